@@ -1,6 +1,7 @@
 /** `parley-client`: the exports of the package. */
 export { Parley, type ParleyOptions } from './parley.ts';
 export { ConnectionError, ParleyError, RateLimitError, TurnFailedError } from './failure.ts';
+export type { CallToken } from './call-messages.ts';
 export type { Clock } from './clock.ts';
 export type { AwaitablePages, Pages } from './pages.ts';
 export type { CallOptions, OnceOptions, Retry } from './requester.ts';

@@ -1,5 +1,5 @@
 /**
- * A WebSocket over the HTTP of Node itself, for Node 20, which has none of its own. As much of RFC 6455 as a transcription needs: no
+ * A WebSocket over the HTTP of Node itself, for Node 20, which has none of its own. As much of RFC 6455 as a transcription and a call need: no
  * extensions, no subprotocols. Loaded only where it is used.
  */
 import type { Socket, SocketClass } from './socket.ts';
@@ -52,6 +52,7 @@ class NodeSocket implements Socket {
   #held = new Uint8Array(0);
   /** The payloads of a message that comes in several frames. */
   #parts: Uint8Array[] = [];
+  #binary = false;
   #closed = false;
   #closing = false;
 
@@ -136,12 +137,12 @@ class NodeSocket implements Socket {
     if (kind === ping) this.#frame(pong, payload);
     if (kind === closing) this.#leave(payload, true);
     if (kind !== text && kind !== binary && kind !== continuation) return;
+    if (kind !== continuation) this.#binary = kind === binary;
     this.#parts.push(payload);
     if (!final) return;
-    const decoder = new TextDecoder();
-    const data = this.#parts.map((part) => decoder.decode(part, { stream: true })).join('') + decoder.decode();
+    const whole = joined(this.#parts);
     this.#parts = [];
-    this.#tell('message', { data });
+    this.#tell('message', { data: this.#binary ? whole.buffer : new TextDecoder().decode(whole) });
   }
 
   /** Sends one whole message, masked as a client's must be. */
@@ -184,4 +185,14 @@ class NodeSocket implements Socket {
   #tell(type: string, event: object): void {
     for (const listener of this.#listeners.get(type) ?? []) listener(event);
   }
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
 }

@@ -1,4 +1,5 @@
 /** The client of the API (contract 10). */
+import type { CallToken } from './call-messages.ts';
 import { realClock, type Clock } from './clock.ts';
 import { ConnectionError } from './failure.ts';
 import { mustBe, type Fetch } from './http.ts';
@@ -152,6 +153,11 @@ class SessionsResource {
   /** Oldest first. */
   transcript(id: string, query: PageQuery & CallOptions = {}, options: CallOptions = {}): Pages<Message> {
     return new Pages(this.#requester, `${sessionPath(id)}/transcript`, { ...query, ...options });
+  }
+
+  /** Returns a token that opens one call on the session, within a minute: for `parley-client/call`, also in a browser that has no key. */
+  callToken(id: string, options: CallOptions = {}): Promise<CallToken> {
+    return this.#requester.json('call_token', { method: 'POST', path: '/call-tokens', body: { session_id: id }, budgets: ['tokens', 'requests'], ...options });
   }
 
   /** Sends a message of up to 8000 characters. Resolves once the assistant has begun to answer; throws a failure before the stream. */

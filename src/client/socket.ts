@@ -1,8 +1,10 @@
-/** The sockets that transcriptions run on: the runtime's, or those of a class that the user gives. */
+/** The sockets that transcriptions and calls run on: the runtime's, or those of a class that the user gives. */
 
 /** The parts of a WebSocket in use. */
 export interface Socket {
   readonly bufferedAmount: number;
+  /** Set to `arraybuffer` where binary messages come. */
+  binaryType?: any;
   send(data: any): void;
   close(): void;
   addEventListener(type: string, listener: (event: any) => void): void;

@@ -1,9 +1,10 @@
 /** A transcription: audio out, messages in, over one socket. */
-import { drawBytes, pause } from './clock.ts';
+import { pause } from './clock.ts';
 import { codedError, ConnectionError } from './failure.ts';
 import { parseJson } from './http.ts';
 import { given } from './pages.ts';
 import type { CallOptions, Requester } from './requester.ts';
+import { socketClass } from './socket-class.ts';
 import type { Socket, SocketClass } from './socket.ts';
 import type { ErrorCode, NewTranscription, NewVisitorTranscription, TranscriptionMessage, TranscriptionSettings } from './types.ts';
 
@@ -163,10 +164,4 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
     this.#socket?.close();
     this.#wake?.();
   }
-}
-
-/** The user's, the runtime's, or one over `node:http` where the runtime has none, as Node 20; nothing of Node is imported elsewhere. */
-async function socketClass(given: SocketClass | undefined): Promise<SocketClass> {
-  const own = given ?? (globalThis as { WebSocket?: SocketClass }).WebSocket;
-  return own ?? (await import('./node-socket.ts')).nodeSocketClass(drawBytes);
 }

@@ -1,0 +1,332 @@
+/**
+ * `parley-client/call`: a spoken conversation on a session (contract 18). A call sends the microphone's audio, plays the reply, reports
+ * how much of it was heard, and comes back with a new token when its socket is lost. It runs on any platform that has a `Player`.
+ */
+import type { CallMessage, CallSettings, CallToken, WireMessage, WireState } from './call-messages.ts';
+import { CallSockets, passes } from './call-socket.ts';
+import { realClock, type Clock } from './clock.ts';
+import type { Parley } from './parley.ts';
+import type { Player } from './player.ts';
+import type { Socket, SocketClass } from './socket.ts';
+
+export type { CallMessage, CallSettings, CallToken, CutBy } from './call-messages.ts';
+export { StreamPlayer, type Player, type StreamPlayerOptions } from './player.ts';
+
+/** `opening` until the service is ready, `lost` while a new socket is sought. */
+export type CallState = 'opening' | WireState | 'lost' | 'closed';
+
+export type CallEvent =
+  | CallMessage
+  | { type: 'state'; state: CallState }
+  /** The reply is first heard: so long after the person's last voice, or after the message that was typed. */
+  | { type: 'answered'; message_id: string; voice_to_voice_ms: number }
+  /** The call is over. `error` is null where the person hung up or a newer call took its place. */
+  | { type: 'closed'; reason: 'hangup' | 'replaced' | null; error: Error | null };
+
+export interface CallOptions extends CallSettings {
+  /** Gives a token for each socket: of `parley.sessions.callToken`, or of a server that keeps the key. */
+  token: (options: { signal: AbortSignal }) => Promise<Pick<CallToken, 'url'>>;
+  player: Player;
+  /** Ends the call as `hangUp` does. */
+  signal?: AbortSignal;
+  /** Instead of the runtime's own. */
+  WebSocket?: SocketClass;
+  /** Time and chance, for tests. */
+  clock?: Clock;
+}
+
+/** A source of audio as `microphone()` of `parley-client/microphone` gives one, or a stream of Node. */
+export type AudioSource = AsyncIterable<ArrayBuffer | ArrayBufferView>;
+
+/** Times in milliseconds. */
+const [reportMs, hangUpMs, keptMs] = [250, 2_000, 2_000];
+/** Audio that waits in a socket that does not take it is worth nothing later. */
+const bufferedBytesMax = 65_536;
+
+/** The bytes of silence, by encoding. */
+const silences: Readonly<Record<string, number>> = { pcm_mulaw: 0xff, pcm_alaw: 0xd5 };
+
+/** The message that is being played. */
+interface Playing {
+  readonly id: string;
+  samples: number;
+  /** All of it has come. */
+  whole: boolean;
+  heard: number;
+  reported: number;
+  reportedAt: number;
+  /** Nothing more of it is played or reported. */
+  over: boolean;
+}
+
+/** Opens a call on a session. The events begin once the caller has run on, so a listener added at once hears all of them. */
+export function call(parley: Parley, sessionId: string, options: Omit<CallOptions, 'token'>): Call {
+  return new Call({ ...options, token: (options) => parley.sessions.callToken(sessionId, options) });
+}
+
+export class Call {
+  readonly #sockets: CallSockets;
+  readonly #settings: CallSettings;
+  readonly #clock: Clock;
+  readonly #player: Player;
+  readonly #listeners = new Set<(event: CallEvent) => void>();
+  readonly #ending = new AbortController();
+  readonly #closed: Promise<void>;
+  #settle: () => void = () => {};
+  #state: CallState = 'opening';
+  #socket: Socket | null = null;
+  #ready: Extract<CallMessage, { type: 'ready' }> | null = null;
+  #playing: Playing | null = null;
+  /** Audio of the person that no socket has taken yet, the latest `keptMs` of it. */
+  #kept: Uint8Array[] = [];
+  #sentBytes = 0;
+  #sentAt = 0;
+  /** The time of the person's last voice or typed message, while it has no answer. */
+  #asked: number | null = null;
+  #greeted = false;
+  #muted = false;
+  #hangingUp = false;
+  #giveUp: () => void = () => {};
+
+  constructor({ signal, ...options }: CallOptions) {
+    const { token, player, WebSocket, clock = realClock, ...settings } = options;
+    this.#sockets = new CallSockets({ token, settings, clock, WebSocket, onMessage: (message) => this.#take(message), onAudio: (audio) => this.#audio(audio) });
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#player = player;
+    this.#closed = new Promise((resolve) => (this.#settle = resolve));
+    player.onPlayed = (id, samples) => this.#heard(id, samples);
+    signal?.addEventListener('abort', () => void this.hangUp(), { signal: this.#ending.signal });
+    queueMicrotask(() => (signal?.aborted ? this.#end('hangup', null) : void this.#run()));
+  }
+
+  get state(): CallState {
+    return this.#state;
+  }
+
+  /** The service's `ready` of the present socket; null before the first. */
+  get ready(): Extract<CallMessage, { type: 'ready' }> | null {
+    return this.#ready;
+  }
+
+  /** Resolves when the call is over, however it ended; its event `closed` says how. */
+  get closed(): Promise<void> {
+    return this.#closed;
+  }
+
+  get muted(): boolean {
+    return this.#muted;
+  }
+
+  /** While true, silence is sent in place of the person's audio. */
+  set muted(on: boolean) {
+    this.#muted = on;
+  }
+
+  /** Calls `listener` with each event. The function returned ends it. */
+  subscribe(listener: (event: CallEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Sends the person's audio, at the pace in which it is spoken. What is sent while there is no socket waits, the last two seconds of it. */
+  send(audio: ArrayBuffer | ArrayBufferView): void {
+    const view = ArrayBuffer.isView(audio) ? new Uint8Array(audio.buffer, audio.byteOffset, audio.byteLength) : new Uint8Array(audio);
+    const { encoding = 'pcm_s16le' } = this.#settings;
+    if (this.#state === 'closed' || (this.#muted && encoding === 'opus')) return;
+    // The caller may reuse its buffer.
+    const own = this.#muted ? new Uint8Array(view.length).fill(silences[encoding] ?? 0) : view.slice();
+    if (this.#socket !== null) return this.#sendAudio(own);
+    this.#kept.push(own);
+    while (this.#kept.length > 1 && this.#msOf(this.#kept.reduce((sum, { length }) => sum + length, 0)) > keptMs) this.#kept.shift();
+  }
+
+  /** Sends all of a source, until it ends or the call does. Rejects with the source's failure. */
+  async sendFrom(source: AudioSource): Promise<void> {
+    const audio = source[Symbol.asyncIterator]();
+    for (;;) {
+      const next = await Promise.race([audio.next(), this.#closed]);
+      if (next === undefined || next.done) break;
+      this.send(next.value);
+    }
+    if (this.#state === 'closed') await audio.return?.();
+  }
+
+  /** Cuts the reply; before its first sound, takes back the turn. */
+  interrupt(): void {
+    this.#send({ type: 'interrupt' });
+  }
+
+  /** Makes what was said so far the turn. */
+  flush(): void {
+    this.#asked = this.#clock.now();
+    this.#send({ type: 'flush' });
+  }
+
+  /** Sends a typed text of 1 to 8000 characters, which is answered aloud. Throws a `TypeError` for any other. */
+  message(text: string): void {
+    const { length } = [...text];
+    if (length === 0 || length > 8_000) throw new TypeError('A message has 1 to 8000 characters.');
+    this.#asked = this.#clock.now();
+    this.#send({ type: 'message', text });
+  }
+
+  /** Ends the call: silent at once, over as soon as the service has answered, or two seconds later. */
+  hangUp(): Promise<void> {
+    if (this.#hangingUp || this.#state === 'closed') return this.#closed;
+    this.#hangingUp = true;
+    this.#silence();
+    if (this.#socket === null) this.#end('hangup', null);
+    else this.#giveUp = this.#clock.after(hangUpMs, () => this.#end('hangup', null));
+    this.#send({ type: 'hangup' });
+    return this.#closed;
+  }
+
+  #tell(event: CallEvent): void {
+    for (const listener of [...this.#listeners]) listener(event);
+  }
+
+  #enter(state: CallState): void {
+    if (this.#state === state || this.#state === 'closed') return;
+    this.#state = state;
+    this.#tell({ type: 'state', state });
+  }
+
+  #send(message: object): void {
+    this.#socket?.send(JSON.stringify(message));
+  }
+
+  /** Milliseconds of so many bytes of the person's audio; of opus, whose packets do not tell, 20 ms for 160 bytes. */
+  #msOf(bytes: number): number {
+    const { encoding = 'pcm_s16le', sample_rate = 16_000 } = this.#settings;
+    return encoding === 'opus' ? bytes / 8 : (bytes * 1000) / (sample_rate * (encoding === 'pcm_s16le' ? 2 : 1));
+  }
+
+  #sendAudio(audio: Uint8Array): void {
+    if (this.#socket!.bufferedAmount > bufferedBytesMax) return;
+    this.#socket!.send(audio);
+    this.#sentBytes += audio.length;
+    this.#sentAt = this.#clock.now();
+  }
+
+  /** Sockets one after the other, until the call is over. */
+  async #run(): Promise<void> {
+    const { signal } = this.#ending;
+    try {
+      for (;;) {
+        const { socket, ended } = await this.#sockets.open(!this.#greeted, signal);
+        this.#taken(socket);
+        const failure = await ended;
+        this.#socket = null;
+        if (this.#hangingUp) return this.#end('hangup', null);
+        if (signal.aborted || !passes(failure)) return this.#end(null, failure);
+        this.#silence();
+        this.#enter('lost');
+        this.#sockets.lost();
+        await this.#sockets.backOff(signal);
+      }
+    } catch (error) {
+      this.#end(null, error as Error);
+    }
+  }
+
+  /** The socket is open: the audio that waited goes first. */
+  #taken(socket: Socket): void {
+    this.#socket = socket;
+    this.#sentBytes = 0;
+    for (const audio of this.#kept.splice(0)) this.#sendAudio(audio);
+  }
+
+  #take(message: WireMessage): void {
+    if (this.#state === 'closed') return;
+    if (message.type === 'state') return this.#enter(message.state);
+    if (message.type === 'ready') this.#ready = { ...message, ...this.#ownReady() };
+    if (message.type === 'speech.stopped') this.#asked = this.#timeOf(message.at_ms);
+    if (message.type === 'audio.start') this.#begin(message.message_id, message.turn_id);
+    const playing = this.#playing;
+    const ours = playing !== null && 'message_id' in message && message.message_id === playing.id;
+    if (ours && message.type === 'audio.end') this.#whole(playing);
+    if (ours && message.type === 'audio.pause') void this.#report(playing, this.#player.pause(playing.id));
+    if (ours && message.type === 'audio.resume') this.#player.resume(playing.id);
+    if (ours && message.type === 'audio.clear') void this.#clear(playing);
+    this.#tell(message.type === 'ready' ? this.#ready! : (message as CallMessage));
+    if (message.type === 'ended') this.#end(message.reason, null);
+  }
+
+  /** `ready` was sent before the settings of `start` came. */
+  #ownReady(): object {
+    const names = ['encoding', 'sample_rate', 'turn_silence_ms', 'barge_in'] as const;
+    return Object.fromEntries(names.flatMap((name) => (this.#settings[name] === undefined ? [] : [[name, this.#settings[name]]])));
+  }
+
+  /** The time at which the person's audio was so far. */
+  #timeOf(audioMs: number): number {
+    return this.#sentAt - Math.max(0, this.#msOf(this.#sentBytes) - audioMs);
+  }
+
+  #begin(id: string, turnId: string | null): void {
+    if (turnId === null) this.#greeted = true;
+    this.#playing = { id, samples: 0, whole: false, heard: 0, reported: -1, reportedAt: -Infinity, over: false };
+  }
+
+  #audio(audio: Uint8Array): void {
+    const playing = this.#playing;
+    if (playing === null || playing.over || this.#hangingUp || this.#state === 'closed') return;
+    playing.samples += audio.length / (this.#settings.output_encoding?.endsWith('law') ? 1 : 2);
+    this.#player.play(playing.id, audio);
+  }
+
+  #whole(playing: Playing): void {
+    playing.whole = true;
+    if (playing.heard === playing.samples) void this.#report(playing, playing.heard);
+  }
+
+  #heard(id: string, samples: number): void {
+    const playing = this.#playing;
+    if (playing === null || playing.id !== id || playing.over) return;
+    const now = this.#clock.now();
+    if (playing.heard === 0 && samples > 0) this.#answered(playing, now - (samples * 1000) / this.#player.sampleRate);
+    playing.heard = Math.max(playing.heard, samples);
+    const all = playing.whole && playing.heard >= playing.samples;
+    if (playing.heard > playing.reported && (all || now - playing.reportedAt >= reportMs)) void this.#report(playing, playing.heard);
+  }
+
+  #answered({ id }: Playing, at: number): void {
+    if (this.#asked === null) return;
+    this.#tell({ type: 'answered', message_id: id, voice_to_voice_ms: Math.max(0, Math.round(at - this.#asked)) });
+    this.#asked = null;
+  }
+
+  async #report(playing: Playing, position: number | Promise<number>): Promise<void> {
+    const samples = Math.max(playing.heard, typeof position === 'number' ? position : await position);
+    playing.heard = playing.reported = samples;
+    playing.reportedAt = this.#clock.now();
+    this.#send({ type: 'played', message_id: playing.id, samples: Math.round(samples) });
+  }
+
+  async #clear(playing: Playing): Promise<void> {
+    playing.over = true;
+    await this.#report(playing, this.#player.clear(playing.id));
+  }
+
+  /** Drops what is being played. */
+  #silence(): void {
+    if (this.#playing === null) return;
+    this.#playing.over = true;
+    void this.#player.clear(this.#playing.id);
+    this.#playing = null;
+  }
+
+  #end(reason: 'hangup' | 'replaced' | null, error: Error | null): void {
+    if (this.#state === 'closed') return;
+    this.#giveUp();
+    this.#silence();
+    this.#enter('closed');
+    this.#player.onPlayed = null;
+    this.#player.close();
+    this.#ending.abort();
+    this.#socket = null;
+    this.#tell({ type: 'closed', reason, error });
+    this.#settle();
+  }
+}
