@@ -2,17 +2,24 @@
  * `parley-client/ai`: a transport for `useChat` of the AI SDK (versions 5 and 6). The session holds the conversation, so only
  * the last message is sent. `stop()` aborts the turn; a page that is closed leaves it running, and `resume: true` goes on
  * with it. Messages cannot be taken back: `regenerate()` and the editing of a message are refused, since either would only say it a second
- * time. The SDK's types are met by their structure, so nothing of it is imported.
+ * time. Calls of tools are parts of kind `dynamic-tool`: the ones that the caller runs or approves (version 6) are answered with `addToolOutput` and
+ * `addToolApprovalResponse`, then `sendMessage()`. The SDK's types are met by their structure, so nothing of it is imported.
  */
 import type { Parley } from './parley.ts';
 import type { Turn } from './turn.ts';
+import type { PendingToolCall, ToolResult, TurnEvent } from './types.ts';
 
 /** The chunks of a reply, with the SDK's names. */
 export type ReplyChunk =
   | { type: 'start'; messageId?: string }
+  | { type: 'start-step' | 'finish-step' }
   | { type: 'text-start'; id: string }
   | { type: 'text-delta'; id: string; delta: string }
   | { type: 'text-end'; id: string }
+  | { type: 'tool-input-available'; toolCallId: string; toolName: string; input: unknown; dynamic: true; providerExecuted?: true }
+  | { type: 'tool-approval-request'; toolCallId: string; approvalId: string }
+  | { type: 'tool-output-available'; toolCallId: string; output: unknown; dynamic: true }
+  | { type: 'tool-output-error'; toolCallId: string; errorText: string; dynamic: true }
   | { type: 'finish' }
   | { type: 'abort' }
   | { type: 'error'; errorText: string };
@@ -45,7 +52,8 @@ export function parleyTransport(parley: Parley, { sessionId }: TransportOptions)
   return {
     async sendMessages({ messages, trigger, messageId, abortSignal }) {
       const message = messages.at(-1);
-      if (trigger === 'regenerate-message' || messageId !== undefined || message?.role !== 'user') throw new Error(saidOnce);
+      const answers = message?.role === 'assistant' && trigger !== 'regenerate-message' ? await answersIn(message, parley, sessionId) : null;
+      if (trigger === 'regenerate-message' || message === undefined || (answers === null && (messageId !== undefined || message.role !== 'user'))) throw new Error(saidOnce);
       const beginning = new AbortController();
       const stop = (): void => {
         beginning.abort(abortSignal!.reason);
@@ -54,8 +62,8 @@ export function parleyTransport(parley: Parley, { sessionId }: TransportOptions)
       if (abortSignal?.aborted) throw abortSignal.reason;
       abortSignal?.addEventListener('abort', stop, { once: true });
       try {
-        const turn = await parley.sessions.chat(sessionId, textOf(message), { signal: beginning.signal });
-        return chunksOf(turn, abortSignal);
+        const turn = await parley.sessions.chat(sessionId, answers ?? textOf(message), { signal: beginning.signal });
+        return chunksOf(turn, abortSignal, answers);
       } finally {
         abortSignal?.removeEventListener('abort', stop);
       }
@@ -73,6 +81,27 @@ const saidOnce = 'A session keeps what was said: nothing is regenerated, edited 
 const textOf = ({ parts }: ChatMessage): string =>
   parts.map((part) => (part.type === 'text' ? (part as { text?: string }).text ?? '' : '')).join('');
 
+/** The fields that are read of a part that is a call. */
+interface ToolPart {
+  readonly toolCallId?: string;
+  readonly state?: string;
+  readonly output?: unknown;
+  readonly errorText?: string;
+  readonly approval?: { readonly approved?: boolean };
+}
+
+/** The answers that a message has to the calls that wait; null where none waits, or one has no answer yet. */
+async function answersIn({ parts }: ChatMessage, parley: Parley, sessionId: string): Promise<ToolResult[] | null> {
+  const { pending_tool_calls: pending } = await parley.sessions.get(sessionId);
+  const answers = pending.flatMap(({ call_id, wants }): ToolResult[] => {
+    const { state, output, errorText, approval } = ((parts as readonly ToolPart[]).find(({ toolCallId }) => toolCallId === call_id) ?? {}) as ToolPart;
+    if (wants === 'approval') return approval?.approved === undefined ? [] : [{ call_id, approved: approval.approved }];
+    if (state === 'output-error') return [{ call_id, output: errorText ?? '' }];
+    return state === 'output-available' ? [{ call_id, output: typeof output === 'string' ? output : JSON.stringify(output ?? null) }] : [];
+  });
+  return answers.length > 0 && answers.length === pending.length ? answers : null;
+}
+
 /** Until its first output only the session has the turn's id. */
 async function stopActive(parley: Parley, sessionId: string): Promise<void> {
   const { active_turn_id: turnId } = await parley.sessions.get(sessionId);
@@ -80,8 +109,8 @@ async function stopActive(parley: Parley, sessionId: string): Promise<void> {
 }
 
 /** The turn's events as chunks. A reader that cancels leaves the turn running; the signal, which `stop()` aborts, stops it. */
-function chunksOf(turn: Turn, signal: AbortSignal | undefined): ReadableStream<ReplyChunk> {
-  const chunks = reply(turn);
+function chunksOf(turn: Turn, signal: AbortSignal | undefined, answers: readonly ToolResult[] | null = null): ReadableStream<ReplyChunk> {
+  const chunks = reply(turn, answers);
   const stop = (): void => void turn.abort().catch(() => {});
   if (signal?.aborted) stop();
   signal?.addEventListener('abort', stop, { once: true });
@@ -98,23 +127,59 @@ function chunksOf(turn: Turn, signal: AbortSignal | undefined): ReadableStream<R
   });
 }
 
-async function* reply(turn: Turn): AsyncGenerator<ReplyChunk, void, undefined> {
-  const id = turn.id;
-  let speaking = false;
+/** A turn that answers calls goes on in the message that has them. */
+async function* reply(turn: Turn, answers: readonly ToolResult[] | null): AsyncGenerator<ReplyChunk, void, undefined> {
+  const calls = new Set(answers?.map(({ call_id }) => call_id));
+  let texts = 0;
+  let id: string | null = null;
   try {
     for await (const event of turn) {
-      if (event.type === 'turn.started') yield { type: 'start', messageId: event.message_id };
       if (event.type === 'message.delta') {
-        if (!speaking) yield { type: 'text-start', id };
-        speaking = true;
+        if (id === null) {
+          id = texts++ === 0 ? turn.id : `${turn.id}-${texts}`;
+          yield { type: 'text-start', id };
+        }
         yield { type: 'text-delta', id, delta: event.text };
+        continue;
       }
-      if (event.type !== 'turn.completed' && event.type !== 'turn.aborted') continue;
-      if (speaking) yield { type: 'text-end', id };
-      yield { type: event.type === 'turn.completed' ? 'finish' : 'abort' };
+      if (id !== null) yield { type: 'text-end', id };
+      id = null;
+      yield* chunksAt(event, calls, answers !== null);
     }
   } catch (error) {
-    if (speaking) yield { type: 'text-end', id };
+    if (id !== null) yield { type: 'text-end', id };
     yield { type: 'error', errorText: (error as Error).message };
   }
+}
+
+/** The chunks of an event other than text. `calls` are those that the message has already: the SDK would show one that began again twice. */
+function chunksAt(event: Exclude<TurnEvent, { type: 'message.delta' }>, calls: Set<string>, goesOn: boolean): ReplyChunk[] {
+  switch (event.type) {
+    case 'turn.started':
+      return [goesOn ? { type: 'start' } : { type: 'start', messageId: event.message_id }, { type: 'start-step' }];
+    case 'tool.started':
+      return begun(event, calls);
+    case 'tool.ended': {
+      const { call_id: toolCallId, status, error, output } = event;
+      const ended: ReplyChunk = status === 'completed' ? { type: 'tool-output-available', toolCallId, output: output ?? null, dynamic: true } : { type: 'tool-output-error', toolCallId, errorText: error ?? status, dynamic: true };
+      return [...begun(event, calls), ended];
+    }
+    case 'turn.completed':
+      return [...(event.tool_calls ?? []).flatMap(asked), { type: 'finish-step' }, { type: 'finish' }];
+    case 'turn.aborted':
+      return [{ type: 'abort' }];
+  }
+}
+
+/** A call that the server runs; one that was not sent begins with its end. */
+function begun({ call_id, name, arguments: given }: { call_id: string; name: string; arguments?: unknown }, calls: Set<string>): ReplyChunk[] {
+  if (calls.has(call_id)) return [];
+  calls.add(call_id);
+  return [{ type: 'tool-input-available', toolCallId: call_id, toolName: name, input: given ?? {}, dynamic: true, providerExecuted: true }];
+}
+
+/** A call that the caller runs or approves. */
+function asked({ call_id, name, arguments: given, wants }: PendingToolCall): ReplyChunk[] {
+  const call: ReplyChunk = { type: 'tool-input-available', toolCallId: call_id, toolName: name, input: given ?? {}, dynamic: true };
+  return wants === 'approval' ? [call, { type: 'tool-approval-request', toolCallId: call_id, approvalId: call_id }] : [call];
 }

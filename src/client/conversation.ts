@@ -6,7 +6,7 @@ import type { ParleyError } from './failure.ts';
 import type { Parley } from './parley.ts';
 import type { Turn } from './turn.ts';
 import type { OnceOptions } from './requester.ts';
-import type { Message, StopReason } from './types.ts';
+import type { Message, PendingToolCall, StopReason, ToolResult } from './types.ts';
 
 /** A message as it is shown: of the transcript, or on its way there. */
 export interface ConversationMessage {
@@ -27,6 +27,8 @@ export type ConversationStatus = 'loading' | 'idle' | 'sending' | 'replying' | '
 export interface ConversationSnapshot {
   readonly status: ConversationStatus;
   readonly messages: readonly ConversationMessage[];
+  /** The calls of tools that wait for `answer`; the next message declines them. */
+  readonly pending: readonly PendingToolCall[];
   /** The failure of the last step; null if it succeeded. */
   readonly error: Error | null;
 }
@@ -37,6 +39,8 @@ export interface Conversation {
   getSnapshot(): ConversationSnapshot;
   /** Sends a message and follows the reply to its end. Never rejects: a failure is in the snapshot. Ignored unless the status is `idle`. */
   send(message: string, options?: Pick<OnceOptions, 'idempotencyKey'>): Promise<void>;
+  /** Answers every call that waits, and follows the reply as `send` does. */
+  answer(results: readonly ToolResult[], options?: Pick<OnceOptions, 'idempotencyKey'>): Promise<void>;
   /** Stops the reply, also one that has not begun. */
   abort(): Promise<void>;
   /**
@@ -60,7 +64,7 @@ class Talk implements Conversation {
   readonly #sessionId: string;
   readonly #leaving = new AbortController();
   readonly #listeners = new Set<() => void>();
-  #snapshot: ConversationSnapshot = { status: 'loading', messages: [], error: null };
+  #snapshot: ConversationSnapshot = { status: 'loading', messages: [], pending: [], error: null };
   #loaded: Promise<void> | null = null;
   #turn: Turn | null = null;
   /** Whether the reply is to be stopped as soon as it begins. */
@@ -71,7 +75,7 @@ class Talk implements Conversation {
     this.#parley = parley;
     this.#sessionId = sessionId;
     if (known === null) return;
-    this.#snapshot = { status: 'idle', messages: known, error: null };
+    this.#snapshot = { status: 'idle', messages: known, pending: [], error: null };
     this.#loaded = Promise.resolve();
   }
 
@@ -83,24 +87,10 @@ class Talk implements Conversation {
 
   readonly getSnapshot = (): ConversationSnapshot => this.#snapshot;
 
-  readonly send = async (message: string, options: Pick<OnceOptions, 'idempotencyKey'> = {}): Promise<void> => {
-    await this.#load();
-    if (this.#snapshot.status !== 'idle') return;
-    const own: ConversationMessage = { id: `sent-${++this.#sent}`, role: 'user', content: message, status: 'sending', stopReason: null, createdAt: null };
-    this.#unwanted = false;
-    const { messages } = this.#snapshot;
-    this.#change({ status: 'sending', messages: [...messages, own], error: null });
-    await this.#step(async () => {
-      try {
-        this.#turn = await this.#parley.sessions.chat(this.#sessionId, message, { ...options, signal: this.#signal });
-      } catch (error) {
-        this.#change({ messages: [...messages, { ...own, status: 'failed' }] });
-        throw error;
-      }
-      if (this.#unwanted) void this.abort();
-      await this.#follow(this.#turn, [...messages, { ...own, status: 'completed' }], '');
-    });
-  };
+  readonly send = (message: string, options: Pick<OnceOptions, 'idempotencyKey'> = {}): Promise<void> =>
+    this.#say(message, [{ id: `sent-${++this.#sent}`, role: 'user', content: message, status: 'sending', stopReason: null, createdAt: null }], options);
+
+  readonly answer = (results: readonly ToolResult[], options: Pick<OnceOptions, 'idempotencyKey'> = {}): Promise<void> => this.#say(results, [], options);
 
   readonly abort = async (): Promise<void> => {
     const { status } = this.#snapshot;
@@ -137,6 +127,26 @@ class Talk implements Conversation {
     return this.#leaving.signal;
   }
 
+  /** Sends a message, shown as `own`, or the answers to calls. */
+  async #say(said: string | readonly ToolResult[], own: readonly ConversationMessage[], options: Pick<OnceOptions, 'idempotencyKey'>): Promise<void> {
+    await this.#load();
+    if (this.#snapshot.status !== 'idle') return;
+    this.#unwanted = false;
+    const { messages } = this.#snapshot;
+    const withOwn = (status: ConversationMessage['status']) => [...messages, ...own.map((one) => ({ ...one, status }))];
+    this.#change({ status: 'sending', messages: withOwn('sending'), error: null });
+    await this.#step(async () => {
+      try {
+        this.#turn = await this.#parley.sessions.chat(this.#sessionId, said, { ...options, signal: this.#signal });
+      } catch (error) {
+        this.#change({ messages: withOwn('failed') });
+        throw error;
+      }
+      if (this.#unwanted) void this.abort();
+      await this.#follow(this.#turn, withOwn('completed'), '');
+    });
+  }
+
   /** Loads once; after a failure, again at the next call that needs it. */
   #load(): Promise<void> {
     return (this.#loaded ??= this.#read().catch((error: Error) => {
@@ -153,7 +163,7 @@ class Talk implements Conversation {
     // The turn may have ended between the two answers.
     const active = transcript.findLast(({ turn_id, role }) => turn_id === session.active_turn_id && role === 'assistant');
     const turnId = active === undefined || active.status === 'streaming' ? session.active_turn_id : null;
-    this.#change({ status: session.status !== 'open' ? 'over' : turnId === null ? 'idle' : 'replying', messages, error: null });
+    this.#change({ status: session.status !== 'open' ? 'over' : turnId === null ? 'idle' : 'replying', messages, pending: session.pending_tool_calls, error: null });
     if (turnId !== null) void this.#step(() => this.#resume(turnId, messages));
   }
 
@@ -174,11 +184,15 @@ class Talk implements Conversation {
       reply = { ...reply, ...more };
       this.#change({ status: 'replying', messages: [...before, reply] });
     };
+    this.#change({ pending: [] });
     show({});
     try {
       for await (const event of turn) {
         if (event.type === 'message.delta') show({ content: reply.content + event.text });
-        else if ('message_id' in event) show({ id: event.message_id, ...ends[event.type] });
+        else if (event.type === 'turn.completed') {
+          this.#change({ pending: event.tool_calls ?? [] });
+          show({ id: event.message_id, status: 'completed', stopReason: event.stop_reason });
+        } else if ('message_id' in event) show({ id: event.message_id, ...(event.type === 'turn.aborted' && { status: 'partial', stopReason: 'aborted' }) });
       }
     } catch (error) {
       // After a lost connection the turn may still be running on the server.
@@ -209,10 +223,5 @@ class Talk implements Conversation {
     for (const listener of this.#listeners) listener();
   }
 }
-
-const ends: Readonly<Record<string, Partial<ConversationMessage>>> = {
-  'turn.completed': { status: 'completed', stopReason: 'end' },
-  'turn.aborted': { status: 'partial', stopReason: 'aborted' },
-};
 
 const shown = ({ id, role, content, status, stop_reason, created_at }: Message): ConversationMessage => ({ id, role, content, status, stopReason: stop_reason, createdAt: created_at });
