@@ -145,15 +145,17 @@ function OneCredential({ credential: { id, kind, provider, base_url: url, update
   );
 }
 
-const providers = { model: [['openai', 'OpenAI, or any endpoint of its kind'], ['anthropic', 'Anthropic']], voice: [['openai', 'Any endpoint of OpenAI’s kind']] } as const;
+const providers = { model: [['openai', 'OpenAI, or any endpoint of its kind'], ['anthropic', 'Anthropic']], voice: [['openai', 'Any endpoint of OpenAI’s kind']], tool: [] } as const;
 
 function CredentialDialog({ of, path, close, done }: { of: Credential | null; path: string; close: () => void; done: () => void }) {
-  const [kind, setKind] = useState<'model' | 'voice'>(of?.kind ?? 'model');
+  const [kind, setKind] = useState<Credential['kind']>(of?.kind ?? 'model');
   const [provider, setProvider] = useState<string>(of?.provider ?? 'openai');
   const [url, setUrl] = useState(of?.base_url ?? '');
+  const [header, setHeader] = useState(of?.header ?? '');
   const [secret, setSecret] = useState('');
   const sending = useSubmit(async () => {
-    const fields = { provider, base_url: url.trim() === '' ? null : url.trim(), api_key: secret };
+    const ofKind = kind === 'tool' ? { header: header.trim() === '' ? null : header.trim() } : { provider };
+    const fields = { ...ofKind, base_url: url.trim() === '' ? null : url.trim(), api_key: secret };
     if (of === null) await ask(path, { body: { kind, ...fields } });
     else await ask(`${path}/${of.id}`, { method: 'PATCH', body: fields });
     setSecret('');
@@ -164,10 +166,11 @@ function CredentialDialog({ of, path, close, done }: { of: Credential | null; pa
   return (
     <Dialog name={name} close={close}>
       <form onSubmit={sending.submit}>
-        {of === null && <Choice label="For" value={kind} onValue={(value) => setKind(value as 'model' | 'voice')} choices={[['model', 'Models'], ['voice', 'Voices']]} />}
-        <Choice label="Provider" path="provider" value={provider} onValue={setProvider} choices={providers[kind].some(([name]) => name === provider) ? providers[kind] : [...providers[kind], [provider, provider]]} failure={failure} />
-        <Input label="Base URL" path="base_url" type="url" value={url} onValue={setUrl} failure={failure} placeholder="https://api.example.com/v1" note="With its version. Empty: the provider's own." spellcheck={false} autocomplete="off" />
-        <Input label={of === null ? 'API key of the provider' : 'New API key of the provider'} path="api_key" type="password" value={secret} onValue={setSecret} required failure={failure} autocomplete="off" note="Stored encrypted; it is never shown again." />
+        {of === null && <Choice label="For" value={kind} onValue={(value) => setKind(value as Credential['kind'])} choices={[['model', 'Models'], ['voice', 'Voices'], ['tool', 'Tools']]} />}
+        {kind !== 'tool' && <Choice label="Provider" path="provider" value={provider} onValue={setProvider} choices={providers[kind].some(([name]) => name === provider) ? providers[kind] : [...providers[kind], [provider, provider]]} failure={failure} />}
+        <Input label="Base URL" path="base_url" type="url" value={url} onValue={setUrl} failure={failure} placeholder="https://api.example.com/v1" note={kind === 'tool' ? 'The key goes to this origin alone.' : "With its version. Empty: the provider's own."} spellcheck={false} autocomplete="off" required={kind === 'tool'} />
+        {kind === 'tool' && <Input label="Header" path="header" value={header} onValue={setHeader} failure={failure} note="Empty: Authorization, with Bearer before the key." spellcheck={false} autocomplete="off" />}
+        <Input label={of === null ? `API key of the ${kind === 'tool' ? 'tool' : 'provider'}` : `New API key of the ${kind === 'tool' ? 'tool' : 'provider'}`} path="api_key" type="password" value={secret} onValue={setSecret} required failure={failure} autocomplete="off" note="Stored encrypted; it is never shown again." />
         <FormEnd sending={sending} act={name} cancel={close} />
       </form>
     </Dialog>
