@@ -14,6 +14,7 @@ for (const edge of edges) {
     await t.test('a reply of which nothing was heard never was', (t) => unheard(t, house));
     if (edge === edges[0]) await t.test('a cut ends at the word of which half was played', (t) => exact(t, house));
     await t.test('nobody knows of a turn that was asked for early', (t) => hidden(t, house));
+    await t.test('the audio of a reply that was asked for early begins once', (t) => prepared(t, house));
     await t.test('a message is answered aloud', (t) => typed(t, house));
     await t.test('the greeting is spoken first', (t) => greeted(t, house));
     await t.test('speech over a reply pauses it, and cuts it if it has words', (t) => interrupted(t, house));
@@ -121,6 +122,17 @@ async function hidden(t: Test, house: House): Promise<void> {
   t.equal(await caller.closed, 1000);
   await until(async () => (await house.ask(`/sessions/${caller.session.id}`)).json.active_turn_id === null);
   t.same(await transcript(house, caller), [], 'words without a turn are not stored');
+}
+
+async function prepared(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { texts: 'hello_there', model: 'tokens=4', query: '&turn_silence_ms=1000' });
+  caller.say(await clipOf(house), 400);
+  await until(async () => (await house.ask(`/sessions/${caller.session.id}`)).json.active_turn_id);
+  caller.say(Buffer.alloc(0));
+  await caller.plays();
+  await caller.until('turn.completed');
+  t.equal(caller.heard.filter(({ type }) => type === 'audio.start').length, 1);
+  caller.socket.terminate();
 }
 
 async function typed(t: Test, house: House): Promise<void> {

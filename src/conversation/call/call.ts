@@ -200,6 +200,8 @@ export class Call implements HeardCall {
       case 'turn.failed':
         return this.#tellFailed(outcome.code);
       case 'audio.begin':
+        // The turn's beginning and the audio's may each tell of the audio.
+        if (reply!.mouth.isBegun) return undefined;
         send({ type: 'audio.start', message_id: messageId, turn_id: reply!.turnId });
         return reply!.mouth.begin();
       case 'audio.pause':

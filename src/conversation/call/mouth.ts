@@ -36,6 +36,8 @@ export class Mouth {
   readonly cursor: Cursor;
   /** Whether the first audio is at hand. */
   isReady = false;
+  /** Whether audio is sent. */
+  isBegun = false;
   #allSent = false;
   /** The sentence that is sent: the samples before it, the code points before its end, and its words once they are known. */
   #sentenceStart = 0;
@@ -67,6 +69,7 @@ export class Mouth {
 
   /** Sends audio from here on. */
   begin(): void {
+    this.isBegun = true;
     this.cursor.resume(this.#now);
     this.#begun();
     this.#look();
