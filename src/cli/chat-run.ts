@@ -3,7 +3,6 @@ import { Parley } from '../client/parley.ts';
 import type { Assistant, Session, VisitorField } from '../client/types.ts';
 import { WheelClock, type Clock, type Timer } from '../base/clock.ts';
 import { commandKey, type KeyOptions } from './api-key.ts';
-import { pairs } from './arguments.ts';
 import { chooseAssistant } from './assistant-choice.ts';
 import { ChatTurn, type ChatTurnEnd } from './chat-turn.ts';
 import { JsonView, TextView, type ChatView } from './chat-view.ts';
@@ -12,6 +11,7 @@ import { failureLine, UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
 import { oneLine } from './output.ts';
 import { Terminal } from './terminal.ts';
+import { fieldValue, givenVisitor, wholeVisitor } from './visitor.ts';
 import type { Retry } from '../client/requester.ts';
 
 export interface ChatOptions extends KeyOptions {
@@ -90,18 +90,9 @@ class Chat {
 
   /** Creates a session after asking for the visitor fields; null if the person left instead. */
   async #open(assistant: Assistant): Promise<Session | null> {
-    const given = pairs('--visitor', this.#options.visitor ?? []);
-    const visitor: Record<string, string | number | boolean> = {};
-    const missing = assistant.visitor_fields.filter((field) => field.required && !given[field.name]);
-    if (missing.length > 0 && !this.#interactive) {
-      throw new UsageFailure(`The assistant asks for visitor fields: ${missing.map((field) => `--visitor ${field.name}=…`).join(' ')}`);
-    }
-    for (const [name, text] of Object.entries(given)) {
-      const field = assistant.visitor_fields.find((one) => one.name === name);
-      const value = field ? fieldValue(field, text) : text;
-      if (value === null) throw new UsageFailure(`--visitor ${name}=… must be of type ${field!.type}.`);
-      visitor[name] = value;
-    }
+    const items = this.#options.visitor ?? [];
+    if (!this.#interactive) return this.#parley.sessions.create({ assistant_id: assistant.id, visitor: wholeVisitor(assistant, items) });
+    const { visitor, missing } = givenVisitor(assistant, items);
     for (const field of missing) {
       const value = await this.#ask(field);
       if (value === null) return null;
@@ -157,15 +148,6 @@ class Chat {
     const parley = new Parley({ url: this.#url, key: this.#key, onRetry: ({ error }) => giveUp.abort(error) });
     await parley.sessions.end(sessionId, { signal: giveUp.signal }).catch((error: unknown) => this.#view.note(`The session could not be ended: ${failureLine(error)}`));
   }
-}
-
-/** The text as the field's type; null if it is not one. */
-function fieldValue(field: VisitorField, text: string): string | number | boolean | null {
-  if (field.type === 'number') return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : null;
-  if (field.type === 'email') return /^\S+@\S+$/.test(text) ? text : null;
-  if (field.type !== 'boolean') return text;
-  if (['yes', 'y', 'true'].includes(text.toLowerCase())) return true;
-  return ['no', 'n', 'false'].includes(text.toLowerCase()) ? false : null;
 }
 
 /** Called every second of a wait with the whole seconds left, and with 0 when it is over. */

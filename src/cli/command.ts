@@ -17,6 +17,7 @@ import { registerMachines } from './machines.ts';
 import { usualColumns } from './output.ts';
 import { registerServe } from './serve.ts';
 import { registerSessions } from './sessions.ts';
+import { registerTalk } from './talk.ts';
 import { registerUsage } from './usage.ts';
 import { registerVoice } from './voice.ts';
 import { registerWorkspaces } from './workspaces.ts';
@@ -27,6 +28,7 @@ Exit codes: 0 done, 1 it failed, 2 it was called the wrong way or a setting cann
 Examples:
   parley serve                                   run the server on http://127.0.0.1:8080
   parley chat                                    talk to its assistant in the terminal
+  parley talk                                    the same aloud
   parley speak "Hello there" > hello.wav         have it speak
   parley listen hello.wav                        transcribe it
   parley keys create "web shop" --expires 90d    make an API key
@@ -64,7 +66,7 @@ function commandOf(io: Io): Command {
       outputError: (text, write) => write(usageLine(text)),
     })
     .addHelpText('after', help);
-  const registrations = [registerServe, registerChat, registerVoice, registerAssistants, registerLink, registerKeys, registerCredentials, registerSessions, registerUsage, registerWorkspaces, registerConsole, registerMachines, registerInspect, registerDoctor, registerExport, registerImport];
+  const registrations = [registerServe, registerChat, registerTalk, registerVoice, registerAssistants, registerLink, registerKeys, registerCredentials, registerSessions, registerUsage, registerWorkspaces, registerConsole, registerMachines, registerInspect, registerDoctor, registerExport, registerImport];
   for (const register of registrations) register(program, io);
   return program;
 }

@@ -25,9 +25,12 @@ const players: readonly Player[] = [
 ];
 
 /** The first of them on the path; null if there is none. */
-export function installedPlayer({ PATH = '' }: Environment): Player | null {
+export const installedPlayer = (env: Environment): Player | null => firstInstalled(players, env);
+
+/** The first of these programs that is on the path; null if there is none. */
+export function firstInstalled<Program extends { readonly program: string }>(programs: readonly Program[], { PATH = '' }: Environment): Program | null {
   const folders = PATH.split(delimiter).filter((folder) => folder !== '');
-  return players.find(({ program }) => folders.some((folder) => isProgram(join(folder, program)))) ?? null;
+  return programs.find(({ program }) => folders.some((folder) => isProgram(join(folder, program)))) ?? null;
 }
 
 function isProgram(path: string): boolean {

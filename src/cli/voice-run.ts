@@ -1,21 +1,17 @@
 /** Runs `parley speak`, `listen` and `voices`: each finds key and assistant, does its work, and revokes a key that it made. */
 import { createWriteStream } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { buffer, text as textOf } from 'node:stream/consumers';
+import { text as textOf } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
-import { pause, realClock } from '../client/clock.ts';
 import { ParleyError, RateLimitError } from '../client/failure.ts';
 import { Parley } from '../client/parley.ts';
 import type { Assistant, List, NewSpeech, Voice } from '../client/types.ts';
 import { WheelClock } from '../base/clock.ts';
-import { Resampler } from '../providers/voice/audio/resample.ts';
-import { joinedSamples } from '../providers/voice/audio/samples.ts';
-import { UnreadableAudio } from '../providers/voice/audio/unreadable.ts';
-import { readWav } from '../providers/voice/audio/wav.ts';
 import { commandKey, type KeyOptions } from './api-key.ts';
 import { chooseAssistant } from './assistant-choice.ts';
+import { atItsPace, readClip, resampled } from './clip.ts';
 import { moreLine, pageQuery, serverUrl, type PageOptions } from './connection.ts';
 import { AdvisedFailure, CommandFailure, failureLine, UsageFailure } from './exit.ts';
 import { HeardJson, HeardText, type Heard } from './heard.ts';
@@ -23,7 +19,7 @@ import type { Io } from './io.ts';
 import { note, print, table } from './output.ts';
 import { installedPlayer, play } from './player.ts';
 
-interface VoiceOptions extends KeyOptions {
+export interface VoiceOptions extends KeyOptions {
   readonly assistant?: string;
 }
 
@@ -38,7 +34,7 @@ export type ListenOptions = VoiceOptions;
 export type VoicesOptions = VoiceOptions & PageOptions;
 type SpeechFormat = NonNullable<NewSpeech['format']>;
 
-interface Speaking {
+export interface Speaking {
   readonly parley: Parley;
   readonly assistant: Assistant;
   /** Aborted by Ctrl-C. */
@@ -46,7 +42,7 @@ interface Speaking {
 }
 
 /** Runs a command with an assistant. Without `--assistant` it has voice on. */
-async function withAssistant(io: Io, name: string, options: VoiceOptions, run: (speaking: Speaking) => Promise<void>): Promise<void> {
+export async function withAssistant(io: Io, name: string, options: VoiceOptions, run: (speaking: Speaking) => Promise<void>): Promise<void> {
   const clock = new WheelClock();
   const url = serverUrl(options, io.env);
   const stop = new AbortController();
@@ -142,15 +138,16 @@ async function writeAll(pieces: AsyncIterable<Uint8Array>, target: NodeJS.Writab
 
 /** Sample rates that a transcription accepts; audio of another rate is resampled to that of recognition. */
 const [rateMin, rateMax, rateOther] = [8000, 48_000, 16_000];
-const frameMs = 20;
 
 export async function runListen(io: Io, file: string, options: ListenOptions): Promise<void> {
-  const { samples, sampleRate } = await clip(io, file);
+  const read = await readClip(io, file, 'parley listen');
+  const clip = read.sampleRate >= rateMin && read.sampleRate <= rateMax ? read : resampled(read, rateOther);
   const heard: Heard = options.json ? new HeardJson(io.stdout) : new HeardText(io.stdout);
   try {
     await withAssistant(io, 'parley listen', options, async ({ parley, assistant, signal }) => {
-      const transcription = parley.transcribe({ assistant_id: assistant.id, sample_rate: sampleRate }, { signal });
-      const sending = atItsPace(samples, sampleRate, (frame) => transcription.send(frame), signal).then(() => transcription.finish());
+      const transcription = parley.transcribe({ assistant_id: assistant.id, sample_rate: clip.sampleRate }, { signal });
+      // The service takes no more than ten seconds at once, and answers as it hears.
+      const sending = atItsPace(clip, (frame) => transcription.send(frame), signal).then(() => transcription.finish());
       // The iteration has the same failure.
       sending.catch(() => {});
       for await (const message of transcription) heard.message(message);
@@ -160,32 +157,6 @@ export async function runListen(io: Io, file: string, options: ListenOptions): P
     heard.end();
   }
   if (!heard.anything) note(io, 'Nothing was said.');
-}
-
-/** As fast as it was spoken: the service takes no more than ten seconds at once, and answers as it hears. */
-async function atItsPace(samples: Int16Array, rate: number, send: (frame: Int16Array) => Promise<void>, signal: AbortSignal): Promise<void> {
-  const frame = Math.round((rate * frameMs) / 1000);
-  // The first frame waits for the socket, which opens meanwhile.
-  await send(samples.subarray(0, frame));
-  const begun = realClock.now();
-  for (let at = frame; at < samples.length; at += frame) {
-    const waitMs = begun + (at / rate) * 1000 - realClock.now();
-    if (waitMs > 0) await pause(realClock, waitMs, signal);
-    await send(samples.subarray(at, at + frame));
-  }
-}
-
-async function clip(io: Io, file: string): Promise<{ readonly samples: Int16Array; readonly sampleRate: number }> {
-  if (file === '-' && io.stdin.isTTY) throw new UsageFailure('Name a WAV file, as in parley listen hello.wav, or send one on stdin.');
-  try {
-    const wav = readWav(file === '-' ? await buffer(io.stdin) : await readFile(file));
-    if (wav.sampleRate >= rateMin && wav.sampleRate <= rateMax) return wav;
-    const resampler = new Resampler(wav.sampleRate, rateOther);
-    return { samples: joinedSamples([resampler.push(wav.samples), resampler.end()]), sampleRate: rateOther };
-  } catch (error) {
-    if (error instanceof UnreadableAudio) throw new CommandFailure(`${file === '-' ? 'The input on stdin' : file} cannot be read: ${error.message}`);
-    throw new CommandFailure(`The file ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
-  }
 }
 
 export const voices = (io: Io, options: VoicesOptions): Promise<void> =>
