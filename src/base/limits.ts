@@ -60,6 +60,8 @@ export const limits = {
   toolTimeoutSecondsMax: 120,
   toolAnswerBytesMax: 1024 * 1024,
   toolTriesMax: 3,
+  toolListPagesMax: 16,
+  toolEraMs: 10 * 60_000,
   toolSchemaBytesMax: 16 * 1024,
   toolsOfAssistantMax: 16,
   toolFunctionsMax: 64,

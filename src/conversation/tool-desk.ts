@@ -59,7 +59,7 @@ export class ToolDesk {
     const access = await this.#accessOf(tool);
     if (access === null) return { status: 'failed', error: 'refused' };
     const name = tool.functions.find((one) => one.name === offered.name)?.remoteName ?? offered.name;
-    return caller.call(access, name, asked, signal);
+    return caller.call(access, { name, parameters: offered.parameters }, asked, signal);
   }
 
   /** The list of an MCP server; null if it cannot be read. */

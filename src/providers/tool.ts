@@ -64,10 +64,13 @@ export interface ToolAccess {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** A function as a call names it. */
+export type CalledFunction = Pick<ToolOffer, 'name' | 'parameters'>;
+
 /** Sends calls to tools. */
 export interface ToolCaller {
-  /** Sends a call, again where the contract says so, and resolves with its result. Never rejects. `name`: the function's at the tool. `signal`: the call is cancelled, and its connection closed. */
-  call(tool: ToolAccess, name: string, asked: AskedCall, signal: AbortSignal): Promise<ToolResult>;
+  /** Sends a call, again where the contract says so, and resolves with its result. Never rejects. `called`: the function, under its name at the tool. `signal`: the call is cancelled, and its connection closed. */
+  call(tool: ToolAccess, called: CalledFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult>;
   /** The list of an MCP server; null if it cannot be read. */
   list(tool: ToolAccess): Promise<readonly ListedTool[] | null>;
 }

@@ -21,8 +21,8 @@ export interface ProviderBounds {
 
 /** Receives one answer: a head, data, then `ended`; or `failed` at any point. Gets no call after `release` or `cancel`. */
 export interface ProviderListener {
-  /** The answer's status is 2xx. Content type and coding are in lower case, empty if absent. */
-  head(contentType: string, contentEncoding: string): void;
+  /** The answer's status is 2xx. Content type and coding are in lower case, empty if absent; `whole` has what few callers need. */
+  head(contentType: string, contentEncoding: string, whole: ResponseHead): void;
   /** The bytes are overwritten after the call. */
   data(chunk: Buffer): void;
   ended(): void;
@@ -131,11 +131,12 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
     this.#connection?.resume();
   }
 
-  head({ status, contentType, contentEncoding }: ResponseHead): void {
+  head(head: ResponseHead): void {
+    const { status, contentType, contentEncoding } = head;
     this.#repeat = null;
     if (this.#state !== 'open') return;
     this.#quietSince = this.#clock.monotonic();
-    if (status < 300) return this.#listener.head(contentType, contentEncoding);
+    if (status < 300) return this.#listener.head(contentType, contentEncoding, head);
     this.release();
     this.#refusal = { status, said: '' };
     if (!tellsWhy.has(status)) this.#tellRefusal();

@@ -5,6 +5,8 @@ export interface ResponseHead {
   /** In lower case, empty if absent. */
   readonly contentType: string;
   readonly contentEncoding: string;
+  /** `Mcp-Session-Id`, empty if absent. */
+  readonly mcpSession: string;
   /** The length of the body in bytes, or how its end is marked. */
   readonly body: number | 'chunked' | 'until close';
   /** How long the server keeps the connection after the answer, in milliseconds: 0 if it closes it, Infinity if it does not say. */
@@ -34,6 +36,7 @@ export class HeadReader {
   #keeping = false;
   #contentType = '';
   #contentEncoding = '';
+  #mcpSession = '';
   #length: number | null = null;
   #chunked = false;
   #keptMs = Infinity;
@@ -59,6 +62,7 @@ export class HeadReader {
       status: this.#status,
       contentType: this.#contentType,
       contentEncoding: this.#contentEncoding,
+      mcpSession: this.#mcpSession,
       body,
       keptMs: kept && body !== 'until close' ? this.#keptMs : 0,
     };
@@ -99,6 +103,9 @@ export class HeadReader {
         return true;
       case 'content-encoding':
         this.#contentEncoding = joined(this.#contentEncoding, valueAfter(line, colon));
+        return true;
+      case 'mcp-session-id':
+        this.#mcpSession = trimmed(line.slice(colon + 1));
         return true;
       default:
         return true;

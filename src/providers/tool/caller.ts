@@ -3,8 +3,9 @@ import type { Clock } from '../../base/clock.ts';
 import type { ProviderHttp } from '../client.ts';
 import type { ToolCaller } from '../tool.ts';
 import { callHttpTool } from './http.ts';
+import { callMcpTool, listMcpTools } from './mcp.ts';
 
 export const toolCaller = (http: ProviderHttp, clock: Clock): ToolCaller => ({
-  call: (tool, name, asked, signal) => callHttpTool(http, clock, tool, name, asked, signal),
-  list: async () => null,
+  call: (tool, called, asked, signal) => (tool.kind === 'mcp' ? callMcpTool : callHttpTool)(http, clock, tool, called, asked, signal),
+  list: (tool) => listMcpTools(http, clock, tool),
 });

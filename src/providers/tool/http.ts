@@ -1,57 +1,21 @@
 /** Sends a call to an HTTP tool (contract 13): one signed POST, whose answer is the output. */
 import { limits } from '../../base/limits.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { ToolError } from '../../base/tool-errors.ts';
 import type { ModelFailure } from '../model.ts';
 import type { ProviderCall, ProviderHttp, ProviderListener, ProviderPost } from '../client.ts';
-import type { AskedCall, ToolAccess, ToolResult } from '../tool.ts';
+import type { AskedCall, CalledFunction, ToolAccess, ToolResult } from '../tool.ts';
+import { failed, sendWithin, sentOfFailure, type Sent } from './sending.ts';
 import { signatureHeaders } from './signature.ts';
 
-/** The end of one request; `again`: the tool has not got it, or may have it twice. */
-type Sent = { readonly result: ToolResult; readonly again: 'never' | 'unsent' | 'repeatable' };
-
-/** Waits before the second and the third request, in milliseconds. */
-const pausesMs = [250, 1000] as const;
-
 /** Sends a call, again within its time where that is allowed. Never rejects. */
-export async function callHttpTool(http: ProviderHttp, clock: Clock, tool: ToolAccess, name: string, asked: AskedCall, signal: AbortSignal): Promise<ToolResult> {
-  const until = clock.monotonic() + tool.timeoutSeconds * 1000;
-  for (let tries = 1; ; tries++) {
-    const { result, again } = await sendOnce(http, clock, tool, name, asked, until, signal);
-    const pauseMs = pausesMs[tries - 1];
-    const allowed = again === 'unsent' || (again === 'repeatable' && tool.repeatable);
-    if (!allowed || pauseMs === undefined || signal.aborted || clock.monotonic() + pauseMs >= until) return result;
-    await new Promise<void>((resolve) => {
-      clock.after(pauseMs, resolve);
-      signal.addEventListener('abort', () => resolve(), { once: true });
-    });
-    if (signal.aborted) return { status: 'cancelled' };
-  }
-}
-
-function sendOnce(http: ProviderHttp, clock: Clock, tool: ToolAccess, name: string, asked: AskedCall, until: number, signal: AbortSignal): Promise<Sent> {
-  if (signal.aborted) return Promise.resolve({ result: { status: 'cancelled' }, again: 'never' });
-  return new Promise((resolve) => {
-    const end = (sent: Sent): void => {
-      timer.cancel();
-      signal.removeEventListener('abort', abort);
-      resolve(sent);
-    };
-    const answer = new ToolAnswer((sent) => end(sent));
+export const callHttpTool = (http: ProviderHttp, clock: Clock, tool: ToolAccess, { name }: CalledFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult> =>
+  sendWithin(clock, tool, signal, (end) => {
+    const answer = new ToolAnswer(end);
     // Silence is bounded by the whole time of the call.
     const call = http.post(postOf(tool, name, asked, clock.now()), answer, { silenceMs: limits.toolTimeoutSecondsMax * 1000 });
     answer.call = call;
-    const abort = (): void => {
-      call.cancel();
-      end({ result: { status: 'cancelled' }, again: 'never' });
-    };
-    const timer = clock.after(Math.max(1, until - clock.monotonic()), () => {
-      call.cancel();
-      end({ result: failed('timeout'), again: 'never' });
-    });
-    signal.addEventListener('abort', abort, { once: true });
+    return () => call.cancel();
   });
-}
 
 function postOf({ url, secrets, headers }: ToolAccess, name: string, { callId, arguments: given, context }: AskedCall, nowMs: number): ProviderPost {
   const { assistantId, sessionId, turnId, channel, visitor, metadata } = context;
@@ -60,13 +24,6 @@ function postOf({ url, secrets, headers }: ToolAccess, name: string, { callId, a
   const signed = signatureHeaders(callId, Math.floor(nowMs / 1000), body, secrets);
   return { baseUrl: url, path: '', headers: { 'content-type': 'application/json', accept: 'application/json, text/plain;q=0.9', 'idempotency-key': callId, ...signed, ...headers }, body, once: true };
 }
-
-const failed = (error: ToolError): ToolResult => ({ status: 'failed', error });
-
-/** Failures before the tool can have got the request. */
-const unsent: ReadonlySet<ModelFailure> = new Set(['connect', 'proxy', 'address']);
-/** Statuses after which a repeatable call is sent again. */
-const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 class ToolAnswer implements ProviderListener {
   call: ProviderCall | null = null;
@@ -105,11 +62,8 @@ class ToolAnswer implements ProviderListener {
   }
 
   failed(failure: ModelFailure, status: number | null): void {
-    if (status !== null) return this.#finish(failed('refused'), passing.has(status) ? 'repeatable' : 'never');
-    if (failure === 'malformed') return this.#finish(failed('malformed'));
-    if (unsent.has(failure)) return this.#finish(failed('unreachable'), failure === 'connect' ? 'unsent' : 'never');
-    if (failure === 'credential') return this.#finish(failed('refused'));
-    this.#finish(failed(failure === 'first_output_timeout' || failure === 'idle_timeout' ? 'timeout' : 'unreachable'), 'repeatable');
+    const { error, again } = sentOfFailure(failure, status);
+    this.#finish(failed(error), again);
   }
 
   #finish(result: ToolResult, again: Sent['again'] = 'never'): void {

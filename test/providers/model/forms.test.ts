@@ -41,7 +41,7 @@ function hear({ kind, reasoning = 'hidden', then }: Pick<Form, 'kind' | 'reasoni
   const http: ProviderHttp = { post: (_post, given) => ((listener = given), call), get: () => call, now: () => 0, close: async () => {} };
   const heard = new Heard();
   models[kind](http).start(request({ reasoning }), heard);
-  listener.head('', '');
+  listener.head('', '', { status: 200, contentType: '', contentEncoding: '', mcpSession: '', body: 'until close', keptMs: 0 });
   let from = 0;
   for (const cut of [...cuts, body.length]) {
     // As by a connection, whose reads are one buffer, and which says nothing more once it is let go.

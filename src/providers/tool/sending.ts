@@ -1,0 +1,70 @@
+/** Sends a call to a tool of any kind: within its time, and again where the contract allows it (contract 13). */
+import type { Clock } from '../../base/clock.ts';
+import type { ToolError } from '../../base/tool-errors.ts';
+import type { ModelFailure } from '../model.ts';
+import type { ToolAccess, ToolResult } from '../tool.ts';
+
+/** The end of one try; `again`: the tool has not got the call, or may have it twice. */
+export interface Sent {
+  readonly result: ToolResult;
+  readonly again: 'never' | 'unsent' | 'repeatable';
+}
+
+/** Starts one try; `end` may be called several times, and the first counts. Returns how to cut it. */
+export type Try = (end: (sent: Sent) => void) => () => void;
+
+/** Waits before the second and the third try, in milliseconds. */
+const pausesMs = [250, 1000] as const;
+
+/** Never rejects. */
+export async function sendWithin(clock: Clock, { timeoutSeconds, repeatable }: ToolAccess, signal: AbortSignal, start: Try): Promise<ToolResult> {
+  const until = clock.monotonic() + timeoutSeconds * 1000;
+  for (let tries = 1; ; tries++) {
+    const { result, again } = await sendOnce(clock, until, signal, start);
+    const pauseMs = pausesMs[tries - 1];
+    const allowed = again === 'unsent' || (again === 'repeatable' && repeatable);
+    if (!allowed || pauseMs === undefined || signal.aborted || clock.monotonic() + pauseMs >= until) return result;
+    await new Promise<void>((resolve) => {
+      clock.after(pauseMs, resolve);
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    if (signal.aborted) return { status: 'cancelled' };
+  }
+}
+
+function sendOnce(clock: Clock, until: number, signal: AbortSignal, start: Try): Promise<Sent> {
+  if (signal.aborted) return Promise.resolve({ result: { status: 'cancelled' }, again: 'never' });
+  return new Promise((resolve) => {
+    const end = (sent: Sent): void => {
+      timer.cancel();
+      signal.removeEventListener('abort', abort);
+      resolve(sent);
+    };
+    const cut = start(end);
+    const abort = (): void => {
+      end({ result: { status: 'cancelled' }, again: 'never' });
+      cut();
+    };
+    const timer = clock.after(Math.max(1, until - clock.monotonic()), () => {
+      end({ result: failed('timeout'), again: 'never' });
+      cut();
+    });
+    signal.addEventListener('abort', abort, { once: true });
+  });
+}
+
+export const failed = (error: ToolError): ToolResult => ({ status: 'failed', error });
+
+/** Failures before the tool can have got the request. */
+const unsent: ReadonlySet<ModelFailure> = new Set(['connect', 'proxy', 'address']);
+/** Statuses after which a repeatable call is sent again. */
+const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** A failed request, as a call's error. */
+export function sentOfFailure(failure: ModelFailure, status: number | null): { readonly error: ToolError; readonly again: Sent['again'] } {
+  if (status !== null) return { error: 'refused', again: passing.has(status) ? 'repeatable' : 'never' };
+  if (failure === 'malformed') return { error: 'malformed', again: 'never' };
+  if (unsent.has(failure)) return { error: 'unreachable', again: failure === 'connect' ? 'unsent' : 'never' };
+  if (failure === 'credential') return { error: 'refused', again: 'never' };
+  return { error: failure === 'first_output_timeout' || failure === 'idle_timeout' ? 'timeout' : 'unreachable', again: 'repeatable' };
+}
