@@ -186,6 +186,20 @@ t.test('only a repeatable call is sent again, with the same id', async (t) => {
   t.equal(new Set(tool.got.map(({ headers }) => headers['webhook-id'])).size, 1);
 });
 
+t.test("a tool's path is asked for as it was entered", async (t) => {
+  const house = await openWorkspace();
+  const paths: string[] = [];
+  const tool = await openTool(t, (_, response, { url = '' }) => {
+    paths.push(url);
+    reply(response, {});
+  });
+  for (const path of ['', '/', '/call', '/call/', '/a%20b//']) {
+    const made = await newTool(house, { url: new URL(tool.url).origin + path });
+    await chat(house, (await sessionWith(house, 'call=look_up,tokens=1', [made.id])).id);
+  }
+  t.same(paths, ['/', '/', '/call', '/call/', '/a%20b//']);
+});
+
 t.test('an abort cancels what runs and closes its connection', async (t) => {
   const house = await openWorkspace();
   let closed = (): void => {};

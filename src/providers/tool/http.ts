@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { ModelFailure } from '../model.ts';
 import type { ProviderCall, ProviderHttp, ProviderListener, ProviderPost } from '../client.ts';
 import type { AskedCall, CalledFunction, ToolAccess, ToolResult } from '../tool.ts';
-import { failed, sendWithin, sentOfFailure, type Sent } from './sending.ts';
+import { addressOf, failed, sendWithin, sentOfFailure, type Sent } from './sending.ts';
 import { signatureHeaders } from './signature.ts';
 
 /** Sends a call, again within its time where that is allowed. Never rejects. */
@@ -17,12 +17,13 @@ export const callHttpTool = (http: ProviderHttp, clock: Clock, tool: ToolAccess,
     return () => call.cancel();
   });
 
-function postOf({ url, secrets, headers }: ToolAccess, name: string, { callId, arguments: given, context }: AskedCall, nowMs: number): ProviderPost {
+function postOf(tool: ToolAccess, name: string, { callId, arguments: given, context }: AskedCall, nowMs: number): ProviderPost {
   const { assistantId, sessionId, turnId, channel, visitor, metadata } = context;
   const data = { call_id: callId, name, arguments: given, assistant_id: assistantId, session_id: sessionId, turn_id: turnId, channel, visitor, metadata };
   const body = JSON.stringify({ type: 'tool.call', timestamp: new Date(nowMs).toISOString(), data });
+  const { secrets, headers } = tool;
   const signed = signatureHeaders(callId, Math.floor(nowMs / 1000), body, secrets);
-  return { baseUrl: url, path: '', headers: { 'content-type': 'application/json', accept: 'application/json, text/plain;q=0.9', 'idempotency-key': callId, ...signed, ...headers }, body, once: true };
+  return { ...addressOf(tool), headers: { 'content-type': 'application/json', accept: 'application/json, text/plain;q=0.9', 'idempotency-key': callId, ...signed, ...headers }, body, once: true };
 }
 
 class ToolAnswer implements ProviderListener {

@@ -4,7 +4,7 @@ import type { ModelFailure } from '../model.ts';
 import type { ProviderCall, ProviderHttp, ProviderListener } from '../client.ts';
 import type { ResponseHead } from '../client/head.ts';
 import type { ToolAccess } from '../tool.ts';
-import { sentOfFailure, type Sent } from './sending.ts';
+import { addressOf, sentOfFailure, type Sent } from './sending.ts';
 import type { ToolError } from '../../base/tool-errors.ts';
 
 /** The state of one exchange with an MCP server. */
@@ -23,11 +23,11 @@ export const mcpFetch =
   (_url, init) =>
     init?.method === 'POST' ? new Promise((resolve, reject) => post(http, tool, exchange, init, resolve, reject)) : Promise.resolve(new Response(null, { status: 405 }));
 
-function post(http: ProviderHttp, { url, headers }: ToolAccess, exchange: McpExchange, init: RequestInit, resolve: (response: Response) => void, reject: (error: Error) => void): void {
+function post(http: ProviderHttp, tool: ToolAccess, exchange: McpExchange, init: RequestInit, resolve: (response: Response) => void, reject: (error: Error) => void): void {
   const answer = new McpAnswer(exchange, resolve, reject);
-  const sent = { ...Object.fromEntries(new Headers(init.headers)), ...headers };
+  const sent = { ...Object.fromEntries(new Headers(init.headers)), ...tool.headers };
   exchange.failure = null;
-  const call = http.post({ baseUrl: url, path: '', headers: sent, body: String(init.body), ...(exchange.calling && { once: true }) }, answer, { silenceMs: limits.toolTimeoutSecondsMax * 1000 });
+  const call = http.post({ ...addressOf(tool), headers: sent, body: String(init.body), ...(exchange.calling && { once: true }) }, answer, { silenceMs: limits.toolTimeoutSecondsMax * 1000 });
   answer.call = call;
   const leave = (): void => answer.leave();
   if (init.signal?.aborted === true) return leave();

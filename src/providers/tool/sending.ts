@@ -10,6 +10,12 @@ export interface Sent {
   readonly again: 'never' | 'unsent' | 'repeatable';
 }
 
+/** A tool's address as it was entered: as a base URL alone it would lose the slash at its end. */
+export function addressOf({ url }: ToolAccess): { readonly baseUrl: string; readonly path: string } {
+  const { origin, pathname } = new URL(url);
+  return { baseUrl: origin, path: pathname };
+}
+
 /** Starts one try; `end` may be called several times, and the first counts. Returns how to cut it. */
 export type Try = (end: (sent: Sent) => void) => () => void;
 
