@@ -6,7 +6,7 @@ import { newIdempotencyKey } from '../../client/clock.ts';
 import { conversation, type Conversation, type ConversationMessage } from '../../client/conversation.ts';
 import { ConnectionError, ParleyError, RateLimitError } from '../../client/failure.ts';
 import { Parley } from '../../client/parley.ts';
-import type { Link, Visitor } from '../../client/types.ts';
+import type { Link, PendingToolCall, ToolResult, Visitor } from '../../client/types.ts';
 import { onWake } from '../../client/wake.ts';
 import { after, now, wallClock } from './clock.ts';
 import type { Memory, Pending } from './memory.ts';
@@ -25,6 +25,8 @@ export interface Scene {
   /** `busy` from the sending of a message to the end of its reply, also while the connection is away. */
   readonly status: 'loading' | 'idle' | 'busy' | 'over';
   readonly messages: readonly ConversationMessage[];
+  /** The calls of tools that wait for the visitor's word; none while something is under way. */
+  readonly approvals: readonly PendingToolCall[];
   readonly trouble: Trouble | null;
   /** Whether there is a session, and so something to leave behind. */
   readonly begun: boolean;
@@ -52,6 +54,7 @@ export interface ChatOptions {
 
 /** A visitor's token is renewed when so much of its 30 days is left, in seconds. */
 const renewSeconds = 29 * 86_400;
+const nothing: readonly never[] = [];
 const retryMs = [2000, 4000, 8000, 15_000, 30_000];
 const gone = new Set(['session_not_found', 'invalid_token']);
 const over = new Set(['session_ended', 'session_expired']);
@@ -103,19 +106,24 @@ export class Chat {
   }
 
   get scene(): Scene {
-    const { status = 'idle', messages = this.#greeting() } = this.#talk?.getSnapshot() ?? {};
+    const { status = 'idle', messages = this.#greeting(), pending: approvals = nothing } = this.#talk?.getSnapshot() ?? {};
     const pending = this.#pending;
-    const shown = messages.filter(({ status }) => status !== 'failed' && status !== 'sending');
+    const shown = messages.filter(({ status, content, stopReason }) => status !== 'failed' && status !== 'sending' && (content !== '' || stopReason !== 'tool_calls'));
     if (pending !== null && !this.#arrived()) shown.push({ id: 'pending', role: 'user', content: pending.text, status: 'sending', stopReason: null, createdAt: null });
     const lost = status === 'idle' && this.#trouble?.kind === 'offline';
     const busy = pending !== null || this.#delivering || lost || status === 'sending' || status === 'replying';
-    return { status: busy ? 'busy' : status, messages: shown, trouble: this.#trouble, begun: this.#session !== null };
+    return { status: busy ? 'busy' : status, messages: shown, approvals: busy || status !== 'idle' ? nothing : approvals, trouble: this.#trouble, begun: this.#session !== null };
   }
 
   /** Sends a message; the first one opens the session. */
   async send(text: string): Promise<void> {
     this.#pending = { text, key: newIdempotencyKey(), before: this.#sent().length };
     await this.#deliver();
+  }
+
+  /** Answers all that waits for the visitor's word. After a failure it waits again, or another page has answered. */
+  approve(answers: readonly ToolResult[]): void {
+    void this.#talk?.answer(answers);
   }
 
   /** Retries after a failure: reads the conversation again, and sends a message that had not arrived. */
@@ -244,7 +252,7 @@ export class Chat {
       if (wasSending) this.#trouble = { kind: 'over' };
     } else if (code !== null && over.has(code)) this.#end('over');
     else if (code !== null && closed.has(code)) this.#end('closed');
-    else if (code === 'turn_in_progress') {
+    else if (code === 'turn_in_progress' || field === 'tool_results') {
       this.#giveBack();
       void this.retry();
     } else if (error instanceof RateLimitError) {

@@ -1,12 +1,13 @@
 /** The page as a person sees it, in one language: made anew when the language changes, on the same conversation. */
 import type { ConversationMessage } from '../../client/conversation.ts';
-import type { Link } from '../../client/types.ts';
+import type { Link, PendingToolCall } from '../../client/types.ts';
 import type { FrameMode } from '../messages.ts';
-import type { Words } from '../words.ts';
+import type { Language, Words } from '../words.ts';
+import type { Approval } from './approval.ts';
 import type { Chat, VisitorFields } from './chat.ts';
 import { onceAFrame, after } from './clock.ts';
 import { Composer } from './composer.ts';
-import { button, element, iconButton } from './dom.ts';
+import { button, element, filled, iconButton } from './dom.ts';
 import { Fields } from './fields.ts';
 import { Messages } from './messages.ts';
 import { Notice } from './notice.ts';
@@ -16,7 +17,7 @@ import type { VoiceButtons } from './voice-buttons.ts';
 export interface ViewOptions {
   readonly link: Link;
   readonly words: Words;
-  readonly language: string;
+  readonly language: Language;
   /** Null where voice is off. */
   readonly voice: ((view: View) => VoiceButtons) | null;
   chat(): Chat;
@@ -37,6 +38,8 @@ export class View {
   readonly fields: Fields;
   readonly options: ViewOptions;
   readonly #announcer = new Announcer();
+  /** Null before the first one. */
+  #approval: Approval | null = null;
   readonly #messages: Messages;
   readonly #scroller: Scroller;
   readonly #empty: HTMLElement;
@@ -73,7 +76,7 @@ export class View {
 
   replied(message: ConversationMessage): void {
     this.#show();
-    this.#announcer.say(`${this.options.link.name}: ${this.#messages.textOf(-1) || message.content}`);
+    if (message.content !== '') this.#announcer.say(`${this.options.link.name}: ${this.#messages.textOf(-1) || message.content}`);
     this.#draw();
   }
 
@@ -146,10 +149,31 @@ export class View {
     return true;
   }
 
+  /** Shows what waits for the visitor's word, above the text field. */
+  #ask(calls: readonly PendingToolCall[]): void {
+    if (this.#approval !== null) return this.#approval.show(calls);
+    if (calls.length === 0) return;
+    const { language, link, chat } = this.options;
+    import('./approval.ts').then(
+      ({ Approval }) => {
+        if (this.#approval !== null) return;
+        const say = (text: string): void => this.#announcer.say(text);
+        this.#approval = new Approval({ language, name: link.name, dom: { element, button, filled }, say, answer: (answers) => {
+          chat().approve(answers);
+          this.composer.input.focus();
+        } });
+        this.notice.element.before(this.#approval.element);
+        this.#draw();
+      },
+      () => void after(reloadMs, this.#draw),
+    );
+  }
+
   #show(): void {
     const { link } = this.options;
-    const { status, messages, trouble, begun } = this.options.chat().scene;
+    const { status, messages, approvals, trouble, begun } = this.options.chat().scene;
     this.#messages.show(messages);
+    this.#ask(approvals);
     this.fields.element.hidden = begun || status === 'busy' || link.visitor_fields.length === 0 || link.status === 'closed';
     this.#empty.hidden = messages.length > 0 || status !== 'idle' || !this.fields.element.hidden || link.status === 'closed';
     this.composer.busy = status === 'busy';
@@ -159,6 +183,9 @@ export class View {
     this.#scroller.follow();
   }
 }
+
+/** The code for approvals did not load: it is asked for again. */
+const reloadMs = 2000;
 
 /** Announced text is removed after so long, so that nobody finds it twice when reading the page. */
 const shownMs = 5000;
