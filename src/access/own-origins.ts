@@ -95,5 +95,17 @@ export function transportHeaders(head: RequestHead, config: OriginConfig): Respo
   return reached === null || isLoopbackName(new URL(reached).hostname) ? {} : { 'strict-transport-security': 'max-age=31536000' };
 }
 
+/**
+ * Whether a request may come from a page of another site (contract 15): by the origin that it names, or, within this machine, by a name of somebody
+ * else's that was made to point here. A client that is no browser names no origin.
+ */
+export function isForeign(head: RequestHead, config: OriginConfig): boolean {
+  const origin = only(head, 'origin');
+  if (origin !== undefined && !isOwn(origin, head, config)) return true;
+  if (!isLoopbackAddress(clientAddress(head, config.trustedProxies))) return false;
+  const reached = reachedOrigin(head, config);
+  return reached === null || !(isLoopbackName(new URL(reached).hostname) || config.consoleOrigins.some((own) => URL.canParse(own) && new URL(own).host === new URL(reached).host));
+}
+
 /** Where the console is, for a link to it. */
 export const consoleOrigin = (head: RequestHead, config: OriginConfig, fallback: string): string => config.consoleOrigins[0] ?? reachedOrigin(head, config) ?? fallback;

@@ -98,6 +98,8 @@ export const engineMessageFactor = 4;
 
 export interface EdgeBounds {
   bodyBytesMax: number;
+  /** The bound of bodies sent to a path; undefined for `bodyBytesMax`. */
+  bodyBytesOf?: (path: string) => number | undefined;
   bodyMsMax: number;
   headerBytesMax: number;
   headersCountMax: number;

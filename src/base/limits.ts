@@ -2,6 +2,7 @@
 export const limits = {
   // Requests
   bodyBytesMax: 256 * 1024, // contract 2
+  frontBodyBytesMax: 1024 * 1024, // contract 15
   bodyMsMax: 30_000,
   bodyPauseMs: 4_000, // of waiting for more of it, less than half of what uWebSockets.js itself allows
   bodyLingerMs: 2_000,

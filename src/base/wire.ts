@@ -11,6 +11,7 @@ export * from './wire/conversation.ts';
 export * from './wire/call.ts';
 export * from './wire/console.ts';
 export * from './wire/desk.ts';
+export * from './wire/mcp.ts';
 export * from './wire/tools.ts';
 export * from './wire/link.ts';
 export * from './wire/sign-in.ts';

@@ -5,25 +5,29 @@ import type { CallContext, OfferedFunction, ToolResult } from '../providers/tool
 import { argumentsOf, checkArguments } from '../providers/tool/arguments.ts';
 import type { Assistant, Session, ToolError } from '../store/store.ts';
 import type { TurnTools } from '../turn/outcome.ts';
+import type { FrontSettings } from './front-settings.ts';
 import type { Services } from './services.ts';
 
 export class AssistantTools implements TurnTools {
   readonly #assistant: Assistant;
   readonly #session: Session;
   readonly #services: Services;
+  readonly #front: FrontSettings | undefined;
   #offered: readonly OfferedFunction[] = [];
 
-  constructor(assistant: Assistant, session: Session, services: Services) {
+  constructor(assistant: Assistant, session: Session, services: Services, front?: FrontSettings) {
+    this.#front = front;
     this.#assistant = assistant;
     this.#session = session;
     this.#services = services;
   }
 
-  /** Reads what is offered on the session's channel: a function that the caller runs on the API alone. */
+  /** Reads what is offered on the session's channel: a function that the caller runs on the API alone, and nothing that waits for the caller behind a front but the caller's own. */
   async load(): Promise<void> {
     const { workspaceId, toolIds = [] } = this.#assistant;
     const all = await this.#services.host.tools.functions(workspaceId, toolIds);
-    this.#offered = this.#session.channel === 'api' ? all : all.filter(({ kind }) => kind !== 'client');
+    if (this.#front !== undefined) this.#offered = [...all.filter(({ kind, approval }) => kind !== 'client' && approval === 'never'), ...this.#front.tools];
+    else this.#offered = this.#session.channel === 'api' ? all : all.filter(({ kind }) => kind !== 'client');
   }
 
   /** Undefined if none are. */

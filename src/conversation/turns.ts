@@ -20,6 +20,7 @@ import { reachActor, reachConversation, turnRefusal } from './reach.ts';
 import { cutHistory, modelMessages } from '../providers/model/history.ts';
 import type { ModelMessage, ModelSink } from '../providers/model.ts';
 import { openCredential } from './credential.ts';
+import type { FrontSettings } from './front-settings.ts';
 import { AssistantTools } from './tools.ts';
 
 /** A turn to read: with its runner if it is in flight in this process, otherwise from the store. */
@@ -39,7 +40,11 @@ export interface SentMessage {
   readonly text: string | null;
   /** The answers to the calls that wait (contract 13). */
   readonly answers?: readonly CallAnswer[] | undefined;
+  /** The additions of a front to the assistant's own settings. */
+  readonly front?: FrontSettings;
   readonly remember: Idempotency | null;
+  readonly rememberMs?: number | undefined;
+  readonly turnId?: string | undefined;
   /** For the log and the history. */
   readonly requestId: string;
 }
@@ -86,7 +91,7 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
 /** The turn that the party's message asks for. */
 export function wantedTurn(party: Party, { actor, assistant }: { readonly actor: SessionActor; readonly assistant: AssistantActor }, sent: SentMessage, services: Services): WantedTurn {
   const cause = causeByParty(party, sent.requestId);
-  const model = new AssistantModel(assistant.record, actor.record, services);
+  const model = new AssistantModel(assistant.record, actor.record, services, sent.front);
   return {
     message: sent.text,
     ...(sent.answers && { answers: sent.answers }),
@@ -95,6 +100,8 @@ export function wantedTurn(party: Party, { actor, assistant }: { readonly actor:
     takesSlot: party.channel === 'api',
     use: useOf(party, assistant),
     remember: sent.remember,
+    rememberMs: sent.rememberMs,
+    turnId: sent.turnId,
     cause,
     historyTokensMax: assistant.record.model.historyTokensMax,
     model,
@@ -184,9 +191,11 @@ class AssistantModel implements TurnModel {
   readonly #assistant: Assistant;
   readonly #session: Session;
   readonly #services: Services;
+  readonly #front: FrontSettings | undefined;
   #tools: AssistantTools | null = null;
 
-  constructor(assistant: Assistant, session: Session, services: Services) {
+  constructor(assistant: Assistant, session: Session, services: Services, front?: FrontSettings) {
+    this.#front = front;
     this.#assistant = assistant;
     this.#session = session;
     this.#services = services;
@@ -194,26 +203,34 @@ class AssistantModel implements TurnModel {
 
   /** Most turns have none. */
   get tools(): AssistantTools {
-    return (this.#tools ??= new AssistantTools(this.#assistant, this.#session, this.#services));
+    return (this.#tools ??= new AssistantTools(this.#assistant, this.#session, this.#services, this.#front));
   }
 
   prepare(conversation: readonly Message[]): PreparedCall | null | Promise<PreparedCall | null> {
     const { workspaceId, name: assistantName, model } = this.#assistant;
-    const { provider, name, systemPrompt, temperature, outputTokensMax, reasoning = 'hidden', historyTokensMax } = model;
+    const { provider, name, temperature, reasoning = 'hidden', historyTokensMax } = model;
+    const front = this.#front;
+    const systemPrompt = front === undefined ? model.systemPrompt : joinedPrompt(model.systemPrompt, front.prompt);
+    const outputTokensMax = lowerOf(model.outputTokensMax, front?.outputTokensMax ?? null);
     const asked = this.#services.models.get(provider);
     if (asked === undefined) return null;
     const opened = asked.needsCredential ? openCredential(workspaceId, 'model', model, this.#services) : noCredential;
     return promptly(opened, (access) => {
       if (access === null) return null;
       const { baseUrl, apiKey } = access;
-      const { messages, leftOut } = cutHistory(modelMessages(conversation), historyTokensMax ?? limits.historyTokensMax);
+      const { messages, leftOut } = cutHistory(front === undefined ? modelMessages(conversation) : front.earlier.concat(modelMessages(conversation)), historyTokensMax ?? limits.historyTokensMax);
       const start = (sink: ModelSink, rounds: readonly ModelMessage[], offers: boolean) =>
         asked.start({ name, systemPrompt, messages: rounds.length === 0 ? messages : messages.concat(rounds), tools: offers ? this.#tools?.offers : undefined, temperature, outputTokensMax, reasoning, assistantName, baseUrl, apiKey }, sink);
       const prepared = { leftOut, start };
-      return hasTools(this.#assistant) ? this.tools.load().then(() => prepared) : prepared;
+      return hasTools(this.#assistant) || (front?.tools.length ?? 0) > 0 ? this.tools.load().then(() => prepared) : prepared;
     });
   }
 }
+
+/** The assistant's prompt comes first: the caller adds to it. */
+const joinedPrompt = (own: string | null, added: string | null): string | null => [own, added].filter((text) => text !== null && text !== '').join('\n\n') || null;
+
+const lowerOf = (one: number | null, other: number | null): number | null => (one === null || other === null ? (one ?? other) : Math.min(one, other));
 
 const hasTools = ({ toolIds }: Assistant): boolean => toolIds !== undefined && toolIds.length > 0;
 

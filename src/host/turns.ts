@@ -37,6 +37,10 @@ export interface WantedTurn {
   /** The visitor whose limits the turn takes; left out for a turn that takes none of the link's. */
   readonly use?: VisitorUse | undefined;
   readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
+  /** How long it is remembered, in milliseconds; a day if it is left out. */
+  readonly rememberMs?: number | undefined;
+  /** The turn's id, where its caller must know it before; a new one if it is left out. */
+  readonly turnId?: string | undefined;
   /** The chat. */
   readonly cause?: Cause;
   /** How much of the conversation its model is sent at most, in estimated tokens; the default if it is left out. */
@@ -208,7 +212,7 @@ export class Turns {
     const { ids, clock } = this.#options;
     const at = clock.now();
     const begunAt = clock.monotonic();
-    const turnId = ids.make('turn');
+    const turnId = wanted.turnId ?? ids.make('turn');
     const { cause = nobody } = wanted;
     const event: SessionEvent = { type: 'chat', at, turnId, assistantRefusal: wanted.assistantRefusal };
     let decision = actor.machine.decide(event);
@@ -305,7 +309,7 @@ export class Turns {
         ...(admitted && { asked: admitted.asked }),
         owner,
         leaseUntilMs: store.leaseMs === null ? forever : leaseUntil(at, store.leaseMs, before.expiresAt),
-        remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + limits.idempotencyMsMax },
+        remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + (wanted.rememberMs ?? limits.idempotencyMsMax) },
         nowMs: at,
         ...(wanted.speaker && { released: wanted.isEarly ? -1 : 0 }),
         move: moveOf(decision, basis.version + 1, at, cause, session.machine),

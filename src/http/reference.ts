@@ -6,6 +6,7 @@ import { limits } from '../base/limits.ts';
 import { consoleAssistants } from './reference/console-assistants.ts';
 import { conversations, credentials, keys, workspaces } from './reference/console.ts';
 import { histories } from './reference/history.ts';
+import { fronts } from './reference/fronts.ts';
 import { machines } from './reference/machines.ts';
 import { assistants, sessions, turns, usage } from './reference/conversations.ts';
 import { desk, load } from './reference/desk.ts';
@@ -22,7 +23,7 @@ import type { BudgetName } from '../store/store.ts';
 export type { Area, OperationEntry } from './reference/entry.ts';
 
 /** In the order in which they are read. */
-export const areas: readonly Area[] = [assistants, sessions, turns, usage, voice, linkArea, service, signingIn, workspaces, consoleAssistants, keys, credentials, tools, conversations, desk, histories, load, machines];
+export const areas: readonly Area[] = [assistants, sessions, turns, usage, voice, fronts, linkArea, service, signingIn, workspaces, consoleAssistants, keys, credentials, tools, conversations, desk, histories, load, machines];
 
 /** `POST /sessions`: the name of an operation in the areas. */
 export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string => `${method} ${path}`;

@@ -129,6 +129,10 @@ export interface Route {
   /** Whether no body at all means an empty object. */
   readonly bodyOptional: boolean;
   readonly success: Success;
+  /** Looks at the head before the caller is known, and throws what refuses it. */
+  readonly gate?: (head: ClientHead, services: Services) => void;
+  /** The handler gets the body as it came, its faults too, as `json`: it answers them in a shape of its own. `body` only describes it. */
+  readonly takesBytes?: true;
   /** The handler's possible failures, beside those of the pipeline. */
   readonly errors: readonly ErrorName[];
   /** Gets only requests that this row's own validators and caller check have accepted. */

@@ -5,10 +5,11 @@ import { Router } from './router.ts';
 import { apiRoutes, asyncapiRoute, docsRoute, documentRoute, serviceRoutes } from './routes/api.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { linkPages, linkRoutes, preflightRoutes } from './routes/link.ts';
+import { mcpOther, mcpRoute } from './routes/mcp.ts';
 import { pageRoutes } from './routes/pages.ts';
 import { socketRoutes } from './routes/sockets.ts';
 
-export const routes: readonly Route[] = [...apiRoutes, documentRoute, asyncapiRoute, docsRoute, ...serviceRoutes, ...linkRoutes, ...consoleRoutes];
+export const routes: readonly Route[] = [...apiRoutes, mcpRoute, documentRoute, asyncapiRoute, docsRoute, ...serviceRoutes, ...linkRoutes, ...consoleRoutes];
 
 /** The paths that also become a WebSocket. */
 export const documented: readonly Route[] = [...routes, ...socketRoutes];
@@ -30,6 +31,7 @@ export function finderOf(rows: readonly Route[]): Find {
   const router = new Router(rows);
   return (method, path) => {
     const found = router.find(method === 'HEAD' ? 'GET' : method, path);
+    if (found === null && path === mcpOther.path && method !== mcpRoute.method) return { route: mcpOther, params: {} };
     if (found === null) throw new Failure('route_not_found');
     return found;
   };

@@ -4,6 +4,7 @@ import { SettingError, type Config } from '../base/config.ts';
 import { openNodeEdge } from '../http/edge/node.ts';
 import { openUwsEdge } from '../http/edge/uws.ts';
 import type { Edge, EdgeListener } from '../base/edge.ts';
+import { bodyBytesOf } from '../base/fronts.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import { openServiceListener } from '../http/service-port.ts';
@@ -12,14 +13,15 @@ import type { SupervisorLine } from './supervisor/worker.ts';
 
 /** The configured engine. Without one, uWebSockets.js, or `node:http` with a log line if uWebSockets.js does not load. */
 export async function openEdge(config: Config, listener: EdgeListener, clock: Clock, log: Log): Promise<Edge> {
-  if (config.edge === 'node') return openNodeEdge(listener, limits, clock);
+  const bounds = { ...limits, bodyBytesOf };
+  if (config.edge === 'node') return openNodeEdge(listener, bounds, clock);
   try {
-    return await openUwsEdge(listener, limits, clock);
+    return await openUwsEdge(listener, bounds, clock);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     if (config.edge === 'uws') throw new SettingError(`PARLEY_EDGE is uws, but ${reason}`);
     log.warn({ reason }, 'uWebSockets.js does not load here: node:http serves instead');
-    return openNodeEdge(listener, limits, clock);
+    return openNodeEdge(listener, bounds, clock);
   }
 }
 

@@ -24,6 +24,7 @@ GET /voices
 POST /speech
 POST /transcription-tokens
 POST /call-tokens
+POST /mcp
 GET /transcription
 GET /call
 GET /openapi.json

@@ -140,7 +140,7 @@ const story = [
   `POST ${inWorkspace}/keys/{id}/rotate`,
   ...['GET /assistants', 'GET /assistants/{id}', 'POST /sessions', 'GET /sessions', 'GET /sessions/{id}'],
   ...['POST /sessions/{id}/chat', 'GET /sessions/{id}/turns/{turn_id}/events', 'POST /sessions/{id}/turns/{turn_id}/abort', 'GET /sessions/{id}/transcript'],
-  ...['GET /usage', 'GET /voices', 'POST /speech', 'POST /transcription-tokens', 'POST /call-tokens'],
+  ...['GET /usage', 'GET /voices', 'POST /speech', 'POST /transcription-tokens', 'POST /call-tokens', 'POST /mcp'],
   ...['GET /p/{slug}/about', 'POST /p/{slug}/visitors', 'POST /p/{slug}/sessions', 'GET /p/{slug}/sessions/{id}', 'POST /p/{slug}/sessions/{id}/chat'],
   ...['GET /p/{slug}/sessions/{id}/turns/{turn_id}/events', 'POST /p/{slug}/sessions/{id}/turns/{turn_id}/abort', 'GET /p/{slug}/sessions/{id}/transcript'],
   ...['POST /p/{slug}/speech', 'POST /p/{slug}/transcription-tokens', 'POST /p/{slug}/call-tokens', 'POST /p/{slug}/sessions/{id}/end', `GET ${inWorkspace}/assistants/{id}/link`],

@@ -18,6 +18,7 @@ const types: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   403: 'permission_error',
   404: 'not_found',
+  405: 'not_found',
   409: 'conflict',
   422: 'invalid_request',
   429: 'rate_limit_error',

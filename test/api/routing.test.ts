@@ -25,7 +25,7 @@ async function everyMethod(t: Test, house: House): Promise<void> {
       const name = `${method} ${template}`;
       // No link has this slug. `OPTIONS` is answered under a link, and is in no document.
       if (template.startsWith('/p/') && (operation !== undefined || method === 'OPTIONS')) isRefused(t, answer, unrated(refusals.noAssistant), name);
-      else if (operation === undefined) isRefused(t, answer, refusals.noRoute, name);
+      else if (operation === undefined) isRefused(t, answer, template === '/mcp' ? { ...refusals.noRoute, status: 405 } : refusals.noRoute, name);
       else if (operation.security[0]?.token) isRefused(t, answer, refusals.invalidToken, name);
       else if (operation.security.length > 0) isRefused(t, answer, refusals.missingKey, name);
       else t.equal(answer.status, template === '/console/api/sign-in' ? 400 : 200, name);

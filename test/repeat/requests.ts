@@ -71,6 +71,7 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'GET /voices': null,
     'POST /speech': ({ speaker }) => ({ assistant_id: speaker, text: 'Hello', format: 'wav' }),
     'POST /call-tokens': ({ talk }) => ({ session_id: talk }),
+    'POST /mcp': (_, time) => ({ jsonrpc: '2.0', id: time, method: 'tools/list' }),
     'POST /transcription-tokens': ({ speaker }) => ({ assistant_id: speaker }),
   },
   visitor: {

@@ -28,7 +28,7 @@ const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
 
 const withoutIds = [
   ...['GET /asyncapi.json', 'GET /console/api/load', 'GET /console/api/machines', 'GET /console/api/machines/{kind}'],
-  ...['GET /docs', 'GET /healthz', 'GET /metrics', 'GET /openapi.json', 'GET /readyz', 'POST /console/api/workspaces'],
+  ...['GET /docs', 'GET /healthz', 'GET /metrics', 'GET /openapi.json', 'GET /readyz', 'POST /console/api/workspaces', 'POST /mcp'],
   ...['DELETE /console/api/sign-ins/{id}', 'GET /console/api/me', 'GET /console/api/sign-ins', 'POST /console/api/sign-in', 'POST /console/api/sign-in-links', 'POST /console/api/sign-out'],
 ].sort();
 
@@ -56,6 +56,7 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
     fields: { assistant_id: 'assistant', session_id: 'session' },
   },
   'POST /call-tokens': { body: ({ session }) => ({ session_id: session }), fields: { session_id: 'session' } },
+  'POST /mcp': { body: () => ({ jsonrpc: '2.0', id: 1, method: 'tools/list' }) },
   'POST /sessions/{id}/chat': { body: () => ({ message: 'Hi' }) },
   'POST /console/api/workspaces/{w}/sessions/{id}/chat': { body: () => ({ message: 'Hi' }) },
   'POST /console/api/workspaces': { body: () => ({ name: 'taken over' }) },

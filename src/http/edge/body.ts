@@ -11,6 +11,7 @@ const noWait = (): void => {};
 /** Collects one request's body within its bounds, whichever engine the pieces come from. */
 export class BodyReader {
   #bounds: EdgeBounds;
+  readonly #bytesMax: number;
   #clock: Clock;
   #onWait: () => void;
   #pieces: Uint8Array[] = none;
@@ -22,11 +23,12 @@ export class BodyReader {
   #timer: Timer | null = null;
 
   /** `declared`: the length that the head announces, null for a chunked body; `onWait`: called every few seconds while the body is awaited. */
-  constructor(bounds: EdgeBounds, clock: Clock, declared: number | null, onWait: () => void = () => {}) {
+  constructor(bounds: EdgeBounds, clock: Clock, path: string, declared: number | null, onWait: () => void = () => {}) {
     this.#bounds = bounds;
+    this.#bytesMax = bounds.bodyBytesOf?.(path) ?? bounds.bodyBytesMax;
     this.#clock = clock;
     this.#onWait = onWait;
-    this.#overflown = declared !== null && declared > bounds.bodyBytesMax;
+    this.#overflown = declared !== null && declared > this.#bytesMax;
     if (declared === 0) this.finish();
   }
 
@@ -49,7 +51,7 @@ export class BodyReader {
   take(piece: Uint8Array): void {
     if (!this.collects) return;
     this.#size += piece.length;
-    if (this.#size <= this.#bounds.bodyBytesMax) {
+    if (this.#size <= this.#bytesMax) {
       // Mostly the only one: an empty array that grows reserves room for seventeen.
       if (this.#pieces.length === 0) this.#pieces = [piece];
       else this.#pieces.push(piece);

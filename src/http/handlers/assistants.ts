@@ -8,11 +8,12 @@ import { assistantView } from '../../conversation/views.ts';
 import { list, pageRequest, type PageFields } from './lists.ts';
 
 export async function listAssistants({ caller, query, services }: Request<PartyCaller, PageFields>): Promise<Reply> {
-  const { workspaceId, assistantIds } = caller.party;
-  const read = (page: PageRequest) =>
-    assistantIds === null ? services.store.catalog.list('assistant', workspaceId, page) : reachable(workspaceId, assistantIds, page, services);
-  return list(pageRequest(query, 'desc'), read, assistantView);
+  return list(pageRequest(query, 'desc'), (page) => assistantsPage(caller.party, page, services), assistantView);
 }
+
+/** A page of the assistants that the party reaches. */
+export const assistantsPage = ({ workspaceId, assistantIds }: PartyCaller['party'], page: PageRequest, services: Services): Promise<Page<Assistant>> =>
+  assistantIds === null ? services.store.catalog.list('assistant', workspaceId, page) : reachable(workspaceId, assistantIds, page, services);
 
 /** A page of the assistants that a restricted key names; those that no longer exist are left out. */
 async function reachable(workspaceId: string, ids: readonly string[], page: PageRequest, services: Services): Promise<Page<Assistant>> {

@@ -2,7 +2,7 @@
 import { MIMEType } from 'node:util';
 import { Failure } from '../../base/errors.ts';
 import type { Body, Exchange } from '../../base/edge.ts';
-import { limits } from '../../base/limits.ts';
+import { bodyBytesOf } from '../../base/fronts.ts';
 import { isConsole, type Route } from '../request.ts';
 import type { Admission } from './admission.ts';
 
@@ -10,7 +10,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The parsed body; without one undefined if the route takes none, or an empty object if it may be left out. */
 export const readBody = (exchange: Exchange, route: Route, admission: Admission): Promise<unknown> | undefined =>
-  route.method === 'GET' ? undefined : readInTurn(exchange, admission).then((body) => parseBody(body, exchange, route));
+  route.method === 'GET' ? undefined : readInTurn(exchange, admission).then((body) => (route.takesBytes ? body : parseBody(body, exchange, route)));
 
 /** The body once it may be parsed. While it waits it is the exchange's alone, which drops it if its client goes. */
 const readInTurn = (exchange: Exchange, admission: Admission): Promise<Body> =>
@@ -20,7 +20,7 @@ const readInTurn = (exchange: Exchange, admission: Admission): Promise<Body> =>
   });
 
 function parseBody(body: Body, exchange: Exchange, route: Route): unknown {
-  if (body.kind === 'too_large') throw new Failure('body_too_large', { limit: limits.bodyBytesMax });
+  if (body.kind === 'too_large') throw new Failure('body_too_large', { limit: bodyBytesOf(exchange.path) });
   if (body.kind !== 'bytes') throw new Failure('body_timeout');
   if (body.bytes.length === 0 && (route.body === null || route.bodyOptional)) return route.body === null ? undefined : {};
   if (isConsole(route) && !mayBeJson(exchange.headers('content-type'))) throw new Failure('content_type');

@@ -27,6 +27,7 @@ export function checkRequest(head: ClientHead, find: Find, readBody: ReadBody, c
   // 1. The route exists.
   const { route, params } = find(head.method, head.path);
   course.route = route;
+  route.gate?.(head, services);
   const kind = callers[route.caller];
 
   // 2. Authentication.
@@ -50,7 +51,7 @@ async function checkContent(head: ClientHead, route: Route, params: Request['par
 
   // 5. Fields.
   const query = route.query.parse(queryObject(head.query, route.query.schema));
-  const body = route.body === null ? checkUnwanted(json) : route.body.parse(json);
+  const body = route.takesBytes ? undefined : route.body === null ? checkUnwanted(json) : route.body.parse(json);
   return { requestId: course.requestId, head, route, caller: course.caller!, params, query, body, json, idempotencyKey, services };
 }
 

@@ -154,10 +154,10 @@ function refusals(route: Route): Set<ErrorName> {
   if (isLink(route.path)) names.push('assistant_not_found', 'site_not_permitted', 'unreadable_header', 'headers_too_large');
   if (route.caller === 'visitor') names.push('invalid_token');
   if (route.caller !== 'anyone' && route.caller !== 'guest') names.push('rate_limited');
-  if (route.method !== 'GET') names.push('body_too_large', 'body_timeout', 'malformed_json', 'not_an_object');
+  if (route.method !== 'GET' && !route.takesBytes) names.push('body_too_large', 'body_timeout', 'malformed_json', 'not_an_object');
   if (route.method !== 'GET' && isConsole(route)) names.push('content_type');
-  if (route.body !== null) names.push('missing_field');
-  if (route.body !== null || route.caller === 'key') names.push('invalid_field');
+  if (route.body !== null && !route.takesBytes) names.push('missing_field');
+  if ((route.body !== null || route.caller === 'key') && !route.takesBytes) names.push('invalid_field');
   if (route.caller === 'operator') names.push('invalid_field');
   if (isByHeader(route) || isLink(route.path) || route.newWork) names.push('service_unavailable');
   return new Set([...names, ...route.errors, 'api_error']);

@@ -17,7 +17,7 @@ export class NodeExchange extends NodeRequest implements Exchange {
   constructor(shared: NodeShared, request: IncomingMessage, response: ServerResponse, lines: HeaderLines) {
     super(shared, request, response, lines);
     this.#request = request;
-    this.bodyReader = new BodyReader(shared.bounds, shared.clock, declaredLength(lines));
+    this.bodyReader = new BodyReader(shared.bounds, shared.clock, this.path, declaredLength(lines));
     // Without a listener the error of an aborted request would be uncaught; the connection's `close` reports the abort.
     request.on('error', () => {});
   }

@@ -17,7 +17,7 @@ export class UwsExchange extends UwsRequest implements Exchange {
   constructor(shared: UwsShared, response: HttpResponse, request: HttpRequest, lines: HeaderLines) {
     super(shared, response, request, lines);
     const declared = declaredLength(lines);
-    const body = new BodyReader(shared.bounds, shared.clock, declared, () => this.#renew());
+    const body = new BodyReader(shared.bounds, shared.clock, this.path, declared, () => this.#renew());
     this.#chunked = declared === null;
     this.bodyReader = body;
     // The body is received from the start: the engine drops bytes that arrive without a listener.

@@ -1,0 +1,60 @@
+/** Assistants as the tools of an MCP server (contract 15). */
+import type { CallToolResult, ListToolsResult, Tool } from '@modelcontextprotocol/server';
+import { Failure } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import * as wire from '../../base/wire.ts';
+import { ask, type Answered, type Asker } from '../../conversation/ask.ts';
+import { causeByParty } from '../../conversation/party.ts';
+import { mayUse } from '../../conversation/reach.ts';
+import type { AssistantActor } from '../../host/assistants.ts';
+import type { PartyCaller, Request } from '../request.ts';
+import { assistantsPage } from './assistants.ts';
+
+const prefix = 'ask_';
+const listTtlMs = 60_000;
+
+const askArguments = wire.shape(wire.AskArguments, { message: { name: 'message_too_long', limit: limits.messageCharactersMax } });
+
+const inputSchema = wire.AskArguments as unknown as Tool['inputSchema'];
+const outputSchema = wire.AskAnswer as unknown as Tool['outputSchema'];
+
+/** A page of the assistants that can be asked; a page may have few of them. */
+export async function listTools({ caller: { party }, requestId, services }: Request<PartyCaller>, cursor: string | undefined): Promise<ListToolsResult> {
+  const { items, next } = await assistantsPage(party, { limit: limits.listMax, after: cursor ?? null, order: 'asc' }, services);
+  const cause = causeByParty(party, requestId);
+  const tools: Tool[] = [];
+  for (const { id } of items) {
+    const assistant = await services.host.assistants.of(party.workspaceId, id);
+    if (assistant === null || services.host.assistants.refusal(assistant, cause) !== null) continue;
+    if (assistant.record.visitorFields.some(({ required }) => required)) continue;
+    tools.push(toolOf(assistant));
+  }
+  return { tools, ttlMs: listTtlMs, cacheScope: 'private', ...(next !== null && { nextCursor: next }) };
+}
+
+const toolOf = ({ record: { id, name, description } }: AssistantActor): Tool =>
+  ({ name: `${prefix}${id}`, title: name, ...(description !== null && description !== '' && { description }), inputSchema, outputSchema });
+
+/** The assistant of a tool; null if it is unknown, out of the key's reach or not published. */
+export async function reachTool({ caller: { party }, requestId, services }: Request<PartyCaller>, name: string): Promise<AssistantActor | null> {
+  if (!name.startsWith(prefix)) return null;
+  const assistant = await services.host.assistants.of(party.workspaceId, name.slice(prefix.length));
+  if (assistant === null || !mayUse(party, assistant.record.id)) return null;
+  return services.host.assistants.refusal(assistant, causeByParty(party, requestId)) === null ? assistant : null;
+}
+
+/** Asks the assistant. A refusal, and a turn that did not complete, are results too. */
+export async function callTool({ caller: { party }, requestId, services }: Request<PartyCaller>, assistant: AssistantActor, given: unknown, asker: Asker): Promise<CallToolResult> {
+  try {
+    const { message, session_id: sessionId = null } = askArguments.parse(given ?? {});
+    return resultOf(await ask(party, { assistant, message, sessionId, requestId }, asker, services));
+  } catch (error) {
+    if (error instanceof Failure) return { content: [{ type: 'text', text: error.message }], isError: true };
+    throw error;
+  }
+}
+
+function resultOf({ sessionId, turnId, status, text, problem }: Answered): CallToolResult {
+  const structuredContent = { session_id: sessionId, turn_id: turnId, status, text };
+  return { content: [{ type: 'text', text: problem ?? text }], structuredContent, ...(problem !== null && { isError: true }) };
+}

@@ -1,0 +1,134 @@
+/** `POST /mcp`: an MCP server, without sessions, in both eras of the protocol (contract 15). The package of the protocol is loaded at the first request. */
+import type { Server } from '@modelcontextprotocol/server';
+import manifest from '../../../package.json' with { type: 'json' };
+import { Failure, failureText, refused } from '../../base/errors.ts';
+import type { Body, Outlet } from '../../base/edge.ts';
+import { limits } from '../../base/limits.ts';
+import { isForeign } from '../../access/own-origins.ts';
+import { comment } from '../edge/event-stream.ts';
+import { jsonType, type ClientHead, type PartyCaller, type Reply, type Request } from '../request.ts';
+import type { Services } from '../../conversation/services.ts';
+import { StoreUnavailable } from '../../store/store.ts';
+import { callTool, listTools, reachTool } from './mcp-tools.ts';
+
+/** Throws 403 for a page of another site, and for a name that was made to point at this machine. */
+export function refuseForeign(head: ClientHead, { config }: Services): void {
+  if (isForeign(head, config)) throw new Failure('assistant_not_permitted');
+}
+
+/** Any other method. */
+export const onlyPost = ({ requestId }: Request): Reply => ({ status: 405, headers: { allow: 'POST', 'content-type': jsonType }, text: failureText(refused('route_not_found'), requestId) });
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+export async function mcp(request: Request<PartyCaller>): Promise<Reply> {
+  const body = request.json as Body;
+  if (body.kind === 'too_large') return rpcFailure(413, -32600, `The body is larger than ${limits.frontBodyBytesMax} bytes.`);
+  if (body.kind !== 'bytes') return rpcFailure(408, -32600, 'The body did not arrive in time.');
+  let message: unknown;
+  try {
+    message = JSON.parse(utf8.decode(body.bytes));
+  } catch {
+    return rpcFailure(400, -32700, 'The body is not valid JSON.');
+  }
+  return serve(request, message);
+}
+
+const rpcFailure = (status: number, code: number, message: string): Reply => ({ status, headers: { 'content-type': jsonType }, text: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }) });
+
+/** A call is answered as an event stream, all else whole. */
+async function serve(request: Request<PartyCaller>, message: unknown): Promise<Reply> {
+  const sdk = await import('@modelcontextprotocol/server');
+  const ending = new AbortController();
+  request.head.onGone(() => ending.abort());
+  const asked = new globalThis.Request('http://localhost/mcp', { method: 'POST', headers: headersOf(request.head), body: JSON.stringify(message), signal: ending.signal });
+  const streams = typeof message === 'object' && message !== null && (message as { method?: unknown }).method === 'tools/call';
+  const onerror = (error: Error): void => request.services.log.debug({ request_id: request.requestId, err: error }, 'a request to the MCP server was refused');
+  let response: Response;
+  if (await sdk.isLegacyRequest(asked, message)) {
+    const transport = new sdk.WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !streams });
+    const server = openServer(request, sdk);
+    await server.connect(transport);
+    ending.signal.addEventListener('abort', () => void server.close(), { once: true });
+    response = await transport.handleRequest(asked, { parsedBody: message });
+  } else {
+    const handler = sdk.createMcpHandler(() => openServer(request, sdk), { legacy: 'reject', onerror, responseMode: streams ? 'sse' : 'auto' });
+    response = await handler.fetch(asked, { parsedBody: message });
+  }
+  return replyOf(response, ending);
+}
+
+/** The headers that the protocol reads. A client that says nothing of the types it takes takes both. */
+function headersOf(head: ClientHead): Headers {
+  const headers = new Headers();
+  for (const name of ['content-type', 'accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id']) for (const value of head.headers(name)) headers.append(name, value);
+  const accept = headers.get('accept');
+  if (accept === null || accept.includes('*/*')) headers.set('accept', 'application/json, text/event-stream');
+  return headers;
+}
+
+/** A server for one request. */
+function openServer(request: Request<PartyCaller>, { Server, ProtocolError, ProtocolErrorCode }: typeof import('@modelcontextprotocol/server')): Server {
+  const server = new Server({ name: 'parley', version: manifest.version }, { capabilities: { tools: {} } });
+  const later = (error: unknown): never => {
+    if (error instanceof ProtocolError) throw error;
+    const isPassing = error instanceof StoreUnavailable;
+    if (!isPassing) request.services.log.error({ request_id: request.requestId, err: error }, 'request failed');
+    throw new ProtocolError(ProtocolErrorCode.InternalError, refused(isPassing ? 'service_unavailable' : 'api_error').message);
+  };
+  server.setRequestHandler('tools/list', ({ params }) => {
+    const cursor = params?.cursor;
+    if (cursor !== undefined && !/^asst_\w{1,64}$/.test(cursor)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The cursor is not one of this list.');
+    return listTools(request, cursor).catch(later);
+  });
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+    const assistant = await reachTool(request, params.name).catch(later);
+    if (assistant === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'No such tool.');
+    const progressToken = params._meta?.progressToken;
+    const progress = (codePoints: number): void => {
+      if (progressToken !== undefined) void mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: codePoints } }).catch(() => {});
+    };
+    return callTool(request, assistant, params.arguments, { progress, onGone: (callback) => request.head.onGone(callback) }).catch(later);
+  });
+  return server;
+}
+
+async function replyOf(response: Response, ending: AbortController): Promise<Reply> {
+  const { status, body } = response;
+  const type = response.headers.get('content-type');
+  if (body === null) return { status, empty: true };
+  if (type === null || !type.startsWith('text/event-stream')) return { status, headers: { 'content-type': type ?? jsonType }, text: await response.text() };
+  return {
+    status,
+    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
+    stream: (outlet, onGone) => {
+      onGone(() => ending.abort());
+      return flow(body, outlet);
+    },
+  };
+}
+
+/** Passes a stream on at the reader's speed. Its first line sends the head. */
+async function flow(body: ReadableStream<Uint8Array>, outlet: Outlet): Promise<void> {
+  const drained = new Drain(outlet);
+  outlet.write(comment(''));
+  try {
+    for await (const piece of body) if (!outlet.write(piece)) await drained.next();
+    outlet.end();
+  } catch {
+    // The client has left.
+    outlet.cut();
+  }
+}
+
+class Drain {
+  #wake: (() => void) | null = null;
+
+  constructor(outlet: Outlet) {
+    outlet.onDrain(() => this.#wake?.());
+  }
+
+  next(): Promise<void> {
+    return new Promise((resolve) => (this.#wake = resolve));
+  }
+}

@@ -1,0 +1,148 @@
+/** The MCP server (contract 15), through the official client in both eras, and by hand. */
+import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client';
+import t, { type Test } from 'tap';
+import { openWorkspace, type House } from './house.ts';
+import { rawAsk } from './raw.ts';
+
+type Era = 'modern' | 'legacy';
+
+async function connect(t: Test, house: House, era: Era, key = house.key): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: era === 'modern' ? { pin: '2026-07-28' } : 'legacy' } });
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${house.url}/mcp`), { requestInit: { headers: { authorization: `Bearer ${key}` } } }));
+  t.teardown(() => client.close());
+  return client;
+}
+
+const send = (house: House, body: unknown, { key = house.key as string | null, headers = {}, method = 'POST' } = {}): Promise<Response> =>
+  fetch(`${house.url}/mcp`, {
+    method,
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...(key !== null && { authorization: `Bearer ${key}` }), ...headers },
+    ...(method === 'GET' || method === 'HEAD' ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+
+const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+const toolOf = ({ id }: { id: string }): string => `ask_${id}`;
+const wordsOf = ({ content }: CallToolResult): string => content.map((part) => (part.type === 'text' ? part.text : part.type)).join();
+
+for (const era of ['modern', 'legacy'] as const) {
+  t.test(`a client of the ${era} era lists assistants and asks them`, async (t) => {
+    const house = await openWorkspace();
+    const assistant = await house.assistant({ name: 'Support', description: 'Answers.', greeting: 'Welcome.', model: { provider: 'synthetic', name: 'tokens=3' } });
+    await house.assistant({ visitor_fields: [{ name: 'email', type: 'email', required: true }] });
+    const draft = await house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'Draft', model: { provider: 'synthetic', name: 'tokens=1' } } });
+    const client = await connect(t, house, era);
+    const { tools, ttlMs, cacheScope } = await client.listTools();
+    t.match([ttlMs, cacheScope], [60_000, 'private']);
+    t.match(tools, [{ name: toolOf(assistant), title: 'Support', inputSchema: { type: 'object', required: ['message'], properties: { message: {}, session_id: {} } }, outputSchema: { properties: { session_id: {}, turn_id: {}, status: {}, text: {} } } }]);
+    t.equal(tools.length, 1, 'neither a draft nor one that wants visitor fields');
+
+    const told: number[] = [];
+    const answer = await client.callTool({ name: toolOf(assistant), arguments: { message: 'Hello' } }, { onprogress: ({ progress }) => void told.push(progress) });
+    const { session_id: id, turn_id: turnId, status, text } = answer.structuredContent as Record<string, string>;
+    t.match([answer.isError ?? false, status, text, wordsOf(answer)], [false, 'completed', 'word word word ', text]);
+    t.ok(told.length > 0 && told.at(-1)! <= text!.length && told.every((count, index) => index === 0 || count > told[index - 1]!), `progress ${told}`);
+    const again = await client.callTool({ name: toolOf(assistant), arguments: { message: 'More', session_id: id } });
+    t.equal((again.structuredContent as any).session_id, id);
+    const { json } = await house.ask(`/sessions/${id}/transcript`, { key: house.key });
+    t.match(json.data.map(({ role, content, turn_id }: any) => [role, content, turn_id === turnId]), [['user', 'Hello', true], ['assistant', text, true], ['user', 'More', false], ['assistant', text, false]], 'no greeting');
+
+    for (const name of ['ask_asst_unknown', 'other', toolOf(draft.json)]) await t.rejects(client.callTool({ name, arguments: { message: 'Hi' } }), { code: -32602 }, name);
+    const restricted = await connect(t, house, era, (await house.newKey({ assistant_ids: [draft.json.id] })).key);
+    t.same((await restricted.listTools()).tools, []);
+    await t.rejects(restricted.callTool({ name: toolOf(assistant), arguments: { message: 'Hi' } }), { code: -32602 });
+  });
+}
+
+t.test('refusals and turns that do not complete are results', async (t) => {
+  const house = await openWorkspace();
+  const client = await connect(t, house, 'modern');
+  const ask = (assistant: { id: string }, given: Record<string, unknown> = { message: 'Hi' }) => client.callTool({ name: toolOf(assistant), arguments: given });
+  const fine = await house.assistant();
+  const rows: [object, string][] = [
+    [{}, 'The field `message` is required.'],
+    [{ message: 1 }, 'The field `message` has the wrong type or a value that is not allowed.'],
+    [{ message: 'x'.repeat(8001) }, 'The message is longer than 8000 characters.'],
+    [{ message: 'Hi', session_id: 'ses_unknown' }, 'No such session.'],
+  ];
+  for (const [given, sentence] of rows) {
+    const answer = await ask(fine, given as Record<string, unknown>);
+    t.same([answer.isError, wordsOf(answer), answer.structuredContent], [true, sentence, undefined]);
+  }
+  const ended = await house.session(fine.id);
+  await house.ask(`/sessions/${ended.id}/end`, { method: 'POST', key: house.key });
+  t.match(await ask(fine, { message: 'Hi', session_id: ended.id }), { isError: true, content: [{ text: 'The session has ended.' }] });
+  const other = await house.assistant();
+  t.match(await ask(other, { message: 'Hi', session_id: (await house.session(fine.id)).id }), { isError: true, content: [{ text: 'No such session.' }] }, "another assistant's");
+
+  const broken = await house.assistant({ model: { provider: 'synthetic', name: 'fail_at=0' } });
+  const before = await ask(broken);
+  t.same([before.isError, wordsOf(before), before.structuredContent], [true, 'The assistant cannot answer at the moment.', undefined]);
+  const partial = await house.assistant({ model: { provider: 'synthetic', name: 'tokens=5,fail_at=2' } });
+  t.match(await ask(partial), { isError: true, structuredContent: { status: 'failed', text: /^word /, session_id: /^ses_/, turn_id: /^turn_/ } });
+  const fields = await house.assistant({ visitor_fields: [{ name: 'email', type: 'email', required: true }] });
+  t.match(await ask(fields), { isError: true, content: [{ text: 'Required visitor fields are missing: `visitor.email`.' }] });
+});
+
+t.test('what comes before authentication, and what has the shape of part 2', async (t) => {
+  const house = await openWorkspace();
+  for (const method of ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS']) {
+    const answer = await send(house, '', { method, key: null });
+    t.equal(answer.status, 405, method);
+    t.equal(answer.headers.get('allow'), 'POST');
+    t.match(await answer.json(), { error: { type: 'not_found', code: 'route_not_found' }, request_id: /^req_/ });
+  }
+  const foreign = await rawAsk(house.url, '/mcp', { method: 'POST', headers: { Origin: 'https://evil.example' }, body: JSON.stringify(list) });
+  t.match([foreign.status, JSON.parse(foreign.text).error.code], [403, 'assistant_not_permitted']);
+  const rebound = await rawAsk(house.url, '/mcp', { method: 'POST', headers: { Host: 'evil.example' }, body: JSON.stringify(list) });
+  t.match([rebound.status, JSON.parse(rebound.text).error.code], [403, 'assistant_not_permitted']);
+  t.equal((await send(house, list, { headers: { origin: house.url } })).status, 200, 'our own origin');
+
+  const unknown = await send(house, list, { key: 'wrong' });
+  t.match([unknown.status, unknown.headers.get('www-authenticate'), await unknown.json()], [401, 'Bearer', { error: { code: 'invalid_api_key' } }]);
+  const { key } = await house.newKey({ limits: { requests: 1 } });
+  t.equal((await send(house, list, { key })).status, 200);
+  const limited = await send(house, list, { key });
+  t.match([limited.status, await limited.json()], [429, { error: { code: 'rate_limited' } }]);
+  t.ok(Number(limited.headers.get('retry-after')) > 0);
+});
+
+t.test('later failures are errors of JSON-RPC', async (t) => {
+  const house = await openWorkspace();
+  const broken = await send(house, '{');
+  t.match([broken.status, await broken.json()], [400, { jsonrpc: '2.0', id: null, error: { code: -32700 } }]);
+  t.match(await (await send(house, { jsonrpc: '2.0', id: 7, method: 'nothing/here' })).json(), { jsonrpc: '2.0', id: 7, error: { code: -32601 } });
+  t.match(await (await send(house, { ...list, params: { cursor: 'no' } })).json(), { id: 1, error: { code: -32602 } });
+  const long = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: { filler: 'x'.repeat(1024 * 1024 - 200) } } };
+  t.equal((await send(house, long)).status, 200, 'a body of nearly 1 MiB');
+  const over = await send(house, { ...long, params: { _meta: { filler: 'x'.repeat(1024 * 1024) } } });
+  t.match([over.status, await over.json()], [413, { jsonrpc: '2.0', error: { code: -32600 } }]);
+});
+
+t.test('a call is answered as an event stream, all else whole', async (t) => {
+  const house = await openWorkspace();
+  const assistant = await house.assistant();
+  const listed = await send(house, list);
+  t.match(listed.headers.get('content-type'), 'application/json');
+  t.match(listed.headers.get('x-ratelimit-limit'), /^\d+$/);
+  const called = await send(house, { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: toolOf(assistant), arguments: { message: 'Hi' } } });
+  t.match(called.headers.get('content-type'), 'text/event-stream');
+  t.match(await called.text(), /data: \{.*"structuredContent"/);
+});
+
+t.test('a client that leaves aborts the turn', async (t) => {
+  const house = await openWorkspace();
+  for (const era of ['modern', 'legacy'] as const) {
+    const assistant = await house.assistant({ model: { provider: 'synthetic', name: 'tokens=3,hang_at=2' } });
+    const client = await connect(t, house, era);
+    const leaving = new AbortController();
+    const left = client.callTool({ name: toolOf(assistant), arguments: { message: 'Hi' } }, { signal: leaving.signal, onprogress: () => leaving.abort() });
+    await t.rejects(left);
+    if (era === 'legacy') await client.close();
+    const { json: sessions } = await house.ask(`/sessions?assistant_id=${assistant.id}`, { key: house.key });
+    const path = `/sessions/${sessions.data[0].id}/transcript`;
+    let last;
+    do last = (await house.ask(path, { key: house.key })).json.data.at(-1);
+    while (last?.status === 'streaming' || last === undefined || last.role === 'user');
+    t.match([last.status, last.stop_reason, last.content], ['partial', 'aborted', /^word/], era);
+  }
+});
