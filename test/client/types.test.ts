@@ -1,6 +1,7 @@
 /** The client's types are those of the server's validators, and its codes those of the one table. A difference does not compile. */
 import t from 'tap';
 import type { Static, TSchema } from 'typebox';
+import type { CallSettings, CallToken } from '../../src/client/call-messages.ts';
 import type * as client from '../../src/client/types.ts';
 import { errors } from '../../src/base/errors.ts';
 import type * as wire from '../../src/base/wire.ts';
@@ -39,6 +40,8 @@ const same: {
   readonly NewVisitorTranscription: Same<client.NewVisitorTranscription, wire.CreateLinkTranscriptionTokenBody & Omit<wire.StartMessage, 'type'>>;
   readonly TranscriptionMessage: Same<client.TranscriptionMessage, View<Exclude<(typeof wire.TranscriptionEvents)[keyof typeof wire.TranscriptionEvents], typeof wire.TranscriptionEvents.error>>>;
   readonly TurnEvent: Same<client.TurnEvent, EventOf<'turn.started'> | EventOf<'message.delta'> | EventOf<'tool.started'> | EventOf<'tool.ended'> | EventOf<'turn.completed'> | EventOf<'turn.aborted'>>;
+  readonly CallToken: Same<CallToken, View<typeof wire.CallTokenView>>;
+  readonly CallSettings: Same<CallSettings, Omit<wire.CallQuery, 'token'>>;
   readonly ErrorCode: Same<client.ErrorCode, Code>;
 } = {
   Assistant: true,
@@ -64,6 +67,8 @@ const same: {
   NewVisitorTranscription: true,
   TranscriptionMessage: true,
   TurnEvent: true,
+  CallToken: true,
+  CallSettings: true,
   ErrorCode: true,
 };
 
