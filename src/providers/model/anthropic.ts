@@ -77,7 +77,8 @@ function withMessage(before: ApiMessage[], message: ModelMessage): ApiMessage[] 
   }
   if (message.calls !== undefined) {
     const kept = (message.kept ?? []) as readonly object[];
-    const text = message.content === '' ? [] : [{ type: 'text', text: message.content }];
+    // A text of white space alone is refused.
+    const text = message.content.trim() === '' ? [] : [{ type: 'text', text: message.content }];
     return [...before, { role: 'assistant', content: [...kept, ...text, ...message.calls.map(({ id, name, arguments: given }) => ({ type: 'tool_use', id, name, input: JSON.parse(given) as unknown }))] }];
   }
   if (message.role === 'user' && last?.role === 'user' && typeof last.content !== 'string') {

@@ -27,7 +27,7 @@ export function openaiModel(http: ProviderHttp): Model {
     start(request, sink) {
       const apiKey = request.apiKey;
       if (apiKey === null) return refuseCall(sink, 'credential');
-      return streamAnswer(http, () => new ChatCompletions(), new Attempts(askingOf(request, apiKey), request, lessons, sink, http.now), sink, request.reasoning);
+      return streamAnswer(http, () => new ChatCompletions(request.tools !== undefined), new Attempts(askingOf(request, apiKey), request, lessons, sink, http.now), sink, request.reasoning);
     },
   };
 }
@@ -62,7 +62,7 @@ function said(message: ModelMessage | SystemMessage): object {
   if (message.role === 'tool') return { role: 'tool', tool_call_id: message.callId, content: message.content };
   if (!('calls' in message) || message.calls === undefined) return message;
   const calls = message.calls.map(({ id, name, arguments: given }) => ({ id, type: 'function', function: { name, arguments: given } }));
-  return { role: message.role, content: message.content === '' ? null : message.content, tool_calls: calls };
+  return { role: message.role, content: message.content === '' ? null : message.content, ...(message.kept as readonly [object] | undefined)?.[0], tool_calls: calls };
 }
 
 interface SystemMessage {
@@ -85,6 +85,14 @@ function boundField(baseUrl: string, other: boolean): 'max_tokens' | 'max_comple
 class ChatCompletions implements Dialect {
   /** Text came in deltas: a whole message behind them repeats it. */
   #inDeltas = false;
+  /** The same of calls. */
+  #callsInDeltas = false;
+  /** Whether what the model thinks may have to go back with calls. */
+  readonly #keeps: boolean;
+
+  constructor(keeps: boolean) {
+    this.#keeps = keeps;
+  }
 
   event(answer: Teller, chunk: Json): void {
     noteUsage(answer, chunk);
@@ -106,16 +114,31 @@ class ChatCompletions implements Dialect {
     this.#inDeltas ||= text !== '';
     answer.reasoning(thoughtsOf(choice['delta']) || (this.#inDeltas ? '' : thoughtsOf(choice['message'])));
     answer.text(this.#inDeltas ? text : wordsOf(choice['message']));
-    tellCalls(answer, choice['delta'] ?? choice['message']);
+    if (this.#keeps) keepThoughts(answer, choice['delta'] ?? (this.#inDeltas ? null : choice['message']));
+    const calls = callsOf(choice['delta']);
+    this.#callsInDeltas ||= calls.length > 0;
+    tellCalls(answer, this.#callsInDeltas ? calls : callsOf(choice['message']));
     noteFinish(answer, choice['finish_reason']);
   }
 }
 
 /** The calls of a delta or a message, or parts of them. */
-function tellCalls(answer: Teller, given: unknown): void {
+function callsOf(given: unknown): Json[] {
   const calls: unknown = isObject(given) ? given['tool_calls'] : null;
-  if (!Array.isArray(calls)) return;
-  for (const call of calls.filter(isObject)) {
+  return Array.isArray(calls) ? calls.filter(isObject) : noCalls;
+}
+
+const noCalls: Json[] = [];
+
+/** Keeps the thoughts of a delta or a message under the name that they came with: some models refuse the results of calls without them. */
+function keepThoughts(answer: Teller, said: unknown): void {
+  if (!isObject(said)) return;
+  const field = ['reasoning_content', 'reasoning'].find((name) => typeof said[name] === 'string' && said[name] !== '');
+  if (field !== undefined) answer.keep(0, { [field]: said[field] as string });
+}
+
+function tellCalls(answer: Teller, calls: readonly Json[]): void {
+  for (const call of calls) {
     const { index, id } = call;
     const { name, arguments: text } = objectAt(call, 'function');
     // Some endpoints give the arguments as an object.

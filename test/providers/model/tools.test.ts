@@ -38,6 +38,7 @@ t.test('openai', async (t) => {
     'all with one index': [chunk(part(0, 'a', 'one', '{}')) + chunk(part(0, 'b', 'two', '{}')) + done, [['one', '{}'], ['two', '{}']]],
     'with one id': [chunk(part(0, 'a', 'one', '{}')) + chunk(part(1, 'a', 'two', '{}')) + done, [['one', '{}'], ['two', '{}']]],
     'arguments as an object': [chunk(part(0, 'a', 'one', { a: 1 })) + done, [['one', '{"a":1}']]],
+    'and once more in a whole message': [chunk(part(0, 'a', 'one', '{}')) + chunk(part(1, 'b', 'two', '{}')) + `data: ${JSON.stringify({ choices: [{ message: { content: null, tool_calls: [{ id: 'a', function: { name: 'one', arguments: '{}' } }, { id: 'b', function: { name: 'two', arguments: '{}' } }] }, finish_reason: 'tool_calls' }] })}\n\n` + done, [['one', '{}'], ['two', '{}']]],
     'not streamed': [JSON.stringify({ choices: [{ message: { content: null, ...part(undefined, 'a', 'one', '{"a":1}') }, finish_reason: 'tool_calls' }] }), [['one', '{"a":1}']]],
   };
   for (const [name, [body, calls, said = '']] of Object.entries(cases)) {
@@ -47,8 +48,15 @@ t.test('openai', async (t) => {
     t.same(heard.calls.map((call) => [call.name, call.arguments]), calls, name);
     t.equal(heard.said, said, name);
   }
+  const thoughts = chunk({ reasoning_content: 'Let me ' }) + chunk({ reasoning_content: 'think' }) + chunk(part(0, 'a', 'look_up', '{}')) + done;
+  const thinking = await serving(t, openaiModel, thoughts);
+  const thought = ask(thinking.model, { baseUrl: thinking.baseUrl, tools });
+  await thought.settled;
+  t.same(thought.kept, [{ reasoning_content: 'Let me think' }]);
+  await ask(thinking.model, { baseUrl: thinking.baseUrl, tools, messages: [rounds[0]!, { ...(rounds[1] as { role: 'assistant'; content: string }), calls: [{ id: 'call_1', name: 'look_up', arguments: '{}' }], kept: thought.kept }, rounds[2]!] }).settled;
+  t.match(thinking.server.requests[1]!.body.messages[1], { role: 'assistant', reasoning_content: 'Let me think', tool_calls: [{ id: 'call_1' }] }, 'what it thought goes back with its calls');
   const { server, baseUrl, model } = await serving(t, openaiModel, done);
-  await ask(model, { baseUrl, tools, messages: rounds }).settled;
+  await ask(model, { baseUrl, tools, messages: rounds.map((message) => ('kept' in message ? { ...message, kept: undefined } : message)) as ModelMessage[] }).settled;
   const { body } = server.requests[0]!;
   t.same(body.tools, [{ type: 'function', function: { name: 'look_up', description: 'Looks an order up.', parameters } }]);
   t.same(body.messages.slice(1), [
@@ -80,6 +88,9 @@ t.test('anthropic', async (t) => {
     { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm', signature: 's' }, { type: 'text', text: 'Let me see.' }, { type: 'tool_use', id: 'call_1', name: 'look_up', input: { order: '1' } }, { type: 'tool_use', id: 'call_2', name: 'look_up', input: {} }] },
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'here' }, { type: 'tool_result', tool_use_id: 'call_2', content: 'there' }, { type: 'text', text: 'Thanks' }] },
   ]);
+  const blank = await serving(t, anthropicModel, begun + calls + over);
+  await ask(blank.model, { baseUrl: blank.baseUrl, tools, messages: rounds.map((message) => ('calls' in message ? { ...message, content: '\n\n', kept: undefined } : message)) as ModelMessage[] }).settled;
+  t.same(blank.server.requests[0]!.body.messages[1].content.map(({ type }: { type: string }) => type), ['tool_use', 'tool_use'], 'no text of white space');
   const whole = await serving(t, anthropicModel, JSON.stringify({ type: 'message', content: [{ type: 'tool_use', id: 'a', name: 'look_up', input: { order: '1' } }], stop_reason: 'tool_use', usage: { input_tokens: 1, output_tokens: 1 } }));
   const other = ask(whole.model, { baseUrl: whole.baseUrl, tools });
   t.equal(await other.settled, 'end');
