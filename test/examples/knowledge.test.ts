@@ -8,7 +8,8 @@ import t from 'tap';
 import { openHouse } from '../api/house.ts';
 import { temporaryFolder } from '../folders.ts';
 
-const example = fileURLToPath(new URL('../../examples/knowledge/', import.meta.url));
+const serverFile = fileURLToPath(new URL('../../examples/knowledge/server.mjs', import.meta.url));
+const example = dirname(serverFile);
 const root = dirname(dirname(example));
 const token = 'a-token-of-the-test';
 
