@@ -6,6 +6,7 @@ import { openaiModel } from '../../../src/providers/model/openai.ts';
 import { ask, client } from './provider.ts';
 
 const long = 'The answer comes in many small pieces — größer als ASCII, 日本語, 😀 — and ends.';
+const orders = ['4711', 'größer', '😀'];
 
 for (const make of [openaiModel, anthropicModel]) {
   t.test(make.name, async (t) => {
@@ -15,6 +16,7 @@ for (const make of [openaiModel, anthropicModel]) {
     mock.onMessage('broken', { content: long }, { truncateAfterChunks: 8, latency: 5 });
     mock.onMessage('garbage', { content: long }, { chaos: { malformedRate: 1 } });
     mock.onMessage('hang up', { content: long }, { chaos: { disconnectRate: 1 } });
+    mock.onMessage('order', { content: 'Let me see.', toolCalls: orders.map((order) => ({ name: 'look_up', arguments: JSON.stringify({ order }) })) });
     await mock.start();
     t.teardown(() => mock.stop());
     const model = make(client(t));
@@ -37,5 +39,10 @@ for (const make of [openaiModel, anthropicModel]) {
     t.equal(await saying('garbage').settled, 'malformed');
     t.equal(await saying('hang up').settled, 'cut');
     t.equal(await saying('hello').settled, 'end', 'and it goes on');
+
+    const calling = ask(model, { baseUrl, name: 'any', messages: [{ role: 'user', content: 'order' }], tools: [{ name: 'look_up', description: null, parameters: { type: 'object' } }] });
+    t.equal(await calling.settled, 'end');
+    t.equal(calling.said, 'Let me see.');
+    t.same(calling.calls.map(({ name, arguments: given }) => [name, JSON.parse(given)]), orders.map((order) => ['look_up', { order }]), 'calls side by side, in pieces');
   });
 }
