@@ -1,0 +1,69 @@
+/** The MCP server under the protocol's own conformance suite (contract 15). The suite needs a newer Node than the server. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { openHouse, type House } from '../api/house.ts';
+import { temporaryFolder } from '../folders.ts';
+import { otherNode } from '../nodes.ts';
+
+// The first run installs the suite.
+t.setTimeout(280_000);
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const suite = { name: '@modelcontextprotocol/conformance', version: '0.2.0-alpha.12' };
+
+/** The suite's program, installed once beside the project's packages; or why it is not there. */
+function conformance(): { readonly program: string } | string {
+  const folder = join(here, '..', '..', 'node_modules', '.cache', `mcp-conformance-${suite.version}`);
+  const program = join(folder, 'node_modules', suite.name, 'dist', 'index.js');
+  if (existsSync(program)) return { program };
+  mkdirSync(folder, { recursive: true });
+  const args = ['install', '--prefix', folder, '--no-save', '--ignore-scripts', '--no-progress', '--fetch-retries=0', '--loglevel=error', `${suite.name}@${suite.version}`];
+  const { status } = spawnSync('npm', args, { encoding: 'utf8', timeout: 120_000, shell: process.platform === 'win32' });
+  return status === 0 ? { program } : 'npm has not fetched the suite';
+}
+
+/** The server's address for a client that sends no key: each request gets one on its way. */
+async function withKey(house: House): Promise<string> {
+  const target = new URL(house.url);
+  const proxy = createServer((asked, answer) => {
+    const here = (value: string | undefined) => value?.replace(/:\d+$/, `:${target.port}`);
+    const { host, origin, ...headers } = asked.headers;
+    const sent = request({ host: target.hostname, port: target.port, path: asked.url, method: asked.method, headers: { ...headers, host: here(host), ...(origin !== undefined && { origin: here(origin) }), authorization: `Bearer ${house.key}` } }, (got) => {
+      answer.writeHead(got.statusCode!, got.headers);
+      got.pipe(answer);
+    });
+    sent.on('error', () => answer.destroy());
+    answer.on('close', () => sent.destroy());
+    asked.pipe(sent);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  return `http://localhost:${(proxy.address() as AddressInfo).port}/mcp`;
+}
+
+const node = otherNode('22.23.3');
+const installed = typeof node === 'string' ? node : conformance();
+const skip = typeof installed === 'string' && installed;
+
+for (const revision of ['2026-07-28', '2025-11-25']) {
+  t.test(`the scenarios of a server of ${revision}, but for those that are expected to fail`, { skip }, async (t) => {
+    if (typeof node === 'string' || typeof installed === 'string') return;
+    const house = await openHouse(t);
+    await house.assistant({ name: 'Support', description: 'Answers.' });
+    const results = await temporaryFolder(t);
+    const args = ['server', '--url', await withKey(house), '--requirements', revision, '--expected-failures', join(here, `${revision}.yml`), '-o', results];
+    const child = spawn(node.program, [installed.program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+    t.equal(code, 0, code === 0 ? 'none but those' : said.slice(said.indexOf('=== SUMMARY')));
+  });
+}
