@@ -96,14 +96,18 @@ function openServer(request: Request<PartyCaller>, { Server, ProtocolError, Prot
 async function replyOf(response: Response, ending: AbortController): Promise<Reply> {
   const { status, body } = response;
   const type = response.headers.get('content-type');
-  if (body === null) return { status, empty: true };
-  if (type === null || !type.startsWith('text/event-stream')) return { status, headers: { 'content-type': type ?? jsonType }, text: await response.text() };
+  if (type === null || !type.startsWith('text/event-stream')) {
+    const text = body === null ? null : await response.text();
+    ending.abort();
+    return text === null ? { status, empty: true } : { status, headers: { 'content-type': type ?? jsonType }, text };
+  }
+  if (body === null) throw new Error('a stream without a body');
   return {
     status,
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
     stream: (outlet, onGone) => {
       onGone(() => ending.abort());
-      return flow(body, outlet);
+      return flow(body, outlet).finally(() => ending.abort());
     },
   };
 }
