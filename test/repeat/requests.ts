@@ -193,6 +193,7 @@ export function requestOf(by: Row['by'], route: Pick<Route, 'method' | 'path'>, 
 const wanted: Readonly<Record<string, number>> = {
   'POST /console/api/sign-in': 429,
   'GET /link/{file}': 404,
+  'POST /console/api/workspaces/{w}/tools/{id}/refresh': 422,
   'POST /console/api/workspaces/{w}/assistants/{id}/trials': 429,
 };
 
