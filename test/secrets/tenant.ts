@@ -10,6 +10,7 @@ export interface Ids {
   readonly keyId: string;
   readonly credential: string;
   readonly voiceCredential: string;
+  readonly tool: string;
 }
 
 export interface Tenant {
@@ -28,6 +29,7 @@ export async function openTenant(t: Owner, house: House, name: string): Promise<
   const workspace = (await must('/workspaces', { name })).id;
   const inside = `/workspaces/${workspace}`;
   const credentialOf = async (kind: string) => (await must(`${inside}/credentials`, { kind, provider: 'openai', api_key: `secret of ${name}` })).id;
+  const tool = (await must(`${inside}/tools`, { kind: 'client', name })).id;
   const [credential, voiceCredential] = [await credentialOf('model'), await credentialOf('voice')];
   const model = { provider: 'synthetic', name: 'tokens=5,hang_at=1' };
   const assistant = (await must(`${inside}/assistants`, { name, model, greeting: `Welcome to ${name}` })).id;
@@ -38,5 +40,5 @@ export async function openTenant(t: Owner, house: House, name: string): Promise<
   const stream = await house.stream(`/sessions/${session}/chat`, { key, body: { message: `I am ${name}` } });
   for (let event = await stream.next(); event?.event !== 'message.delta'; event = await stream.next());
   t.teardown(async () => stream.leave());
-  return { name, key, ids: { workspace, assistant, session, turn: stream.turnId, keyId, credential, voiceCredential } };
+  return { name, key, ids: { workspace, assistant, session, turn: stream.turnId, keyId, credential, voiceCredential, tool } };
 }

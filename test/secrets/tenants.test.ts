@@ -41,11 +41,11 @@ interface Position {
 
 /** Kinds by the segment before the parameter, and by the beginning of a cursor. */
 const kinds: Readonly<Record<string, keyof Ids>> = {
-  ...({ assistants: 'assistant', sessions: 'session', turns: 'turn', keys: 'keyId', credentials: 'credential', workspaces: 'workspace' } as const),
-  ...({ asst: 'assistant', ses: 'session', key: 'keyId', crd: 'credential', wks: 'workspace' } as const),
+  ...({ assistants: 'assistant', sessions: 'session', turns: 'turn', keys: 'keyId', credentials: 'credential', workspaces: 'workspace', tools: 'tool' } as const),
+  ...({ asst: 'assistant', ses: 'session', key: 'keyId', crd: 'credential', wks: 'workspace', tool: 'tool' } as const),
 };
 
-const modelFields = { 'model.credential_id': 'credential', 'voice.credential_id': 'voiceCredential' } as const;
+const modelFields = { 'model.credential_id': 'credential', 'voice.credential_id': 'voiceCredential', tool_ids: 'tool' } as const;
 
 /** A body that is taken, and where ids stand in it. A row that takes a body without one here fails the test. */
 const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Readonly<Record<string, keyof Ids>> }>> = {
@@ -67,11 +67,13 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
   'PATCH /console/api/workspaces/{w}/keys/{id}': { body: () => ({ name: 'taken over' }) },
   'POST /console/api/workspaces/{w}/keys/{id}/rotate': { body: () => ({ overlap_seconds: 0 }) },
   'POST /console/api/workspaces/{w}/credentials': { body: () => ({ kind: 'model', provider: 'openai', api_key: 'taken over' }) },
+  'POST /console/api/workspaces/{w}/tools': { body: ({ credential }) => ({ kind: 'http', name: 'taken over', url: 'https://tool.example/', credential_id: credential }), fields: { credential_id: 'credential' } },
+  'PATCH /console/api/workspaces/{w}/tools/{id}': { body: () => ({ name: 'taken over' }) },
   'PATCH /console/api/workspaces/{w}/credentials/{id}': { body: () => ({ api_key: 'taken over' }) },
 };
 
-function modelOf({ credential, voiceCredential }: Ids): object {
-  return { name: 'taken over', model: { provider: 'openai', name: 'm', credential_id: credential }, voice: { provider: 'openai', credential_id: voiceCredential } };
+function modelOf({ credential, voiceCredential, tool }: Ids): object {
+  return { name: 'taken over', tool_ids: [tool], model: { provider: 'openai', name: 'm', credential_id: credential }, voice: { provider: 'openai', credential_id: voiceCredential } };
 }
 
 function positionsOf(route: Route): Position[] {
@@ -137,7 +139,7 @@ async function everyRoute(t: Test, house: House, ours: Tenant, theirs: Tenant): 
 /** All that can be read of a workspace, by its own key and by the operator. */
 async function everythingOf(house: House, { ids, key }: Tenant): Promise<unknown> {
   const at = `/workspaces/${ids.workspace}`;
-  const inConsole = ['', '/assistants', '/keys', '/credentials', '/sessions', `/sessions/${ids.session}`, `/sessions/${ids.session}/transcript`];
+  const inConsole = ['', '/assistants', '/keys', '/credentials', '/tools', '/sessions', `/sessions/${ids.session}`, `/sessions/${ids.session}/transcript`];
   const own = ['/assistants', '/sessions', `/sessions/${ids.session}`, `/sessions/${ids.session}/transcript`];
   return [await Promise.all(inConsole.map(async (path) => withoutUse((await house.console(at + path)).json))), await Promise.all(own.map(async (path) => (await house.ask(path, { key })).json))];
 }
