@@ -241,14 +241,16 @@ export class Call implements HeardCall {
     const { provider, settings, access } = ready;
     const { outputEncoding: encoding, outputSampleRate: sampleRate, aheadMs } = this.settings;
     const { name, voice } = choiceOf(settings);
+    const live = <T extends unknown[]>(act: (...given: T) => void) => (...given: T): void => {
+      if (this.reply === reply && !this.#closing) act(...given);
+    };
+    const wrote = (last: boolean): void => this.#send({ type: 'sentence', at: this.#now, last });
     const narration = services.voice.narrate({
       ...{ provider, encoding, sampleRate },
       request: { caller: party.workspaceId, name, voice, speed: 1, access },
       begun: (characters) => void (this.#characters += characters),
+      written: live(() => wrote(false)),
     });
-    const live = <T extends unknown[]>(act: (...given: T) => void) => (...given: T): void => {
-      if (this.reply === reply && !this.#closing) act(...given);
-    };
     const reply: Reply = new Reply({
       ...{ narration, clock: services.clock, rate: sampleRate, aheadMs },
       reports: () => this.#reports,
@@ -260,7 +262,7 @@ export class Call implements HeardCall {
       failed: live((error) => this.#spoiled(error)),
       send: (frame) => this.#sendAudio(reply, frame),
       delta: (text) => this.#delta(reply, text),
-      wrote: live((last) => this.#send({ type: 'sentence', at: this.#now, last })),
+      wrote: live(() => wrote(true)),
       modelOver: live((reason) => this.#modelOver(reply, reason)),
       ended: (ending) => this.#endedElsewhere(reply, ending),
     });

@@ -22,8 +22,8 @@ export interface ReplyOptions extends Pick<MouthOptions, 'clock' | 'rate' | 'ahe
   delta(text: string): void;
   /** The model makes no more. */
   modelOver(reason: 'completed' | 'provider' | 'ours'): void;
-  /** A sentence more is written, or the last one. */
-  wrote(last: boolean): void;
+  /** The last sentence is written. */
+  wrote(): void;
   /** Something else than the call ends the turn: how its listener was reached until then. */
   ended(ending: TurnEnding): Heard | Promise<Heard>;
 }
@@ -75,14 +75,13 @@ export class Reply implements Speaker {
   text(piece: string): void {
     this.said += piece;
     this.#options.narration.push(piece);
-    this.#options.wrote(false);
   }
 
   over(reason: 'completed' | 'provider' | 'ours'): void {
     this.modelIsOver = true;
     if (reason === 'completed') {
       this.#options.narration.end();
-      this.#options.wrote(true);
+      this.#options.wrote();
     }
     this.#options.modelOver(reason);
   }

@@ -19,6 +19,8 @@ export interface NarrationOptions {
   readonly clock: Clock;
   /** The synthesis of a sentence of so many code points begins. */
   begun(characters: number): void;
+  /** Sentences more are written, before the end of the reply. */
+  written(): void;
 }
 
 /** For each sentence first its text, then its frames. Its plan is before them where the voice knows its words, else among them, as soon as all of its audio has come. Samples are of the output. */
@@ -102,6 +104,7 @@ export class Narration {
 
   #offer(sentences: readonly PlannedText[]): void {
     this.#waiting.push(...sentences);
+    if (sentences.length > 0 && !this.#over) this.#options.written();
     this.#voice();
     this.#timer?.cancel();
     const due = this.#over ? null : this.#stream.dueAt;

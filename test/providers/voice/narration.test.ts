@@ -25,6 +25,7 @@ function narrating(t: Test, provider: VoiceProvider, name = 'character_ms=10', o
     sampleRate: 16_000,
     clock,
     begun: (characters) => void counted.push(characters),
+    written: () => {},
     ...options,
   });
   t.teardown(() => narration.stop());
@@ -68,6 +69,17 @@ t.test('sentences with their plans', async (t) => {
     t.same(counted, [9, 17]);
     t.ok(narrated.findIndex(({ type }) => type === 'plan') < narrated.findIndex(({ type }) => type === 'frame'), 'known words come before the audio');
   }
+});
+
+t.test('sentences are told as they are written, and pieces of them are not', async (t) => {
+  let written = 0;
+  const { narration } = narrating(t, synthetic, 'character_ms=10', { written: () => void (written += 1) });
+  for (let piece = 0; piece < 50; piece += 1) narration.push('a');
+  t.equal(written, 0);
+  narration.push(' word. And');
+  t.equal(written, 1);
+  narration.end();
+  t.equal(written, 1, 'the end of the reply is told otherwise');
 });
 
 t.test('a voice that knows no words', async (t) => {
