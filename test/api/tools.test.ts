@@ -186,6 +186,21 @@ t.test('only a repeatable call is sent again, with the same id', async (t) => {
   t.equal(new Set(tool.got.map(({ headers }) => headers['webhook-id'])).size, 1);
 });
 
+t.test('after a rotation both secrets sign, the new one first', async (t) => {
+  const house = await openWorkspace();
+  const tool = await openTool(t);
+  const made = await newTool(house, { url: tool.url });
+  const rotated = await house.console(`${toolsPath(house)}/${made.id}/rotate-secret`, { method: 'POST' });
+  const session = await sessionWith(house, 'call=look_up', [made.id]);
+  await chat(house, session.id);
+  const { headers, text } = tool.got[0]!;
+  const signed = [rotated.json.signing_secret, made.signing_secret].map((secret: string) => {
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`).digest('base64')}`;
+  });
+  t.equal(headers['webhook-signature'], signed.join(' '));
+});
+
 t.test("a tool's path is asked for as it was entered", async (t) => {
   const house = await openWorkspace();
   const paths: string[] = [];

@@ -1,6 +1,7 @@
 /** The functions of an MCP server: its list against what was stored (contract 13). */
 import { isDeepStrictEqual } from 'node:util';
 import { limits } from '../../base/limits.ts';
+import { indexAfter } from '../../base/text.ts';
 import type { ListedTool, ToolSettings } from '../tool.ts';
 
 export interface ToolChange {
@@ -21,7 +22,7 @@ export function refreshed(before: readonly ToolSettings[], listed: readonly List
       changes.push({ name, change: 'refused' });
       continue;
     }
-    const description = told === null ? null : told.slice(0, limits.descriptionCharactersMax);
+    const description = told === null ? null : told.slice(0, indexAfter(told, limits.descriptionCharactersMax));
     const fresh = { name, description, parameters, ...(remoteName !== name && { remoteName }) };
     const known = before.find((other) => other.name === name);
     const same = known !== undefined && isDeepStrictEqual([known.description, known.parameters, known.remoteName], [description, parameters, fresh.remoteName]);
