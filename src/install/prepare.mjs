@@ -156,9 +156,9 @@ const script = {
   define: { 'import.meta.url': 'urlOfBundle' },
   banner: { js: "(function (require, __filename) { 'use strict'; const urlOfBundle = require('node:url').pathToFileURL(__filename).href, module = { exports: {} };" },
   footer: { js: '})' },
-  // A third of the script would be the client of Redis, in memory also where there is none.
+  // Half of the script would be the client of Redis and the packages of MCP, in memory also where none is used.
   alias: { redis: redisFile },
-  external: [...unbundled, redisFile],
+  external: [...unbundled, redisFile, '@modelcontextprotocol/client', '@modelcontextprotocol/server'],
 };
 
 /** The client of Redis for `script`, which requires it when the store is one. */
