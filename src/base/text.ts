@@ -39,6 +39,9 @@ export const endsInHalf = (text: string): boolean => text !== '' && isHigh(text.
 /** A whole number as English writes it: 8,000. `toLocaleString` loads the tables of all languages, a tenth of a start. */
 export const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 
+/** The alias of an assistant (contract 14). */
+export const aliasPattern = /^[a-z0-9._-]{1,60}$/;
+
 /** The settings of an assistant's public link. */
 export const slugPattern = /^[a-z0-9-]{1,64}$/;
 

@@ -25,6 +25,7 @@ export interface AssistantOptions {
   readonly widget?: boolean;
   readonly visitorField?: readonly string[];
   readonly maxCallSeconds?: number;
+  readonly alias?: string;
   readonly from?: string;
 }
 
@@ -49,6 +50,7 @@ export const assistantFlags = (command: Command): Command =>
     .option('--no-widget', 'turn the widget off')
     .option('--visitor-field <field>', 'NAME[:TYPE][:required][:LABEL], type text, email, number or boolean; may be given several times', gather)
     .option('--max-call-seconds <number>', 'the length of a session in seconds', wholeNumber(1, limits.maxCallSecondsMax))
+    .option('--alias <name>', 'its name for OpenAI and MCP clients, of a-z, 0-9, `.`, `_` and `-`; an empty one removes it')
     .option('--from <file>', "settings as JSON in the API's shape; - reads stdin; the other flags win");
 
 /** The body has the named settings only. A new assistant without a model gets the embedded one. */
@@ -56,7 +58,7 @@ export async function assistantBody(io: Pick<Io, 'stdin'>, options: AssistantOpt
   const base = options.from === undefined ? {} : await jsonObject(io, options.from);
   const body = defined({
     ...base,
-    ...defined({ name: options.name, description: options.description, greeting: options.greeting, max_call_seconds: options.maxCallSeconds }),
+    ...defined({ name: options.name, description: options.description, greeting: options.greeting, max_call_seconds: options.maxCallSeconds, alias: options.alias === '' ? null : options.alias }),
     visitor_fields: options.visitorField?.map(visitorField) ?? base.visitor_fields,
     channels: merged(base.channels, { voice: options.voice, link: options.link, widget: options.widget }),
     model: merged(base.model, await model(io, options)),

@@ -46,6 +46,7 @@ export const consoleAssistantView = (assistant: Assistant) => ({
   link: assistant.link && { slug: assistant.link.slug, limits: linkLimitsView(assistant.link.limits), origins: assistant.link.origins },
   tool_ids: assistant.toolIds ?? [],
   tool_rounds_max: assistant.toolRoundsMax ?? limits.toolRoundsMax,
+  alias: assistant.alias ?? null,
 });
 
 export const voiceView = ({ id, name, language, sampleRate }: Voice) => ({ id, object: 'voice', name, language, sample_rate: sampleRate });

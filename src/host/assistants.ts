@@ -14,6 +14,7 @@ import { slugPattern } from '../base/text.ts';
 import { openActor, refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import type { Inspector } from '../actors/inspector.ts';
+import { Aliases, aliasKey } from './aliases.ts';
 import { LookUps } from './look-ups.ts';
 import { CatalogActors, type CatalogActor } from './residents.ts';
 
@@ -27,6 +28,7 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
   /** Where the assistants of slugs are; checked against the record at each use. */
   readonly #slugs = new Map<string, { readonly workspaceId: string; readonly id: string }>();
   readonly #lookUps: LookUps<Assistant>;
+  readonly #aliases: Aliases;
 
   constructor(store: Store, clock: Clock, inspector: Inspector) {
     super({
@@ -39,23 +41,37 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
         openActor<AssistantEvent, AssistantOutcome>(assistantKind, { snapshot: record.machine }, identity, inspector),
     });
     this.#lookUps = new LookUps(clock);
+    this.#aliases = new Aliases(store.catalog, clock);
   }
 
   /** An assistant may have got any slug. */
   override doubt(id: string): void {
     super.doubt(id);
-    this.#lookUps.forgetAll();
+    this.#forgetNames();
   }
 
   override doubtAll(): void {
     super.doubtAll();
-    this.#lookUps.forgetAll();
+    this.#forgetNames();
   }
 
   override async change(...[workspaceId, id, decide, cause]: Parameters<CatalogActors<'assistant', AssistantEvent, AssistantOutcome>['change']>): Promise<AssistantActor | null> {
     const changed = await super.change(workspaceId, id, decide, cause);
-    this.#lookUps.forgetAll();
+    this.#forgetNames();
     return changed;
+  }
+
+  #forgetNames(): void {
+    this.#lookUps.forgetAll();
+    this.#aliases.forgetAll();
+  }
+
+  /** The assistant of the workspace with the alias, full stops read as `_`, in any state; null if there is none. */
+  async byAlias(workspaceId: string, alias: string): Promise<AssistantActor | null> {
+    const id = await this.#aliases.find(workspaceId, alias);
+    const actor = id === null ? null : await this.of(workspaceId, id);
+    const own = actor?.record.alias ?? null;
+    return own !== null && aliasKey(own) === aliasKey(alias) ? actor : null;
   }
 
   /** The assistant with the slug, in any state; null if there is none. */

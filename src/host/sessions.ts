@@ -26,6 +26,8 @@ export interface NewSession {
   readonly metadata: Session['metadata'];
   readonly maxCallSeconds: number;
   readonly greeting: string | null;
+  /** What was said before, elsewhere (contract 14). */
+  readonly earlier?: readonly Pick<Message, 'role' | 'content'>[];
   readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
   /** The number of trials that may be open at a time; for a trial only. */
   readonly trialsMax?: number;
@@ -52,7 +54,7 @@ export class Sessions {
     const nowMs = clock.now();
     const createdAt = secondsOf(nowMs);
     const expiresAt = createdAt + wanted.maxCallSeconds;
-    const { greeting, remember, trialsMax, cause = nobody, ...fields } = wanted;
+    const { greeting, earlier = [], remember, trialsMax, cause = nobody, ...fields } = wanted;
     const id = ids.make('ses');
     const session: Session = {
       id,
@@ -60,13 +62,14 @@ export class Sessions {
       createdAt,
       expiresAt,
       lastActivityAt: createdAt,
-      messageCount: greeting === null ? 0 : 1,
+      messageCount: earlier.length + (greeting === null ? 0 : 1),
       mark: this.options.mark(),
       machine: { version: sessionVersion, state: 'open', context: openedSession(expiresAt) },
     };
     const created = await store.sessions.create({
       session,
-      greeting: greeting === null ? null : greetingMessage(ids.make('msg'), greeting, createdAt),
+      greeting: greeting === null ? null : messageBefore(ids.make('msg'), 'assistant', greeting, createdAt),
+      ...(earlier.length > 0 && { earlier: earlier.map(({ role, content }) => messageBefore(ids.make('msg'), role, content, createdAt)) }),
       remember: remember && { ...remember, resultId: id, untilMs: nowMs + limits.idempotencyMsMax },
       ...(trialsMax !== undefined && { trialsMax }),
       nowMs,
@@ -351,10 +354,11 @@ const cutting: ReadonlySet<SessionOutcome['type']> = new Set(['turn.stop', 'sess
 
 const activeTurnOf = ({ machine }: Session): string | null => (migratedSnapshot(sessionKind, machine).context as SessionContext).activeTurnId;
 
-const greetingMessage = (id: string, content: string, createdAt: number): Message => ({
+/** A message that no turn has made. */
+const messageBefore = (id: string, role: Message['role'], content: string, createdAt: number): Message => ({
   id,
   turnId: null,
-  role: 'assistant',
+  role,
   content,
   status: 'completed',
   stopReason: null,

@@ -128,6 +128,8 @@ export interface Assistant {
   /** The tools that its model is offered (contract 13), and the rounds of calls that a turn may have. Absent in rows of versions without tools. */
   readonly toolIds?: readonly string[];
   readonly toolRoundsMax?: number;
+  /** Its name for clients of other protocols (contract 14). Absent in rows of versions without one. */
+  readonly alias?: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
   /** The assistant machine: draft, published or disabled. */

@@ -12,6 +12,7 @@ interface Tenant {
   readonly keyId: string;
   readonly key: string;
   readonly credential: string;
+  readonly tool: string;
 }
 
 async function tenant(house: House, name: string): Promise<Tenant> {
@@ -22,16 +23,17 @@ async function tenant(house: House, name: string): Promise<Tenant> {
   await must(`${inside}/assistants/${assistant}/publish`);
   const { id: keyId, key } = await must(`${inside}/keys`, { name, limits: { requests: 100_000 } });
   const credential = (await must(`${inside}/credentials`, { kind: 'model', provider: 'openai', api_key: `secret of ${name}` })).id;
+  const tool = (await must(`${inside}/tools`, { kind: 'client', name: `tool of ${name}`, functions: [{ name: 'look', description: null, parameters: { type: 'object' } }] })).id;
   const session = (await house.ask('/sessions', { key, body: { assistant_id: assistant, metadata: { of: name } } })).json.id;
   const stream = await house.stream(`/sessions/${session}/chat`, { key, body: { message: `I am ${name}` } });
   await stream.rest();
-  return { workspace, assistant, session, turn: stream.turnId, keyId, key, credential };
+  return { workspace, assistant, session, turn: stream.turnId, keyId, key, credential, tool };
 }
 
 /** Ids that look like any other. */
 const nobody = (() => {
   const id = (prefix: string) => `${prefix}_${'0'.repeat(26)}`;
-  return { workspace: id('wks'), assistant: id('asst'), session: id('ses'), turn: id('turn'), keyId: id('key'), credential: id('crd') };
+  return { workspace: id('wks'), assistant: id('asst'), session: id('ses'), turn: id('turn'), keyId: id('key'), credential: id('crd'), tool: id('tool') };
 })();
 
 type Ids = typeof nobody;
@@ -39,7 +41,7 @@ type Ids = typeof nobody;
 /** All that can be read of a tenant. */
 async function everything(house: House, { workspace, session, key }: Tenant): Promise<unknown[]> {
   const inside = `/workspaces/${workspace}`;
-  const paths = ['', '/assistants', '/keys', '/credentials', '/sessions', `/sessions/${session}/transcript`, '/usage?start=0&end=0'];
+  const paths = ['', '/assistants', '/keys', '/credentials', '/tools', '/sessions', `/sessions/${session}/transcript`, '/usage?start=0&end=0'];
   const read = await Promise.all(paths.map(async (path) => withoutUse((await house.console(inside + path)).json)));
   return [...read, (await house.ask('/assistants', { key })).json, (await house.ask('/sessions', { key })).json];
 }
@@ -68,6 +70,7 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /console/api/workspaces/{w}/keys/{id}/rotate': {},
   'POST /console/api/workspaces/{w}/sessions/{id}/chat': { message: 'Hi' },
   'PATCH /console/api/workspaces/{w}/credentials/{id}': { api_key: 'taken over' },
+  'PATCH /console/api/workspaces/{w}/tools/{id}': { name: 'taken over' },
 };
 
 /** Method and path of each documented operation that names a thing in its path, and a request of it. */
@@ -84,8 +87,8 @@ async function operations(house: House, prefix: string): Promise<{ name: string;
     );
 }
 
-const filled = (path: string, { workspace, assistant, session, turn, keyId, credential }: Ids): string => {
-  const ids: Record<string, string> = { assistants: assistant, sessions: session, keys: keyId, credentials: credential };
+const filled = (path: string, { workspace, assistant, session, turn, keyId, credential, tool }: Ids): string => {
+  const ids: Record<string, string> = { assistants: assistant, sessions: session, keys: keyId, credentials: credential, tools: tool };
   return path.replace('{w}', workspace).replace('{turn_id}', turn).replace(/(\w+)\/\{id\}/, (_, kind: string) => `${kind}/${ids[kind]}`);
 };
 
@@ -159,7 +162,7 @@ async function lists(t: Test, house: House, ours: Tenant): Promise<void> {
   t.same(await ids('/assistants'), [ours.assistant]);
   t.ok((await ids('/sessions')).includes(ours.session));
   const inside = `/workspaces/${ours.workspace}`;
-  for (const list of ['assistants', 'keys', 'credentials', 'sessions']) t.notMatch((await house.console(`${inside}/${list}`)).text, 'theirs', list);
+  for (const list of ['assistants', 'keys', 'credentials', 'tools', 'sessions']) t.notMatch((await house.console(`${inside}/${list}`)).text, 'theirs', list);
   t.notMatch((await house.ask(`/sessions/${ours.session}/transcript`, { key: ours.key })).text, 'theirs');
   t.equal((await house.ask('/usage', { key: ours.key })).json.totals.turns, 1);
 }

@@ -143,7 +143,7 @@ t.test('a row of a shape is read by its bytes, also where fields were added to t
   const row = (...parts: unknown[]): Uint8Array => new Packr({ useRecords: false }).pack([2, ...parts]);
   t.throws(() => unpackRow(row(99, [])), { message: /shape 99/ });
   // Fields that a later version has added would be lost with the next write.
-  t.throws(() => unpackRow(row(2, Array.from({ length: 10 }, () => 'x'))), { message: /a field behind voice/ });
+  t.throws(() => unpackRow(row(2, Array.from({ length: 11 }, () => 'x'))), { message: /a field behind toolCalls/ });
   t.throws(() => unpackRow(row(3, [['wks_1', 'ses_1', 'turn_1', 'later']])), { message: /a field behind turnId/ });
 });
 

@@ -76,7 +76,7 @@ export const rooms: readonly Room[] = [
   room('model and voice', ['src/providers/model.ts', 'src/providers/tool.ts', 'src/providers/voice.ts', 'src/providers/synthetic-name.ts', 'src/providers/voice-folder.ts'], ['base'], 'An interface shows nothing of its implementations.'),
   room('provider client', ['src/providers/client.ts', 'src/providers/client/'], ['model and voice', 'base', 'package.json'], 'What calls a provider, to converse or to speak, shares one HTTP client and its guards.'),
   room('history', ['src/providers/model/history.ts'], ['model and voice', 'base'], 'What a provider is told does not depend on the provider.'),
-  room('tool rules', ['src/providers/tool/arguments.ts', 'src/providers/tool/listing.ts', 'src/providers/tool/signature.ts'], ['model and voice', 'base'], 'What is checked and signed does not depend on how it is sent.'),
+  room('tool rules', ['src/providers/tool/arguments.ts', 'src/providers/tool/listing.ts', 'src/providers/tool/schema.ts', 'src/providers/tool/signature.ts'], ['model and voice', 'base'], 'What is checked and signed does not depend on how it is sent.'),
   room('tools', ['src/providers/tool/'], ['tool rules', 'model and voice', 'provider client', 'base', 'package.json'], 'An implementation knows its interface and the leaves.'),
   room('models', ['src/providers/model/'], ['history', 'model and voice', 'provider client', 'base'], 'An implementation knows its interface and the leaves.'),
   room('audio', ['src/providers/voice/sentences.ts', 'src/providers/voice/audio/'], ['base'], 'Samples, bytes and text in, samples, bytes and text out: it knows no socket, no provider and no store.', ['@evan/opus', 'wasm-media-encoders', 'node:fs/promises', 'node:module']),

@@ -1,6 +1,6 @@
 /** The console's shapes (contract 9). In a PATCH, null clears a field that may be empty; absent fields stay as they are. */
 import { Type, type Static, type TSchema } from 'typebox';
-import { slugPattern } from '../text.ts';
+import { aliasPattern, slugPattern } from '../text.ts';
 import { limits, linkLimits, type LinkLimitName } from '../limits.ts';
 import { isOrigin } from '../origin.ts';
 import { Id, listOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds, whole } from './basics.ts';
@@ -79,6 +79,7 @@ const assistantFields = {
   link: Nullable(LinkSettings),
   tool_ids: Type.Array(Text(limits.nameCharactersMax), { maxItems: limits.toolsOfAssistantMax, description: 'The tools that its model is offered.' }),
   tool_rounds_max: Type.Integer({ minimum: 1, maximum: limits.toolRoundsCeiling, description: 'Rounds of calls in a turn.' }),
+  alias: Nullable(Type.String({ pattern: aliasPattern.source, description: 'Its name as the model of an OpenAI client and as a tool of an MCP client; unique in the workspace, also where `.` is read as `_`.' })),
 };
 
 const ceiling = () => Type.Optional(Type.Integer({ minimum: 1, maximum: limits.ceilingMax }));
@@ -186,6 +187,7 @@ export const ConsoleAssistantView = named(
     ),
     tool_ids: Type.Array(Type.String()),
     tool_rounds_max: Type.Integer(),
+    alias: Nullable(Type.String()),
   }),
 );
 export type ConsoleAssistantView = Static<typeof ConsoleAssistantView>;

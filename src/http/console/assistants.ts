@@ -1,6 +1,7 @@
 /** `/console/api/workspaces/{w}/assistants`. */
 import { choiceOf } from '../../conversation/voice-call.ts';
 import { Failure } from '../../base/errors.ts';
+import { aliasKey, assistantsOf } from '../../host/aliases.ts';
 import { draftSnapshot, type AssistantVerb } from '../../host/assistants.ts';
 import { createdMove } from '../../actors/history.ts';
 import { limits } from '../../base/limits.ts';
@@ -38,6 +39,7 @@ export async function createAssistant(request: ConsoleRequest<unknown, CreateAss
   const blank = { id: services.ids.make('asst'), workspaceId, name: body.name, createdAt: at, updatedAt: at };
   const configured = merged({ ...freshAssistant, ...blank, machine: draftSnapshot(false) }, body, at);
   await checkModel(configured, request);
+  await checkAlias(configured, request);
   const assistant = { ...configured, machine: draftSnapshot(configured.channels.voice) };
   await withSlug(services.store.catalog.create('assistant', assistant, createdMove(assistant.machine, services.clock.now(), causeByOperator(request))));
   // Other processes are notified; this one may remember the slug as unknown.
@@ -57,6 +59,7 @@ export async function patchAssistant(request: ConsoleRequest<unknown, PatchAssis
   const { body, services } = request;
   const { record: before } = await reachPathAssistant(request);
   await checkModel(merged(before, body, 0), request);
+  await checkAlias(merged(before, body, 0), request);
   const at = nowSeconds(request);
   const actor = await withSlug(services.host.assistants.configure(before.workspaceId, before.id, (record) => merged(record, body, at), causeByOperator(request)));
   return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
@@ -102,6 +105,7 @@ function merged(record: Assistant, body: PatchAssistantBody, at: number): Assist
     link: body.link === undefined ? record.link : body.link && mergedLink(record.link, body.link),
     ...(body.tool_ids !== undefined && { toolIds: body.tool_ids }),
     ...(body.tool_rounds_max !== undefined && { toolRoundsMax: body.tool_rounds_max }),
+    ...(body.alias !== undefined && { alias: body.alias }),
     updatedAt: at,
   };
 }
@@ -157,6 +161,14 @@ async function checkModel({ workspaceId, model, voice, visitorFields }: Assistan
   }
   if (body.voice && voice !== null) await checkVoice(workspaceId, voice, services);
   if (body.tool_ids !== undefined && !(await mayHave(workspaceId, body.tool_ids, request))) throw new Failure('invalid_field', { field: 'tool_ids' });
+}
+
+/** An alias belongs to one assistant of the workspace. */
+async function checkAlias({ id, workspaceId, alias }: Assistant, { services, body }: ConsoleRequest<unknown, PatchAssistantBody>): Promise<void> {
+  if (body.alias === undefined || body.alias === null) return;
+  for await (const other of assistantsOf(services.store.catalog, workspaceId)) {
+    if (other.id !== id && typeof other.alias === 'string' && aliasKey(other.alias) === aliasKey(alias!)) throw new Failure('invalid_field', { field: 'alias' });
+  }
 }
 
 async function checkVoice(workspaceId: string, voice: VoiceSettings, services: Services): Promise<void> {

@@ -4,7 +4,7 @@ import { toolView } from '../../conversation/views.ts';
 import { refreshed, type ToolChange } from '../../providers/tool/listing.ts';
 import type { Reply } from '../request.ts';
 import { nowSeconds, type ConsoleRequest } from './common.ts';
-import { isSchema } from './tool-functions.ts';
+import { isSchema } from '../../providers/tool/schema.ts';
 import { changeTool, reachTool } from './tools.ts';
 
 export async function refreshTool(request: ConsoleRequest): Promise<Reply> {

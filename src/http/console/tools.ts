@@ -1,12 +1,13 @@
 /** `/console/api/workspaces/{w}/tools` (contract 13): a signing secret is shown once and stored sealed. */
 import { Failure } from '../../base/errors.ts';
+import { assistantsOf } from '../../host/aliases.ts';
 import { limits } from '../../base/limits.ts';
 import type { CreateToolBody, PatchToolBody } from '../../base/wire.ts';
 import { isAt, secretHolder } from '../../conversation/tool-desk.ts';
 import { toolView } from '../../conversation/views.ts';
 import type { Services } from '../../conversation/services.ts';
 import { secretPrefix } from '../../providers/tool/signature.ts';
-import { StoreUnavailable, type Assistant, type Tool, type ToolFunction } from '../../store/store.ts';
+import { StoreUnavailable, type Tool, type ToolFunction } from '../../store/store.ts';
 import type { PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
 import { causeByOperator, listRecords, noContent, nowhere, nowSeconds, reachWorkspace, type ConsoleRequest } from './common.ts';
@@ -68,7 +69,7 @@ export async function deleteTool(request: ConsoleRequest): Promise<Reply> {
   const id = params.id!;
   if (!(await services.store.catalog.remove('tool', workspaceId, id))) throw nowhere();
   services.host.tools.forget(workspaceId, id);
-  for await (const assistant of assistantsOf(request, workspaceId)) {
+  for await (const assistant of assistantsOf(services.store.catalog, workspaceId)) {
     if (!assistant.toolIds?.includes(id)) continue;
     await services.host.assistants.configure(workspaceId, assistant.id, (record) => ({ ...record, toolIds: record.toolIds?.filter((other) => other !== id) ?? [] }), causeByOperator(request));
   }
@@ -131,7 +132,7 @@ async function check({ workspaceId, kind, url, credentialId }: Tool, { services 
 
 /** The functions of an assistant's tools have different names, and are not too many. */
 async function checkAssistants(tool: Tool, request: ConsoleRequest<unknown, unknown>): Promise<void> {
-  for await (const { toolIds = [] } of assistantsOf(request, tool.workspaceId)) {
+  for await (const { toolIds = [] } of assistantsOf(request.services.store.catalog, tool.workspaceId)) {
     if (!toolIds.includes(tool.id)) continue;
     if (!(await mayHave(tool.workspaceId, toolIds, request, tool))) throw new Failure('invalid_field', { field: 'functions' });
   }
@@ -143,13 +144,4 @@ export async function mayHave(workspaceId: string, toolIds: readonly string[], {
   if (new Set(toolIds).size < toolIds.length || tools.includes(undefined)) return false;
   const names = tools.flatMap((tool) => tool!.functions.filter(({ enabled }: ToolFunction) => enabled).map(({ name }) => name));
   return names.length <= limits.toolFunctionsMax && new Set(names).size === names.length;
-}
-
-async function* assistantsOf({ services }: ConsoleRequest<unknown, unknown>, workspaceId: string): AsyncGenerator<Assistant> {
-  for (let after: string | null = null; ; ) {
-    const { items, next }: { items: readonly Assistant[]; next: string | null } = await services.store.catalog.list('assistant', workspaceId, { limit: limits.listMax, after, order: 'asc' });
-    yield* items;
-    if (next === null) return;
-    after = next;
-  }
 }

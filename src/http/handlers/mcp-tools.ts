@@ -6,6 +6,8 @@ import * as wire from '../../base/wire.ts';
 import { ask, type Answered, type Asker } from '../../conversation/ask.ts';
 import { causeByParty } from '../../conversation/party.ts';
 import { mayUse } from '../../conversation/reach.ts';
+import { aliasPattern } from '../../base/text.ts';
+import { aliasKey } from '../../host/aliases.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { PartyCaller, Request } from '../request.ts';
 import { assistantsPage } from './assistants.ts';
@@ -32,13 +34,16 @@ export async function listTools({ caller: { party }, requestId, services }: Requ
   return { tools, ttlMs: listTtlMs, cacheScope: 'private', ...(next !== null && { nextCursor: next }) };
 }
 
-const toolOf = ({ record: { id, name, description } }: AssistantActor): Tool =>
-  ({ name: `${prefix}${id}`, title: name, ...(description !== null && description !== '' && { description }), inputSchema, outputSchema });
+const toolOf = ({ record: { id, alias, name, description } }: AssistantActor): Tool =>
+  ({ name: `${prefix}${aliasKey(alias ?? id)}`, title: name, ...(description !== null && description !== '' && { description }), inputSchema, outputSchema });
 
 /** The assistant of a tool; null if it is unknown, out of the key's reach or not published. */
 export async function reachTool({ caller: { party }, requestId, services }: Request<PartyCaller>, name: string): Promise<AssistantActor | null> {
   if (!name.startsWith(prefix)) return null;
-  const assistant = await services.host.assistants.of(party.workspaceId, name.slice(prefix.length));
+  const named = name.slice(prefix.length);
+  const { assistants } = services.host;
+  // A list that a client has kept since before the assistant got an alias still works.
+  const assistant = (await assistants.of(party.workspaceId, named)) ?? (aliasPattern.test(named) ? await assistants.byAlias(party.workspaceId, named) : null);
   if (assistant === null || !mayUse(party, assistant.record.id)) return null;
   return services.host.assistants.refusal(assistant, causeByParty(party, requestId)) === null ? assistant : null;
 }

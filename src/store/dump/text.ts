@@ -53,6 +53,7 @@ const assistant = record('assistant', {
   link: Nullable(Type.Object({ slug: Nullable(Text()), limits: LinkLimits(), origins: Type.Array(Text()) })),
   toolIds: Type.Optional(Type.Array(Name())),
   toolRoundsMax: Type.Optional(Whole()),
+  alias: Type.Optional(Nullable(Name())),
   ...stamps,
   machine: Snapshot(),
 });

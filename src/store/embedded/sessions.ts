@@ -50,7 +50,8 @@ export class EmbeddedSessions implements SessionStore {
   }
 
   create(step: CreateSession): Promise<CreatedSession> {
-    const { session, greeting, remember } = step;
+    const { session, greeting, earlier = [], remember } = step;
+    const messages = greeting === null ? earlier : [greeting, ...earlier];
     return this.#ledger.step((draft) => {
       if (this.#ledger.get(keys.session(session.workspaceId, session.id)) !== undefined) return { outcome: 'created', version: 1 };
       if (remember !== null) {
@@ -61,7 +62,7 @@ export class EmbeddedSessions implements SessionStore {
       if (remember !== null) this.#memories.put(draft, session.workspaceId, remember);
       putSession(draft, null, { session, version: 1, withdrawn: null });
       putMove(draft, 'session', session.workspaceId, session.id, step.move);
-      if (greeting !== null) draft.put(keys.message(session.workspaceId, session.id, 0), greeting, 'message');
+      for (const [index, message] of messages.entries()) draft.put(keys.message(session.workspaceId, session.id, index), message, 'message');
       this.#usage.countIn(draft, session, session.createdAt, { sessions: 1 });
       return { outcome: 'created', version: 1 };
     });

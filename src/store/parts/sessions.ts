@@ -5,6 +5,8 @@ import type { Page, PageRequest, Versioned } from './pages.ts';
 export interface CreateSession {
   readonly session: Session;
   readonly greeting: Message | null;
+  /** Messages from before the session's first turn, oldest first, behind the greeting (contract 14). */
+  readonly earlier?: readonly Message[];
   readonly remember: IdempotencyRecord | null;
   /** For a session of the channel `console`: how many of these the workspace may have open at a time. */
   readonly trialsMax?: number;
@@ -49,7 +51,7 @@ export interface SessionFilter {
 
 export interface SessionStore {
   /**
-   * Creates a session with its greeting and counts it, or finds the request remembered. A session of the channel `console` is a
+   * Creates a session with its greeting and the messages from before it, and counts it, or finds the request remembered. A session of the channel `console` is a
    * trial: neither it nor its turns are counted. A lost answer: a repeat under the same
    * idempotency key returns that session; without a key the session stays unused until it expires (contract 2, "Retrying").
    */

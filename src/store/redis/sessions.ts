@@ -31,7 +31,7 @@ export class RedisSessions implements SessionStore {
   }
 
   async create(step: CreateSession): Promise<CreatedSession> {
-    const { session, greeting, remember, trialsMax, nowMs } = step;
+    const { session, greeting, earlier = [], remember, trialsMax, nowMs } = step;
     await this.#registry.register(session.workspaceId);
     const [outcome, remembered] = (await this.#link.runDurable('create-session', this.#roots.workspace(session.workspaceId), {
       session: part(session.id),
@@ -43,6 +43,7 @@ export class RedisSessions implements SessionStore {
       ...memoryFields(session.workspaceId, remember, nowMs),
       trials: session.channel === 'console' ? (trialsMax ?? Number.MAX_SAFE_INTEGER) : '',
       ...moveField(step.move),
+      earlier: earlier.flatMap((each) => Object.values(messageFields(each))),
     })) as RedisReply[];
     if (textOfReply(outcome) === 'created') return { outcome: 'created', version: 1 };
     if (textOfReply(outcome) === 'full') return { outcome: 'full' };

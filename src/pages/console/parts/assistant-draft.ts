@@ -14,6 +14,7 @@ export interface AssistantDraft {
   readonly name: string;
   readonly description: string;
   readonly greeting: string;
+  readonly alias: string;
   readonly maxCallSeconds: string;
   readonly provider: string;
   readonly model: string;
@@ -51,7 +52,7 @@ export const bound = ({ draft, change, failure }: FormOptions, name: keyof Assis
 });
 
 export const emptyDraft: AssistantDraft = {
-  ...{ name: '', description: '', greeting: '', maxCallSeconds: '3600' },
+  ...{ name: '', description: '', greeting: '', alias: '', maxCallSeconds: '3600' },
   ...{ provider: 'scripted', model: 'scripted', credential: '', historyTokens: '', systemPrompt: '', temperature: '', outputTokens: '', reasoning: 'hidden' },
   ...{ voiceOn: false, voiceProvider: 'embedded', voice: '', voiceCredential: '' },
   ...{ fields: [], linkOn: false, widgetOn: false, slug: '', origins: '', linkLimits: {} },
@@ -59,9 +60,9 @@ export const emptyDraft: AssistantDraft = {
 
 const text = (value: string | number | null | undefined): string => (value == null ? '' : String(value));
 
-export function draftOf({ name, description, greeting, channels, visitor_fields: fields, max_call_seconds: seconds, model, voice, link }: Assistant): AssistantDraft {
+export function draftOf({ name, description, greeting, alias, channels, visitor_fields: fields, max_call_seconds: seconds, model, voice, link }: Assistant): AssistantDraft {
   return {
-    ...{ name, description: text(description), greeting: text(greeting), maxCallSeconds: text(seconds) },
+    ...{ name, description: text(description), greeting: text(greeting), alias: text(alias), maxCallSeconds: text(seconds) },
     ...{ provider: model.provider, model: model.name, credential: text(model.credential_id), historyTokens: text(model.history_tokens_max), systemPrompt: text(model.system_prompt), temperature: text(model.temperature), outputTokens: text(model.output_tokens_max), reasoning: model.reasoning },
     ...{ voiceOn: channels.voice, voiceProvider: voice?.provider ?? 'embedded', voice: text(voice?.voice), voiceCredential: text(voice?.credential_id) },
     ...{ fields, linkOn: channels.link, widgetOn: channels.widget, slug: text(link?.slug), origins: link?.origins.join('\n') ?? '' },
@@ -80,7 +81,7 @@ export function bodyOf(draft: AssistantDraft, before: Assistant | null): object 
   const hasLink = draft.slug.trim() !== '' || origins.length > 0 || limits.length > 0 || draft.linkOn || draft.widgetOn;
   const hasVoice = draft.voiceOn || draft.voiceProvider !== 'embedded' || draft.voice !== '';
   return {
-    ...{ name: draft.name, description: orNull(draft.description), greeting: orNull(draft.greeting), max_call_seconds: Number(draft.maxCallSeconds) },
+    ...{ name: draft.name, description: orNull(draft.description), greeting: orNull(draft.greeting), alias: orNull(draft.alias.trim()), max_call_seconds: Number(draft.maxCallSeconds) },
     channels: { voice: draft.voiceOn, link: draft.linkOn, widget: draft.widgetOn },
     visitor_fields: draft.fields.map(({ label, ...field }) => ({ ...field, label: label.trim() === '' ? field.name : label })),
     model: { provider: draft.provider, name: draft.model, credential_id: orNull(draft.credential), history_tokens_max: numberOrNull(draft.historyTokens), system_prompt: orNull(draft.systemPrompt), temperature: numberOrNull(draft.temperature), output_tokens_max: numberOrNull(draft.outputTokens), reasoning: draft.reasoning },

@@ -35,6 +35,7 @@ const About = (options: Options) => (
     <Input label="Name" required {...bound(options, 'name', 'name')} autocomplete="off" />
     <Input label="Description" {...bound(options, 'description', 'description')} note="For your own people and for who lists assistants." />
     <Area label="Greeting" rows={2} {...bound(options, 'greeting', 'greeting')} note="What a page shows before the visitor has said anything." />
+    <Input label="Alias" {...bound(options, 'alias', 'alias')} autocomplete="off" note="Its name for clients of OpenAI's API (as the model) and of MCP (as a tool): a-z, 0-9, full stop, _ and -." />
     <Input label="Longest session, in seconds" type="number" min={1} required {...bound(options, 'maxCallSeconds', 'max_call_seconds')} note="A session expires after it, whatever happens." />
   </>
 );

@@ -1,8 +1,8 @@
--- Creates a session with its greeting and counts it, or returns the remembered request. A trial has a number of trials that may be
+-- Creates a session with its greeting and earlier messages and counts it, or returns the remembered request. A trial has a number of trials that may be
 -- open at a time, and counts nothing.
 -- KEYS: the workspace's root.
 -- ARGV: session, record, active, expires, state, assistant, account, created, message, content, points, memory, memory_record, result, lasts,
---   trials, move.
+--   trials, move; then of each message from before the session its record, content and points.
 -- Answer: {'created'}, also for a repeat of this step; {'remembered', record} of an earlier request; or {'full'}.
 --- @include "at"
 --- @include "count-usage"
@@ -29,6 +29,14 @@ put_move('session', session, move)
 redis.call('HSET', at('session', session), 'assistant', assistant)
 redis.call('ZADD', at('sessions'), 0, session)
 redis.call('ZADD', at('sessions', assistant), 0, session)
-if message ~= '' then put_message(session, 0, points, '', message, content) end
+local index = 0
+if message ~= '' then
+  put_message(session, index, points, '', message, content)
+  index = 1
+end
+for each = earlier_at, #ARGV, 3 do
+  put_message(session, index, ARGV[each + 2], '', ARGV[each], ARGV[each + 1])
+  index = index + 1
+end
 count_usage(trials == '' and account or '', created, 1, 0, 0, 0, 0, 0, 0)
 return { 'created' }

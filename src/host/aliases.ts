@@ -1,0 +1,61 @@
+/** The assistants of a workspace by alias (contract 14). A workspace has few, so they are listed, and no row of the store keeps them apart. */
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import { keepNewest } from '../base/newest.ts';
+import type { Assistant, Catalog } from '../store/store.ts';
+
+/** Aliases that differ in these characters alone are the same: a tool's name has no full stops (contract 15). */
+export const aliasKey = (alias: string): string => alias.replaceAll('.', '_');
+
+interface Listed {
+  readonly at: number;
+  readonly ids: ReadonlyMap<string, string>;
+}
+
+export class Aliases {
+  readonly #catalog: Catalog;
+  readonly #clock: Clock;
+  /** By workspace; an alias that the last list did not have causes the next at most once in `unknownMs`, so that a client that sends many unknown ones causes few. */
+  readonly #listed = new Map<string, Promise<Listed>>();
+
+  constructor(catalog: Catalog, clock: Clock) {
+    this.#catalog = catalog;
+    this.#clock = clock;
+  }
+
+  forgetAll(): void {
+    this.#listed.clear();
+  }
+
+  /** The id of the assistant that had the alias when the workspace was last listed; null for none. */
+  async find(workspaceId: string, alias: string): Promise<string | null> {
+    const key = aliasKey(alias);
+    const known = await this.#listed.get(workspaceId);
+    const id = known?.ids.get(key);
+    if (id !== undefined) return id;
+    if (known !== undefined && this.#clock.monotonic() - known.at < limits.unknownMs) return null;
+    // Those that ask meanwhile wait for the same list.
+    const reading = this.#list(workspaceId);
+    this.#listed.set(workspaceId, reading);
+    keepNewest(this.#listed, limits.slugsKept);
+    reading.catch(() => this.#listed.get(workspaceId) === reading && this.#listed.delete(workspaceId));
+    return (await reading).ids.get(key) ?? null;
+  }
+
+  async #list(workspaceId: string): Promise<Listed> {
+    const at = this.#clock.monotonic();
+    const ids = new Map<string, string>();
+    for await (const { id, alias } of assistantsOf(this.#catalog, workspaceId)) if (typeof alias === 'string') ids.set(aliasKey(alias), id);
+    return { at, ids };
+  }
+}
+
+/** All assistants of a workspace, oldest first. */
+export async function* assistantsOf(catalog: Catalog, workspaceId: string): AsyncGenerator<Assistant> {
+  for (let after: string | null = null; ; ) {
+    const { items, next }: { items: readonly Assistant[]; next: string | null } = await catalog.list('assistant', workspaceId, { limit: limits.listMax, after, order: 'asc' });
+    yield* items;
+    if (next === null) return;
+    after = next;
+  }
+}

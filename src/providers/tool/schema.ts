@@ -1,0 +1,44 @@
+/** The names and the schemas that a function of a tool may have (contract 13). */
+import { limits } from '../../base/limits.ts';
+
+export const functionName = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Whether a value is a JSON Schema of an object, not too large, that refers to itself alone. */
+export function isSchema(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const { type } = value as { type?: unknown };
+  return type === 'object' && Buffer.byteLength(JSON.stringify(value)) <= limits.toolSchemaBytesMax && isSound(value, 0);
+}
+
+const depthMax = 64;
+/** The keywords whose values are schemas by names of the author's own. */
+const maps: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+/** The keywords whose values are values, and not schemas. */
+const values: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples', 'required']);
+const types: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
+
+/** Whether the known keywords of a schema are as they must be, in it and within it. */
+function isSound(schema: unknown, depth: number): boolean {
+  if (typeof schema === 'boolean') return true;
+  if (typeof schema !== 'object' || schema === null || depth > depthMax) return false;
+  if (Array.isArray(schema)) return schema.every((each) => isSound(each, depth + 1));
+  return Object.entries(schema).every(([keyword, value]) => {
+    if (keyword === '$ref' || keyword === '$dynamicRef') return typeof value === 'string' && value.startsWith('#');
+    if (keyword === 'type') return Array.isArray(value) ? value.length > 0 && value.every((each) => types.has(each)) : types.has(value);
+    if (keyword === 'pattern') return typeof value === 'string' && isPattern(value);
+    if (keyword === 'required') return Array.isArray(value) && value.every((each) => typeof each === 'string');
+    if (keyword === 'enum') return Array.isArray(value);
+    if (values.has(keyword) || typeof value !== 'object' || value === null) return !maps.has(keyword);
+    if (maps.has(keyword)) return !Array.isArray(value) && Object.values(value).every((each) => isSound(each, depth + 1));
+    return isSound(value, depth + 1);
+  });
+}
+
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(text, 'u');
+    return true;
+  } catch {
+    return false;
+  }
+}
