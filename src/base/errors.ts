@@ -33,6 +33,7 @@ export const errors = {
   assistant_not_found: row('assistant_not_found', 404, 'not_found', 'No such assistant.'),
   session_not_found: row('session_not_found', 404, 'not_found', 'No such session.'),
   turn_not_found: row('turn_not_found', 404, 'not_found', 'No such turn.'),
+  model_not_found: row('model_not_found', 404, 'not_found', 'No such model.'),
 
   assistant_not_published: row('assistant_not_published', 409, 'conflict', 'The assistant is not published.'),
   assistant_disabled: row('assistant_disabled', 409, 'conflict', 'The assistant is disabled.'),
@@ -76,6 +77,8 @@ export interface FailureDetail {
   seconds?: number;
   /** The bound that was crossed. */
   limit?: number;
+  /** The path of the offending field where the sentence does not name it (contract 14). */
+  param?: string;
   /** Where a limit refuses that is none of a key's budgets: its name in the metrics, if it is not the workspace's turns. */
   limiter?: 'authentication';
   /** The error behind the failure, for the log only. */
@@ -87,21 +90,29 @@ export interface Refusal {
   readonly row: ErrorRow;
   readonly message: string;
   readonly seconds: number | undefined;
+  /** The path of the offending field; undefined for none. */
+  readonly param: string | undefined;
   readonly limiter?: FailureDetail['limiter'];
   readonly cause?: unknown;
 }
+
+/** The rows whose blank is the path of a field of the body or the query. */
+const paramOf = (name: ErrorName, { field, param }: FailureDetail): string | undefined =>
+  param ?? (name === 'missing_field' || name === 'invalid_field' || name === 'unencrypted_url' ? field : undefined);
 
 /** A refusal that is returned, because throwing one costs more than deciding and writing it. */
 export const refused = (name: ErrorName, detail: FailureDetail = {}): Refusal => ({
   row: errors[name],
   message: sentence(errors[name].message, detail),
   seconds: detail.seconds,
+  param: paramOf(name, detail),
 });
 
 /** A refusal that is thrown. */
 export class Failure extends Error implements Refusal {
   readonly row: ErrorRow;
   readonly seconds: number | undefined;
+  readonly param: string | undefined;
   readonly limiter: FailureDetail['limiter'];
 
   constructor(name: ErrorName, detail: FailureDetail = {}) {
@@ -113,6 +124,7 @@ export class Failure extends Error implements Refusal {
     Error.stackTraceLimit = stackTraceLimit;
     this.row = row;
     this.seconds = detail.seconds;
+    this.param = paramOf(name, detail);
     this.limiter = detail.limiter;
   }
 

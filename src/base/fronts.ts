@@ -4,5 +4,8 @@ import { limits } from './limits.ts';
 /** The MCP server (contract 15). */
 export const mcpPath = '/mcp';
 
+/** Whether the path is of OpenAI's API (contract 14): its failures have another shape. */
+export const isOpenai = (path: string): boolean => path.startsWith('/v1/');
+
 /** The bound of a request's body. */
-export const bodyBytesOf = (path: string): number => (path === mcpPath ? limits.frontBodyBytesMax : limits.bodyBytesMax);
+export const bodyBytesOf = (path: string): number => (path === mcpPath || isOpenai(path) ? limits.frontBodyBytesMax : limits.bodyBytesMax);

@@ -2,7 +2,10 @@
 export const limits = {
   // Requests
   bodyBytesMax: 256 * 1024, // contract 2
-  frontBodyBytesMax: 1024 * 1024, // contract 15
+  frontBodyBytesMax: 1024 * 1024, // contract 14 and 15
+  frontMessagesMax: 2000, // of a request to /v1/chat/completions
+  conversationNameCharactersMax: 128, // contract 14
+  frontToolsMax: 128, // that such a request may bring
   bodyMsMax: 30_000,
   bodyPauseMs: 4_000, // of waiting for more of it, less than half of what uWebSockets.js itself allows
   bodyLingerMs: 2_000,

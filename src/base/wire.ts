@@ -12,6 +12,7 @@ export * from './wire/call.ts';
 export * from './wire/console.ts';
 export * from './wire/desk.ts';
 export * from './wire/mcp.ts';
+export * from './wire/openai.ts';
 export * from './wire/tools.ts';
 export * from './wire/link.ts';
 export * from './wire/sign-in.ts';
@@ -79,7 +80,7 @@ function fieldFailure(error: SchemaError, schema: Parts, tooLong: TooLong): Fail
   }
   if (path === '') return new Failure('not_an_object');
   const bound = error.keyword === 'maxLength' ? tooLong[path] : undefined;
-  return bound ? new Failure(bound.name, { limit: bound.limit }) : new Failure('invalid_field', { field: path });
+  return bound ? new Failure(bound.name, { limit: bound.limit, param: path }) : new Failure('invalid_field', { field: path });
 }
 
 /** The parts of a schema that describe the values within its value. */

@@ -24,6 +24,7 @@ export type ErrorCode =
   | 'assistant_not_found'
   | 'session_not_found'
   | 'turn_not_found'
+  | 'model_not_found'
   | 'assistant_not_published'
   | 'assistant_disabled'
   | 'session_ended'

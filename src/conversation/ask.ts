@@ -2,13 +2,13 @@
 import { errors, Failure } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { Session } from '../store/store.ts';
-import type { TurnLog } from '../turn/turn.ts';
 import type { FrontSettings } from './front-settings.ts';
-import { causeByParty, type Party } from './party.ts';
-import { keyOf, reachSession } from './reach.ts';
-import { refusedByDrain, type Services } from './services.ts';
+import { abortOnLeave, openFrontSession, textOf, whenSealed } from './front.ts';
+import type { Party } from './party.ts';
+import { reachSession } from './reach.ts';
+import type { Services } from './services.ts';
 import { endSession } from './sessions.ts';
-import { abortTurn, converse, type FoundTurn } from './turns.ts';
+import { converse, type FoundTurn } from './turns.ts';
 
 export interface Question {
   readonly assistant: AssistantActor;
@@ -42,7 +42,7 @@ const settings: FrontSettings = { earlier: [], prompt: null, outputTokensMax: nu
 /** Asks, and resolves when the turn is sealed. Throws what refuses the turn. */
 export async function ask(party: Party, question: Question, asker: Asker, services: Services): Promise<Answered> {
   const { assistant, message, requestId } = question;
-  const session = question.sessionId === null ? await open(party, assistant, requestId, services) : await sessionOf(party, question.sessionId, assistant, services);
+  const session = question.sessionId === null ? (await openFrontSession(party, assistant, { requestId }, services)).session : await sessionOf(party, question.sessionId, assistant, services);
   let turn: FoundTurn;
   try {
     ({ turn } = await converse(party, { sessionId: session.id, text: message, front: settings, remember: null, requestId }, services));
@@ -51,22 +51,9 @@ export async function ask(party: Party, question: Question, asker: Asker, servic
     if (question.sessionId === null) await endSession(party, session.id, requestId, services).catch(() => {});
     throw error;
   }
-  asker.onGone(() => {
-    if (turn.log.terminal !== null) return;
-    abortTurn(party, session.id, turn.turnId, requestId, services).catch((error: unknown) => services.log.debug({ err: error }, 'a turn whose client has left was not aborted'));
-  });
-  await sealed(turn.log, asker.progress);
+  abortOnLeave(party, session.id, turn, requestId, asker.onGone, services);
+  await whenSealed(turn.log, asker.progress);
   return answerOf(session.id, turn);
-}
-
-/** A session of the assistant. A greeting has no place before a question that is asked already. */
-async function open(party: Party, { record }: AssistantActor, requestId: string, services: Services): Promise<Session> {
-  if (services.draining) throw refusedByDrain();
-  const missing = record.visitorFields.filter(({ required }) => required);
-  if (missing.length > 0) throw new Failure('missing_visitor_fields', { field: missing.map(({ name }) => `\`visitor.${name}\``).join(', ') });
-  const { workspaceId, channel } = party;
-  const wanted = { workspaceId, assistantId: record.id, channel, keyId: keyOf(party), visitor: {}, metadata: {}, maxCallSeconds: record.maxCallSeconds, greeting: null, remember: null };
-  return (await services.host.sessions.create({ ...wanted, cause: causeByParty(party, requestId) })).session;
 }
 
 async function sessionOf(party: Party, id: string, { record }: AssistantActor, services: Services): Promise<Session> {
@@ -75,28 +62,12 @@ async function sessionOf(party: Party, id: string, { record }: AssistantActor, s
   return session;
 }
 
-/** Resolves when the turn is over, or this process cannot know how it ends. */
-function sealed(log: TurnLog, progress: (codePoints: number) => void): Promise<void> {
-  return new Promise((resolve) => {
-    let told = 0;
-    let leave = (): void => {};
-    const look = (): void => {
-      if (log.stored > told) progress((told = log.stored));
-      if (log.terminal === null && !log.cutOff) return;
-      leave();
-      resolve();
-    };
-    leave = log.follow(look);
-    look();
-  });
-}
-
 const sentences = new Map<string, string>(Object.values(errors).map(({ code, message }) => [code, message]));
 
 function answerOf(sessionId: string, { turnId, log }: FoundTurn): Answered {
   const { terminal } = log;
   if (terminal === null) throw new Failure('service_unavailable');
-  const answer = { sessionId, turnId, text: log.pieces.slice(0, log.storedPieces).join('') };
+  const answer = { sessionId, turnId, text: textOf(log) };
   if (terminal.type === 'completed') return { ...answer, status: 'completed', problem: null };
   if (terminal.type === 'aborted') return { ...answer, status: 'aborted', problem: 'The turn was aborted.' };
   return { ...answer, status: 'failed', problem: sentences.get(terminal.errorCode) ?? errors.api_error.message };

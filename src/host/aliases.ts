@@ -34,7 +34,7 @@ export class Aliases {
     const id = known?.ids.get(key);
     if (id !== undefined) return id;
     if (known !== undefined && this.#clock.monotonic() - known.at < limits.unknownMs) return null;
-    // Those that ask meanwhile wait for the same list.
+    // Requests that come meanwhile wait for the same list.
     const reading = this.#list(workspaceId);
     this.#listed.set(workspaceId, reading);
     keepNewest(this.#listed, limits.slugsKept);

@@ -26,9 +26,13 @@ export interface NewSession {
   readonly metadata: Session['metadata'];
   readonly maxCallSeconds: number;
   readonly greeting: string | null;
-  /** What was said before, elsewhere (contract 14). */
+  /** The messages of a conversation that was held elsewhere before (contract 14). */
   readonly earlier?: readonly Pick<Message, 'role' | 'content'>[];
   readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
+  /** Whether it is remembered until it is over, and not for a day. */
+  readonly remembersItself?: boolean;
+  /** The session whose memory this one takes over. */
+  readonly replaces?: string;
   /** The number of trials that may be open at a time; for a trial only. */
   readonly trialsMax?: number;
   readonly cause?: Cause;
@@ -54,7 +58,7 @@ export class Sessions {
     const nowMs = clock.now();
     const createdAt = secondsOf(nowMs);
     const expiresAt = createdAt + wanted.maxCallSeconds;
-    const { greeting, earlier = [], remember, trialsMax, cause = nobody, ...fields } = wanted;
+    const { greeting, earlier = [], remember, remembersItself = false, replaces, trialsMax, cause = nobody, ...fields } = wanted;
     const id = ids.make('ses');
     const session: Session = {
       id,
@@ -70,7 +74,8 @@ export class Sessions {
       session,
       greeting: greeting === null ? null : messageBefore(ids.make('msg'), 'assistant', greeting, createdAt),
       ...(earlier.length > 0 && { earlier: earlier.map(({ role, content }) => messageBefore(ids.make('msg'), role, content, createdAt)) }),
-      remember: remember && { ...remember, resultId: id, untilMs: nowMs + limits.idempotencyMsMax },
+      remember: remember && { ...remember, resultId: id, untilMs: remembersItself ? 1000 * expiresAt : nowMs + limits.idempotencyMsMax },
+      ...(replaces !== undefined && { replaces }),
       ...(trialsMax !== undefined && { trialsMax }),
       nowMs,
       move: createdMove(session.machine, nowMs, cause),

@@ -34,7 +34,7 @@ export function openPipeline(services: Services): Pipeline {
     return reply instanceof Promise ? reply.then(give, refuse) : give(reply);
   };
   return (exchange) => {
-    const course = beginCourse(services);
+    const course = beginCourse(exchange, services);
     return promptly(admission.enter(), () => run(exchange, course));
   };
 }
@@ -55,7 +55,7 @@ const noBody = (): undefined => undefined;
 export const openUpgrader =
   (services: Services): Upgrader =>
   async (upgrade) => {
-    const course = beginCourse(services);
+    const course = beginCourse(upgrade, services);
     try {
       const checked = await checkRequest(upgrade, findSocket, noBody, course, services);
       if ('row' in checked) return answerWhole(upgrade, refusal(checked, course, services), course, services);

@@ -7,11 +7,12 @@ import { consoleAssistants } from './reference/console-assistants.ts';
 import { conversations, credentials, keys, workspaces } from './reference/console.ts';
 import { histories } from './reference/history.ts';
 import { fronts } from './reference/fronts.ts';
+import { openai } from './reference/openai.ts';
 import { machines } from './reference/machines.ts';
 import { assistants, sessions, turns, usage } from './reference/conversations.ts';
 import { desk, load } from './reference/desk.ts';
 import type { Area, OperationEntry } from './reference/entry.ts';
-import { ids, slug } from './reference/examples.ts';
+import { ids, settings, slug } from './reference/examples.ts';
 import { linkArea } from './reference/link.ts';
 import { service } from './reference/service.ts';
 import { signingIn } from './reference/sign-in.ts';
@@ -23,7 +24,7 @@ import type { BudgetName } from '../store/store.ts';
 export type { Area, OperationEntry } from './reference/entry.ts';
 
 /** In the order in which they are read. */
-export const areas: readonly Area[] = [assistants, sessions, turns, usage, voice, fronts, linkArea, service, signingIn, workspaces, consoleAssistants, keys, credentials, tools, conversations, desk, histories, load, machines];
+export const areas: readonly Area[] = [assistants, sessions, turns, usage, voice, openai, fronts, linkArea, service, signingIn, workspaces, consoleAssistants, keys, credentials, tools, conversations, desk, histories, load, machines];
 
 /** `POST /sessions`: the name of an operation in the areas. */
 export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string => `${method} ${path}`;
@@ -63,6 +64,7 @@ export function pathParameter(path: string, name: string): { readonly descriptio
   if (name === 'kind') return { description: "The machine's kind.", example: 'workspace' };
   if (name === 'slug') return { description: "The name of the assistant's public link.", example: slug };
   if (path.includes('/sign-ins/')) return { description: "The sign-in's id.", example: ids.signIn };
+  if (path.startsWith('/v1/models/')) return { description: "An assistant's alias or id.", example: settings.alias };
   const before = path.slice(0, path.indexOf(`/{${name}}`)).split('/').at(-1)!;
   const kind = kinds[before];
   if (kind === undefined) return {};

@@ -6,10 +6,11 @@ import { apiRoutes, asyncapiRoute, docsRoute, documentRoute, serviceRoutes } fro
 import { consoleRoutes } from './routes/console.ts';
 import { linkPages, linkRoutes, preflightRoutes } from './routes/link.ts';
 import { mcpOther, mcpRoute } from './routes/mcp.ts';
+import { openaiRoutes } from './routes/openai.ts';
 import { pageRoutes } from './routes/pages.ts';
 import { socketRoutes } from './routes/sockets.ts';
 
-export const routes: readonly Route[] = [...apiRoutes, mcpRoute, documentRoute, asyncapiRoute, docsRoute, ...serviceRoutes, ...linkRoutes, ...consoleRoutes];
+export const routes: readonly Route[] = [...apiRoutes, ...openaiRoutes, mcpRoute, documentRoute, asyncapiRoute, docsRoute, ...serviceRoutes, ...linkRoutes, ...consoleRoutes];
 
 /** The paths that also become a WebSocket. */
 export const documented: readonly Route[] = [...routes, ...socketRoutes];

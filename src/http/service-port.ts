@@ -19,12 +19,12 @@ const handlers: Readonly<Record<string, (look: { readonly services: ServiceView 
 /** The callbacks of an engine on the service port. */
 export const openServiceListener = (desk: ServiceDesk): EdgeListener => ({
   exchange: (exchange) => serve(exchange, desk),
-  upgrade: (upgrade) => refuse(upgrade, new Failure('route_not_found'), beginCourse(desk), desk),
+  upgrade: (upgrade) => refuse(upgrade, new Failure('route_not_found'), beginCourse(upgrade, desk), desk),
   refuse: openRefuser(desk),
 });
 
 function serve(exchange: Exchange, desk: ServiceDesk): Promise<void> {
-  const course = beginCourse(desk);
+  const course = beginCourse(exchange, desk);
   return answer(exchange, course, desk).then(
     (reply) => sendReply(exchange, reply, course, desk),
     (error: unknown) => sendReply(exchange, replyToFailure(error, exchange, course, desk), course, desk),

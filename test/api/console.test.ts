@@ -110,6 +110,7 @@ const settings = {
   link: { slug: 'ada', limits: { minutes_per_day: 60, concurrent_visitors: null }, origins: ['https://example.com'] },
   tool_ids: [],
   tool_rounds_max: 8,
+  alias: null,
 };
 
 async function assistants(t: Test, house: House): Promise<void> {

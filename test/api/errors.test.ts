@@ -116,6 +116,7 @@ const cases: Record<ErrorName, Case | string> = {
   route_not_found: { refusal: refusals.noRoute, ask: ({ house }) => house.ask('/nowhere') },
   assistant_not_found: { refusal: refusals.noAssistant, ask: ({ house }) => house.ask('/assistants/asst_none') },
   session_not_found: { refusal: refusals.noSession, ask: ({ house }) => house.ask('/sessions/ses_none') },
+  model_not_found: 'it is met under /v1/ alone, in the shape of that API: openai.test.ts covers it',
   turn_not_found: { refusal: refusals.noTurn, ask: ({ house, session }) => house.ask(`/sessions/${session.id}/turns/turn_none/events`) },
   assistant_not_published: { refusal: refusals.notPublished, ask: (world) => chatWith(world, {}, 'unpublish') },
   assistant_disabled: { refusal: refusals.disabled, ask: (world) => chatWith(world, {}, 'disable') },

@@ -191,7 +191,7 @@ t.test('a fault before anything was sent is a failure, and afterwards the answer
   const log = { error: (...line: unknown[]) => lines.push(line), info: ({ status }: { status: number }) => lines.push(status) };
   const exchange = { path: '/', stream: () => outlet, onGone } as unknown as Exchange;
   const services = { log, config: { trustedProxies: [] }, clock: { monotonic: () => 1 }, metrics: { requests: { inc() {} } } } as unknown as Services;
-  sendReply(exchange, reply, { requestId: 'req_1', startedAt: 0, route: null, caller: null, rate: null, site: null }, services);
+  sendReply(exchange, reply, { requestId: 'req_1', path: '/', startedAt: 0, route: null, caller: null, rate: null, site: null }, services);
   await settled();
   t.same(told, ['half', 'cut']);
   t.match(lines, [[{ request_id: 'req_1', err: { message: 'away' } }, 'answer cut'], 200], 'and the log says why');

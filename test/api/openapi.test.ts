@@ -24,6 +24,10 @@ GET /voices
 POST /speech
 POST /transcription-tokens
 POST /call-tokens
+GET /v1/models
+GET /v1/models/{id}
+POST /v1/chat/completions
+POST /v1/audio/speech
 POST /mcp
 GET /transcription
 GET /call

@@ -71,6 +71,10 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'GET /voices': null,
     'POST /speech': ({ speaker }) => ({ assistant_id: speaker, text: 'Hello', format: 'wav' }),
     'POST /call-tokens': ({ talk }) => ({ session_id: talk }),
+    'GET /v1/models': null,
+    'GET /v1/models/{id}': null,
+    'POST /v1/chat/completions': ({ speaker }) => ({ model: speaker, messages: [{ role: 'user', content: 'Hello' }] }),
+    'POST /v1/audio/speech': ({ speaker }) => ({ model: speaker, input: 'Hello', response_format: 'wav' }),
     'POST /mcp': (_, time) => ({ jsonrpc: '2.0', id: time, method: 'tools/list' }),
     'POST /transcription-tokens': ({ speaker }) => ({ assistant_id: speaker }),
   },
@@ -156,7 +160,7 @@ function idOf(route: Pick<Route, 'method' | 'path'>, kind: string, { ids, spares
   if (route.method === 'DELETE') return `none_${time}`;
   if (route.path.startsWith('/p/')) return isLast(route) ? spares.visited : visited.session;
   if (route.path.includes('/{w}/sessions') && route.method === 'POST') return spares.trial;
-  if (route.path.endsWith('/speech')) return speaker;
+  if (route.path.endsWith('/speech') || route.path.startsWith('/v1/models/')) return speaker;
   if (route.path.endsWith('/test')) return credential;
   return (isLast(route) ? (spares as Readonly<Record<string, string>>)[kind] : undefined) ?? (ids as Readonly<Record<string, string>>)[kind]!;
 }

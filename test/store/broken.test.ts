@@ -132,6 +132,19 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
       return store.sessions.create(step);
     },
   }),
+  'a session without the messages from before it': (store) => ({
+    createSession: ({ earlier: _, ...step }) => store.sessions.create(step),
+  }),
+  'a session that replaces no other': (store) => ({
+    createSession: ({ replaces: _, ...step }) => store.sessions.create(step),
+  }),
+  'a session that replaces any other': (store) => ({
+    async createSession(step) {
+      const { session, remember, nowMs } = step;
+      const known = step.replaces === undefined || remember === null ? null : await store.requests.find(session.workspaceId, remember.scope, remember.key, nowMs);
+      return store.sessions.create(known === null ? step : { ...step, replaces: known.resultId });
+    },
+  }),
   'sessions in the wrong order': (store) => ({
     sessions: (workspaceId, filter, page) => store.sessions.list(workspaceId, filter, { ...page, order: page.order === 'asc' ? 'desc' : 'asc' }),
   }),

@@ -47,6 +47,8 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
   'beginning a turn again answers as before and applies once, even when it is over': ['a turn begun twice when it is sent twice'],
   'finishing a turn again answers as before and applies once': ['a turn finished twice when it is sent twice'],
   'creating a session again answers as before and applies once': ['a session counted twice when it is sent twice'],
+  'a session begins with messages from before it, behind its greeting': ['a session without the messages from before it'],
+  'a session takes over the memory of the one that it replaces, and of no other': ['a session that replaces no other', 'a session that replaces any other'],
   'a finished turn is withdrawn under the fence that it was finished under, and no other': ['a finished turn that is withdrawn and stays counted'],
   'a claimed turn is not withdrawn': ['a claim that keeps nothing'],
   'a turn that has not begun is withdrawn as well: the step that would begin it comes too late': ['a turn that is withdrawn first and begins then'],

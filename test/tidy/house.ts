@@ -56,8 +56,9 @@ export const rooms: readonly Room[] = [
 
   room('pipeline', ['src/http/pipeline.ts', 'src/http/pipeline/', 'src/http/service-port.ts'], ['routes', 'handlers', 'console', ...domain], 'The order of checks stands above what is checked.'),
   room('docs', ['src/http/reference/docs.ts', 'src/http/reference/docs/'], ['palette'], 'The page is made of the OpenAPI document and of nothing else, in the colours of all pages.', ['node:crypto']),
-  room('routes', ['src/http/routes.ts', 'src/http/routes/', 'src/http/router.ts', 'src/http/reference.ts', 'src/http/reference/'], ['handlers', 'console', 'package.json', ...domain], 'One table names the handlers.'),
+  room('routes', ['src/http/routes.ts', 'src/http/routes/', 'src/http/router.ts', 'src/http/reference.ts', 'src/http/reference/'], ['handlers', 'openai front', 'console', 'package.json', ...domain], 'One table names the handlers.'),
   room('console', ['src/http/console/'], ['handlers', 'charts', 'framing', ...domain], "The console's API may use a handler; no handler uses the console's."),
+  room('openai front', ['src/http/openai/'], ['handlers', 'framing', ...domain], "OpenAI's API is the same conversations in other words: it decides nothing, and may use a handler."),
   room('handlers', ['src/http/handlers/'], ['framing', 'docs', 'front', 'link pages', 'words', 'package.json', ...domain], 'A handler is called by the pipeline and calls down only.'),
   room('link pages', ['src/http/link-pages.ts'], ['words'], 'The pages are text with their policy, the same for every slug.', []),
   room('front', ['src/http/front.ts'], ['docs'], 'The page and the icon are the same for everybody, and so know nobody.', ['node:crypto', 'node:zlib']),

@@ -5,6 +5,7 @@ import { limits } from '../../base/limits.ts';
 import * as wire from '../../base/wire.ts';
 import { ask, type Answered, type Asker } from '../../conversation/ask.ts';
 import { causeByParty } from '../../conversation/party.ts';
+import { isListed } from '../../conversation/front.ts';
 import { mayUse } from '../../conversation/reach.ts';
 import { aliasPattern } from '../../base/text.ts';
 import { aliasKey } from '../../host/aliases.ts';
@@ -21,15 +22,12 @@ const inputSchema = wire.AskArguments as unknown as Tool['inputSchema'];
 const outputSchema = wire.AskAnswer as unknown as Tool['outputSchema'];
 
 /** A page of the assistants that can be asked; a page may have few of them. */
-export async function listTools({ caller: { party }, requestId, services }: Request<PartyCaller>, cursor: string | undefined): Promise<ListToolsResult> {
+export async function listTools({ caller: { party }, services }: Request<PartyCaller>, cursor: string | undefined): Promise<ListToolsResult> {
   const { items, next } = await assistantsPage(party, { limit: limits.listMax, after: cursor ?? null, order: 'asc' }, services);
-  const cause = causeByParty(party, requestId);
   const tools: Tool[] = [];
   for (const { id } of items) {
     const assistant = await services.host.assistants.of(party.workspaceId, id);
-    if (assistant === null || services.host.assistants.refusal(assistant, cause) !== null) continue;
-    if (assistant.record.visitorFields.some(({ required }) => required)) continue;
-    tools.push(toolOf(assistant));
+    if (assistant !== null && isListed(assistant, services)) tools.push(toolOf(assistant));
   }
   return { tools, ttlMs: listTtlMs, cacheScope: 'private', ...(next !== null && { nextCursor: next }) };
 }

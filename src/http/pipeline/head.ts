@@ -12,7 +12,7 @@ import { beginCourse, refuse } from './reply.ts';
 export const openRefuser =
   (services: Recording) =>
   (request: Answerable, fault: HeadFault): void =>
-    refuse(request, failureOf(fault), beginCourse(services), services);
+    refuse(request, failureOf(fault), beginCourse(request, services), services);
 
 const failureOf = (fault: HeadFault): Failure =>
   fault === 'size' ? new Failure('headers_too_large', { limit: limits.headersCountMax }) : new Failure('unreadable_header', { field: fault });

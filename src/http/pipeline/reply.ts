@@ -1,9 +1,12 @@
 /** The end of a request's path: its headers, its failure body, its log line and its metrics. */
+import { secondsOf } from '../../base/clock.ts';
 import { Failure, failureText, refused, type Refusal } from '../../base/errors.ts';
 import type { Answerable, Exchange, Outlet, RequestHead, ResponseHeaders } from '../../base/edge.ts';
 import { UnreadableSnapshot } from '../../actors/actor.ts';
 import { LinkRefused } from '../../host/visitors.ts';
 import { jsonText } from '../../base/json.ts';
+import { isOpenai } from '../../base/fronts.ts';
+import { isFinal, openaiFailureText, openaiStatus } from '../../base/openai-errors.ts';
 import type { Limiter } from '../../base/metrics.ts';
 import { isLink, isLinkFile, jsonType, type Caller, type OperatorCaller, type Reply, type Route } from '../request.ts';
 import type { Recording } from '../../conversation/services.ts';
@@ -13,6 +16,7 @@ import { clientAddress } from '../../access/client-address.ts';
 /** The facts known of a request so far. */
 export interface Course {
   readonly requestId: string;
+  readonly path: string;
   /** Milliseconds of the monotonic clock. */
   readonly startedAt: number;
   route: Route | null;
@@ -24,7 +28,7 @@ export interface Course {
 }
 
 /** The course of a request that has just arrived. */
-export const beginCourse = ({ ids, clock }: Recording): Course => ({ requestId: ids.make('req'), startedAt: clock.monotonic(), route: null, caller: null, rate: null, site: null });
+export const beginCourse = ({ path }: Pick<RequestHead, 'path'>, { ids, clock }: Recording): Course => ({ requestId: ids.make('req'), path, startedAt: clock.monotonic(), route: null, caller: null, rate: null, site: null });
 
 type WholeReply = Exclude<Reply, { stream: unknown }>;
 type TextReply = Extract<Reply, { text: string }>;
@@ -46,7 +50,9 @@ export function refusal(failure: Refusal, course: Course, services: Recording, l
   const headers: Record<string, string> = { 'content-type': jsonType };
   if (status === 401) headers['www-authenticate'] = 'Bearer';
   if (failure.seconds !== undefined) headers['retry-after'] = String(failure.seconds);
-  return { status, headers, text: failureText(failure, course.requestId) };
+  if (!isOpenai(course.path)) return { status, headers, text: failureText(failure, course.requestId) };
+  if (isFinal(failure.row)) headers['x-should-retry'] = 'false';
+  return { status: openaiStatus(status), headers, text: openaiFailureText(failure, course.requestId) };
 }
 
 function countRefused(failure: Refusal, { rate }: Course, { metrics }: Recording, limiter: Limiter): void {
@@ -68,7 +74,7 @@ export function refuse(request: Answerable, error: unknown, course: Course, serv
 
 /** Answers with a reply that is not a stream. */
 export function answerWhole(request: Answerable, reply: WholeReply, course: Course, services: Recording): void {
-  const { status, headers, body } = whole(reply, course);
+  const { status, headers, body } = whole(reply, course, services);
   request.respond(status, headers, body);
   record(request, status, course, services);
 }
@@ -79,10 +85,10 @@ export function sendReply(exchange: Exchange, reply: Reply, course: Course, serv
 }
 
 /** A reply that is not a stream, as it is sent. */
-function whole(reply: WholeReply, course: Course): { status: number; headers: ResponseHeaders; body: string | Uint8Array | undefined } {
+function whole(reply: WholeReply, course: Course, services: Recording): { status: number; headers: ResponseHeaders; body: string | Uint8Array | undefined } {
   const { status } = reply;
-  if ('json' in reply) return { status, headers: headersOf(reply, course, jsonType), body: jsonText(reply.json) };
-  return { status, headers: headersOf(reply, course), body: 'text' in reply ? reply.text : 'bytes' in reply ? reply.bytes : undefined };
+  if ('json' in reply) return { status, headers: headersOf(reply, course, services, jsonType), body: jsonText(reply.json) };
+  return { status, headers: headersOf(reply, course, services), body: 'text' in reply ? reply.text : 'bytes' in reply ? reply.bytes : undefined };
 }
 
 /** A class, because V8 makes new hidden classes for each literal of one field that gets further fields, once a program has many such literals. */
@@ -91,7 +97,7 @@ class Headers {
 }
 
 /** The reply's own headers, those of every response, and on every authenticated response the rate's (contract 5). */
-function headersOf(reply: Reply, { requestId, rate, caller, site }: Course, type: string | null = null): ResponseHeaders {
+function headersOf(reply: Reply, { requestId, path, rate, caller, site }: Course, { clock }: Recording, type: string | null = null): ResponseHeaders {
   // Set one by one: an object made by spreading others costs more than the rest of a refusal.
   const headers = new Headers();
   if (type !== null) headers['content-type'] = type;
@@ -102,7 +108,15 @@ function headersOf(reply: Reply, { requestId, rate, caller, site }: Course, type
   headers['x-ratelimit-limit'] = String(rate.ceiling);
   headers['x-ratelimit-remaining'] = String(rate.taken.remaining);
   headers['x-ratelimit-reset'] = String(rate.taken.resetAt);
+  if (isOpenai(path)) addOpenaiRate(headers, rate, clock.now());
   return headers;
+}
+
+/** Adds the names by which OpenAI's clients know the same budget (contract 14). */
+function addOpenaiRate(headers: Record<string, string>, { ceiling, taken }: NonNullable<Course['rate']>, nowMs: number): void {
+  headers['x-ratelimit-limit-requests'] = String(ceiling);
+  headers['x-ratelimit-remaining-requests'] = String(taken.remaining);
+  headers['x-ratelimit-reset-requests'] = `${Math.max(0, taken.resetAt - secondsOf(nowMs))}s`;
 }
 
 /** Adds the headers of an answer to a person who is signed in: it is kept in no cache, and the cookie is renewed when it is time. A sign-out sets one of its own. */
@@ -114,7 +128,7 @@ function ofSignIn(headers: Record<string, string>, { setCookie }: OperatorCaller
 
 /** Sends a stream, and records the request when the stream has ended or the client has left. */
 function stream(exchange: Exchange, reply: Extract<Reply, { stream: unknown }>, course: Course, services: Recording): void {
-  const outlet = new RecordedOutlet(exchange, exchange.stream(reply.status, headersOf(reply, course)), reply.status, course, services);
+  const outlet = new RecordedOutlet(exchange, exchange.stream(reply.status, headersOf(reply, course, services)), reply.status, course, services);
   const flowing = reply.stream(outlet, (callback) => exchange.onGone(callback));
   exchange.onGone(() => outlet.record());
   flowing?.catch((error: unknown) => {

@@ -34,7 +34,7 @@ export const idempotencyKey = 'order-1042-first-question';
 
 const greeting = 'Hello. How can I help?';
 export const question = 'When are you open?';
-const reply = 'We are open from 9:00 to 18:00, Monday to Friday.';
+export const reply = 'We are open from 9:00 to 18:00, Monday to Friday.';
 
 export const workspace = {
   id: ids.workspace,
@@ -75,6 +75,7 @@ export const settings = {
   link: null,
   tool_ids: [],
   tool_rounds_max: 8,
+  alias: 'support',
 };
 
 /** As operators see it: with the settings that nobody with an API key is shown. */

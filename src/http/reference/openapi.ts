@@ -2,7 +2,9 @@
 import { limits } from '../../base/limits.ts';
 import { Type, type TSchema } from 'typebox';
 import manifest from '../../../package.json' with { type: 'json' };
-import { errors, type ErrorName } from '../../base/errors.ts';
+import { errors, refused, type ErrorName } from '../../base/errors.ts';
+import { isOpenai } from '../../base/fronts.ts';
+import { openaiFailureText, openaiStatus } from '../../base/openai-errors.ts';
 import { Components } from './openapi/components.ts';
 import { areas, descriptionOf, introduction, pathParameter, referenceOf, type OperationEntry } from '../reference.ts';
 import { isConsole, isLink, type Route } from '../request.ts';
@@ -54,13 +56,18 @@ const headers: Record<string, Json> = {
   'X-RateLimit-Limit': integer("The budget's ceiling per minute."),
   'X-RateLimit-Remaining': integer('Whole requests left, never below 0.'),
   'X-RateLimit-Reset': integer('The Unix second at which the budget is full again.'),
+  'X-RateLimit-Limit-Requests': integer('The same as `X-RateLimit-Limit`.'),
+  'X-RateLimit-Remaining-Requests': integer('The same as `X-RateLimit-Remaining`.'),
+  'X-RateLimit-Reset-Requests': string('The seconds until the budget is full again, as in `7s`.'),
+  'X-Should-Retry': string('`false` where a repeat is of no use.'),
   'Retry-After': integer('Whole seconds until a retry can pass.'),
   'WWW-Authenticate': string('Always `Bearer`.'),
   Location: string('The path of the created record.'),
   'Set-Cookie': string('The cookie of the sign-in, or its removal.'),
   ETag: string('Changes when the answer does.'),
   'Cache-Control': string('How long the answer may be kept.'),
-  'X-Turn-Id': string('The turn that streams.'),
+  'X-Turn-Id': string('The turn that answers.'),
+  'X-Session-Id': string('The session that the turn is held in.'),
   'X-Visitor-Addresses': { description: '`shared` if a request came with `X-Forwarded-For` from an address that `PARLEY_TRUSTED_PROXIES` does not name: if that is a proxy, all visitors behind it have one address, but a visitor can also have made the header up; else `own`.', schema: { type: 'string', enum: ['own', 'shared'] } },
   'X-Audio-Sample-Rate': integer('The rate, in hertz, of the audio that was encoded.'),
   'Idempotent-Replayed': string('`true` where the same request was answered before.'),
@@ -118,6 +125,7 @@ const isTagged = ({ success }: Route): boolean => success.headers?.includes('ETa
 function headerParameters(route: Route, entry: OperationEntry | undefined): Json[] {
   const names = {
     'Idempotency-Key': route.repeatable && 'At most 255 printable ASCII characters; remembered for 24 hours.',
+    'X-Conversation-Id': route.path === '/v1/chat/completions' && 'At most 128 printable ASCII characters: the conversation that goes on.',
     'Last-Event-ID': route.path.endsWith('/events') && 'The `id` of the last event seen.',
     'If-None-Match': isTagged(route) && 'An `ETag` of an earlier answer.',
   };
@@ -129,12 +137,14 @@ function headerParameters(route: Route, entry: OperationEntry | undefined): Json
 const exampleOf = (example: unknown): Json => (example === undefined ? {} : { example });
 
 const rateHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
+/** The headers of a failure that OpenAI's clients know (contract 14). */
+const openaiHeaders = ['X-RateLimit-Limit-Requests', 'X-RateLimit-Remaining-Requests', 'X-RateLimit-Reset-Requests', 'X-Should-Retry'] as const;
 /** The headers of an answer to a person who is signed in. */
 const cookieHeaders = ['Cache-Control', 'Set-Cookie'] as const;
 
 function success(route: Route, entry: OperationEntry | undefined, components: Components): Json {
   const { status, description, content, headers: own = [], exports = [] } = route.success;
-  const names = new Set(['X-Request-Id', ...(route.caller === 'key' ? rateHeaders : []), ...(route.caller === 'operator' ? cookieHeaders : []), ...own, ...(route.repeatable ? ['Idempotent-Replayed'] : [])]);
+  const names = new Set(['X-Request-Id', ...(route.caller === 'key' ? rateHeaders : []), ...(isOpenai(route.path) ? openaiHeaders.slice(0, 3) : []), ...(route.caller === 'operator' ? cookieHeaders : []), ...own, ...(route.repeatable ? ['Idempotent-Replayed'] : [])]);
   // A record is exported as text; speech is audio in every type.
   const exportSchema = content?.type.startsWith('audio/') ? content.schema : Type.String();
   const exported = Object.fromEntries(exports.map((type) => [type, media(exportSchema, entry?.exports?.[type], components)]));
@@ -171,7 +181,8 @@ function failures(route: Route, components: Components): Json {
 
 function byStatus(route: Route, names: Iterable<ErrorName>, components: Components): Json {
   const grouped = new Map<number, ErrorName[]>();
-  for (const name of names) grouped.set(errors[name].status, [...(grouped.get(errors[name].status) ?? []), name]);
+  const statusOf = isOpenai(route.path) ? (name: ErrorName) => openaiStatus(errors[name].status) : (name: ErrorName) => errors[name].status;
+  for (const name of names) grouped.set(statusOf(name), [...(grouped.get(statusOf(name)) ?? []), name]);
   return Object.fromEntries([...grouped].map(([status, alike]) => [status, failure(route, status, alike, components)]));
 }
 
@@ -189,14 +200,15 @@ function failure(route: Route, status: number, names: readonly ErrorName[], comp
   else if (route.caller === 'key' && (status !== 400 || route.method !== 'GET' || route.errors.includes('unreadable_header'))) sent.push(...rateHeaders);
   else if (route.caller === 'operator') sent.push(...cookieHeaders);
   if (status === 429 || status === 503) sent.push('Retry-After');
+  if (isOpenai(route.path)) sent.push(...openaiHeaders, ...(route.success.headers ?? []).filter((name) => name.endsWith('-Id')));
   const codes = [...new Set(names.map((name) => `\`${errors[name].code}\``))].join(', ');
   return {
     description: codes,
     headers: referTo(sent),
     content: {
       'application/json': {
-        schema: components.reference(wire.ErrorView),
-        examples: Object.fromEntries(names.map((name) => [name, { value: example(name) }])),
+        schema: components.reference(isOpenai(route.path) ? wire.OpenaiErrorView : wire.ErrorView),
+        examples: Object.fromEntries(names.map((name) => [name, { value: isOpenai(route.path) ? openaiExample(name) : example(name) }])),
       },
     },
   };
@@ -214,11 +226,19 @@ const bounds: Partial<Record<ErrorName, number>> = {
   invalid_range: limits.usageDaysMax,
 };
 
+const exampleId = 'req_1jyz8w4m7q0123456789abcdef';
+
+/** The failure in the shape of OpenAI's API (contract 14). */
+function openaiExample(name: ErrorName): Json {
+  const { message } = example(name).error as { message: string };
+  return JSON.parse(openaiFailureText({ ...refused(name, { field: samples.field! }), message }, exampleId)) as Json;
+}
+
 function example(name: ErrorName): Json {
   const { type, code, message } = errors[name];
   const blanks = name === 'unreadable_header' ? headerSamples : samples;
   return {
     error: { type, code, message: message.replace(/\{(\w+)\}/g, (_, blank: string) => blank === 'limit' ? String(bounds[name]) : (blanks[blank] ?? blank)) },
-    request_id: 'req_1jyz8w4m7q0123456789abcdef',
+    request_id: exampleId,
   };
 }

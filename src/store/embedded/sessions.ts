@@ -56,7 +56,7 @@ export class EmbeddedSessions implements SessionStore {
       if (this.#ledger.get(keys.session(session.workspaceId, session.id)) !== undefined) return { outcome: 'created', version: 1 };
       if (remember !== null) {
         const remembered = this.#memories.newest(session.workspaceId, remember.scope, remember.key, step.nowMs);
-        if (remembered !== null) return { outcome: 'remembered', remembered };
+        if (remembered !== null && remembered.resultId !== step.replaces) return { outcome: 'remembered', remembered };
       }
       if (session.channel === 'console' && this.#openTrials(draft, session.workspaceId, step.nowMs) >= (step.trialsMax ?? Infinity)) return { outcome: 'full' };
       if (remember !== null) this.#memories.put(draft, session.workspaceId, remember);

@@ -8,6 +8,8 @@ export interface CreateSession {
   /** Messages from before the session's first turn, oldest first, behind the greeting (contract 14). */
   readonly earlier?: readonly Message[];
   readonly remember: IdempotencyRecord | null;
+  /** The result of an earlier request whose memory this one takes over. */
+  readonly replaces?: string;
   /** For a session of the channel `console`: how many of these the workspace may have open at a time. */
   readonly trialsMax?: number;
   readonly nowMs: number;

@@ -41,6 +41,7 @@ export class RedisSessions implements SessionStore {
       created: session.createdAt,
       ...messageFields(greeting),
       ...memoryFields(session.workspaceId, remember, nowMs),
+      replaces: step.replaces ?? '',
       trials: session.channel === 'console' ? (trialsMax ?? Number.MAX_SAFE_INTEGER) : '',
       ...moveField(step.move),
       earlier: earlier.flatMap((each) => Object.values(messageFields(each))),

@@ -22,7 +22,7 @@ const counted = ['account', 'ended', 'failed', 'input', 'output', 'calls'] as co
 
 /** A last name with dots takes any number of arguments; the script finds the first of them at `NAME_at`. */
 export const steps = {
-  'create-session': ['session', ...session, 'assistant', 'account', 'created', ...message, ...memory, 'trials', 'move', '...earlier'],
+  'create-session': ['session', ...session, 'assistant', 'account', 'created', ...message, ...memory, 'replaces', 'trials', 'move', '...earlier'],
   'save-session': ['session', ...basis, ...session, 'write', 'move', '...settled'],
   'list-sessions': ['order', 'after', 'wanted', 'looks', 'since', 'status', 'time', '...indexes'],
   'list-messages': ['session', 'order', 'after', 'count'],

@@ -67,6 +67,43 @@ export const sessionCases: readonly Case[] = [
     },
   },
   {
+    name: 'a session begins with messages from before it, behind its greeting',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const session = scene.session({ messageCount: 3 });
+      const [greeting, ...earlier] = [message({ content: 'Welcome' }), message({ role: 'user', content: 'Ça va? 😀', stopReason: null }), message({ content: '' })] as const;
+      const step = scene.createStep({ session, greeting, earlier });
+      deepEqual(await store.sessions.create(step), { outcome: 'created', version: 1 });
+      deepEqual(await scene.transcript(session.id), [greeting, ...earlier]);
+      deepEqual(await store.sessions.create(step), { outcome: 'created', version: 1 });
+      deepEqual(await scene.transcript(session.id), [greeting, ...earlier], 'again');
+      const turn = await scene.begun(session, 1);
+      await store.turns.finish(turn.finishStep());
+      deepEqual((await scene.transcript(session.id)).map(({ turnId }) => turnId === null), [true, true, true, false, false]);
+      const bare = scene.session({ messageCount: 2 });
+      await store.sessions.create(scene.createStep({ session: bare, earlier }));
+      deepEqual(await store.sessions.recentMessages(workspaceId, bare.id, 2, 1000, 10), earlier, 'without a greeting');
+    },
+  },
+  {
+    name: 'a session takes over the memory of the one that it replaces, and of no other',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const named = async (over: object) => {
+        const session = scene.session();
+        const remember = remembered(session.id, nowMs + 60_000);
+        return { session, remember, answer: await store.sessions.create(scene.createStep({ session, remember, ...over })) };
+      };
+      const first = await named({});
+      const other = await named({ replaces: 'ses_other' });
+      deepEqual(other.answer, { outcome: 'remembered', remembered: first.remember });
+      const second = await named({ replaces: first.session.id });
+      equal(second.answer.outcome, 'created');
+      deepEqual(await store.requests.find(workspaceId, second.remember.scope, second.remember.key, nowMs), second.remember);
+      equal((await named({ replaces: first.session.id })).answer.outcome, 'remembered', 'of two that replace it one is made');
+    },
+  },
+  {
     name: 'a memory ends on time and makes room for the next',
     callersTime: true,
     async run(scene) {

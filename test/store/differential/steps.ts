@@ -58,11 +58,11 @@ const createSession: Make = (known, drawn) => {
   const session: Session = {
     id: known.id('ses', which), workspaceId: known.workspaceId(pick), assistantId: `asst_${which % 3}_0`, channel: chosen(['api', 'api', 'link', 'console'] as const, which),
     visitor: { name: text }, metadata: flag ? { plan: text } : JSON.parse('{"__proto__":"odd"}'), maxCallSeconds: 60, createdAt: known.now,
-    expiresAt: known.now + chosen([60, 600], lasts), lastActivityAt: known.now - chosen([0, 0, 20, 50], lasts) * daySeconds, messageCount: flag ? 1 : 0,
+    expiresAt: known.now + chosen([60, 600], lasts), lastActivityAt: known.now - chosen([0, 0, 20, 50], lasts) * daySeconds, messageCount: (flag ? 1 : 0) + (which === 1 ? 1 : 0),
     machine: snapshot('open', { text }), ...(which > 0 && { mark: known.name() }), ...(which > 4 && { keyId: `key_${which % 2}` }),
   };
   const greeting = flag ? message({ id: known.id('msg'), content: text }) : null;
-  const step: CreateSession = { session, greeting, remember: lasts > 2 ? rememberedOf(known, drawn, session.id) : null, ...(session.channel === 'console' && { trialsMax: 1 }), nowMs: known.nowMs, move: known.move(1, drawn) };
+  const step: CreateSession = { session, greeting, ...(which === 1 && { earlier: [message({ id: known.id('msg'), content: text })] }), remember: lasts > 2 ? rememberedOf(known, drawn, session.id) : null, ...(session.channel === 'console' && { trialsMax: 1 }), nowMs: known.nowMs, move: known.move(1, drawn) };
   return call('createSession', true, [step], ({ outcome }) => void (outcome === 'created' && known.sessions.push(session)));
 };
 

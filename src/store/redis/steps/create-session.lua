@@ -2,7 +2,7 @@
 -- open at a time, and counts nothing.
 -- KEYS: the workspace's root.
 -- ARGV: session, record, active, expires, state, assistant, account, created, message, content, points, memory, memory_record, result, lasts,
---   trials, move; then of each message from before the session its record, content and points.
+--   replaces, trials, move; then of each message from before the session its record, content and points.
 -- Answer: {'created'}, also for a repeat of this step; {'remembered', record} of an earlier request; or {'full'}.
 --- @include "at"
 --- @include "count-usage"
@@ -16,7 +16,7 @@
 if redis.call('EXISTS', at('session', session)) == 1 then return { 'created' } end
 if memory ~= '' then
   local earlier = recall(memory)
-  if earlier then return { 'remembered', earlier } end
+  if earlier and redis.call('HGET', at('memories'), memory .. '/result') ~= replaces then return { 'remembered', earlier } end
 end
 if trials ~= '' then
   redis.call('ZREMRANGEBYSCORE', at('trials'), '-inf', math.floor(now() / 1000))

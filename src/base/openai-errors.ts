@@ -1,0 +1,21 @@
+/** Failures in the shape of OpenAI's API (contract 14): code and sentence are those of every failure, status and type are what its clients expect. */
+import type { ErrorRow, Refusal } from './errors.ts';
+import { jsonText } from './json.ts';
+
+/** Its clients know no 422. */
+export const openaiStatus = (status: number): number => (status === 422 ? 400 : status);
+
+/** The refusals of a caller keep the types that the clients know for them. */
+const ownTypes: readonly number[] = [401, 403, 429];
+
+const typeOf = ({ status, type }: ErrorRow): string => (status < 500 && !ownTypes.includes(status) ? 'invalid_request_error' : type);
+
+/** The body of an answer that failed. */
+export const openaiFailureText = ({ row, message, param }: Refusal, requestId: string): string =>
+  jsonText({ error: { message, type: typeOf(row), param: param ?? null, code: row.code }, request_id: requestId });
+
+/** A failure within a stream: its type goes with its code. */
+export const openaiStreamError = ({ code, message, type }: ErrorRow) => ({ message, type, param: null, code });
+
+/** The clients send a request again by themselves after these statuses, where it is of no use. */
+export const isFinal = ({ status, code }: ErrorRow): boolean => status === 409 || code === 'assistant_unavailable';

@@ -1,0 +1,176 @@
+/** Conversations of clients that speak another protocol (contract 14 and 15): the session that a request's turn is held in, and the end of the turn for who waits for it. */
+import { Failure } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { aliasPattern } from '../base/text.ts';
+import type { AssistantActor } from '../host/assistants.ts';
+import type { SaidMessage } from '../providers/model.ts';
+import type { Session } from '../store/store.ts';
+import type { CallAnswer } from '../turn/answers.ts';
+import type { TurnLog } from '../turn/turn.ts';
+import type { FrontSettings } from './front-settings.ts';
+import type { Idempotency } from './idempotency.ts';
+import { causeByParty, type Party } from './party.ts';
+import { keyOf, mayUse } from './reach.ts';
+import { refusedByDrain, type Services } from './services.ts';
+import { endSession } from './sessions.ts';
+import { abortTurn, converse, type FoundTurn } from './turns.ts';
+
+/** The assistant that a client calls its model. Throws 404 `model_not_found` for one that is unknown or not on the key's list. */
+export async function reachModel(party: Party, model: string, { host: { assistants } }: Services): Promise<AssistantActor> {
+  const { workspaceId } = party;
+  const byId = await assistants.of(workspaceId, model);
+  const found = byId ?? (aliasPattern.test(model) ? await assistants.byAlias(workspaceId, model) : null);
+  if (found === null || (byId === null && found.record.alias !== model) || !mayUse(party, found.record.id)) throw new Failure('model_not_found', { param: 'model' });
+  return found;
+}
+
+/** Whether the assistant has a way in here: what a visitor must say of themselves has no place in these protocols. */
+export const isListed = (assistant: AssistantActor, services: Services): boolean =>
+  services.host.assistants.refusal(assistant) === null && !assistant.record.visitorFields.some(({ required }) => required);
+
+/** Throws 422 `missing_visitor_fields`, then the 409 of an assistant that does not converse. */
+export function checkConverses(party: Party, assistant: AssistantActor, requestId: string, services: Services): void {
+  const missing = assistant.record.visitorFields.filter(({ required }) => required);
+  if (missing.length > 0) throw new Failure('missing_visitor_fields', { field: missing.map(({ name }) => `\`visitor.${name}\``).join(', ') });
+  const refusal = services.host.assistants.refusal(assistant, causeByParty(party, requestId));
+  if (refusal !== null) throw new Failure(refusal);
+}
+
+/** The session under which a name is known to a party, or a repeated request. */
+type Named = Pick<Idempotency, 'scope' | 'key' | 'bodyDigest'>;
+
+export interface NewFrontSession {
+  readonly requestId: string;
+  /** The messages from before it that are stored. */
+  readonly earlier?: readonly SaidMessage[];
+  /** The name that it has from now on, in place of a session that is over; `lasts`: until the session is over, and not for a day. */
+  readonly named?: { readonly as: Named; readonly replaces: string | null; readonly lasts: boolean };
+}
+
+/** Opens a session; `replayed` if another request has opened it under the same name. A greeting has no place before a question that is asked already. */
+export function openFrontSession(party: Party, assistant: AssistantActor, wanted: NewFrontSession, services: Services): Promise<{ session: Session; replayed: boolean }> {
+  if (services.draining) throw refusedByDrain();
+  const { requestId, earlier, named } = wanted;
+  checkConverses(party, assistant, requestId, services);
+  const { workspaceId, channel } = party;
+  const { id: assistantId, maxCallSeconds } = assistant.record;
+  const about = { workspaceId, assistantId, channel, keyId: keyOf(party), visitor: {}, metadata: {}, maxCallSeconds, greeting: null, cause: causeByParty(party, requestId) };
+  return services.host.sessions.create({ ...about, ...(earlier && { earlier }), remember: named?.as ?? null, remembersItself: named?.lasts ?? false, ...(named?.replaces && { replaces: named.replaces }) });
+}
+
+/** A message as a front's client sends it. */
+export interface FrontMessage {
+  /** Null where results of calls come last. */
+  readonly text: string | null;
+  /** The results that come last; empty for none. */
+  readonly results: readonly { readonly callId: string; readonly output: string }[];
+  /** All messages before it. */
+  readonly earlier: FrontSettings['earlier'];
+  readonly settings: Omit<FrontSettings, 'earlier'>;
+  /** The conversation that goes on (contract 14, `X-Conversation-Id`); null for a session of this one turn. */
+  readonly conversation: string | null;
+  /** The request's `Idempotency-Key`. */
+  readonly remember: Idempotency | null;
+  readonly requestId: string;
+}
+
+/** The session of a request; `replayed`: an earlier request has opened it. */
+interface Made {
+  readonly session: Session;
+  readonly replayed: boolean;
+}
+
+export interface FrontTurn {
+  readonly session: Session;
+  readonly turn: FoundTurn;
+  readonly replayed: boolean;
+}
+
+/** Begins the turn that answers, or joins that of an earlier request with the same key. Throws what refuses it. */
+export async function converseAtFront(party: Party, assistant: AssistantActor, message: FrontMessage, services: Services): Promise<FrontTurn> {
+  const { sessions } = services.host;
+  const as = nameOf(party, assistant, message);
+  let known = as && (await sessions.findRemembered(party.workspaceId, as));
+  for (let attempt = 0, replaces: string | null = null; attempt < limits.decisionAttemptsMax; attempt++) {
+    const made: Made = known === null ? await begin(party, assistant, message, as && { as, replaces, lasts: message.conversation !== null }, services) : { session: known, replayed: true };
+    try {
+      return await converseIn(party, made, message, services);
+    } catch (error) {
+      // Nobody has been told of a session whose first turn was refused.
+      if (!made.replayed) await endSession(party, made.session.id, message.requestId, services).catch(() => {});
+      if (!made.replayed || !isOver(error)) throw error;
+      [known, replaces] = [null, made.session.id];
+    }
+  }
+  throw new Failure('service_unavailable');
+}
+
+const isOver = (error: unknown): boolean => error instanceof Failure && (error.code === 'session_ended' || error.code === 'session_expired');
+
+/** The name under which the request's session is found again; null if it is not. */
+function nameOf({ id }: Party, { record }: AssistantActor, { conversation, remember }: FrontMessage): Named | null {
+  return conversation === null ? remember : { scope: `${id} conversation ${record.id}`, key: conversation, bodyDigest: '' };
+}
+
+/** Opens the session of a first message. What was said before is stored where the session goes on. */
+function begin(party: Party, assistant: AssistantActor, { conversation, results, earlier, requestId }: FrontMessage, named: NewFrontSession['named'] | null, services: Services): Promise<Made> {
+  if (conversation === null) return openFrontSession(party, assistant, { requestId, ...(named && { named }) }, services);
+  // In a new conversation no call waits that these could answer.
+  if (results.length > 0) throw new Failure('invalid_field', { field: 'messages' });
+  return openFrontSession(party, assistant, { requestId, earlier: earlier.filter(isSaid), ...(named && { named }) }, services);
+}
+
+const isSaid = (message: FrontSettings['earlier'][number]): message is SaidMessage => message.role !== 'tool' && message.content !== '';
+
+async function converseIn(party: Party, { session, replayed: goesOn }: Made, message: FrontMessage, services: Services): Promise<FrontTurn> {
+  const { text, results, earlier, settings, conversation, remember, requestId } = message;
+  const isOne = conversation === null;
+  const answers: readonly CallAnswer[] | undefined = isOne || results.length === 0 ? undefined : results;
+  const sent = { sessionId: session.id, text, answers, front: { ...settings, earlier: isOne ? earlier : [] }, remember: remember && within(remember, session.id), requestId };
+  const { turn, replayed } = await converse(party, sent, services).catch((error: unknown) => {
+    throw error instanceof Failure && error.param === 'tool_results' ? new Failure('invalid_field', { field: 'messages' }) : error;
+  });
+  if (isOne && !goesOn) void endWith(party, session, turn, requestId, services);
+  return { session, turn, replayed };
+}
+
+/** Ends the session with its turn. */
+async function endWith(party: Party, session: Session, { log }: FoundTurn, requestId: string, services: Services): Promise<void> {
+  try {
+    await whenSealed(log);
+    // A turn whose end is not known here may still run elsewhere.
+    if (log.terminal !== null) await endSession(party, session.id, requestId, services);
+  } catch (error) {
+    services.log.warn({ err: error, session_id: session.id }, 'a session of one turn was not ended');
+  }
+}
+
+/** The request as it is remembered in the session. */
+const within = (remember: Idempotency, sessionId: string): Idempotency => ({ ...remember, scope: `${remember.scope} ${sessionId}` });
+
+/** Aborts the turn when its client leaves, who cannot come back to it. */
+export function abortOnLeave(party: Party, sessionId: string, { turnId, log }: FoundTurn, requestId: string, onGone: (callback: () => void) => void, services: Services): void {
+  onGone(() => {
+    if (log.terminal !== null) return;
+    abortTurn(party, sessionId, turnId, requestId, services).catch((error: unknown) => services.log.debug({ err: error }, 'a turn whose client has left was not aborted'));
+  });
+}
+
+/** Resolves when the turn is over, or this process cannot know how it ends; `progress` is told of the code points so far. */
+export function whenSealed(log: TurnLog, progress?: (codePoints: number) => void): Promise<void> {
+  return new Promise((resolve) => {
+    let told = 0;
+    let leave = (): void => {};
+    const look = (): void => {
+      if (log.stored > told) progress?.((told = log.stored));
+      if (log.terminal === null && !log.cutOff) return;
+      leave();
+      resolve();
+    };
+    leave = log.follow(look);
+    look();
+  });
+}
+
+/** The text of a turn that is over. */
+export const textOf = ({ pieces, storedPieces }: TurnLog): string => pieces.slice(0, storedPieces).join('');

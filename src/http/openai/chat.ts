@@ -1,0 +1,51 @@
+/** `POST /v1/chat/completions` (contract 14). */
+import { secondsOf } from '../../base/clock.ts';
+import { Failure } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { ChatCompletionBody } from '../../base/wire.ts';
+import { abortOnLeave, converseAtFront, reachModel, whenSealed } from '../../conversation/front.ts';
+import { idempotencyOf } from '../../conversation/idempotency.ts';
+import type { ClientHead, PartyCaller, Reply, Request } from '../request.ts';
+import { completionView, streamCompletion, type Completion } from './completion.ts';
+import { failedReply } from './failed.ts';
+import { checkNames, readMessages, readTools } from './messages.ts';
+
+export async function chatCompletions(request: Request<PartyCaller, unknown, ChatCompletionBody>): Promise<Reply> {
+  const { caller: { party }, body, head, requestId, services } = request;
+  const conversation = conversationOf(head);
+  checkRefused(body);
+  const { prompt, ...message } = readMessages(body.messages);
+  const tools = readTools(body);
+  const assistant = await reachModel(party, body.model, services);
+  await checkNames(tools, assistant, services);
+  const settings = { prompt, outputTokensMax: lower(body.max_tokens, body.max_completion_tokens), tools };
+  const remember = idempotencyOf(request, party, '/v1/chat/completions');
+  const { session, turn, replayed } = await converseAtFront(party, assistant, { ...message, settings, conversation, remember, requestId }, services);
+  if (!replayed) abortOnLeave(party, session.id, turn, requestId, (callback) => head.onGone(callback), services);
+  const headers = { 'x-session-id': session.id, 'x-turn-id': turn.turnId, ...(replayed && { 'idempotent-replayed': 'true' }) };
+  const completion: Completion = { turn, model: body.model, createdAt: secondsOf(services.clock.now()), showsUsage: body.stream_options?.include_usage ?? false };
+  if (body.stream) return streamCompletion(completion, headers, services);
+  await whenSealed(turn.log);
+  const { terminal } = turn.log;
+  if (terminal === null) throw new Failure('service_unavailable');
+  return terminal.type === 'failed' ? failedReply(terminal.errorCode, requestId, headers) : { status: 200, headers, json: completionView(completion, terminal) };
+}
+
+/** Throws 422 for what is refused, because to ignore it would promise it. */
+function checkRefused(body: ChatCompletionBody): void {
+  for (const field of ['audio', 'functions'] as const) if (body[field] !== undefined) throw new Failure('invalid_field', { field });
+}
+
+const lower = (...bounds: (number | undefined)[]): number | null => {
+  const given = bounds.filter((bound) => bound !== undefined);
+  return given.length === 0 ? null : Math.min(...given);
+};
+
+/** The header `X-Conversation-Id`: printable ASCII; null without it. */
+function conversationOf(head: ClientHead): string | null {
+  const values = head.headers('x-conversation-id');
+  if (values.length === 0) return null;
+  const [value] = values as [string];
+  if (values.length > 1 || value.length > limits.conversationNameCharactersMax || !/^[\x20-\x7e]+$/.test(value)) throw new Failure('unreadable_header', { field: 'X-Conversation-Id' });
+  return value;
+}

@@ -1,0 +1,35 @@
+/** OpenAI's API (contract 14). */
+import { limits } from '../../base/limits.ts';
+import { chatCompletions } from '../openai/chat.ts';
+import { getModel, listModels } from '../openai/models.ts';
+import { audioSpeech } from '../openai/speech.ts';
+import type { Route } from '../request.ts';
+import * as wire from '../../base/wire.ts';
+import { api, json } from './row.ts';
+
+const onModel = ['model_not_found', 'missing_visitor_fields', 'assistant_not_published', 'assistant_disabled'] as const;
+
+export const openaiRoutes: readonly Route[] = [
+  api('GET', '/v1/models', listModels, { summary: 'Lists the published assistants that the key reaches.', success: json(wire.ModelList, 'The assistants.') }),
+  api('GET', '/v1/models/{id}', getModel, { summary: 'Fetches a published assistant.', success: json(wire.ModelView, 'The assistant.'), errors: onModel }),
+  api('POST', '/v1/chat/completions', chatCompletions, {
+    summary: 'Answers a conversation.',
+    body: wire.ChatCompletionBody,
+    success: {
+      ...json(wire.ChatCompletionView, 'The answer; with `stream` it comes as chunks.', 200, ['X-Session-Id', 'X-Turn-Id', 'Cache-Control']),
+      exports: ['text/event-stream'],
+    },
+    errors: [...onModel, 'message_too_long', 'idempotency_mismatch', 'session_not_found', 'session_ended', 'session_expired', 'turn_in_progress', 'assistant_unavailable'],
+    newWork: true,
+    repeatable: true,
+  }),
+  api('POST', '/v1/audio/speech', audioSpeech, {
+    summary: 'Speaks a text.',
+    body: wire.CompletionSpeechBody,
+    tooLong: { input: { name: 'text_too_long', limit: limits.speechCharactersMax } },
+    success: { status: 200, description: 'The audio.', content: { type: 'audio/mpeg', schema: wire.Audio }, headers: ['X-Audio-Sample-Rate'], exports: ['audio/wav', 'audio/pcm', 'audio/ogg'] },
+    errors: ['model_not_found', 'text_too_long', 'assistant_not_published', 'assistant_disabled', 'voice_disabled', 'voice_unavailable'],
+    newWork: true,
+    budget: 'speech',
+  }),
+];
