@@ -1,13 +1,30 @@
 /** Checks the arguments that a model gives a function against its schema, before the call is sent (contract 13). */
-import { Check } from 'typebox/schema';
 import { limits } from '../../base/limits.ts';
+import { mayFit } from './fitting.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** The object that a text is in JSON; null if it is none, or too long. No text is an empty object. */
+/** Arguments that are nested more deeply than this are none: what comes later would need a stack as deep. */
+const nestingMax = 100;
+
+function isDeep(text: string): boolean {
+  let depth = 0;
+  let isString = false;
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at]!;
+    if (sign === '"') isString = !isString;
+    else if (isString) at += sign === '\\' ? 1 : 0;
+    else if (sign === '[' || sign === '{') depth++;
+    else if (sign === ']' || sign === '}') depth--;
+    if (depth > nestingMax) return true;
+  }
+  return false;
+}
+
+/** The object that a text is in JSON; null if it is none, too long, or nested too deeply. No text is an empty object. */
 export function argumentsOf(text: string): Record<string, unknown> | null {
   if (text.trim() === '') return {};
-  if (Buffer.byteLength(text) > limits.toolArgumentsBytesMax) return null;
+  if (Buffer.byteLength(text) > limits.toolArgumentsBytesMax || isDeep(text)) return null;
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
@@ -19,11 +36,5 @@ export function argumentsOf(text: string): Record<string, unknown> | null {
 /** The arguments as the function takes them; null if they do not fit its schema. */
 export function checkArguments(parameters: Schema, text: string): Record<string, unknown> | null {
   const value = argumentsOf(text);
-  if (value === null) return null;
-  try {
-    return Check(parameters, value) ? value : null;
-  } catch {
-    // A schema that refers to itself without end, or is deeper than the stack.
-    return null;
-  }
+  return value !== null && mayFit(parameters, value) ? value : null;
 }

@@ -7,7 +7,16 @@ export const functionName = /^[A-Za-z0-9_-]{1,64}$/;
 export function isSchema(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const { type } = value as { type?: unknown };
-  return type === 'object' && Buffer.byteLength(JSON.stringify(value)) <= limits.toolSchemaBytesMax && isSound(value, 0);
+  return type === 'object' && isSound(value, 0) && bytesOf(value) <= limits.toolSchemaBytesMax;
+}
+
+/** Infinite for one that is nested more deeply than the stack allows, as only a value in it can be. */
+function bytesOf(schema: object): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(schema));
+  } catch {
+    return Infinity;
+  }
 }
 
 const depthMax = 64;

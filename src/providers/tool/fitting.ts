@@ -1,0 +1,282 @@
+/**
+ * Whether a value fits a JSON Schema of a tool, in a bounded number of steps. The schema may be a stranger's, and the value is a model's: a validator
+ * without a bound would let them hold the event loop for seconds (a pattern that backtracks, `anyOf` within `$ref`, 32 KiB of small items). What cannot be
+ * told within the steps, and what is not looked at, counts as fitting: the tool checks its arguments itself.
+ */
+import { limits } from '../../base/limits.ts';
+import { codePoints } from '../../base/text.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** `null`: it cannot be told. */
+type Verdict = boolean | null;
+
+/** False only for a value that certainly does not fit. */
+export function mayFit(schema: Schema, value: unknown): boolean {
+  try {
+    return new Fitting(schema).check(schema, value) !== false;
+  } catch (error) {
+    if (error === exhausted) return true;
+    throw error;
+  }
+}
+
+const exhausted = new Error('the steps are used up');
+
+/** The formats and whatever else is not named here are notes. */
+class Fitting {
+  readonly #root: Schema;
+  readonly #found = new Map<string, unknown>();
+  #left: number = limits.toolCheckStepsMax;
+  #depth = 0;
+
+  constructor(root: Schema) {
+    this.#root = root;
+  }
+
+  check(schema: unknown, value: unknown): Verdict {
+    this.#spend(1);
+    if (typeof schema === 'boolean') return schema;
+    if (!isObject(schema)) return null;
+    // The stack is bounded as the steps are.
+    if (++this.#depth > depthMax) throw exhausted;
+    const verdict = all(this.#verdicts(schema, value));
+    this.#depth--;
+    return verdict;
+  }
+
+  /** A verdict for each keyword, the cheaper ones first: the first that does not fit ends it. */
+  *#verdicts(schema: Schema, value: unknown): Generator<Verdict> {
+    const { type, $ref } = schema;
+    if (type !== undefined) yield (Array.isArray(type) ? type : [type]).some((one) => isOf(one, value));
+    if ('const' in schema) yield this.#same(schema['const'], value);
+    if (Array.isArray(schema['enum'])) yield this.#isAmong(schema['enum'], value);
+    if (typeof value === 'number') yield inRange(schema, value);
+    else if (typeof value === 'string') yield* this.#ofText(schema, value);
+    else if (Array.isArray(value)) yield* this.#ofItems(schema, value);
+    else if (isObject(value)) yield* this.#ofProperties(schema, value);
+    if (typeof $ref === 'string') yield this.check(this.#target($ref), value);
+    // Their meaning depends on the way to them.
+    if ('$dynamicRef' in schema || '$recursiveRef' in schema || 'unevaluatedItems' in schema || 'unevaluatedProperties' in schema) yield null;
+    yield* this.#combined(schema, value);
+  }
+
+  *#combined({ allOf, anyOf, oneOf, not, if: condition, then = true, else: otherwise = true }: Schema, value: unknown): Generator<Verdict> {
+    for (const each of schemasIn(allOf)) yield this.check(each, value);
+    if (Array.isArray(anyOf)) yield any(anyOf, (each) => this.check(each, value));
+    if (Array.isArray(oneOf)) yield this.#one(oneOf, value);
+    if (not !== undefined) yield negated(this.check(not, value));
+    if (condition === undefined) return;
+    const holds = this.check(condition, value);
+    if (holds !== null) yield this.check(holds ? then : otherwise, value);
+    else yield any([then, otherwise], (each) => this.check(each, value)) === false ? false : null;
+  }
+
+  #one(schemas: readonly unknown[], value: unknown): Verdict {
+    let fitting = 0;
+    let open = 0;
+    for (const each of schemas) {
+      const verdict = this.check(each, value);
+      if (verdict === true && ++fitting > 1) return false;
+      if (verdict === null) open++;
+    }
+    return open > 0 ? null : fitting === 1;
+  }
+
+  *#ofText({ minLength, maxLength, pattern }: Schema, value: string): Generator<Verdict> {
+    if (minLength !== undefined || maxLength !== undefined) {
+      this.#spend(value.length >> 4);
+      yield isWithin(codePoints(value), minLength, maxLength);
+    }
+    if (typeof pattern !== 'string') return;
+    this.#spend(patternSteps);
+    yield isPlain(pattern) && value.length <= patternTextMax ? new RegExp(pattern, 'u').test(value) : null;
+  }
+
+  *#ofItems({ items, prefixItems, additionalItems, contains, minContains = 1, maxContains, minItems, maxItems, uniqueItems }: Schema, value: readonly unknown[]): Generator<Verdict> {
+    yield isWithin(value.length, minItems, maxItems);
+    // Before 2020 the first items stood in `items` itself.
+    const first = schemasIn(Array.isArray(items) ? items : prefixItems);
+    const rest = Array.isArray(items) ? additionalItems : items;
+    for (const [index, each] of value.entries()) {
+      const schema = index < first.length ? first[index] : rest;
+      if (schema !== undefined) yield this.check(schema, each);
+    }
+    if (contains !== undefined) yield this.#holds(contains, value, minContains, maxContains);
+    if (uniqueItems === true) yield this.#isUnique(value);
+  }
+
+  #holds(schema: unknown, value: readonly unknown[], least: unknown, most: unknown): Verdict {
+    let count = 0;
+    for (const each of value) {
+      const verdict = this.check(schema, each);
+      if (verdict === null) return null;
+      if (verdict) count++;
+    }
+    return isWithin(count, least, most);
+  }
+
+  #isUnique(value: readonly unknown[]): boolean {
+    const seen = new Set<string>();
+    for (const each of value) seen.add(this.#textOf(each));
+    return seen.size === value.length;
+  }
+
+  *#ofProperties(schema: Schema, value: Schema): Generator<Verdict> {
+    const { properties, required, additionalProperties, patternProperties, propertyNames, minProperties, maxProperties } = schema;
+    const names = Object.keys(value);
+    this.#spend(names.length);
+    yield isWithin(names.length, minProperties, maxProperties);
+    for (const name of schemasIn(required)) {
+      this.#spend(1);
+      yield Object.hasOwn(value, String(name));
+    }
+    for (const name of names) {
+      if (isObject(properties) && Object.hasOwn(properties, name)) yield this.check(properties[name], value[name]);
+      // No name is held against the patterns.
+      else if (patternProperties !== undefined) yield null;
+      else if (additionalProperties !== undefined) yield this.check(additionalProperties, value[name]);
+      if (propertyNames !== undefined) yield this.check(propertyNames, name);
+    }
+    yield* this.#dependent(schema, value);
+  }
+
+  *#dependent({ dependentRequired, dependentSchemas, dependencies }: Schema, value: Schema): Generator<Verdict> {
+    for (const map of [dependentRequired, dependentSchemas, dependencies]) {
+      if (!isObject(map)) continue;
+      for (const [name, due] of Object.entries(map)) {
+        this.#spend(1);
+        if (!Object.hasOwn(value, name)) continue;
+        if (!Array.isArray(due)) yield this.check(due, value);
+        else for (const other of due) yield (this.#spend(1), Object.hasOwn(value, String(other)));
+      }
+    }
+  }
+
+  #isAmong(options: readonly unknown[], value: unknown): boolean {
+    this.#spend(options.length);
+    if (typeof value !== 'object' || value === null) return options.includes(value);
+    return options.some((option) => this.#same(option, value));
+  }
+
+  #same(one: unknown, other: unknown): boolean {
+    if (typeof one !== 'object' || one === null || typeof other !== 'object' || other === null) return one === other;
+    return this.#textOf(one) === this.#textOf(other);
+  }
+
+  /** The same for the same value, whatever the order of its fields. */
+  #textOf(value: unknown): string {
+    const text = JSON.stringify(value, (_, part: unknown) => (this.#spend(1), isObject(part) ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1))) : part));
+    this.#spend(text.length >> 6);
+    return text;
+  }
+
+  /** The part of the schema that a reference names; a reference to nothing refers to what cannot be told. */
+  #target(reference: string): unknown {
+    if (this.#found.has(reference)) return this.#found.get(reference);
+    const found = reference === '#' ? this.#root : reference.startsWith('#/') ? this.#at(reference.slice(2).split('/')) : this.#anchored(this.#root, reference.slice(1));
+    this.#found.set(reference, found);
+    return found;
+  }
+
+  #at(path: readonly string[]): unknown {
+    this.#spend(path.length);
+    let part: unknown = this.#root;
+    for (const step of path) {
+      const name = unescaped(step);
+      if (typeof part !== 'object' || part === null || !Object.hasOwn(part, name)) return undefined;
+      part = (part as Record<string, unknown>)[name];
+    }
+    return part;
+  }
+
+  #anchored(part: unknown, anchor: string): unknown {
+    this.#spend(1);
+    if (typeof part !== 'object' || part === null) return undefined;
+    if (isObject(part) && [part['$anchor'], part['$dynamicAnchor']].includes(anchor)) return part;
+    for (const each of Object.values(part)) {
+      const found = this.#anchored(each, anchor);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  #spend(steps: number): void {
+    this.#left -= steps;
+    if (this.#left < 0) throw exhausted;
+  }
+}
+
+/** The deepest nesting of checks: of schemas within schemas, and of values within values. */
+const depthMax = 200;
+
+const isObject = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const schemasIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+function all(verdicts: Iterable<Verdict>): Verdict {
+  let found: Verdict = true;
+  for (const verdict of verdicts) {
+    if (verdict === false) return false;
+    if (verdict === null) found = null;
+  }
+  return found;
+}
+
+function any(schemas: readonly unknown[], check: (schema: unknown) => Verdict): Verdict {
+  let found: Verdict = false;
+  for (const schema of schemas) {
+    const verdict = check(schema);
+    if (verdict === true) return true;
+    if (verdict === null) found = null;
+  }
+  return found;
+}
+
+const negated = (verdict: Verdict): Verdict => (verdict === null ? null : !verdict);
+
+function isOf(type: unknown, value: unknown): boolean {
+  switch (type) {
+    case 'object':
+      return isObject(value);
+    case 'array':
+      return Array.isArray(value);
+    case 'null':
+      return value === null;
+    case 'integer':
+      return Number.isInteger(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+/** A bound that is no number is none. */
+const isWithin = (count: number, least: unknown, most: unknown): boolean => !(typeof least === 'number' && count < least) && !(typeof most === 'number' && count > most);
+
+function inRange({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }: Schema, value: number): boolean {
+  if (!isWithin(value, minimum, maximum)) return false;
+  if (typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum) return false;
+  if (typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum) return false;
+  if (typeof multipleOf !== 'number' || multipleOf <= 0) return true;
+  // 0.3 is a multiple of 0.1, though not in binary.
+  const times = value / multipleOf;
+  return Math.abs(times - Math.round(times)) < 1e-9 * Math.max(1, Math.abs(times));
+}
+
+function unescaped(step: string): string {
+  try {
+    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+  } catch {
+    return step;
+  }
+}
+
+/** The steps that a plain pattern is counted as, and the texts that it is tried on. */
+const patternSteps = 500;
+const patternTextMax = 256;
+
+/** Characters and classes one after the other, from the beginning of the text on: without groups, alternatives and references. */
+const plain = /^\^(?:(?:\\[dDwWsS./\\^$*+?()[\]{}|-]|\[(?:[^\]\\[]|\\[dDwWsS./\\^$*+?()[\]{}|-])+\]|[^\\[\](){}|*+?^$])(?:\{\d{1,2}(?:,\d{0,2})?\}|[*+?])?)*\$?$/u;
+
+/** Whether a pattern can be tried in few steps on such a text: with two repetitions of varying length it takes at most its square. */
+const isPlain = (pattern: string): boolean => pattern.length <= 128 && plain.test(pattern) && (pattern.match(/[*+?]|\{\d+,/g)?.length ?? 0) <= 2;
