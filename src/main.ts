@@ -27,7 +27,7 @@ import { openPipeline, openUpgrader } from './http/pipeline.ts';
 import { openRefuser } from './http/pipeline/head.ts';
 import { Readiness } from './store/readiness.ts';
 import { jsonType } from './http/request.ts';
-import { isToReseal, resealCredentials } from './operations/resealing.ts';
+import { isToReseal, resealSecrets } from './operations/resealing.ts';
 import { publicRoutes } from './http/routes.ts';
 import { readSecrets } from './operations/secrets.ts';
 import type { Services } from './conversation/services.ts';
@@ -121,7 +121,7 @@ export async function serve(config: Config): Promise<void> {
   const isFirst = supervisor === null || supervisor.number === 1;
   if (isFirst) process.stdout.write(await firstStart(services, url, edge.engine));
   log.info({ url, engine: edge.engine, store: store.name }, 'listening');
-  if (isFirst && isToReseal(services)) void resealCredentials(services);
+  if (isFirst && isToReseal(services)) void resealSecrets(services);
 }
 
 /** Names the setting in the error. It is wrong if the store refuses it; a store that does not answer may come up yet. */

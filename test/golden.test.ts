@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import type { Config } from '../src/base/config.ts';
 import { Host } from '../src/host/host.ts';
-import { resealCredentials } from '../src/operations/resealing.ts';
+import { resealSecrets } from '../src/operations/resealing.ts';
 import type { Store } from '../src/store/store.ts';
 import { openVault } from '../src/access/vault.ts';
 import { messageView, usageCountsView } from '../src/conversation/views.ts';
@@ -84,7 +84,7 @@ async function credentials(t: Test, { about, store }: Golden): Promise<void> {
   const vault = openVault(about.secret, ids);
   const stored = async () => (await store.catalog.read('credential', about.workspaceId, about.credential.id))!.record;
   t.equal(vault.open(await stored()), about.credential.apiKey);
-  await resealCredentials({ store, vault, log: pino({ level: 'silent' }), config: { secretPrevious: null } as Config });
+  await resealSecrets({ store, vault, log: pino({ level: 'silent' }), config: { secretPrevious: null } as Config });
   t.same(vault.sealing(await stored()), { secret: 'present', bound: true });
   t.equal(vault.open(await stored()), about.credential.apiKey);
 }

@@ -1,11 +1,12 @@
 /**
- * Credentials at rest: AES-256-GCM under a key derived from `PARLEY_SECRET`, bound to the workspace, the credential's id, its
+ * Credentials and signing secrets of tools at rest: AES-256-GCM under a key derived from `PARLEY_SECRET`, bound to the workspace, the credential's id, its
  * provider and the origin of its base URL: a ciphertext that was moved to another row does not open, and neither does one whose
  * row was made to send it elsewhere (contract 9, promise P18). A ciphertext sealed under the previous secret,
  * `PARLEY_SECRET_PREVIOUS`, opens too, and so does one that an earlier version bound to workspace and id alone.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Ids } from '../base/ids.ts';
+import type { Tool } from '../store/store.ts';
 
 /** How many opened secrets are kept. */
 const openedMax = 1000;
@@ -25,6 +26,15 @@ export interface Holder {
 
 export interface SealedHolder extends Holder {
   readonly sealed: Uint8Array;
+}
+
+/** The holder of a tool's signing secrets: the tool itself, whatever its URL. */
+export const signingHolder = ({ id, workspaceId }: Pick<Holder, 'id' | 'workspaceId'>): Holder => ({ id, workspaceId, provider: 'tool', baseUrl: null });
+
+/** A tool's signing secrets, the newest first: while one is rotated there are two. */
+export function signingSecrets(tool: Tool): SealedHolder[] {
+  const holder = signingHolder(tool);
+  return [tool.sealed, tool.previous?.sealed].flatMap((sealed) => (sealed ? [{ ...holder, sealed }] : []));
 }
 
 /** How a secret is sealed. */

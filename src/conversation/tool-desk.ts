@@ -1,8 +1,9 @@
 /** Sends calls to the tools of workspaces: with their secrets, their credentials and their calls per minute (contract 13). */
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
-import type { Vault } from '../access/vault.ts';
+import { signingHolder, type Vault } from '../access/vault.ts';
 import type { Host } from '../host/host.ts';
+import { maySendIn } from '../providers/tool/credential-header.ts';
 import type { AskedCall, ListedTool, OfferedFunction, ToolAccess, ToolCaller, ToolResult } from '../providers/tool.ts';
 import type { Store, Tool, ToolError } from '../store/store.ts';
 
@@ -17,9 +18,6 @@ export interface ToolDeskParts {
 
 const minuteMs = 60_000;
 
-/** The holder of a tool's signing secret, as the vault binds it. */
-export const secretHolder = ({ id, workspaceId }: Pick<Tool, 'id' | 'workspaceId'>) => ({ id, workspaceId, provider: 'tool', baseUrl: null });
-
 export class ToolDesk {
   readonly #parts: ToolDeskParts;
 
@@ -29,13 +27,13 @@ export class ToolDesk {
 
   /**
    * Whether a call may be sent: takes one from the tool's calls per minute, exact across processes, and resolves with null, or with `limit` if there
-   * is none left, `refused` if the tool's credential is gone. Rejects with `StoreUnavailable`.
+   * is none left, `refused` if its credential is gone or its secrets cannot be opened. Rejects with `StoreUnavailable`.
    */
   async admit(workspaceId: string, { toolId }: OfferedFunction): Promise<ToolError | null> {
     const { host, store, clock } = this.#parts;
     const tool = toolId === null ? null : await host.tools.of(workspaceId, toolId);
     if (tool === null) return this.#counted('unknown_tool');
-    if ((await this.#credentialHeaders(tool)) === null) return this.#counted('refused');
+    if ((await this.#accessOf(tool)) === null) return this.#counted('refused');
     if (tool.callsPerMinute === null) return null;
     const asked = { kind: 'bucket', name: `tool/${tool.id}`, ceiling: tool.callsPerMinute, periodMs: minuteMs, cost: 1 } as const;
     const [taken] = await store.limits.take({ workspaceId, asked: [asked], nowMs: clock.now() });
@@ -68,11 +66,13 @@ export class ToolDesk {
     return access && this.#parts.caller.list(access);
   }
 
-  /** Null for a tool that is not called from here, or whose credential cannot be used. */
+  /** Null for a tool that is not called from here, or whose credential or signing secret cannot be used. */
   async #accessOf(tool: Tool): Promise<ToolAccess | null> {
     const { kind, url, timeoutSeconds, repeatable } = tool;
+    if (url === null || kind === 'client') return null;
+    const secrets = kind === 'http' ? this.#secrets(tool) : [];
     const headers = await this.#credentialHeaders(tool);
-    return headers === null || url === null || kind === 'client' ? null : { kind, url, timeoutSeconds, repeatable, headers, secrets: this.#secrets(tool) };
+    return headers === null || secrets === null ? null : { kind, url, timeoutSeconds, repeatable, headers, secrets };
   }
 
   #counted(error: ToolError): ToolError {
@@ -80,23 +80,24 @@ export class ToolDesk {
     return error;
   }
 
-  #secrets(tool: Tool): string[] {
+  /** The secrets that sign; null if the tool's own cannot be opened: a call is never sent unsigned. */
+  #secrets(tool: Tool): string[] | null {
     const { vault, clock } = this.#parts;
-    const holder = secretHolder(tool);
-    const previous = tool.previous != null && tool.previous.untilMs > clock.now() ? tool.previous.sealed : null;
-    // Under ids of their own: the vault keeps the opened secret of each.
-    const opened = [tool.sealed && vault.open({ ...holder, sealed: tool.sealed }), previous && vault.open({ ...holder, sealed: previous })];
-    return opened.filter((secret) => secret !== null);
+    const holder = signingHolder(tool);
+    const secret = tool.sealed && vault.open({ ...holder, sealed: tool.sealed });
+    if (secret === null) return null;
+    const previous = tool.previous != null && tool.previous.untilMs > clock.now() ? vault.open({ ...holder, sealed: tool.previous.sealed }) : null;
+    return previous === null ? [secret] : [secret, previous];
   }
 
-  /** The headers of the tool's credential, none where it names none; null if the credential is gone, of another kind, for another origin, or cannot be opened. */
+  /** The headers of the tool's credential, none where it names none; null if the credential is gone, of another kind, for another origin, in a header that it may not be in, or cannot be opened. */
   async #credentialHeaders({ workspaceId, credentialId, url }: Tool): Promise<Record<string, string> | null> {
     const { host, vault } = this.#parts;
     if (credentialId === null) return {};
     const found = await host.credentials.of(workspaceId, credentialId);
     if (found?.kind !== 'tool' || url === null || !isAt(url, found.baseUrl)) return null;
     const secret = vault.open(found);
-    if (secret === null) return null;
+    if (secret === null || (found.header != null && !maySendIn(found.header))) return null;
     return found.header ? { [found.header.toLowerCase()]: secret } : { authorization: `Bearer ${secret}` };
   }
 }

@@ -1,7 +1,8 @@
-/** Seals credentials again that were sealed under the previous `PARLEY_SECRET`, or by a version that did not bind them to their provider and origin. */
+/** Seals credentials and the signing secrets of tools again that were sealed under the previous `PARLEY_SECRET`, or by a version that did not bind them to their provider and origin. */
 import { limits } from '../base/limits.ts';
+import { signingHolder, type SealedHolder } from '../access/vault.ts';
 import type { Services } from '../conversation/services.ts';
-import type { CatalogKind, CatalogRecords, Page, Store } from '../store/store.ts';
+import type { CatalogKind, CatalogRecords, Page, Store, Tool } from '../store/store.ts';
 
 /**
  * Whether a start reseals. A resealed credential cannot be opened by a process that does not know the new secret, or whose version
@@ -9,35 +10,63 @@ import type { CatalogKind, CatalogRecords, Page, Store } from '../store/store.ts
  */
 export const isToReseal = ({ store, config }: Pick<Services, 'store' | 'config'>): boolean => store.leaseMs === null || config.secretPrevious !== null;
 
+type Parts = Pick<Services, 'store' | 'vault' | 'log' | 'config'>;
+
 /**
- * Visits every credential while the server serves. Any number of processes may do so at once: each compares before it replaces,
- * and leaves a credential that another writer has changed. Logs the result; never rejects.
+ * Visits every secret while the server serves. Any number of processes may do so at once: each compares before it replaces,
+ * and leaves a record that another writer has changed. Logs the result; never rejects.
  */
-export async function resealCredentials({ store, vault, log, config }: Pick<Services, 'store' | 'vault' | 'log' | 'config'>): Promise<void> {
+export async function resealSecrets(parts: Parts): Promise<void> {
+  const { store, log, config } = parts;
   const counts = { present: 0, resealed: 0, shut: 0 };
   try {
     for await (const workspace of all(store, 'workspace', '')) {
-      for await (const { workspaceId, id } of all(store, 'credential', workspace.id)) {
-        const found = await store.catalog.read('credential', workspaceId, id);
-        if (found === null) continue;
-        const { record, version } = found;
-        const sealing = vault.sealing(record);
-        if (sealing === null) counts.shut++;
-        else if (sealing.secret === 'present' && sealing.bound) counts.present++;
-        else {
-          if ((await store.catalog.replace('credential', { ...record, sealed: vault.seal(record, vault.open(record)!) }, version)) !== null) counts.resealed++;
-          vault.forget(workspaceId, id);
-        }
-      }
+      for await (const { id } of all(store, 'credential', workspace.id)) await resealRecord(parts, 'credential', workspace.id, id, counts, (credential, again) => ({ ...credential, sealed: again(credential) }));
+      for await (const { id } of all(store, 'tool', workspace.id)) await resealRecord(parts, 'tool', workspace.id, id, counts, resealedTool);
     }
     if (config.secretPrevious !== null) log.info(counts, `${done}; PARLEY_SECRET_PREVIOUS can go once all servers have started with both`);
     else if (counts.resealed > 0) log.info(counts, done);
   } catch (error) {
-    log.error({ err: error, ...counts }, 'some credentials may still be encrypted under PARLEY_SECRET_PREVIOUS or as an earlier version did; the next start goes on');
+    log.error({ err: error, ...counts }, 'some secrets may still be encrypted under PARLEY_SECRET_PREVIOUS or as an earlier version did; the next start goes on');
   }
 }
 
-const done = 'every credential that opens is encrypted under PARLEY_SECRET and bound to its provider and the origin of its base URL';
+const done = 'every credential and signing secret that opens is encrypted under PARLEY_SECRET; each credential is bound to its provider and the origin of its base URL';
+
+interface Counts {
+  present: number;
+  resealed: number;
+  shut: number;
+}
+
+/** The sealed secret as it is to be: sealed again, or as it is. */
+type Again = (holder: SealedHolder) => Uint8Array;
+
+async function resealRecord<K extends 'credential' | 'tool'>({ store, vault }: Parts, kind: K, workspaceId: string, id: string, counts: Counts, change: (record: CatalogRecords[K], again: Again) => CatalogRecords[K]): Promise<void> {
+  const found = await store.catalog.read(kind, workspaceId, id);
+  if (found === null) return;
+  let changes = 0;
+  const record = change(found.record, (holder) => {
+    const sealing = vault.sealing(holder);
+    if (sealing === null) counts.shut++;
+    else if (sealing.secret === 'present' && sealing.bound) counts.present++;
+    else {
+      changes++;
+      return vault.seal(holder, vault.open(holder)!);
+    }
+    return holder.sealed;
+  });
+  if (changes === 0) return;
+  if ((await store.catalog.replace(kind, record, found.version)) !== null) counts.resealed += changes;
+  vault.forget(workspaceId, id);
+}
+
+/** A tool with its signing secrets sealed again, also the one that a rotation has replaced and that signs still. */
+function resealedTool(tool: Tool, again: Again): Tool {
+  const holder = signingHolder(tool);
+  const sealed = tool.sealed && again({ ...holder, sealed: tool.sealed });
+  return { ...tool, sealed, ...(tool.previous && { previous: { ...tool.previous, sealed: again({ ...holder, sealed: tool.previous.sealed }) } }) };
+}
 
 async function* all<K extends CatalogKind>({ catalog }: Store, kind: K, workspaceId: string): AsyncGenerator<CatalogRecords[K]> {
   for (let after: string | null = null; ; ) {

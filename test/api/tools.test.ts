@@ -340,6 +340,12 @@ t.test('the console refuses what a turn could not use', async (t) => {
   t.equal(await refused({ credential_id: made.json.id }), 201);
   t.equal(await refused({ credential_id: made.json.id, url: 'https://other.example/call' }), 'credential_id');
   t.equal((await house.console(credentials, { body: { kind: 'tool', api_key: 'secret' } })).status, 422);
+  for (const header of ['Host', 'content-length', 'Content-Type', 'transfer-encoding', 'Connection', 'webhook-signature', 'Webhook-Id', 'Idempotency-Key', 'mcp-session-id', 'traceparent', 'user-agent', 'proxy-authorization', 'a b', '']) {
+    const { status, json } = await house.console(credentials, { body: { kind: 'tool', base_url: 'https://orders.example', api_key: 'secret', header } });
+    t.match([status, json.error?.message], [422, /`header`/], header);
+  }
+  const changed = await house.console(`${credentials}/${made.json.id}`, { method: 'PATCH', body: { header: 'Host' } });
+  t.match([changed.status, changed.json.error?.message], [422, /`header`/], 'in a change too');
 
   const [one, other] = [await newTool(house, { url: 'https://a.example' }), await newTool(house, { url: 'https://b.example', functions: [{ ...lookUp, name: 'other' }] })];
   const assistants = `/workspaces/${house.workspaceId}/assistants`;

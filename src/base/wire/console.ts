@@ -121,7 +121,7 @@ export const CreateAssistantBody = named('CreateAssistant', Type.Object({ ...New
 export const PatchAssistantBody = named('PatchAssistant', PatchAssistant);
 export const CreateKeyBody = named('CreateKey', Type.Object({ ...PatchKey.properties, name: keyFields.name }));
 export const PatchKeyBody = named('PatchKey', PatchKey);
-const header = Type.Optional(Nullable(Type.String({ pattern: '^[A-Za-z0-9!#$%&\'*+.^_`|~-]{1,64}$', description: 'Of a credential of the kind `tool`: the header that it is sent in, bare. Null: `Authorization: Bearer`.' })));
+const header = Type.Optional(Nullable(Type.String({ pattern: '^[A-Za-z0-9!#$%&\'*+.^_`|~-]{1,64}$', description: 'Of a credential of the kind `tool`: the header that it is sent in, bare; not one that the request has anyway, such as `Host` or `Content-Type`. Null: `Authorization: Bearer`.' })));
 export const CreateCredentialBody = named(
   'CreateCredential',
   Type.Object({ ...credentialFields, provider: Type.Optional(credentialFields.provider), base_url: Type.Optional(credentialFields.base_url), header }),

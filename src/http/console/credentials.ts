@@ -2,6 +2,7 @@
 import { Failure } from '../../base/errors.ts';
 import type { PageFields } from '../handlers/lists.ts';
 import { limits } from '../../base/limits.ts';
+import { maySendIn } from '../../providers/tool/credential-header.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import { StoreUnavailable, type Credential } from '../../store/store.ts';
@@ -85,7 +86,7 @@ export async function deleteCredential(request: ConsoleRequest): Promise<Reply> 
 /** A provider that is not offered, an address that may not be called or that would be wrong: refused here, not in a turn. */
 function check({ provider, base_url: baseUrl, header }: Partial<CredentialBody>, kind: string, { services }: ConsoleRequest): void {
   const { models, voice, baseUrlProblem } = services;
-  if (kind !== 'tool' && header != null) throw new Failure('invalid_field', { field: 'header' });
+  if (header != null && (kind !== 'tool' || !maySendIn(header))) throw new Failure('invalid_field', { field: 'header' });
   if (kind === 'tool' && provider !== undefined && provider !== 'tool') throw new Failure('invalid_field', { field: 'provider' });
   if (kind !== 'tool' && provider !== undefined && !models.has(provider) && !voice.providers.has(provider)) throw new Failure('invalid_field', { field: 'provider' });
   if (baseUrl === null || baseUrl === undefined) return;

@@ -1,9 +1,10 @@
 /** `/console/api/workspaces/{w}/tools` (contract 13): a signing secret is shown once and stored sealed. */
 import { Failure } from '../../base/errors.ts';
+import { signingHolder } from '../../access/vault.ts';
 import { assistantsOf } from '../../host/aliases.ts';
 import { limits } from '../../base/limits.ts';
 import type { CreateToolBody, PatchToolBody } from '../../base/wire.ts';
-import { isAt, secretHolder } from '../../conversation/tool-desk.ts';
+import { isAt } from '../../conversation/tool-desk.ts';
 import { toolView } from '../../conversation/views.ts';
 import type { Services } from '../../conversation/services.ts';
 import { secretPrefix } from '../../providers/tool/signature.ts';
@@ -32,7 +33,7 @@ export async function createTool(request: ConsoleRequest<unknown, CreateToolBody
   const tool = merged(blank, body);
   await check(tool, request);
   const secret = tool.kind === 'http' ? newSecret(services) : null;
-  await services.store.catalog.create('tool', secret === null ? tool : { ...tool, sealed: services.vault.seal(secretHolder(tool), secret) });
+  await services.store.catalog.create('tool', secret === null ? tool : { ...tool, sealed: services.vault.seal(signingHolder(tool), secret) });
   return {
     status: 201,
     headers: { location: `/console/api/workspaces/${workspaceId}/tools/${tool.id}` },
@@ -57,7 +58,7 @@ export async function rotateSecret(request: ConsoleRequest): Promise<Reply> {
   await changeTool(request, (before) => {
     if (before.kind !== 'http') throw new Failure('invalid_field', { field: 'kind' });
     const previous = before.sealed && { sealed: before.sealed, untilMs: services.clock.now() + limits.toolSecretOverlapMs };
-    return { ...before, sealed: services.vault.seal(secretHolder(before), secret), previous };
+    return { ...before, sealed: services.vault.seal(signingHolder(before), secret), previous };
   });
   return { status: 200, json: { signing_secret: secret } };
 }

@@ -1,15 +1,15 @@
-/** Checks a store's records without changing them: whether this version can read them, and whether its credentials open. */
+/** Checks a store's records without changing them: whether this version can read them, and whether its credentials and its tools' signing secrets open. */
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import type { CatalogKind, CatalogRecords, Credential, Page, Records, Workspace } from '../../store/store.ts';
+import type { CatalogKind, CatalogRecords, Credential, Page, Records, Tool, Workspace } from '../../store/store.ts';
 import { StoreUnavailable } from '../../store/store.ts';
-import { openVault } from '../../access/vault.ts';
+import { openVault, signingSecrets, type SealedHolder } from '../../access/vault.ts';
 import { check, fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Check } from '../../store/doctor/check.ts';
 
-/** The secrets that may open credentials. */
+/** The secrets that may open what is sealed. */
 export interface OpeningSecrets {
-  /** Null where none is set or kept: then no credential can be opened. */
+  /** Null where none is set or kept: then nothing can be opened. */
   readonly secret: string | null;
   readonly previous: string | null;
 }
@@ -18,19 +18,21 @@ export interface OpeningSecrets {
 export async function examineRecords(records: Records, secrets: OpeningSecrets, ids: Ids): Promise<Check[]> {
   let workspaces: Workspace[];
   const credentials: Credential[] = [];
+  const tools: Tool[] = [];
   try {
     workspaces = await firstOf(records, 'workspace', '');
     for (const { id } of workspaces) {
       for (const kind of ['assistant', 'key'] as const) await records.catalog.list(kind, id, { limit: limits.listMax, after: null, order: 'desc' });
       await records.sessions.list(id, { assistantIds: null, status: null, activeSince: 0, now: 0 }, { limit: 1, after: null, order: 'desc' });
       credentials.push(...(await firstOf(records, 'credential', id)));
+      tools.push(...(await firstOf(records, 'tool', id)));
     }
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
     const advice = 'If a later version of parley has written here, run that one; otherwise bring back the last good copy of the store.';
     return [check('format', fail(`The records cannot be read: ${(error as Error).message}`, advice))];
   }
-  return [check('format', ok(counted(workspaces.length))), checkOpening(credentials, secrets, ids)];
+  return [check('format', ok(counted(workspaces.length))), checkOpening(ofCredentials, credentials, secrets, ids), checkOpening(ofTools, tools.flatMap(signingSecrets), secrets, ids)];
 }
 
 function counted(workspaces: number): string {
@@ -50,10 +52,20 @@ async function firstOf<K extends CatalogKind>({ catalog }: Records, kind: K, wor
   return found;
 }
 
+/** The secrets of one check, and what to do about those that do not open. */
+interface Opening {
+  readonly id: string;
+  readonly again: string;
+}
+
 /** A credential that does not open is one whose assistants answer 503 `assistant_unavailable`. */
-function checkOpening(credentials: readonly Credential[], { secret, previous }: OpeningSecrets, ids: Ids): Check {
-  if (credentials.length === 0) return check('credentials', ok('none is stored'));
-  if (secret === null) return check('credentials', fail(`${credentials.length} stored, and no PARLEY_SECRET to open them with`, 'Set the PARLEY_SECRET that they were stored under.'));
+const ofCredentials: Opening = { id: 'credentials', again: 'enter them again: parley credentials update' };
+/** Calls of a tool whose signing secret does not open are `refused`. */
+const ofTools: Opening = { id: 'signing-secrets', again: 'give the tools new ones: rotate-secret in the console' };
+
+function checkOpening({ id: name, again }: Opening, credentials: readonly SealedHolder[], { secret, previous }: OpeningSecrets, ids: Ids): Check {
+  if (credentials.length === 0) return check(name, ok('none is stored'));
+  if (secret === null) return check(name, fail(`${credentials.length} stored, and no PARLEY_SECRET to open them with`, 'Set the PARLEY_SECRET that they were stored under.'));
   const vault = openVault(secret, ids, previous);
   const sealings = credentials.map((credential) => vault.sealing(credential));
   const shut = credentials.filter((_, index) => sealings[index] === null);
@@ -61,15 +73,15 @@ function checkOpening(credentials: readonly Credential[], { secret, previous }: 
   const loose = sealings.filter((sealing) => sealing?.bound === false);
   if (shut.length === 0 && old.length > 0) {
     const still = `${old.length} of ${credentials.length} open only with PARLEY_SECRET_PREVIOUS`;
-    return check('credentials', warn(still, 'Keep it set: the next start of parley encrypts them under PARLEY_SECRET.'));
+    return check(name, warn(still, 'Keep it set: the next start of parley encrypts them under PARLEY_SECRET.'));
   }
   if (shut.length === 0 && loose.length > 0) {
     const still = `${loose.length} of ${credentials.length} were encrypted by an earlier version, which did not bind them to their provider and base URL`;
-    return check('credentials', warn(still, 'The next start of parley binds them; on Redis one with PARLEY_SECRET_PREVIOUS set, to the same secret if it is not to change, once no server of that version runs.'));
+    return check(name, warn(still, 'The next start of parley binds them; on Redis one with PARLEY_SECRET_PREVIOUS set, to the same secret if it is not to change, once no server of that version runs.'));
   }
   const unneeded = previous === null ? '' : '; PARLEY_SECRET_PREVIOUS can be unset';
-  if (shut.length === 0) return check('credentials', ok(`all ${credentials.length} open with PARLEY_SECRET${unneeded}`));
+  if (shut.length === 0) return check(name, ok(`all ${credentials.length} open with PARLEY_SECRET${unneeded}`));
   const found = `${shut.length} of ${credentials.length} do not open with this PARLEY_SECRET (${shut.slice(0, 3).map(({ id }) => id).join(', ')}${shut.length > 3 ? ', …' : ''})`;
-  if (shut.length === credentials.length) return check('credentials', fail(found, 'Set the PARLEY_SECRET that they were stored under, as PARLEY_SECRET_PREVIOUS if it was changed, or enter them again: parley credentials update.'));
-  return check('credentials', warn(found, 'They were stored under another PARLEY_SECRET, or their provider or base URL was changed past parley. Set PARLEY_SECRET_PREVIOUS to that secret, or enter them again: parley credentials update.'));
+  if (shut.length === credentials.length) return check(name, fail(found, `Set the PARLEY_SECRET that they were stored under, as PARLEY_SECRET_PREVIOUS if it was changed, or ${again}.`));
+  return check(name, warn(found, `They were stored under another PARLEY_SECRET, or their provider or base URL was changed past parley. Set PARLEY_SECRET_PREVIOUS to that secret, or ${again}.`));
 }
