@@ -44,6 +44,8 @@ export interface ModelRequest {
   readonly messages: readonly ModelMessage[];
   /** Absent if none are offered. */
   readonly tools?: readonly ToolOffer[] | undefined;
+  /** Functions of before that may not be called any more: for a provider that wants the calls of a history declared. Absent where `tools` is not. */
+  readonly closedTools?: readonly ToolOffer[] | undefined;
   readonly temperature: number | null;
   readonly outputTokensMax: number | null;
   /** Whether the model's reasoning is shown. */

@@ -6,7 +6,7 @@ import { Attempts, openOmissions } from './attempts.ts';
 import type { Asking } from './attempts.ts';
 import { noteFinish } from './dialect.ts';
 import type { Dialect, Teller } from './dialect.ts';
-import { alternating } from './history.ts';
+import { alternating, declaredTools } from './history.ts';
 import { countAt, isObject, objectAt, textOf, thoughtOf } from './json.ts';
 import type { Json } from './json.ts';
 import { tryKey } from './key-trial.ts';
@@ -47,7 +47,7 @@ function askingOf(request: ModelRequest, apiKey: string): Asking {
   };
 }
 
-function bodyOf({ name, systemPrompt, temperature, outputTokensMax, tools }: ModelRequest, messages: readonly ModelMessage[], shape: number): string {
+function bodyOf({ name, systemPrompt, temperature, outputTokensMax, tools, closedTools }: ModelRequest, messages: readonly ModelMessage[], shape: number): string {
   const body: Record<string, unknown> = {
     model: name,
     max_tokens: outputTokensMax ?? limits.outputTokensDefault,
@@ -55,7 +55,10 @@ function bodyOf({ name, systemPrompt, temperature, outputTokensMax, tools }: Mod
     messages: alternating(messages, false).reduce(withMessage, []),
     stream: true,
   };
-  if (tools !== undefined) body['tools'] = tools.map(({ name: tool, description, parameters }) => ({ name: tool, ...(description !== null && { description }), input_schema: parameters }));
+  // The API refuses a history with calls unless tools are declared.
+  const declared = tools ?? declaredTools(messages, closedTools);
+  if (declared !== undefined) body['tools'] = declared.map(({ name: tool, description, parameters }) => ({ name: tool, ...(description !== null && { description }), input_schema: parameters }));
+  if (declared !== tools) body['tool_choice'] = { type: 'none' };
   if (systemPrompt !== null) body['system'] = systemPrompt;
   // The scale ends at 1 here and at 2 elsewhere; a value between would be refused on every turn.
   if (temperature !== null && (shape & omits.temperature) === 0) body['temperature'] = Math.min(temperature, temperatureMax);

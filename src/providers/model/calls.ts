@@ -32,7 +32,8 @@ export class JoinedCalls {
     const block = this.#kept.get(index) ?? {};
     for (const [name, text] of Object.entries(part)) {
       this.#keptCharacters += text.length;
-      if (this.#keptCharacters > limits.providerEventCharactersMax) return;
+      // A part of what it thought would be refused: its signature does not fit.
+      if (this.#keptCharacters > limits.providerEventCharactersMax) return this.#kept.clear();
       block[name] = name === 'type' ? text : (block[name] ?? '') + text;
     }
     this.#kept.set(index, block);

@@ -3,7 +3,7 @@ import { limits } from '../../base/limits.ts';
 import { codePoints, indexAfter } from '../../base/text.ts';
 import type { ToolError } from '../../base/tool-errors.ts';
 import { estimateTokens } from '../model.ts';
-import type { ModelMessage, SaidMessage } from '../model.ts';
+import type { ModelMessage, SaidMessage, ToolOffer } from '../model.ts';
 
 /** A stored message, with the calls of its turn. */
 export interface PastMessage extends SaidMessage {
@@ -66,6 +66,12 @@ const counted = (message: ModelMessage, before: ModelMessage | undefined): numbe
 /** A conversation as its model is sent it: each call of a tool is followed by exactly one result (contract 13). */
 export const modelMessages = (conversation: readonly PastMessage[]): readonly ModelMessage[] =>
   conversation.some(({ toolCalls }) => toolCalls !== undefined) ? conversation.flatMap(roundsOf) : conversation;
+
+/** The tools that a history without an offer speaks of: those that are closed, or as much as is known of those that were called; undefined if there are no calls. */
+export function declaredTools(messages: readonly ModelMessage[], closed: readonly ToolOffer[] | undefined): readonly ToolOffer[] | undefined {
+  const called = new Set(messages.flatMap((message) => (message.role === 'tool' ? [] : (message.calls?.map(({ name }) => name) ?? []))));
+  return called.size === 0 ? undefined : (closed ?? [...called].map((name) => ({ name, description: null, parameters: { type: 'object' } })));
+}
 
 /** The rounds of a reply, each with its calls and their results. */
 function roundsOf(message: PastMessage): ModelMessage[] {

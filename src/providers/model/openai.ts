@@ -1,11 +1,11 @@
 /** Any endpoint that speaks OpenAI's chat completions, with server-sent events. */
-import type { Model, ModelMessage, ModelRequest } from '../model.ts';
+import type { Model, ModelMessage, ModelRequest, ToolOffer } from '../model.ts';
 import { streamAnswer } from './answer.ts';
 import { Attempts, openOmissions } from './attempts.ts';
 import type { Asking } from './attempts.ts';
 import { noteFinish } from './dialect.ts';
 import type { Dialect, Teller } from './dialect.ts';
-import { alternating, withPromptInside } from './history.ts';
+import { alternating, declaredTools, withPromptInside } from './history.ts';
 import { countAt, isObject, objectAt, textOf, thoughtOf } from './json.ts';
 import type { Json } from './json.ts';
 import { tryKey } from './key-trial.ts';
@@ -41,16 +41,23 @@ function askingOf(request: ModelRequest, apiKey: string): Asking {
   };
   return {
     model: `${baseUrl} ${request.name} ${apiKey}`,
-    open: openOmissions(request),
+    open: openOmissions(request) | (declaredOf(request, request.messages) === undefined ? 0 : omits.otherTools),
     post: (messages, shape) => ({ baseUrl, path: '/chat/completions', headers, body: bodyOf(request, baseUrl, messages, shape) }),
   };
 }
 
-function bodyOf({ name, systemPrompt, temperature, outputTokensMax, tools }: ModelRequest, baseUrl: string, history: readonly ModelMessage[], shape: number): string {
+/** The tools that a gateway to another API may want declared, though none is offered. */
+const declaredOf = ({ tools, closedTools }: ModelRequest, history: readonly ModelMessage[]): readonly ToolOffer[] | undefined => (tools === undefined ? declaredTools(history, closedTools) : undefined);
+
+function bodyOf(request: ModelRequest, baseUrl: string, history: readonly ModelMessage[], shape: number): string {
+  const { name, systemPrompt, temperature, outputTokensMax } = request;
   const isWith = (omission: number): boolean => (shape & omission) === 0;
   const messages = alternating(history, isWith(omits.greeting));
   const body: Record<string, unknown> = { model: name, messages: prompted(messages, systemPrompt, isWith(omits.system)).map(said), stream: true };
+  const declared = isWith(omits.otherTools) ? undefined : declaredOf(request, history);
+  const tools = request.tools ?? declared;
   if (tools !== undefined) body['tools'] = tools.map(({ name: tool, description, parameters }) => ({ type: 'function', function: { name: tool, ...(description !== null && { description }), parameters } }));
+  if (declared !== undefined) body['tool_choice'] = 'none';
   if (isWith(omits.usage)) body['stream_options'] = { include_usage: true };
   if (outputTokensMax !== null && isWith(omits.bound)) body[boundField(baseUrl, !isWith(omits.otherBound))] = outputTokensMax;
   if (temperature !== null && isWith(omits.temperature)) body['temperature'] = temperature;

@@ -14,6 +14,8 @@ export const omits = {
   bound: 16,
   /** The system prompt is part of the user's first message: some models know no such role. */
   system: 32,
+  /** The tools of the history's calls are declared, though none may be called: gateways to Anthropic and Bedrock refuse calls without them. */
+  otherTools: 64,
 } as const;
 
 /** The roles that templates refuse. */
@@ -80,6 +82,7 @@ const names: readonly (readonly [omission: number, words: RegExp])[] = [
   [omits.temperature, /\btemperature\b/],
   [bounds, /\bmax_(?:completion_)?tokens\b/],
   [omits.greeting, /\balternat|\bmust (?:start|begin) with|\b(?:first|initial) (?:message|role|turn|content)\b/i],
+  [omits.otherTools, /`?\btools=|\btoolConfig\b|\bdefine tools\b|\b(?:without|requires?|missing) (?:the )?`?tools\b/i],
   [
     omits.system,
     /\bsystem (?:role|message|prompt|instruction)s? (?:is |are )?not (?:supported|allowed|enabled)|\bonly user(?: and|,) assistant roles|\bdoes(?: not|n't) support (?:the )?system|\b(?:unsupported|unknown|invalid|unexpected) role\W{1,3}system|\bdeveloper instruction is not enabled/i,

@@ -1,5 +1,6 @@
 /** Calls of tools in the dialects of providers (contract 13): offered, joined from their parts, and given back with their results. */
 import t from 'tap';
+import { limits } from '../../../src/base/limits.ts';
 import { anthropicModel } from '../../../src/providers/model/anthropic.ts';
 import { openaiModel } from '../../../src/providers/model/openai.ts';
 import type { Model, ModelMessage, ToolOffer } from '../../../src/providers/model.ts';
@@ -67,6 +68,22 @@ t.test('openai', async (t) => {
   ]);
 });
 
+t.test('a gateway that wants the tools of a history declared', async (t) => {
+  const done = `${chunk({ content: 'ok' }, 'stop')}data: [DONE]\n\n`;
+  const words = ['litellm.UnsupportedParamsError: Anthropic expects the `tools=` param to be passed in.', 'The toolConfig field must be defined when using toolUse and toolResult content blocks.', 'Requests which include tool_use or tool_result blocks must define tools'];
+  for (const message of words) {
+    const server = await provider((response, { body }) => {
+      if (body.tools === undefined) response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }));
+      else response.writeHead(200, eventStream).end(done);
+    });
+    t.teardown(server.close);
+    const model = openaiModel(client(t));
+    const messages = rounds.map((each) => ('kept' in each ? { ...each, kept: undefined } : each)) as ModelMessage[];
+    for (const given of [{ closedTools: tools }, {}]) t.equal(await ask(model, { baseUrl: server.baseUrl, messages, ...given }).settled, 'end', message);
+    t.same(server.requests.map(({ body }) => [body.tools?.[0].function.name, body.tool_choice]), [[undefined, undefined], ['look_up', 'none'], ['look_up', 'none']], 'and it is remembered');
+  }
+});
+
 t.test('anthropic', async (t) => {
   const block = (index: number, start: object, deltas: readonly object[]): string =>
     event({ type: 'content_block_start', index, content_block: start }) + deltas.map((delta) => event({ type: 'content_block_delta', index, delta })).join('') + event({ type: 'content_block_stop', index });
@@ -88,6 +105,19 @@ t.test('anthropic', async (t) => {
     { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm', signature: 's' }, { type: 'text', text: 'Let me see.' }, { type: 'tool_use', id: 'call_1', name: 'look_up', input: { order: '1' } }, { type: 'tool_use', id: 'call_2', name: 'look_up', input: {} }] },
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'here' }, { type: 'tool_result', tool_use_id: 'call_2', content: 'there' }, { type: 'text', text: 'Thanks' }] },
   ]);
+  t.equal(body.tool_choice, undefined);
+  const asked = async (given: { tools?: typeof tools; closedTools?: typeof tools; messages?: readonly ModelMessage[] }): Promise<any> => {
+    await ask(model, { baseUrl, messages: rounds, ...given }).settled;
+    return server.requests.at(-1)!.body;
+  };
+  t.match(await asked({ closedTools: tools }), { tools: [{ name: 'look_up', input_schema: parameters }], tool_choice: { type: 'none' } }, 'behind the last round');
+  t.match(await asked({}), { tools: [{ name: 'look_up', input_schema: { type: 'object' } }], tool_choice: { type: 'none' } }, 'of an assistant whose tools were taken away');
+  t.match(await asked({ closedTools: tools, messages: [rounds[0]!] }), { tools: undefined, tool_choice: undefined }, 'nothing was called');
+  const long = 'x'.repeat(limits.providerEventCharactersMax / 7);
+  const cut = await serving(t, anthropicModel, begun + block(0, { type: 'thinking', thinking: '' }, [...Array.from({ length: 8 }, () => ({ type: 'thinking_delta', thinking: long })), { type: 'signature_delta', signature: 'sig' }]) + calls + over);
+  const much = ask(cut.model, { baseUrl: cut.baseUrl, tools });
+  t.equal(await much.settled, 'end');
+  t.ok(much.calls.length === 2 && much.kept === null, 'thoughts that are too long are left out whole');
   const blank = await serving(t, anthropicModel, begun + calls + over);
   await ask(blank.model, { baseUrl: blank.baseUrl, tools, messages: rounds.map((message) => ('calls' in message ? { ...message, content: '\n\n', kept: undefined } : message)) as ModelMessage[] }).settled;
   t.same(blank.server.requests[0]!.body.messages[1].content.map(({ type }: { type: string }) => type), ['tool_use', 'tool_use'], 'no text of white space');
