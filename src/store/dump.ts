@@ -9,7 +9,7 @@
  * in another store people sign in anew.
  */
 import type {
-  Assistant, CatalogKind, CatalogRecords, Credential, Fence, HistoryKind, Key, Message, Move, IdempotencyRecord, Session, StopRequest, Tool, Turn, UsageCounts, Versioned,
+  Assistant, CatalogKind, CatalogRecords, Credential, Fence, HistoryKind, Key, Message, Move, IdempotencyRecord, Session, StopRequest, Tool, ToolCall, Turn, UsageCounts, Versioned,
   Workspace,
 } from './store.ts';
 import { budgetNames, type Buckets } from './budgets.ts';
@@ -81,6 +81,8 @@ export interface TurnRow {
     readonly fence: Fence;
     readonly stop: StopRequest | null;
     readonly remembered: { readonly scope: string; readonly key: string } | null;
+    /** Its calls of tools, in their order; absent where there are none. */
+    readonly calls?: readonly ToolCall[];
   } | null;
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Bucket } from '../../../machines/budget.ts';
 import { limits } from '../../base/limits.ts';
-import type { CatalogKind, CatalogRecords, HistoryKind, IdempotencyRecord, Move, TurnPlace, Versioned } from '../store.ts';
+import type { CatalogKind, CatalogRecords, HistoryKind, IdempotencyRecord, Move, ToolCall, TurnPlace, Versioned } from '../store.ts';
 import { StoreUnavailable } from '../store.ts';
 import { unpackRow } from '../codec.ts';
 import { usedAtOf, type Buckets } from '../budgets.ts';
@@ -128,7 +128,7 @@ export class EmbeddedSource implements DumpSource, Holdings {
       const { place, turn, said } = row;
       if (said !== undefined) yield { type: 'message', workspaceId, sessionId, index: turn.messageIndex - 1, record: said };
       yield { type: 'message', workspaceId, sessionId, index: turn.messageIndex, record: streamingMessage(turn, await this.#output(place)) };
-      yield this.#turn(workspaceId, turnRowOf(row), row);
+      yield this.#turn(workspaceId, turnRowOf(row), row, row.calls === undefined ? [] : await all(this.#rows<ToolCall>(keys.calls(place))));
     }
   }
 
@@ -138,7 +138,7 @@ export class EmbeddedSource implements DumpSource, Holdings {
     return text;
   }
 
-  #turn(workspaceId: string, { turn, begun, finished }: rows.StoredTurn, flight: FlightRow | EarlierFlightRow | undefined): TurnRow {
+  #turn(workspaceId: string, { turn, begun, finished }: rows.StoredTurn, flight: FlightRow | EarlierFlightRow | undefined, calls: readonly ToolCall[] = []): TurnRow {
     const memory = flight?.memory ? this.#get<IdempotencyRecord>(flight.memory) : undefined;
     return {
       type: 'turn',
@@ -150,6 +150,7 @@ export class EmbeddedSource implements DumpSource, Holdings {
         fence: flight.fence,
         stop: flight.stop ?? null,
         remembered: memory === undefined ? null : { scope: memory.scope, key: memory.key },
+        ...(calls.length > 0 && { calls }),
       },
     };
   }

@@ -109,7 +109,8 @@ function putMessage(draft: Draft, { workspaceId, sessionId, index, record }: Mes
 function putTurn(draft: Draft, { workspaceId, record, begun, finished, flight }: TurnRow): void {
   const place: TurnPlace = { workspaceId, sessionId: record.sessionId, turnId: record.id };
   if (flight === null) return draft.put(keys.turn(place), { turn: record, begun, finished } satisfies rows.StoredTurn, 'turn');
-  const { fence, stop, remembered } = flight;
+  const { fence, stop, remembered, calls = [] } = flight;
+  for (const [index, call] of calls.entries()) draft.put(keys.call(place, index), call);
   const memory = remembered === null ? null : keys.memory(workspaceId, remembered.scope, remembered.key);
-  draft.put(keys.flight(place), { place, fence, leaseUntilMs: 0, slotUntilMs: 0, slotsMax: 0, memory, stop, turn: record, begun } satisfies FlightRow, 'flight');
+  draft.put(keys.flight(place), { place, fence, leaseUntilMs: 0, slotUntilMs: 0, slotsMax: 0, memory, stop, turn: record, begun, ...(calls.length > 0 && { calls: calls.length }) } satisfies FlightRow, 'flight');
 }

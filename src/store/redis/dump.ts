@@ -21,6 +21,7 @@ import { readMessage } from './records.ts';
 import { textOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
 import { loadScripts } from './scripts.ts';
+import { callsOf } from './transcript.ts';
 
 /** A message with its place in the transcript. */
 interface Placed {
@@ -240,7 +241,8 @@ function withdrawnOf(text: string): SessionRow['withdrawn'] {
   return { turnId, ...answeredOf(text.slice(turnId.length + 1)) };
 }
 
-function flightOf(workspaceId: string, [record, begun, epoch, owner, stop, memory]: RedisReply[]): TurnRow {
+function flightOf(workspaceId: string, [record, begun, epoch, owner, stop, memory, calls]: RedisReply[]): TurnRow {
+  const made = callsOf(calls as RedisReply[]);
   const remembered = memory ? unpackRow<IdempotencyRecord>(memory as Buffer) : null;
   return {
     type: 'turn',
@@ -252,6 +254,7 @@ function flightOf(workspaceId: string, [record, begun, epoch, owner, stop, memor
       fence: { epoch: Number(textOfReply(epoch)), owner: textOfReply(owner) },
       stop: stop === null ? null : (textOfReply(stop) as StopRequest),
       remembered: remembered && { scope: remembered.scope, key: remembered.key },
+      ...(made.length > 0 && { calls: made }),
     },
   };
 }

@@ -1,6 +1,6 @@
 /** A store that has lived: everything it can hold, by the verbs that a server uses, and everything that can be asked of it. */
 import type { Fence, FinishTurn, Key, Session, Store, TurnPlace, WithdrawTurn } from '../../../src/store/store.ts';
-import { assistant, at, credential, ids, key, message, page, remembered, Scene, snapshot, usageQuery, workspace } from '../../store/fixtures.ts';
+import { assistant, at, credential, ids, key, message, page, remembered, Scene, snapshot, toolCall, usageQuery, workspace } from '../../store/fixtures.ts';
 
 export interface Life {
   readonly scene: Scene;
@@ -111,7 +111,11 @@ async function inFlight(scene: Scene): Promise<TurnPlace[]> {
   const orphan = await scene.streaming({ leaseUntilMs: nowMs });
   await orphan.append(0, 'cut');
   await store.turns.takeOver(orphan.place, ids.secret(), nowMs + 600_000, nowMs + 1);
-  return [silent, speaking, stopped, orphan].map(({ place }) => place);
+  const calling = await scene.streaming();
+  await calling.append(0, 'Let me see. 👋');
+  const running = toolCall({ position: 13 });
+  await store.turns.step({ ...calling.place, fence: calling.fence, from: 0, calls: [running, toolCall({ id: 'call_2', position: 13, status: 'completed', output: 'shipped 👋', endedAtMs: 2000 })] });
+  return [silent, speaking, stopped, orphan, calling].map(({ place }) => place);
 }
 
 /** All that can be asked without changing anything. */
@@ -131,7 +135,7 @@ export async function answers(store: Store, { scene, keys, sessionIds, flying, f
     recent: await Promise.all(sessionIds.map((id) => store.sessions.recentMessages(workspaceId, id, 1000, 200, 100))),
     listed: (await store.sessions.list(workspaceId, scene.filter(), page())).items,
     open: (await store.sessions.list(workspaceId, scene.filter({ assistantIds: [assistantId], status: 'open' }), page({ order: 'desc' }))).items,
-    turns: await Promise.all(turns.map(async (place) => [await store.turns.read(workspaceId, place.sessionId, place.turnId), await store.turns.output(place)])),
+    turns: await Promise.all(turns.map(async (place) => [await store.turns.read(workspaceId, place.sessionId, place.turnId), await store.turns.output(place), await store.turns.calls(place)])),
     remembered: await Promise.all(['again', 'k0', 'k3', 'flying', 'withdrawn'].map((name) => untilAbout(store, workspaceId, name, nowMs))),
     usage: await store.usage.read(workspaceId, usageQuery(day - 86_400, day + 2 * 86_400)),
     usageOfKey: await store.usage.read(workspaceId, usageQuery(day - 86_400, day + 2 * 86_400, { keyId: 'key_1' })),

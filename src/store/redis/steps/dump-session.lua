@@ -2,10 +2,11 @@
 -- later may remove messages that were returned here.
 -- KEYS: the workspace's root.
 -- ARGV: session, count.
--- Answer: {record, version, withdrawn, oldest, newest, flight, history}, flight false or {record, begun, epoch, owner, stop, memory}; false if there is no
+-- Answer: {record, version, withdrawn, oldest, newest, flight, history}, flight false or {record, begun, epoch, owner, stop, memory, calls}; false if there is no
 --   such session.
 --- @include "at"
 --- @include "complete-message"
+--- @include "read-calls"
 
 local head = redis.call('HMGET', at('session', session), 'record', 'version', 'withdrawn')
 if not head[1] then return false end
@@ -18,7 +19,7 @@ for _, member in ipairs(newest) do
     local held = redis.call('HMGET', at('flight', session, turn), 'epoch', 'owner', 'stop', 'memory')
     local stands = redis.call('HMGET', at('turns', session), turn, turn .. '/begun')
     local memory = held[4] and redis.call('HGET', at('memories'), held[4])
-    flight = { stands[1], stands[2], held[1], held[2], held[3], memory }
+    flight = { stands[1], stands[2], held[1], held[2], held[3], memory, read_calls(at('flight', session, turn)) }
   end
 end
 for index, member in ipairs(oldest) do oldest[index] = complete_message(session, member) end

@@ -1,8 +1,9 @@
 -- Loads a turn from an export. A turn in flight has lost its lease and takes no slot; its position is set when its message is loaded.
 -- KEYS: the workspace's root.
--- ARGV: session, turn, record, index, begun, finished, epoch, owner, stop, memory.
+-- ARGV: session, turn, record, index, begun, finished, epoch, owner, stop, memory, ...calls.
 -- Answer: 1.
 --- @include "at"
+--- @include "int"
 
 redis.call('HSET', at('turns', session), turn, record, turn .. '/index', index, turn .. '/begun', begun)
 if finished ~= '' then redis.call('HSET', at('turns', session), turn .. '/finished', finished) end
@@ -11,6 +12,8 @@ local flight = at('flight', session, turn)
 redis.call('HSET', flight, 'epoch', epoch, 'owner', owner, 'lease', 0)
 if stop ~= '' then redis.call('HSET', flight, 'stop', stop) end
 if memory ~= '' then redis.call('HSET', flight, 'memory', memory) end
+for place = calls_at, #ARGV do redis.call('HSET', flight, 'call/' .. int(place - calls_at), ARGV[place]) end
+if #ARGV >= calls_at then redis.call('HSET', flight, 'calls', int(#ARGV - calls_at + 1)) end
 redis.call('SADD', at('flights', session), turn)
 redis.call('ZADD', at('leases'), 0, session .. '/' .. turn)
 return 1
