@@ -1,5 +1,5 @@
 /** Conversations of clients that speak another protocol (contract 14 and 15): the session that a request's turn is held in, and the end of the turn for who waits for it. */
-import { Failure } from '../base/errors.ts';
+import { errors, Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { aliasPattern } from '../base/text.ts';
 import type { AssistantActor } from '../host/assistants.ts';
@@ -127,15 +127,27 @@ async function converseIn(party: Party, { session, replayed: goesOn }: Made, mes
   const isOne = conversation === null;
   const answers: readonly CallAnswer[] | undefined = isOne || results.length === 0 ? undefined : results;
   const sent = { sessionId: session.id, text, answers, front: { ...settings, earlier: isOne ? earlier : [] }, remember: remember && within(remember, session.id), requestId };
-  const { turn, replayed } = await converse(party, sent, services).catch((error: unknown) => {
-    throw error instanceof Failure && error.param === 'tool_results' ? new Failure('invalid_field', { field: 'messages' }) : error;
-  });
+  const { turn, replayed } = await underName('tool_results', 'messages', () => converse(party, sent, services));
   if (isOne && !goesOn) void endWith(party, session, turn, requestId, services);
   return { session, turn, replayed };
 }
 
+/** Throws a refusal of a field under the name that the field has in another protocol. */
+export async function underName<T>(field: string, name: string, ask: () => T | Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw error instanceof Failure && error.param === field ? renamed(error, name) : error;
+  }
+}
+
+function renamed(error: Failure, param: string): Failure {
+  if (error.row === errors.message_too_long) return new Failure('message_too_long', { limit: limits.messageCharactersMax, param });
+  return error.row === errors.invalid_field ? new Failure('invalid_field', { field: param }) : error;
+}
+
 /** Ends the session with its turn. */
-async function endWith(party: Party, session: Session, { log }: FoundTurn, requestId: string, services: Services): Promise<void> {
+export async function endWith(party: Party, session: Session, { log }: FoundTurn, requestId: string, services: Services): Promise<void> {
   try {
     await whenSealed(log);
     // A turn whose end is not known here may still run elsewhere.

@@ -65,6 +65,7 @@ export function pathParameter(path: string, name: string): { readonly descriptio
   if (name === 'slug') return { description: "The name of the assistant's public link.", example: slug };
   if (path.includes('/sign-ins/')) return { description: "The sign-in's id.", example: ids.signIn };
   if (path.startsWith('/v1/models/')) return { description: "An assistant's alias or id.", example: settings.alias };
+  if (path.startsWith('/v1/responses/')) return { description: "The response's id.", example: `resp_${ids.turn.slice('turn_'.length)}` };
   const before = path.slice(0, path.indexOf(`/{${name}}`)).split('/').at(-1)!;
   const kind = kinds[before];
   if (kind === undefined) return {};

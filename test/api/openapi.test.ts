@@ -27,6 +27,9 @@ POST /call-tokens
 GET /v1/models
 GET /v1/models/{id}
 POST /v1/chat/completions
+POST /v1/responses
+GET /v1/responses/{id}
+DELETE /v1/responses/{id}
 POST /v1/audio/speech
 POST /mcp
 GET /transcription

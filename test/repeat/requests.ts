@@ -74,6 +74,9 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'GET /v1/models': null,
     'GET /v1/models/{id}': null,
     'POST /v1/chat/completions': ({ speaker }) => ({ model: speaker, messages: [{ role: 'user', content: 'Hello' }] }),
+    'POST /v1/responses': ({ speaker }) => ({ model: speaker, input: 'Hello' }),
+    'GET /v1/responses/{id}': null,
+    'DELETE /v1/responses/{id}': null,
     'POST /v1/audio/speech': ({ speaker }) => ({ model: speaker, input: 'Hello', response_format: 'wav' }),
     'POST /mcp': (_, time) => ({ jsonrpc: '2.0', id: time, method: 'tools/list' }),
     'POST /transcription-tokens': ({ speaker }) => ({ assistant_id: speaker }),
@@ -197,6 +200,7 @@ export function requestOf(by: Row['by'], route: Pick<Route, 'method' | 'path'>, 
 const wanted: Readonly<Record<string, number>> = {
   'POST /console/api/sign-in': 429,
   'GET /link/{file}': 404,
+  'GET /v1/responses/{id}': 404,
   'POST /console/api/workspaces/{w}/tools/{id}/refresh': 422,
   'POST /console/api/workspaces/{w}/assistants/{id}/trials': 429,
 };

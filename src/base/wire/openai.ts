@@ -87,6 +87,85 @@ export const CompletionSpeechBody = named(
 );
 export type CompletionSpeechBody = Static<typeof CompletionSpeechBody>;
 
+const Item = Type.Object({
+  type: Type.Optional(Strings(['message', 'function_call', 'function_call_output', 'reasoning', 'item_reference'])),
+  role: Type.Optional(Strings(['system', 'developer', 'user', 'assistant'])),
+  content: Anything('A text, or parts of the types `input_text` and `output_text`.'),
+  call_id: Type.Optional(Type.String()),
+  name: Type.Optional(Type.String()),
+  arguments: Type.Optional(Type.String()),
+  output: Anything('A text, or parts of the type `input_text`.'),
+});
+
+const ResponseTool = Type.Object({ type: Type.String(), name: Type.Optional(Type.String()), description: Type.Optional(Type.String()), parameters: Anything('A JSON Schema of an object.') });
+
+export const ResponseBody = named(
+  'ResponseRequest',
+  Type.Object({
+    model: Model(),
+    input: whole(Type.Union([Type.String({ minLength: 1 }), Type.Array(Item, { minItems: 1, maxItems: limits.frontMessagesMax })])),
+    instructions: Type.Optional(Type.String()),
+    previous_response_id: Type.Optional(Type.String({ description: "The latest response of a session, which goes on." })),
+    conversation: Type.Optional(whole(Type.Union([Type.String(), Type.Object({ id: Type.String() })], { description: 'The id of a session, which goes on.' }))),
+    store: Type.Optional(Type.Boolean({ default: true, description: 'Whether the session stays open, so that another response can go on in it.' })),
+    stream: Type.Optional(Type.Boolean()),
+    max_output_tokens: bound(),
+    tools: Type.Optional(Type.Array(ResponseTool, { maxItems: limits.frontToolsMax, description: "The caller's own functions." })),
+    tool_choice: Anything('`auto` or `none`.'),
+    background: Type.Optional(Type.Literal(false)),
+    text: Type.Optional(whole(Type.Object({ format: Type.Optional(Type.Object({ type: Type.Literal('text') })) }))),
+    top_logprobs: Type.Optional(Type.Literal(0)),
+  }),
+);
+export type ResponseBody = Static<typeof ResponseBody>;
+
+const Tokens = Type.Object({ cached_tokens: Type.Optional(Type.Integer()), reasoning_tokens: Type.Optional(Type.Integer()) });
+
+const itemStatus = () => Strings(['in_progress', 'completed', 'incomplete']);
+const OutputText = Type.Object({ type: Type.Literal('output_text'), text: Type.String(), annotations: Type.Array(Type.Unknown()), logprobs: Type.Array(Type.Unknown()) });
+const MessageItem = Type.Object({ type: Type.Literal('message'), id: Type.String(), status: itemStatus(), role: Type.Literal('assistant'), content: Type.Array(OutputText) });
+const CallItem = Type.Object({ type: Type.Literal('function_call'), id: Type.String(), call_id: Type.String(), name: Type.String(), arguments: Type.String(), status: itemStatus() });
+
+export const ResponseView = named(
+  'Response',
+  Type.Object({
+    id: Type.String({ pattern: '^resp_' }),
+    object: Type.Literal('response'),
+    created_at: UnixSeconds(),
+    completed_at: Nullable(UnixSeconds()),
+    status: Strings(['in_progress', 'completed', 'failed', 'cancelled']),
+    incomplete_details: Type.Null(),
+    model: Type.String(),
+    previous_response_id: Nullable(Type.String()),
+    instructions: Nullable(Type.String()),
+    output: Type.Array(Type.Union([MessageItem, CallItem]), { description: 'The message, and calls of the functions of the caller.' }),
+    error: Nullable(Type.Object({ code: Type.String(), message: Type.String() })),
+    tools: Type.Array(Type.Object({ type: Type.Literal('function'), name: Type.String(), description: Nullable(Type.String()), parameters: Type.Unknown(), strict: Type.Boolean() })),
+    tool_choice: Strings(['auto', 'none']),
+    truncation: Type.Literal('disabled'),
+    parallel_tool_calls: Type.Boolean(),
+    text: Type.Object({ format: Type.Object({ type: Type.Literal('text') }) }),
+    top_p: Type.Number(),
+    presence_penalty: Type.Number(),
+    frequency_penalty: Type.Number(),
+    top_logprobs: Type.Integer(),
+    temperature: Type.Number(),
+    reasoning: Type.Null(),
+    user: Type.Null(),
+    usage: Nullable(Type.Object({ input_tokens: Type.Integer(), input_tokens_details: Tokens, output_tokens: Type.Integer(), output_tokens_details: Tokens, total_tokens: Type.Integer() })),
+    max_output_tokens: Nullable(Type.Integer()),
+    max_tool_calls: Type.Null(),
+    store: Type.Boolean(),
+    background: Type.Boolean(),
+    service_tier: Type.String(),
+    metadata: Type.Object({}),
+    safety_identifier: Type.Null(),
+    prompt_cache_key: Type.Null(),
+    conversation: Type.Object({ id: Type.String({ description: 'The session.' }) }),
+  }),
+);
+export const DeletedResponseView = named('DeletedResponse', Type.Object({ id: Type.String(), object: Type.Literal('response'), deleted: Type.Literal(true) }));
+
 export const OpenaiErrorView = named(
   'OpenaiError',
   Type.Object({

@@ -9,6 +9,21 @@ const completionId = `chatcmpl-${example.ids.turn.slice('turn_'.length)}`;
 const usage = { prompt_tokens: 38, completion_tokens: 13, total_tokens: 51 };
 const chunk = (delta: object, finish: string | null = null): string =>
   `data: ${JSON.stringify({ id: completionId, object: 'chat.completion.chunk', created, model: model.id, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] })}\n\n`;
+const response = {
+  ...{ id: `resp_${example.ids.turn.slice('turn_'.length)}`, object: 'response', created_at: created, completed_at: created + 1, status: 'completed', incomplete_details: null },
+  ...{ model: model.id, previous_response_id: null, instructions: 'Answer in one sentence.' },
+  output: [{ type: 'message', id: example.ids.reply, status: 'completed', role: 'assistant', content: [{ type: 'output_text', text: example.reply, annotations: [], logprobs: [] }] }],
+  ...{ error: null, tools: [], tool_choice: 'auto', truncation: 'disabled', parallel_tool_calls: true, text: { format: { type: 'text' } } },
+  ...{ top_p: 1, presence_penalty: 0, frequency_penalty: 0, top_logprobs: 0, temperature: 0.2, reasoning: null, user: null },
+  usage: { input_tokens: 38, input_tokens_details: { cached_tokens: 0 }, output_tokens: 13, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: 51 },
+  ...{ max_output_tokens: null, max_tool_calls: null, store: true, background: false, service_tier: 'default', metadata: {}, safety_identifier: null, prompt_cache_key: null },
+  conversation: { id: example.ids.session },
+};
+const place = { item_id: example.ids.reply, output_index: 0, content_index: 0 };
+const events = [
+  { type: 'response.output_text.delta', sequence_number: 4, ...place, delta: example.reply, logprobs: [] },
+  { type: 'response.completed', sequence_number: 8, response },
+].map((data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`).join('') + 'data: [DONE]\n\n';
 const unknown = '404 `model_not_found` is for a model that is unknown or not on the key\'s list.';
 
 export const openai: Area = {
@@ -29,6 +44,27 @@ A client that leaves aborts the turn. Without \`stream\` a turn that failed is a
       body: asked,
       answer: { id: completionId, object: 'chat.completion', created, model: model.id, choices: [{ index: 0, message: { role: 'assistant', content: example.reply, refusal: null }, logprobs: null, finish_reason: 'stop' }], usage },
       exports: { 'text/event-stream': `${chunk({ role: 'assistant', content: '' })}${chunk({ content: example.reply })}${chunk({}, 'stop')}data: [DONE]\n\n` },
+    },
+    'POST /v1/responses': {
+      does: `Answers the input, a text or items of the types \`message\`, \`function_call\` and \`function_call_output\`, in the shapes of Open Responses (2026-04-24). With \`store\` (the default) the session stays open: \`previous_response_id\`, which must be its latest response, or \`conversation\`, its id, goes on in it, \
+and then only what is new counts: the user's messages, or a result for each call that waits. What came before the last item of a new session is stored, unless it has calls. \`instructions\` are this response's alone. A client that leaves aborts the turn. \
+An aborted response is \`cancelled\`, and its stream ends with \`response.incomplete\`; each stream ends with \`data: [DONE]\`.`,
+      repeat: 'A repeat answers again, in a new session or in the same.',
+      surprises: `${unknown} 400 with \`param\`: \`background\`, a \`text\` format other than text, \`top_logprobs\`, parts that are no text, a \`previous_response_id\` that is unknown or not the latest, both it and \`conversation\`, \`store: false\` with either. A response that goes on after \`store: false\` is 409 \`session_ended\`.`,
+      body: { model: model.id, instructions: 'Answer in one sentence.', input: example.question },
+      answer: response,
+      exports: { 'text/event-stream': events },
+    },
+    'GET /v1/responses/{id}': {
+      does: 'Returns a response, as long as its session is kept. Instructions, tools and bounds of its request are not.',
+      surprises: 'An unknown one, and a turn that was not made as a response, is 404 `turn_not_found`; one of an assistant that the key does not reach 403 `assistant_not_permitted`.',
+      answer: { ...response, instructions: null },
+    },
+    'DELETE /v1/responses/{id}': {
+      does: 'Ends the session of a response, which can be read and not be continued from then on.',
+      repeat: 'A repeat is answered alike.',
+      surprises: 'As of `GET`.',
+      answer: { id: response.id, object: 'response', deleted: true },
     },
     'POST /v1/audio/speech': {
       does: 'Speaks a text, as `POST /speech` does under its own names: `input` is the text, and `response_format` is `mp3` unless it says otherwise.',

@@ -2,12 +2,15 @@
 import { limits } from '../../base/limits.ts';
 import { chatCompletions } from '../openai/chat.ts';
 import { getModel, listModels } from '../openai/models.ts';
+import { createResponse, deleteResponse, getResponse } from '../openai/responses.ts';
 import { audioSpeech } from '../openai/speech.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../../base/wire.ts';
 import { api, json } from './row.ts';
 
 const onModel = ['model_not_found', 'missing_visitor_fields', 'assistant_not_published', 'assistant_disabled'] as const;
+
+const onResponse = ['turn_not_found', 'assistant_not_permitted'] as const;
 
 export const openaiRoutes: readonly Route[] = [
   api('GET', '/v1/models', listModels, { summary: 'Lists the published assistants that the key reaches.', success: json(wire.ModelList, 'The assistants.') }),
@@ -23,6 +26,15 @@ export const openaiRoutes: readonly Route[] = [
     newWork: true,
     repeatable: true,
   }),
+  api('POST', '/v1/responses', createResponse, {
+    summary: 'Answers, in a session that can go on.',
+    body: wire.ResponseBody,
+    success: { ...json(wire.ResponseView, 'The response; with `stream` it comes as events.', 200, ['X-Session-Id', 'X-Turn-Id', 'Cache-Control']), exports: ['text/event-stream'] },
+    errors: [...onModel, 'message_too_long', 'session_not_found', 'assistant_not_permitted', 'session_ended', 'session_expired', 'turn_in_progress', 'assistant_unavailable'],
+    newWork: true,
+  }),
+  api('GET', '/v1/responses/{id}', getResponse, { summary: 'Fetches a response.', success: json(wire.ResponseView, 'The response.'), errors: onResponse }),
+  api('DELETE', '/v1/responses/{id}', deleteResponse, { summary: 'Ends the session of a response.', success: json(wire.DeletedResponseView, 'It cannot be continued any more.'), errors: onResponse }),
   api('POST', '/v1/audio/speech', audioSpeech, {
     summary: 'Speaks a text.',
     body: wire.CompletionSpeechBody,

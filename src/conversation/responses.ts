@@ -1,0 +1,93 @@
+/** Responses of OpenAI's API: turns that are found by their ids alone, and continued (contract 14). */
+import { Failure } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { AssistantActor } from '../host/assistants.ts';
+import type { SaidMessage } from '../providers/model.ts';
+import type { Session } from '../store/store.ts';
+import { endWith, openFrontSession, underName, type FrontMessage, type FrontTurn } from './front.ts';
+import type { Party } from './party.ts';
+import { reachSession } from './reach.ts';
+import type { Services } from './services.ts';
+import { endSession } from './sessions.ts';
+import { converse } from './turns.ts';
+
+/** The facts of a response that its turn does not have. They are kept as a remembered request is, under the turn's id. */
+export interface ResponseFacts {
+  readonly sessionId: string;
+  readonly model: string;
+  /** Whether its session stays open. */
+  readonly stored: boolean;
+  readonly previous: string | null;
+}
+
+export interface FoundResponse extends ResponseFacts {
+  readonly turnId: string;
+  readonly session: Session;
+}
+
+const scope = 'responses';
+const prefix = 'resp_';
+const daySeconds = 86_400;
+
+export const responseIdOf = (turnId: string): string => prefix + turnId.slice(turnId.indexOf('_') + 1);
+
+/** The response of an id. Throws 404 `turn_not_found` for one that is unknown or was not made as a response, and 403. */
+export async function reachResponse(party: Party, id: string, services: Services): Promise<FoundResponse> {
+  const turnId = `turn_${id.slice(prefix.length)}`;
+  const found = id.startsWith(prefix) ? await services.store.requests.find(party.workspaceId, scope, turnId, services.clock.now()) : null;
+  if (found === null) throw new Failure('turn_not_found');
+  const facts = JSON.parse(found.bodyDigest) as ResponseFacts;
+  const session = await reachSession(party, facts.sessionId, services).catch((error: unknown) => {
+    throw error instanceof Failure && error.code === 'session_not_found' ? new Failure('turn_not_found') : error;
+  });
+  return { ...facts, turnId, session };
+}
+
+/** The session of the response that a request goes on from: 422 `previous_response_id` unless it is known and its session's latest. */
+export async function sessionAfter(party: Party, id: string, services: Services): Promise<Session> {
+  const wrong = new Failure('invalid_field', { field: 'previous_response_id' });
+  const { session, turnId } = await reachResponse(party, id, services).catch((error: unknown) => {
+    throw error instanceof Failure && error.code === 'turn_not_found' ? wrong : error;
+  });
+  const { items } = await services.store.sessions.messages(party.workspaceId, session.id, { limit: 1, after: null, order: 'desc' });
+  if (items[0]?.turnId !== turnId) throw wrong;
+  return session;
+}
+
+export interface ResponseRequest extends Omit<FrontMessage, 'conversation' | 'remember'> {
+  readonly model: string;
+  /** The session that goes on; null for a new one. */
+  readonly session: Session | null;
+  readonly previous: string | null;
+  readonly stored: boolean;
+}
+
+/** Begins the turn of a response. Throws what refuses it. */
+export async function respond(party: Party, assistant: AssistantActor, asked: ResponseRequest, services: Services): Promise<FrontTurn> {
+  const { text, results, earlier, settings, requestId, model, stored, previous } = asked;
+  // Earlier messages are stored where the session goes on, but for calls: the store has none without their turn.
+  const isStored = stored && asked.session === null && earlier.every(isSaid);
+  const session = asked.session ?? (await openFrontSession(party, assistant, { requestId, ...(isStored && { earlier: earlier.filter(isSaid).filter(({ content }) => content !== '') }) }, services)).session;
+  const turnId = services.ids.make('turn');
+  const facts: ResponseFacts = { sessionId: session.id, model, stored, previous };
+  const remember = { scope, key: turnId, bodyDigest: JSON.stringify(facts) };
+  const answers = asked.session === null || results.length === 0 ? undefined : results;
+  const front = { ...settings, earlier: isStored || asked.session !== null ? [] : earlier };
+  try {
+    const sent = { sessionId: session.id, text, answers, front, remember, rememberMs: await keptMs(party, services), turnId, requestId };
+    const { turn } = await underName('tool_results', 'input', () => converse(party, sent, services));
+    if (!stored) void endWith(party, session, turn, requestId, services);
+    return { session, turn, replayed: false };
+  } catch (error) {
+    if (asked.session === null) await endSession(party, session.id, requestId, services).catch(() => {});
+    throw error;
+  }
+}
+
+const isSaid = (message: FrontMessage['earlier'][number]): message is SaidMessage => message.role !== 'tool' && message.calls === undefined;
+
+/** A response is found as long as its session may be kept. */
+async function keptMs({ workspaceId }: Party, { host }: Services): Promise<number> {
+  const workspace = await host.workspaces.of(workspaceId);
+  return 1000 * daySeconds * (workspace?.record.retentionDays ?? limits.retentionDaysDefault);
+}

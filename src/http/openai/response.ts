@@ -1,0 +1,99 @@
+/** A turn as a response (contract 14), with every field that Open Responses of 2026-04-24 requires. */
+import { errors, type ErrorName } from '../../base/errors.ts';
+import { jsonText } from '../../base/json.ts';
+import { textOf } from '../../conversation/front.ts';
+import { responseIdOf } from '../../conversation/responses.ts';
+import type { FoundTurn } from '../../conversation/turns.ts';
+import type { OfferedFunction } from '../../providers/tool.ts';
+import type { PendingCall } from '../../store/store.ts';
+import type { TurnEnd } from '../../turn/turn.ts';
+
+export interface ResponseOf {
+  readonly turn: FoundTurn;
+  readonly sessionId: string;
+  /** As the client named it. */
+  readonly model: string;
+  readonly previous: string | null;
+  readonly stored: boolean;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  readonly completedAt: number | null;
+  readonly instructions: string | null;
+  readonly outputTokensMax: number | null;
+  readonly temperature: number | null;
+  readonly tools: readonly OfferedFunction[];
+  readonly offersTools: boolean;
+}
+
+export const pendingOf = (end: TurnEnd | null): readonly PendingCall[] => (end?.type === 'completed' ? (end.pending ?? []) : []);
+
+const statusOf = (end: TurnEnd | null): string => (end === null ? 'in_progress' : end.type === 'aborted' ? 'cancelled' : end.type);
+/** Items know no failure. */
+export const itemStatusOf = (end: TurnEnd | null): string => (end === null ? 'in_progress' : end.type === 'completed' ? 'completed' : 'incomplete');
+
+export const textPart = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
+
+export const messageItem = ({ messageId }: FoundTurn, status: string, content: readonly object[]) => ({ type: 'message', id: messageId, status, role: 'assistant', content });
+
+export const callItem = ({ id, name, arguments: given }: PendingCall, status: 'in_progress' | 'completed') =>
+  ({ type: 'function_call', id: `fc_${id.slice(id.indexOf('_') + 1)}`, call_id: id, name, arguments: status === 'completed' ? jsonText(given ?? {}) : '', status });
+
+export function outputOf(turn: FoundTurn, end: TurnEnd | null): object[] {
+  const text = textOf(turn.log);
+  const said = text === '' ? [] : [messageItem(turn, itemStatusOf(end), [textPart(text)])];
+  return [...said, ...pendingOf(end).map((call) => callItem(call, 'completed'))];
+}
+
+function usageView(end: TurnEnd | null): object | null {
+  if (end?.type !== 'completed') return null;
+  const { inputTokens, outputTokens } = end;
+  return { input_tokens: inputTokens, input_tokens_details: { cached_tokens: 0 }, output_tokens: outputTokens, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: inputTokens + outputTokens };
+}
+
+function errorView(end: TurnEnd | null): object | null {
+  if (end?.type !== 'failed') return null;
+  const { code, message } = errors[end.errorCode as ErrorName] ?? errors.api_error;
+  return { code, message };
+}
+
+const functionView = ({ name, description, parameters }: OfferedFunction) => ({ type: 'function', name, description, parameters, strict: false });
+
+/** The response as it is, or as it was before its first output. */
+export function responseView(response: ResponseOf, end: TurnEnd | null, output: readonly object[]) {
+  const { turn, sessionId, model, previous, stored, createdAt, completedAt, instructions, outputTokensMax, temperature, tools, offersTools } = response;
+  return {
+    id: responseIdOf(turn.turnId),
+    object: 'response',
+    created_at: createdAt,
+    completed_at: end?.type === 'completed' ? completedAt : null,
+    status: statusOf(end),
+    incomplete_details: null,
+    model,
+    previous_response_id: previous,
+    instructions,
+    output,
+    error: errorView(end),
+    tools: tools.map(functionView),
+    tool_choice: offersTools ? 'auto' : 'none',
+    truncation: 'disabled',
+    parallel_tool_calls: true,
+    text: { format: { type: 'text' } },
+    top_p: 1,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    top_logprobs: 0,
+    temperature: temperature ?? 1,
+    reasoning: null,
+    user: null,
+    usage: usageView(end),
+    max_output_tokens: outputTokensMax,
+    max_tool_calls: null,
+    store: stored,
+    background: false,
+    service_tier: 'default',
+    metadata: {},
+    safety_identifier: null,
+    prompt_cache_key: null,
+    conversation: { id: sessionId },
+  };
+}

@@ -1,0 +1,82 @@
+/** `/v1/responses` (contract 14). */
+import { secondsOf } from '../../base/clock.ts';
+import { Failure } from '../../base/errors.ts';
+import type { ResponseBody } from '../../base/wire.ts';
+import { abortOnLeave, reachModel, underName, whenSealed } from '../../conversation/front.ts';
+import type { Party } from '../../conversation/party.ts';
+import { findAssistant, reachSession } from '../../conversation/reach.ts';
+import { reachResponse, respond, responseIdOf, sessionAfter } from '../../conversation/responses.ts';
+import type { Services } from '../../conversation/services.ts';
+import { endSession } from '../../conversation/sessions.ts';
+import { reachTurn } from '../../conversation/turns.ts';
+import type { Session } from '../../store/store.ts';
+import type { PartyCaller, Reply, Request } from '../request.ts';
+import { failedReply } from './failed.ts';
+import { readInput, readNewInput, readResponseTools } from './items.ts';
+import { checkNames } from './messages.ts';
+import { outputOf, responseView, type ResponseOf } from './response.ts';
+import { streamResponse } from './response-stream.ts';
+
+export async function createResponse(request: Request<PartyCaller, unknown, ResponseBody>): Promise<Reply> {
+  const { caller: { party }, body, head, requestId, services } = request;
+  checkPlace(body);
+  const goesOn = body.previous_response_id !== undefined || body.conversation !== undefined;
+  const { prompt, ...message } = await underName('messages', 'input', () => (goesOn ? readNewInput : readInput)(body.input));
+  const tools = readResponseTools(body);
+  const assistant = await reachModel(party, body.model, services);
+  const session = await sessionOf(party, body, services);
+  if (session !== null && session.assistantId !== assistant.record.id) throw new Failure('invalid_field', { field: 'model' });
+  await checkNames(tools, assistant, services);
+  const [instructions, previous, stored, outputTokensMax] = [body.instructions ?? null, body.previous_response_id ?? null, body.store ?? true, body.max_output_tokens ?? null];
+  const settings = { prompt: [instructions, prompt].filter((text) => text !== null && text !== '').join('\n\n') || null, outputTokensMax, tools };
+  const begun = await respond(party, assistant, { ...message, settings, model: body.model, session, previous, stored, requestId }, services);
+  const { turn } = begun;
+  abortOnLeave(party, begun.session.id, turn, requestId, (callback) => head.onGone(callback), services);
+  const headers = { 'x-session-id': begun.session.id, 'x-turn-id': turn.turnId };
+  const response: ResponseOf = {
+    ...{ turn, sessionId: begun.session.id, model: body.model, previous, stored, instructions, outputTokensMax, tools },
+    ...{ createdAt: secondsOf(services.clock.now()), completedAt: null, temperature: assistant.record.model.temperature, offersTools: body.tool_choice !== 'none' },
+  };
+  if (body.stream) return streamResponse(response, headers, services);
+  await whenSealed(turn.log);
+  const { terminal } = turn.log;
+  if (terminal === null) throw new Failure('service_unavailable');
+  if (terminal.type === 'failed') return failedReply(terminal.errorCode, requestId, headers);
+  return { status: 200, headers, json: responseView({ ...response, completedAt: secondsOf(services.clock.now()) }, terminal, outputOf(turn, terminal)) };
+}
+
+/** Throws 422 for places that exclude each other: a session that goes on keeps what is said in it. */
+function checkPlace({ previous_response_id: previous, conversation, store }: ResponseBody): void {
+  if (previous !== undefined && conversation !== undefined) throw new Failure('invalid_field', { field: 'previous_response_id' });
+  if (store === false && (previous !== undefined || conversation !== undefined)) throw new Failure('invalid_field', { field: 'store' });
+}
+
+/** The session that the response goes on in; null for a new one. */
+async function sessionOf(party: Party, { previous_response_id: previous, conversation }: ResponseBody, services: Services): Promise<Session | null> {
+  if (previous !== undefined) return sessionAfter(party, previous, services);
+  if (conversation === undefined) return null;
+  return reachSession(party, typeof conversation === 'string' ? conversation : conversation.id, services);
+}
+
+export async function getResponse({ caller: { party }, params, services }: Request<PartyCaller>): Promise<Reply> {
+  const { turnId, session, model, previous, stored } = await reachResponse(party, params.id!, services);
+  const [turn, kept, assistant] = await Promise.all([
+    reachTurn(party, session.id, turnId, services),
+    services.store.turns.read(party.workspaceId, session.id, turnId),
+    findAssistant(party, session.assistantId, services).catch(() => null),
+  ]);
+  if (kept === null) throw new Failure('turn_not_found');
+  const { terminal } = turn.log;
+  const response: ResponseOf = {
+    ...{ turn, sessionId: session.id, model, previous, stored, instructions: null, outputTokensMax: null, tools: [], offersTools: true },
+    ...{ createdAt: kept.createdAt, completedAt: kept.endedAt, temperature: assistant?.record.model.temperature ?? null },
+  };
+  return { status: 200, json: responseView(response, terminal, outputOf(turn, terminal)) };
+}
+
+/** Ends the session of the response, which stays readable. */
+export async function deleteResponse({ caller: { party }, params, requestId, services }: Request<PartyCaller>): Promise<Reply> {
+  const { turnId, session } = await reachResponse(party, params.id!, services);
+  await endSession(party, session.id, requestId, services);
+  return { status: 200, json: { id: responseIdOf(turnId), object: 'response', deleted: true } };
+}
