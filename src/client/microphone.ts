@@ -11,6 +11,8 @@ export interface MicrophoneOptions {
   echoCancellation?: boolean;
   noiseSuppression?: boolean;
   autoGainControl?: boolean;
+  /** Hertz; the device's own by default. A browser that cannot convert rejects another. */
+  sampleRate?: number;
   /** Where the page serves `parley-client/microphone-worklet`. Without it the module is a `blob:`, which the page's policy must allow in `script-src`. */
   worklet?: string | URL;
 }
@@ -107,11 +109,11 @@ export class Microphone implements AsyncIterable<Int16Array> {
 }
 
 /** Opens the microphone: the browser asks the person, and rejects with its own error where that or the device is missing. Call it in a handler of a click. */
-export async function microphone({ deviceId, echoCancellation = true, worklet: address, ...more }: MicrophoneOptions = {}): Promise<Microphone> {
+export async function microphone({ deviceId, echoCancellation = true, sampleRate, worklet: address, ...more }: MicrophoneOptions = {}): Promise<Microphone> {
   const { navigator, AudioContext, AudioWorkletNode } = globalThis as unknown as Browser;
   if (navigator?.mediaDevices === undefined) throw new TypeError('There is no microphone here: a browser has one, on a page that came over HTTPS or from localhost.');
   const stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1, echoCancellation, ...more, ...(deviceId !== undefined && { deviceId: { exact: deviceId } }) } });
-  let context = new AudioContext();
+  let context = new AudioContext(sampleRate === undefined ? undefined : { sampleRate });
   try {
     if (context.sampleRate > rateMax) {
       void context.close();

@@ -13,7 +13,7 @@ const target = join(root, 'dist', 'client');
 const stamped = join(target, 'package.json');
 
 /** The package's entries, by the name under which they are imported. */
-const entries = { '.': '../client/index.ts', './conversation': '../client/conversation.ts', './ai': '../client/ai.ts', './call': '../client/call.ts', './microphone': '../client/microphone.ts', './microphone-worklet': '../client/microphone-worklet.ts' };
+const entries = { '.': '../client/index.ts', './conversation': '../client/conversation.ts', './ai': '../client/ai.ts', './call': '../client/call.ts', './browser-call': '../client/browser-call.ts', './call-worklet': '../client/call-worklet.ts', './microphone': '../client/microphone.ts', './microphone-worklet': '../client/microphone-worklet.ts' };
 
 /** The name of an entry's module, without its ending. */
 const moduleOf = (path) => path.replace(/^.*\/|\.ts$/g, '');
@@ -57,7 +57,7 @@ async function modules(folder) {
     logLevel: 'error',
   });
   // Apart, so that what both share makes no pieces of the main entry; errors are recognised across copies.
-  const apart = Object.values(entries).filter((path) => path.endsWith('/call.ts'));
+  const apart = Object.values(entries).filter((path) => path.endsWith('call.ts'));
   const rest = Object.values(entries).filter((path) => !apart.includes(path));
   await Promise.all([bundle(rest), bundle(apart)]).catch(() => {
     throw new PrepareError('the build of the client failed.');

@@ -1,8 +1,5 @@
 /** The microphone in a browser, whose fake device plays a clip of the server's own voice: its words come out of the page. */
 import { readFile, writeFile } from 'node:fs/promises';
-import { once } from 'node:events';
-import { createServer, request as ask } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
@@ -11,6 +8,7 @@ import { exactWav, readWav } from '../../src/providers/voice/audio/wav.ts';
 import { openHouse, type House } from '../api/house.ts';
 import { openBrowser, patience, whyNoBrowser } from '../browser.ts';
 import { temporaryFolder } from '../folders.ts';
+import { served } from './served.ts';
 
 const built = fileURLToPath(new URL('../../dist/client/', import.meta.url));
 
@@ -53,7 +51,7 @@ t.test('what is spoken into the microphone is shown on the page', { skip: whyNoB
   const { id } = await house.assistant({ channels: { voice: true } });
   const clip = await spoken(t, house, id);
   await heardOnce(house, id, clip);
-  const origin = await served(t, house, page(house.key, id));
+  const origin = await served(t, house, page(house.key, id), (path) => readFile(join(built, path)));
   const device = ['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${clip}`];
   const running = await openBrowser(t, ...device);
   const tab = await running.newPage();
@@ -93,36 +91,4 @@ async function heardOnce(house: House, assistant_id: string, clip: string): Prom
   await transcription.send(new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength));
   await transcription.finish();
   for await (const message of transcription) if (message.type === 'done') return;
-}
-
-/** The page, the package and the API on one origin, since the API's paths have no CORS. */
-async function served(t: Test, house: House, html: string): Promise<string> {
-  const { hostname, port } = new URL(house.url);
-  const server = createServer((request, response) => {
-    const path = request.url!;
-    if (path === '/' || path.endsWith('.js')) {
-      response.setHeader('content-type', path === '/' ? 'text/html' : 'text/javascript');
-      void (path === '/' ? Promise.resolve(html) : readFile(join(built, path))).then((body) => response.end(body));
-      return;
-    }
-    const onward = ask(house.url + path, { method: request.method, headers: request.headers }, (answer) => {
-      response.writeHead(answer.statusCode!, answer.headers);
-      answer.pipe(response);
-    });
-    request.pipe(onward);
-  });
-  server.on('upgrade', (request, socket) => {
-    const onward = connect(Number(port), hostname);
-    const lines = request.rawHeaders.flatMap((name, at, all) => (at % 2 === 0 ? [`${name}: ${all[at + 1]}`] : []));
-    onward.write(`GET ${request.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
-    socket.pipe(onward).pipe(socket);
-    for (const end of [socket, onward]) end.on('error', () => (socket.destroy(), onward.destroy()));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
