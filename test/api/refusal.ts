@@ -10,6 +10,8 @@ export interface Refusal {
   readonly rated: boolean;
   /** Whole seconds, for refusals with a wait. */
   readonly retryAfter?: number;
+  /** It has the shape of OpenAI's API (contract 14). */
+  readonly ofOpenAi?: true;
 }
 
 /** Status → type, from contract 2. */
@@ -26,13 +28,17 @@ const types: Readonly<Record<number, string>> = {
   503: 'service_unavailable',
 };
 
+/** The same for contract 14, where it differs. */
+const typesOfOpenAi: Readonly<Record<number, string>> = { 400: 'invalid_request_error', 404: 'invalid_request_error', 409: 'invalid_request_error' };
+
 export const rateHeaders = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'] as const;
 
 export function isRefused(t: Test, answer: Answer, expected: Refusal, name = expected.code): void {
   const { status, headers, json } = answer;
-  const { code, message, rated, retryAfter } = expected;
+  const { code, message, rated, retryAfter, ofOpenAi } = expected;
   const requestId = headers.get('x-request-id');
-  t.same({ status, json }, { status: expected.status, json: { error: { type: types[expected.status], code, message }, request_id: requestId } }, name);
+  const error = { type: (ofOpenAi && typesOfOpenAi[expected.status]) ?? types[expected.status], code, message, ...(ofOpenAi && { param: null }) };
+  t.same({ status, json }, { status: expected.status, json: { error, request_id: requestId } }, name);
   t.match(requestId, /^req_[0-9a-z]{26}$/, `${name}: X-Request-Id`);
   t.equal(headers.get('content-type'), 'application/json; charset=utf-8', `${name}: JSON`);
   t.equal(headers.get('www-authenticate'), expected.status === 401 ? 'Bearer' : null, `${name}: WWW-Authenticate on a 401 alone`);
@@ -109,3 +115,6 @@ export const limitedFor = (seconds: number): Refusal => ({
 
 /** The same without rate headers, as the console answers. */
 export const unrated = (refusal: Refusal): Refusal => ({ ...refusal, rated: false });
+
+/** The same at a path, below `/v1/` in the shape that all failures have there. */
+export const refusedAt = (path: string, refusal: Refusal): Refusal => (path.startsWith('/v1/') ? { ...refusal, ofOpenAi: true } : refusal);

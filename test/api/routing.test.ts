@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { edges, openHouse, type House } from './house.ts';
 import { rawAsk } from './raw.ts';
-import { isRated, isRefused, refusals, unrated, unreadableHeader } from './refusal.ts';
+import { isRated, isRefused, refusals, refusedAt, unrated, unreadableHeader } from './refusal.ts';
 
 for (const edge of edges) {
   t.test(edge, async (t) => {
@@ -25,9 +25,9 @@ async function everyMethod(t: Test, house: House): Promise<void> {
       const name = `${method} ${template}`;
       // No link has this slug. `OPTIONS` is answered under a link, and is in no document.
       if (template.startsWith('/p/') && (operation !== undefined || method === 'OPTIONS')) isRefused(t, answer, unrated(refusals.noAssistant), name);
-      else if (operation === undefined) isRefused(t, answer, template === '/mcp' ? { ...refusals.noRoute, status: 405 } : refusals.noRoute, name);
+      else if (operation === undefined) isRefused(t, answer, template === '/mcp' ? { ...refusals.noRoute, status: 405 } : refusedAt(template, refusals.noRoute), name);
       else if (operation.security[0]?.token) isRefused(t, answer, refusals.invalidToken, name);
-      else if (operation.security.length > 0) isRefused(t, answer, refusals.missingKey, name);
+      else if (operation.security.length > 0) isRefused(t, answer, refusedAt(template, refusals.missingKey), name);
       else t.equal(answer.status, template === '/console/api/sign-in' ? 400 : 200, name);
     }
   }
@@ -63,7 +63,7 @@ async function lookalikes(t: Test, house: House): Promise<void> {
     `/${'x'.repeat(4000)}`,
     `/${'x/'.repeat(2000)}`,
   ];
-  for (const path of paths) isRefused(t, await rawAsk(house.url, path, { headers: { 'X-Api-Key': key } }), refusals.noRoute, path.slice(0, 60));
+  for (const path of paths) isRefused(t, await rawAsk(house.url, path, { headers: { 'X-Api-Key': key } }), refusedAt(path, refusals.noRoute), path.slice(0, 60));
   for (const query of ['?', '?x', '?limit=1&limit=2', '?a[]=%ZZ']) {
     t.equal((await rawAsk(house.url, `/assistants${query}`, { headers: { 'X-Api-Key': key } })).status, 200, `a query does not belong to the path: ${query}`);
   }

@@ -7,7 +7,7 @@ t.test('a name is read strictly', async (t) => {
   const defaults = { tokens: 20, delayMs: 0, firstMs: 0, failAt: null, failAs: 'provider_error', hangAt: null, text: 'word', unicode: false, usage: true, call: null, calls: 1, callRounds: 1, callBad: false };
   t.same(parseSynthetic(''), defaults);
   t.same(parseSynthetic('tokens=200, delay_ms=20,first_ms=5,fail_at=50,fail_as=cut,hang_at=7,text=a=b,unicode=1,usage=0'), {
-    tokens: 200, delayMs: 20, firstMs: 5, failAt: 50, failAs: 'cut', hangAt: 7, text: 'a=b', unicode: true, usage: false,
+    ...defaults, tokens: 200, delayMs: 20, firstMs: 5, failAt: 50, failAs: 'cut', hangAt: 7, text: 'a=b', unicode: true, usage: false,
   });
   for (const [name, bad] of [
     ['tokens=x', 'tokens'], ['tokens=', 'tokens'], ['tokens', 'tokens'], ['tokens=-1', 'tokens'], ['tokens=1.5', 'tokens'], ['tokens=1e3', 'tokens'],

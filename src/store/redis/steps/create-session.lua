@@ -1,8 +1,8 @@
 -- Creates a session with its greeting and earlier messages and counts it, or returns the remembered request. A trial has a number of trials that may be
--- open at a time, and counts nothing.
+-- open at a time, and counts nothing. The last arguments are record, content and points of each message from before the session.
 -- KEYS: the workspace's root.
 -- ARGV: session, record, active, expires, state, assistant, account, created, message, content, points, memory, memory_record, result, lasts,
---   replaces, trials, move; then of each message from before the session its record, content and points.
+--   replaces, trials, move, ...earlier.
 -- Answer: {'created'}, also for a repeat of this step; {'remembered', record} of an earlier request; or {'full'}.
 --- @include "at"
 --- @include "count-usage"
