@@ -2,7 +2,7 @@
  * The loudspeaker of a call in a browser: an audio worklet plays what comes, pauses and stops without a click, and counts its samples. What
  * counts as played has left the device: the context's time less its output latency decides, not what was handed over.
  */
-import { loudspeakerWorklet } from './playback.ts';
+import { loudspeakerWorklet, makeRing } from './playback.ts';
 import type { Player } from './player.ts';
 
 export interface LoudspeakerOptions {
@@ -76,7 +76,7 @@ export class Loudspeaker implements Player {
   #level = 0;
   #held = false;
   #closed = false;
-  /** Those who asked for a position, in their order. */
+  /** The callers that wait for a position, in their order. */
   readonly #asking: ((position: number) => void)[] = [];
 
   constructor(context: object, worklet: object) {
@@ -109,7 +109,7 @@ export class Loudspeaker implements Player {
     this.#node.port.postMessage({ type: 'play', message: this.#message, samples }, [samples.buffer]);
   }
 
-  /** What the device has been handed is heard, and counts. */
+  /** The device plays all it has been handed: that counts. */
   pause(messageId: string): Promise<number> {
     return this.#ask('pause', messageId);
   }
@@ -193,7 +193,7 @@ export async function loudspeaker({ sampleRate = 24_000, context: given, worklet
   silence.start();
   void context.resume();
   try {
-    const url = String(address ?? URL.createObjectURL(new Blob([`(${loudspeakerWorklet})();`], { type: 'text/javascript' })));
+    const url = String(address ?? URL.createObjectURL(new Blob([`(${loudspeakerWorklet})(${makeRing});`], { type: 'text/javascript' })));
     await context.audioWorklet.addModule(url).finally(() => address === undefined && URL.revokeObjectURL(url));
     const node = new AudioWorkletNode(context, 'parley-loudspeaker', { numberOfInputs: 0, outputChannelCount: [1] });
     node.connect(context.destination);

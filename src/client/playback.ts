@@ -1,12 +1,67 @@
 /**
- * The code of the loudspeaker's audio worklet: a ring of samples that counts what it has rendered of each message. It uses nothing from
- * outside itself, since its source text alone may be run there.
+ * The code of the loudspeaker's audio worklet: a ring of samples, and a processor that renders it and counts. Neither function uses anything
+ * from outside itself, since their source texts alone may be run there.
  *
  * It takes `{message, samples}` (a new message drops what is left of the one before), `pause`, `resume` and `clear`; to a pause and a
  * clear it answers `{message, position}` at once. It tells `{message, count, time, level}` when samples begin or cease to be rendered and
  * every 50 ms between and shortly after: so many samples of the message were rendered up to this time of the context.
  */
-export function loudspeakerWorklet(): void {
+
+/** The samples that wait, six seconds of them at most, and those that were rendered of their message. */
+export interface Ring {
+  readonly message: number;
+  readonly count: number;
+  begin(message: number): void;
+  push(samples: Int16Array): void;
+  /** Begins to fade out; `drop` leaves only the samples that fade. Gives the count at which it will be silent. */
+  hold(drop: boolean): number;
+  resume(): void;
+  /** The next sample to be heard: silence while it is held, or while there is none. */
+  next(): number;
+}
+
+export function makeRing(sampleRate: number): Ring {
+  /** Samples: the longest that may wait, and a fade of 10 ms. */
+  const [most, fade] = [6 * sampleRate, Math.round(sampleRate / 100)];
+  const samples = new Float32Array(most);
+  let [message, count, first, waiting] = [-1, 0, 0, 0];
+  /** From 0 to `fade`, a step a sample, and where it is going. */
+  let [gain, target] = [0, 0];
+  return {
+    get message() {
+      return message;
+    },
+    get count() {
+      return count;
+    },
+    begin: (id) => void ([message, count, first, waiting, gain, target] = [id, 0, 0, 0, 0, fade]),
+    push(more) {
+      for (const sample of more) if (waiting < most) samples[(first + waiting++) % most] = sample / 32_768;
+    },
+    hold(drop) {
+      const fading = Math.min(waiting, gain);
+      target = 0;
+      if (drop) waiting = fading;
+      return count + fading;
+    },
+    resume: () => void (target = fade),
+    next() {
+      if (waiting === 0 || (gain === 0 && target === 0)) {
+        // After a gap it begins softly.
+        gain = 0;
+        return 0;
+      }
+      gain += Math.sign(target - gain);
+      const sample = (samples[first]! * gain) / fade;
+      first = (first + 1) % most;
+      waiting--;
+      count++;
+      return sample;
+    },
+  };
+}
+
+export function loudspeakerWorklet(ringOf: (sampleRate: number) => Ring): void {
   interface Order {
     readonly type: 'play' | 'pause' | 'resume' | 'clear';
     readonly message: number;
@@ -21,90 +76,51 @@ export function loudspeakerWorklet(): void {
     readonly sampleRate: number;
     readonly currentTime: number;
   };
-  const { sampleRate } = scope;
-  /** Samples: the longest that may wait, a fade of 10 ms, the beat of what is told, and how long after the last sample it is told. */
-  const [most, fade, beat, afterwards] = [6 * sampleRate, Math.round(sampleRate / 100), sampleRate / 20, 1.5 * sampleRate];
-  scope.registerProcessor(
-    'parley-loudspeaker',
-    class extends scope.AudioWorkletProcessor {
-      ring = new Float32Array(most);
-      first = 0;
-      waiting = 0;
-      message = -1;
-      count = 0;
-      /** From 0 to `fade`, a step a sample, and where it is going. */
-      gain = 0;
-      target = 0;
-      moves = false;
-      /** Samples since the last that was told, and since the last that moved. */
-      untold = 0;
-      still = afterwards;
-      level = 0;
+  const { sampleRate, registerProcessor, AudioWorkletProcessor } = scope;
+  /** Samples: the beat of what is told, and for how long after the last one. */
+  const [beat, afterwards] = [sampleRate / 20, 1.5 * sampleRate];
+  class Loudspeaker extends AudioWorkletProcessor {
+    ring = ringOf(sampleRate);
+    moves = false;
+    /** Samples since something was told, and since something was heard. */
+    untold = 0;
+    still = afterwards;
+    level = 0;
 
-      constructor() {
-        super();
-        this.port.onmessage = ({ data }) => this.take(data);
-      }
+    constructor() {
+      super();
+      this.port.onmessage = ({ data }) => this.take(data);
+    }
 
-      take({ type, message, samples }: Order): void {
-        if (type === 'play' && message > this.message) {
-          [this.message, this.count, this.waiting, this.first, this.gain, this.target] = [message, 0, 0, 0, 0, fade];
-        }
-        if (message !== this.message) return type === 'play' ? undefined : this.answer(message, 0);
-        if (type === 'play') this.push(samples!);
-        if (type === 'resume') this.target = fade;
-        if (type === 'pause' || type === 'clear') {
-          // What still sounds while it fades is counted already.
-          const fading = Math.min(this.waiting, this.gain);
-          this.target = 0;
-          if (type === 'clear') this.waiting = fading;
-          this.answer(message, this.count + fading);
-        }
-      }
+    take({ type, message, samples }: Order): void {
+      const { ring } = this;
+      if (type === 'play' && message > ring.message) ring.begin(message);
+      const ours = message === ring.message;
+      if (type === 'play' && ours) ring.push(samples!);
+      else if (type === 'resume' && ours) ring.resume();
+      else if (type === 'pause' || type === 'clear') this.port.postMessage({ message, position: ours ? ring.hold(type === 'clear') : 0 });
+    }
 
-      answer(message: number, position: number): void {
-        this.port.postMessage({ message, position });
+    process(_: unknown, [[out]]: [[Float32Array]]): boolean {
+      const before = this.ring.count;
+      for (let at = 0; at < out.length; at++) {
+        out[at] = this.ring.next();
+        this.level = Math.max(this.level, Math.abs(out[at]!));
       }
+      const moves = this.ring.count > before;
+      if (moves && !this.moves) this.tell(before, scope.currentTime);
+      this.still = moves ? 0 : this.still + out.length;
+      this.untold += out.length;
+      if (moves !== this.moves || (this.untold >= beat && this.still < afterwards)) this.tell(this.ring.count, scope.currentTime + out.length / sampleRate);
+      this.moves = moves;
+      return true;
+    }
 
-      push(samples: Int16Array): void {
-        for (const sample of samples) {
-          if (this.waiting === most) return;
-          this.ring[(this.first + this.waiting++) % most] = sample / 32_768;
-        }
-      }
-
-      process(_: unknown, [[out]]: [[Float32Array]]): boolean {
-        const before = this.count;
-        for (let at = 0; at < out.length; at++) out[at] = this.next();
-        const moves = this.count > before;
-        if (moves && !this.moves) this.tell(before, scope.currentTime);
-        this.still = moves ? 0 : this.still + out.length;
-        this.untold += out.length;
-        if (moves !== this.moves || (this.untold >= beat && this.still < afterwards)) this.tell(this.count, scope.currentTime + out.length / sampleRate);
-        this.moves = moves;
-        return true;
-      }
-
-      next(): number {
-        if (this.waiting === 0 || (this.gain === 0 && this.target === 0)) {
-          // After a gap it begins softly.
-          this.gain = 0;
-          return 0;
-        }
-        if (this.gain !== this.target) this.gain += Math.sign(this.target - this.gain);
-        const sample = (this.ring[this.first]! * this.gain) / fade;
-        this.first = (this.first + 1) % most;
-        this.waiting--;
-        this.count++;
-        this.level = Math.max(this.level, Math.abs(sample));
-        return sample;
-      }
-
-      tell(count: number, time: number): void {
-        this.port.postMessage({ message: this.message, count, time, level: this.level });
-        this.untold = 0;
-        this.level = 0;
-      }
-    },
-  );
+    tell(count: number, time: number): void {
+      this.port.postMessage({ message: this.ring.message, count, time, level: this.level });
+      this.untold = 0;
+      this.level = 0;
+    }
+  }
+  registerProcessor('parley-loudspeaker', Loudspeaker);
 }

@@ -1,6 +1,6 @@
 /** The loudspeaker's worklet, driven by hand: what it renders, what it counts, and that it neither clicks nor grows. */
 import t from 'tap';
-import { loudspeakerWorklet } from '../../src/client/playback.ts';
+import { loudspeakerWorklet, makeRing } from '../../src/client/playback.ts';
 
 interface Told {
   readonly message: number;
@@ -25,14 +25,14 @@ function worklet() {
     port = { postMessage: (data: Told) => void told.push(data), onmessage: null };
   };
   scope.registerProcessor = (_: string, made: unknown) => (Processor = made);
-  loudspeakerWorklet();
+  loudspeakerWorklet(makeRing);
   const processor = new Processor();
   const send = (data: object): void => processor.port.onmessage({ data });
   return {
     told,
     play: (message: number, samples: number, value = 16_384) => send({ type: 'play', message, samples: new Int16Array(samples).fill(value) }),
     send,
-    /** What the next blocks sound like. */
+    /** Returns the samples of the next blocks. */
     render(count: number): number[] {
       const out: number[] = [];
       for (let made = 0; made < count; made++) {
