@@ -3,11 +3,10 @@ import { errors, Failure } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { Session } from '../store/store.ts';
 import type { FrontSettings } from './front-settings.ts';
-import { abortOnLeave, openFrontSession, textOf, whenSealed } from './front.ts';
+import { abortOnLeave, forget, openFrontSession, textOf, whenSealed } from './front.ts';
 import type { Party } from './party.ts';
 import { reachSession } from './reach.ts';
 import type { Services } from './services.ts';
-import { endSession } from './sessions.ts';
 import { converse, type FoundTurn } from './turns.ts';
 
 export interface Question {
@@ -47,8 +46,7 @@ export async function ask(party: Party, question: Question, asker: Asker, servic
   try {
     ({ turn } = await converse(party, { sessionId: session.id, text: message, front: settings, remember: null, requestId }, services));
   } catch (error) {
-    // Nobody has been told of the session.
-    if (question.sessionId === null) await endSession(party, session.id, requestId, services).catch(() => {});
+    if (question.sessionId === null) await forget(party, session, null, requestId, services);
     throw error;
   }
   abortOnLeave(party, session.id, turn, requestId, asker.onGone, services);

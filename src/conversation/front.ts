@@ -96,13 +96,22 @@ export async function converseAtFront(party: Party, assistant: AssistantActor, m
     try {
       return await converseIn(party, made, message, services);
     } catch (error) {
-      // Nobody has been told of a session whose first turn was refused.
-      if (!made.replayed) await endSession(party, made.session.id, message.requestId, services).catch(() => {});
+      if (!made.replayed) await forget(party, made.session, as, message.requestId, services);
       if (!made.replayed || !isOver(error)) throw error;
       [known, replaces] = [null, made.session.id];
     }
   }
   throw new Failure('service_unavailable');
+}
+
+/** Removes the session of a first turn that was refused: nobody has been told of it. */
+export async function forget(party: Party, { id, workspaceId }: Session, named: Pick<Named, 'scope' | 'key'> | null, requestId: string, { host, log }: Services): Promise<void> {
+  try {
+    const actor = await host.sessions.of(workspaceId, id);
+    if (actor !== null) await host.sessions.discard(actor, named, causeByParty(party, requestId));
+  } catch (error) {
+    log.warn({ err: error, session_id: id }, 'a session without a turn was left');
+  }
 }
 
 const isOver = (error: unknown): boolean => error instanceof Failure && (error.code === 'session_ended' || error.code === 'session_expired');

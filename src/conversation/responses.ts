@@ -4,11 +4,10 @@ import { limits } from '../base/limits.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { SaidMessage } from '../providers/model.ts';
 import type { Session } from '../store/store.ts';
-import { endWith, openFrontSession, underName, type FrontMessage, type FrontTurn } from './front.ts';
+import { endWith, forget, openFrontSession, underName, type FrontMessage, type FrontTurn } from './front.ts';
 import type { Party } from './party.ts';
 import { reachSession } from './reach.ts';
 import type { Services } from './services.ts';
-import { endSession } from './sessions.ts';
 import { converse } from './turns.ts';
 
 /** The facts of a response that its turn does not have. They are kept as a remembered request is, under the turn's id. */
@@ -79,7 +78,7 @@ export async function respond(party: Party, assistant: AssistantActor, asked: Re
     if (!stored) void endWith(party, session, turn, requestId, services);
     return { session, turn, replayed: false };
   } catch (error) {
-    if (asked.session === null) await endSession(party, session.id, requestId, services).catch(() => {});
+    if (asked.session === null) await forget(party, session, null, requestId, services);
     throw error;
   }
 }

@@ -193,6 +193,20 @@ export class Sessions {
     await this.options.store.confirm(actor.record.workspaceId);
   }
 
+  /**
+   * Removes a session whose first turn was refused, so that nobody was told of it; `named`: the memory under which it is found. One that has
+   * a turn, or one that waits to be withdrawn, is ended.
+   */
+  async discard(actor: SessionActor, named: Pick<IdempotencyRecord, 'scope' | 'key'> | null, cause: Cause = nobody): Promise<void> {
+    const { store, withdrawals } = this.options;
+    const gone = await actor.mailbox.post(async () => {
+      if (actor.runner !== null || withdrawals.isPending(actor.record.id)) return false;
+      return store.sessions.discard(actor.record, actor.basis, named);
+    });
+    if (gone) this.population.discard(actor.record.id);
+    else await this.end(actor, cause);
+  }
+
   /** Aborts the turn if it is in flight. Resolves once it is sealed, by this process or another. */
   async abort(actor: SessionActor, turnId: string, cause: Cause = nobody): Promise<void> {
     const { runner } = actor;

@@ -190,10 +190,13 @@ async function conversations(t: Test, house: House): Promise<void> {
   t.ok(anew.every(({ status }) => [200, 409].includes(status)));
   t.not((await complete(house, assistant.id, {}, headers)).headers.get('x-session-id'), id, 'a session that is over is replaced');
   provider.answer = (response) => void response.writeHead(500).end();
-  t.equal((await complete(house, assistant.id, {}, { 'x-conversation-id': 'bad' })).status, 503);
+  const sessions = async () => (await house.ask('/sessions?limit=1')).json.data[0].id;
+  const newest = await sessions();
+  for (const bad of [{}, { 'x-conversation-id': 'bad' }]) t.equal((await complete(house, assistant.id, {}, bad as Record<string, string>)).status, 503);
+  t.equal(await sessions(), newest, 'a first request that failed has left no session');
   provider.answer = unless();
   const good = await complete(house, assistant.id, { messages: [...earlier, ...hi] }, { 'x-conversation-id': 'bad' });
-  t.equal((await transcriptOf(house, good)).length, 4, 'a first request that failed has left no session');
+  t.equal((await transcriptOf(house, good)).length, 4, 'and the name is free');
 }
 
 async function repeats(t: Test, house: House): Promise<void> {

@@ -132,6 +132,18 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
       return store.sessions.create(step);
     },
   }),
+  'a session that is never discarded': () => ({
+    discardSession: async () => true,
+  }),
+  'a session discarded though it has moved': (store) => ({
+    async discardSession(session, basis, named) {
+      const found = await store.sessions.read(session.workspaceId, session.id);
+      return store.sessions.discard(session, found === null ? basis : { version: found.version, mark: found.record.mark }, named);
+    },
+  }),
+  'a session discarded without its memory': (store) => ({
+    discardSession: (session, basis) => store.sessions.discard(session, basis, null),
+  }),
   'a session without the messages from before it': (store) => ({
     createSession: ({ earlier: _, ...step }) => store.sessions.create(step),
   }),

@@ -47,6 +47,7 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
   'beginning a turn again answers as before and applies once, even when it is over': ['a turn begun twice when it is sent twice'],
   'finishing a turn again answers as before and applies once': ['a turn finished twice when it is sent twice'],
   'creating a session again answers as before and applies once': ['a session counted twice when it is sent twice'],
+  'a session that is discarded has never been': ['a session that is never discarded', 'a session discarded though it has moved', 'a session discarded without its memory'],
   'a session begins with messages from before it, behind its greeting': ['a session without the messages from before it'],
   'a session takes over the memory of the one that it replaces, and of no other': ['a session that replaces no other', 'a session that replaces any other'],
   'a finished turn is withdrawn under the fence that it was finished under, and no other': ['a finished turn that is withdrawn and stays counted'],

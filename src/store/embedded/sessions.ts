@@ -1,7 +1,7 @@
 /** Sessions: their rows, their index rows, lists of them, and their messages. */
 import { secondsOf } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import type { Basis, CreatedSession, CreateSession, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../store.ts';
+import type { Basis, CreatedSession, CreateSession, IdempotencyRecord, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../store.ts';
 import { isOdd } from '../codec.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { matchesFilter, spanOf } from '../sessions.ts';
@@ -32,6 +32,18 @@ export function putSession(draft: Draft, before: StoredSession | null, row: Stor
     else if (before === null) draft.put(trial, row.session.expiresAt);
   }
   draft.keep(keys.session(workspaceId, id), row, isOdd(row.session) ? 'odd' : 'session');
+}
+
+/** Removes a session with its contents. */
+export function removeSession(draft: Draft, ledger: Ledger, { session }: StoredSession): void {
+  const { id, workspaceId, assistantId, lastActivityAt, channel } = session;
+  draft.remove(keys.activeAt(workspaceId, lastActivityAt) + keys.part(id));
+  draft.remove(keys.assistantSessions(workspaceId, assistantId) + keys.part(id));
+  draft.remove(keys.session(workspaceId, id));
+  if (channel === 'console') draft.remove(keys.trials(workspaceId) + keys.part(id));
+  for (const prefix of keys.belongings(workspaceId, id)) {
+    for (const [key] of ledger.range(prefix, keys.endOf(prefix))) draft.remove(key);
+  }
 }
 
 export class EmbeddedSessions implements SessionStore {
@@ -91,6 +103,19 @@ export class EmbeddedSessions implements SessionStore {
       this.#limits.settleIn(draft, session.workspaceId, settled, nowMs);
       putMove(draft, 'session', session.workspaceId, session.id, move);
       return version;
+    });
+  }
+
+  discard({ workspaceId, id }: Session, basis: Basis, remembered: Pick<IdempotencyRecord, 'scope' | 'key'> | null): Promise<boolean> {
+    return this.#ledger.step((draft) => {
+      const row = this.#ledger.get<StoredSession>(keys.session(workspaceId, id));
+      if (row === undefined) return true;
+      const flights = keys.sessionFlights(workspaceId, id);
+      if (!unmoved(row, basis) || this.#ledger.range(flights, keys.endOf(flights), 1).length > 0) return false;
+      removeSession(draft, this.#ledger, row);
+      if (remembered !== null) this.#memories.forget(draft, keys.memory(workspaceId, remembered.scope, remembered.key), id);
+      this.#usage.countIn(draft, row.session, row.session.createdAt, { sessions: -1 });
+      return true;
     });
   }
 

@@ -5,6 +5,7 @@ import type { Versioned, Workspace } from '../store.ts';
 import type { Ledger } from '../ledger.ts';
 import * as keys from './keys.ts';
 import type { StoredSession } from './rows.ts';
+import { removeSession } from './sessions.ts';
 
 const daySeconds = 86_400;
 
@@ -60,13 +61,7 @@ export class Sweep {
       const flights = keys.sessionFlights(workspaceId, sessionId);
       if (row === undefined || this.#ledger.get(active) === undefined) return false;
       if (this.#ledger.range(flights, keys.endOf(flights), 1).length > 0) return false;
-      draft.remove(active);
-      draft.remove(keys.assistantSessions(workspaceId, row.session.assistantId) + keys.part(sessionId));
-      draft.remove(keys.session(workspaceId, sessionId));
-      if (row.session.channel === 'console') draft.remove(keys.trials(workspaceId) + keys.part(sessionId));
-      for (const prefix of keys.belongings(workspaceId, sessionId)) {
-        for (const [key] of this.#ledger.range(prefix, keys.endOf(prefix))) draft.remove(key);
-      }
+      removeSession(draft, this.#ledger, row);
       return true;
     });
   }

@@ -67,6 +67,11 @@ export interface SessionStore {
    * session that is over. `settled`: limits that the move settles.
    */
   save(session: Session, basis: Basis, move?: Move, settled?: readonly SettledLimit[], nowMs?: number): Promise<number | null>;
+  /**
+   * Removes a session that nobody was told of, with its messages, its count in the usage and, if it is remembered under this scope and key, that memory: true once it is
+   * gone, false if it has moved or has a turn in flight. It must have had no turn. A lost answer: sent again it is gone.
+   */
+  discard(session: Session, basis: Basis, remembered: Pick<IdempotencyRecord, 'scope' | 'key'> | null): Promise<boolean>;
   /** The transcript; a streaming message carries the output stored so far. The cursor is an index. */
   messages(workspaceId: string, sessionId: string, page: PageRequest): Promise<Page<Message>>;
   /**

@@ -5,7 +5,7 @@ import type { Basis, CreatedSession, CreateSession, IdempotencyRecord, Message, 
 import { unpackRow } from '../codec.ts';
 import { matchesRecord, spanOf } from '../sessions.ts';
 import { moveField } from './history.ts';
-import { account, part } from './keys.ts';
+import { account, memoryOf, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { settledFields } from './limits.ts';
 import type { RedisLink } from './link.ts';
@@ -61,6 +61,14 @@ export class RedisSessions implements SessionStore {
     const root = this.#roots.workspace(session.workspaceId);
     const given = { session: part(session.id), ...basisFields(basis), ...sessionFields(session), write: this.#ids.secret(), ...moveField(move), settled: settledFields(settled, nowMs) };
     return (await this.#link.runDurable('save-session', root, given)) as number | null;
+  }
+
+  async discard(session: Session, basis: Basis, remembered: Pick<IdempotencyRecord, 'scope' | 'key'> | null): Promise<boolean> {
+    const { id, workspaceId, assistantId, keyId, channel, createdAt } = session;
+    const memory = remembered === null ? '' : memoryOf(workspaceId, remembered.scope, remembered.key);
+    const counted = channel === 'console' ? '' : account(assistantId, keyId);
+    const given = { session: part(id), ...basisFields(basis), account: counted, created: createdAt, memory, result: id };
+    return (await this.#link.runDurable('discard-session', this.#roots.workspace(workspaceId), given)) === 1;
   }
 
   async list(workspaceId: string, filter: SessionFilter, page: PageRequest): Promise<Page<Session>> {

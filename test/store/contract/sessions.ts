@@ -104,6 +104,36 @@ export const sessionCases: readonly Case[] = [
     },
   },
   {
+    name: 'a session that is discarded has never been',
+    async run(scene) {
+      const { store, workspaceId, now, nowMs } = scene;
+      const session = scene.session({ messageCount: 1 });
+      const remember = remembered(session.id, nowMs + 60_000);
+      await store.sessions.create(scene.createStep({ session, remember, earlier: [message()] }));
+      const kept = await scene.created();
+      equal(await store.sessions.discard(session, at(2, session.mark), remember), false, 'it has moved');
+      for (const time of ['once', 'again']) equal(await store.sessions.discard(session, at(1, session.mark), remember), true, time);
+      equal(await store.sessions.read(workspaceId, session.id), null);
+      deepEqual(await scene.transcript(session.id), []);
+      deepEqual((await store.sessions.list(workspaceId, scene.filter(), page())).items, [kept]);
+      equal(await store.requests.find(workspaceId, remember.scope, remember.key, nowMs), null);
+      equal((await store.usage.read(workspaceId, usageQuery(now, now + 1)))[0]!.sessions, 1);
+      const turn = await scene.streaming();
+      equal(await store.sessions.discard(turn.before, at(turn.version, turn.before.mark), null), false, 'it has a turn in flight');
+    },
+  },
+  {
+    name: 'a session that is discarded leaves the memory of another request',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const session = scene.session();
+      const remember = remembered('ses_other', nowMs + 60_000);
+      await store.sessions.create(scene.createStep({ session, remember }));
+      equal(await store.sessions.discard(session, at(1, session.mark), remember), true);
+      deepEqual(await store.requests.find(workspaceId, remember.scope, remember.key, nowMs), remember);
+    },
+  },
+  {
     name: 'a memory ends on time and makes room for the next',
     callersTime: true,
     async run(scene) {

@@ -102,6 +102,15 @@ const saveSession: Make = async (known, drawn) => {
   return drawn.lasts < 3 ? call('saveSession', false, [...given]) : call('saveSession', true, [...given, settledOf(known, drawn), known.nowMs]);
 };
 
+/** A session that a request has made, with the memory of that request or another. */
+const discardSession: Make = async (known, drawn) => {
+  const session = picked(known.sessions, drawn.pick);
+  if (session === undefined) return null;
+  const { record, version } = await known.session(session);
+  const { scope, key } = rememberedOf(known, drawn, session.id);
+  return call('discardSession', true, [record, basisOf(known, drawn, version, record.mark), drawn.flag ? { scope, key } : null]);
+};
+
 const beginTurn: Make = async (known, drawn) => {
   const session = picked(known.sessions, drawn.pick);
   if (session === undefined) return null;
@@ -325,7 +334,7 @@ const sweep: Make = (known, { which }) => {
 };
 
 export const storeSteps = {
-  createSession, saveSession, beginTurn, appendOutput, renewTurn, releaseOutput, stepTurn, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, readBudgets, takeLimits, usedLimits, countUsage, usage, sweep,
+  createSession, saveSession, discardSession, beginTurn, appendOutput, renewTurn, releaseOutput, stepTurn, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, readBudgets, takeLimits, usedLimits, countUsage, usage, sweep,
   session: ofSession((_, __, place) => call('session', false, place)),
   orphans: (known) => call('orphans', true, [known.nowMs, 1000]),
   claimTurn: ofTurn((_, __, { place }) => call('claimTurn', true, [place])),
