@@ -477,7 +477,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
       this.#terminal = fate.terminal;
       this.log.release(Infinity);
       this.log.commitUpTo(stored + codePoints(fate.text));
-      if (fate.calls.length > 0) this.log.add('', fate.calls);
+      if (fate.calls.length > 0) this.log.learn(fate.calls);
     }
     this.#send({ type: 'fate', at: this.#now, end });
   }

@@ -87,12 +87,22 @@ export class TurnLog {
       this.commit(this.pieces.length);
     };
     for (const call of calls) {
-      const marks = marksOf(call).filter(({ kind }) => !this.marks?.some((known) => known.kind === kind && known.call.id === call.id));
+      const marks = this.#newOf(call);
       if (marks.length === 0) continue;
       upTo(call.position);
       for (const mark of marks) this.mark(mark);
     }
     upTo(Infinity);
+  }
+
+  /** Takes the steps of calls that are new, behind the text that cursors may see: what was appended beyond it may never have been stored. */
+  learn(calls: readonly ToolCall[]): void {
+    for (const mark of calls.flatMap((call) => this.#newOf(call))) (this.marks ??= []).push({ ...mark, position: this.stored });
+    this.#wake();
+  }
+
+  #newOf(call: ToolCall): CallMark[] {
+    return marksOf(call).filter(({ kind }) => !this.marks?.some((known) => known.kind === kind && known.call.id === call.id));
   }
 
   /** Tells cursors of a call's step, behind the output so far. */

@@ -3,6 +3,7 @@ import t from 'tap';
 import { Trial, type Experiment } from './experiment.ts';
 import { outputOf } from './listener.ts';
 import { repeat } from './run.ts';
+import { problemOf } from './strict-provider.ts';
 import { tableOf } from './table.ts';
 import { begins, wordsOf } from './words.ts';
 
@@ -22,6 +23,27 @@ t.test("the text seen includes half an event's", async (t) => {
   t.equal(outputOf(stream), 'a "quoted" \\ line\nb😀');
   for (let cut = 0; cut <= stream.length; cut++) t.ok('a "quoted" \\ line\nb😀'.startsWith(outputOf(stream.slice(0, cut))));
   t.equal(outputOf(stream.slice(0, -6)), 'a "quoted" \\ line\nb');
+});
+
+t.test('a strict provider refuses a history that is not whole', async (t) => {
+  const user = { role: 'user', content: 'Go' };
+  const call = (id: string) => ({ id, type: 'function', function: { name: 'act', arguments: '{}' } });
+  const asks = { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] };
+  const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: '' });
+  const openai = (...messages: object[]): string | null => problemOf('/v1/chat/completions', { messages });
+  t.equal(openai(user, asks, result('b'), result('a'), user), null);
+  for (const wrong of [[user, asks, result('a'), user], [user, asks], [user, asks, result('a'), result('a'), result('b')], [user, result('a')], [user, { ...asks, tool_calls: [call('a'), call('a')] }, result('a')], [user, { role: 'assistant', content: '' }, user]]) {
+    t.type(openai(...wrong), 'string');
+  }
+  const use = (id: string) => ({ type: 'tool_use', id, name: 'act', input: {} });
+  const uses = { role: 'assistant', content: [use('a'), use('b')] };
+  const results = (...ids: string[]) => ({ role: 'user', content: [...ids.map((id) => ({ type: 'tool_result', tool_use_id: id, content: '' })), { type: 'text', text: 'Go' }] });
+  const anthropic = (messages: object[], more: object = { tools: [{}] }): string | null => problemOf('/v1/messages', { messages, ...more });
+  t.equal(anthropic([user, uses, results('a', 'b')]), null);
+  t.equal(anthropic([user], {}), null);
+  for (const wrong of [[user, uses, results('a')], [user, uses], [user, uses, user], [user, uses, results('a', 'b', 'c')], [results('a')], [uses, results('a', 'b')], [user, user], [user, { role: 'assistant', content: ' ' }, user]]) t.type(anthropic(wrong), 'string');
+  t.match(anthropic([user, uses, results('a', 'b')], {}), /must define tools/);
+  t.match(anthropic([user], { tool_choice: {} }), /tool_choice/);
 });
 
 t.test('a violation fails its repetition, what throws is one, and the others go on with a new scene', async (t) => {

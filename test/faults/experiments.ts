@@ -16,6 +16,9 @@ import { deadlinesAgree } from './p10-skew.ts';
 import { awayAndBack, awayUnheard } from './p11-away.ts';
 import { drained } from './p12-restarts.ts';
 import { revoked } from './p17-revocation.ts';
+import { callsAreStored, callsOnce } from './t1-once.ts';
+import { nextTurnWorks } from './t3-next-turn.ts';
+import { nothingLeaks } from './t4-leak.ts';
 import { everyFinal, everyFinalDespiteKills } from './v1-finals.ts';
 import { oneSocketForEachToken } from './v3-tokens.ts';
 
@@ -39,6 +42,10 @@ export const experiments: readonly Experiment[] = [
   awayUnheard,
   drained,
   revoked,
+  callsOnce,
+  callsAreStored,
+  nextTurnWorks,
+  nothingLeaks,
   everyFinal,
   everyFinalDespiteKills,
   oneSocketForEachToken,

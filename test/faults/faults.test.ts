@@ -15,8 +15,8 @@ const onRedis = ['P5/seal'];
  * of speech, which a machine that runs all tests does not keep.
  */
 const elsewhere = ['P4', 'P12', 'V1'];
-/** Two faults of experiments that run here meet in it: P1/owners has its checks, P11/network its loss in silence. */
-const larger = ['P1/network'];
+/** Two faults of experiments that run here meet in P1/network: P1/owners has its checks, P11/network its loss in silence. T2/calls looks at what T1/calls does, and at more. */
+const larger = ['P1/network', 'T1/calls'];
 const chosen = experiments.filter((experiment) => !elsewhere.includes(experiment.promise) && !larger.includes(idOf(experiment))).map((experiment) => ({ experiment, store: onRedis.includes(idOf(experiment)) ? 'redis' : experiment.stores[0]! }) as const);
 
 /** Experiments in which a late step is a failed one: they run after the others. */

@@ -197,7 +197,7 @@ export class Answers {
       if (event === 'message.delta') {
         seen += data.text;
         position += codePoints(data.text);
-      } else if (event !== 'turn.started' && index !== events.length - 1) this.#fault(asked, 'stream', `${event} before the end`);
+      } else if (event !== 'turn.started' && !event.startsWith('tool.') && index !== events.length - 1) this.#fault(asked, 'stream', `${event} before the end`);
       if (id !== position) this.#fault(asked, 'stream', `${event} ${id} at ${position}`);
     }
     const from = cursor ?? 0;
@@ -213,7 +213,7 @@ export class Answers {
     }
     const question = asked.method === 'POST' ? asked.body.message : null;
     // A reply is a stream only once the provider has begun to answer; an empty answer, an abort or an expiry may come first.
-    const began = seen !== '' || last?.event !== 'error' || last.data.code === 'session_expired';
+    const began = seen !== '' || events.some(({ event }) => event === 'tool.started') || last?.event !== 'error' || last.data.code === 'session_expired';
     if (question !== null && !began && !this.#forgets) this.#fault(asked, 'begun', `${turnId} is a stream of nothing and ${JSON.stringify(last.data)}`);
     if (question !== null && !versions.some((turn) => turn.question === question)) this.#fault(asked, 'stream', `${turnId} answers another question`);
   }

@@ -16,6 +16,8 @@ export interface Bug {
   readonly forgets?: StepName;
   /** An append is answered before it is stored. */
   readonly answersEarly?: boolean;
+  /** A process that takes a turn over sends its calls of tools again. */
+  readonly reruns?: boolean;
   /** Changes the query that a process sees. */
   readonly query?: (query: string) => string;
   /** Bytes sent to a client may overtake earlier ones. */
@@ -65,11 +67,23 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
           return fence;
         },
         appendOutput: (next, [step]) => next('appendOutput', [{ ...step, fence: fenced(step.turnId, step.fence) }]),
+        stepTurn: (next, [step]) => next('stepTurn', [{ ...step, fence: fenced(step.turnId, step.fence) }]),
         finishTurn: (next, [step]) => next('finishTurn', [{ ...step, fence: fenced(ofTurn(step.turn), step.fence) }]),
         renewTurn: (next, [place, fence, ...rest]) => next('renewTurn', [place, fenced(place.turnId, fence), ...rest]),
       }),
     };
   },
+  'a call of a tool is sent before it is stored': () => ({
+    mode: 'shared',
+    breaks: ['calls'],
+    steps: inSteps({ stepTurn: async (next, [step]) => (step.calls.some(({ status }: { status: string }) => status === 'running') ? 'stored' : next('stepTurn', [step])) }),
+  }),
+  'no fence for calls of tools: their turn is not asked for its owner': () => ({
+    mode: 'shared',
+    breaks: ['one writer'],
+    steps: inSteps({ stepTurn: async (next, args) => (await next('stepTurn', args), 'stored') }),
+  }),
+  'whoever takes a turn over sends its calls again': () => ({ mode: 'shared', breaks: ['calls'], reruns: true }),
   'a turn is seized within its lease': () => ({
     mode: 'shared',
     breaks: ['one writer'],

@@ -5,6 +5,7 @@ import { folded } from '../../src/actors/history.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { HistoryKind, Snapshot, Store, Turn, Versioned } from '../../src/store/store.ts';
 import { codePoints } from '../../src/base/text.ts';
+import type { ModelMessage } from '../../src/providers/model.ts';
 import { pastOf } from '../../src/turn/past.ts';
 import { Answers } from './answers.ts';
 import { epochMs } from './clock.ts';
@@ -16,7 +17,7 @@ import type { World } from './world.ts';
 export async function check({ history, mode, seeds }: World, store: Store): Promise<string[]> {
   const oracle = new Oracle(mode === 'embedded');
   for (const entry of history.entries) oracle.hear(entry);
-  const wrong = [...history.wrong, ...oracle.wrong, ...(await checkLeft(oracle, store, seeds.workspaceId)), ...(await checkHistories(oracle, store, seeds)), ...checkTexts(oracle, history), ...checkCharges(oracle, history)];
+  const wrong = [...history.wrong, ...oracle.wrong, ...(await checkLeft(oracle, store, seeds.workspaceId)), ...(await checkHistories(oracle, store, seeds)), ...checkTexts(oracle, history), ...checkCharges(oracle, history), ...(await checkCalls(oracle, history, store, seeds.workspaceId))];
   const answers = new Answers(oracle, history, mode);
   for (const asked of history.asked) answers.check(asked);
   return [...new Set([...wrong, ...answers.wrong])];
@@ -109,6 +110,7 @@ async function checkUsage({ sessions, turns }: State, store: Store, workspaceId:
     failedTurns: sum(({ status }) => (status === 'failed' ? 1 : 0)),
     inputTokens: sum(({ inputTokens }) => inputTokens),
     outputTokens: sum(({ outputTokens }) => outputTokens),
+    toolCalls: sum(({ calls }) => calls?.sent ?? 0),
   };
   const start = Math.floor(epochMs / 1000) - 86_400;
   const buckets = await store.usage.read(workspaceId, { assistantIds: null, start, end: start + 2 * 86_400, bucketSeconds: 86_400 });
@@ -130,8 +132,38 @@ function checkTexts({ state, forgotten }: Oracle, { said }: History): string[] {
     if (turn.status === 'completed' && !calls.some((call) => call.text === text)) wrong.push(`presence: ${turn.id} is completed with ${codePoints(text)} characters`);
   }
   for (const { question, messages } of said) {
-    const told = JSON.stringify(messages.slice(0, -1).map(({ content }) => content));
+    const told = JSON.stringify(joined(messages.slice(0, -1)));
     if (!askedIn.get(question)?.some(({ before }) => JSON.stringify(before) === told)) wrong.push(`one order: the model was told ${told} before ${question}`);
+  }
+  return wrong;
+}
+
+/** The texts of a history, those of a reply's rounds as one. */
+function joined(messages: readonly ModelMessage[]): string[] {
+  const texts: string[] = [];
+  let last = '';
+  for (const { role, content } of messages) {
+    if (role === 'tool') continue;
+    if (role === 'assistant' && last === 'assistant') texts.push(texts.pop()! + content);
+    else texts.push(content);
+    last = role;
+  }
+  return texts.filter((text) => text.trim() !== '');
+}
+
+/** Checks that each call of a tool reached it at most once, from the process that had stored it before, and stands in the transcript (T1, T2). */
+async function checkCalls({ calls, state, forgotten }: Oracle, { reached }: History, store: Store, workspaceId: string): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const [callId, sent] of grouped(reached, (one) => one.callId)) {
+    const { host, turnId } = sent[0]!;
+    if (sent.length > 1) wrong.push(`calls: ${callId} of ${turnId} reached the tool ${sent.length} times`);
+    if (calls.get(callId)?.host !== host) wrong.push(`calls: ${callId} of ${turnId} was sent by ${host}, and stored by ${calls.get(callId)?.host ?? 'nobody'}`);
+    // A failover forgets calls with their turn, or the turn's calls.
+    if (forgotten.length > 0) continue;
+    const turn = state.turns.get(turnId)?.turn;
+    const messages = turn === undefined ? [] : await store.sessions.recentMessages(workspaceId, turn.sessionId, turn.messageIndex + 1, Number.MAX_SAFE_INTEGER, 1);
+    const call = messages[0]?.toolCalls?.find(({ id }) => id === callId);
+    if (call === undefined || call.status === 'running' || call.status === 'pending') wrong.push(`calls: ${callId} reached the tool, and is ${call?.status ?? 'not'} in the transcript of ${turnId}`);
   }
   return wrong;
 }

@@ -61,7 +61,7 @@ export interface Asked {
   arrived: boolean;
 }
 
-/** A call of the model, with all the text that it would have given. */
+/** A call of the model, with all the text of its turn that it would have given up to then. */
 export interface Said {
   readonly host: string;
   readonly question: string;
@@ -69,10 +69,18 @@ export interface Said {
   readonly text: string;
 }
 
+/** A call of a tool that reached it. */
+export interface Reached {
+  readonly host: string;
+  readonly callId: string;
+  readonly turnId: string;
+}
+
 export class History {
   readonly entries: Entry[] = [];
   readonly asked: Asked[] = [];
   readonly said: Said[] = [];
+  readonly reached: Reached[] = [];
   /** Errors that the hosts logged. */
   readonly logged: string[] = [];
   /** When a host was killed, or ended. */
@@ -93,6 +101,11 @@ export class History {
     const timed = `${String(this.#scheduler.now).padStart(7)} ${line}`;
     this.#hash.update(timed);
     this.#tell?.(timed);
+  }
+
+  reach(host: string, callId: string, turnId: string): void {
+    this.reached.push({ host, callId, turnId });
+    this.note(`${host} calls the tool: ${callId} of ${turnId}`);
   }
 
   died(host: string): void {

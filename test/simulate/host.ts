@@ -1,6 +1,5 @@
 /** A process of the server: all that `main.ts` would construct, between a simulated store and a simulated edge. */
 import { ToolDesk } from '../../src/conversation/tool-desk.ts';
-import type { ToolCaller } from '../../src/providers/tool.ts';
 import { pino } from 'pino';
 import { readConfig } from '../../src/base/config.ts';
 import { Host } from '../../src/host/host.ts';
@@ -27,6 +26,7 @@ import { seededIds } from './random.ts';
 import { linkTo } from './server.ts';
 import { Speaker } from './speaker.ts';
 import { performOn, recorded, simulatedStore } from './store.ts';
+import { simulatedCaller } from './tool.ts';
 import { operatorToken, type World } from './world.ts';
 
 /** How long a turn may run, in milliseconds: short, so that the limit is met. */
@@ -41,9 +41,6 @@ interface Life {
   readonly services: Services;
   readonly pipeline: Pipeline;
 }
-
-/** No tool is reached. */
-const unconnected: ToolCaller = { call: async () => ({ status: 'failed', error: 'unreachable' }), list: async () => null };
 
 export class SimulatedHost {
   readonly name: string;
@@ -96,7 +93,7 @@ export class SimulatedHost {
     const rest = { operatorToken, ...signing, failedAuthentications, baseUrlProblem: () => null, openapi: () => staticFile('', new Uint8Array()), asyncapi: () => staticFile('', new Uint8Array()), readiness, load: { steps: async () => [] }, draining: false };
     const [speakers, listeners] = [new VoiceProcesses({ count: 0, clock }), new VoiceProcesses({ count: 0, clock })];
     const voiced = { voice: new VoiceDesk([], { speakers, listeners }, clock), transcriptionTokens: socketTokens('transcription', 'a secret of thirty-two characters', ids, null), callTokens: socketTokens('call', 'a secret of thirty-two characters', ids, null), visitorTokens: visitorTokens('a secret of thirty-two characters', null) };
-    const tools = new ToolDesk({ host, store, vault, caller: unconnected, clock, metrics });
+    const tools = new ToolDesk({ host, store, vault, caller: simulatedCaller(this.#world, gate, name), clock, metrics });
     const services: Services = { config: readConfig({}), clock, ids, log, metrics, store, host, models, vault, tools, ...rest, ...voiced };
     this.#life = { gate, clock, services, pipeline: openPipeline(services) };
     history.note(`${name} started`);

@@ -2,6 +2,7 @@
 import type { Model, ModelFailure } from '../../src/providers/model.ts';
 import type { Gate } from './clock.ts';
 import type { Random } from './random.ts';
+import { functionName } from './tool.ts';
 import type { World } from './world.ts';
 
 type Ending = 'end' | 'hang' | ModelFailure;
@@ -9,6 +10,8 @@ type Ending = 'end' | 'hang' | ModelFailure;
 interface Plan {
   readonly pieces: readonly string[];
   readonly ending: Ending;
+  /** Calls of the tool at its end. */
+  readonly calls?: number;
   /** Milliseconds before each piece, and before the end. */
   readonly waits: readonly number[];
 }
@@ -19,23 +22,27 @@ export function simulatedModel({ scheduler, history, weather }: World, gate: Gat
   return {
     provider: 'simulated',
     needsCredential: false,
-    start({ messages }, sink) {
+    start({ messages, tools }, sink) {
       const number = history.said.length;
-      const plan = weather.modelErrs ? planned(scheduler.random, number) : plain(number);
-      const question = messages.at(-1)?.content ?? '';
-      history.said.push({ host, question, messages, text: plan.pieces.join('') });
+      const plan = weather.modelErrs ? planned(scheduler.random, number, tools !== undefined) : plain(number);
+      // Behind it are the turn's rounds so far.
+      const at = messages.findLastIndex(({ role }) => role === 'user');
+      const rounds = messages.slice(at + 1).filter(({ role }) => role === 'assistant').map(({ content }) => content).join('');
+      history.said.push({ host, question: messages[at]?.content ?? '', messages: messages.slice(0, at + 1), text: rounds + plan.pieces.join('') });
       let cancelled = false;
-      let at = 0;
+      let given = 0;
       const next = (): void => {
         if (cancelled) return;
-        if (at < plan.pieces.length) sink.text(plan.pieces[at]!);
-        else if (plan.ending === 'end') return sink.end();
-        else if (plan.ending !== 'hang') return sink.failed(plan.ending);
-        at++;
+        if (given < plan.pieces.length) sink.text(plan.pieces[given]!);
+        else if (plan.ending === 'end') {
+          for (let call = 0; call < (plan.calls ?? 0); call++) sink.call?.({ name: functionName, arguments: '{}' });
+          return sink.end();
+        } else if (plan.ending !== 'hang') return sink.failed(plan.ending);
+        given++;
         wait();
       };
       const wait = (): void => {
-        if (at < plan.waits.length) scheduler.after(plan.waits[at]!, () => gate.enter(next));
+        if (given < plan.waits.length) scheduler.after(plan.waits[given]!, () => gate.enter(next));
       };
       wait();
       return { cancel: () => void (cancelled = true) };
@@ -43,14 +50,15 @@ export function simulatedModel({ scheduler, history, weather }: World, gate: Gat
   };
 }
 
-function planned(random: Random, number: number): Plan {
+function planned(random: Random, number: number, mayCall: boolean): Plan {
   if (random.chance(0.02)) return flood(random, number);
   const ending: Ending = random.chance(0.78) ? 'end' : random.pick<Ending>(['hang', 'status', 'rate_limit', 'cut']);
   const count = random.chance(0.1) ? 0 : random.between(1, 12);
   const whole = Array.from({ length: count }, (_, index) => `${number}.${index}${random.pick(words)} `);
   const pieces = whole.flatMap((piece) => (random.chance(0.2) ? halves(piece) : [piece]));
   const typicalMs = random.pick([5, 60, 400]);
-  return { pieces, ending, waits: Array.from({ length: pieces.length + 1 }, (_, at) => random.delay(at === 0 ? 300 : typicalMs, 8000)) };
+  const calls = mayCall && ending === 'end' && random.chance(0.5) ? random.between(1, 3) : 0;
+  return { pieces, ending, calls, waits: Array.from({ length: pieces.length + 1 }, (_, at) => random.delay(at === 0 ? 300 : typicalMs, 8000)) };
 }
 
 /** The plan of a provider without faults: long enough for turns to be in flight together. */

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as bucketOf from '../../machines/budget.ts';
 import { sessionMachine, type SessionContext } from '../../machines/session.ts';
 import type {
-  AppendOutput, Basis, BeginTurn, BegunTurn, CreateSession, Fence, FinishTurn, Key, IdempotencyRecord, TakenOver, Session, StopRequest, Taken, Turn, TurnPlace, WithdrawTurn,
+  AppendOutput, Basis, BeginTurn, BegunTurn, CreateSession, Fence, FinishTurn, Key, IdempotencyRecord, TakenOver, Session, StopRequest, StepTurn, Taken, Turn, TurnPlace, WithdrawTurn,
 } from '../../src/store/store.ts';
 import { codePoints, indexAfter } from '../../src/base/text.ts';
 import type { Entry, StepEntry } from './history.ts';
@@ -68,6 +68,8 @@ export class Oracle {
   /** The states that failovers have undone, as they were then. */
   readonly forgotten: State[] = [];
   readonly takes: { keyId: string; taken: Taken }[] = [];
+  /** The steps that stored calls of tools as running, by call. */
+  readonly calls = new Map<string, StepEntry>();
   readonly wrong: string[] = [];
   readonly #snapshots: State[] = [];
   /** One process has the store to itself: while it lives its turns do, whatever its clock says. */
@@ -103,12 +105,14 @@ export class Oracle {
     this.wrong.push(`${rule}: ${what}`);
   }
 
-  #step({ verb, args, answer, atMs }: StepEntry): void {
+  #step(entry: StepEntry): void {
+    const { verb, args, answer, atMs } = entry;
     const steps: Readonly<Record<string, () => void>> = {
       createSession: () => this.#create(args[0], answer),
       saveSession: () => answer !== null && this.#move(args[0], args[1], answer, `saved`),
       beginTurn: () => this.#begin(args[0], answer),
       appendOutput: () => answer !== 'fenced' && this.#append(args[0]),
+      stepTurn: () => answer !== 'fenced' && this.#call(args[0], entry),
       renewTurn: () => answer !== 'fenced' && this.#renew(args[0], args[1], args[2]),
       requestStop: () => answer && this.#stop(args[0], args[1], args[2]),
       takeOverTurn: () => answer !== null && this.#seize(args[0], answer, args[2], args[3]),
@@ -215,6 +219,11 @@ export class Oracle {
     if (known === null) return;
     const lease = leaseUntilMs === undefined ? {} : this.#prolonged(known, leaseUntilMs);
     this.state.turns.set(turnId, { ...known, ...lease, text: this.#longer(known, position, text) });
+  }
+
+  #call({ turnId, fence, calls }: StepTurn, entry: StepEntry): void {
+    this.#owned(turnId, fence, 'stored calls of');
+    for (const { id, status } of calls) if (status === 'running' && !this.calls.has(id)) this.calls.set(id, entry);
   }
 
   #longer({ text, turn }: TurnState, position: number, more: string): string {

@@ -6,7 +6,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { limits } from '../../src/base/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import type { StepName } from '../../src/store/steps.ts';
-import { StoreUnavailable, type AskedLimit, type Notice, type Store, type TakeLimits } from '../../src/store/store.ts';
+import { StoreUnavailable, type AskedLimit, type Notice, type Store, type TakeLimits, type TurnPlace } from '../../src/store/store.ts';
 import { epochMs, type Gate } from './clock.ts';
 import { SharedRows } from './rows.ts';
 import { performOn, recorded, simulatedStore, type Perform } from './store.ts';
@@ -158,6 +158,10 @@ function within(clock: Clock, send: (sending: Sending) => Promise<unknown>): Pro
   });
 }
 
+async function sendAgain({ server, history }: World, host: string, place: TurnPlace): Promise<void> {
+  for (const { id, status } of await server.store.turns.calls(place)) if (status === 'running') history.reach(host, id, place.turnId);
+}
+
 /** One process's way to the server. */
 export function linkTo(world: World, machine: string, host: string, gate: Gate, clock: Clock): Store {
   const { server, scheduler, weather, bug } = world;
@@ -182,6 +186,7 @@ export function linkTo(world: World, machine: string, host: string, gate: Gate, 
     });
   const call: Perform = (verb, args) => {
     const answer = within(clock, (sending) => send(verb, args, sending));
+    if (bug?.reruns && verb === 'takeOverTurn') void answer.then((fence) => fence && sendAgain(world, host, args[0])).catch(() => {});
     if (!bug?.answersEarly || verb !== 'appendOutput') return answer;
     answer.catch(() => {});
     return Promise.resolve('stored');

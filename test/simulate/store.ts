@@ -8,7 +8,7 @@ export type Perform = (verb: StepName, args: readonly any[]) => any;
 
 /** Steps that change something, or are decided on: the others leave no trace in the history. */
 const kept: ReadonlySet<StepName> = new Set<StepName>([
-  ...(['createSession', 'saveSession', 'beginTurn', 'appendOutput', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn', 'claimTurn', 'takeOverTurn'] as const),
+  ...(['createSession', 'saveSession', 'beginTurn', 'appendOutput', 'stepTurn', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn', 'claimTurn', 'takeOverTurn'] as const),
   ...(['takeBudgets', 'catalog.create', 'catalog.replace'] as const),
 ]);
 

@@ -22,6 +22,18 @@ t.test('text is visible only once it is committed', async (t) => {
   t.same(seen, [3], 'a commit that adds nothing wakes nobody');
 });
 
+t.test('calls that are learnt of later show no text that may not be stored', async (t) => {
+  const log = new TurnLog();
+  log.append('a');
+  log.commit(log.take()!.pieces);
+  log.append('b');
+  const call = { id: 'call_1', name: 'act', round: 0, position: 2, status: 'unknown', error: 'unknown', arguments: {}, output: null, show: 'name', sent: true, createdAtMs: 1, endedAtMs: 2 } as const;
+  log.learn([call]);
+  log.learn([call]);
+  t.equal(log.stored, 1);
+  t.same(log.marks?.map(({ kind, position }) => [kind, position]), [['started', 1], ['ended', 1]]);
+});
+
 t.test('a log closes once, and nobody is called after', async (t) => {
   const log = new TurnLog();
   let calls = 0;

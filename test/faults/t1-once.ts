@@ -1,0 +1,160 @@
+/**
+ * T1: a call of a tool reaches it at most once, whatever dies. T2: what the tool saw stands in the transcript. A process with turns that call tools
+ * is killed, or stopped for longer than its lease; an abort and an end cut others.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { limits } from '../../src/base/limits.ts';
+import type { House } from '../api/house.ts';
+import type { Experiment, StoreKind, Trial } from './experiment.ts';
+import { Ground, lackingRedis, sealed } from './ground.ts';
+import { Listener } from './listener.ts';
+import { assistantWith, openTool, seenByConsole, told, type Reached, type Tool } from './tool-house.ts';
+
+/** The processes that share Redis: the victim is one of them. */
+const processesCount = 3;
+
+interface Talk {
+  readonly id: string;
+  readonly listener: Listener;
+}
+
+interface Scene {
+  readonly ground: Ground;
+  readonly tool: Tool;
+  /** Assistants whose model calls: in one round or several, side by side, beside text, and after an approval. */
+  readonly callers: readonly string[];
+  readonly approver: string;
+}
+
+type Check = (trial: Trial, talk: Talk, reached: readonly Reached[], messages: readonly any[]) => void;
+
+function experiment(promise: string, does: string, ways: (store: StoreKind) => readonly Way[], check: Check): Experiment {
+  return {
+    promise,
+    name: 'calls',
+    does,
+    stores: ['lmdb', 'redis'],
+    abreast: { lmdb: 2, redis: 4 },
+    lacking: lackingRedis,
+    async open(t, store) {
+      const ground = await Ground.open(t, store);
+      const first = await ground.server();
+      const scene = await furnished(ground, first, await openTool(t));
+      const survivors = store === 'redis' ? [first, ...(await more(ground, processesCount - 2))] : [];
+      let house = first;
+      return async (trial) => {
+        const victim = store === 'redis' ? await ground.server() : house;
+        const way = trial.random.pick(ways(store));
+        const talks = await cut(trial, scene, victim, way);
+        if (store === 'lmdb' && way === 'kill') house = await ground.server();
+        for (const talk of talks) await looked(trial, scene, store === 'redis' ? trial.random.pick(survivors) : house, talk, check);
+        if (store === 'redis') await victim.kill('SIGKILL');
+      };
+    },
+  };
+}
+
+async function more(ground: Ground, count: number): Promise<House[]> {
+  const houses: House[] = [];
+  while (houses.length < count) houses.push(await ground.server());
+  return houses;
+}
+
+async function furnished(ground: Ground, house: House, tool: Tool): Promise<Scene> {
+  const functions = [{ name: 'count', parameters: { type: 'object' } }];
+  const { id } = await told(house, '/tools', { kind: 'http', name: 'Counter', url: tool.url, timeout_seconds: 60, functions });
+  const asking = await told(house, '/tools', { kind: 'http', name: 'Asking', url: tool.url, timeout_seconds: 60, approval: 'always', functions });
+  const models = ['call=count,tokens=5', 'call=count,calls=3,tokens=2000,delay_ms=1', 'call=count,call_rounds=6,tokens=5', 'call=count,calls=8,call_rounds=3,tokens=5,delay_ms=1'];
+  const callers = await Promise.all(models.map(async (model) => (await assistantWith(house, model, [id])).id as string));
+  return { ground, tool, callers, approver: (await assistantWith(house, 'call=count,calls=2,tokens=5', [asking.id])).id };
+}
+
+/** How the turns are cut; `stop`: the process stands still until others have taken its turns over, and then goes on. */
+type Way = 'kill' | 'stop' | 'abort' | 'end';
+
+/** Several turns at once; they are cut when the tool has got so many calls, and a little later. */
+async function cut(trial: Trial, scene: Scene, victim: House, way: Way): Promise<Talk[]> {
+  const { random } = trial;
+  const { tool } = scene;
+  const delayMs = random.pick([0, 5, 50, Infinity]);
+  tool.delayMs = () => delayMs;
+  const ids = await Promise.all(Array.from({ length: random.between(1, 4) }, () => waiting(random.chance(0.25), trial, scene, victim)));
+  const wanted = tool.reached.length + random.between(0, 6);
+  let soon = (): void => {};
+  const reached = new Promise<void>((resolve) => (soon = resolve));
+  tool.onCall = () => tool.reached.length >= wanted && soon();
+  const talks = ids.map(({ id, body }) => ({ id, listener: new Listener(victim, `/sessions/${id}/chat`, body) }));
+  await Promise.race([reached, pause(random.pick([50, 3000, 3000]))]);
+  await pause(random.delay(5, 40));
+  trial.count(way);
+  if (way === 'kill') await victim.kill('SIGKILL');
+  else if (way === 'stop') {
+    victim.child.kill('SIGSTOP');
+    await pause(limits.leaseMs + 1500);
+    victim.child.kill('SIGCONT');
+  } else await Promise.all(talks.map((talk) => stopped(victim, talk, way)));
+  await Promise.all(talks.map(({ listener }) => Promise.race([listener.over, pause(limits.leaseMs + 5000)])));
+  return talks;
+}
+
+/** A session that waits for its next chat; some wait for an approval. */
+async function waiting(approves: boolean, { random }: Trial, { ground, callers, approver }: Scene, victim: House): Promise<{ id: string; body: object }> {
+  if (!approves) return { id: await ground.session(victim, { assistant_id: random.pick(callers) }), body: { message: 'Go' } };
+  const id = await ground.session(victim, { assistant_id: approver });
+  const asked = new Listener(victim, `/sessions/${id}/chat`, { message: 'Go' });
+  await asked.over;
+  const { pending_tool_calls: pending } = (await victim.ask(`/sessions/${id}`)).json;
+  return { id, body: { tool_results: pending.map(({ call_id }: { call_id: string }) => ({ call_id, approved: true })) } };
+}
+
+async function stopped(house: House, { id, listener }: Talk, way: 'abort' | 'end'): Promise<void> {
+  if (way === 'end') return void (await house.ask(`/sessions/${id}/end`, { method: 'POST' }));
+  await listener.answered;
+  if (listener.turnId !== '') await house.ask(`/sessions/${id}/turns/${listener.turnId}/abort`, { method: 'POST' });
+}
+
+async function looked(trial: Trial, { tool }: Scene, house: House, talk: Talk, check: Check): Promise<void> {
+  await sealed(house, talk.id);
+  const messages = await seenByConsole(house, talk.id);
+  const reached = tool.reached.filter(({ sessionId }) => sessionId === talk.id);
+  trial.count('turns');
+  trial.count('calls', reached.length);
+  check(trial, talk, reached, messages);
+  for (const { tool_calls: calls } of messages) {
+    trial.count('unknown', calls.filter(({ status }: any) => status === 'unknown').length);
+    trial.must(calls.every(({ status }: any) => status !== 'running'), `${talk.id}: a call of a sealed turn is running: ${JSON.stringify(calls)}`);
+  }
+  // The counter answers at once from here on: the next turn works, and sends ids of its own.
+  tool.delayMs = () => 0;
+  const session = (await house.ask(`/sessions/${talk.id}`)).json;
+  if (session.status !== 'open') return;
+  const next = new Listener(house, `/sessions/${talk.id}/chat`, { message: 'Again' });
+  await next.over;
+  trial.must(next.ending === 'turn.completed', `${talk.id}: the next turn is answered ${next.status} ${next.code ?? next.ending}`);
+  check(trial, talk, tool.reached.filter(({ sessionId }) => sessionId === talk.id), await seenByConsole(house, talk.id));
+}
+
+/** No id twice: none of these tools is repeatable, and each has a connection. */
+const onceEach: Check = (trial, { id }, reached) => {
+  const twice = reached.filter(({ callId }, index) => reached.findIndex((other) => other.callId === callId) !== index);
+  trial.must(twice.length === 0, `${id}: ${twice.map(({ callId }) => callId).join(', ')} reached the tool again`);
+};
+
+/** Each call that the tool saw is in the transcript, and what came of it is what the tool said, or that nobody knows. */
+const inTranscript: Check = (trial, { id }, reached, messages) => {
+  const calls = new Map<string, any>(messages.flatMap(({ tool_calls: made }) => made.map((call: any) => [call.id, call])));
+  for (const { callId, answered } of reached) {
+    const call = calls.get(callId);
+    if (call === undefined) trial.must(false, `${id}: the tool saw ${callId}, and the transcript does not: ${JSON.stringify(messages)}`);
+    else if (call.status === 'completed') trial.must(call.output === answered, `${callId}: the tool said ${answered}, and the transcript has ${call.output}`);
+    else trial.must(['unknown', 'cancelled'].includes(call.status) || (call.error === 'timeout' && answered === null), `${callId}: the tool saw it, and it is ${call.status} ${call.error}`);
+  }
+};
+
+const both = (store: StoreKind): readonly Way[] => (store === 'redis' ? ['kill', 'kill', 'stop'] : ['kill']);
+
+export const callsOnce = experiment('T1', `kill -9 and standstill of one of ${processesCount} processes in the midst of calls of tools`, both, onceEach);
+export const callsAreStored = experiment('T2', 'the same, aborts and ends', (store) => [...both(store), 'abort', 'end'], (...given) => {
+  onceEach(...given);
+  inTranscript(...given);
+});
