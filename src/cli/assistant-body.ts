@@ -26,6 +26,9 @@ export interface AssistantOptions {
   readonly visitorField?: readonly string[];
   readonly maxCallSeconds?: number;
   readonly alias?: string;
+  /** Ids and names; an empty one alone: none. */
+  readonly tool?: readonly string[];
+  readonly toolRoundsMax?: number;
   readonly from?: string;
 }
 
@@ -50,6 +53,8 @@ export const assistantFlags = (command: Command): Command =>
     .option('--no-widget', 'turn the widget off')
     .option('--visitor-field <field>', 'NAME[:TYPE][:required][:LABEL], type text, email, number or boolean; may be given several times', gather)
     .option('--max-call-seconds <number>', 'the length of a session in seconds', wholeNumber(1, limits.maxCallSecondsMax))
+    .option('--tool <id|name>', 'a tool that it may call; may be given several times, and an empty one takes all away', gather)
+    .option('--tool-rounds-max <number>', `rounds of calls in a turn (default: ${limits.toolRoundsMax})`, wholeNumber(1, limits.toolRoundsCeiling))
     .option('--alias <name>', 'its name for OpenAI and MCP clients, of a-z, 0-9, `.`, `_` and `-`; an empty one removes it')
     .option('--from <file>', "settings as JSON in the API's shape; - reads stdin; the other flags win");
 
@@ -58,7 +63,7 @@ export async function assistantBody(io: Pick<Io, 'stdin'>, options: AssistantOpt
   const base = options.from === undefined ? {} : await jsonObject(io, options.from);
   const body = defined({
     ...base,
-    ...defined({ name: options.name, description: options.description, greeting: options.greeting, max_call_seconds: options.maxCallSeconds, alias: options.alias === '' ? null : options.alias }),
+    ...defined({ name: options.name, description: options.description, greeting: options.greeting, max_call_seconds: options.maxCallSeconds, tool_rounds_max: options.toolRoundsMax, alias: options.alias === '' ? null : options.alias }),
     visitor_fields: options.visitorField?.map(visitorField) ?? base.visitor_fields,
     channels: merged(base.channels, { voice: options.voice, link: options.link, widget: options.widget }),
     model: merged(base.model, await model(io, options)),
@@ -110,7 +115,7 @@ async function jsonObject(io: Pick<Io, 'stdin'>, file: string): Promise<Record<s
 }
 
 /** The first look at `process.stdin` opens it, so only `-` looks at it. */
-async function fileText(io: Pick<Io, 'stdin'>, file: string): Promise<string> {
+export async function fileText(io: Pick<Io, 'stdin'>, file: string): Promise<string> {
   try {
     return await (file === '-' ? text(io.stdin) : readFile(file, 'utf8'));
   } catch (error) {

@@ -5,6 +5,7 @@ import type { ConsoleAssistantView } from '../base/wire.ts';
 import { assistantBody, assistantFlags, type AssistantOptions } from './assistant-body.ts';
 import { addConnectionOptions, inWorkspace, moreLine, addPageOptions, pageQuery, type ConsoleConnection, type ConnectionOptions, type PageOptions } from './connection.ts';
 import { segment } from './console-client.ts';
+import { toolId } from './tools.ts';
 import { UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
 import { fields, oneLine, print, table, time } from './output.ts';
@@ -39,6 +40,7 @@ Examples:
   parley assistants create helper --publish
   parley assistants create support --provider openai --model gpt-4o-mini --credential crd_… \\
     --system-prompt-file prompt.txt --visitor-field email:email:required --publish
+  parley assistants update support --tool Orders --tool-rounds-max 4
   parley assistants update support --temperature 0.2 --greeting "Hello! How can I help?"
   parley assistants disable support`;
 
@@ -49,8 +51,9 @@ const list = (io: Io) => (options: ConnectionOptions & PageOptions): Promise<voi
 
 const create = (io: Io) => async (name: string | undefined, options: AssistantOptions & ConnectionOptions & { publish?: boolean }): Promise<void> => {
   const body = await assistantBody(io, { ...options, name }, 'create');
-  return inWorkspace(io, options, async ({ client, workspace, show }) => {
-    let answer = await client.post<ConsoleAssistantView>(`${workspace}/assistants`, body);
+  return inWorkspace(io, options, async (connection) => {
+    const { client, workspace, show } = connection;
+    let answer = await client.post<ConsoleAssistantView>(`${workspace}/assistants`, { ...body, ...(await toolsOf(connection, options)) });
     if (options.publish) answer = await client.post<ConsoleAssistantView>(`${workspace}/assistants/${segment(answer.body.id)}/publish`);
     show(answer, (assistant) => `Created the assistant "${oneLine(assistant.name)}" (${assistant.id}). It is ${states[assistant.status]}.`);
   });
@@ -63,9 +66,9 @@ const show = (io: Io) => (selector: string, options: ConnectionOptions): Promise
 
 const update = (io: Io) => async (selector: string, options: AssistantOptions & ConnectionOptions): Promise<void> => {
   const body = await assistantBody(io, options, 'update');
-  if (Object.keys(body).length === 0) throw new UsageFailure('Nothing to change: name a setting, as in --greeting "Hello!".');
+  if (Object.keys(body).length === 0 && options.tool === undefined) throw new UsageFailure('Nothing to change: name a setting, as in --greeting "Hello!".');
   return inWorkspace(io, options, async (connection) => {
-    const answer = await connection.client.patch<ConsoleAssistantView>(await pathOf(connection, selector), body);
+    const answer = await connection.client.patch<ConsoleAssistantView>(await pathOf(connection, selector), { ...body, ...(await toolsOf(connection, options)) });
     connection.show(answer, (assistant) => `Changed the assistant "${oneLine(assistant.name)}" (${assistant.id}).`);
   });
 };
@@ -81,6 +84,14 @@ const remove = (io: Io) => (selector: string, options: ConnectionOptions): Promi
     await connection.client.delete(await pathOf(connection, selector));
     if (!options.json) print(io, `Deleted the assistant ${selector}.`);
   });
+
+/** The tools that are named, by id. */
+async function toolsOf(connection: ConsoleConnection, { tool }: AssistantOptions): Promise<{ readonly tool_ids?: readonly string[] }> {
+  if (tool === undefined) return {};
+  const tool_ids: string[] = [];
+  for (const selector of tool) if (selector !== '') tool_ids.push(await toolId(connection, selector));
+  return { tool_ids };
+}
 
 async function pathOf({ client, workspace }: ConsoleConnection, selector: string): Promise<string> {
   const id = await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', selector);
@@ -115,6 +126,7 @@ function renderOne(assistant: ConsoleAssistantView): string {
     ['system prompt', model.system_prompt ?? ''],
     ['channels', ['api', ...channels].join(', ')],
     ['visitor fields', visitorFields.join('\n')],
+    ['tools', (assistant.tool_ids ?? []).join('\n')],
     ['session length', `${assistant.max_call_seconds} s`],
     ['created', time(assistant.created_at)],
     ['updated', time(assistant.updated_at)],

@@ -5,6 +5,7 @@ import { registerAssistants } from './assistants.ts';
 import { registerChat } from './chat.ts';
 import { registerConsole } from './console.ts';
 import { registerCredentials } from './credentials.ts';
+import { registerTools } from './tools.ts';
 import { registerDoctor } from './doctor.ts';
 import { registerExport } from './export.ts';
 import { exitCode, failureJson, failureLine } from './exit.ts';
@@ -66,7 +67,7 @@ function commandOf(io: Io): Command {
       outputError: (text, write) => write(usageLine(text)),
     })
     .addHelpText('after', help);
-  const registrations = [registerServe, registerChat, registerTalk, registerVoice, registerAssistants, registerLink, registerKeys, registerCredentials, registerSessions, registerUsage, registerWorkspaces, registerConsole, registerMachines, registerInspect, registerDoctor, registerExport, registerImport];
+  const registrations = [registerServe, registerChat, registerTalk, registerVoice, registerAssistants, registerLink, registerKeys, registerCredentials, registerTools, registerSessions, registerUsage, registerWorkspaces, registerConsole, registerMachines, registerInspect, registerDoctor, registerExport, registerImport];
   for (const register of registrations) register(program, io);
   return program;
 }

@@ -34,8 +34,9 @@ export class ConsoleClient {
     return this.#call('GET', path + queryText(query));
   }
 
-  post<T>(path: string, body?: unknown): Promise<ConsoleAnswer<T>> {
-    return this.#call('POST', path, body);
+  /** `timeoutMs`: the time that the answer may take. */
+  post<T>(path: string, body?: unknown, timeoutMs?: number): Promise<ConsoleAnswer<T>> {
+    return this.#call('POST', path, body, timeoutMs);
   }
 
   patch<T>(path: string, body: unknown): Promise<ConsoleAnswer<T>> {
@@ -81,9 +82,9 @@ export class ConsoleClient {
   }
 
   /** One attempt: what the console's API creates or changes is not repeated. */
-  async #call<T>(method: string, path: string, body?: unknown): Promise<ConsoleAnswer<T>> {
+  async #call<T>(method: string, path: string, body?: unknown, timeoutMs: number = limits.commandAnswerMs): Promise<ConsoleAnswer<T>> {
     const headers = { authorization: `Bearer ${this.#token}`, accept: 'application/json' };
-    const answer = await sendAttempt(fetch, realClock, { method, url: this.#base + path, headers, body, timeoutMs: limits.commandAnswerMs });
+    const answer = await sendAttempt(fetch, realClock, { method, url: this.#base + path, headers, body, timeoutMs });
     try {
       const text = await answer.within(answer.response.text());
       const json = text === '' ? null : parseJson(text);
@@ -99,10 +100,16 @@ export class ConsoleClient {
 /** An explanation by field: the API's sentence is the same for all. */
 const advice: Readonly<Record<string, string>> = {
   base_url: 'It begins with https:// and has no user name, query or fragment. An address of this machine or of a private network may begin with http:// too, and for it the server needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1.',
+  functions: 'Each has a name of its own of letters, digits, _ and -, and parameters that are a JSON Schema of an object, 16 KiB at most. Functions of the tools of one assistant have different names too.',
+  header: 'It is the name of a header that a request does not have anyway.',
   id: 'A key that is revoked or has expired cannot be rotated: create a new one with `parley keys create`.',
   api_key: "It is the provider's secret, on one line and without characters beyond Latin-1; a credential's base URL or provider changes only together with it.",
   'link.slug': 'It has 1 to 64 of a-z, 0-9 and -, and belongs to one assistant of the installation: another may have it.',
   'link.origins': 'An origin is https://HOST[:PORT], https://*.HOST, http://localhost[:PORT] or *.',
+  kind: 'Only an mcp tool has a list to refresh, only an http tool a secret, and a client tool is run by its caller.',
+  credential_id: "It is the id of a credential of this workspace, of the kind tool and for the origin of the tool's URL.",
+  tool_ids: 'At most 16 tools of this workspace, with 64 functions that are on and have different names.',
+  url: 'It begins with https:// and has no user name, query or fragment. An address of this machine or of a private network may begin with http:// too, and for it the server needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1.',
   'model.provider': 'There are scripted, openai and anthropic; synthetic too where the server has PARLEY_SYNTHETIC=1.',
   'model.credential_id': "It is the id of a credential of this workspace, of the kind model and for the model's provider.",
 };
@@ -110,7 +117,7 @@ const advice: Readonly<Record<string, string>> = {
 /** The failure's sentence, for the person at this terminal. */
 function adviceFor({ status, code, message, field }: ParleyError): string {
   if (status === 401) return "The server does not accept this operator token. Give the server's own with --operator-token or PARLEY_OPERATOR_TOKEN.";
-  if (code === 'route_not_found') return 'No such workspace, key or credential.';
+  if (code === 'route_not_found') return 'No such workspace, key, credential or tool.';
   return field !== null && Object.hasOwn(advice, field) ? `${message} ${advice[field]}` : message;
 }
 

@@ -12,39 +12,43 @@ interface UpdateOptions extends ConnectionOptions {
   readonly provider?: string;
   readonly baseUrl?: string;
   readonly apiKey?: string;
+  readonly header?: string;
 }
 
 interface CreateOptions extends UpdateOptions {
-  readonly provider: string;
   readonly kind: string;
 }
 
 export function registerCredentials(program: Command, io: Io): void {
-  const credentials = program.command('credentials').description('credentials of model and voice providers, stored encrypted');
+  const credentials = program.command('credentials').description('credentials of model and voice providers and of tools, stored encrypted');
   credentials.addHelpText('after', examples);
   addPageOptions(credentials.command('list').description('list the credentials, without their secrets')).action(list(io));
   addConnectionOptions(credentials.command('create').description('store a credential; its secret is never shown again'))
-    .requiredOption('--provider <name>', 'openai (any OpenAI-compatible endpoint) or anthropic')
-    .addOption(new Option('--kind <kind>', 'the kind of provider').choices(['model', 'voice']).default('model'))
-    .option('--base-url <url>', `${endpoint} (default: the provider's own)`)
+    .option('--provider <name>', 'openai (any OpenAI-compatible endpoint) or anthropic; a tool has none')
+    .addOption(new Option('--kind <kind>', 'what it is for').choices(['model', 'voice', 'tool']).default('model'))
+    .option('--base-url <url>', `${endpoint} (default: the provider's own); of a tool: its origin, which alone gets the secret`)
     .option('--api-key <secret>', secret)
+    .option('--header <name>', header)
     .action(create(io));
   addConnectionOptions(credentials.command('update').description('replace the secret of a credential, and its provider or base URL if they change').argument('<id>'))
     .option('--provider <name>', 'openai or anthropic (default: unchanged)')
     .option('--base-url <url>', `${endpoint} (default: unchanged)`)
     .option('--api-key <secret>', secret)
+    .option('--header <name>', header)
     .action(update(io));
   addConnectionOptions(credentials.command('test').description('ask the provider whether it accepts a credential; exit 1 if not').argument('<id>')).action(test(io));
   addConnectionOptions(credentials.command('delete').description('delete a credential; assistants that use it cannot answer any more').argument('<id>')).action(remove(io));
 }
 
 const endpoint = 'the endpoint, its /v1 included; https://, or http:// to a private address, which needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1 on the server';
+const header = "of a tool: the header that has the secret as it is (default: Authorization, with Bearer before it)";
 const secret = 'the secret (PARLEY_PROVIDER_API_KEY; otherwise it is asked for, or read from stdin)';
 
 const examples = `
 Examples:
   parley credentials create --provider openai --base-url https://api.example.com/v1
   PARLEY_PROVIDER_API_KEY=… parley credentials create --provider anthropic
+  parley credentials create --kind tool --base-url https://orders.example.com --header X-Api-Key
   parley credentials update crd_… --base-url https://api.example.org/v1
   parley credentials test crd_…
   parley credentials list`;
@@ -56,17 +60,21 @@ const list = (io: Io) => (options: ConnectionOptions & PageOptions): Promise<voi
 
 const create = (io: Io) => (options: CreateOptions): Promise<void> =>
   inWorkspace(io, options, async ({ client, workspace, show }) => {
-    const body = { kind: options.kind, provider: options.provider, base_url: options.baseUrl, api_key: await secretOf(io, options) };
+    const { kind, provider, baseUrl, header } = options;
+    if (kind !== 'tool' && provider === undefined) throw new UsageFailure('Name the provider with --provider.');
+    const body = { kind, provider, base_url: baseUrl, header, api_key: await secretOf(io, options) };
     const created = await client.post<CredentialView>(`${workspace}/credentials`, body);
-    show(created, (credential) => `Stored the credential ${credential.id} for ${credential.provider}. Its secret is not shown again.`);
+    show(created, (credential) => `Stored the credential ${credential.id} for ${holderOf(credential)}. Its secret is not shown again.`);
   });
 
 const update = (io: Io) => (id: string, options: UpdateOptions): Promise<void> =>
   inWorkspace(io, options, async ({ client, workspace, show }) => {
-    const body = { provider: options.provider, base_url: options.baseUrl, api_key: await secretOf(io, options) };
+    const body = { provider: options.provider, base_url: options.baseUrl, header: options.header, api_key: await secretOf(io, options) };
     const updated = await client.patch<CredentialView>(`${workspace}/credentials/${segment(id)}`, body);
-    show(updated, (credential) => `Changed the credential ${credential.id} for ${credential.provider}. Its secret is not shown again.`);
+    show(updated, (credential) => `Changed the credential ${credential.id} for ${holderOf(credential)}. Its secret is not shown again.`);
   });
+
+const holderOf = ({ kind, provider, base_url: baseUrl }: CredentialView): string => (kind === 'tool' ? `the tools at ${baseUrl}` : provider);
 
 const test = (io: Io) => (id: string, options: ConnectionOptions): Promise<void> =>
   inWorkspace(io, options, async ({ client, workspace, show }) => {
@@ -93,6 +101,6 @@ const remove = (io: Io) => (id: string, options: ConnectionOptions): Promise<voi
 function render(credentials: List<CredentialView>): string {
   if (credentials.data.length === 0) return 'No credentials.';
   const columns = [{ title: 'ID' }, { title: 'KIND' }, { title: 'PROVIDER' }, { title: 'BASE URL' }, { title: 'UPDATED' }];
-  const rows = credentials.data.map((one) => [one.id, one.kind, one.provider, one.base_url ?? '', time(one.updated_at)]);
+  const rows = credentials.data.map((one) => [one.id, one.kind, one.provider ?? '', one.base_url ?? '', time(one.updated_at)]);
   return table(columns, rows) + moreLine(credentials);
 }

@@ -4,7 +4,8 @@ import type { Metrics } from '../base/metrics.ts';
 import { signingHolder, type Vault } from '../access/vault.ts';
 import type { Host } from '../host/host.ts';
 import { maySendIn } from '../providers/tool/credential-header.ts';
-import type { AskedCall, ListedTool, OfferedFunction, ToolAccess, ToolCaller, ToolResult } from '../providers/tool.ts';
+import { checkArguments } from '../providers/tool/arguments.ts';
+import type { AskedCall, CallContext, CalledFunction, ListedTool, OfferedFunction, ToolAccess, ToolCaller, ToolResult } from '../providers/tool.ts';
 import type { Store, Tool, ToolError } from '../store/store.ts';
 
 export interface ToolDeskParts {
@@ -30,34 +31,52 @@ export class ToolDesk {
    * is none left, `refused` if its credential is gone or its secrets cannot be opened. Rejects with `StoreUnavailable`.
    */
   async admit(workspaceId: string, { toolId }: OfferedFunction): Promise<ToolError | null> {
-    const { host, store, clock } = this.#parts;
+    const { host } = this.#parts;
     const tool = toolId === null ? null : await host.tools.of(workspaceId, toolId);
-    if (tool === null) return this.#counted('unknown_tool');
+    return tool === null ? this.#counted('unknown_tool') : this.#admit(tool);
+  }
+
+  async #admit(tool: Tool): Promise<ToolError | null> {
+    const { store, clock } = this.#parts;
     if ((await this.#accessOf(tool)) === null) return this.#counted('refused');
     if (tool.callsPerMinute === null) return null;
     const asked = { kind: 'bucket', name: `tool/${tool.id}`, ceiling: tool.callsPerMinute, periodMs: minuteMs, cost: 1 } as const;
-    const [taken] = await store.limits.take({ workspaceId, asked: [asked], nowMs: clock.now() });
+    const [taken] = await store.limits.take({ workspaceId: tool.workspaceId, asked: [asked], nowMs: clock.now() });
     return taken!.passed ? null : this.#counted('limit');
   }
 
   /** Sends a call, and counts it. Never rejects. */
-  async call(offered: OfferedFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult> {
+  call(offered: OfferedFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult> {
+    return this.#timed(async () => {
+      const { toolId } = offered;
+      const tool = toolId === null ? null : await this.#parts.host.tools.of(asked.context.workspaceId, toolId);
+      return tool === null ? { status: 'failed', error: 'unreachable' } : this.#send(tool, offered, asked, signal);
+    });
+  }
+
+  /** Sends one call outside any conversation, as a turn's would be: against the schema, within the calls per minute, signed and guarded. Rejects with `StoreUnavailable`. */
+  async test(tool: Tool, { name, parameters }: CalledFunction, given: Readonly<Record<string, unknown>>, callId: string): Promise<ToolResult> {
+    if (checkArguments(parameters, JSON.stringify(given)) === null) return { status: 'failed', error: this.#counted('arguments') };
+    const error = await this.#admit(tool);
+    if (error !== null) return { status: 'failed', error };
+    const context: CallContext = { workspaceId: tool.workspaceId, assistantId: null, sessionId: null, turnId: null, channel: 'console', visitor: {}, metadata: {} };
+    return this.#timed(() => this.#send(tool, { name, parameters }, { callId, arguments: given, context }, new AbortController().signal));
+  }
+
+  async #timed(send: () => Promise<ToolResult>): Promise<ToolResult> {
     const { clock, metrics } = this.#parts;
     const startedAt = clock.monotonic();
-    const result = await this.#call(offered, asked, signal).catch((): ToolResult => ({ status: 'failed', error: 'unreachable' }));
+    const result = await send().catch((): ToolResult => ({ status: 'failed', error: 'unreachable' }));
     metrics.toolCalls.inc({ outcome: result.status === 'failed' ? result.error : result.status });
     metrics.toolSeconds.observe((clock.monotonic() - startedAt) / 1000);
     return result;
   }
 
-  async #call(offered: OfferedFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult> {
-    const { host, caller } = this.#parts;
-    const tool = offered.toolId === null ? null : await host.tools.of(asked.context.workspaceId, offered.toolId);
-    if (tool === null) return { status: 'failed', error: 'unreachable' };
+  async #send(tool: Tool, { name, parameters }: CalledFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult> {
     const access = await this.#accessOf(tool);
     if (access === null) return { status: 'failed', error: 'refused' };
-    const name = tool.functions.find((one) => one.name === offered.name)?.remoteName ?? offered.name;
-    return caller.call(access, { name, parameters: offered.parameters }, asked, signal);
+    const remoteName = tool.functions.find((one) => one.name === name)?.remoteName ?? name;
+    return this.#parts.caller.call(access, { name: remoteName, parameters }, asked, signal);
   }
 
   /** The list of an MCP server; null if it cannot be read. */

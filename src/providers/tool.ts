@@ -1,4 +1,5 @@
 /** The interface to an assistant's tools (contract 13). The kinds of tools are in `tool/`. */
+import { codePoints, indexAfter } from '../base/text.ts';
 import type { ToolError } from '../base/tool-errors.ts';
 import type { ToolOffer } from './model.ts';
 
@@ -12,12 +13,12 @@ export interface OfferedFunction extends ToolOffer {
   readonly show: 'none' | 'name' | 'full';
 }
 
-/** The conversation that a call is made for. The tool is told of it; the model has no say in it. */
+/** The conversation that a call is made for. The tool is told of it; the model has no say in it. A test in the console has none: its ids are null. */
 export interface CallContext {
   readonly workspaceId: string;
-  readonly assistantId: string;
-  readonly sessionId: string;
-  readonly turnId: string;
+  readonly assistantId: string | null;
+  readonly sessionId: string | null;
+  readonly turnId: string | null;
   readonly channel: string;
   readonly visitor: Readonly<Record<string, string | number | boolean>>;
   readonly metadata: Readonly<Record<string, string>>;
@@ -73,4 +74,12 @@ export interface ToolCaller {
   call(tool: ToolAccess, called: CalledFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult>;
   /** The list of an MCP server; null if it cannot be read. */
   list(tool: ToolAccess): Promise<readonly ListedTool[] | null>;
+}
+
+const cutNote = '\n[The rest of this output was cut.]';
+
+/** The beginning of an output, with a sentence that says that it is not all. */
+export function cutOutput(output: string, pointsMax: number): string {
+  if (codePoints(output) <= pointsMax) return output;
+  return output.slice(0, indexAfter(output, Math.max(0, pointsMax - codePoints(cutNote)))) + cutNote;
 }

@@ -4,10 +4,10 @@
  */
 import { limits, retryMs } from '../base/limits.ts';
 import type { Clock } from '../base/clock.ts';
-import { codePoints, indexAfter } from '../base/text.ts';
+import { codePoints } from '../base/text.ts';
 import type { ModelMessage } from '../providers/model.ts';
 import { resultText } from '../providers/model/history.ts';
-import type { OfferedFunction, ToolResult } from '../providers/tool.ts';
+import { cutOutput, type OfferedFunction, type ToolResult } from '../providers/tool.ts';
 import { StoreUnavailable, type AmendedMessage, type AppendResult, type StopRequest, type ToolCall, type ToolError } from '../store/store.ts';
 import type { Approved } from './answers.ts';
 import type { CallsMade, TurnSteps, TurnTools } from './outcome.ts';
@@ -206,7 +206,7 @@ export class TurnCalls implements CallsMade {
     const endedAtMs = this.#clock.now();
     if (result.status === 'failed') return { ...call, status: 'failed', error: result.error, endedAtMs };
     if (result.status === 'cancelled') return { ...call, status: 'cancelled', error: 'cancelled', endedAtMs };
-    const output = cutResult(result.output, Math.min(limits.toolOutputCharactersMax, limits.toolOutputsCharactersMax - this.#results));
+    const output = cutOutput(result.output, Math.min(limits.toolOutputCharactersMax, limits.toolOutputsCharactersMax - this.#results));
     this.#results += codePoints(output);
     return { ...call, status: 'completed', output, endedAtMs };
   }
@@ -259,11 +259,3 @@ const withCall = (approved: Approved, call: ToolCall): Approved => ({
 
 /** A name that no tool has, in the characters of one. */
 const namable = (name: string): string => name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || '_';
-
-const cutNote = '\n[The rest of this output was cut.]';
-
-/** The beginning of an output, with a sentence that says that it is not all. */
-function cutResult(output: string, pointsMax: number): string {
-  if (codePoints(output) <= pointsMax) return output;
-  return output.slice(0, indexAfter(output, Math.max(0, pointsMax - codePoints(cutNote)))) + cutNote;
-}

@@ -91,6 +91,7 @@ PATCH /console/api/workspaces/{w}/tools/{id}
 DELETE /console/api/workspaces/{w}/tools/{id}
 POST /console/api/workspaces/{w}/tools/{id}/refresh
 POST /console/api/workspaces/{w}/tools/{id}/rotate-secret
+POST /console/api/workspaces/{w}/tools/{id}/test
 GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/steps
 GET /console/api/workspaces/{w}/sessions
 GET /console/api/workspaces/{w}/sessions/{id}

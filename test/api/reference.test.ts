@@ -204,8 +204,8 @@ function compare(t: Test, name: string, example: unknown, answer: Answer, names:
 }
 
 t.test('a server takes every example, and answers in the shape of the example', async (t) => {
-  // No MCP server is at the example's address, and the example's assistant, which requires a visitor's field, has no way in under /v1/ (openai.test.ts).
-  t.same([...story, `POST ${inWorkspace}/tools/{id}/refresh`, ...routes.map(nameOf).filter((name) => name.includes(' /v1/'))].sort(), routes.map(nameOf).sort(), 'every operation is asked for');
+  // No tool is at the example's address, and the example's assistant, which requires a visitor's field, has no way in under /v1/ (openai.test.ts).
+  t.same([...story, `POST ${inWorkspace}/tools/{id}/refresh`, `POST ${inWorkspace}/tools/{id}/test`, ...routes.map(nameOf).filter((name) => name.includes(' /v1/'))].sort(), routes.map(nameOf).sort(), 'every operation is asked for');
   const house = await openHouse(t);
   const names = new Names();
   names.say(signInToken, house.operatorToken);

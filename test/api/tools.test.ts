@@ -186,6 +186,35 @@ t.test('only a repeatable call is sent again, with the same id', async (t) => {
   t.equal(new Set(tool.got.map(({ headers }) => headers['webhook-id'])).size, 1);
 });
 
+t.test('a test call is signed and bounded as a turn’s, and is no usage', async (t) => {
+  const house = await openWorkspace();
+  let output: string | null = '{"shipped":true}';
+  const tool = await openTool(t, (_, response) => (output === null ? reply(response, {}, 500) : reply(response, output)));
+  const off = { ...lookUp, name: 'off', enabled: false };
+  const made = await newTool(house, { url: tool.url, functions: [lookUp, off], calls_per_minute: 4 });
+  const test = async (body: object, id: string = made.id) => house.console(`${toolsPath(house)}/${id}/test`, { body });
+  const { status, json } = await test({ name: 'look_up', arguments: { order: '7' } });
+  t.equal(status, 200);
+  t.match(json, { object: 'tool_test', call_id: /^call_/, status: 'completed', error: null, output: '{"shipped":true}', milliseconds: Number });
+  const { headers, text, body } = tool.got[0]!;
+  t.match(body.data, { call_id: json.call_id, name: 'look_up', arguments: { order: '7' }, assistant_id: null, session_id: null, turn_id: null, channel: 'console', visitor: {}, metadata: {} });
+  const key = Buffer.from(made.signing_secret.slice(6), 'base64');
+  t.equal(headers['webhook-signature'], `v1,${createHmac('sha256', key).update(`${json.call_id}.${headers['webhook-timestamp']}.${text}`).digest('base64')}`);
+  t.match((await test({ name: 'look_up' })).json, { status: 'failed', error: 'arguments', output: null });
+  t.match((await test({ name: 'look_up', arguments: { order: 'x'.repeat(33_000) } })).json, { status: 'failed', error: 'arguments' });
+  t.match((await test({ name: 'off', arguments: { order: '7' } })).json, { status: 'completed' }, 'a function that is off');
+  output = null;
+  t.match((await test({ name: 'off', arguments: { order: '7' } })).json, { status: 'failed', error: 'refused' });
+  output = JSON.stringify('x'.repeat(17_000));
+  t.match((await test({ name: 'off', arguments: { order: '7' } })).json.output, /^.{15000,15990}\n\[The rest of this output was cut\.\]$/);
+  t.match((await test({ name: 'look_up', arguments: { order: '7' } })).json, { status: 'failed', error: 'limit' });
+  t.equal(tool.got.length, 4, 'only what was to be sent');
+  t.match(await test({ name: 'fly', arguments: {} }), { status: 422, json: { error: { message: /`name`/ } } });
+  const client = await newTool(house, { kind: 'client', url: null });
+  t.match(await test({ name: 'look_up' }, client.id), { status: 422, json: { error: { message: /`kind`/ } } });
+  t.equal((await house.console(`/workspaces/${house.workspaceId}/usage`)).json.totals.tool_calls, 0);
+});
+
 t.test('after a rotation both secrets sign, the new one first', async (t) => {
   const house = await openWorkspace();
   const tool = await openTool(t);

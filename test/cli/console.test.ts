@@ -142,7 +142,7 @@ t.test('a refusal that is the same for all comes with what to do about it', asyn
   t.match(await said('credentials', 'update', 'one', '--api-key', 'k'), { code: 1, stderr: /is wrong\. .*base URL or provider changes only together with it.*\. \(/ });
   t.match(await said('assistants', 'create', 'a', '--provider', 'synthetic', '--model', 'm'), { code: 1, stderr: /is wrong\. There are scripted.*PARLEY_SYNTHETIC=1\. \(/ });
   t.match(await said('keys', 'create', 'k'), { code: 1, stderr: 'parley: The field `constructor` is wrong. (invalid_request, request req_test)\n' });
-  t.match(await said('credentials', 'delete', 'none'), { code: 1, stderr: 'parley: No such workspace, key or credential. (route_not_found, request req_test)\n' });
+  t.match(await said('credentials', 'delete', 'none'), { code: 1, stderr: 'parley: No such workspace, key, credential or tool. (route_not_found, request req_test)\n' });
 });
 
 t.test('assistants: create, update, change of state, delete', async (t) => {
@@ -256,4 +256,59 @@ t.test('a slug that is taken is explained', async (t) => {
   const server = await fakeServer(t, { ...linkRoutes, [`PATCH ${one}`]: (_request, response) => fail(response, 422, 'invalid_request', 'invalid_request', 'The field `link.slug` has the wrong type or a value that is not allowed.') });
   t.match(await run(['link', 'create', id('asst', 'z'), '--slug', 'hello'], { env: server.env }), { code: 1 });
   t.match(await run(['link', 'create', 'demo', '--slug', 'taken'], { env: server.env }), { code: 1, stderr: /another may have it/ });
+});
+
+t.test('tools: create, refresh, what is on, a test call, secrets', async (t) => {
+  const parameters = { type: 'object', properties: { order: { type: 'string' } } };
+  const tool = { id: id('tool', 'a'), object: 'tool', kind: 'http', name: 'Orders', url: 'https://orders.example/call', functions: [{ name: 'look_up', description: null, parameters, enabled: true, approval: null, show: null }, { name: 'cancel', description: null, parameters, enabled: false, approval: null, show: null }], updated_at: 1767225600 };
+  const path = `${base}/tools/${tool.id}`;
+  let ended: object = { status: 'completed', error: null, output: '{"shipped":true}\u001b[2J' };
+  const server = await fakeServer(t, {
+    ...workspaces,
+    ...assistants,
+    [`GET ${base}/tools`]: () => list(tool),
+    [`POST ${base}/tools`]: ({ body }) => ({ ...tool, ...(body as object), ...((body as { kind: string }).kind === 'http' && { signing_secret: 'whsec_abc' }) }),
+    [`GET ${path}`]: () => tool,
+    [`PATCH ${path}`]: ({ body }) => ({ ...tool, ...(body as object) }),
+    [`DELETE ${path}`]: (_request, response) => empty(response),
+    [`POST ${path}/refresh`]: () => ({ ...tool, changes: [{ name: 'cancel', change: 'added' }] }),
+    [`POST ${path}/rotate-secret`]: () => ({ signing_secret: 'whsec_def' }),
+    [`POST ${path}/test`]: () => ({ object: 'tool_test', call_id: id('call', 'a'), ...ended, milliseconds: 12 }),
+    [`PATCH ${base}/assistants/${assistant.id}`]: () => consoleAssistant,
+    [`POST ${base}/assistants`]: () => consoleAssistant,
+  });
+  const said = (args: string[], input?: string) => run(args, { env: server.env, ...(input !== undefined && { input }) });
+  const sent = () => server.received.at(-1)!.body;
+  const created = await said(['tools', 'create', 'Orders', '--tool-url', tool.url, '--functions', '-', '--approval', 'always', '--calls-per-minute', '6'], JSON.stringify(tool.functions));
+  t.match(created, { code: 0, stdout: /signed with\n\n {2}whsec_abc\n\nKeep it now/ });
+  t.strictSame(sent(), { kind: 'http', name: 'Orders', url: tool.url, approval: 'always', calls_per_minute: 6, functions: tool.functions });
+  t.match(await said(['tools', 'create', 'Docs', '--kind', 'mcp', '--tool-url', 'https://docs.example/mcp']), { code: 0, stdout: /^Created the tool "Docs" \(tool_a+\)\. Read its list with `parley tools refresh / });
+  t.match(await said(['tools', 'create', 'x', '--functions', '-'], '{}'), { code: 2, stderr: /list of functions/ });
+  t.match((await said(['tools', 'list'])).stdout, /Orders +http +look_up, cancel \(off\) +https/);
+  t.strictSame((await said(['tools', 'refresh', 'Orders'])).stdout, `added    cancel\nOff are 1 of 2 functions: turn them on with \`parley tools enable ${tool.id}\`.\n`);
+  t.strictSame((await said(['tools', 'enable', 'Orders', 'cancel'])).stdout, `The tool "Orders" (${tool.id}) offers look_up, cancel.\n`);
+  t.strictSame((await said(['tools', 'disable', 'Orders'])).stdout, `The tool "Orders" (${tool.id}) offers no function.\n`);
+  t.strictSame((sent() as any).functions, tool.functions.map((one) => ({ ...one, enabled: false })));
+  t.match(await said(['tools', 'enable', 'Orders', 'fly']), { code: 2, stderr: /no function "fly"/ });
+  t.strictSame(await said(['tools', 'test', 'Orders', 'look_up', '{"order":"7"}']), { code: 0, stdout: 'completed, 12 ms\n{"shipped":true}[2J\n', stderr: '' });
+  t.strictSame(sent(), { name: 'look_up', arguments: { order: '7' } });
+  ended = { status: 'failed', error: 'timeout', output: null };
+  t.strictSame(await said(['tools', 'test', tool.id, 'look_up', '-'], '{}'), { code: 1, stdout: 'failed: timeout, 12 ms\n', stderr: '' });
+  t.match(await said(['tools', 'test', tool.id, 'look_up', '[]']), { code: 2, stderr: /JSON object/ });
+  t.match((await said(['tools', 'rotate-secret', 'Orders'])).stdout, /\n {2}whsec_def\n/);
+  t.strictSame((await said(['tools', 'delete', 'Orders'])).stdout, 'Deleted the tool Orders.\n');
+  t.equal((await said(['assistants', 'create', 'demo', '--tool', 'Orders', '--tool-rounds-max', '3'])).code, 0);
+  t.strictSame(sent(), { name: 'demo', model: { provider: 'scripted', name: 'scripted' }, tool_rounds_max: 3, tool_ids: [tool.id] });
+  t.equal((await said(['assistants', 'update', 'demo', '--tool', ''])).code, 0);
+  t.strictSame(sent(), { tool_ids: [] });
+});
+
+t.test('credentials of tools have no provider, and may have a header', async (t) => {
+  const credential = { id: id('crd', 'a'), object: 'credential', kind: 'tool', provider: null, base_url: 'https://orders.example', header: 'X-Api-Key', created_at: 1767225600, updated_at: 1767225600 };
+  const server = await fakeServer(t, { ...workspaces, [`POST ${base}/credentials`]: () => credential, [`GET ${base}/credentials`]: () => list(credential) });
+  const made = await run(['credentials', 'create', '--kind', 'tool', '--base-url', 'https://orders.example', '--header', 'X-Api-Key', '--api-key', 'k'], { env: server.env });
+  t.match(made, { code: 0, stdout: 'for the tools at https://orders.example.' });
+  t.strictSame(server.received.at(-1)!.body, { kind: 'tool', base_url: 'https://orders.example', header: 'X-Api-Key', api_key: 'k' });
+  t.match((await run(['credentials', 'list'], { env: server.env })).stdout, /tool +- +https:/);
+  t.match(await run(['credentials', 'create', '--api-key', 'k'], { env: server.env }), { code: 2, stderr: /--provider/ });
 });

@@ -132,6 +132,7 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'DELETE /console/api/workspaces/{w}/tools/{id}': nothing,
     'POST /console/api/workspaces/{w}/tools/{id}/refresh': nothing,
     'POST /console/api/workspaces/{w}/tools/{id}/rotate-secret': nothing,
+    'POST /console/api/workspaces/{w}/tools/{id}/test': () => ({ name: 'look' }),
     'GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/steps': null,
     'GET /console/api/workspaces/{w}/sessions': null,
     'GET /console/api/workspaces/{w}/sessions/{id}': null,
@@ -202,6 +203,7 @@ const wanted: Readonly<Record<string, number>> = {
   'GET /link/{file}': 404,
   'GET /v1/responses/{id}': 404,
   'POST /console/api/workspaces/{w}/tools/{id}/refresh': 422,
+  'POST /console/api/workspaces/{w}/tools/{id}/test': 422,
   'POST /console/api/workspaces/{w}/assistants/{id}/trials': 429,
 };
 

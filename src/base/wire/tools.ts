@@ -1,6 +1,7 @@
 /** The console's shapes of tools (contract 13). */
 import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
+import { toolErrors } from '../tool-errors.ts';
 import { Id, listOf, mapOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds, whole } from './basics.ts';
 
 const approvals = ['never', 'always'] as const;
@@ -78,6 +79,22 @@ export const RefreshedToolView = named(
 );
 export type RefreshedToolView = Static<typeof RefreshedToolView>;
 export const RotatedSecretView = named('RotatedSecret', Type.Object({ signing_secret: signingSecret }));
+export type RotatedSecretView = Static<typeof RotatedSecretView>;
+
+export const TestToolBody = named('TestTool', Type.Object({ name: Type.String({ description: 'A function of the tool, on or off.' }), arguments: Type.Optional(mapOf(Type.Unknown())) }));
+export type TestToolBody = Static<typeof TestToolBody>;
+export const ToolTestView = named(
+  'ToolTest',
+  Type.Object({
+    object: Type.Literal('tool_test'),
+    call_id: Id('call'),
+    status: Strings(['completed', 'failed']),
+    error: Nullable(Strings(toolErrors)),
+    output: Nullable(Type.String()),
+    milliseconds: Type.Integer(),
+  }),
+);
+export type ToolTestView = Static<typeof ToolTestView>;
 
 /** The steps of a turn, in order: its text, the calls of tools, their results. */
 export const TurnStepView = named(

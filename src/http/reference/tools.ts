@@ -43,6 +43,14 @@ export const tools: Area = {
       surprises: 'A tool of another kind is 422 `kind`.',
       answer: { signing_secret: example.signingSecret },
     },
+    [`POST ${inWorkspace}/tools/{id}/test`]: {
+      does: 'Calls a function, on or off, with the arguments given, and answers how the call ended: sent, signed and bounded as that of a conversation, on the channel `console`, with null for the ids of assistant, session and turn.',
+      cost: "One of the tool's `calls_per_minute`. It is not counted as usage.",
+      repeat: 'A repeat calls the function again, under another id.',
+      surprises: 'A call that fails is 200 with `error`, one of the words of a conversation. A tool of the kind `client` is 422 `kind`, a function that it does not have 422 `name`.',
+      body: { name: 'look_up_order', arguments: { order: '7' } },
+      answer: { object: 'tool_test', call_id: example.ids.call, status: 'completed', error: null, output: '{"shipped":true}', milliseconds: 84 },
+    },
     [`GET ${inWorkspace}/sessions/{id}/turns/{turn_id}/steps`]: {
       does: 'Returns what a turn did, in order: its text, its calls of tools, and their results with how long each took.',
       answer: listOf(

@@ -1,6 +1,7 @@
 /** The console's API of tools (contract 13). */
 import * as tools from '../console/tools.ts';
 import { refreshTool } from '../console/tool-refresh.ts';
+import { testTool } from '../console/tool-test.ts';
 import { turnSteps } from '../console/turn-steps.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../../base/wire.ts';
@@ -29,6 +30,12 @@ export const toolRoutes: readonly Route[] = [
     summary: 'Gives a tool a new signing secret.',
     success: json(wire.RotatedSecretView, 'The secret.', 200, ['Cache-Control']),
     errors: ['route_not_found', 'invalid_field'],
+  }),
+  operator('POST', `${inWorkspace}/tools/{id}/test`, testTool, {
+    summary: 'Calls a function of a tool.',
+    body: wire.TestToolBody,
+    success: json(wire.ToolTestView, 'How the call ended.'),
+    errors: ['route_not_found', 'invalid_field', 'service_unavailable'],
   }),
   operator('GET', `${inWorkspace}/sessions/{id}/turns/{turn_id}/steps`, turnSteps, {
     summary: 'Lists what a turn did: its text and its calls.',

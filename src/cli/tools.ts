@@ -1,0 +1,152 @@
+/** `parley tools` */
+import { Option, type Command } from 'commander';
+import type { List } from '../client/types.ts';
+import { limits } from '../base/limits.ts';
+import type { CreatedToolView, RefreshedToolView, RotatedSecretView, ToolTestView, ToolView } from '../base/wire.ts';
+import { wholeNumber } from './arguments.ts';
+import { fileText } from './assistant-body.ts';
+import { addConnectionOptions, inWorkspace, moreLine, addPageOptions, pageQuery, type ConnectionOptions, type ConsoleConnection, type PageOptions } from './connection.ts';
+import { segment } from './console-client.ts';
+import { UsageFailure } from './exit.ts';
+import type { Io } from './io.ts';
+import { oneLine, print, printable, table, time } from './output.ts';
+
+interface CreateOptions extends ConnectionOptions {
+  readonly kind: string;
+  readonly toolUrl?: string;
+  readonly credential?: string;
+  readonly functions?: string;
+  readonly approval?: string;
+  readonly show?: string;
+  readonly timeoutSeconds?: number;
+  readonly callsPerMinute?: number;
+  readonly repeatable?: boolean;
+}
+
+export function registerTools(program: Command, io: Io): void {
+  const tools = program.command('tools').description('tools that assistants may call: create, refresh, turn on, test');
+  tools.addHelpText('after', examples);
+  addPageOptions(tools.command('list').description('list the tools with their functions')).action(list(io));
+  addConnectionOptions(tools.command('create').description('create a tool; the secret that signs the requests to an http tool is shown once').argument('<name>'))
+    .addOption(new Option('--kind <kind>', 'http: signed requests to your URL; mcp: an MCP server; client: run by the caller of the API').choices(['http', 'mcp', 'client']).default('http'))
+    .option('--tool-url <url>', 'where its calls go; https://, or http:// to a private address, which needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1 on the server')
+    .option('--credential <id>', "a credential of the kind tool, for the URL's origin")
+    .option('--functions <file>', 'its functions as JSON, a list of {name, description, parameters}; - reads stdin; of an mcp tool `refresh` reads them')
+    .addOption(new Option('--approval <when>', 'whether a person approves each call (default: never)').choices(['never', 'always']))
+    .addOption(new Option('--show <what>', "how much of a call the API's callers see (default: name)").choices(['none', 'name', 'full']))
+    .option('--timeout-seconds <number>', `time of a call (default: ${limits.toolTimeoutSeconds})`, wholeNumber(1, limits.toolTimeoutSecondsMax))
+    .option('--calls-per-minute <number>', 'calls a minute (default: no limit)', wholeNumber(1, limits.ceilingMax))
+    .option('--repeatable', 'a call may be sent again although the tool may have it')
+    .action(create(io));
+  addConnectionOptions(withTool(tools, 'refresh', "read an MCP server's list again, and show what has changed")).action(refresh(io));
+  for (const [verb, enabled, description] of switches) {
+    addConnectionOptions(withTool(tools, verb, description).argument('[functions...]', 'default: all of the tool')).action(change(io, enabled));
+  }
+  addConnectionOptions(withTool(tools, 'test', 'call a function once; exit 1 if the call fails').argument('<function>').argument('[arguments]', 'a JSON object; - reads stdin', '{}')).action(test(io));
+  addConnectionOptions(withTool(tools, 'rotate-secret', 'give an http tool a new signing secret, which is shown once; the old one signs too for 24 hours')).action(rotate(io));
+  addConnectionOptions(withTool(tools, 'delete', 'delete a tool, also from the assistants that have it')).action(remove(io));
+}
+
+const withTool = (parent: Command, name: string, description: string): Command => parent.command(name).description(description).argument('<tool>', 'id or name');
+
+const switches = [
+  ['enable', true, 'offer functions to the models of its assistants'],
+  ['disable', false, 'offer functions no more'],
+] as const;
+
+const examples = `
+Examples:
+  parley tools create Orders --tool-url https://orders.example.com/call --functions functions.json
+  parley tools create Docs --kind mcp --tool-url https://docs.example.com/mcp
+  parley tools refresh Docs
+  parley tools enable Docs search
+  parley tools test Docs search '{"query":"refunds"}'
+  parley assistants update support --tool Docs --tool Orders`;
+
+/** The id of the tool that `selector` names by id or by name. */
+export const toolId = ({ client, workspace }: ConsoleConnection, selector: string): Promise<string> => client.idOf(`${workspace}/tools`, 'tool', 'tool', selector);
+
+const pathOf = async (connection: ConsoleConnection, selector: string): Promise<string> => `${connection.workspace}/tools/${segment(await toolId(connection, selector))}`;
+
+const list = (io: Io) => (options: ConnectionOptions & PageOptions): Promise<void> =>
+  inWorkspace(io, options, async ({ client, workspace, show }) => {
+    show(await client.get<List<ToolView>>(`${workspace}/tools`, pageQuery(options)), render);
+  });
+
+const create = (io: Io) => (name: string, options: CreateOptions): Promise<void> =>
+  inWorkspace(io, options, async ({ client, workspace, show }) => {
+    const { kind, toolUrl, credential, functions, approval, timeoutSeconds, callsPerMinute, repeatable } = options;
+    const settings = { credential_id: credential, approval, show: options.show, timeout_seconds: timeoutSeconds, calls_per_minute: callsPerMinute, repeatable };
+    const listed = functions === undefined ? undefined : parse(functions, await fileText(io, functions));
+    if (listed !== undefined && !Array.isArray(listed)) throw new UsageFailure(`${functions} must hold a list of functions.`);
+    const created = await client.post<CreatedToolView>(`${workspace}/tools`, { kind, name, url: toolUrl, ...settings, functions: listed });
+    show(created, (tool) => `Created the tool "${oneLine(tool.name)}" (${tool.id}).${secretText(tool.signing_secret)}${tool.kind === 'mcp' ? ` Read its list with \`parley tools refresh ${tool.id}\`.` : ''}`);
+  });
+
+const secretText = (secret: string | undefined): string => (secret === undefined ? '' : ` The requests to it are signed with\n\n  ${secret}\n\nKeep it now: it is not shown again.`);
+
+const refresh = (io: Io) => (selector: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(io, options, async (connection) => {
+    const path = await pathOf(connection, selector);
+    connection.show(await connection.client.post<RefreshedToolView>(`${path}/refresh`, undefined, callMs), ({ id, functions, changes }) => {
+      const off = functions.filter(({ enabled }) => !enabled).length;
+      const lines = changes.length === 0 ? ['Nothing has changed.'] : changes.map(({ name, change }) => `${change.padEnd(8)} ${oneLine(name)}`);
+      return [...lines, ...(off === 0 ? [] : [`Off are ${off} of ${functions.length} functions: turn them on with \`parley tools enable ${id}\`.`])].join('\n');
+    });
+  });
+
+/** All functions are sent back: an http tool's list replaces the one before. */
+const change = (io: Io, enabled: boolean) => (selector: string, names: readonly string[], options: ConnectionOptions): Promise<void> =>
+  inWorkspace(io, options, async (connection) => {
+    const path = await pathOf(connection, selector);
+    const { functions } = (await connection.client.get<ToolView>(path)).body;
+    const unknown = names.find((name) => !functions.some((one) => one.name === name));
+    if (unknown !== undefined) throw new UsageFailure(`The tool has no function "${unknown}".`);
+    const after = functions.map((one) => (names.length === 0 || names.includes(one.name) ? { ...one, enabled } : one));
+    connection.show(await connection.client.patch<ToolView>(path, { functions: after }), stateOf);
+  });
+
+const stateOf = ({ name, id, functions }: ToolView): string => {
+  const on = functions.filter(({ enabled }) => enabled).map(({ name: one }) => one);
+  return `The tool "${oneLine(name)}" (${id}) offers ${on.length === 0 ? 'no function' : on.join(', ')}.`;
+};
+
+const test = (io: Io) => (selector: string, name: string, given: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(io, options, async (connection) => {
+    const args = parse('The arguments', given === '-' ? await fileText(io, given) : given);
+    if (typeof args !== 'object' || args === null || Array.isArray(args)) throw new UsageFailure('The arguments must be a JSON object, as in \'{"order":"7"}\'.');
+    const result = await connection.client.post<ToolTestView>(`${await pathOf(connection, selector)}/test`, { name, arguments: args }, callMs);
+    connection.show(result, ({ status, error, output, milliseconds }) => `${error === null ? status : `${status}: ${error}`}, ${milliseconds} ms${output === null ? '' : `\n${printable(output)}`}`);
+    if (result.body.status !== 'completed') io.exitCode = 1;
+  });
+
+/** Longer than the longest call. */
+const callMs = limits.toolTimeoutSecondsMax * 1000 + limits.commandAnswerMs;
+
+const rotate = (io: Io) => (selector: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(io, options, async (connection) => {
+    const rotated = await connection.client.post<RotatedSecretView>(`${await pathOf(connection, selector)}/rotate-secret`);
+    connection.show(rotated, ({ signing_secret: secret }) => `The new signing secret:\n\n  ${secret}\n\nKeep it now: it is not shown again. Requests are signed with the old one too for 24 hours.`);
+  });
+
+const remove = (io: Io) => (selector: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(io, options, async (connection) => {
+    await connection.client.delete(await pathOf(connection, selector));
+    if (!options.json) print(io, `Deleted the tool ${selector}.`);
+  });
+
+function parse(source: string, content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    throw new UsageFailure(`${source} is not valid JSON.`);
+  }
+}
+
+function render(tools: List<ToolView>): string {
+  if (tools.data.length === 0) return 'No tools.';
+  const columns = [{ title: 'ID' }, { title: 'NAME' }, { title: 'KIND' }, { title: 'FUNCTIONS' }, { title: 'URL' }, { title: 'UPDATED' }];
+  const functionsOf = ({ functions }: ToolView): string => functions.map(({ name, enabled }) => (enabled ? name : `${name} (off)`)).join(', ');
+  const rows = tools.data.map((one) => [one.id, one.name, one.kind, functionsOf(one), one.url ?? '', time(one.updated_at)]);
+  return table(columns, rows) + moreLine(tools);
+}

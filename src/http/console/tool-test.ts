@@ -1,0 +1,31 @@
+/** `/console/api/workspaces/{w}/tools/{id}/test`: one call of a function, with the arguments of a person (contract 13). */
+import { Failure } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { TestToolBody } from '../../base/wire.ts';
+import { cutOutput } from '../../providers/tool.ts';
+import type { Reply } from '../request.ts';
+import type { ConsoleRequest } from './common.ts';
+import { reachTool } from './tools.ts';
+
+/** A function that is off can be tested, so that a person can look at it before turning it on. */
+export async function testTool(request: ConsoleRequest<unknown, TestToolBody>): Promise<Reply> {
+  const { body, services } = request;
+  const { record } = await reachTool(request);
+  if (record.kind === 'client') throw new Failure('invalid_field', { field: 'kind' });
+  const called = record.functions.find(({ name }) => name === body.name);
+  if (called === undefined) throw new Failure('invalid_field', { field: 'name' });
+  const callId = services.ids.make('call');
+  const startedAt = services.clock.monotonic();
+  const result = await services.tools.test(record, called, body.arguments ?? {}, callId);
+  return {
+    status: 200,
+    json: {
+      object: 'tool_test',
+      call_id: callId,
+      status: result.status,
+      error: result.status === 'failed' ? result.error : null,
+      output: result.status === 'completed' ? cutOutput(result.output, limits.toolOutputCharactersMax) : null,
+      milliseconds: Math.round(services.clock.monotonic() - startedAt),
+    },
+  };
+}
