@@ -18,7 +18,7 @@ export function simulatedCaller({ scheduler, history, weather }: World, gate: Ga
   return {
     call: (_tool, _called, { callId, context }, signal) =>
       new Promise<ToolResult>((resolve) => {
-        history.reach(host, callId, context.turnId);
+        history.reach(host, callId, context.turnId!);
         const result: ToolResult = weather.modelErrs && scheduler.random.chance(0.2) ? { status: 'failed', error: 'refused' } : { status: 'completed', output: `done ${callId}` };
         scheduler.after(weather.modelErrs ? scheduler.random.delay(300, 8000) : 10, () => gate.enter(() => resolve(result)));
         signal.addEventListener('abort', () => resolve({ status: 'cancelled' }), { once: true });
