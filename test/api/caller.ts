@@ -115,7 +115,11 @@ export interface CallWish {
 export async function opened(house: House, { texts = 'hello', characterMs = 20, model = 'tokens=5', fields = {}, query = '' }: CallWish = {}): Promise<Caller> {
   const voice = { provider: 'synthetic', name: `character_ms=${characterMs}`, transcription_name: `texts=${texts}` };
   const { id } = await house.assistant({ channels: { voice: true }, model: { provider: 'synthetic', name: model }, voice, ...fields });
-  const session = (await house.ask('/sessions', { body: { assistant_id: id } })).json;
+  return callOn(house, (await house.ask('/sessions', { body: { assistant_id: id } })).json, query);
+}
+
+/** Opens a call on a session; resolves once it is ready. */
+export async function callOn(house: House, session: any, query = ''): Promise<Caller> {
   const { json, status, text } = await house.ask('/call-tokens', { body: { session_id: session.id } });
   if (status !== 201) throw new Error(`no token: ${text}`);
   const caller = new Caller(`${house.url.replace('http', 'ws')}/call?token=${json.token}${query}`, session);

@@ -1,5 +1,8 @@
 /** Every experiment, in the order of the promises. */
 import type { Experiment } from './experiment.ts';
+import { heardIsStored } from './c1-heard.ts';
+import { killedWhileSpeaking } from './c2-killed.ts';
+import { endsInTime } from './c5-expiry.ts';
 import { oneWriter, oneWriterUnheard } from './p1-owners.ts';
 import { seenIsStored } from './p2-kill.ts';
 import { providerBreaks } from './p2-provider.ts';
@@ -49,4 +52,7 @@ export const experiments: readonly Experiment[] = [
   everyFinal,
   everyFinalDespiteKills,
   oneSocketForEachToken,
+  heardIsStored,
+  killedWhileSpeaking,
+  endsInTime,
 ];

@@ -67,11 +67,14 @@ export class Cursor {
     return Math.floor(this.#estimate);
   }
 
-  /** The code points of the reply that were heard with so many samples: whole words, whole sentences. */
+  /** The code points of the reply that were heard with so many samples: whole words, whole sentences, never behind white space. */
   pointsAt(samples: number): number {
-    const sentence = this.#sentences.findLast(({ start }) => start <= samples);
-    if (sentence === undefined) return 0;
-    return sentence.plan === null ? sentence.from : heardAt(sentence.plan, samples - sentence.start);
+    for (const { from, start, plan } of this.#sentences.toReversed()) {
+      // The white space before a sentence is no word's, so it counts once a word behind it was heard.
+      const points = start > samples || plan === null ? from : heardAt(plan, samples - start);
+      if (points > from) return points;
+    }
+    return 0;
   }
 
   /** While all that was sent is played, the estimate waits. */
