@@ -1,5 +1,6 @@
 /** Every question, in the order in which they are asked. */
 import type { Question } from './harness/question.ts';
+import { call } from './questions/call.ts';
 import { client } from './questions/client.ts';
 import { firstToken } from './questions/first-token.ts';
 import { limiter } from './questions/limiter.ts';
@@ -14,4 +15,4 @@ import { transcripts } from './questions/transcripts.ts';
 import { turn } from './questions/turn.ts';
 import { voice } from './questions/voice.ts';
 
-export const questions: readonly Question[] = [relay, turn, firstToken, openStreams, sessions, transcripts, limiter, store, processes, start, client, voice, rooms];
+export const questions: readonly Question[] = [relay, turn, firstToken, openStreams, sessions, transcripts, limiter, store, processes, start, client, voice, call, rooms];

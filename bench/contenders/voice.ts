@@ -1,6 +1,7 @@
 /** parley with an assistant that listens and speaks by the embedded voice. */
 import { childrenOf, move, setNiceness } from '../harness/process.ts';
 import { clipOf, sentences, type Clip } from '../load/clips.ts';
+import { Calling } from '../load/calling.ts';
 import { Talking } from '../load/talking.ts';
 import type { Contender, Instance } from '../harness/contender.ts';
 import { startHouse, storeFolder, type House } from './parley.ts';
@@ -11,6 +12,8 @@ export interface VoiceHouse extends Instance {
   /** The voice processes, which run on the load's core: where the server has a core they have another. */
   voiceProcesses(): number[];
   talk(query?: string): Promise<Talking>;
+  /** Opens a call on a session of its own. */
+  call(query?: string): Promise<Calling>;
   /** The samples of a text, s16le, and how long the first of them took from the request, in milliseconds. */
   speak(text: string): Promise<{ readonly audio: Buffer; readonly firstMs: number }>;
 }
@@ -46,8 +49,9 @@ async function withVoice(house: House): Promise<VoiceHouse> {
   const { key } = await house.console('POST', `${within}/keys`, { name: 'voice', limits: { requests: 1_000_000, speech: 1_000_000, transcription_tokens: 1_000_000 } });
   const { id } = await house.console('POST', `${within}/assistants`, { name: 'voice', channels: { voice: true } });
   await house.console('POST', `${within}/assistants/${id}/publish`);
-  const post = (path: string, body: object): Promise<Response> =>
-    fetch(`${house.url}${path}`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify({ assistant_id: id, ...body }) });
+  const send = (path: string, body: object): Promise<Response> =>
+    fetch(`${house.url}${path}`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  const post = (path: string, body: object): Promise<Response> => send(path, { assistant_id: id, ...body });
   const voiceProcesses = (): number[] => {
     const pids = childrenOf(house.server.child);
     move(pids, 'load');
@@ -57,6 +61,11 @@ async function withVoice(house: House): Promise<VoiceHouse> {
     const response = await post('/transcription-tokens', {});
     const { token } = (await response.json()) as { token: string };
     return Talking.open(`${house.url.replace('http', 'ws')}/transcription?token=${token}${query}`);
+  };
+  const call = async (query = ''): Promise<Calling> => {
+    const session = (await (await post('/sessions', {})).json()) as { id: string };
+    const { token } = (await (await send('/call-tokens', { session_id: session.id })).json()) as { token: string };
+    return Calling.open(`${house.url.replace('http', 'ws')}/call?token=${token}${query}`);
   };
   const speak = async (text: string): Promise<{ audio: Buffer; firstMs: number }> => {
     const sentAt = performance.now();
@@ -75,5 +84,5 @@ async function withVoice(house: House): Promise<VoiceHouse> {
   // The recogniser is loaded when it is first needed.
   await (await talk()).burst(clips[0]!.audio);
   const conversations: Instance['conversations'] = (shape, count) => house.conversations(shape, count);
-  return { ...house, house, clips, voiceProcesses, talk, speak, conversations };
+  return { ...house, house, clips, voiceProcesses, talk, call, speak, conversations };
 }
