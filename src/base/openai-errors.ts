@@ -17,5 +17,5 @@ export const openaiFailureText = ({ row, message, param }: Refusal, requestId: s
 /** A failure within a stream: its type goes with its code. */
 export const openaiStreamError = ({ code, message, type }: ErrorRow) => ({ message, type, param: null, code });
 
-/** The clients send a request again by themselves after these statuses, where it is of no use. */
-export const isFinal = ({ status, code }: ErrorRow): boolean => status === 409 || code === 'assistant_unavailable';
+/** Whether a client is to be told not to repeat the request: after these statuses its clients do so by themselves, whatever contract 2 says of the code. */
+export const isFinal = ({ status, retry }: ErrorRow): boolean => retry === 'never' && (status === 409 || status >= 500);
