@@ -114,7 +114,10 @@ const whileUnspoken = {
     { actions: 'begin' },
   ],
   refused: { target: 'listening', actions: ['tellEventCode', 'clearTurn'] },
-  elsewhere: { target: 'busy', actions: ['clearTurn', 'noteOwed', 'noteBusy', 'tellBusy'] },
+  elsewhere: [
+    { guard: 'isTyped', target: 'busy', actions: ['clearTurn', 'noteOwed', 'noteBusy', 'tellBusy', tellFailure('turn_in_progress')] },
+    { target: 'busy', actions: ['clearTurn', 'noteOwed', 'noteBusy', 'tellBusy'] },
+  ],
   failed: [
     { guard: 'isMute', target: 'closed', actions: [...withdraw, ...silenced] },
     { target: 'listening', actions: ['noteFailure', 'withdraw', 'tellEventCode', 'clearTurn'] },
@@ -181,6 +184,7 @@ export const callMachine = setup({
     mayAsk: ({ context }) => context.turn === 'none' && context.asked < asksMax,
     isAsked: ({ context }) => context.turn === 'asked',
     isBegun: ({ context }) => context.turn === 'begun',
+    isTyped: ({ event }) => event.type === 'elsewhere' && event.typed,
     isOwed: ({ context }) => context.owed,
     isBeginOverdue: ({ context, event }) => context.turn === 'beginning' && isDue(context.until, event.at),
     isReplyOverdue: ({ context, event }) => isDue(context.replyUntil, event.at),
@@ -238,7 +242,7 @@ export const callMachine = setup({
       const echoes = Math.min(echoesMax, context.echoes + (ignored === 'echo' ? 1 : 0));
       return { echoes, unheard: ignored === 'failed' ? context.unheard + 1 : 0, bargeIn: echoes >= echoesMax ? ('off' as const) : context.bargeIn };
     }),
-    noteOwed: assign({ owed: true }),
+    noteOwed: assign(({ context, event }) => ({ owed: context.owed || event.type !== 'elsewhere' || event.owed === true })),
     noteBusy: assign(({ event }) => ({ until: event.at + busyMs })),
     noteDrain: assign(({ event }) => ({ drainUntil: event.at + drainMs, decideUntil: null })),
     noteSentence: assign(({ context, event }) => ({ replyUntil: event.type === 'sentence' && !event.last && context.failing === null ? event.at + sentenceMs : null })),

@@ -76,8 +76,8 @@ export type CallEvent =
   | { type: 'full'; at: number }
   /** The turn cannot begin. */
   | { type: 'refused'; at: number; code: string }
-  /** The session answers a chat. */
-  | { type: 'elsewhere'; at: number }
+  /** The session answers a chat. `owed`: words have no turn because of it. `typed`: a message of the client is refused because of it. */
+  | { type: 'elsewhere'; at: number; owed: boolean; typed: boolean }
   | { type: 'elsewhere.over'; at: number }
   /** The first audio of the reply is at hand. */
   | { type: 'audio'; at: number }

@@ -29,6 +29,8 @@ export interface FoundTurn {
   readonly messageId: string;
   readonly log: TurnLog;
   readonly runner: TurnInFlight | null;
+  /** Whether a call speaks its reply. */
+  readonly isSpoken: boolean;
   /** Unix seconds; null while the turn is in flight. */
   readonly endedAt: number | null;
 }
@@ -173,18 +175,19 @@ export async function findTurn(actor: SessionActor, turnId: string, { store, hos
   const turn = await store.turns.read(workspaceId, sessionId, turnId);
   if (turn === null) return null;
   const place = { workspaceId, sessionId, turnId };
-  const followed = async (): Promise<FoundTurn> => ({ runner: null, turnId, messageId: turn.messageId, log: await host.remote.follow(place), endedAt: null });
+  const isSpoken = turn.spoken === true;
+  const followed = async (): Promise<FoundTurn> => ({ runner: null, isSpoken, turnId, messageId: turn.messageId, log: await host.remote.follow(place), endedAt: null });
   // A turn that a call has asked for early is known to nobody else.
-  if (turn.status === 'streaming') return turn.spoken === true && (await store.turns.outputAfter(place, 0)) === null ? null : followed();
+  if (turn.status === 'streaming') return isSpoken && (await store.turns.outputAfter(place, 0)) === null ? null : followed();
   // Its end and its text are read in one step: a failover between two reads would combine the end of one state with the text of another.
   const stored = await outputWithCalls(store, place, 0);
   if (stored === null) return null;
   const terminal = terminalOf(stored.turn, stored.calls);
   if (terminal === null) return followed();
-  return { runner: null, turnId, messageId: turn.messageId, log: TurnLog.replay(stored.text ?? '', terminal, stored.calls), endedAt: stored.turn.endedAt };
+  return { runner: null, isSpoken, turnId, messageId: turn.messageId, log: TurnLog.replay(stored.text ?? '', terminal, stored.calls), endedAt: stored.turn.endedAt };
 }
 
-const running = (runner: TurnInFlight): FoundTurn => ({ runner, turnId: runner.turnId, messageId: runner.messageId, log: runner.log, endedAt: null });
+const running = (runner: TurnInFlight): FoundTurn => ({ runner, isSpoken: runner.isSpoken, turnId: runner.turnId, messageId: runner.messageId, log: runner.log, endedAt: null });
 
 /** The assistant's model, with its credential, its budget of history and its tools. */
 class AssistantModel implements TurnModel {

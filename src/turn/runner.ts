@@ -31,6 +31,7 @@ const readersWaitMs = limits.leaseMs + limits.fateReadersMs;
 export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight, Written, Calling {
   readonly turnId: string;
   readonly messageId: string;
+  readonly isSpoken: boolean;
   readonly identity: ActorIdentity;
   readonly machine: Stateful<TurnEvent, TurnOutcome>;
   /** The number of its newest step, as its history counts them: an end that the store does not take again, for the same fault, is none of its own. */
@@ -85,6 +86,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
     this.log = speaker === null ? new TurnLog() : TurnLog.released();
     this.turnId = turnId;
     this.messageId = messageId;
+    this.isSpoken = speaker !== null;
     this.identity = { kind: 'turn', id: turnId, workspaceId };
     this.#parts = parts;
     this.#cause = cause;
@@ -189,7 +191,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
 
   /** Whether only its call knows of the turn. */
   get isHidden(): boolean {
-    return this.#parts.speaker !== null && !this.#context.begun && !this.hasEnded;
+    return this.isSpoken && !this.#context.begun && !this.hasEnded;
   }
 
   /** Tells readers of a turn that is spoken; resolves once they can see it. */

@@ -23,6 +23,8 @@ export interface TurnInFlight {
   readonly past: TurnPast;
   readonly begun: Promise<Begun>;
   readonly settled: Promise<boolean>;
+  /** Whether a call speaks its reply. */
+  readonly isSpoken: boolean;
   /** Whether only a call knows of it: it was asked for before the person had finished. */
   readonly isHidden: boolean;
   stop(reason: StopRequest, cause?: Cause): Promise<boolean>;

@@ -12,6 +12,7 @@ for (const edge of edges) {
     await t.test('words that are said are answered aloud', (t) => answered(t, house));
     await t.test('a reply is cut where its listener was', (t) => cut(t, house));
     await t.test('a reply of which nothing was heard never was', (t) => unheard(t, house));
+    await t.test('a text of whose reply nothing was heard begins the next message', (t) => unheardText(t, house));
     if (edge === edges[0]) await t.test('a cut ends at the word of which half was played', (t) => exact(t, house));
     await t.test('nobody knows of a turn that was asked for early', (t) => hidden(t, house));
     await t.test('the audio of a reply that was asked for early begins once', (t) => prepared(t, house));
@@ -106,6 +107,27 @@ async function unheard(t: Test, house: House): Promise<void> {
   t.same(await transcript(house, caller), []);
   caller.say(await clipOf(house));
   t.match(await caller.until('turn.started', ({ turn_id: id }) => id !== turnId), { text: 'hello there and more' }, 'its words begin the next message');
+  caller.socket.terminate();
+}
+
+async function unheardText(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { texts: 'for_my_child', model: 'tokens=60', characterMs: 60 });
+  caller.send({ type: 'message', text: 'Tell me' });
+  const { turn_id: first } = await caller.until('audio.start');
+  caller.send({ type: 'interrupt' });
+  await caller.until('audio.clear');
+  caller.send({ type: 'played', message_id: caller.message, samples: 0 });
+  t.equal((await caller.until('turn.withdrawn')).turn_id, first);
+  caller.send({ type: 'message', text: 'a story' });
+  const second = await caller.until('turn.started', ({ turn_id: id }) => id !== first);
+  t.equal(second.text, 'Tell me a story');
+  caller.send({ type: 'interrupt' });
+  caller.send({ type: 'played', message_id: second.message_id, samples: 0 });
+  await caller.until('turn.withdrawn', ({ turn_id: id }) => id === second.turn_id);
+  caller.say(await clipOf(house));
+  const third = await caller.until('turn.started', ({ turn_id: id }) => id !== first && id !== second.turn_id);
+  t.equal(third.text, 'Tell me a story for my child');
+  t.match((await transcript(house, caller))[0], { content: 'Tell me a story for my child', voice: null }, 'some of it was typed');
   caller.socket.terminate();
 }
 

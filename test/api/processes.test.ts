@@ -3,6 +3,7 @@ import { on } from 'node:events';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
+import { clipOf, opened } from './caller.ts';
 import { openHouse, textOf, type Answer, type Ask, type House, type StreamEvent } from './house.ts';
 import { abort, activeTurn, begin, chatPath, end, refused, say, sayInVain, sessionOf, synthetic, transcriptOf, turnPath, until } from './talk.ts';
 
@@ -112,6 +113,31 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
       t.equal((await sessionOf(house, id)).status, 'ended');
       refused(t, await sayInVain(house, id), 409, 'session_ended');
     }
+  },
+
+  'a chat elsewhere is read along by a call, and a turn of the call begins after it': async (t, [one, two]) => {
+    const caller = await opened(one, { texts: 'hello_there', model: 'tokens=100000,delay_ms=50' });
+    const { id } = caller.session;
+    const chat = await say(two, id, 'Typed elsewhere');
+    // The call does not know of it yet.
+    caller.send({ type: 'message', text: 'Me too' });
+    t.match(await caller.until('turn.failed'), { turn_id: null, code: 'turn_in_progress' });
+    caller.say(await clipOf(one));
+    const started = await caller.until('turn.started');
+    t.match(started, { turn_id: chat.turnId, text: 'Typed elsewhere', spoken: false });
+    await caller.until('transcript.final');
+    await abort(two, id, chat.turnId);
+    t.match(await caller.until('turn.aborted'), { turn_id: chat.turnId, cut_by: null });
+    const text = caller.textOf(started.message_id);
+    t.equal(text, textOf(await chat.rest()));
+    const own = await caller.until('turn.started', ({ spoken }) => spoken);
+    t.match(own, { text: 'hello there' }, 'what was said meanwhile, without the message that was refused');
+    caller.send({ type: 'interrupt' });
+    await until(() => caller.states().at(-1) === 'listening');
+    t.match((await transcriptOf(two, id)).map(({ content }) => content).slice(0, 2), ['Typed elsewhere', text]);
+    t.match(caller.states().filter((state) => state !== 'hearing').slice(0, 4), ['listening', 'thinking', 'busy', 'thinking']);
+    caller.send({ type: 'hangup' });
+    await caller.closed;
   },
 
   'what the console changes holds everywhere': async (t, [one, two, three]) => {

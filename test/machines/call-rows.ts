@@ -33,10 +33,11 @@ const sentence = (last: boolean): CallEvent => ({ type: 'sentence', at, last });
 const isDue = (yes: boolean): CallEvent => ({ type: 'due', at, due: yes });
 const fault: CallEvent = { type: 'fault', at, code: 'invalid_request', close: 1008 };
 const tick = (when: number): CallEvent => ({ type: 'tick', at: when });
+const elsewhere = { type: 'elsewhere', at, owed: false, typed: false } as const;
 const full = (when: number): CallEvent => ({ type: 'full', at: when });
 const every = [
-  configure, ...(['voice', 'voiced', 'words', 'early', 'typed', 'interrupt', 'abort', 'begun', 'elsewhere', 'elsewhere.over', 'audio', 'report', 'played', 'session.ended', 'replaced', 'hangup', 'leave', 'drain'] as const).map(plain),
-  said(false), unsaid(null), full(at), refused, failed('api_error'), sentence(false), isDue(true), fault, tick(at), opens(at),
+  configure, ...(['voice', 'voiced', 'words', 'early', 'typed', 'interrupt', 'abort', 'begun', 'elsewhere.over', 'audio', 'report', 'played', 'session.ended', 'replaced', 'hangup', 'leave', 'drain'] as const).map(plain),
+  said(false), unsaid(null), full(at), elsewhere, refused, failed('api_error'), sentence(false), isDue(true), fault, tick(at), opens(at),
 ];
 
 const unchanged = { type: 'unchanged' };
@@ -86,7 +87,7 @@ const unanswered = (from: 'listening' | 'hearing'): CallRow[] => [
   { from, context: open, event: said(true), to: 'thinking', outcomes: [begin], changes: beginningNow },
   { from, context: asked, event: plain('typed'), to: 'thinking', outcomes: [withdraw, begin], changes: { ...cleared, ...beginningNow } },
   { from, context: open, event: plain('typed'), to: 'thinking', outcomes: [begin], changes: beginningNow },
-  { from, context: asked, event: plain('elsewhere'), to: 'busy', outcomes: [says('call.busy')], changes: { ...cleared, until: at + 600_000 } },
+  { from, context: asked, event: elsewhere, to: 'busy', outcomes: [says('call.busy')], changes: { ...cleared, until: at + 600_000 } },
 ];
 
 /** A turn without audio. */
@@ -102,7 +103,8 @@ const unspoken = (from: 'thinking' | 'held'): CallRow[] => [
   { from, context: beginning, event: full(at), to: from, outcomes: [begin] },
   { from, context: beginning, event: full(at + 10_000), to: 'listening', outcomes: [turnFailed('rate_limited')], changes: cleared },
   { from, context: beginning, event: refused, to: 'listening', outcomes: [turnFailed('api_error')], changes: cleared },
-  { from, context: beginning, event: plain('elsewhere'), to: 'busy', outcomes: [says('call.busy')], changes: { ...cleared, owed: true, until: at + 600_000 } },
+  { from, context: beginning, event: { ...elsewhere, owed: true }, to: 'busy', outcomes: [says('call.busy')], changes: { ...cleared, owed: true, until: at + 600_000 } },
+  { from, context: beginning, event: { ...elsewhere, typed: true }, to: 'busy', outcomes: [says('call.busy'), { type: 'turn.failed', code: 'turn_in_progress' }], changes: { ...cleared, until: at + 600_000 } },
   { from, context: begun, event: failed('assistant_unavailable'), to: 'listening', outcomes: [withdraw, turnFailed('assistant_unavailable')], changes: cleared },
   { from, context: begun, event: failed('voice_unavailable'), to: 'listening', outcomes: [withdraw, turnFailed('voice_unavailable')], changes: { ...cleared, unspoken: 1 } },
   { from, context: { ...begun, unspoken: 2 }, event: failed('voice_unavailable'), to: 'closed', outcomes: [withdraw, closed('voice_unavailable', 1011)], changes: because('voice_unavailable') },
@@ -200,7 +202,7 @@ const rows: CallRow[] = [
     { from: 'draining', context: open, event: plain(type), to: 'closed', outcomes: [clear, closed('api_error', 1012)], changes: { reason: 'api_error' } },
   ]),
   { from: 'draining', context: beginning, event: plain('begun'), to: 'draining', outcomes: [says('turn.started')], changes: { turn: 'begun', until: null, replyUntil: at + 30_000 } },
-  ...[full(at), refused, plain('elsewhere')].map((event): CallRow => ({ from: 'draining', context: beginning, event, to: 'closed', outcomes: [closed('api_error', 1012)], changes: because('api_error') })),
+  ...[full(at), refused, elsewhere].map((event): CallRow => ({ from: 'draining', context: beginning, event, to: 'closed', outcomes: [closed('api_error', 1012)], changes: because('api_error') })),
   { from: 'draining', context: drainingTurn, event: plain('audio'), to: 'draining', outcomes: [says('audio.begin')] },
   { from: 'draining', context: drainingTurn, event: sentence(true), to: 'draining', outcomes: [unchanged], changes: { replyUntil: null } },
   { from: 'draining', context: drainingTurn, event: failed('api_error'), to: 'draining', outcomes: [stop], changes: { failing: 'api_error', replyUntil: null } },

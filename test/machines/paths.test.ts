@@ -266,7 +266,7 @@ const call: Walk<CallEvent, CallContext> = {
     { type: 'begun', at: early },
     { type: 'voiced', at: early },
     { type: 'audio', at: early },
-    { type: 'elsewhere', at: early },
+    { type: 'elsewhere', at: early, owed: true, typed: false },
     { type: 'hangup', at: early },
     { type: 'drain', at: early },
     { type: 'tick', at: due },

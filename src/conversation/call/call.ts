@@ -8,10 +8,9 @@ import type { Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { SocketActor } from '../../host/sockets.ts';
-import type { Words } from '../../providers/voice/ear.ts';
+import type { Words } from '../../providers/voice/hand.ts';
 import type { Session } from '../../store/store.ts';
 import type { Heard } from '../../turn/outcome.ts';
-import type { TurnInFlight } from '../../turn/session-actor.ts';
 import { causeByParty, type Party } from '../party.ts';
 import { keyOf } from '../reach.ts';
 import type { Services } from '../services.ts';
@@ -84,8 +83,8 @@ export class Call implements HeardCall {
       putBack: (words) => this.#hearing.putBack(words),
       failed: (error) => this.#broken(error),
     });
-    this.#lookout = new Lookout({ services, session, callId: actor.identity.id, cause: actor.cause, send, runs: (turn) => this.#runs(turn), said: () => this.#count() });
-    this.#chats = new ChatTurns(services, session, tell, () => this.#send({ type: 'elsewhere.over', at: this.#now }));
+    this.#chats = new ChatTurns({ services, session, tell, send, isFree: () => this.context.turn === 'none', owns: (turnId) => [this.reply, ...this.#endings.replies.values()].some((reply) => reply?.turnId === turnId) });
+    this.#lookout = new Lookout({ services, session, callId: actor.identity.id, cause: actor.cause, send, chats: this.#chats, isBusy: () => this.state === 'busy', said: () => this.#count() });
     actor.onDecision = (outcomes) => this.#decided(outcomes);
   }
 
@@ -172,6 +171,8 @@ export class Call implements HeardCall {
     if (state === 'thinking' && this.context.turn === 'begun' && this.reply?.mouth.isReady) this.#send({ type: 'audio', at: this.#now });
     // The person speaks on, or has begun to while a reply was spoken.
     if (this.state === 'listening' && this.#hearing.busy) this.#send({ type: 'voice', at: this.#now });
+    // The chat began while the greeting was spoken.
+    if (this.state === 'listening' && this.#chats.isReading) this.#chats.busy();
   }
 
   #act(outcome: CallOutcome, fails: boolean): void {
@@ -307,8 +308,12 @@ export class Call implements HeardCall {
     if (early !== null) reply.asked = early.text;
     this.#endings.step(async () => {
       if (early === null) {
-        reply.words = typed === null ? this.#hearing.take() : await this.#hearing.takeAll();
-        reply.asked = [reply.words?.text, typed].filter(Boolean).join(' ');
+        const taken = typed === null ? null : await this.#hearing.takeWith(typed);
+        reply.words = taken === null ? this.#hearing.take() : taken.words;
+        reply.typed = taken && { before: taken.spoken };
+        reply.asked = reply.words?.text ?? '';
+        // No words, no turn.
+        if (reply.asked === '' && !reply.isLeft) return this.interrupt();
       }
       await this.#ask(reply, early ?? reply.words, early !== null);
     });
@@ -321,7 +326,7 @@ export class Call implements HeardCall {
   async #ask(reply: Reply, words: Words | null, hidden: boolean): Promise<void> {
     if (reply.isLeft || reply.runner !== null) return;
     const { party, session, requestId, services } = this.#options;
-    const voice = words === null || words.text !== reply.asked ? undefined : { audioMs: words.toMs - words.fromMs };
+    const voice = words === null || words.typed ? undefined : { audioMs: words.toMs - words.fromMs };
     const begun = await beginTurn(party, { sessionId: session.id, text: reply.asked, voice, speaker: reply, isEarly: hidden, requestId }, services);
     if ('refusal' in begun) return this.#refused(reply, begun, hidden);
     const { runner } = begun;
@@ -343,9 +348,12 @@ export class Call implements HeardCall {
     const at = this.#now;
     if (refusal === 'limited') reply.words = null;
     if (refusal === 'full' && !hidden) return this.#send({ type: 'full', at });
+    // A message is not taken while the session answers a chat, and the words before it wait.
+    if (refusal === 'busy' && reply.typed !== null) reply.words = reply.typed.before;
+    const owed = reply.words !== null;
     this.#leave(reply);
     if (refusal === 'barred') this.fault(code, 1008);
-    else if (refusal === 'busy') this.#send({ type: 'elsewhere', at });
+    else if (refusal === 'busy') this.#send({ type: 'elsewhere', at, owed, typed: reply.typed !== null });
     else if (refusal === 'over') this.#send(code === 'session_expired' ? { type: 'tick', at } : { type: 'session.ended', at });
     else this.#send({ type: 'refused', at, code });
   }
@@ -461,14 +469,6 @@ export class Call implements HeardCall {
       void this.#lookout.look();
       if (!this.#closing) this.#watch();
     });
-  }
-
-  /** A turn that is none of the call's is a chat. */
-  #runs({ turnId, messageId, log }: TurnInFlight): void {
-    const own = [this.reply, ...this.#endings.replies.values()].some((reply) => reply?.turnId === turnId);
-    if (own || !this.#chats.follow(turnId, messageId, log)) return;
-    this.#send({ type: 'elsewhere', at: this.#now });
-    this.#chats.begin();
   }
 
   #count(): void {

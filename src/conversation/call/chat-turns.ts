@@ -1,67 +1,103 @@
-/** Turns of a call's session that a chat began: they are read along, and nothing of them is spoken (contract 18). */
+/** Turns of a call's session that a chat began, in this process or in another: they are read along, and nothing of them is spoken (contract 18). */
+import type { CallEvent } from '../../../machines/call.ts';
+import type { Session } from '../../store/store.ts';
 import { TurnReader, type Sink } from '../../turn/reader.ts';
 import type { TurnLog } from '../../turn/turn.ts';
-import type { Session } from '../../store/store.ts';
 import type { Services } from '../services.ts';
 import { endMessage } from './messages.ts';
 
-interface ChatTurn {
+export interface ChatTurn {
   readonly turnId: string;
   readonly messageId: string;
   readonly log: TurnLog;
 }
 
+export interface ChatTurnsOptions {
+  readonly services: Services;
+  readonly session: Session;
+  /** Whether the turn is one of the call's own. */
+  owns(turnId: string): boolean;
+  /** Whether the call has no turn: the beginning of one is refused while the session runs another. */
+  isFree(): boolean;
+  /** Tells the client. */
+  tell(message: object): void;
+  /** Sends the machine an event. */
+  send(event: CallEvent): void;
+}
+
 export class ChatTurns {
-  readonly #services: Services;
-  readonly #session: Session;
-  readonly #send: (message: object) => void;
-  readonly #over: () => void;
+  readonly #options: ChatTurnsOptions;
   #turn: ChatTurn | null = null;
   #reader: TurnReader | null = null;
+  #isReading = false;
+  #closed = false;
 
-  constructor(services: Services, session: Session, send: (message: object) => void, over: () => void) {
-    this.#services = services;
-    this.#session = session;
-    this.#send = send;
-    this.#over = over;
+  constructor(options: ChatTurnsOptions) {
+    this.#options = options;
   }
 
-  /** Takes up a turn; false if it is read already. */
-  follow(turnId: string, messageId: string, log: TurnLog): boolean {
-    if (this.#turn?.turnId === turnId) return false;
-    this.#turn = { turnId, messageId, log };
-    return true;
+  /** Whether a turn is read along whose end was not told. */
+  get isReading(): boolean {
+    return this.#isReading;
   }
 
-  /** Tells of the turn from its beginning. */
-  begin(): void {
-    const turn = this.#turn!;
-    void this.#said(turn.turnId).then((text) => {
-      this.#send({ type: 'turn.started', turn_id: turn.turnId, message_id: turn.messageId, text, spoken: false });
-      this.#reader = new TurnReader(turn.log, 0, this.#sink(turn), this.#services.clock);
-      this.#reader.start();
-    });
+  /** Whether the turn is of the call, or was taken up before. */
+  knows(turnId: string): boolean {
+    return this.#turn?.turnId === turnId || this.#options.owns(turnId);
+  }
+
+  /** The session runs a turn: tells of it from its beginning, unless it is known. */
+  found(turn: ChatTurn): void {
+    if (this.#closed || this.knows(turn.turnId)) return;
+    this.#reader?.stop();
+    this.#turn = turn;
+    this.#isReading = true;
+    this.busy();
+    void this.#read(turn);
+  }
+
+  /** The session runs no turn. */
+  foundNone(): void {
+    const { send, services } = this.#options;
+    if (!this.#isReading) send({ type: 'elsewhere.over', at: services.clock.now() });
+  }
+
+  /** The call waits for the end of the turn that is read along. */
+  busy(): void {
+    const { send, services, isFree } = this.#options;
+    if (isFree()) send({ type: 'elsewhere', at: services.clock.now(), owed: false, typed: false });
   }
 
   close(): void {
+    this.#closed = true;
     this.#reader?.stop();
+  }
+
+  async #read(turn: ChatTurn): Promise<void> {
+    const { tell, services } = this.#options;
+    const text = await this.#said(turn.turnId);
+    if (this.#closed || this.#turn !== turn) return;
+    tell({ type: 'turn.started', turn_id: turn.turnId, message_id: turn.messageId, text, spoken: false });
+    this.#reader = new TurnReader(turn.log, 0, this.#sink(turn), services.clock);
+    this.#reader.start();
   }
 
   /** The person's message. */
   async #said(turnId: string): Promise<string> {
-    const { workspaceId, id } = this.#session;
-    const page = await this.#services.store.sessions.messages(workspaceId, id, { limit: 4, after: null, order: 'desc' }).catch(() => null);
+    const { session, services } = this.#options;
+    const page = await services.store.sessions.messages(session.workspaceId, session.id, { limit: 4, after: null, order: 'desc' }).catch(() => null);
     return page?.items.find((message) => message.turnId === turnId && message.role === 'user')?.content ?? '';
   }
 
   #sink(turn: ChatTurn): Sink {
+    const { tell } = this.#options;
     return {
       delta: (text) => {
-        this.#send({ type: 'message.delta', message_id: turn.messageId, text });
+        tell({ type: 'message.delta', message_id: turn.messageId, text });
         return true;
       },
       terminal: (terminal) => {
-        this.#send(endMessage(terminal, turn, null));
+        tell(endMessage(terminal, turn, null));
         this.#over();
       },
       mark: () => true,
@@ -69,5 +105,10 @@ export class ChatTurns {
       heartbeat: () => true,
       onDrain: () => {},
     };
+  }
+
+  #over(): void {
+    this.#isReading = false;
+    this.foundNone();
   }
 }

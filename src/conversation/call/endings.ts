@@ -1,6 +1,6 @@
 /** How the replies of a call end: their turns are sealed where the listener was, or taken back; one after the other (contract 18). */
 import type { CutBy } from '../../../machines/call.ts';
-import type { Words } from '../../providers/voice/ear.ts';
+import type { Words } from '../../providers/voice/hand.ts';
 import type { Cause } from '../../store/store.ts';
 import type { Heard } from '../../turn/outcome.ts';
 import type { Services } from '../services.ts';

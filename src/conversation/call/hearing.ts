@@ -2,7 +2,8 @@
 import type { CallContext, CallEvent, Ignored } from '../../../machines/call.ts';
 import { limits } from '../../base/limits.ts';
 import type { Addressed, SpokenReply } from '../../providers/voice/addressed.ts';
-import type { Ear, EarEvent, Words } from '../../providers/voice/ear.ts';
+import type { Ear, EarEvent } from '../../providers/voice/ear.ts';
+import { Hand, type Words } from '../../providers/voice/hand.ts';
 import type { Services } from '../services.ts';
 import { transcriberOf, type ReadyVoice } from '../voice-call.ts';
 import type { Reply } from './reply.ts';
@@ -43,6 +44,7 @@ const rememberedMax = 8;
 
 export class Hearing {
   readonly #options: HearingOptions;
+  readonly #hand = new Hand();
   #ear: Ear | null = null;
   /** The words with which the model is asked early. */
   early: Words | null = null;
@@ -80,18 +82,20 @@ export class Hearing {
     this.#turnIsOver();
   }
 
-  /** The words in hand with those of the utterance under way; null if there are none. */
-  async takeAll(): Promise<Words | null> {
+  /** Takes the words in hand, those of the utterance under way and a text that was typed; `spoken`: without the text. */
+  async takeWith(typed: string): Promise<{ readonly words: Words | null; readonly spoken: Words | null }> {
     if (this.busy) await this.#ear!.flush();
-    return this.take();
+    const spoken = this.#hand.whole;
+    this.#hand.type(typed);
+    return { words: this.#hand.take(), spoken };
   }
 
   take(): Words | null {
-    return this.#ear?.take() ?? null;
+    return this.#hand.take();
   }
 
   putBack(words: Words): void {
-    this.#ear?.putBack(words);
+    this.#hand.putBack(words);
   }
 
   deafen(deaf: boolean): void {
@@ -114,7 +118,7 @@ export class Hearing {
     const { services, ready, failed } = this.#options;
     const { turnSilenceMs, partials, language } = this.#call.settings;
     return services.voice.ear({
-      ...{ turnSilenceMs, partials, failed },
+      ...{ turnSilenceMs, partials, failed, hand: this.#hand },
       repeats: ready.provider.partials,
       transcribe: transcriberOf(ready, language),
       begins: () => true,
@@ -189,7 +193,7 @@ export class Hearing {
 
   /** The person's turn is over, with words or without. */
   #turnIsOver(): void {
-    const text = this.#ear?.text ?? '';
+    const { text } = this.#hand;
     const at = this.#now;
     if (text !== '') this.#options.send({ type: 'said', at, kept: this.#call.reply?.asked === text });
     else if (this.#call.state === 'hearing') this.#options.send({ type: 'unsaid', at, ignored: null });

@@ -1,9 +1,11 @@
 /** Looks from time to time what becomes of a call's session: its end, a newer call, a chat; and says in it that the call is open (contract 18). */
 import type { CallEvent } from '../../../machines/call.ts';
+import type { SessionContext } from '../../../machines/session.ts';
 import { limits } from '../../base/limits.ts';
 import type { Cause, Session } from '../../store/store.ts';
-import type { TurnInFlight } from '../../turn/session-actor.ts';
 import type { Services } from '../services.ts';
+import { findTurn } from '../turns.ts';
+import type { ChatTurns } from './chat-turns.ts';
 
 export interface LookoutOptions {
   readonly services: Services;
@@ -11,8 +13,10 @@ export interface LookoutOptions {
   readonly callId: string;
   readonly cause: Cause;
   send(event: CallEvent): void;
-  /** The session runs a turn in this process. */
-  runs(turn: TurnInFlight): void;
+  /** The turns of the session that are none of the call's. */
+  readonly chats: ChatTurns;
+  /** Whether the call waits for the end of another turn. */
+  isBusy(): boolean;
   /** The call has said that it is open. */
   said(): void;
 }
@@ -35,10 +39,8 @@ export class Lookout {
 
   /** In this process it finds everything at once, in another one within a second. */
   async look(): Promise<void> {
-    const { services, session, runs } = this.#options;
-    const { host, clock, store } = services;
-    const runner = host.sessions.population.find(session.id)?.runner ?? null;
-    if (runner !== null) runs(runner);
+    const { clock, store } = this.#options.services;
+    this.#lookAtActor();
     const now = clock.monotonic();
     if (now - this.#lookedAt < (store.leaseMs === null ? limits.socketPollMs : limits.catalogFreshMs)) return;
     this.#lookedAt = now;
@@ -49,16 +51,46 @@ export class Lookout {
     }
   }
 
+  /** Looks for a turn in this process. */
+  #lookAtActor(): void {
+    const { services, session, chats, isBusy } = this.#options;
+    const actor = services.host.sessions.population.find(session.id);
+    const runner = actor?.runner ?? null;
+    if (runner !== null && !runner.isSpoken) chats.found(runner);
+    // On a shared store only the stored session knows of all turns.
+    else if (services.store.leaseMs === null && isBusy() && (actor?.context.activeTurnId ?? null) === null) chats.foundNone();
+  }
+
   async #lookAtSession(now: number): Promise<void> {
-    const { services, session, callId, cause, send, said } = this.#options;
+    const { services, session, callId, send, isBusy } = this.#options;
     const { sessions } = services.host;
+    // A turn may begin while the session is read.
+    const waits = isBusy();
     const found = await sessions.read(session.workspaceId, session.id);
     if (this.#closed) return;
     const at = services.clock.now();
     if (found === null || found.machine.state === 'ended') return send({ type: 'session.ended', at });
     const { call } = found;
     if (call !== undefined && call.id !== callId && call.untilMs > at) return send({ type: 'replaced', at });
-    if (now - this.#saidAt < limits.callOpenEveryMs) return;
+    if (services.store.leaseMs !== null) await this.#lookElsewhere((found.machine.context as SessionContext).activeTurnId, waits);
+    if (!this.#closed && now - this.#saidAt >= limits.callOpenEveryMs) await this.#say(now);
+  }
+
+  /** Looks for a turn in another process. That of a dead process is sealed on the way. */
+  async #lookElsewhere(turnId: string | null, waits: boolean): Promise<void> {
+    const { services, session, chats } = this.#options;
+    if (turnId === null) return waits ? chats.foundNone() : undefined;
+    const { sessions } = services.host;
+    if (chats.knows(turnId) || sessions.population.find(session.id)?.runner?.turnId === turnId) return;
+    const actor = await sessions.of(session.workspaceId, session.id);
+    const turn = actor && (await findTurn(actor, turnId, services));
+    if (turn !== null && turn.runner === null && !turn.isSpoken && !this.#closed) chats.found(turn);
+  }
+
+  /** Says in the session that the call is open. */
+  async #say(now: number): Promise<void> {
+    const { services, session, callId, cause, said } = this.#options;
+    const { sessions } = services.host;
     this.#saidAt = now;
     const held = await sessions.of(session.workspaceId, session.id);
     if (held === null || this.#closed) return;

@@ -5,7 +5,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints, indexAfter } from '../../base/text.ts';
 import type { SpokenReply } from '../../providers/voice/addressed.ts';
-import type { Words } from '../../providers/voice/ear.ts';
+import type { Words } from '../../providers/voice/hand.ts';
 import type { Narration } from '../../providers/voice/narration.ts';
 import type { HeardVoice } from '../../store/store.ts';
 import type { Heard, Speaker } from '../../turn/outcome.ts';
@@ -41,6 +41,8 @@ export class Reply implements Speaker {
   /** The person's words and the text of the turn's message. */
   words: Words | null = null;
   asked = '';
+  /** The text that was typed is all of its message that is new: the words before it. */
+  typed: { readonly before: Words | null } | null = null;
   /** Whether the client was told of the turn. */
   isTold = false;
   /** Whether audio of it was sent. */

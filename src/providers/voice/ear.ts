@@ -4,9 +4,9 @@
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import { codePoints, indexAfter } from '../../base/text.ts';
 import { addressed, type Addressed, type SpokenReply } from './addressed.ts';
 import { recognitionRate } from './audio/decoding.ts';
+import { Hand, type Words } from './hand.ts';
 import { Listener, type ListenerEvent, type ListenerOptions } from './listener.ts';
 import { unfinished } from './unfinished.ts';
 
@@ -23,19 +23,13 @@ export type Ignored = 'backchannel' | 'echo' | 'failed' | null;
 /** The events of a transcription socket; a final says as well whether its words count. */
 export type EarEvent = Exclude<ListenerEvent, FinalEvent> | (FinalEvent & { readonly ignored: Ignored });
 
-/** Words of the person that no turn has yet. */
-export interface Words {
-  readonly text: string;
-  /** From the first voice to the last. */
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-
 export interface EarOptions extends Pick<ListenerOptions, 'partials' | 'repeats' | 'transcribe' | 'stretch' | 'begins' | 'failed'> {
   readonly clock: Clock;
   /** The ear's own: it is closed with it. */
   readonly detector: { chances(samples: Int16Array): Promise<Float32Array>; close(): void };
   readonly turnSilenceMs: number;
+  /** Holds the words until a turn takes them. */
+  readonly hand?: Hand;
   emit(event: EarEvent): void;
   /** The reply in which the utterance began, or in the 500 ms after which it did; null if there is none. */
   replyOf(utterance: number): SpokenReply | null;
@@ -58,7 +52,7 @@ export interface EarOptions extends Pick<ListenerOptions, 'partials' | 'repeats'
 export class Ear {
   readonly #options: EarOptions;
   readonly #listener: Listener;
-  #hand: Words[] = [];
+  readonly #hand: Hand;
   /** The utterance under way; null in silence. */
   #utterance: number | null = null;
   /** Finals that are owed. */
@@ -84,6 +78,7 @@ export class Ear {
   constructor(options: EarOptions) {
     const { clock, turnSilenceMs, detector, partials, repeats, stretch, begins, failed } = options;
     this.#options = options;
+    this.#hand = options.hand ?? new Hand();
     this.#audioAt = this.#filledTo = clock.monotonic();
     this.#listener = new Listener({
       silenceMs: turnSilenceMs,
@@ -113,7 +108,7 @@ export class Ear {
 
   /** The words in hand, joined. */
   get text(): string {
-    return joined(this.#hand);
+    return this.#hand.text;
   }
 
   /** Whether a voice is heard, or a final is owed. */
@@ -143,20 +138,14 @@ export class Ear {
     });
   }
 
-  /** Takes the words in hand, at most 8,000 characters; null if there are none. */
+  /** Takes the words in hand; null if there are none. */
   take(): Words | null {
-    const [first, last] = [this.#hand[0], this.#hand.at(-1)];
-    if (first === undefined || last === undefined) return null;
-    const whole = joined(this.#hand);
-    const text = whole.slice(0, endWithin(whole));
-    const rest = whole.slice(text.length).trim();
-    this.#hand = rest === '' ? [] : [{ ...last, text: rest }];
-    return { text, fromMs: first.fromMs, toMs: last.toMs };
+    return this.#hand.take();
   }
 
   /** Words that were taken for a turn that is withdrawn begin the next one. */
   putBack(words: Words): void {
-    this.#hand.unshift(words);
+    this.#hand.putBack(words);
   }
 
   close(): void {
@@ -204,7 +193,7 @@ export class Ear {
     this.#owed--;
     // The events behind a cut are late: this utterance may have been over when its beginning was told.
     if (this.#utterance === utterance) this.#utterance = null;
-    if (verdict === 'counts') this.#hand.push({ text, fromMs, toMs });
+    if (verdict === 'counts') this.#hand.add({ text, fromMs, toMs });
     const ignored = this.#failed.delete(utterance) ? 'failed' : verdict === 'backchannel' || verdict === 'echo' ? verdict : null;
     this.#options.emit({ ...event, ignored });
     if (text !== '') this.#options.heard(utterance, text, verdict);
@@ -229,13 +218,13 @@ export class Ear {
   }
 
   get #full(): boolean {
-    return codePoints(this.text) >= limits.messageCharactersMax;
+    return this.#hand.isFull;
   }
 
   #early(utterance: number, text: string, toMs: number): void {
     const verdict = this.#verdict(utterance, text);
     if (text !== '') this.#options.heard(utterance, text, verdict);
-    if (verdict === 'counts') this.#options.early({ text: this.#with(text), fromMs: this.#hand[0]?.fromMs ?? this.#fromMs, toMs });
+    if (verdict === 'counts') this.#options.early({ text: this.#with(text), fromMs: this.#hand.whole?.fromMs ?? this.#fromMs, toMs, ...(this.#hand.isTyped && { typed: true }) });
   }
 
   #with(text: string): string {
@@ -271,13 +260,4 @@ export class Ear {
       this.#watch();
     });
   }
-}
-
-const joined = (words: readonly Words[]): string => words.map(({ text }) => text).join(' ');
-
-/** The length of the beginning that a message may have, in whole words. */
-function endWithin(text: string): number {
-  const end = indexAfter(text, limits.messageCharactersMax);
-  const space = end === text.length ? end : text.lastIndexOf(' ', end);
-  return space > 0 ? space : end;
 }
