@@ -4,6 +4,7 @@ import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { clipOf, opened } from './caller.ts';
+import { assistantWith, openTool, told } from '../faults/tool-house.ts';
 import { openHouse, textOf, type Answer, type Ask, type House, type StreamEvent } from './house.ts';
 import { abort, activeTurn, begin, chatPath, end, refused, say, sayInVain, sessionOf, synthetic, transcriptOf, turnPath, until } from './talk.ts';
 
@@ -13,7 +14,7 @@ const options = lacking === null ? {} : { skip: lacking };
 type Houses = readonly [House, House, House];
 
 async function openHouses(t: Test, redis: RedisServer): Promise<Houses> {
-  const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
+  const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' };
   return (await Promise.all([1, 2, 3].map(() => openHouse(t, { env })))) as unknown as Houses;
 }
 
@@ -37,6 +38,23 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
     t.same(transcripts[2], transcripts[0]);
     t.same((await three.ask('/sessions')).json.data, (await one.ask('/sessions')).json.data);
     t.same((await three.ask('/usage')).json.totals, (await one.ask('/usage')).json.totals);
+  },
+
+  'the calls of a tool in a minute are counted together': async (t, [one, two, three]) => {
+    const tool = await openTool(t);
+    const callsPerMinute = 20;
+    const made = await told(one, '/tools', { kind: 'http', name: 'Counter', url: tool.url, calls_per_minute: callsPerMinute, functions: [{ name: 'count' }] });
+    const { id: assistantId } = await assistantWith(two, 'call=count,calls=6,tokens=1', [made.id]);
+    const startedAt = performance.now();
+    const sessions = await Promise.all([one, two, three].flatMap((house) => [1, 2, 3].map(async () => ({ house, id: (await house.session(assistantId)).id }))));
+    await Promise.all(sessions.map(async ({ house, id }) => (await say(house, id)).rest()));
+    const refilled = Math.ceil(((performance.now() - startedAt) / 60_000) * callsPerMinute);
+    const calls = (await Promise.all(sessions.map(async ({ house, id }) => (await transcriptOf(house, id)).at(-1).tool_calls))).flat();
+    t.equal(calls.length, 54);
+    const sent = calls.filter(({ status }: any) => status === 'completed').length;
+    t.ok(sent >= callsPerMinute && sent <= callsPerMinute + refilled, `${sent} of ${callsPerMinute}, and ${refilled} at most since`);
+    t.equal(tool.reached.length, sent);
+    t.equal(calls.filter(({ error }: any) => error === 'limit').length, 54 - sent, 'the others were over the limit, and were not sent');
   },
 
   'who watches one of them sees the actors of all': async (t, [one, two]) => {

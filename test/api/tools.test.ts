@@ -392,5 +392,10 @@ t.test('the console refuses what a turn could not use', async (t) => {
   t.match([refresh.status, refresh.json.error.message], [422, /`kind`/]);
   t.equal((await house.console(`${toolsPath(house)}/${one.id}`, { method: 'DELETE' })).status, 204);
   t.same((await house.console(`${assistants}/${both.json.id}`)).json.tool_ids, [other.id]);
+  await house.console(`${assistants}/${both.json.id}`, { method: 'PATCH', body: { model: { provider: 'synthetic', name: 'call=look_up,tokens=1' } } });
+  await house.console(`${assistants}/${both.json.id}/publish`, { method: 'POST' });
+  const session = await house.session(both.json.id);
+  t.equal((await chat(house, session.id)).at(-1)!.event, 'turn.completed');
+  t.match((await lastOf(house, session.id)).tool_calls, [{ name: 'look_up', status: 'failed', error: 'unknown_tool' }], 'its functions are gone with it');
   t.equal((await house.console(`${toolsPath(house)}/${one.id}`)).status, 404);
 });

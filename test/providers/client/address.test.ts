@@ -2,6 +2,10 @@ import t from 'tap';
 import type { LookupAddress } from 'node:dns';
 import { AddressRefused, baseUrlProblem, guardedLookup, isPublicAddress, mayCall } from '../../../src/providers/client/address.ts';
 import { openaiModel } from '../../../src/providers/model/openai.ts';
+import { WheelClock } from '../../../src/base/clock.ts';
+import type { ProviderHttp } from '../../../src/providers/client.ts';
+import { toolCaller } from '../../../src/providers/tool/caller.ts';
+import type { ToolResult } from '../../../src/providers/tool.ts';
 import { ask, client, delta, done, eventStream, provider } from '../model/provider.ts';
 
 const refusedHosts = [
@@ -76,6 +80,14 @@ t.test('the addresses handed on are the addresses checked, and a later answer is
   guardedLookup(isPublicAddress, resolving(['8.8.8.8']).lookup)('one.test', { all: false }, (error, address, family) => t.same([error, address, family], [null, '8.8.8.8', 4]));
 });
 
+/** A call of a tool that is never sent: it is repeatable, so that a second try would show. */
+function called(http: ProviderHttp, kind: 'http' | 'mcp', url: string): Promise<ToolResult> {
+  const tool = { kind, url, timeoutSeconds: 5, repeatable: true, secrets: ['whsec_c2VjcmV0'], headers: { authorization: 'Bearer secret' } };
+  const context = { workspaceId: 'w', assistantId: 'a', sessionId: 's', turnId: 't', channel: 'api', visitor: {}, metadata: {} };
+  const clock = new WheelClock();
+  return toolCaller(http, clock).call(tool, { name: 'act', parameters: { type: 'object' } }, { callId: 'call_1', arguments: {}, context }, new AbortController().signal).finally(() => clock.stop());
+}
+
 t.test('a name that resolves to this machine is never connected to', async (t) => {
   const server = await provider((response) => response.writeHead(200, eventStream).end(delta('x', 'stop') + done));
   t.teardown(server.close);
@@ -87,6 +99,11 @@ t.test('a name that resolves to this machine is never connected to', async (t) =
   t.equal(await ask(guarded, { baseUrl: `https://localhost:${port}/v1` }).settled, 'address');
   for (const host of ['evil.test', '127.0.0.1', 'localhost']) t.equal(await ask(guarded, { baseUrl: `http://${host}:${port}/v1` }).settled, 'address', `unencrypted: ${host}`);
   t.same(asked, ['evil.test'], 'literals and localhost are refused without a look-up');
+  for (const kind of ['http', 'mcp'] as const) {
+    for (const host of [...refusedHosts, 'evil.test']) {
+      for (const scheme of ['http', 'https']) t.same(await called(client(t, {}, { allowPrivate: false, lookup }), kind, `${scheme}://${host}:${port}/call`), { status: 'failed', error: 'unreachable' }, `a tool, ${kind}: ${scheme}://${host}`);
+    }
+  }
   t.equal(server.sockets.length, 0);
 });
 
@@ -103,6 +120,7 @@ t.test('a name is called without encryption only where each of its addresses is 
     const { lookup, asked } = resolving(addresses);
     t.equal(await ask(openaiModel(client(t, {}, { lookup })), { baseUrl: `http://public.test:${port}/v1` }).settled, 'address', addresses.join());
     t.same(asked, ['public.test']);
+    for (const kind of ['http', 'mcp'] as const) t.match(await called(client(t, {}, { lookup }), kind, `http://public.test:${port}/call`), { error: 'unreachable' }, `a tool, ${kind}: ${addresses.join()}`);
   }
   const model = openaiModel(client(t, {}, { lookup: resolving(['127.0.0.1']).lookup }));
   t.equal(await ask(model, { baseUrl: `http://private.test:${port}/v1` }).settled, 'end');
