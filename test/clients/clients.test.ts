@@ -1,6 +1,7 @@
 /** Programs that were written for other servers, against this one: only URL, key and model are its own (contract 14). */
 import t from 'tap';
 import { edge, openHouse } from '../api/house.ts';
+import { documents, tables } from './documents.ts';
 import { failures } from './failures.ts';
 import { chats, conversations, cuts, responses, speech, tools } from './openai.ts';
 import { agents, agentsPackage, aiSdk, langchain } from './sdks.ts';
@@ -19,4 +20,6 @@ t.test(edge, async (t) => {
   await t.test('LangChain', (t) => langchain(t, house));
   await t.test("OpenAI's agents", { skip: agentsPackage.why ?? false }, (t) => agents(t, house));
   await t.test('what chat windows send', (t) => chatWindows(t, house));
+  await t.test('the blocks of docs/clients.md', (t) => documents(t, house));
+  await t.test('its tables', tables);
 });

@@ -18,6 +18,9 @@ export async function aiSdk(t: Test, house: House): Promise<void> {
   const chat = createOpenAICompatible({ name: 'parley', baseURL: `${house.url}/v1`, apiKey: house.key, includeUsage: true });
   const responses = createOpenResponses({ name: 'parley', url: `${house.url}/v1/responses`, apiKey: house.key });
   for (const [way, model] of [['chat completions', chat], ['responses', responses]] as const) await t.test(way, (t) => aiSdkOn(t, house, (id) => model(id)));
+  const { id } = await synthetic(house, 'tokens=3');
+  for (const prompt of ['Hi', 'More']) await generateText({ model: chat(id), prompt, headers: { 'X-Conversation-Id': 'ai' } });
+  t.equal((await transcriptOf(house, (await lastSession(house, id)).id)).length, 4, 'a conversation that goes on');
 }
 
 async function aiSdkOn(t: Test, house: House, model: (id: string) => LanguageModel): Promise<void> {
@@ -68,6 +71,10 @@ export async function langchain(t: Test, house: House): Promise<void> {
     const answered = await bound.invoke([['user', 'Hi'], asked, await looks.invoke(asked.tool_calls![0] as any)]);
     t.equal(answered.text, said, way);
   }
+  const goesOn = model(id, { configuration: { baseURL: `${house.url}/v1`, defaultHeaders: { 'X-Conversation-Id': 'langchain' } } });
+  for (const said of ['Hi', 'More']) await goesOn.invoke(said);
+  t.equal((await transcriptOf(house, (await lastSession(house, id)).id)).length, 4, 'a conversation that goes on');
+
   const fails = await synthetic(house, 'tokens=5,fail_at=2');
   let read = '';
   await t.rejects(async () => {
