@@ -60,6 +60,8 @@ export interface Upgrade extends Answerable {
 }
 
 export interface SocketListener {
+  /** The listener bounds the pace of its text messages: the engine does not. */
+  readonly hasOwnPace?: true;
   opened(socket: Socket): void;
   /** Called with a whole message; a message over `socketMessageBytesMax` closes the socket with 1009 instead. */
   message(data: string | Uint8Array): void;

@@ -4,6 +4,9 @@ import { limits } from './limits.ts';
 /** The MCP server (contract 15). */
 export const mcpPath = '/mcp';
 
+/** A call for clients of OpenAI's Realtime API (contract 18). */
+export const realtimePath = '/v1/realtime';
+
 /** Whether the path is of OpenAI's API (contract 14): its failures have another shape. */
 export const isOpenai = (path: string): boolean => path.startsWith('/v1/');
 

@@ -4,6 +4,7 @@ export const limits = {
   bodyBytesMax: 256 * 1024, // contract 2
   frontBodyBytesMax: 1024 * 1024, // contract 14 and 15
   frontMessagesMax: 2000, // of a request to /v1/chat/completions
+  realtimePartsMax: 100, // of an item that a client of /v1/realtime creates
   conversationNameCharactersMax: 128, // contract 14
   frontToolsMax: 128, // that such a request may bring
   bodyMsMax: 30_000,

@@ -13,6 +13,7 @@ export * from './wire/console.ts';
 export * from './wire/desk.ts';
 export * from './wire/mcp.ts';
 export * from './wire/openai.ts';
+export * from './wire/realtime.ts';
 export * from './wire/tools.ts';
 export * from './wire/link.ts';
 export * from './wire/sign-in.ts';

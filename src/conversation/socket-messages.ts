@@ -47,7 +47,7 @@ export function endWith(socket: Socket, code: string | null, close: number): voi
   socket.close(close);
 }
 
-function sentenceFor(code: string, close: number): string {
+export function sentenceFor(code: string, close: number): string {
   if (close === tooLarge) return `The message is larger than ${limits.socketMessageBytesMax} bytes.`;
   if (close === restart) return 'The server is restarting.';
   return sentences[code] ?? errorSentence(code);

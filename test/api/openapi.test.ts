@@ -34,6 +34,7 @@ POST /v1/audio/speech
 POST /mcp
 GET /transcription
 GET /call
+GET /v1/realtime
 GET /openapi.json
 GET /asyncapi.json
 GET /docs
@@ -140,7 +141,7 @@ t.test('the document', async (t) => {
   await t.test('says which parameters of a query are required, and every type of audio with its rate', async (t) => {
     const operations = Object.entries<any>(json.paths).flatMap(([path, methods]) => Object.values<any>(methods).map(({ parameters }) => ({ path, parameters })));
     const required = operations.flatMap(({ path, parameters }) => parameters.filter((one: any) => one.in === 'query' && one.required).map(({ name }: any) => `${path} ${name}`));
-    t.same(required, ['/voices assistant_id']);
+    t.same(required, ['/voices assistant_id', '/v1/realtime model']);
     const { content, headers } = json.paths['/speech'].post.responses[200];
     t.same(Object.keys(content), ['audio/wav', 'audio/pcm', 'audio/mpeg', 'audio/ogg']);
     t.ok('X-Audio-Sample-Rate' in headers);

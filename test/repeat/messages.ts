@@ -15,6 +15,8 @@ async function call({ house, talk, port }: RepeatWorld): Promise<RawSocket> {
   return RawSocket.open(port, `/call?token=${answer.json.token}`);
 }
 
+const realtime = ({ house, speaker, port }: RepeatWorld): Promise<RawSocket> => RawSocket.open(port, `/v1/realtime?model=${speaker}`, { authorization: `Bearer ${house.key}` });
+
 const inspect = ({ house, port }: RepeatWorld, query = ''): Promise<RawSocket> => RawSocket.open(port, `/console/api/inspect${query}`, { authorization: `Bearer ${house.operatorToken}` });
 
 /** Frames in one write. */
@@ -51,6 +53,13 @@ const onCall = (name: string, make: (time: number) => Buffer, refusal: RegExp | 
   by: 'key',
   covers: `call ${name}`,
   send: async (world, times, held) => burst(await call(world), times, make, held, refusal),
+});
+
+const onRealtime = (name: string, fields: object, refusal: RegExp | null = tooFast): Row => ({
+  name: `realtime ${name}`,
+  by: 'key',
+  covers: `realtime ${name}`,
+  send: async (world, times, held) => burst(await realtime(world), times, always(text({ type: name, ...fields })), held, refusal),
 });
 
 const onInspect = (name: string, make: (time: number) => Buffer, refusal: RegExp | null): Row => ({
@@ -115,12 +124,23 @@ export const messageRows: readonly Row[] = [
   onCall('message', always(text({ type: 'message', text: 'Hello' })), tooFast),
   onCall('hangup', always(text({ type: 'hangup' })), /closed/),
   onCall('audio', always(tiny), null),
+  onRealtime('session.update', { session: { audio: { input: { turn_detection: null } } } }),
+  onRealtime('input_audio_buffer.append', { audio: 'AAA=' }, null),
+  onRealtime('input_audio_buffer.commit', {}),
+  onRealtime('input_audio_buffer.clear', {}),
+  onRealtime('conversation.item.create', { item: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hello' }] } }),
+  onRealtime('conversation.item.truncate', { item_id: 'msg_none', audio_end_ms: 1 }),
+  onRealtime('conversation.item.retrieve', { item_id: 'msg_none' }),
+  onRealtime('response.create', {}),
+  onRealtime('response.cancel', {}),
+  onRealtime('unknown event', {}),
   onInspect('watch', (time) => text({ type: 'watch', kind: 'session', id: `ses_${time}` }), tooFast),
   onInspect('unwatch', (time) => text({ type: 'unwatch', kind: 'session', id: `ses_${time}` }), tooFast),
   onInspect('sync', always(text({ type: 'sync' })), tooFast),
   onInspect('ping', always(ping), tooFast),
   { name: 'transcription sockets opened and left', by: 'key', covers: 'GET /transcription', send: (world, times) => abandoned(times, () => transcription(world, 'key')) },
   { name: 'calls opened and left', by: 'key', covers: 'GET /call', send: (world, times) => abandoned(times, () => call(world)) },
+  { name: 'realtime calls opened and left', by: 'key', covers: 'GET /v1/realtime', send: (world, times) => abandoned(times, () => realtime(world)) },
   { name: 'inspect sockets opened and left', by: 'operator', covers: 'GET /console/api/inspect', send: (world, times) => abandoned(times, () => inspect(world)) },
   {
     name: 'flushes on one socket after another',

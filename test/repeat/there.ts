@@ -18,6 +18,8 @@ export const messagesThere = (): string[] => [
   ...['watch', 'unwatch', 'sync', 'ping'].map((name) => `inspect ${name}`),
   ...[...Object.keys(wire.CallMessages), 'audio'].map((name) => `call ${name}`),
   'GET /transcription',
+  ...[...Object.keys(wire.RealtimeEvents), 'unknown event'].map((name) => `realtime ${name}`),
   'GET /call',
+  'GET /v1/realtime',
   'GET /console/api/inspect',
 ];

@@ -21,7 +21,7 @@ import { ChatTurns } from './chat-turns.ts';
 import { Endings } from './endings.ts';
 import { Hearing, type HeardCall } from './hearing.ts';
 import { Lookout } from './lookout.ts';
-import { failedMessage } from './messages.ts';
+import { failedMessage, wireStates } from './messages.ts';
 import { Reply } from './reply.ts';
 import type { CallSettings } from './settings.ts';
 
@@ -41,9 +41,6 @@ export interface CallOptions {
   /** Ends the connection; `code`: of the error that is sent before, if one is. */
   end(code: string | null, close: number): void;
 }
-
-/** The states as the client is told of them. */
-const wireStates: ReadonlySet<string> = new Set(['listening', 'hearing', 'thinking', 'held', 'speaking', 'paused', 'busy']);
 
 export class Call implements HeardCall {
   readonly #options: CallOptions;
@@ -117,6 +114,9 @@ export class Call implements HeardCall {
     this.#send({ type: 'report', at: this.#now });
     this.#endings.replies.get(messageId)?.report(samples);
   }
+
+  /** Says where a reply was cut, never beyond the estimate; false for a reply that is over. */
+  readonly truncate = (messageId: string, samples: number): boolean => this.#endings.truncate(messageId, samples);
 
   interrupt(): void {
     this.#send({ type: 'interrupt', at: this.#now });

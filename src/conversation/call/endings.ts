@@ -38,6 +38,13 @@ export class Endings {
     this.steps = this.steps.then(act).catch((error) => this.#options.failed(error));
   }
 
+  /** Says where the listener of a reply was, never beyond the estimate; false for one that is over. */
+  truncate(messageId: string, samples: number): boolean {
+    const reply = this.replies.get(messageId);
+    reply?.report(Math.min(samples, reply.mouth.cursor.estimated(this.#options.services.clock.monotonic())));
+    return reply !== undefined;
+  }
+
   cut(reply: Reply, reason: CutBy): void {
     const { words } = reply;
     reply.words = null;

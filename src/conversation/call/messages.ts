@@ -3,6 +3,9 @@ import type { HeardVoice } from '../../store/store.ts';
 import type { TurnEnd } from '../../turn/turn.ts';
 import { errorSentence } from '../socket-messages.ts';
 
+/** The states as the client is told of them. */
+export const wireStates: ReadonlySet<string> = new Set(['listening', 'hearing', 'thinking', 'held', 'speaking', 'paused', 'busy']);
+
 /** `turnId`: null if no turn was begun. */
 export const failedMessage = (turnId: string | null, code: string): object => ({ type: 'turn.failed', turn_id: turnId, code, message: errorSentence(code) });
 

@@ -66,6 +66,14 @@ An aborted response is \`cancelled\`, and its stream ends with \`response.incomp
       surprises: 'As of `GET`.',
       answer: { id: response.id, object: 'response', deleted: true },
     },
+    'GET /v1/realtime': {
+      does: `Becomes a WebSocket with the events of OpenAI's Realtime API, on the same call as \`GET /call\`: it makes a session, or goes on in \`session_id\`. A browser offers the subprotocols \`realtime\` and \`openai-insecure-api-key.KEY\` instead of the header. Audio is base64 of 16-bit PCM at 24,000 Hz, or \`audio/pcmu\` or \`audio/pcma\` after \`session.update\`. \
+Instructions, tools and voice are the assistant's; \`session.updated\` says what holds. An event that is not taken is answered with \`error\`, and the call goes on. The contract, part 18, has every event.`,
+      cost: 'Usage counts as for a call.',
+      repeat: 'Each opening makes a session of its own, or replaces the call of the session that it names.',
+      surprises: `${unknown} A session that is over is 409 \`session_ended\` or \`session_expired\`, an assistant without voice 409 \`voice_disabled\`.`,
+      query: { model: model.id },
+    },
     'POST /v1/audio/speech': {
       does: 'Speaks a text, as `POST /speech` does under its own names: `input` is the text, and `response_format` is `mp3` unless it says otherwise.',
       repeat: 'A repeat speaks again, and is charged again.',

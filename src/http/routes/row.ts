@@ -73,6 +73,7 @@ const plain = (): never => {
   throw new Failure('route_not_found');
 };
 
+export const keySocket = socketFor<KeyCaller>('key');
 export const operatorSocket = socketFor<OperatorCaller>('operator');
 export const tokenSocket = socketFor<TokenCaller>('token');
 export const callSocket = socketFor<TokenCaller>('call');

@@ -4,9 +4,11 @@ import { actorKinds } from '../../../machines/all.ts';
 import { watchActors } from '../console/inspect.ts';
 import { openCall } from '../handlers/calls.ts';
 import { openTranscription } from '../handlers/transcription.ts';
-import { CallQuery, TranscriptionQuery } from '../../base/wire.ts';
+import { openRealtime } from '../openai/realtime.ts';
+import { realtimePath } from '../../base/fronts.ts';
+import { CallQuery, RealtimeQuery, TranscriptionQuery } from '../../base/wire.ts';
 import type { Route } from '../request.ts';
-import { callSocket, operatorSocket, tokenSocket } from './row.ts';
+import { callSocket, keySocket, operatorSocket, tokenSocket } from './row.ts';
 
 const only = (description: string) => Type.Optional(Type.String({ description }));
 
@@ -27,6 +29,13 @@ export const socketRoutes: readonly Route[] = [
     query: CallQuery,
     errors: onVoice,
     newWork: true,
+  }),
+  keySocket(realtimePath, openRealtime, {
+    summary: "A call for clients of OpenAI's Realtime API.",
+    query: RealtimeQuery,
+    errors: [...onVoice.filter((name) => name !== 'invalid_token' && name !== 'assistant_not_found'), 'model_not_found', 'missing_visitor_fields'],
+    newWork: true,
+    budget: 'transcriptionTokens',
   }),
   operatorSocket('/console/api/inspect', watchActors, {
     summary: 'Shows live actors, their events and snapshots.',

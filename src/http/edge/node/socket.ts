@@ -121,7 +121,7 @@ export class NodeSocket implements Socket, Cuttable {
   #received(data: Buffer, isBinary: boolean): void {
     if (this.#code !== null) return;
     if (data.length > this.#shared.bounds.socketMessageBytesMax) return this.#refuse('tooLarge', 1009);
-    if (!isBinary && !this.#pace.take(1)) return this.#refuse('tooFast', 1008);
+    if (!isBinary && !this.#listener.hasOwnPace && !this.#pace.take(1)) return this.#refuse('tooFast', 1008);
     if (!isBinary && !isUtf8(data)) {
       if (this.#listener.unreadable === undefined) return this.close(1007);
       return this.#call(() => this.#listener.unreadable!());

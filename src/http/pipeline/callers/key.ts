@@ -1,6 +1,7 @@
 /** An API key: recognised by its digest, charged against its budgets (contract 4 and 5). */
 import { Failure, refused, type Refusal } from '../../../base/errors.ts';
 import type { RequestHead } from '../../../base/edge.ts';
+import { realtimePath } from '../../../base/fronts.ts';
 import type { KeyActor } from '../../../host/keys.ts';
 import { promptly } from '../../../base/promptly.ts';
 import type { KeyCaller } from '../../request.ts';
@@ -38,14 +39,20 @@ function callerOf(actor: KeyActor): KeyCaller {
   return { kind: 'key', actor, party: { workspaceId, id, kind: 'key', name, channel: 'api', assistantIds } };
 }
 
-/** The key in the headers; if both headers have one, they must be equal. */
+/** The subprotocol in which a browser's Realtime client presents its key (contract 18). */
+const keyProtocol = 'openai-insecure-api-key.';
+
+const ofProtocols = (head: RequestHead): string[] =>
+  head.headers('sec-websocket-protocol').flatMap((line) => line.split(',').map((name) => name.trim())).filter((name) => name.startsWith(keyProtocol)).map((name) => name.slice(keyProtocol.length));
+
+/** The key in the headers; if several have one, they must be equal. */
 function presentedKey(head: RequestHead): string {
   const fromBearer = bearer(head);
   const plain = head.headers('x-api-key');
   if (plain.length > 1 || plain[0] === '') throw new Failure('unreadable_header', { field: 'X-Api-Key' });
-  const fromHeader = plain[0] ?? null;
-  if (fromBearer !== null && fromHeader !== null && fromBearer !== fromHeader) throw new Failure('different_keys');
-  const key = fromBearer ?? fromHeader;
-  if (key === null) throw new Failure('missing_api_key');
+  const keys = new Set([fromBearer, plain[0], ...(head.path === realtimePath ? ofProtocols(head) : [])].filter((key) => typeof key === 'string'));
+  if (keys.size > 1) throw new Failure('different_keys');
+  const [key] = keys;
+  if (key === undefined) throw new Failure('missing_api_key');
   return key;
 }

@@ -1,0 +1,69 @@
+/** The settings of a call that an OpenAI Realtime client has (contract 18): how it asks for them, and how it is told what holds. */
+import type { CallSettings } from '../call/settings.ts';
+import type { Encoding } from '../../base/audio-formats.ts';
+import type { RealtimeUpdate } from '../../base/wire.ts';
+import type { OutputEncoding } from '../../providers/voice/audio/outgoing.ts';
+
+/** The settings that a call has and a session of that API has not: who says that the person's turn is over. */
+export interface RealtimeSettings {
+  readonly call: CallSettings;
+  /** Whether the client says when a turn is over, and asks for the response. */
+  readonly isManual: boolean;
+}
+
+const rates = { 'audio/pcm': 24_000, 'audio/pcmu': 8_000, 'audio/pcma': 8_000 } as const;
+const encodings = { 'audio/pcm': 'pcm_s16le', 'audio/pcmu': 'pcm_mulaw', 'audio/pcma': 'pcm_alaw' } as const;
+type Format = keyof typeof rates;
+
+const [silenceMsMin, silenceMsMax] = [200, 3_000];
+/** A silence that no turn has. */
+const endlessMs = 24 * 3_600_000;
+
+export const realtimeDefaults: RealtimeSettings = {
+  isManual: false,
+  call: {
+    ...{ encoding: 'pcm_s16le', sampleRate: 24_000, language: null, partials: true, turnSilenceMs: 500, bargeIn: 'words' },
+    ...{ outputEncoding: 'pcm_s16le', outputSampleRate: 24_000, aheadMs: 1_000, greets: true },
+  },
+};
+
+/** The settings after an update. `listens`: audio has come already, so what the ear was opened with stays. */
+export function withUpdate(before: RealtimeSettings, { audio = {} }: RealtimeUpdate, listens: boolean): RealtimeSettings {
+  const { input, output } = audio;
+  const given = output?.format?.type as Format | undefined;
+  const sounding = given === undefined ? {} : { outputEncoding: encodings[given] as OutputEncoding, outputSampleRate: rates[given] };
+  if (listens) return { ...before, call: { ...before.call, ...sounding } };
+  const heard = input?.format?.type as Format | undefined;
+  const listening = heard === undefined ? {} : { encoding: encodings[heard] as Encoding, sampleRate: rates[heard] };
+  return { ...withDetection(before, input?.turn_detection), call: { ...withDetection(before, input?.turn_detection).call, ...listening, ...sounding } };
+}
+
+type Detection = NonNullable<NonNullable<RealtimeUpdate['audio']>['input']>['turn_detection'];
+
+function withDetection(before: RealtimeSettings, detection: Detection): RealtimeSettings {
+  if (detection === undefined) return before;
+  if (detection === null) return { isManual: true, call: { ...before.call, turnSilenceMs: endlessMs, bargeIn: 'off' } };
+  const { silence_duration_ms: silenceMs = 500, create_response: creates = true, interrupt_response: interrupts = true } = detection;
+  const turnSilenceMs = creates ? Math.round(Math.min(silenceMsMax, Math.max(silenceMsMin, silenceMs))) : endlessMs;
+  return { isManual: !creates, call: { ...before.call, turnSilenceMs, bargeIn: interrupts ? 'words' : 'off' } };
+}
+
+const formatView = (encoding: string): object => (encoding === 'pcm_mulaw' ? { type: 'audio/pcmu' } : encoding === 'pcm_alaw' ? { type: 'audio/pcma' } : { type: 'audio/pcm', rate: 24_000 });
+
+function detectionView({ call, isManual }: RealtimeSettings): object | null {
+  if (isManual && call.bargeIn === 'off') return null;
+  return {
+    ...{ type: 'server_vad', threshold: 0.5, prefix_padding_ms: 300, silence_duration_ms: isManual ? 500 : call.turnSilenceMs },
+    ...{ create_response: !isManual, interrupt_response: call.bargeIn !== 'off', idle_timeout_ms: null },
+  };
+}
+
+/** The session as that API shows it. Instructions, tools and voice are the assistant's, and are not shown. */
+export const sessionView = (facts: { readonly id: string; readonly model: string; readonly expiresAt: number }, settings: RealtimeSettings) => ({
+  ...{ type: 'realtime', object: 'realtime.session', id: facts.id, model: facts.model, output_modalities: ['audio'], instructions: '' },
+  ...{ tools: [], tool_choice: 'auto', max_output_tokens: 'inf', tracing: null, truncation: 'auto', prompt: null, include: null, expires_at: facts.expiresAt },
+  audio: {
+    input: { format: formatView(settings.call.encoding), transcription: { model: facts.model, language: null, prompt: null }, noise_reduction: null, turn_detection: detectionView(settings) },
+    output: { format: formatView(settings.call.outputEncoding), voice: 'default', speed: 1 },
+  },
+});

@@ -1,0 +1,239 @@
+/** The socket of an OpenAI Realtime client: the same call as that of `call/socket.ts`, in that API's events (contract 18). */
+import type { CallEvent, CallOutcome } from '../../../machines/call.ts';
+import type { Socket, SocketListener } from '../../base/edge.ts';
+import { jsonText } from '../../base/json.ts';
+import { limits } from '../../base/limits.ts';
+import { codePoints } from '../../base/text.ts';
+import { TokenBucket } from '../../base/token-bucket.ts';
+import { RealtimeEvents, shape, type RealtimeUpdate } from '../../base/wire.ts';
+import type { SocketActor } from '../../host/sockets.ts';
+import { AudioIntake } from '../audio-intake.ts';
+import { Call, type CallOptions } from '../call/call.ts';
+import { keyOf } from '../reach.ts';
+import { closingBytes, fits, ours, refused, sentenceFor, tooLarge } from '../socket-messages.ts';
+import { realtimeDefaults, sessionView, withUpdate, type RealtimeSettings } from './session.ts';
+import { Told, type RealtimeEvent } from './told.ts';
+
+export interface RealtimeSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'end'> {
+  readonly actor: SocketActor<CallEvent, CallOutcome>;
+  /** As the client named it. */
+  readonly model: string;
+}
+
+type Name = keyof typeof RealtimeEvents;
+
+const shapes = Object.fromEntries(Object.entries(RealtimeEvents).map(([name, schema]) => [name, shape(schema)])) as { readonly [N in Name]: ReturnType<typeof shape<(typeof RealtimeEvents)[N]>> };
+
+interface ClientEvent {
+  readonly type?: unknown;
+  readonly event_id?: unknown;
+}
+
+export class RealtimeSocket implements SocketListener {
+  /** Audio comes in text messages here: it has the pace of audio, and the others have that of text. */
+  readonly hasOwnPace = true;
+  readonly #options: RealtimeSocketOptions;
+  readonly #intake: AudioIntake;
+  readonly #call: Call;
+  readonly #told: Told;
+  readonly #pace: TokenBucket;
+  #settings: RealtimeSettings = realtimeDefaults;
+  #socket: Socket | null = null;
+  #sent = 0;
+  #made = 0;
+  /** Texts that wait for `response.create`. */
+  #written: string[] = [];
+
+  constructor(options: RealtimeSocketOptions) {
+    const { services, assistant, party, actor, session } = options;
+    this.#options = options;
+    this.#pace = new TokenBucket(services.clock, limits.socketTextsMax, limits.socketTextsPerSecond);
+    this.#intake = new AudioIntake({
+      ...{ services, assistant: assistant.record, keyId: keyOf(party), isCounted: party.channel !== 'console' },
+      take: (samples) => this.#call.listen(samples),
+      received: () => {},
+      message: (data) => this.message(data),
+      refused: (code) => this.#call.fault(code, refused),
+      failed: () => this.#call.fault('voice_unavailable', ours),
+    });
+    this.#told = new Told({ callId: actor.identity.id, sessionId: session.id, greeting: assistant.record.greeting ?? '', send: (event) => this.#send(event) });
+    const wire = {
+      send: (message: object) => this.#told.message(message as { type: string }),
+      sendAudio: (frame: Uint8Array) => this.#told.audio(frame),
+      isFree: () => this.#isFree,
+      end: (code: string | null, close: number) => this.#end(code, close),
+    };
+    this.#call = new Call({ ...options, ...wire }, this.#settings.call);
+  }
+
+  opened(socket: Socket): void {
+    this.#socket = socket;
+    this.#send({ type: 'session.created', session: this.#session });
+    this.#call.open();
+  }
+
+  message(data: string | Uint8Array): void {
+    if (this.#socket === null || this.#intake.keeps(data)) return;
+    try {
+      if (typeof data === 'string') this.#take(parse(data));
+      // Binary messages come only from the intake: audio that waited for its decoder.
+      else this.#intake.push(data, this.#settings.call);
+    } catch (error) {
+      const { services, requestId } = this.#options;
+      services.log.warn({ request_id: requestId, err: error }, 'audio of a call could not be taken');
+      this.#call.fault('voice_unavailable', ours);
+    }
+  }
+
+  unreadable(): void {
+    this.message('');
+  }
+
+  tooLarge(): boolean {
+    this.#call.fault('invalid_request', tooLarge);
+    return false;
+  }
+
+  tooFast(): boolean {
+    this.#call.fault('invalid_request', refused);
+    return false;
+  }
+
+  closed(): void {
+    this.#socket = null;
+    this.#call.left();
+    this.#intake.close();
+  }
+
+  get #session() {
+    const { session, model } = this.#options;
+    return sessionView({ id: session.id, model, expiresAt: session.expiresAt }, this.#settings);
+  }
+
+  #take(event: ClientEvent | null): void {
+    const audio = event?.type === 'input_audio_buffer.append' ? fits(shapes['input_audio_buffer.append'], event!) : null;
+    if (audio !== null && audio.audio !== '') return this.#listen(audio.audio, event!);
+    if (!this.#pace.take(1)) return this.#call.fault('invalid_request', refused);
+    const act = this.#acts[event?.type as Name];
+    if (event === null || act === undefined || !act(event)) this.#refuse(event);
+  }
+
+  #listen(audio: string, event: ClientEvent): void {
+    const bytes = Buffer.from(audio, 'base64');
+    // Node leaves out what is no base64.
+    if (bytes.length === 0 || Math.ceil(bytes.length / 3) * 4 < audio.replace(/=+$/, '').length) return this.#refuse(event);
+    this.#intake.push(new Uint8Array(bytes), this.#settings.call);
+  }
+
+  /** Each returns false for an event that has not its shape, or comes at the wrong time. */
+  readonly #acts: { readonly [N in Name]?: (event: ClientEvent) => boolean } = {
+    'session.update': (event) => this.#update(fits(shapes['session.update'], event)?.session ?? null),
+    'input_audio_buffer.append': () => false,
+    'input_audio_buffer.commit': () => this.#commit(),
+    'input_audio_buffer.clear': () => this.#answer({ type: 'input_audio_buffer.cleared' }),
+    'conversation.item.create': (event) => this.#write(event),
+    'conversation.item.truncate': (event) => this.#truncate(event),
+    'conversation.item.retrieve': (event) => this.#retrieve(event),
+    'response.create': () => this.#respond(),
+    'response.cancel': () => this.#cancel(),
+  };
+
+  #answer(event: RealtimeEvent): boolean {
+    this.#send(event);
+    return true;
+  }
+
+  #update(update: RealtimeUpdate | null): boolean {
+    if (update === null) return false;
+    this.#settings = withUpdate(this.#settings, update, this.#call.listens);
+    this.#call.configure(this.#settings.call);
+    return this.#answer({ type: 'session.updated', session: this.#session });
+  }
+
+  /** Ends the person's turn, unless the client asks for its response by itself. */
+  #commit(): boolean {
+    if (!this.#call.listens) return false;
+    this.#told.commit();
+    if (!this.#settings.isManual) void this.#call.flush();
+    return true;
+  }
+
+  #write(event: ClientEvent): boolean {
+    const item = fits(shapes['conversation.item.create'], event)?.item;
+    const text = item?.content.map((part) => part.text).join('\n').trim() ?? '';
+    const all = [...this.#written, text];
+    if (item === undefined || text === '' || !text.isWellFormed() || codePoints(all.join(' ')) > limits.messageCharactersMax) return false;
+    this.#written = all;
+    this.#told.wrote(item.id ?? `item_${this.#options.actor.identity.id.slice('call_'.length)}_t${++this.#made}`, text);
+    return true;
+  }
+
+  #respond(): boolean {
+    const text = this.#written.splice(0).join(' ');
+    if (text !== '') this.#call.message(text);
+    else if (this.#call.listens) void this.#call.flush();
+    else return false;
+    return true;
+  }
+
+  #cancel(): boolean {
+    if (!this.#told.responds) return false;
+    this.#call.interrupt();
+    return true;
+  }
+
+  #truncate(event: ClientEvent): boolean {
+    const asked = fits(shapes['conversation.item.truncate'], event);
+    if (asked === null) return false;
+    const samples = Math.floor((asked.audio_end_ms * this.#settings.call.outputSampleRate) / 1000);
+    // A reply that is spoken is cut there; one that was cut just now was heard so far.
+    if (this.#told.replyId === asked.item_id) this.#call.interrupt();
+    if (!this.#call.truncate(asked.item_id, samples)) return false;
+    return this.#answer({ type: 'conversation.item.truncated', item_id: asked.item_id, content_index: 0, audio_end_ms: asked.audio_end_ms });
+  }
+
+  #retrieve(event: ClientEvent): boolean {
+    const asked = fits(shapes['conversation.item.retrieve'], event);
+    const item = asked === null ? undefined : this.#told.items.get(asked.item_id);
+    return item !== undefined && this.#answer({ type: 'conversation.item.retrieved', item });
+  }
+
+  /** The call goes on. */
+  #refuse(event: ClientEvent | null): void {
+    const eventId = typeof event?.event_id === 'string' && event.event_id.length <= limits.nameCharactersMax ? event.event_id : null;
+    const error = { type: 'invalid_request_error', code: 'invalid_request', message: sentenceFor('invalid_request', refused), param: null, event_id: eventId };
+    this.#send({ type: 'error', error });
+  }
+
+  #send(event: RealtimeEvent): void {
+    const socket = this.#socket;
+    if (socket === null) return;
+    const text = jsonText({ event_id: `event_${++this.#sent}`, ...event });
+    // The closing error must still fit.
+    if (socket.bufferedBytes + text.length > limits.socketWaitingBytesMax - closingBytes) return this.#call.fault('rate_limited', refused);
+    socket.send(text);
+  }
+
+  /** A reader that is behind gets audio later: what waits for it stays small. */
+  get #isFree(): boolean {
+    return (this.#socket?.bufferedBytes ?? 0) < limits.socketPartialBytesMax;
+  }
+
+  #end(code: string | null, close: number): void {
+    const socket = this.#socket;
+    this.#socket = null;
+    this.#intake.close();
+    if (code !== null) socket?.send(jsonText({ event_id: `event_${++this.#sent}`, type: 'error', error: { type: 'server_error', code, message: sentenceFor(code, close), param: null, event_id: null } }));
+    socket?.close(close);
+  }
+}
+
+/** The event; null if it is no JSON object. */
+function parse(text: string): ClientEvent | null {
+  try {
+    const json: unknown = JSON.parse(text);
+    return typeof json === 'object' && json !== null && !Array.isArray(json) ? json : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,261 @@
+/** The messages of a call as the events that an OpenAI Realtime client reads (contract 18). */
+import { keepNewest } from '../../base/newest.ts';
+
+export interface ToldOptions {
+  /** The parts of ids that no other call has. */
+  readonly callId: string;
+  readonly sessionId: string;
+  /** The text of the greeting, which has no deltas. */
+  readonly greeting: string;
+  send(event: RealtimeEvent): void;
+}
+
+export interface RealtimeEvent {
+  readonly type: string;
+  readonly [name: string]: unknown;
+}
+
+/** A message of a call (contract 18). */
+interface CallMessage {
+  readonly type: string;
+  readonly [name: string]: unknown;
+}
+
+/** An utterance of the person, as an item of the conversation. */
+interface Utterance {
+  readonly itemId: string;
+  readonly startMs: number;
+  /** Whether the client knows of it: over a reply it does once words count. */
+  isTold: boolean;
+  isCommitted: boolean;
+}
+
+interface Response {
+  readonly id: string;
+  readonly itemId: string;
+  transcript: string;
+  hasAudio: boolean;
+  isOver: boolean;
+}
+
+/** Items that can be retrieved. */
+const itemsKept = 200;
+const utterancesKept = 100;
+const suffixOf = (id: string): string => id.slice(id.indexOf('_') + 1);
+
+/** The states in which a reply is thought of or spoken. */
+const replying: ReadonlySet<string> = new Set(['thinking', 'held', 'speaking', 'paused']);
+
+export class Told {
+  readonly #options: ToldOptions;
+  readonly items = new Map<string, object>();
+  readonly #utterances = new Map<number, Utterance>();
+  #state = '';
+  #response: Response | null = null;
+  #previous: string | null = null;
+
+  constructor(options: ToldOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a response is under way. */
+  get responds(): boolean {
+    return this.#response !== null && !this.#response.isOver;
+  }
+
+  /** The item of the response under way; null without one. */
+  get replyId(): string | null {
+    return this.responds ? this.#response!.itemId : null;
+  }
+
+  /** A message of the call. This API has no event for some, which are left out. */
+  message(message: CallMessage): void {
+    const { type } = message;
+    if (type === 'state') this.#moved(message.state as string);
+    else if (type === 'speech.started') this.#started(message.utterance as number, message.at_ms as number);
+    else if (type === 'speech.stopped') this.#stopped(message.utterance as number, message.at_ms as number);
+    else if (type === 'transcript.final') this.#transcribed(message as never);
+    else if (type === 'turn.started') this.#open(`resp_${suffixOf(message.turn_id as string)}`, message.message_id as string);
+    else if (type === 'audio.start') this.#sounds(message.message_id as string);
+    else if (type === 'message.delta') this.#says(message.text as string);
+    else if (type === 'audio.end') this.#silent(message.message_id as string);
+    else if (type === 'turn.completed') this.#close('completed', null, message.usage);
+    else if (type === 'turn.aborted') this.#close('cancelled', { type: 'cancelled', reason: message.cut_by === 'speech' ? 'turn_detected' : 'client_cancelled' });
+    else if (type === 'turn.withdrawn') this.#close('cancelled', { type: 'cancelled', reason: 'turn_detected' });
+    else if (type === 'turn.failed') this.#failed(message.turn_id as string | null, message.code as string, message.message as string);
+  }
+
+  audio(frame: Uint8Array): void {
+    const response = this.#response;
+    if (response !== null) this.#send('response.output_audio.delta', { ...placeOf(response), delta: Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).toString('base64') });
+  }
+
+  /** A text that the client has written. */
+  wrote(itemId: string, text: string): void {
+    this.#add({ ...userItem(itemId), content: [{ type: 'input_text', text }] });
+  }
+
+  /** The utterance under way becomes an item, because the client says that it is whole. */
+  commit(): void {
+    for (const utterance of this.#utterances.values()) if (!utterance.isCommitted) this.#commit(utterance);
+  }
+
+  #moved(state: string): void {
+    this.#state = state;
+    if (state !== 'hearing') return;
+    // Words count now: the client stops what it plays.
+    for (const utterance of this.#utterances.values()) this.#tell(utterance);
+  }
+
+  #started(number: number, startMs: number): void {
+    const utterance = { itemId: `item_${suffixOf(this.#options.callId)}_${number}`, startMs, isTold: false, isCommitted: false };
+    this.#utterances.set(number, utterance);
+    for (const known of this.#utterances.keys()) if (known <= number - utterancesKept) this.#utterances.delete(known);
+    if (!replying.has(this.#state)) this.#tell(utterance);
+  }
+
+  #tell(utterance: Utterance): void {
+    if (utterance.isTold) return;
+    utterance.isTold = true;
+    this.#send('input_audio_buffer.speech_started', { audio_start_ms: utterance.startMs, item_id: utterance.itemId });
+  }
+
+  #stopped(number: number, atMs: number): void {
+    const utterance = this.#utterances.get(number);
+    if (utterance?.isTold) this.#stop(utterance, atMs);
+  }
+
+  #stop(utterance: Utterance, atMs: number): void {
+    this.#send('input_audio_buffer.speech_stopped', { audio_end_ms: atMs, item_id: utterance.itemId });
+    this.#commit(utterance);
+  }
+
+  #commit(utterance: Utterance): void {
+    if (utterance.isCommitted) return;
+    this.#tell(utterance);
+    utterance.isCommitted = true;
+    this.#send('input_audio_buffer.committed', { previous_item_id: this.#previous, item_id: utterance.itemId });
+    this.#add({ ...userItem(utterance.itemId), content: [{ type: 'input_audio', transcript: null }] });
+  }
+
+  #transcribed({ utterance: number, text, ignored, end_ms: endMs, start_ms: startMs }: { utterance: number; text: string; ignored: string | null; start_ms: number; end_ms: number }): void {
+    const utterance = this.#utterances.get(number);
+    this.#utterances.delete(number);
+    const counts = ignored === null && text !== '';
+    if (utterance === undefined || (!utterance.isTold && !counts)) return;
+    this.#tell(utterance);
+    if (!utterance.isCommitted) this.#stop(utterance, endMs);
+    const place = { item_id: utterance.itemId, content_index: 0 };
+    if (ignored === 'failed') return this.#send('conversation.item.input_audio_transcription.failed', { ...place, error: { type: 'transcription_error', code: 'voice_unavailable', message: 'The audio could not be transcribed.', param: null } });
+    const transcript = counts ? text : '';
+    if (counts) this.#send('conversation.item.input_audio_transcription.delta', { ...place, delta: transcript });
+    this.#keep({ ...userItem(utterance.itemId), content: [{ type: 'input_audio', transcript }] });
+    this.#send('conversation.item.input_audio_transcription.completed', { ...place, transcript, usage: { type: 'duration', seconds: Math.max(0, endMs - startMs) / 1000 } });
+  }
+
+  #open(id: string, itemId: string): void {
+    if (this.#response?.itemId === itemId) return;
+    const response: Response = { id, itemId, transcript: '', hasAudio: false, isOver: false };
+    this.#response = response;
+    this.#send('response.created', { response: this.#view(response, 'in_progress', null, []) });
+    const item = replyItem(response, 'in_progress');
+    this.#send('response.output_item.added', { response_id: id, output_index: 0, item });
+    this.#send('conversation.item.added', { previous_item_id: this.#previous, item });
+    this.#previous = itemId;
+  }
+
+  #sounds(itemId: string): void {
+    // The greeting is the one reply without a turn.
+    this.#open(`resp_${suffixOf(this.#options.callId)}`, itemId);
+    this.#part(this.#response!);
+  }
+
+  #part(response: Response): void {
+    if (response.hasAudio) return;
+    response.hasAudio = true;
+    this.#send('response.content_part.added', { ...placeOf(response), part: { type: 'audio', transcript: '' } });
+  }
+
+  #says(text: string): void {
+    const response = this.#response;
+    if (response === null || response.isOver) return;
+    this.#part(response);
+    response.transcript += text;
+    this.#send('response.output_audio_transcript.delta', { ...placeOf(response), delta: text });
+  }
+
+  #silent(itemId: string): void {
+    const response = this.#response;
+    if (response?.itemId !== itemId) return;
+    this.#send('response.output_audio.done', placeOf(response));
+    if (response.id !== `resp_${suffixOf(this.#options.callId)}`) return;
+    response.transcript = this.#options.greeting;
+    this.#close('completed', null);
+  }
+
+  #failed(turnId: string | null, code: string, message: string): void {
+    if (turnId !== null && this.responds) return this.#close('failed', { type: 'failed', error: { type: 'server_error', code, message } });
+    this.#send('error', { error: { type: 'server_error', code, message, param: null, event_id: null } });
+  }
+
+  #close(status: 'completed' | 'cancelled' | 'failed', details: object | null, usage: unknown = null): void {
+    const response = this.#response;
+    if (response === null || response.isOver) return;
+    response.isOver = true;
+    const { id, transcript, hasAudio } = response;
+    const item = replyItem(response, status === 'completed' ? 'completed' : 'incomplete');
+    if (hasAudio) {
+      this.#send('response.output_audio_transcript.done', { ...placeOf(response), transcript });
+      this.#send('response.content_part.done', { ...placeOf(response), part: { type: 'audio', transcript } });
+    }
+    this.#send('response.output_item.done', { response_id: id, output_index: 0, item });
+    this.#keep(item);
+    this.#send('conversation.item.done', { previous_item_id: null, item });
+    this.#send('response.done', { response: this.#view(response, status, details, hasAudio ? [item] : [], usage as Usage | null) });
+  }
+
+  #view({ id }: Response, status: string, details: object | null, output: readonly object[], usage: Usage | null = null) {
+    return {
+      ...{ id, object: 'realtime.response', status, status_details: details, output, conversation_id: this.#options.sessionId, output_modalities: ['audio'] },
+      ...{ max_output_tokens: 'inf', metadata: null },
+      usage: usage && { total_tokens: usage.input_tokens + usage.output_tokens, ...usage },
+    };
+  }
+
+  /** An item of the person, whole from its beginning. */
+  #add(item: Item): void {
+    this.#keep(item);
+    this.#send('conversation.item.added', { previous_item_id: this.#previous, item });
+    this.#send('conversation.item.done', { previous_item_id: this.#previous, item });
+    this.#previous = item.id;
+  }
+
+  #keep(item: Item): void {
+    this.items.delete(item.id);
+    this.items.set(item.id, item);
+    keepNewest(this.items, itemsKept);
+  }
+
+  #send(type: string, fields: object): void {
+    this.#options.send({ type, ...fields });
+  }
+}
+
+interface Item {
+  readonly id: string;
+  readonly content: readonly object[];
+}
+
+interface Usage {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+}
+
+const userItem = (id: string) => ({ id, object: 'realtime.item', type: 'message', status: 'completed', role: 'user' });
+
+const replyItem = ({ itemId, transcript, hasAudio }: Response, status: string) => ({
+  ...{ id: itemId, object: 'realtime.item', type: 'message', status, role: 'assistant' },
+  content: status !== 'in_progress' && hasAudio ? [{ type: 'output_audio', transcript }] : [],
+});
+
+const placeOf = ({ id, itemId }: Response) => ({ response_id: id, item_id: itemId, output_index: 0, content_index: 0 });

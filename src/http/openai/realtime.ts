@@ -1,0 +1,54 @@
+/** `GET /v1/realtime`: a call for clients of OpenAI's Realtime API (contract 18). */
+import type { Upgrade } from '../../base/edge.ts';
+import { Failure } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { RealtimeQuery } from '../../base/wire.ts';
+import { checkConverses, forget, reachModel } from '../../conversation/front.ts';
+import { causeByParty } from '../../conversation/party.ts';
+import { checkOpen, reachSession } from '../../conversation/reach.ts';
+import { RealtimeSocket } from '../../conversation/realtime/socket.ts';
+import type { Services } from '../../conversation/services.ts';
+import { openSession } from '../../conversation/sessions.ts';
+import { checkSpeaks, readyVoice, voiceOf } from '../../conversation/voice-call.ts';
+import type { AssistantActor } from '../../host/assistants.ts';
+import type { Session } from '../../store/store.ts';
+import { retrySeconds } from '../handlers/transcription.ts';
+import type { KeyCaller, Request } from '../request.ts';
+
+/** The subprotocol that such a client offers and is answered with. */
+const subprotocol = 'realtime';
+
+export async function openRealtime(request: Request<KeyCaller, RealtimeQuery>, upgrade: Upgrade): Promise<void> {
+  const { caller: { party }, query, head, requestId, services } = request;
+  const cause = causeByParty(party, requestId);
+  const assistant = await reachModel(party, query.model, services);
+  const known = query.session_id === undefined ? null : await reachSession(party, query.session_id, services);
+  if (known !== null && known.assistantId !== assistant.record.id) throw new Failure('invalid_field', { field: 'model' });
+  if (known !== null) checkOpen(known, services);
+  checkConverses(party, assistant, requestId, services);
+  checkSpeaks(assistant, cause, services);
+  if (services.voice.ladder.full) throw new Failure('service_unavailable', { seconds: retrySeconds });
+  const ready = await readyVoice(assistant, voiceOf(assistant, services), services);
+  services.voice.warm(ready.provider);
+  if (upgrade.gone) return;
+  const session = known ?? (await openSession(party, { assistant_id: assistant.record.id }, null, requestId, services)).session;
+  const socket = await socketOn(session, assistant, ready, request).catch(async (error: unknown) => {
+    if (known === null) await forget(party, session, null, requestId, services);
+    throw error;
+  });
+  upgrade.onGone(() => socket.closed());
+  upgrade.accept(socket, { 'x-request-id': requestId, 'x-session-id': session.id }, offers(head.headers('sec-websocket-protocol')) ? subprotocol : '');
+}
+
+const offers = (lines: readonly string[]): boolean => lines.some((line) => line.split(',').some((name) => name.trim() === subprotocol));
+
+/** The call of the session: a newer one replaces it, as any call does. */
+async function socketOn(session: Session, assistant: AssistantActor, ready: Awaited<ReturnType<typeof readyVoice>>, { caller: { party }, query, requestId, services }: Request<KeyCaller, RealtimeQuery>): Promise<RealtimeSocket> {
+  const { host, ids, clock } = services as Services;
+  const facts = { id: ids.make('call'), workspaceId: session.workspaceId, tokenUntilMs: clock.now() + limits.transcriptionTokenMs, expiresAt: session.expiresAt, cause: causeByParty(party, requestId) };
+  const held = await host.sessions.of(session.workspaceId, session.id);
+  if (held === null) throw new Failure('session_not_found');
+  await host.sessions.noteCall(held, facts.id);
+  const actor = await host.calls.open(facts);
+  return new RealtimeSocket({ actor, party, assistant, session: held.record, ready, requestId, services, model: query.model });
+}

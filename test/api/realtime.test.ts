@@ -1,0 +1,247 @@
+/** Calls of OpenAI Realtime clients (contract 18): the same call in that API's events. */
+import t, { type Test } from 'tap';
+import { WebSocket } from 'ws';
+import { clipOf } from './caller.ts';
+import { edge, openHouse, type House } from './house.ts';
+import { until } from './talk.ts';
+
+t.test(edge, async (t) => {
+  const house = await openHouse(t);
+  await t.test('words that are said are answered aloud', (t) => answered(t, house));
+  await t.test('a text is answered once a response is asked for', (t) => typed(t, house));
+  await t.test('a reply is cut where the client says', (t) => cut(t, house));
+  await t.test('speech over a reply is told once its words count', (t) => interrupted(t, house));
+  await t.test('the settings that hold', (t) => settings(t, house));
+  await t.test('a turn that the client ends', (t) => manual(t, house));
+  await t.test('what is not taken is an error, and the call goes on', (t) => refused(t, house));
+  await t.test('who may open it, and on what', (t) => admitted(t, house));
+});
+
+interface Event {
+  readonly type: string;
+  readonly [name: string]: any;
+}
+
+class Client {
+  readonly socket: WebSocket;
+  readonly events: Event[] = [];
+  #woken = (): void => {};
+
+  constructor(url: string, key: string | null, protocols: string[] = []) {
+    this.socket = new WebSocket(url, protocols, key === null ? {} : { headers: { authorization: `Bearer ${key}` } });
+    this.socket.on('message', (data) => {
+      this.events.push(JSON.parse(String(data)));
+      this.#woken();
+    });
+    this.socket.on('close', () => this.#woken());
+    this.socket.on('error', () => {});
+  }
+
+  send(event: object): void {
+    this.socket.send(JSON.stringify(event));
+  }
+
+  /** The first event of the type from `from` on, past or coming. */
+  async until(type: string, from = 0): Promise<Event> {
+    for (;;) {
+      const found = this.events.slice(from).find((event) => event.type === type);
+      if (found !== undefined) return found;
+      if (this.socket.readyState === WebSocket.CLOSED) throw new Error(`closed before ${type}: ${JSON.stringify(this.events.slice(-3))}`);
+      await new Promise<void>((resolve) => (this.#woken = resolve));
+    }
+  }
+
+  /** Says 16 kHz audio at 24 kHz, with silence behind it. */
+  say(clip: Buffer, silentMs = 1_500): void {
+    const samples = new Int16Array(clip.buffer, clip.byteOffset, clip.length / 2);
+    const audio = Int16Array.from({ length: Math.floor(samples.length * 1.5) + silentMs * 24 }, (_, at) => samples[Math.floor(at / 1.5)] ?? 0);
+    const bytes = Buffer.from(audio.buffer);
+    for (let at = 0; at < bytes.length; at += 4_800) this.send({ type: 'input_audio_buffer.append', audio: bytes.subarray(at, at + 4_800).toString('base64') });
+  }
+
+  textOf(itemId: string): string {
+    return this.events.filter(({ type, item_id: id }) => type === 'response.output_audio_transcript.delta' && id === itemId).map(({ delta }) => delta).join('');
+  }
+}
+
+interface Wish {
+  readonly texts?: string;
+  readonly characterMs?: number;
+  readonly model?: string;
+  readonly fields?: object;
+}
+
+const speaking = ({ texts = 'hello', characterMs = 20, model = 'tokens=5', fields = {} }: Wish) =>
+  ({ channels: { voice: true }, model: { provider: 'synthetic', name: model }, voice: { provider: 'synthetic', name: `character_ms=${characterMs}`, transcription_name: `texts=${texts}` }, ...fields });
+
+const urlOf = (house: House, model: string): string => `${house.url.replace('http', 'ws')}/v1/realtime?model=${model}`;
+
+async function opened(t: Test, house: House, wish: Wish = {}): Promise<{ client: Client; session: any }> {
+  const { id } = await house.assistant(speaking(wish));
+  const client = new Client(urlOf(house, id), house.key);
+  t.teardown(() => client.socket.terminate());
+  const { session } = await client.until('session.created');
+  return { client, session };
+}
+
+const transcript = async (house: House, id: string): Promise<any[]> => (await house.ask(`/sessions/${id}/transcript`)).json.data;
+
+async function answered(t: Test, house: House): Promise<void> {
+  const { client, session } = await opened(t, house, { texts: 'hello_there', model: 'tokens=4' });
+  t.match(session, { type: 'realtime', object: 'realtime.session', output_modalities: ['audio'], instructions: '', tools: [], audio: { input: { format: { type: 'audio/pcm', rate: 24_000 }, turn_detection: { type: 'server_vad', silence_duration_ms: 500 } }, output: { format: { type: 'audio/pcm', rate: 24_000 } } } });
+  client.say(await clipOf(house));
+  const { response } = await client.until('response.done');
+  t.same(client.events.map(({ type }) => type).filter((type) => !type.endsWith('.delta')), [
+    ...['session.created', 'input_audio_buffer.speech_started', 'input_audio_buffer.speech_stopped', 'input_audio_buffer.committed', 'conversation.item.added', 'conversation.item.done'],
+    ...['conversation.item.input_audio_transcription.completed', 'response.created', 'response.output_item.added', 'conversation.item.added', 'response.content_part.added'],
+    ...['response.output_audio.done', 'response.output_audio_transcript.done', 'response.content_part.done', 'response.output_item.done', 'conversation.item.done', 'response.done'],
+  ]);
+  const [item] = response.output;
+  t.match(response, { object: 'realtime.response', status: 'completed', usage: { total_tokens: Number } });
+  t.equal(client.textOf(item.id), item.content[0].transcript);
+  const audio = client.events.filter(({ type }) => type === 'response.output_audio.delta').map(({ delta }) => Buffer.from(delta, 'base64'));
+  t.ok(Buffer.concat(audio).length > 0 && audio.every(({ length }) => length > 0 && length <= 4_800), 'at most 100 ms each');
+  t.match(await transcript(house, session.id), [{ role: 'user', content: 'hello there' }, { id: item.id, role: 'assistant', content: item.content[0].transcript, voice: { heard: 'estimated', cut_by: null } }]);
+  client.send({ type: 'conversation.item.retrieve', item_id: item.id });
+  t.same((await client.until('conversation.item.retrieved')).item, item);
+  t.equal(new Set(client.events.map(({ event_id: id }) => id)).size, client.events.length);
+}
+
+async function typed(t: Test, house: House): Promise<void> {
+  const { client, session } = await opened(t, house, { model: 'tokens=3' });
+  client.send({ type: 'conversation.item.create', item: { id: 'mine', type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hello' }] } });
+  t.equal((await client.until('conversation.item.done')).item.id, 'mine');
+  t.same(await transcript(house, session.id), [], 'that alone begins no turn');
+  client.send({ type: 'response.create' });
+  const { response } = await client.until('response.done');
+  t.equal(response.status, 'completed');
+  t.match(await transcript(house, session.id), [{ role: 'user', content: 'Hello', voice: null }, { role: 'assistant' }]);
+}
+
+const write = (client: Client, text: string): void => {
+  client.send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] } });
+  client.send({ type: 'response.create' });
+};
+
+async function cut(t: Test, house: House): Promise<void> {
+  const { client, session } = await opened(t, house, { model: 'tokens=60', characterMs: 60 });
+  write(client, 'Tell me a story');
+  const { item_id: itemId } = await client.until('response.output_audio_transcript.delta');
+  await until(() => client.textOf(itemId).split(' ').length > 4);
+  client.send({ type: 'conversation.item.truncate', item_id: itemId, content_index: 0, audio_end_ms: 600 });
+  t.match(await client.until('conversation.item.truncated'), { item_id: itemId, audio_end_ms: 600 });
+  const { response } = await client.until('response.done');
+  t.match(response, { status: 'cancelled', status_details: { type: 'cancelled', reason: 'client_cancelled' } });
+  const [, reply] = await transcript(house, session.id);
+  t.match(reply, { id: itemId, status: 'partial', stop_reason: 'aborted', voice: { cut_by: 'client' } });
+  t.ok(client.textOf(itemId).startsWith(reply.content), 'it is not taken back what was told as heard');
+  const from = client.events.length;
+  write(client, 'Another');
+  await client.until('response.output_audio.delta', from);
+  client.send({ type: 'response.cancel' });
+  t.equal((await client.until('response.done', from)).response.status, 'cancelled');
+}
+
+async function interrupted(t: Test, house: House): Promise<void> {
+  const { client, session } = await opened(t, house, { texts: 'hello_there|stop_it_now', model: 'tokens=80', characterMs: 60 });
+  const clip = await clipOf(house);
+  client.say(clip);
+  await client.until('response.output_audio_transcript.delta');
+  const from = client.events.length;
+  client.say(clip);
+  await client.until('response.done', from);
+  const types = client.events.slice(from).map(({ type }) => type);
+  t.ok(types.indexOf('input_audio_buffer.speech_started') >= 0 && types.indexOf('input_audio_buffer.speech_started') < types.indexOf('response.done'), 'before the reply has ended');
+  t.match((await client.until('response.done', from)).response, { status: 'cancelled', status_details: { reason: 'turn_detected' } });
+  t.match((await transcript(house, session.id))[1], { status: 'partial', voice: { cut_by: 'speech' } });
+}
+
+async function settings(t: Test, house: House): Promise<void> {
+  const { client } = await opened(t, house, { texts: 'hello_there' });
+  const update = async (input: object, output: object = {}): Promise<any> => {
+    const from = client.events.length;
+    client.send({ type: 'session.update', session: { type: 'realtime', instructions: 'Be a pirate.', tools: [{ type: 'function', name: 'x' }], audio: { input, output: { voice: 'alloy', ...output } } } });
+    return (await client.until('session.updated', from)).session;
+  };
+  const { audio, instructions, tools } = await update({ turn_detection: { type: 'semantic_vad', eagerness: 'low' }, transcription: { model: 'whisper-1' } }, { format: { type: 'audio/pcmu' } });
+  t.same([instructions, tools, audio.output.format, audio.input.turn_detection.type], ['', [], { type: 'audio/pcmu' }, 'server_vad'], 'what is ignored is told');
+  t.equal((await update({ turn_detection: { type: 'server_vad', silence_duration_ms: 50 } })).audio.input.turn_detection.silence_duration_ms, 200);
+  t.equal((await update({ turn_detection: null })).audio.input.turn_detection, null);
+  t.same((await update({ format: { type: 'audio/pcma' }, turn_detection: { type: 'server_vad', interrupt_response: false } })).audio.input, { format: { type: 'audio/pcma' }, transcription: { model: audio.input.transcription.model, language: null, prompt: null }, noise_reduction: null, turn_detection: { type: 'server_vad', threshold: 0.5, prefix_padding_ms: 300, silence_duration_ms: 500, create_response: true, interrupt_response: false, idle_timeout_ms: null } });
+  write(client, 'Hello');
+  const { delta } = await client.until('response.output_audio.delta');
+  t.ok(Buffer.from(delta, 'base64').length <= 800, 'mu-law at 8 kHz');
+  client.send({ type: 'input_audio_buffer.append', audio: Buffer.alloc(160, 0xd5).toString('base64') });
+  const from = client.events.length;
+  client.send({ type: 'session.update', session: { audio: { input: { format: { type: 'audio/pcm', rate: 24_000 } } } } });
+  t.same((await client.until('session.updated', from)).session.audio.input.format, { type: 'audio/pcma' }, 'audio has come');
+}
+
+async function manual(t: Test, house: House): Promise<void> {
+  const { client, session } = await opened(t, house, { texts: 'hello_there' });
+  client.send({ type: 'session.update', session: { audio: { input: { turn_detection: null } } } });
+  client.say(await clipOf(house), 4_000);
+  client.send({ type: 'input_audio_buffer.commit' });
+  await client.until('input_audio_buffer.committed');
+  t.same(await transcript(house, session.id), [], 'no silence ends it');
+  client.send({ type: 'response.create' });
+  await client.until('response.done');
+  t.match((await transcript(house, session.id))[0], { content: 'hello there' });
+}
+
+async function refused(t: Test, house: House): Promise<void> {
+  const { client } = await opened(t, house);
+  const wrong: (object | string)[] = [
+    ...[{ type: 'nonsense', event_id: 'mine' }, { type: 'input_audio_buffer.append', audio: '***' }, { type: 'input_audio_buffer.append' }, { type: 'input_audio_buffer.commit' }],
+    ...[{ type: 'conversation.item.delete', item_id: 'x' }, { type: 'conversation.item.retrieve', item_id: 'x' }, { type: 'conversation.item.truncate', item_id: 'x', content_index: 0, audio_end_ms: 1 }],
+    ...[{ type: 'conversation.item.create', item: { type: 'function_call_output', call_id: 'c', output: '' } }, { type: 'conversation.item.create', item: { type: 'message', role: 'system', content: [{ type: 'input_text', text: 'x' }] } }],
+    ...[{ type: 'response.cancel' }, { type: 'response.create' }, { type: 'session.update', session: { audio: { input: { format: { type: 'audio/mp3' } } } } }, {}, []],
+  ];
+  for (const event of wrong) {
+    const from = client.events.length;
+    client.send(event as object);
+    const { error } = await client.until('error', from);
+    t.match(error, { type: 'invalid_request_error', code: 'invalid_request', param: null, event_id: (event as any).event_id ?? null }, JSON.stringify(event));
+  }
+  client.socket.send('{');
+  client.send({ type: 'input_audio_buffer.clear' });
+  await client.until('input_audio_buffer.cleared');
+  t.equal(client.events.filter(({ type }) => type === 'error').length, wrong.length + 1);
+  for (let sent = 0; sent < 200; sent++) client.send({ type: 'input_audio_buffer.clear' });
+  await until(() => client.socket.readyState === WebSocket.CLOSED);
+  t.match(client.events.at(-1), { type: 'error', error: { code: 'invalid_request' } }, 'a pace that no client needs');
+}
+
+async function admitted(t: Test, house: House): Promise<void> {
+  const ask = async (query: string, key: string | null, protocols?: string[]): Promise<[number, any]> => {
+    const socket = new WebSocket(`${house.url.replace('http', 'ws')}/v1/realtime${query}`, protocols ?? [], key === null ? {} : { headers: { authorization: `Bearer ${key}` } });
+    return new Promise((resolve, reject) => {
+      socket.on('open', () => { socket.terminate(); resolve([101, socket.protocol]); });
+      socket.on('unexpected-response', (_, response) => {
+        let text = '';
+        response.on('data', (piece) => (text += piece)).on('end', () => resolve([response.statusCode!, JSON.parse(text).error]));
+      });
+      socket.on('error', reject);
+    });
+  };
+  const { id } = await house.assistant({ ...speaking({ fields: { greeting: 'Welcome.' } }), alias: 'talker' });
+  t.same(await ask('?model=talker', null, ['realtime', `openai-insecure-api-key.${house.key}`]), [101, 'realtime'], "a browser's way");
+  t.equal((await ask('?model=talker', null))[1].code, 'missing_api_key');
+  t.equal((await ask('?model=talker', 'nonsense'))[1].code, 'invalid_api_key');
+  t.match(await ask('?model=nobody', house.key), [404, { type: 'invalid_request_error', code: 'model_not_found', param: 'model' }]);
+  t.equal((await ask('', house.key))[1].param, 'model');
+  const mute = await house.assistant({});
+  t.match(await ask(`?model=${mute.id}`, house.key), [409, { code: 'voice_disabled' }]);
+  t.equal((await ask('?model=talker&session_id=ses_nobody', house.key))[1].code, 'session_not_found');
+  const session = await house.session(id);
+  const client = new Client(`${urlOf(house, id)}&session_id=${session.id}`, house.key);
+  t.equal((await client.until('session.created')).session.id, session.id, 'it goes on in a session');
+  const { response } = await client.until('response.done');
+  t.match(response, { status: 'completed', output: [{ content: [{ type: 'output_audio', transcript: 'Welcome.' }] }] }, 'the greeting is spoken');
+  const newer = new Client(`${urlOf(house, id)}&session_id=${session.id}`, house.key);
+  await newer.until('session.created');
+  await until(() => client.socket.readyState === WebSocket.CLOSED);
+  newer.socket.terminate();
+  const { key } = await house.newKey({ assistant_ids: [] });
+  t.equal((await ask(`?model=${id}`, key))[1].code, 'model_not_found');
+}
