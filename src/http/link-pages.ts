@@ -21,7 +21,7 @@ export interface Built {
   readonly first: readonly string[];
   /** The modules of the languages. */
   readonly words: Readonly<Record<Language, string>>;
-  /** The microphone's worklet. */
+  /** The worklet of microphone and loudspeaker. */
   readonly worklet: string;
 }
 

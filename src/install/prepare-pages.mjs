@@ -29,13 +29,14 @@ async function buildConsole(root) {
   if (!existsSync(join(root, 'src', 'pages', 'console'))) return;
   const folder = join(root, 'dist', 'console');
   const built = await bundled(root, folder, {
-    entryPoints: { main: 'src/pages/console/main.tsx', style: 'src/pages/console/style.css' },
+    entryPoints: { main: 'src/pages/console/main.tsx', style: 'src/pages/console/style.css', worklet: 'src/client/call-worklet.ts' },
+    external: ['./node-socket.ts'],
     entryNames: 'assets/[name]-[hash]',
     chunkNames: 'assets/[name]-[hash]',
     jsx: 'automatic',
     jsxImportSource: 'preact',
   });
-  const page = html({ style: built.entry('style.css'), script: built.entry('main.tsx'), first: built.first('main.tsx') });
+  const page = html({ style: built.entry('style.css'), script: built.entry('main.tsx'), first: built.first('main.tsx'), worklet: built.entry('call-worklet.ts') });
   write(folder, [...built.files, { path: join(folder, 'index.html'), contents: Buffer.from(page) }].flatMap(withCopies));
 }
 
@@ -45,13 +46,16 @@ async function buildLink(root) {
   if (!existsSync(source)) return;
   const folder = join(root, 'dist', 'link');
   const languages = readdirSync(join(root, 'src', 'pages', 'words')).map((name) => name.replace(/\.ts$/, ''));
+  const common = { entryNames: '[name]-[hash]', chunkNames: '[name]-[hash]', charset: 'utf8' };
+  // The one module of the client that no browser loads.
+  const unused = './node-socket.ts';
+  // Apart, so that what both share makes no pieces of the page's own script; it knows the module's name.
+  const calls = await bundled(root, folder, { entryPoints: { call: 'src/pages/link/call.ts' }, external: [unused], ...common });
   const built = await bundled(root, folder, {
-    entryPoints: { main: 'src/pages/link/main.ts', style: 'src/pages/link/style.css', worklet: 'src/client/microphone-worklet.ts' },
-    entryNames: '[name]-[hash]',
-    chunkNames: '[name]-[hash]',
-    charset: 'utf8',
-    // The one module of the client that no browser loads.
-    external: ['./node-socket.ts'],
+    entryPoints: { main: 'src/pages/link/main.ts', style: 'src/pages/link/style.css', worklet: 'src/client/call-worklet.ts' },
+    external: [unused, './call-*.js'],
+    define: { callModule: JSON.stringify(`./${calls.entry('link/call.ts')}`) },
+    ...common,
   });
   const names = {
     script: built.entry('main.ts'),
@@ -59,9 +63,10 @@ async function buildLink(root) {
     // The client asks nothing of the link before it has this module.
     first: [...built.first('main.ts'), built.entry('client/visit.ts')],
     words: Object.fromEntries(languages.map((language) => [language, built.entry(`words/${language}.ts`)])),
-    worklet: built.entry('microphone-worklet.ts'),
+    worklet: built.entry('call-worklet.ts'),
   };
-  write(folder, [...built.files.flatMap(withCopies), { path: join(folder, 'built.json'), contents: Buffer.from(JSON.stringify(names)) }]);
+  const files = new Map([...built.files, ...calls.files].map((file) => [file.path, file]));
+  write(folder, [...[...files.values()].flatMap(withCopies), { path: join(folder, 'built.json'), contents: Buffer.from(JSON.stringify(names)) }]);
 }
 
 /** The files as esbuild returns them, and the names in the folder by their sources. */
@@ -79,8 +84,8 @@ async function bundled(root, folder, options) {
   };
 }
 
-const html = ({ style, script, first }) => `<!doctype html>
-<html lang="en">
+const html = ({ style, script, first, worklet }) => `<!doctype html>
+<html lang="en" data-voice="${base}${worklet}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -44,6 +44,7 @@ export interface Words {
   readonly readAloud: string;
   readonly stopReading: string;
   readonly listen: string;
+  readonly call: string;
   readonly stopListening: string;
   readonly noMicrophone: string;
   readonly noVoice: string;

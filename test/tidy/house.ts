@@ -67,10 +67,12 @@ export const rooms: readonly Room[] = [
   room('engines', ['src/http/edge/'], ['framing', 'base'], 'An implementation knows its interface and the leaves.'),
   room('request', ['src/http/request.ts', 'src/http/pages.ts'], ['conversation', 'host', 'access', 'store interface', 'base'], 'What every handler is given.'),
 
-  room('console pages', ['src/pages/console/'], ['machines', 'wire', 'client'], "The pages run in a browser: they bring along the machines, the client's clock and, as types, the shapes on the wire, and nothing of the server.", ['preact', 'preact/hooks', '@preact/signals', 'uplot', 'xstate', 'eventsource-parser', 'typebox']),
+  room('console pages', ['src/pages/console/'], ['machines', 'wire', 'client', 'call bar', 'dom'], "The pages run in a browser: they bring along the machines, the client's clock and, as types, the shapes on the wire, and nothing of the server.", ['preact', 'preact/hooks', '@preact/signals', 'uplot', 'xstate', 'eventsource-parser', 'typebox']),
   room('words', ['src/pages/words.ts', 'src/pages/words/'], [], 'Server and page say the same things.', []),
   room('messages', ['src/pages/messages.ts'], [], "The widget's loader and the page in its frame are written apart, and meet here.", []),
-  room('link page', ['src/pages/link/'], ['client', 'words', 'messages'], 'The page runs in a browser, on the client and nothing else.', []),
+  room('call bar', ['src/pages/call/'], ['client', 'words', 'dom'], 'A call looks alike on the link, in the widget and in the console.', []),
+  room('dom', ['src/pages/dom.ts'], [], 'Elements know no page.', []),
+  room('link page', ['src/pages/link/'], ['client', 'words', 'messages', 'call bar', 'dom'], 'The page runs in a browser, on the client and nothing else.', []),
   room('widget', ['src/pages/widget/'], ['messages'], "The loader runs on other people's sites, in 4 KB: it brings nothing along.", []),
   room('palette', ['src/pages/palette.ts'], [], 'The colours know no page.', ['node:fs']),
 

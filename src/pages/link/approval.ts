@@ -8,7 +8,7 @@ export interface ApprovalOptions {
   /** The assistant's. */
   readonly name: string;
   /** How the page makes its elements: passed in, so that they stay in the page's own file. */
-  readonly dom: Pick<typeof import('./dom.ts'), 'element' | 'button' | 'filled'>;
+  readonly dom: Pick<typeof import('../dom.ts'), 'element' | 'button' | 'filled'>;
   /** Tells a screen reader. */
   say(text: string): void;
   /** Every call has its answer. */

@@ -63,6 +63,8 @@ const closed = new Set(['assistant_disabled', 'assistant_not_published', 'assist
 export class Chat {
   readonly #options: ChatOptions;
   readonly parley: Parley;
+  /** Messages of a call; one that was read from the service since has the same id, or for what was said before it. */
+  spoken: readonly ConversationMessage[] = nothing;
   #visitor: Visitor | null = null;
   #session: string | null = null;
   #talk: Conversation | null = null;
@@ -109,6 +111,7 @@ export class Chat {
     const { status = 'idle', messages = this.#greeting(), pending: approvals = nothing } = this.#talk?.getSnapshot() ?? {};
     const pending = this.#pending;
     const shown = messages.filter(({ status, content, stopReason }) => status !== 'failed' && status !== 'sending' && (content !== '' || stopReason !== 'tool_calls'));
+    shown.push(...this.spoken.filter(({ id }) => messages.every((message) => message.id !== id)));
     if (pending !== null && !this.#arrived()) shown.push({ id: 'pending', role: 'user', content: pending.text, status: 'sending', stopReason: null, createdAt: null });
     const lost = status === 'idle' && this.#trouble?.kind === 'offline';
     const busy = pending !== null || this.#delivering || lost || status === 'sending' || status === 'replying';
@@ -292,6 +295,7 @@ export class Chat {
     this.#cancelRetry?.();
     this.#talk = this.#leave = this.#session = this.#pending = this.#trouble = this.#cancelRetry = this.#seen = null;
     this.#replying = false;
+    this.spoken = nothing;
     this.#remember();
   }
 

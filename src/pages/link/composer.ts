@@ -1,6 +1,6 @@
 /** The visitor's text field: Enter sends, with Shift it begins a line; a text written during a reply waits for its end. */
 import type { Words } from '../words.ts';
-import { button, element, filled } from './dom.ts';
+import { button, element, filled } from '../dom.ts';
 
 export interface ComposerOptions {
   readonly words: Words;

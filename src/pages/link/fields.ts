@@ -2,7 +2,7 @@
 import type { VisitorField } from '../../client/types.ts';
 import type { Words } from '../words.ts';
 import type { VisitorFields } from './chat.ts';
-import { element } from './dom.ts';
+import { element } from '../dom.ts';
 
 interface Row {
   readonly field: VisitorField;

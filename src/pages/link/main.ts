@@ -6,7 +6,7 @@ import { hello, type FrameMode, type FromFrame, type ToFrame } from '../messages
 import { directionOf, languageOf, type Language, type Words } from '../words.ts';
 import { Chat, type VisitorFields } from './chat.ts';
 import { after } from './clock.ts';
-import { element } from './dom.ts';
+import { element } from '../dom.ts';
 import { Memory } from './memory.ts';
 import { Notice } from './notice.ts';
 import { setAccent, setScheme } from './theme.ts';

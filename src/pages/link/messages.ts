@@ -2,7 +2,7 @@
 import type { ConversationMessage } from '../../client/conversation.ts';
 import type { Words } from '../words.ts';
 import { now, timeOfDay } from './clock.ts';
-import { element, filled } from './dom.ts';
+import { element, filled } from '../dom.ts';
 import { Markdown } from './markdown.ts';
 
 interface Shown {

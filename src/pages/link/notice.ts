@@ -3,7 +3,7 @@ import { ParleyError } from '../../client/failure.ts';
 import type { Words } from '../words.ts';
 import type { Trouble } from './chat.ts';
 import { comingMinute, timeOfDay } from './clock.ts';
-import { button, element, filled } from './dom.ts';
+import { button, element, filled } from '../dom.ts';
 
 export interface NoticeActions {
   retry(): void;
@@ -50,9 +50,9 @@ export class Notice {
 
   #failure(error: Error): [string, Node[]] {
     const { unavailable, failed, gone, siteNotPermitted, noVoice, noMicrophone, reference } = this.#words;
-    const { code = null, requestId = null } = error as Partial<ParleyError>;
+    const { code = null, requestId = null, said } = error as Partial<ParleyError> & { said?: string };
     const known: Readonly<Record<string, string>> = { assistant_unavailable: unavailable, assistant_not_found: gone, assistant_not_permitted: siteNotPermitted, voice_unavailable: noVoice, voice_disabled: noVoice, no_microphone: noMicrophone };
-    const text = known[code ?? ''];
+    const text = said ?? known[code ?? ''];
     // A person who asks for help can name the failed request.
     return [text ?? failed, text === undefined && requestId !== null ? [element('small', {}, filled(reference, { id: requestId }))] : []];
   }

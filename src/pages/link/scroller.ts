@@ -1,5 +1,5 @@
 /** Keeps the newest text in sight, unless the person reads further up: then a button leads back. */
-import { button, element } from './dom.ts';
+import { button, element } from '../dom.ts';
 
 /** A distance from the end that counts as at the end. */
 const nearPx = 40;

@@ -7,7 +7,7 @@ import type { Approval } from './approval.ts';
 import type { Chat, VisitorFields } from './chat.ts';
 import { onceAFrame, after } from './clock.ts';
 import { Composer } from './composer.ts';
-import { button, element, filled, iconButton } from './dom.ts';
+import { button, element, filled, iconButton } from '../dom.ts';
 import { Fields } from './fields.ts';
 import { Messages } from './messages.ts';
 import { Notice } from './notice.ts';
@@ -37,7 +37,8 @@ export class View {
   readonly notice: Notice;
   readonly fields: Fields;
   readonly options: ViewOptions;
-  readonly #announcer = new Announcer();
+  readonly announcer = new Announcer();
+  typed: ((text: string) => void) | null = null;
   /** Null before the first one. */
   #approval: Approval | null = null;
   readonly #messages: Messages;
@@ -66,7 +67,7 @@ export class View {
     const about = element('div', { className: 'about' }, element('h1', { id: 'name' }, element('bdi', {}, link.name)), ...(link.description === null ? [] : [element('p', { id: 'description' }, element('bdi', {}, link.description))]));
     this.element = element('div', { id: 'page' },
       element('header', {}, about, this.#renew, this.#close),
-      element('main', {}, this.#scroller.element, element('div', { className: 'foot' }, this.#scroller.latest, this.notice.element, this.composer.element), this.#announcer.element));
+      element('main', {}, this.#scroller.element, element('div', { className: 'foot' }, this.#scroller.latest, this.notice.element, this.composer.element), this.announcer.element));
   }
 
   changed(): void {
@@ -76,7 +77,7 @@ export class View {
 
   replied(message: ConversationMessage): void {
     this.#show();
-    if (message.content !== '') this.#announcer.say(`${this.options.link.name}: ${this.#messages.textOf(-1) || message.content}`);
+    if (message.content !== '') this.announcer.say(`${this.options.link.name}: ${this.#messages.textOf(-1) || message.content}`);
     this.#draw();
   }
 
@@ -141,6 +142,10 @@ export class View {
   #send(text: string): boolean {
     const { link } = this.options;
     const chat = this.options.chat();
+    if (this.typed !== null) {
+      this.typed(text);
+      return true;
+    }
     if (chat.scene.status === 'loading' || (!chat.scene.begun && (link.status === 'closed' || !this.fields.complete()))) return false;
     this.quiet();
     void chat.send(text);
@@ -157,7 +162,7 @@ export class View {
     import('./approval.ts').then(
       ({ Approval }) => {
         if (this.#approval !== null) return;
-        const say = (text: string): void => this.#announcer.say(text);
+        const say = (text: string): void => this.announcer.say(text);
         this.#approval = new Approval({ language, name: link.name, dom: { element, button, filled }, say, answer: (answers) => {
           chat().approve(answers);
           this.composer.input.focus();

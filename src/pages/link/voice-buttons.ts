@@ -1,49 +1,44 @@
 /** The buttons for voice. The code for speaking and listening is loaded when one of them is first used. */
 import { RateLimitError } from '../../client/failure.ts';
-import type { Words } from '../words.ts';
-import type { Chat, Trouble } from './chat.ts';
+import type { Trouble } from './chat.ts';
 import { now } from './clock.ts';
-import type { Composer } from './composer.ts';
-import { iconButton } from './dom.ts';
-import type { Fields } from './fields.ts';
+import { iconButton } from '../dom.ts';
+import type { VoicePage } from './voice-page.ts';
 
 const microphone = 'M8 1.5a2 2 0 0 1 2 2V8a2 2 0 0 1-4 0V3.5a2 2 0 0 1 2-2zM3.5 7.5a4.5 4.5 0 0 0 9 0M8 12v2.5';
+const telephone = 'M5 2l1.5 3L5 6.5A8 8 0 0 0 9.5 11L11 9.5l3 1.5c0 2-1 3-2.5 3A9.5 9.5 0 0 1 2 4.5C2 3 3 2 5 2z';
 const speaker = 'M2.5 6v4h2.2L8 13V3L4.7 6zM10.5 5.8a3 3 0 0 1 0 4.4M12.4 4a5.6 5.6 0 0 1 0 8';
 
-/** The page on which the buttons are. */
-export interface VoicePage {
-  readonly options: { readonly words: Words; chat(): Chat };
-  readonly composer: Composer;
-  readonly fields: Fields;
-  changed(): void;
-}
-
-const failure = (code: string): Error => Object.assign(new Error(), { code });
+/** The name of the module of calls, which stands apart: the build puts it here. */
+declare const callModule: string;
 
 export class VoiceButtons {
   trouble: Trouble | null = null;
   readonly #view: VoicePage;
-  /** The address of the microphone's worklet. */
-  readonly #worklet: string;
-  readonly #listener: HTMLButtonElement;
   /** Stops the speaking or listening whose button is pressed. */
   #running: AbortController | null = null;
 
+  /** `worklet` is the address of that of microphone and loudspeaker. */
   constructor(view: VoicePage, worklet: string) {
     this.#view = view;
-    this.#worklet = worklet;
     const { words } = view.options;
-    this.#listener = iconButton(words.listen, microphone, () => void this.#toggle(this.#listener, words.listen, words.stopListening, (ending) => this.#listen(ending)));
-    this.#listener.setAttribute('aria-pressed', 'false');
-    view.composer.beside.prepend(this.#listener);
+    view.composer.beside.prepend(
+      this.#button(words.listen, words.stopListening, microphone, async (ending) => (await import('./voice.ts')).listen(view, worklet, ending)),
+      this.#button(words.call, words.call, telephone, async (ending) => {
+        // Browsers let a page sound that was clicked just now.
+        const loudspeaker = new AudioContext({ sampleRate: 24_000 });
+        return ((await import(callModule)) as typeof import('./call.ts')).callFrom(view, worklet, loudspeaker, ending);
+      }),
+    );
   }
 
   /** A button that reads a text aloud. */
   speaker(text: () => string): HTMLButtonElement {
     const { words } = this.#view.options;
-    const made = iconButton(words.readAloud, speaker, () => void this.#toggle(made, words.readAloud, words.stopReading, (ending) => this.#speak(text(), ending)), 'action');
-    made.setAttribute('aria-pressed', 'false');
-    return made;
+    return this.#button(words.readAloud, words.stopReading, speaker, async (ending) => {
+      const loudspeaker = new AudioContext();
+      return (await import('./voice.ts')).speak(this.#view, text(), loudspeaker, ending);
+    }, 'action');
   }
 
   quiet(): void {
@@ -51,15 +46,21 @@ export class VoiceButtons {
     this.#running?.abort();
   }
 
+  #button(idle: string, running: string, picture: string, run: (ending: AbortSignal) => Promise<void>, className?: string): HTMLButtonElement {
+    const made = iconButton(idle, picture, () => void this.#toggle(made, idle, running, run), className);
+    made.ariaPressed = 'false';
+    return made;
+  }
+
   async #toggle(button: HTMLButtonElement, idle: string, running: string, run: (ending: AbortSignal) => Promise<void>): Promise<void> {
-    const wasOwn = button.getAttribute('aria-pressed') === 'true';
+    const view = this.#view;
+    const wasOwn = button.ariaPressed === 'true';
     this.quiet();
-    if (wasOwn) return;
+    if (wasOwn || (!view.options.chat().scene.begun && !view.fields.complete())) return;
     const ending = (this.#running = new AbortController());
     const press = (pressed: boolean): void => {
-      button.setAttribute('aria-pressed', String(pressed));
-      button.title = pressed ? running : idle;
-      button.setAttribute('aria-label', button.title);
+      button.ariaPressed = String(pressed);
+      button.title = button.ariaLabel = pressed ? running : idle;
     };
     press(true);
     try {
@@ -68,45 +69,12 @@ export class VoiceButtons {
       if (!ending.signal.aborted) this.#fail(error as Error);
     }
     press(false);
-    this.#view.changed();
-  }
-
-  async #listen(ending: AbortSignal): Promise<void> {
-    const view = this.#view;
-    const chat = view.options.chat();
-    if (!chat.scene.begun && !view.fields.complete()) return;
-    // The browser asks for the microphone within the click, and before anything is spent.
-    const { transcribe, openMicrophone } = await import('./voice.ts');
-    const source = await openMicrophone(this.#worklet).catch(() => {
-      throw failure('no_microphone');
-    });
-    const before = view.composer.text === '' ? '' : `${view.composer.text.trimEnd()} `;
-    try {
-      // The button was pressed again before the browser had an answer.
-      if (ending.aborted) return;
-      await transcribe(chat.parley, await chat.session(), source, ending, (heard) => (view.composer.text = before + heard));
-    } finally {
-      source.stop();
-    }
-    view.composer.input.focus();
-  }
-
-  async #speak(text: string, ending: AbortSignal): Promise<void> {
-    const chat = this.#view.options.chat();
-    if (!chat.scene.begun && !this.#view.fields.complete()) return;
-    const { playSpeech, openLoudspeaker } = await import('./voice.ts');
-    const loudspeaker = openLoudspeaker();
-    try {
-      await playSpeech(chat.parley, await chat.session(), text, loudspeaker, ending);
-    } finally {
-      void loudspeaker.close();
-    }
+    view.changed();
   }
 
   #fail(error: Error): void {
     if (error instanceof RateLimitError) this.trouble = { kind: 'limited', at: now() + error.retryAfterSeconds * 1000 };
-    else if ('code' in error && typeof error.code === 'string') this.trouble = { kind: 'failed', error };
-    // The code for voice did not load, or the connection was cut.
-    else this.trouble = { kind: 'failed', error: failure('voice_unavailable') };
+    // Without either the code for voice did not load, or the connection was cut.
+    else this.trouble = { kind: 'failed', error: 'code' in error || 'said' in error ? error : Object.assign(error, { code: 'voice_unavailable' }) };
   }
 }

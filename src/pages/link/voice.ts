@@ -1,15 +1,41 @@
 /** Speaks and listens for the visitor. Loaded with the first use. */
 import { microphone, type Microphone } from '../../client/microphone.ts';
 import type { Parley } from '../../client/parley.ts';
+import type { VoicePage } from './voice-page.ts';
 
 /** The limit of one request for speech. */
 const charactersMax = 1000;
 
-export const openMicrophone = (worklet: string): Promise<Microphone> => microphone({ worklet });
-export const openLoudspeaker = (): AudioContext => new AudioContext();
+/** Writes what the visitor says into the text field, until `ending`. */
+export async function listen({ options, composer }: VoicePage, worklet: string, ending: AbortSignal): Promise<void> {
+  // The browser asks for the microphone within the click, and before anything is spent.
+  const source = await microphone({ worklet }).catch(() => {
+    throw Object.assign(new Error(), { code: 'no_microphone' });
+  });
+  const before = composer.text === '' ? '' : `${composer.text.trimEnd()} `;
+  try {
+    // The button was pressed again before the browser had an answer.
+    if (ending.aborted) return;
+    const chat = options.chat();
+    await transcribe(chat.parley, await chat.session(), source, ending, (heard) => (composer.text = before + heard));
+  } finally {
+    source.stop();
+  }
+  composer.input.focus();
+}
+
+/** Reads a text aloud, until `ending`. */
+export async function speak({ options }: VoicePage, text: string, loudspeaker: AudioContext, ending: AbortSignal): Promise<void> {
+  const chat = options.chat();
+  try {
+    await playSpeech(chat.parley, await chat.session(), text, loudspeaker, ending);
+  } finally {
+    void loudspeaker.close();
+  }
+}
 
 /** Gives the transcript so far, until `ending`; an utterance begun by then is transcribed to its end. */
-export async function transcribe(parley: Parley, session_id: string, source: Microphone, ending: AbortSignal, heard: (text: string) => void): Promise<void> {
+async function transcribe(parley: Parley, session_id: string, source: Microphone, ending: AbortSignal, heard: (text: string) => void): Promise<void> {
   const transcription = parley.transcribe({ session_id, sample_rate: source.sampleRate });
   ending.addEventListener('abort', () => source.stop());
   if (ending.aborted) source.stop();
@@ -31,7 +57,7 @@ export async function transcribe(parley: Parley, session_id: string, source: Mic
 const joined = (one: string, other: string): string => [one, other].filter((text) => text !== '').join(' ');
 
 /** Speaks a text as its audio comes. Resolves when all was played, or at `ending`. */
-export async function playSpeech(parley: Parley, session_id: string, text: string, loudspeaker: AudioContext, ending: AbortSignal): Promise<void> {
+async function playSpeech(parley: Parley, session_id: string, text: string, loudspeaker: AudioContext, ending: AbortSignal): Promise<void> {
   let until = 0;
   for (const part of parts(text)) {
     const speech = await parley.speech({ session_id, text: part, format: 'pcm' }, { signal: ending });

@@ -44,6 +44,7 @@ export const words: Words = {
   readAloud: 'قراءة بصوت عالٍ',
   stopReading: 'إيقاف القراءة',
   listen: 'إملاء رسالتك',
+  call: 'اتصال',
   stopListening: 'إيقاف الاستماع',
   noMicrophone: 'لا يمكن استخدام الميكروفون. يرجى السماح به في المتصفح.',
   noVoice: 'الصوت غير متاح حاليًا.',

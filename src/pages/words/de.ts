@@ -44,6 +44,7 @@ export const words: Words = {
   readAloud: 'Vorlesen',
   stopReading: 'Vorlesen anhalten',
   listen: 'Nachricht sprechen',
+  call: 'Anrufen',
   stopListening: 'Zuhören beenden',
   noMicrophone: 'Das Mikrofon ist nicht verfügbar. Bitte erlauben Sie es im Browser.',
   noVoice: 'Sprache ist im Moment nicht verfügbar.',

@@ -44,6 +44,7 @@ export const words: Words = {
   readAloud: 'Read aloud',
   stopReading: 'Stop reading',
   listen: 'Speak your message',
+  call: 'Call',
   stopListening: 'Stop listening',
   noMicrophone: 'The microphone cannot be used. Please allow it in the browser.',
   noVoice: 'Voice is not available at the moment.',

@@ -44,6 +44,7 @@ export const words: Words = {
   readAloud: 'Leer en voz alta',
   stopReading: 'Dejar de leer',
   listen: 'Dictar su mensaje',
+  call: 'Llamar',
   stopListening: 'Dejar de escuchar',
   noMicrophone: 'No se puede usar el micrófono. Permítalo en el navegador.',
   noVoice: 'La voz no está disponible en este momento.',

@@ -44,6 +44,7 @@ export const words: Words = {
   readAloud: 'Lire à voix haute',
   stopReading: 'Arrêter la lecture',
   listen: 'Dicter votre message',
+  call: 'Appeler',
   stopListening: 'Arrêter l’écoute',
   noMicrophone: 'Le microphone n’est pas utilisable. Veuillez l’autoriser dans le navigateur.',
   noVoice: 'La voix n’est pas disponible pour le moment.',

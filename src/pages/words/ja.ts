@@ -44,6 +44,7 @@ export const words: Words = {
   readAloud: '読み上げる',
   stopReading: '読み上げを止める',
   listen: '音声で入力',
+  call: '通話',
   stopListening: '音声入力を終える',
   noMicrophone: 'マイクを使用できません。ブラウザーで許可してください。',
   noVoice: '現在、音声を使用できません。',

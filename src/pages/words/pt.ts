@@ -44,6 +44,7 @@ export const words: Words = {
   readAloud: 'Ler em voz alta',
   stopReading: 'Parar de ler',
   listen: 'Ditar sua mensagem',
+  call: 'Ligar',
   stopListening: 'Parar de ouvir',
   noMicrophone: 'Não é possível usar o microfone. Permita-o no navegador.',
   noVoice: 'A voz não está disponível no momento.',

@@ -6,6 +6,7 @@ import { openHouse } from '../../api/house.ts';
 import { linked, site } from './visits.ts';
 
 const house = await openHouse(t);
+await linked(house, 'spoken', { channels: { voice: true, link: true, widget: true } });
 const assistant = await linked(house, 'pages', { greeting: 'Good day.', visitor_fields: [{ name: 'email', label: 'E-mail', type: 'email', required: true }], name: 'tokens=3,delay_ms=0', origins: [site, 'https://*.wide.example'] });
 const html = { accept: 'text/html,application/xhtml+xml' };
 /** Pages are in no document that an answer could be held to. */
@@ -35,8 +36,8 @@ async function filesOf(text: string): Promise<Map<string, Buffer>> {
 }
 
 t.test('its files never change under their names, and are 25.2 KB in all, gzipped, in each language', async (t) => {
-  for (const language of languages) {
-    const { text } = await get(`/p/pages?lang=${language}`);
+  for (const [slug, language] of languages.flatMap((language) => [['pages', language], ['spoken', language]] as const)) {
+    const { text } = await get(`/p/${slug}?lang=${language}`);
     const files = await filesOf(text);
     for (const path of files.keys()) {
       t.match(path, /^\/link\/[\w-]+-[A-Z0-9]{8}\.(js|css)$/);
@@ -44,13 +45,14 @@ t.test('its files never change under their names, and are 25.2 KB in all, gzippe
       t.match([status, headers.get('cache-control'), headers.get('content-encoding')], [200, 'public, max-age=31536000, immutable', 'br']);
     }
     const packed = [Buffer.from(text), ...files.values()].reduce((sum, bytes) => sum + gzipSync(bytes, { level: 9 }).length, 0);
-    t.comment(`${language}: ${packed} bytes, ${files.size + 1} requests`);
-    t.ok(packed <= 25_200, `${language}: ${packed} bytes`);
+    t.comment(`${slug} ${language}: ${packed} bytes, ${files.size + 1} requests`);
+    t.ok(packed <= 25_200, `${slug} ${language}: ${packed} bytes`);
     // Modules imported statically are named in the page, so that none waits for another file.
     const scripts = [...files].filter(([path]) => path.endsWith('.js'));
     const named = new Set([...files.keys()].map((path) => path.split('/').at(-1)));
     for (const [, bytes] of scripts) for (const [, name] of bytes.toString().matchAll(/(?:from|import)\s*"\.\/([\w.-]+\.js)"/g)) t.ok(named.has(name!), name!);
     const voice = [...bytesOf(scripts).matchAll(/import\("\.\/((?:voice|speech)-[\w-]+\.js)"\)/g)].map(([, name]) => name!);
+    if (slug === 'spoken') t.match(bytesOf(scripts), /import\("\.\/call-[\w-]+\.js"\)/, 'calls are loaded with the first one');
     if (language === 'en') t.comment(`voice: ${(await Promise.all([...new Set(voice)].map(async (name) => gzipSync((await get(`/link/${name}`, {})).text, { level: 9 }).length))).reduce((sum, bytes) => sum + bytes, 0)} bytes more`);
   }
   t.same([(await get('/link/main-00000000.js')).status, (await get('/link/')).status, (await get('/link/built.json')).status], [404, 404, 404]);

@@ -41,7 +41,7 @@ export interface Sites {
 
 export const phone: BrowserContextOptions = { viewport: { width: 390, height: 760 }, hasTouch: true, isMobile: true };
 
-export async function openSites(t: Owner, house: House): Promise<Sites> {
+export async function openSites(t: Owner, house: House, ...args: readonly string[]): Promise<Sites> {
   const pages = new Map<string, SitePage>();
   const answer = (path: string, response: ServerResponse): void => {
     const page = pages.get(path);
@@ -59,7 +59,7 @@ export async function openSites(t: Owner, house: House): Promise<Sites> {
   });
   const { port } = server.address() as AddressInfo;
   const origin = `http://localhost:${port}`;
-  const browser = await openBrowser(t);
+  const browser = await openBrowser(t, ...args);
   return {
     house,
     browser,

@@ -1,0 +1,229 @@
+/** A call on a page: the client's call with the bar, its keys, its hints and the sound while a reply is thought of. Loaded with the first call. */
+import { browserCall, type BrowserCall, type Device } from '../../client/browser-call.ts';
+import type { CallEvent, CallOptions } from '../../client/call.ts';
+import { realClock } from '../../client/clock.ts';
+import { RateLimitError } from '../../client/failure.ts';
+import { CallBar } from './bar.ts';
+import { ThinkingSound } from './sound.ts';
+import type { CallWords } from './words.ts';
+
+export interface PageCallOptions {
+  readonly words: CallWords;
+  /** Made in the handler of the click. The call closes it. */
+  readonly context: AudioContext;
+  /** The address of the worklet. */
+  readonly worklet: string;
+  readonly token: CallOptions['token'];
+  /** Hangs up. */
+  readonly ending: AbortSignal;
+  /** Puts the bar into the page. */
+  show(bar: HTMLElement): void;
+  /** Shows or hides the text field. */
+  type(on: boolean): void;
+  /** Tells a screen reader. */
+  say(text: string): void;
+  event(event: CallEvent): void;
+  /** The time of day, in milliseconds. */
+  now(): number;
+  /** The call takes typed messages from now on. */
+  opened(message: (text: string) => void): void;
+}
+
+/** A failure with words for the person. */
+export class CallFailure extends Error {
+  readonly said: string;
+
+  constructor(said: string, cause: unknown) {
+    super(said, { cause });
+    this.said = said;
+  }
+}
+
+/** So many of our own words in the microphone, and headphones are asked for. */
+const echoesMax = 3;
+/** The time left is shown from here on, in seconds. */
+const leftShown = 60;
+
+/** Resolves when the call is over, as the person wished; rejects with a `CallFailure` or a `RateLimitError` otherwise. */
+export async function callOnPage(options: PageCallOptions): Promise<void> {
+  const talk = new Talk(options);
+  try {
+    await talk.run();
+  } finally {
+    talk.leave();
+  }
+}
+
+class Talk {
+  readonly #options: PageCallOptions;
+  readonly #bar: CallBar;
+  readonly #sound: ThinkingSound;
+  readonly #leaving = new AbortController();
+  #open: BrowserCall | null = null;
+  #device: Device = { microphone: 'open', loudspeaker: 'open' };
+  /** Words of utterances that are no message yet. */
+  #finals: string[] = [];
+  #heard = '';
+  #echoes = 0;
+  /** Said until the next turn. */
+  #fault = '';
+  #failure: Error | null = null;
+  #stopClock: () => void = () => {};
+
+  constructor(options: PageCallOptions) {
+    this.#options = options;
+    const { words, context } = options;
+    this.#sound = new ThinkingSound(context);
+    this.#bar = new CallBar({
+      words,
+      interrupt: () => this.#open?.call.interrupt(),
+      mute: () => this.#mute(),
+      type: options.type,
+      hangUp: () => this.#hangUp(),
+    });
+    options.show(this.#bar.element);
+    this.#bar.element.focus();
+    document.addEventListener('keydown', (event) => this.#key(event), { capture: true, signal: this.#leaving.signal });
+    options.ending.addEventListener('abort', () => this.#hangUp(), { signal: this.#leaving.signal });
+  }
+
+  async run(): Promise<void> {
+    const { context, worklet, token, words, opened } = this.#options;
+    const { signal } = this.#leaving;
+    try {
+      this.#open = await browserCall({ context, worklet, token, onDevice: (device) => this.#note(device) });
+    } catch (error) {
+      if (signal.aborted) return;
+      const { name } = error as Error;
+      throw new CallFailure(name === 'NotAllowedError' ? words.denied : words.noMicrophone, error);
+    }
+    const { call } = this.#open;
+    // It was hung up while the browser asked for the microphone.
+    if (signal.aborted) return call.hangUp();
+    call.subscribe((event) => this.#take(event));
+    opened((text) => call.message(text));
+    this.#draw();
+    await call.closed;
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  leave(): void {
+    this.#leaving.abort();
+    this.#stopClock();
+    this.#sound.stop();
+    this.#bar.element.remove();
+  }
+
+  #hangUp(): void {
+    if (this.#open === null) this.leave();
+    else void this.#open.call.hangUp();
+  }
+
+  #mute(): void {
+    if (this.#open === null) return;
+    const { call } = this.#open;
+    this.#bar.muted = call.muted = !call.muted;
+    if (call.muted) this.#options.say(this.#options.words.muted);
+  }
+
+  /** Keys of the call, where nothing is written and no button has the focus. */
+  #key(event: KeyboardEvent): void {
+    const target = event.target as Element;
+    if (event.altKey || event.ctrlKey || event.metaKey || event.isComposing || target.closest('input, textarea, select, dialog, [contenteditable]') !== null) return;
+    const { key } = event;
+    const interrupts = key === 'Escape' || (key === ' ' && target.closest('button, a, summary, [role="button"], [role="slider"]') === null);
+    if (!interrupts && key.toLowerCase() !== 'm') return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    if (event.repeat) return;
+    if (interrupts) this.#open?.call.interrupt();
+    else this.#mute();
+  }
+
+  #take(event: CallEvent): void {
+    const bar = this.#bar;
+    if (event.type === 'state') {
+      bar.state = event.state;
+      this.#sound.thinks = event.state === 'thinking';
+    } else if (event.type === 'ready') this.#count(event.expires_at);
+    else if (event.type === 'transcript.partial') bar.partial([...this.#finals, event.text].join(' '));
+    else if (event.type === 'transcript.final') this.#final(event);
+    else if (event.type === 'turn.started') {
+      [this.#finals, this.#heard] = [[], ''];
+      if (event.spoken) this.#say('');
+    } else if (event.type === 'message.delta') bar.heard((this.#heard += event.text), 'speaking');
+    else if (event.type === 'turn.completed') bar.heard(this.#heard, 'whole');
+    else if (event.type === 'turn.aborted') bar.heard(this.#heard, 'cut');
+    else if (event.type === 'turn.failed') this.#say(this.#failed(event.code, event.turn_id));
+    else if (event.type === 'closed') this.#failure = this.#ending(event);
+    this.#options.event(event);
+  }
+
+  #final({ text, ignored }: Extract<CallEvent, { type: 'transcript.final' }>): void {
+    const { words, say } = this.#options;
+    if (ignored === 'failed') return this.#say(words.notUnderstood);
+    if (ignored === 'echo' && ++this.#echoes === echoesMax) return this.#say(words.headphones);
+    if (ignored !== null || text === '') return;
+    this.#finals.push(text);
+    this.#bar.partial(this.#finals.join(' '));
+    say(text);
+  }
+
+  #failed(code: string, turnId: string | null): string {
+    const { words } = this.#options;
+    if (code === 'turn_in_progress') return words.busyNow;
+    if (code === 'rate_limited') return words.limited;
+    if (code === 'voice_unavailable') return words.noVoice;
+    return code === 'assistant_unavailable' || turnId !== null ? words.noReply : words.failed;
+  }
+
+  /** The words for what ended the call; null where the person did. */
+  #ending({ reason, error }: Extract<CallEvent, { type: 'closed' }>): Error | null {
+    const { words } = this.#options;
+    if (reason === 'hangup') return null;
+    if (reason === 'replaced') return new CallFailure(words.replaced, null);
+    if (error instanceof RateLimitError) return error;
+    const { code = null } = error as { code?: string | null };
+    const isOver = code === 'session_ended' || code === 'session_expired';
+    return new CallFailure(isOver ? words.over : code === null ? words.cutOff : words.noVoice, error);
+  }
+
+  #say(fault: string): void {
+    this.#fault = fault;
+    this.#hint();
+  }
+
+  #note(device: Device): void {
+    this.#device = device;
+    this.#hint();
+  }
+
+  /** A device that fails is said before all else. */
+  #hint(): void {
+    const { words } = this.#options;
+    const { microphone, loudspeaker } = this.#device;
+    const bar = this.#bar;
+    if (loudspeaker === 'held') bar.hint(words.away, { label: words.goOn, run: () => this.#open?.loudspeaker.unlock() });
+    else bar.hint(microphone === 'lost' ? words.unplugged : microphone === 'silent' && !this.#open?.call.muted ? words.silent : this.#fault);
+  }
+
+  /** Shows the time left from the last minute on. */
+  #count(expiresAt: number | null): void {
+    this.#stopClock();
+    if (expiresAt === null) return;
+    const look = (): void => {
+      const left = Math.max(0, Math.ceil(expiresAt - this.#options.now() / 1000));
+      this.#bar.left = left <= leftShown ? left : null;
+      this.#stopClock = realClock.after(left <= leftShown ? 1_000 : (left - leftShown) * 1_000, look);
+    };
+    look();
+  }
+
+  /** The mark swells with whoever speaks. */
+  #draw(): void {
+    if (this.#leaving.signal.aborted) return;
+    const { call, level, loudspeaker } = this.#open!;
+    this.#bar.level = call.state === 'speaking' ? loudspeaker.level : call.muted ? 0 : level;
+    requestAnimationFrame(() => this.#draw());
+  }
+}
