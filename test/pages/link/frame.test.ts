@@ -44,9 +44,9 @@ async function microphoneCloses(t: Test, page: Page, frame: Frame): Promise<void
   const track = (): Promise<unknown> => frame.evaluate('globalThis.microphone?.getTracks()[0].readyState');
   for (const message of [{ type: 'view', open: false, mode: 'panel' }, { type: 'new' }, { type: 'locale', lang: 'fr' }]) {
     await tell(page, { type: 'view', open: true, mode: 'panel' });
-    await frame.locator('#talk [aria-pressed=false]').first().click();
+    await frame.locator('#talk .beside > :first-child[aria-pressed=false]').click();
     await until(async () => (await track()) === 'live');
-    await frame.locator('#talk [aria-pressed=true]').waitFor();
+    await frame.locator('#talk .beside > :first-child[aria-pressed=true]').waitFor();
     await tell(page, message);
     await until(async () => (await track()) === 'ended');
     t.pass(`the microphone is closed at ${message.type}`);
