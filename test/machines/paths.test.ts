@@ -330,7 +330,7 @@ function walk<Event extends { type: string }, Context>(name: string, walked: Wal
     for (const { way, state } of paths) {
       const { value, context } = go(way);
       if (!isDeepStrictEqual({ value, context }, { value: state.value, context: state.context })) broken.add(`a live actor ends elsewhere after ${JSON.stringify(way)}`);
-      // What follows depends on nothing but value and context: paths with the same end need not all be gone on from.
+      // Value and context decide all that may follow: of paths with the same end one is enough to go on from.
       const end = serializeSnapshot(state);
       if (!ends.has(end)) for (const further of events) go([...way, further]);
       ends.add(end);
