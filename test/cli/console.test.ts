@@ -304,11 +304,11 @@ t.test('tools: create, refresh, what is on, a test call, secrets', async (t) => 
 });
 
 t.test('credentials of tools have no provider, and may have a header', async (t) => {
-  const credential = { id: id('crd', 'a'), object: 'credential', kind: 'tool', provider: null, base_url: 'https://orders.example', header: 'X-Api-Key', created_at: 1767225600, updated_at: 1767225600 };
+  const credential = { id: id('crd', 'a'), object: 'credential', kind: 'tool', provider: 'tool', base_url: 'https://orders.example', header: 'X-Api-Key', created_at: 1767225600, updated_at: 1767225600 };
   const server = await fakeServer(t, { ...workspaces, [`POST ${base}/credentials`]: () => credential, [`GET ${base}/credentials`]: () => list(credential) });
   const made = await run(['credentials', 'create', '--kind', 'tool', '--base-url', 'https://orders.example', '--header', 'X-Api-Key', '--api-key', 'k'], { env: server.env });
   t.match(made, { code: 0, stdout: 'for the tools at https://orders.example.' });
   t.strictSame(server.received.at(-1)!.body, { kind: 'tool', base_url: 'https://orders.example', header: 'X-Api-Key', api_key: 'k' });
-  t.match((await run(['credentials', 'list'], { env: server.env })).stdout, /tool +- +https:/);
+  t.match((await run(['credentials', 'list'], { env: server.env })).stdout, /tool +tool +https:/);
   t.match(await run(['credentials', 'create', '--api-key', 'k'], { env: server.env }), { code: 2, stderr: /--provider/ });
 });

@@ -16,6 +16,7 @@ type LotName = keyof typeof lots;
 const ofWorkspace: Readonly<Record<string, readonly [lot: LotName, list: string, one?: string]>> = {
   live: ['charts', 'live', 'actor'],
   assistants: ['desk', 'assistants', 'assistant'],
+  tools: ['desk', 'tools', 'tool'],
   keys: ['desk', 'keys', 'key'],
   sessions: ['desk', 'sessions', 'session'],
   credentials: ['desk', 'credentials'],

@@ -3,9 +3,11 @@ import { createParser } from 'eventsource-parser';
 import { pause, realClock } from '../../client/clock.ts';
 import { onWake } from '../../client/wake.ts';
 import { ApiFailure, query, request } from './api.ts';
+import type { ToolCall } from './types.ts';
 
 export type TurnEvent =
   | { readonly type: 'delta'; readonly text: string }
+  | { readonly type: 'call'; readonly call: Pick<ToolCall, 'id' | 'name' | 'status'> & Partial<ToolCall> }
   | { readonly type: 'end'; readonly how: 'completed' | 'aborted' | 'failed'; readonly code: string | null };
 
 /** Calls back with the text that the answer streams; resolves with the cursor after it and whether the turn is over. */
@@ -20,7 +22,10 @@ async function read(response: Response, cursor: number, receive: (event: TurnEve
     onEvent({ event, id, data }) {
       place = Number(id) || place;
       if (event === 'message.delta') receive({ type: 'delta', text: JSON.parse(data).text });
-      else if (event === 'turn.completed') finish('completed', null);
+      else if (event === 'tool.started' || event === 'tool.ended') {
+        const { call_id: id, name, status = 'running', ...rest } = JSON.parse(data);
+        receive({ type: 'call', call: { id, name, status, ...rest } });
+      } else if (event === 'turn.completed') finish('completed', null);
       else if (event === 'turn.aborted') finish('aborted', null);
       else if (event === 'error') finish('failed', JSON.parse(data).code);
     },

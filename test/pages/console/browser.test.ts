@@ -8,6 +8,7 @@ import { flows } from './flows.ts';
 import { everyPage } from './pages.ts';
 import { plots } from './plots.ts';
 import { signingIn } from './sign-in.ts';
+import { theTools } from './tools.ts';
 import { turns } from './turns.ts';
 
 t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
@@ -17,6 +18,7 @@ t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
   await t.test('flows', (t) => flows(t, console, full));
   await t.test('turns', (t) => turns(t, console));
   await t.test("an assistant's page", (t) => theAssistant(t, console));
+  await t.test('tools', (t) => theTools(t, console));
   await t.test('crowds', (t) => crowds(t, console));
   await t.test('plots', (t) => plots(t, console));
   await t.test('signing in', (t) => signingIn(t, console));

@@ -20,7 +20,7 @@ export interface Console {
 }
 
 export async function openConsole(t: Owner): Promise<Console> {
-  const house = await openHouse(t);
+  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
   const standIn = await openStandIn(t, house);
   const browser = await openBrowser(t);
   const open: Console['open'] = ({ width = 1440, colorScheme = 'light' } = {}) => openPage(browser, { origin: standIn.url, width, height: 900, colorScheme });

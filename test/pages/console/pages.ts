@@ -2,24 +2,27 @@
 import type { Test } from 'tap';
 import type { Page } from 'playwright-core';
 import { faintTexts, overflow } from '../../browser.ts';
+import type { House } from '../../api/house.ts';
 import { findings, settled, turnTo, type Console, type Furnished } from './console.ts';
 
 export async function everyPage(t: Test, console: Console, full: Furnished): Promise<void> {
   const { house } = console;
   const bare: string = (await house.console('/workspaces', { body: { name: 'bare' } })).json.id;
   const w = house.workspaceId;
+  const { tool, asked } = await withTool(house);
   const paths = [
     ...[`${w}/live`, `${w}/live?kind=key`, `${w}/live?kind=turn`, `${w}/live?kind=socket`, `${w}/live?state=streaming`],
     ...[`${w}/live/session/${full.session.id}`, `${w}/live/session/${full.ended.id}?at=2`, `${w}/live/turn/${full.turn.turnId}?session=${full.session.id}`, `${w}/live/turn/${full.over}?session=${full.ended.id}&at=2`, `${w}/live/turn/${full.over}`, `${w}/live/key/${full.key.id}`, `${w}/live/assistant/${full.assistant.id}`],
     ...[`${w}/assistants`, `${w}/assistants/new`, `${w}/assistants/${full.assistant.id}`],
+    ...[`${w}/tools`, `${w}/tools/${tool}`, `${w}/assistants/${asked.assistant}`, `${w}/sessions/${asked.session}`, `${w}/live/turn/${asked.turn}?session=${asked.session}`],
     ...[`${w}/keys`, `${w}/keys/${full.key.id}`, `${w}/credentials`, `${w}/usage`],
     ...[`${w}/sessions`, `${w}/sessions?status=ended&channel=api`, `${w}/sessions/${full.session.id}`, `${w}/sessions/${full.ended.id}`],
     ...['load', 'workspaces', 'people', 'sign-in'],
-    ...['live', 'assistants', 'keys', 'sessions', 'credentials', 'usage'].map((name) => `${bare}/${name}`),
+    ...['live', 'assistants', 'keys', 'sessions', 'tools', 'credentials', 'usage'].map((name) => `${bare}/${name}`),
   ];
   const { page, complaints, context } = await console.open();
   const look = async (path: string, open: () => Promise<unknown>): Promise<void> => {
-    const name = path.replaceAll(/(wks|ses|turn|key|asst)_\w+/g, (id) => (id === bare ? 'bare' : id.split('_')[0]!));
+    const name = path.replaceAll(/(wks|ses|turn|key|asst|tool)_\w+/g, (id) => (id === bare ? 'bare' : id.split('_')[0]!));
     await t.test(name, (t) => looked(t, page, open, complaints));
   };
   for (const path of ['nowhere', `${w}/nowhere`]) await look(path, () => page.goto(console.url(path)));
@@ -27,6 +30,19 @@ export async function everyPage(t: Test, console: Console, full: Furnished): Pro
   await context.close();
   await t.test('a greeting stands once in a session and in a trial', (t) => greeting(t, console, full.ended.id));
   await t.test('a failure says what happened and under which request id', (t) => failing(t, console));
+}
+
+/** A tool with two functions, one of them off, and a session in which a call of it waits for its caller. */
+async function withTool(house: House) {
+  const parameters = { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] };
+  const functions = [{ name: 'look_up_order', description: 'Looks an order up.', parameters }, { name: 'cancel_order_at_once_and_send_the_money_back_to_who_has_paid_it', description: 'Cancels an order.', parameters, enabled: false, approval: 'always' }];
+  const tool = (await house.console(`/workspaces/${house.workspaceId}/tools`, { body: { kind: 'http', name: 'Orders', url: 'https://orders.example.com/a/very/long/path/that/has/to/be/broken/somewhere', functions } })).json.id;
+  const held = (await house.console(`/workspaces/${house.workspaceId}/tools`, { body: { kind: 'client', name: 'Camera', functions: [{ name: 'take_picture', description: null, parameters }] } })).json.id;
+  const assistant = (await house.assistant({ name: 'photographer', model: { provider: 'synthetic', name: 'call=take_picture,calls=2' }, tool_ids: [tool, held] })).id;
+  const session = (await house.session(assistant)).id;
+  const stream = await house.stream(`/sessions/${session}/chat`, { body: { message: 'Show me' } });
+  await stream.rest();
+  return { tool, asked: { assistant, session, turn: stream.turnId } };
 }
 
 /** Checks a page on a phone, and then in a window that grows: the pages' scripts read the width only where they follow it. */

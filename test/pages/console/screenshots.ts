@@ -7,6 +7,7 @@ import type { Owner } from '../../folders.ts';
 import { takePictures } from '../link/pictures.ts';
 import { takeWidgetPictures } from '../link/widget-pictures.ts';
 import { furnish, openConsole, settled, type Console, type Furnished } from './console.ts';
+import { newTool, openTool } from './tools.ts';
 
 const folder = fileURLToPath(new URL('../../../docs/console/', import.meta.url));
 
@@ -57,6 +58,32 @@ async function theLink(page: Page): Promise<void> {
   await page.evaluate(`[...document.querySelectorAll('legend')].find(({ textContent }) => textContent.startsWith('Public link')).scrollIntoView()`);
 }
 
+/** A tool that is tested, and a turn while it calls one that does not answer. */
+async function toolPictures(owner: Owner, house: Console['house']): Promise<readonly Picture[]> {
+  const { id } = await newTool(house, { url: await openTool(owner) });
+  const slow = await newTool(house, { name: 'Stock', url: await openTool(owner, 'silent') });
+  const assistant = await house.assistant({ name: 'stock', model: { provider: 'synthetic', name: 'call=look_up_order,calls=2' }, tool_ids: [slow.id] });
+  const session = (await house.session(assistant.id)).id;
+  const { turnId } = await house.stream(`/sessions/${session}/chat`, { body: { message: 'Is it there?' } });
+  return [
+    { name: 'tool', colorScheme: 'light', width: 1100, path: [house.workspaceId, 'tools', id], set: aTestCall },
+    { name: 'calling', colorScheme: 'light', width: 1100, path: [house.workspaceId, 'live', 'turn', `${turnId}?session=${session}`], set: whileItCalls },
+  ];
+}
+
+async function aTestCall(page: Page): Promise<void> {
+  await page.getByLabel('Arguments').fill('{ "order": "1007" }');
+  await page.getByRole('button', { name: 'Send the call' }).click();
+  await page.getByText('shipped').waitFor();
+  await page.evaluate('scrollTo(0, 0)');
+}
+
+async function whileItCalls(page: Page): Promise<void> {
+  const state = page.locator('.state[data-state="calling"][aria-current="true"]');
+  await state.waitFor();
+  await state.evaluate((card) => card.scrollIntoView({ block: 'center' }));
+}
+
 if (whyNoBrowser) {
   process.stderr.write(`${whyNoBrowser}.\n`);
   process.exit(1);
@@ -66,7 +93,7 @@ const owner: Owner = { teardown: (end) => void endings.push(end) };
 const console = await openConsole(owner);
 const furnished = await furnish(console.house);
 mkdirSync(folder, { recursive: true });
-for (const { name, colorScheme, width = 1440, path, set } of picturesOf(console.house.workspaceId, furnished)) {
+for (const { name, colorScheme, width = 1440, path, set } of [...picturesOf(console.house.workspaceId, furnished), ...(await toolPictures(owner, console.house))]) {
   const { page, complaints, context } = await console.open({ width, colorScheme });
   await page.setViewportSize({ width, height: width < 720 ? 760 : 800 });
   await page.goto(console.url(...path));

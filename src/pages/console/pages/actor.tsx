@@ -9,6 +9,7 @@ import { Failure } from '../parts/failure.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
 import { AbortTurn, EndSession } from '../parts/session-acts.tsx';
 import { TimeOfDay, Day, MomentText, Until } from '../parts/time.tsx';
+import { TurnSteps } from '../parts/turn-steps.tsx';
 import { Wait } from '../parts/wait.tsx';
 import { apiWorkspace, inWorkspace, search, segments, setQuery, turnChart } from '../route.ts';
 import type { Assistant, Session } from '../types.ts';
@@ -69,6 +70,7 @@ function Actor({ kind, id }: { kind: ActorKind; id: string }) {
       <FactsOf kind={kind} record={record} steps={past.steps} state={past.live?.state ?? null} />
       <Failure failure={past.failure} />
       {path === null && lack !== null && <p class="note">{lack}</p>}
+      {kind === 'turn' && session !== null && past.steps.some(({ event }) => event === 'called') && <TurnSteps session={session} turn={id} moved={past.steps.length} />}
       <ActorView kind={kind} past={past} moment={moment} shown={shown} choose={choose} now={() => setQuery({ at: null })} unknown={gone && shown === null} linkOf={kind === 'session' ? (step) => turnLink(id, step) : undefined} />
     </>
   );

@@ -13,7 +13,7 @@ import { Trial } from '../parts/trial.tsx';
 import { Wait } from '../parts/wait.tsx';
 import type { ApiFailure } from '../api.ts';
 import { apiWorkspace, go, inWorkspace, segments } from '../route.ts';
-import type { Assistant, Credential } from '../types.ts';
+import type { Assistant, Credential, Tool } from '../types.ts';
 import { toneOf } from './assistants.tsx';
 
 export default function AssistantPage() {
@@ -66,6 +66,7 @@ function useDraft(assistant: Assistant | null, path: string) {
 
 function Editor({ assistant, path }: { assistant: Assistant | null; path: string }) {
   const credentials = useList<Credential>(`${apiWorkspace()}/credentials`).items;
+  const tools = useList<Tool>(`${apiWorkspace()}/tools`).items;
   const { draft, setDraft, saved, dirty, busy, failure, save } = useDraft(assistant, path);
   const use = useLinkUse(path, assistant);
   const form = useRef<HTMLFormElement>(null);
@@ -85,7 +86,7 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
             void save();
           }}
         >
-          <AssistantForm draft={draft} change={(fields) => setDraft((held) => ({ ...held, ...fields }))} credentials={credentials} failure={failure} use={use} voice={{ path, assistant, dirty, save }} />
+          <AssistantForm draft={draft} change={(fields) => setDraft((held) => ({ ...held, ...fields }))} credentials={credentials} tools={tools} failure={failure} use={use} voice={{ path, assistant, dirty, save }} />
           <div class="save">
             <Failure failure={failure} />
             <p class="acts">

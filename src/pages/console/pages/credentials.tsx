@@ -90,9 +90,9 @@ function OneCredential({ credential: { id, kind, provider, base_url: url, update
     }
   };
   return (
-    <article class="card" aria-label={`${provider}, ${kind}`}>
+    <article class="card" aria-label={`${kind === 'tool' ? 'Tools' : provider}, ${kind}`}>
       <h2>
-        {provider} <small>{kind}</small>
+        {kind === 'tool' ? 'Tools' : provider} <small>{kind}</small>
       </h2>
       <p class="where">
         <code>{url ?? 'the provider’s own address'}</code>

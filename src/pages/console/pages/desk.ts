@@ -8,5 +8,7 @@ export { default as load } from './load.tsx';
 export { default as people } from './people.tsx';
 export { default as session } from './session.tsx';
 export { default as sessions } from './sessions.tsx';
+export { default as tool } from './tool.tsx';
+export { default as tools } from './tools.tsx';
 export { default as usage } from './usage.tsx';
 export { default as workspaces } from './workspaces.tsx';

@@ -8,6 +8,7 @@ import { caught, Failure } from '../parts/failure.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
 import { AbortTurn, EndSession } from '../parts/session-acts.tsx';
 import { Transcript, useTalk } from '../parts/talk.tsx';
+import { Waiting } from '../parts/tool-calls.tsx';
 import { MomentText, Until } from '../parts/time.tsx';
 import { Wait } from '../parts/wait.tsx';
 import type { ApiFailure } from '../api.ts';
@@ -41,6 +42,7 @@ export default function SessionPage() {
       />
       <section class="section" aria-label="Transcript">
         <Transcript talk={talk} turnLink={(turn) => turnChart(turn, id)} />
+        <Waiting key={session.pending_tool_calls.map(({ call_id: one }) => one).join()} pending={session.pending_tool_calls} path={path} mayAnswer={session.channel === 'console'} answered={() => void refresh(path)} />
       </section>
     </>
   );

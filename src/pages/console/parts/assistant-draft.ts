@@ -28,6 +28,8 @@ export interface AssistantDraft {
   readonly voiceProvider: string;
   readonly voice: string;
   readonly voiceCredential: string;
+  readonly toolIds: readonly string[];
+  readonly toolRounds: string;
   readonly fields: readonly VisitorField[];
   readonly linkOn: boolean;
   readonly widgetOn: boolean;
@@ -55,16 +57,18 @@ export const emptyDraft: AssistantDraft = {
   ...{ name: '', description: '', greeting: '', alias: '', maxCallSeconds: '3600' },
   ...{ provider: 'scripted', model: 'scripted', credential: '', historyTokens: '', systemPrompt: '', temperature: '', outputTokens: '', reasoning: 'hidden' },
   ...{ voiceOn: false, voiceProvider: 'embedded', voice: '', voiceCredential: '' },
+  ...{ toolIds: [], toolRounds: '8' },
   ...{ fields: [], linkOn: false, widgetOn: false, slug: '', origins: '', linkLimits: {} },
 };
 
 const text = (value: string | number | null | undefined): string => (value == null ? '' : String(value));
 
-export function draftOf({ name, description, greeting, alias, channels, visitor_fields: fields, max_call_seconds: seconds, model, voice, link }: Assistant): AssistantDraft {
+export function draftOf({ name, description, greeting, alias, channels, visitor_fields: fields, max_call_seconds: seconds, model, voice, link, tool_ids: toolIds, tool_rounds_max: toolRounds }: Assistant): AssistantDraft {
   return {
     ...{ name, description: text(description), greeting: text(greeting), alias: text(alias), maxCallSeconds: text(seconds) },
     ...{ provider: model.provider, model: model.name, credential: text(model.credential_id), historyTokens: text(model.history_tokens_max), systemPrompt: text(model.system_prompt), temperature: text(model.temperature), outputTokens: text(model.output_tokens_max), reasoning: model.reasoning },
     ...{ voiceOn: channels.voice, voiceProvider: voice?.provider ?? 'embedded', voice: text(voice?.voice), voiceCredential: text(voice?.credential_id) },
+    ...{ toolIds, toolRounds: text(toolRounds) },
     ...{ fields, linkOn: channels.link, widgetOn: channels.widget, slug: text(link?.slug), origins: link?.origins.join('\n') ?? '' },
     linkLimits: Object.fromEntries(Object.entries(link?.limits ?? {}).map(([limit, value]) => [limit, value === null ? 'none' : text(value)])),
   };
@@ -82,6 +86,7 @@ export function bodyOf(draft: AssistantDraft, before: Assistant | null): object 
   const hasVoice = draft.voiceOn || draft.voiceProvider !== 'embedded' || draft.voice !== '';
   return {
     ...{ name: draft.name, description: orNull(draft.description), greeting: orNull(draft.greeting), alias: orNull(draft.alias.trim()), max_call_seconds: Number(draft.maxCallSeconds) },
+    ...{ tool_ids: draft.toolIds, tool_rounds_max: Number(draft.toolRounds) },
     channels: { voice: draft.voiceOn, link: draft.linkOn, widget: draft.widgetOn },
     visitor_fields: draft.fields.map(({ label, ...field }) => ({ ...field, label: label.trim() === '' ? field.name : label })),
     model: { provider: draft.provider, name: draft.model, credential_id: orNull(draft.credential), history_tokens_max: numberOrNull(draft.historyTokens), system_prompt: orNull(draft.systemPrompt), temperature: numberOrNull(draft.temperature), output_tokens_max: numberOrNull(draft.outputTokens), reasoning: draft.reasoning },

@@ -1,14 +1,16 @@
 /** The form of an assistant, by what it is about: who it is, its model, its voice, its visitors, its link. */
 import { inWorkspace } from '../route.ts';
-import type { Credential } from '../types.ts';
+import { plural } from '../format.ts';
+import type { Credential, Tool } from '../types.ts';
 import { bound, type FormOptions, type VisitorField } from './assistant-draft.ts';
-import { Area, Check, Choice, Input } from './field.tsx';
+import { Area, Check, Choice, faultOf, Input } from './field.tsx';
 import { LinkForm } from './link-form.tsx';
 import type { LinkUse } from './link-use.ts';
 import { VoiceForm, type VoiceStand } from './voice-form.tsx';
 
 interface Options extends FormOptions {
   readonly credentials: readonly Credential[];
+  readonly tools: readonly Tool[];
   /** The link's use of its limits; null without a link. */
   readonly use: LinkUse | null;
   readonly voice: VoiceStand;
@@ -24,6 +26,7 @@ export const AssistantForm = (options: Options) => (
   <>
     <About {...options} />
     <Model {...options} />
+    <Tools {...options} />
     <VoiceForm {...options} />
     <Visitors {...options} />
     <LinkForm {...options} />
@@ -71,6 +74,36 @@ function Model(options: Options) {
           <Choice label="Reasoning" {...bound(options, 'reasoning', 'model.reasoning')} choices={[['hidden', 'Hidden'], ['shown', 'Shown']]} note="What a model says to itself before it answers." />
         </div>
       )}
+    </fieldset>
+  );
+}
+
+const enabledOf = ({ functions }: Tool) => functions.filter(({ enabled }) => enabled).map(({ name }) => name);
+
+function Tools(options: Options) {
+  const { draft, change, tools, failure } = options;
+  const fault = faultOf(failure, 'tool_ids');
+  const chosen = tools.filter(({ id }) => draft.toolIds.includes(id));
+  const names = chosen.flatMap(enabledOf);
+  const twice = names.filter((name, index) => names.indexOf(name) !== index);
+  const set = (id: string, has: boolean) => change({ toolIds: has ? [...draft.toolIds, id] : draft.toolIds.filter((one) => one !== id) });
+  return (
+    <fieldset>
+      <legend>Tools</legend>
+      {tools.length === 0 && (
+        <p class="note">
+          There are none yet. A tool lets it look things up and act: <a href={inWorkspace('tools')}>create one</a>.
+        </p>
+      )}
+      {tools.map((tool) => (
+        <Check key={tool.id} label={tool.name} checked={draft.toolIds.includes(tool.id)} onValue={(has) => set(tool.id, has)} invalid={fault !== null} note={enabledOf(tool).length === 0 ? 'no function is on' : enabledOf(tool).join(', ')} />
+      ))}
+      {(fault !== null || twice.length > 0) && (
+        <small class="fault">
+          {fault} {twice.length > 0 ? `Two tools have a function ${twice.join(', ')}: turn one of them off, or leave one tool out.` : '16 tools at most, with 64 functions that are on and names that differ.'}
+        </small>
+      )}
+      {tools.length > 0 && <Input label="Rounds of calls in a turn" type="number" min={1} max={25} required {...bound(options, 'toolRounds', 'tool_rounds_max')} note={`After them it must answer without a call. ${plural(names.length, 'function')} offered.`} />}
     </fieldset>
   );
 }

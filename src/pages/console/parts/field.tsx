@@ -9,10 +9,12 @@ interface Labelled {
   /** The field's path in the API, as the server's error names it. */
   readonly path?: string;
   readonly failure?: ApiFailure | null;
+  /** A fault that the page finds by itself. */
+  readonly fault?: string | null;
 }
 
 /** Returns the failure's message if it is about this field. */
-const faultOf = (failure: ApiFailure | null | undefined, path: string | undefined): string | null =>
+export const faultOf = (failure: ApiFailure | null | undefined, path: string | undefined): string | null =>
   failure?.status === 422 && path !== undefined && failure.message.includes(`\`${path}\``) ? failure.message : null;
 
 interface InputOptions extends Labelled {
@@ -42,15 +44,16 @@ export function Input({ label, note, path, failure, onValue, ...rest }: InputOpt
   );
 }
 
-type AreaOptions = Labelled & { value: string; onValue: (value: string) => void; rows?: number; placeholder?: string };
+/** `code`: what is written is for a machine. */
+type AreaOptions = Labelled & { value: string; onValue: (value: string) => void; rows?: number; placeholder?: string; code?: boolean };
 
-export function Area({ label, note, path, failure, onValue, value, ...rest }: AreaOptions) {
+export function Area({ label, note, path, failure, fault: own = null, onValue, value, code = false, ...rest }: AreaOptions) {
   const id = useId();
-  const fault = faultOf(failure, path);
+  const fault = own ?? faultOf(failure, path);
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <textarea id={id} name={path} aria-invalid={fault !== null} aria-describedby={`${id}-note`} value={value} {...rest} onInput={(event) => onValue(event.currentTarget.value)} />
+      <textarea id={id} name={path} class={code ? 'code' : undefined} spellcheck={!code} aria-invalid={fault !== null} aria-describedby={`${id}-note`} value={value} {...rest} onInput={(event) => onValue(event.currentTarget.value)} />
       <Note id={`${id}-note`} note={note} fault={fault} />
     </div>
   );
@@ -76,9 +79,9 @@ export function Choice({ label, note, path, failure, value, onValue, choices }: 
   );
 }
 
-export const Check = ({ label, note, checked, onValue }: { label: string; note?: ComponentChildren; checked: boolean; onValue: (value: boolean) => void }) => (
+export const Check = ({ label, note, checked, onValue, invalid = false }: { invalid?: boolean; label: ComponentChildren; note?: ComponentChildren; checked: boolean; onValue: (value: boolean) => void }) => (
   <label class="check">
-    <input type="checkbox" checked={checked} onChange={(event) => onValue(event.currentTarget.checked)} />
+    <input type="checkbox" aria-invalid={invalid || undefined} checked={checked} onChange={(event) => onValue(event.currentTarget.checked)} />
     <span>
       {label}
       {note && <small>{note}</small>}

@@ -12,6 +12,7 @@ import { Failure } from './failure.tsx';
 const ofWorkspace = [
   ['live', 'Live'],
   ['assistants', 'Assistants'],
+  ['tools', 'Tools'],
   ['keys', 'Keys'],
   ['sessions', 'Sessions'],
   ['usage', 'Usage'],

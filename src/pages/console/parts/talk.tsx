@@ -1,10 +1,12 @@
 /** A conversation: its messages, the reply that grows, and why a reply was cut. All of it is shown as text and nothing else. */
+import { Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiFailure, ask, patiently, query } from '../api.ts';
 import { follow } from '../stream.ts';
-import type { List, Message } from '../types.ts';
+import type { List, Message, ToolCall } from '../types.ts';
 import { Failure } from './failure.tsx';
 import { MomentText } from './time.tsx';
+import { Call } from './tool-calls.tsx';
 import { Wait } from './wait.tsx';
 
 export interface Talk {
@@ -67,16 +69,18 @@ export function useTalk(path: string | null, activeTurnId: string | null, versio
     if (begun !== undefined && begun.status !== 'streaming') return;
     const base = begun?.content ?? '';
     let text = base;
+    let calls: readonly ToolCall[] = begun?.tool_calls ?? [];
     const show = (fields: Partial<Message>) => {
       const { messages } = latest.current;
       const place = messages.findIndex(({ id }) => id === begun?.id);
-      const made = { id: begun?.id ?? 'growing', object: 'message', turn_id: activeTurnId, role: 'assistant', stop_reason: null, error_code: null, created_at: messages.at(-1)?.created_at ?? 0, status: 'streaming', ...begun, content: text, ...fields } as Message;
+      const made = { id: begun?.id ?? 'growing', object: 'message', turn_id: activeTurnId, role: 'assistant', stop_reason: null, error_code: null, created_at: messages.at(-1)?.created_at ?? 0, status: 'streaming', ...begun, content: text, tool_calls: calls, ...fields } as Message;
       set({ messages: place < 0 ? [...messages.filter(({ id }) => id !== 'growing'), made] : messages.with(place, made) });
     };
     try {
       await follow(`${path}/turns/${activeTurnId}`, [...base].length, (event) => {
         if (event.type === 'delta') text += event.text;
-        show(event.type === 'delta' ? {} : { status: event.how === 'completed' ? 'completed' : 'partial', stop_reason: event.how === 'completed' ? 'end' : event.how === 'aborted' ? 'aborted' : 'error', error_code: event.code });
+        if (event.type === 'call') calls = withCall(calls, event.call, [...text].length);
+        show(event.type !== 'end' ? {} : { status: event.how === 'completed' ? 'completed' : 'partial', stop_reason: event.how === 'completed' ? 'end' : event.how === 'aborted' ? 'aborted' : 'error', error_code: event.code });
       }, signal);
     } catch (error) {
       if (error instanceof ApiFailure && !signal.aborted) set({ failure: error });
@@ -88,6 +92,13 @@ export function useTalk(path: string | null, activeTurnId: string | null, versio
   };
 
   return { ...talk, readEarlier: () => void page(talk.earlier, new AbortController().signal) };
+}
+
+/** The calls with one that has begun or ended; what was said of it before stays. */
+function withCall(calls: readonly ToolCall[], call: Pick<ToolCall, 'id'> & Partial<ToolCall>, position: number): readonly ToolCall[] {
+  const place = calls.findIndex(({ id }) => id === call.id);
+  const blank = { object: 'tool_call', position, error: null, arguments: null, output: null, created_at: 0, ended_at: null };
+  return place < 0 ? [...calls, { ...blank, ...call } as ToolCall] : calls.with(place, { ...calls[place]!, ...call });
 }
 
 /** Why a reply is no whole one. */
@@ -119,7 +130,7 @@ export function Transcript({ talk, empty, turnLink }: TranscriptOptions) {
       )}
       {messages.length === 0 && failure === null && <p class="note">{empty ?? 'Nothing was said yet.'}</p>}
       {messages.map((message) => (
-        <Said key={message.id} role={message.role} text={message.content} at={message.created_at} growing={message.status === 'streaming'} note={cutBecause(message) ?? (message.turn_id === null ? 'greeting' : null)} cut={message.status === 'partial'} turn={message.role === 'assistant' && message.turn_id !== null ? turnLink?.(message.turn_id) : undefined} />
+        <Said key={message.id} role={message.role} text={message.content} calls={message.tool_calls} at={message.created_at} growing={message.status === 'streaming'} note={cutBecause(message) ?? (message.turn_id === null ? 'greeting' : null)} cut={message.status === 'partial'} turn={message.role === 'assistant' && message.turn_id !== null ? turnLink?.(message.turn_id) : undefined} />
       ))}
       <Failure failure={failure} />
     </div>
@@ -129,6 +140,7 @@ export function Transcript({ talk, empty, turnLink }: TranscriptOptions) {
 interface SaidOptions {
   readonly role: 'user' | 'assistant';
   readonly text: string;
+  readonly calls?: readonly ToolCall[];
   readonly at?: number;
   readonly growing?: boolean;
   readonly cut?: boolean;
@@ -137,10 +149,29 @@ interface SaidOptions {
   readonly turn?: string | undefined;
 }
 
-const Said = ({ role, text, at, growing = false, cut = false, note = null, turn }: SaidOptions) => (
+interface Part {
+  /** The call that stands before the words; null before the first. */
+  readonly call: ToolCall | null;
+  readonly words: string;
+}
+
+/** The text cut where its calls stand. */
+function partsOf(text: string, calls: readonly ToolCall[]): readonly Part[] {
+  if (calls.length === 0) return [{ call: null, words: text }];
+  const points = [...text];
+  const ordered = calls.toSorted((one, other) => one.position - other.position);
+  return [{ call: null, words: points.slice(0, ordered[0]!.position).join('') }, ...ordered.map((call, index) => ({ call, words: points.slice(call.position, ordered[index + 1]?.position).join('') }))];
+}
+
+const Said = ({ role, text, calls = [], at, growing = false, cut = false, note = null, turn }: SaidOptions) => (
   <article class={`said ${role}`} tabIndex={0} aria-label={role === 'user' ? 'Visitor' : 'Assistant'}>
-    {text !== '' && <p class="words">{text}</p>}
-    {growing && <p class="growing">{text === '' ? 'waiting for the first words …' : 'writing …'}</p>}
+    {partsOf(text, calls).map(({ call, words }) => (
+      <Fragment key={call?.id ?? ''}>
+        {call !== null && <Call of={call} />}
+        {words !== '' && <p class="words">{words}</p>}
+      </Fragment>
+    ))}
+    {growing && <p class="growing">{calls.some(({ status }) => status === 'running') ? 'calling …' : text === '' ? 'waiting for the first words …' : 'writing …'}</p>}
     {note !== null && <p class={cut ? 'cut' : 'aside'}>{note}</p>}
     {at !== undefined && (
       <small>

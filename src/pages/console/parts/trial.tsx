@@ -9,6 +9,7 @@ import type { Assistant, Session } from '../types.ts';
 import { caught, Failure } from './failure.tsx';
 import { State } from './head.tsx';
 import { Transcript, useTalk } from './talk.tsx';
+import { readOpen, Waiting } from './tool-calls.tsx';
 
 interface Options {
   readonly assistant: Assistant;
@@ -19,17 +20,25 @@ interface Options {
 export function Trial({ assistant, dirty, save }: Options) {
   const [session, setSession] = useState<Session | null>(null);
   const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const place = `parley trial ${assistant.id}`;
+  // A reload goes on with the trial: a call may wait in it for an answer.
+  useEffect(() => {
+    const id = sessionStorage.getItem(place);
+    if (id !== null) void readOpen(`${apiWorkspace()}/sessions/${id}`).then((found) => (found === null ? sessionStorage.removeItem(place) : setSession((held) => held ?? found)));
+  }, []);
   /** Resolves with a session to talk in; null if the unsaved changes were refused. */
   const begin = async (): Promise<Session | null> => {
     if (dirty && (await save()) === null) return null;
     const begun = await ask<Session>(`${apiWorkspace()}/assistants/${assistant.id}/trials`, { method: 'POST' });
     setSession(begun);
+    sessionStorage.setItem(place, begun.id);
     return begun;
   };
   const anew = async () => {
     setFailure(null);
     const before = session;
     setSession(null);
+    sessionStorage.removeItem(place);
     if (before !== null) await ask(`${apiWorkspace()}/sessions/${before.id}/end`, { method: 'POST' }).catch((error: unknown) => setFailure(caught(error)));
   };
   return (
@@ -72,6 +81,13 @@ function Bench({ session, begin, assistant, dirty }: BenchOptions) {
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const [busy, setBusy] = useState(false);
   const stage = useStage(talk.messages.length, talk.messages.at(-1)?.content.length ?? 0);
+  const last = talk.messages.at(-1);
+  // The end of a turn may leave calls that wait.
+  useEffect(() => void (path !== null && last !== undefined && last.status !== 'streaming' && refresh(path)), [path, last?.id, last?.status]);
+  const moved = async () => {
+    await refresh(path!);
+    setTimes((count) => count + 1);
+  };
   const say = async (event: Event) => {
     event.preventDefault();
     const message = text;
@@ -99,6 +115,7 @@ function Bench({ session, begin, assistant, dirty }: BenchOptions) {
       <div class="stage" ref={stage} tabIndex={0} role="region" aria-label="Talk">
         {path === null ? <Before assistant={assistant} /> : <Transcript talk={talk} empty="Say something to it." />}
       </div>
+      {path !== null && now !== null && <Waiting key={now.pending_tool_calls.map(({ call_id: id }) => id).join()} pending={now.pending_tool_calls} path={path} mayAnswer answered={() => void moved()} />}
       <Failure failure={failure} />
       {now !== null && now.status !== 'open' ? (
         <p>

@@ -1,0 +1,168 @@
+/** A tool: its functions, its settings, a test call, and what may be done with it. */
+import { useState } from 'preact/hooks';
+import { ask, type ApiFailure } from '../api.ts';
+import { changeInLists, put, refresh, useList, useRead } from '../data.ts';
+import { plural } from '../format.ts';
+import { ConfirmDialog } from '../parts/dialog.tsx';
+import { caught, Failure } from '../parts/failure.tsx';
+import { Facts, Head, State } from '../parts/head.tsx';
+import { FormEnd, useSubmit } from '../parts/submit.tsx';
+import { Ago } from '../parts/time.tsx';
+import { kinds, toolBodyOf, toolDraftOf, type ToolDraft } from '../parts/tool-draft.ts';
+import { SecretOnce, ToolFields } from '../parts/tool-form.tsx';
+import { ToolFunctions } from '../parts/tool-functions.tsx';
+import { ToolTestCall } from '../parts/tool-test.tsx';
+import { Wait } from '../parts/wait.tsx';
+import { apiWorkspace, go, inWorkspace, segments } from '../route.ts';
+import type { Assistant, Credential, RefreshedTool, Tool } from '../types.ts';
+
+type Changes = RefreshedTool['changes'];
+
+export default function ToolPage() {
+  const id = segments.value[2]!;
+  const path = `${apiWorkspace()}/tools/${id}`;
+  const { value: tool, failure } = useRead<Tool>(path);
+  const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`).items;
+  const [changes, setChanges] = useState<Changes | null>(null);
+  if (tool === undefined) return failure === null ? <Wait /> : <Failure failure={failure} again={() => void refresh(path)} />;
+  const stored = (after: Tool) => {
+    put(path, after);
+    changeInLists(id, after);
+  };
+  const users = assistants.filter(({ tool_ids: ids }) => ids.includes(id));
+  return (
+    <>
+      <Head name={tool.name} id={id} above={[inWorkspace('tools'), 'Tools']} state={<State name={tool.kind} />}>
+        <Acts tool={tool} path={path} users={users} stored={stored} setChanges={setChanges} />
+      </Head>
+      <Facts
+        of={[
+          ['Kind', kinds[tool.kind]],
+          ...(tool.url === null ? [] : [['Calls go to', <code>{tool.url}</code>] as const]),
+          ...(tool.kind === 'mcp' ? [['List read', tool.refreshed_at === null ? 'not yet' : <Ago at={tool.refreshed_at} />] as const] : []),
+          ['Used by', users.length === 0 ? 'no assistant yet' : users.map(({ id: one, name }, index) => <span key={one}>{index > 0 && ', '}<a href={inWorkspace('assistants', one)}>{name}</a></span>)],
+        ]}
+      />
+      <div role="status">{changes !== null && <Differences of={changes} />}</div>
+      <div class="bench">
+        <div class="stack-wide">
+          <ToolFunctions tool={tool} path={path} stored={stored} />
+        </div>
+        <div class="stack-wide">
+          <ToolTestCall tool={tool} path={path} />
+          <Settings key={id} tool={tool} path={path} stored={stored} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+const changeWords = {
+  added: 'is new, and off until you turn it on',
+  changed: 'has changed, and is off until you turn it on again',
+  removed: 'is gone',
+  refused: 'was left out: its name is taken, or its schema is none',
+} as const;
+
+const Differences = ({ of }: { of: Changes }) => (
+  <section class="section" aria-label="Differences">
+    <h2>{of.length === 0 ? 'The list is as it was' : `The list has changed: ${plural(of.length, 'difference')}`}</h2>
+    {of.length > 0 && (
+      <ul class="plain">
+        {of.map(({ name, change }) => (
+          <li key={`${change} ${name}`}>
+            <State name={change} tone={change === 'refused' || change === 'removed' ? 'red' : change === 'changed' ? 'lit' : 'good'} /> <code>{name}</code> <span class="note">{changeWords[change]}</span>
+          </li>
+        ))}
+      </ul>
+    )}
+  </section>
+);
+
+interface ActsOptions {
+  readonly tool: Tool;
+  readonly path: string;
+  readonly users: readonly Assistant[];
+  readonly stored: (tool: Tool) => void;
+  readonly setChanges: (changes: Changes | null) => void;
+}
+
+function Acts({ tool: { id, name, kind }, path, users, stored, setChanges }: ActsOptions) {
+  const [asking, setAsking] = useState<'rotate' | 'delete' | null>(null);
+  const [secret, setSecret] = useState<string | null>(null);
+  const [reading, setReading] = useState(false);
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const close = () => setAsking(null);
+  const readList = async () => {
+    setReading(true);
+    setFailure(null);
+    setChanges(null);
+    try {
+      const { changes, ...tool } = await ask<RefreshedTool>(`${path}/refresh`, { method: 'POST' });
+      stored(tool);
+      setChanges(changes);
+    } catch (error) {
+      setFailure(caught(error));
+    }
+    setReading(false);
+  };
+  return (
+    <>
+      {kind === 'mcp' && (
+        <button type="button" class="primary" onClick={() => void readList()} disabled={reading}>
+          {reading ? 'Reading the list …' : 'Refresh'}
+        </button>
+      )}
+      {kind === 'http' && (
+        <button type="button" onClick={() => setAsking('rotate')}>
+          Rotate secret
+        </button>
+      )}
+      <button type="button" class="quiet" onClick={() => setAsking('delete')}>
+        Delete
+      </button>
+      <Failure failure={failure} again={() => void readList()} advice={({ status }) => (status === 503 ? 'The server of the tool does not answer, or not as an MCP server does. Look at its URL and credential.' : 'Nothing was changed.')} />
+      {asking === 'rotate' && (
+        <ConfirmDialog name="Rotate secret" act="Rotate secret" close={close} run={async () => setSecret((await ask<{ signing_secret: string }>(`${path}/rotate-secret`, { method: 'POST' })).signing_secret)}>
+          <p>The tool gets a new signing secret, which is shown once. For 24 hours calls are signed with both; a second rotation within that time ends the oldest one.</p>
+        </ConfirmDialog>
+      )}
+      {asking === 'delete' && (
+        <ConfirmDialog
+          name={`Delete “${name}”`}
+          act="Delete tool"
+          close={close}
+          run={async () => {
+            await ask(path, { method: 'DELETE' });
+            changeInLists(id, null);
+            go(inWorkspace('tools'), { replace: true });
+          }}
+        >
+          <p>{users.length === 0 ? 'No assistant uses it.' : `${users.map((one) => one.name).join(', ')} will have it no more.`} It cannot be undone.</p>
+        </ConfirmDialog>
+      )}
+      {secret !== null && <SecretOnce name={name} secret={secret} old close={() => setSecret(null)} />}
+    </>
+  );
+}
+
+function Settings({ tool, path, stored }: { tool: Tool; path: string; stored: (tool: Tool) => void }) {
+  const credentials = useList<Credential>(`${apiWorkspace()}/credentials`).items;
+  const [draft, setDraft] = useState<ToolDraft | null>(null);
+  const saved = toolDraftOf(tool);
+  const shown = draft ?? saved;
+  const sending = useSubmit(async () => {
+    stored(await ask<Tool>(path, { method: 'PATCH', body: toolBodyOf(shown) }));
+    setDraft(null);
+  });
+  const dirty = JSON.stringify(shown) !== JSON.stringify(saved);
+  return (
+    <section class="section" aria-label="Settings">
+      <h2>Settings</h2>
+      <form class="form" onSubmit={sending.submit}>
+        <ToolFields kind={tool.kind} draft={shown} change={(fields) => setDraft((held) => ({ ...(held ?? saved), ...fields }))} credentials={credentials} failure={sending.failure} />
+        <FormEnd sending={sending} act="Save" cancel={dirty ? () => setDraft(null) : undefined} disabled={!dirty} />
+      </form>
+    </section>
+  );
+}

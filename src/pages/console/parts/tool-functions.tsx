@@ -1,0 +1,94 @@
+/** The functions of a tool: turned on one by one, with their schemas, who approves them and what is seen of them. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ask, type ApiFailure } from '../api.ts';
+import type { Tool } from '../types.ts';
+import { Area, Check, Choice, Input } from './field.tsx';
+import { FormEnd, useSubmit } from './submit.tsx';
+import { approvals, emptyFunction, functionBodiesOf, functionDraftsOf, schemaFault, shows, type FunctionDraft } from './tool-draft.ts';
+
+interface Options {
+  readonly tool: Tool;
+  readonly path: string;
+  readonly stored: (tool: Tool) => void;
+}
+
+export function ToolFunctions({ tool, path, stored }: Options) {
+  const saved = functionDraftsOf(tool);
+  const [draft, setDraft] = useState<readonly FunctionDraft[] | null>(null);
+  useEffect(() => setDraft(null), [tool.functions]);
+  const drafts = draft ?? saved;
+  const bodies = functionBodiesOf(tool.kind, drafts);
+  const sending = useSubmit(async () => stored(await ask<Tool>(path, { method: 'PATCH', body: { functions: bodies } })));
+  const dirty = draft !== null && JSON.stringify(draft) !== JSON.stringify(saved);
+  const set = (index: number, fields: Partial<FunctionDraft>) => setDraft(drafts.with(index, { ...drafts[index]!, ...fields }));
+  const isMcp = tool.kind === 'mcp';
+  return (
+    <section class="section" aria-label="Functions">
+      <h2>Functions</h2>
+      {drafts.length === 0 && <p class="note">{isMcp ? 'None yet. Refresh reads the server’s list; what is new is off until you turn it on.' : 'None yet. A model calls functions: give each a name, a sentence that says when to call it, and a schema of its arguments.'}</p>}
+      <form class="form" onSubmit={sending.submit}>
+        {drafts.map((one, index) => (
+          <OneFunction key={index} of={one} index={index} fixed={isMcp} isNew={index >= saved.length} failure={sending.failure} set={(fields) => set(index, fields)} remove={() => setDraft(drafts.toSpliced(index, 1))} />
+        ))}
+        {!isMcp && (
+          <p>
+            <button type="button" onClick={() => setDraft([...drafts, emptyFunction])}>
+              Add a function
+            </button>
+          </p>
+        )}
+        {dirty && <FormEnd sending={sending} act="Save functions" cancel={() => setDraft(null)} disabled={bodies === null} />}
+      </form>
+    </section>
+  );
+}
+
+interface OneOptions {
+  readonly of: FunctionDraft;
+  readonly index: number;
+  /** Name, description and schema are the server's. */
+  readonly fixed: boolean;
+  readonly isNew: boolean;
+  readonly failure: ApiFailure | null;
+  readonly set: (fields: Partial<FunctionDraft>) => void;
+  readonly remove: () => void;
+}
+
+function OneFunction({ of, index, fixed, isNew, failure, set, remove }: OneOptions) {
+  const details = useRef<HTMLDetailsElement>(null);
+  // A field that the server refused is seen.
+  useEffect(() => void (failure !== null && details.current?.querySelector('[aria-invalid="true"]') && (details.current.open = true)), [failure]);
+  const named = of.name === '' ? 'new function' : of.name;
+  return (
+    <article class="function" aria-label={named}>
+      <Check label={<code>{named}</code>} checked={of.enabled} onValue={(enabled) => set({ enabled })} note={of.enabled ? of.description : `Off: no model is offered it. ${of.description}`} />
+      <details ref={details} open={isNew}>
+        <summary>
+          Settings<span class="visually-hidden"> of {named}</span>
+        </summary>
+        <div class="stack-wide">
+          {fixed ? (
+            <pre class="json" tabIndex={0} aria-label="Schema of its arguments">{of.parameters}</pre>
+          ) : (
+            <>
+              <Input label="Function’s name" path={`functions[${index}].name`} value={of.name} onValue={(name) => set({ name })} required pattern="[A-Za-z0-9_\-]{1,64}" spellcheck={false} autocomplete="off" failure={failure} note="Letters, digits, _ and -." />
+              <Area label="When to call it" path={`functions[${index}].description`} rows={2} value={of.description} onValue={(description) => set({ description })} failure={failure} note="The model reads this." />
+              <Area label="Schema of its arguments" path={`functions[${index}].parameters`} rows={8} value={of.parameters} onValue={(parameters) => set({ parameters })} failure={failure} fault={schemaFault(of.parameters)} note="JSON Schema 2020-12 of an object." code />
+            </>
+          )}
+          <div class="pair">
+            <Choice label="A person approves it" value={of.approval} onValue={(approval) => set({ approval })} choices={[['', 'As the tool says'], ...approvals]} />
+            <Choice label="What callers see" value={of.show} onValue={(show) => set({ show })} choices={[['', 'As the tool says'], ...shows]} />
+          </div>
+          {!fixed && (
+            <p>
+              <button type="button" class="quiet" onClick={remove} aria-label={`Remove the function ${named}`}>
+                Remove
+              </button>
+            </p>
+          )}
+        </div>
+      </details>
+    </article>
+  );
+}
