@@ -36,6 +36,10 @@ for (const edge of edges) {
       t.match(refusal.headers.get('retry-after'), /^[1-9]\d*$/);
       t.ok(refusal.headers.has('x-ratelimit-limit'));
     }
+    const completion = await house.ask('/v1/chat/completions', { body: { model: assistant.id, messages: [{ role: 'user', content: 'Hello' }] } });
+    t.same([completion.status, completion.json.error.code, completion.headers.has('x-should-retry')], [503, 'api_error', false], 'its clients ask again');
+    const asked = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: `ask_${assistant.id}`, arguments: { message: 'Hello' } } };
+    t.match((await house.ask('/mcp', { body: asked })).text, /The service is temporarily unavailable\..*"isError":true/);
     refused(t, await refusedUpgrade(house.url, '/console/api/inspect', { token: house.operatorToken }), 503, 'api_error');
     refused(t, await refusedUpgrade(house.url, '/console/api/inspect', { token: 'not-the-token' }), 401, 'invalid_api_key');
     refused(t, await refusedUpgrade(house.url, '/transcription?token=tok_none'), 401, 'invalid_token');

@@ -129,6 +129,42 @@ t.test('a call is answered as an event stream, all else whole', async (t) => {
   t.match(await called.text(), /data: \{.*"structuredContent"/);
 });
 
+t.test('the alias of an assistant is the name of its tool, with a full stop read as a line', async (t) => {
+  const house = await openWorkspace();
+  const { id } = await house.assistant({ alias: 'desk.v1', model: { provider: 'synthetic', name: 'tokens=1' } });
+  const client = await connect(t, house, 'modern');
+  t.same((await client.listTools()).tools.map(({ name }) => name), ['ask_desk_v1']);
+  for (const name of ['ask_desk_v1', `ask_${id}`]) t.equal(wordsOf(await client.callTool({ name, arguments: { message: 'Hi' } })), 'word ', name);
+});
+
+t.test('functions that wait for a caller or for approval are not offered', async (t) => {
+  const house = await openWorkspace();
+  const tools = `/workspaces/${house.workspaceId}/tools`;
+  const look = { name: 'look', description: null, parameters: { type: 'object' } };
+  for (const fields of [{ kind: 'client' }, { kind: 'http', url: 'http://127.0.0.1:9/', approval: 'always' }]) {
+    const { json } = await house.console(tools, { body: { name: 'Own', functions: [look], ...fields } });
+    const assistant = await house.assistant({ tool_ids: [json.id], model: { provider: 'synthetic', name: 'call=look,tokens=2' } });
+    const client = await connect(t, house, 'modern');
+    t.match(await client.callTool({ name: toolOf(assistant), arguments: { message: 'Hi' } }), { structuredContent: { status: 'completed', text: 'word word ' } }, fields.kind);
+  }
+});
+
+t.test('a turn that somebody else aborts is a result with what there is', async (t) => {
+  const house = await openWorkspace();
+  for (const era of ['modern', 'legacy'] as const) {
+    const assistant = await house.assistant({ model: { provider: 'synthetic', name: 'tokens=3,hang_at=2' } });
+    const client = await connect(t, house, era);
+    let aborting: Promise<unknown> | undefined;
+    const abort = async (): Promise<void> => {
+      const [session] = (await house.ask(`/sessions?assistant_id=${assistant.id}`)).json.data;
+      await house.ask(`/sessions/${session.id}/turns/${session.active_turn_id}/abort`, { method: 'POST' });
+    };
+    const answer = await client.callTool({ name: toolOf(assistant), arguments: { message: 'Hi' } }, { onprogress: () => void (aborting ??= abort()) });
+    await aborting;
+    t.match(answer, { isError: true, content: [{ text: 'The turn was aborted.' }], structuredContent: { status: 'aborted', text: /^word / } }, era);
+  }
+});
+
 t.test('a client that leaves aborts the turn', async (t) => {
   const house = await openWorkspace();
   for (const era of ['modern', 'legacy'] as const) {

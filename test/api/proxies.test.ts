@@ -1,6 +1,7 @@
 /** Three processes behind a proxy without stickiness: whichever a request reaches, sessions, turns and keys are the same. */
 import { once } from 'node:events';
 import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { whyMissing } from '../installed.ts';
@@ -86,6 +87,30 @@ const checks: Record<string, Check> = {
     for (const one of houses) await until(async () => (await one.ask('/assistants', { key })).status === 401);
     t.comment(`revoked everywhere after ${Date.now() - revokedAt} ms`);
     for (const _ of times) refused(t, await house.ask('/assistants', { key }), 401, 'revoked_api_key');
+  },
+
+  'conversations of other protocols go on wherever a request arrives': async (t, house) => {
+    const assistant = await synthetic(house, 'tokens=1');
+    const headers = { 'x-conversation-id': 'from all sides' };
+    const complete = () => house.ask('/v1/chat/completions', { headers, body: { model: assistant.id, messages: [{ role: 'user', content: 'Hello' }] } });
+    const answers = await Promise.all(times.map(complete));
+    t.ok(answers.every(({ status }) => status === 200 || status === 409), `at once: ${answers.map(({ status }) => status)}`);
+    for (const _ of times) answers.push(await complete());
+    const good = answers.filter(({ status }) => status === 200);
+    t.ok(good.length > times.length);
+    t.equal(new Set(good.map((answer) => answer.headers.get('x-session-id'))).size, 1, 'one session');
+
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${house.url}/mcp`), { requestInit: { headers: { authorization: `Bearer ${house.key}` } } }));
+    t.teardown(() => client.close());
+    let session: string | undefined;
+    for (const _ of times) {
+      const { structuredContent } = await client.callTool({ name: `ask_${assistant.id}`, arguments: { message: 'Hello', ...(session && { session_id: session }) } });
+      const { session_id: id, text } = structuredContent as Record<string, string>;
+      t.same([text, id], ['word ', session ?? id]);
+      session = id;
+    }
+    t.equal((await transcriptOf(house, session!)).length, 12);
   },
 
   "a watcher's socket comes through": async (t, house) => {
