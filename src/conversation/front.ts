@@ -96,7 +96,7 @@ export async function converseAtFront(party: Party, assistant: AssistantActor, m
     try {
       return await converseIn(party, made, message, services);
     } catch (error) {
-      if (!made.replayed) await forget(party, made.session, as, message.requestId, services);
+      if (!made.replayed && !isBusy(error)) await forget(party, made.session, as, message.requestId, services);
       if (!made.replayed || !isOver(error)) throw error;
       [known, replaces] = [null, made.session.id];
     }
@@ -113,6 +113,9 @@ export async function forget(party: Party, { id, workspaceId }: Session, named: 
     log.warn({ err: error, session_id: id }, 'a session without a turn was left');
   }
 }
+
+/** Whether another request, which found the session by its name, has begun a turn in it first. */
+const isBusy = (error: unknown): boolean => error instanceof Failure && error.code === 'turn_in_progress';
 
 const isOver = (error: unknown): boolean => error instanceof Failure && (error.code === 'session_ended' || error.code === 'session_expired');
 

@@ -195,16 +195,17 @@ export class Sessions {
 
   /**
    * Removes a session whose first turn was refused, so that nobody was told of it; `named`: the memory under which it is found. One that has
-   * a turn, or one that waits to be withdrawn, is ended.
+   * a turn, or one that waits to be withdrawn, is ended; but a turn that another request began, which found the session by its name, goes on.
    */
   async discard(actor: SessionActor, named: Pick<IdempotencyRecord, 'scope' | 'key'> | null, cause: Cause = nobody): Promise<void> {
     const { store, withdrawals } = this.options;
+    const { id } = actor.record;
     const gone = await actor.mailbox.post(async () => {
-      if (actor.runner !== null || withdrawals.isPending(actor.record.id)) return false;
+      if (actor.runner !== null || withdrawals.isPending(id)) return false;
       return store.sessions.discard(actor.record, actor.basis, named);
     });
-    if (gone) this.population.discard(actor.record.id);
-    else await this.end(actor, cause);
+    if (gone) this.population.discard(id);
+    else if (named === null || withdrawals.isPending(id)) await this.end(actor, cause);
   }
 
   /** Aborts the turn if it is in flight. Resolves once it is sealed, by this process or another. */

@@ -91,14 +91,15 @@ const checks: Record<string, Check> = {
 
   'conversations of other protocols go on wherever a request arrives': async (t, house) => {
     const assistant = await synthetic(house, 'tokens=1');
-    const headers = { 'x-conversation-id': 'from all sides' };
-    const complete = () => house.ask('/v1/chat/completions', { headers, body: { model: assistant.id, messages: [{ role: 'user', content: 'Hello' }] } });
-    const answers = await Promise.all(times.map(complete));
-    t.ok(answers.every(({ status }) => status === 200 || status === 409), `at once: ${answers.map(({ status }) => status)}`);
-    for (const _ of times) answers.push(await complete());
-    const good = answers.filter(({ status }) => status === 200);
-    t.ok(good.length > times.length);
-    t.equal(new Set(good.map((answer) => answer.headers.get('x-session-id'))).size, 1, 'one session');
+    for (const name of times.slice(0, 3)) {
+      const complete = () => house.ask('/v1/chat/completions', { headers: { 'x-conversation-id': `${name}` }, body: { model: assistant.id, messages: [{ role: 'user', content: 'Hello' }] } });
+      const answers = await Promise.all(times.map(complete));
+      t.ok(answers.every(({ status }) => status === 200 || status === 409), `at once: ${answers.map(({ status }) => status)}`);
+      answers.push(await complete());
+      const good = answers.filter(({ status }) => status === 200);
+      t.equal(new Set(good.map((answer) => answer.headers.get('x-session-id'))).size, 1, 'one session');
+      t.equal((await transcriptOf(house, good[0]!.headers.get('x-session-id')!)).length, 2 * good.length);
+    }
 
     const client = new Client({ name: 'test', version: '1' });
     await client.connect(new StreamableHTTPClientTransport(new URL(`${house.url}/mcp`), { requestInit: { headers: { authorization: `Bearer ${house.key}` } } }));
