@@ -59,6 +59,7 @@ export const limits = {
   toolCallsTaken: 64,
   toolRoundsMax: 8,
   toolArgumentsBytesMax: 32 * 1024,
+  toolArgumentsKept: 1024, // characters, of a call beyond those of a round
   toolCheckStepsMax: 50_000, // of arguments against their schema, all in one turn of the event loop
   toolOutputCharactersMax: 16_000,
   toolOutputsCharactersMax: 64_000,

@@ -219,7 +219,9 @@ export class TurnCalls implements CallsMade {
     return Promise.all(this.#asked.map(async ({ name, text }, index): Promise<ToolCall> => {
       const offered = tools.find(name);
       const found = tools.check(offered, text);
-      const base = { id: tools.makeId(), name: offered?.name ?? namable(name), round, position, arguments: found ?? tools.check(null, text), output: null, show: offered?.show ?? 'name', createdAtMs } as const;
+      // The arguments of what is too much are kept only if they are short: a model may make many such calls.
+      const isKept = index < limits.toolCallsMax || text.length <= limits.toolArgumentsKept;
+      const base = { id: tools.makeId(), name: offered?.name ?? namable(name), round, position, arguments: isKept ? (found ?? tools.check(null, text)) : null, output: null, show: offered?.show ?? 'name', createdAtMs } as const;
       const failed = (error: ToolError): ToolCall => ({ ...base, status: 'failed', error, endedAtMs: createdAtMs });
       if (index >= limits.toolCallsMax || round >= tools.roundsMax) return failed('limit');
       if (offered === null) return failed('unknown_tool');

@@ -4,7 +4,9 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import type { Owner } from '../folders.ts';
+import { data, delta, done, eventStream } from '../providers/model/provider.ts';
 import { openWorkspace, textOf, type House, type StreamEvent } from './house.ts';
+import { onProvider } from './talk.ts';
 
 interface Got {
   readonly headers: IncomingHttpHeaders;
@@ -142,6 +144,23 @@ t.test('calls that are not sent have their result at once', async (t) => {
   const session = await house.session(plain.id);
   t.equal(textOf(await chat(house, session.id)), 'word word ', 'an assistant without tools');
   t.match((await lastOf(house, session.id)).tool_calls, [{ error: 'unknown_tool' }]);
+});
+
+t.test('long arguments of what is too much for a round are not kept', async (t) => {
+  const house = await openWorkspace();
+  const tool = await openTool(t);
+  const made = await newTool(house, { url: tool.url, functions: [{ name: 'look_up' }] });
+  const order = 'x'.repeat(20_000);
+  const call = (index: number, text: string) => data({ choices: [{ delta: { tool_calls: [{ index, id: `c${index}`, function: { name: 'look_up', arguments: JSON.stringify({ order: text }) } }] } }] });
+  const { assistant } = await onProvider(t, house, (response, { body }) => {
+    response.writeHead(200, eventStream);
+    const isAnswered = body.messages.at(-1).role === 'tool';
+    response.end((isAnswered ? delta('done') : Array.from({ length: 10 }, (_, index) => call(index, index === 9 ? 'short' : order)).join('')) + delta('', isAnswered ? 'stop' : 'tool_calls') + done);
+  }, { tool_ids: [made.id] });
+  const session = await house.session(assistant.id);
+  t.equal((await chat(house, session.id)).at(-1)!.event, 'turn.completed');
+  const { json } = await house.console(`/workspaces/${house.workspaceId}/sessions/${session.id}/transcript`);
+  t.same(json.data.at(-1).tool_calls.map(({ error, arguments: given }: any) => [error, given?.order?.length ?? null]), [...Array(8).fill([null, 20_000]), ['limit', null], ['limit', 5]]);
 });
 
 t.test('what a tool answers decides what becomes of its call', async (t) => {

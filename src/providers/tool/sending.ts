@@ -70,7 +70,7 @@ const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 export function sentOfFailure(failure: ModelFailure, status: number | null): { readonly error: ToolError; readonly again: Sent['again'] } {
   if (status !== null) return { error: 'refused', again: passing.has(status) ? 'repeatable' : 'never' };
   if (failure === 'malformed') return { error: 'malformed', again: 'never' };
-  if (unsent.has(failure)) return { error: 'unreachable', again: failure === 'connect' ? 'unsent' : 'never' };
+  if (unsent.has(failure)) return { error: 'unreachable', again: failure === 'address' ? 'never' : 'unsent' };
   if (failure === 'credential') return { error: 'refused', again: 'never' };
   return { error: failure === 'first_output_timeout' || failure === 'idle_timeout' ? 'timeout' : 'unreachable', again: 'repeatable' };
 }
