@@ -247,8 +247,9 @@ export const callMachine = setup({
     noteDrain: assign(({ event }) => ({ drainUntil: event.at + drainMs, decideUntil: null })),
     noteSentence: assign(({ context, event }) => ({ replyUntil: event.type === 'sentence' && !event.last && context.failing === null ? event.at + sentenceMs : null })),
     noteReplyOverdue: assign({ replyUntil: null, failing: 'assistant_unavailable' }),
-    noteFailure: assign(({ context, event }) => ({ unspoken: failures(context.unspoken, event) })),
-    noteFailing: assign(({ event }) => ({ replyUntil: null, failing: codeOf(event) })),
+    // The first failure of a reply is what it fails with.
+    noteFailure: assign(({ context, event }) => (context.failing === null ? { unspoken: failures(context.unspoken, event) } : {})),
+    noteFailing: assign(({ context, event }) => ({ replyUntil: null, failing: context.failing ?? codeOf(event) })),
     noteSpoken: assign({ unspoken: 0 }),
     noteSpeaking: assign(({ context, event }) => ({ playUntil: context.reports ? event.at + reportMs : null, decideUntil: null })),
     notePause: assign(({ event }) => ({ playUntil: null, decideUntil: event.at + decideMs })),

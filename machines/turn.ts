@@ -23,8 +23,8 @@ const migrations: readonly Migration[] = [
 ];
 export const turnVersion = versionAfter(migrations);
 
-/** How a turn ends: by itself, with calls that wait for the caller, by a request, with its session, by a failure of its provider, or by a fault of ours. */
-export type TurnEnding = 'completed' | 'tool_calls' | 'aborted' | 'expired' | 'provider' | 'ours';
+/** How a turn ends: by itself, with calls that wait for the caller, by a request, with its session, by a failure of its provider or of the voice that speaks it, or by a fault of ours. */
+export type TurnEnding = 'completed' | 'tool_calls' | 'aborted' | 'expired' | 'provider' | 'voice' | 'ours';
 
 /** Why a turn is stopped: on request, with its session, or because the process ends. */
 export type TurnStop = 'aborted' | 'expired' | 'drain';
@@ -85,7 +85,7 @@ export type TurnEvent =
   /** The listener cuts the reply. */
   | { type: 'cut'; at: number }
   /** A part of the reply was heard, and the rest cannot be spoken. */
-  | { type: 'dropped'; at: number; reason: 'provider' | 'ours' }
+  | { type: 'dropped'; at: number; reason: 'provider' | 'voice' | 'ours' }
   /** Nothing of the reply was heard, and its call takes it back. */
   | { type: 'unheard'; at: number }
   /** The model could not be called, for a fault of ours. */
@@ -193,6 +193,7 @@ const whileListenedTo = {
   cut: { target: 'sealing', actions: ['cancel', ...seal('aborted')] },
   dropped: [
     { guard: 'isOurs', target: 'sealing', actions: ['cancel', ...seal('ours')] },
+    { guard: 'isVoice', target: 'sealing', actions: ['cancel', ...seal('voice')] },
     { target: 'sealing', actions: ['cancel', ...seal('provider')] },
   ],
   unheard: [
@@ -252,6 +253,7 @@ export const turnMachine = setup({
     isSpoken: ({ context }) => context.spoken,
     isSpokenOverdue: ({ context, event }) => context.spoken && event.at >= context.runsUntil,
     isOurs: ({ event }) => event.type === 'dropped' && event.reason === 'ours',
+    isVoice: ({ event }) => event.type === 'dropped' && event.reason === 'voice',
     waitIsOver: ({ context, event }) => context.waitUntil !== null && event.at >= context.waitUntil,
     isBegun: ({ context }) => context.begun,
     isUnbegun: ({ context }) => !context.begun,

@@ -15,7 +15,7 @@ import type { TurnEnd, TurnLog } from './turn.ts';
 export type TurnResult =
   | { status: 'completed'; stopReason: 'end' | 'tool_calls'; errorCode: null }
   | { status: 'aborted'; stopReason: 'aborted'; errorCode: null }
-  | { status: 'failed'; stopReason: 'error'; errorCode: 'assistant_unavailable' | 'api_error' }
+  | { status: 'failed'; stopReason: 'error'; errorCode: 'assistant_unavailable' | 'voice_unavailable' | 'api_error' }
   | { status: 'failed'; stopReason: 'expired'; errorCode: 'session_expired' };
 
 /** How a turn can end, as `parley_turns_total` counts it. */
@@ -27,6 +27,7 @@ export const results = {
   aborted: { status: 'aborted', stopReason: 'aborted', errorCode: null },
   expired: { status: 'failed', stopReason: 'expired', errorCode: 'session_expired' },
   provider: { status: 'failed', stopReason: 'error', errorCode: 'assistant_unavailable' },
+  voice: { status: 'failed', stopReason: 'error', errorCode: 'voice_unavailable' },
   ours: { status: 'failed', stopReason: 'error', errorCode: 'api_error' },
 } as const satisfies Record<TurnEnding, TurnResult>;
 

@@ -52,7 +52,7 @@ const ofItself: ReadonlySet<TurnEvent['type']> = new Set(['tick', 'lease.lost', 
 export function causeOf(type: TurnEvent['type'], ending: TurnEnding | null, chat: Cause, stop: Cause): Cause {
   if (type === 'stop') return stop;
   if (ofItself.has(type)) return nobody;
-  if (ending === null || ending === 'completed' || ending === 'provider') return chat;
+  if (ending === null || ending === 'completed' || ending === 'provider' || ending === 'voice') return chat;
   return ending === 'aborted' ? stop : nobody;
 }
 

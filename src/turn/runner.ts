@@ -217,7 +217,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
   }
 
   /** Ends a turn that is spoken: all was heard, its listener cut it, the rest cannot be spoken, or nothing was heard. */
-  endSpeech(end: 'heard' | 'cut' | 'unheard' | { readonly dropped: 'provider' | 'ours' }, cause = nobody): void {
+  endSpeech(end: 'heard' | 'cut' | 'unheard' | { readonly dropped: 'provider' | 'voice' | 'ours' }, cause = nobody): void {
     if (end === 'cut') this.#events.stoppedBy = cause;
     this.#send(typeof end === 'string' ? { type: end, at: this.#now } : { type: 'dropped', at: this.#now, reason: end.dropped });
   }

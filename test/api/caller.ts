@@ -82,11 +82,11 @@ export class Caller {
     this.send({ type: 'played', message_id: this.message, samples: this.received.get(this.message) ?? 0 });
   }
 
-  /** Plays at once what comes, to the end of the reply. */
-  async plays(): Promise<void> {
+  /** Plays at once what comes, to the end of the reply, or up to another message. */
+  async plays(end = 'audio.end'): Promise<void> {
     const timer = setInterval(() => this.report(), 50);
     try {
-      await this.until('audio.end');
+      await this.until(end);
       this.report();
     } finally {
       clearInterval(timer);

@@ -27,6 +27,7 @@ for (const edge of edges) {
     await t.test('a newer call takes the place of an earlier one', (t) => replaced(t, house));
     await t.test('a lost connection seals what was sent', (t) => lost(t, house));
     await t.test('a model and a voice that fail', (t) => failures(t, house));
+    await t.test('a reply that fails when some of it was heard', (t) => failsLate(t, house));
     await t.test('wrong messages are named before the close', (t) => wrong(t, house));
     await t.test('a client that reports nothing goes by the clock', (t) => silent(t, house));
     await t.test('a telephone hears mu-law', (t) => telephone(t, house));
@@ -284,6 +285,25 @@ async function failures(t: Test, house: House): Promise<void> {
   }
   t.match(await mute.until('error'), { code: 'voice_unavailable' });
   t.equal(await mute.closed, 1011);
+}
+
+/** A voice that fails behind its first sentence, or a model that does. */
+async function failsLate(t: Test, house: House): Promise<void> {
+  const voice = (name: string) => ({ voice: { provider: 'synthetic', name, transcription_name: 'texts=hello' } });
+  for (const [code, model, name] of [['voice_unavailable', 'tokens=120', 'character_ms=5,fail_at=1'], ['assistant_unavailable', 'tokens=120,fail_at=60,delay_ms=30', 'character_ms=5']] as const) {
+    const caller = await opened(house, { model, fields: voice(name) });
+    caller.send({ type: 'message', text: 'Hello' });
+    const { turn_id: turnId, message_id: messageId } = await caller.until('turn.started');
+    await caller.plays('turn.failed');
+    t.match(await caller.until('turn.failed'), { turn_id: turnId, code });
+    const [, reply] = await transcript(house, caller);
+    t.match(reply, { status: 'partial', stop_reason: 'error', error_code: code, content: caller.textOf(messageId), voice: { cut_by: null } });
+    t.not(reply.content, '', 'what was sent is played first');
+    const events = await (await house.stream(`/sessions/${caller.session.id}/turns/${turnId}/events`)).rest();
+    t.match(events.at(-1), { event: 'error', data: { code } });
+    await until(() => caller.states().at(-1) === 'listening');
+    caller.socket.terminate();
+  }
 }
 
 async function wrong(t: Test, house: House): Promise<void> {

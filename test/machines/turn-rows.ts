@@ -37,7 +37,7 @@ const tick = (when: number): TurnEvent => ({ type: 'tick', at: when });
 const announced: TurnEvent = { type: 'announced', at };
 const heard: TurnEvent = { type: 'heard', at };
 const cut: TurnEvent = { type: 'cut', at };
-const dropped = (reason: 'provider' | 'ours'): TurnEvent => ({ type: 'dropped', at, reason });
+const dropped = (reason: 'provider' | 'voice' | 'ours'): TurnEvent => ({ type: 'dropped', at, reason });
 const unheard: TurnEvent = { type: 'unheard', at };
 const every = [announced, heard, cut, dropped('ours'), unheard, output, stored, unstored, ended, called, noted, answered, awaited, failed, overflow, stop('aborted'), fault, leaseLost, fenced, taken, sealed, unsealed('error'), withdrawn(true), fate('gone'), tick(at)];
 
@@ -86,6 +86,7 @@ const listened = (from: string): TurnRow[] => [
   { from, context: told, event: heard, to: 'sealing', outcomes: [cancel, seal('completed')], changes: { ending: 'completed' } },
   { from, context: told, event: cut, to: 'sealing', outcomes: [cancel, seal('aborted')], changes: { ending: 'aborted' } },
   { from, context: told, event: dropped('ours'), to: 'sealing', outcomes: [cancel, seal('ours')], changes: { ending: 'ours' } },
+  { from, context: told, event: dropped('voice'), to: 'sealing', outcomes: [cancel, seal('voice')], changes: { ending: 'voice' } },
   { from, context: told, event: dropped('provider'), to: 'sealing', outcomes: [cancel, seal('provider')], changes: { ending: 'provider' } },
   { from, context: told, event: unheard, to: 'withdrawing', outcomes: [cancel, withdraw], changes: { refusal: 'withdrawn' } },
   // The effects of its calls stand.

@@ -54,9 +54,8 @@ export class Call implements HeardCall {
   /** The last reply, and when it ended in monotonic milliseconds. */
   last: { readonly reply: Reply; readonly at: number } | null = null;
   #greeting: Reply | null = null;
-  /** The turn that a failure is told of, and the code that the reply under way fails with. */
+  /** The turn that a failure is told of. */
   #failedTurn: Reply | null = null;
-  #failing = 'assistant_unavailable';
   #typed: string | null = null;
   #reports = false;
   /** As the client was told. */
@@ -197,7 +196,7 @@ export class Call implements HeardCall {
       case 'turn.finish':
         return this.#endings.finish(reply!);
       case 'turn.fail':
-        return this.#endings.fail(reply!, this.#failing);
+        return this.#endings.fail(reply!);
       case 'turn.failed':
         return this.#tellFailed(outcome.code);
       case 'audio.begin':
@@ -214,9 +213,10 @@ export class Call implements HeardCall {
       case 'audio.clear':
         return this.#clear(reply);
       case 'reply.stop':
+        if (reply !== null) reply.failing ??= 'assistant_unavailable';
         return reply?.mouth.curb();
       case 'call.busy':
-        return this.#drop();
+        return reply === null ? undefined : this.#leave(reply);
       case 'call.closed':
         return void this.#close(outcome.code, outcome.close);
       case 'call.opened':
@@ -260,7 +260,7 @@ export class Call implements HeardCall {
       due: live((due) => this.#send({ type: 'due', at: this.#now, due })),
       sent: live((samples) => this.#options.send({ type: 'audio.end', message_id: reply.messageId, samples })),
       played: live(() => this.#send({ type: 'played', at: this.#now })),
-      failed: live((error) => this.#spoiled(error)),
+      failed: live((error) => this.#spoiled(reply, error)),
       send: (frame) => this.#sendAudio(reply, frame),
       delta: (text) => this.#delta(reply, text),
       wrote: live(() => wrote(true)),
@@ -297,7 +297,7 @@ export class Call implements HeardCall {
       this.#endings.replies.set(reply.messageId, reply);
       reply.text(page.items[0]?.content ?? '');
       reply.over('completed');
-    }).catch((error) => this.#spoiled(error));
+    }).catch((error) => this.#spoiled(reply, error));
   }
 
   /** `early`: the words that the model is asked with before the person has finished; null if their turn is over. */
@@ -384,10 +384,6 @@ export class Call implements HeardCall {
     reply.words = null;
   }
 
-  #drop(): void {
-    if (this.reply !== null) this.#leave(this.reply);
-  }
-
   #withdraw(reply: Reply, tells: boolean): void {
     this.#leave(reply);
     if (tells && reply.isTold) this.#options.send({ type: 'turn.withdrawn', turn_id: reply.turnId });
@@ -412,24 +408,26 @@ export class Call implements HeardCall {
   /** The turn has ended, though the call has not ended it: the store or the lease failed. */
   #turnEnded(reply: Reply): void {
     if (this.reply !== reply || reply.isLeft || reply.settled !== null) return;
-    this.#failing = 'api_error';
-    this.#send({ type: 'failed', at: this.#now, code: 'api_error' });
+    this.#fails(reply, 'api_error');
   }
 
   #modelOver(reply: Reply, reason: 'completed' | 'provider' | 'ours'): void {
     if (reason === 'completed') return;
-    this.#failing = reason === 'provider' ? 'assistant_unavailable' : 'api_error';
     reply.mouth.curb();
-    this.#send({ type: 'failed', at: this.#now, code: this.#failing });
+    this.#fails(reply, reason === 'provider' ? 'assistant_unavailable' : 'api_error');
+  }
+
+  #fails(reply: Reply, code: string): void {
+    reply.failing ??= code;
+    this.#send({ type: 'failed', at: this.#now, code });
   }
 
   /** The reply cannot be spoken. */
-  #spoiled(error: unknown): void {
+  #spoiled(reply: Reply, error: unknown): void {
     const { services, requestId } = this.#options;
     services.log.warn({ request_id: requestId, err: error }, 'a reply could not be spoken');
     const { code } = failureOfVoice(error);
-    this.#failing = code === 'assistant_unavailable' ? 'voice_unavailable' : code;
-    this.#send({ type: 'failed', at: this.#now, code: this.#failing });
+    this.#fails(reply, code === 'assistant_unavailable' ? 'voice_unavailable' : code);
   }
 
   /** A request or the end of the session ends the turn: says where its listener was. */

@@ -92,7 +92,8 @@ export class Endings {
   }
 
   /** Seals a reply that failed when something of it had been heard; else it never was. */
-  fail(reply: Reply, code: string): void {
+  fail(reply: Reply): void {
+    const code = reply.failing ?? 'assistant_unavailable';
     const settling = reply.settle('none', 'estimate');
     const words = reply.words;
     reply.words = null;
@@ -100,7 +101,7 @@ export class Endings {
     this.step(async () => {
       const heard = await settling;
       if (reply.runner !== null && heard.points > 0) {
-        reply.runner.endSpeech({ dropped: code === 'api_error' ? 'ours' : 'provider' });
+        reply.runner.endSpeech({ dropped: faults[code] ?? 'ours' });
         await reply.runner.ended;
         this.#options.services.metrics.calls.heard.inc({ basis: heard.voice.heard });
       } else {
@@ -130,6 +131,9 @@ export class Endings {
     if (terminal !== null) tell(endMessage(terminal, runner, voice.cutBy));
   }
 }
+
+/** The ends of turns whose replies failed with these codes. */
+const faults: Readonly<Record<string, 'provider' | 'voice'>> = { assistant_unavailable: 'provider', voice_unavailable: 'voice' };
 
 /** How the position of a reply's listener is found when the reply is cut, and when the call is over. */
 function basisOf(reason: CutBy, over: boolean): Basis {

@@ -43,6 +43,8 @@ export class Reply implements Speaker {
   asked = '';
   /** The text that was typed is all of its message that is new: the words before it. */
   typed: { readonly before: Words | null } | null = null;
+  /** The code of its first failure. */
+  failing: string | null = null;
   /** Whether the client was told of the turn. */
   isTold = false;
   /** Whether audio of it was sent. */
