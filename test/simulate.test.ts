@@ -4,13 +4,16 @@ import { bugs } from './simulate/bugs.ts';
 import { run } from './simulate/run.ts';
 import { modes } from './simulate/world.ts';
 
-const seedsOfEach = 3;
+const seedsOfEach = 2;
 /** Runs within which a deliberate bug must have been found. */
 const runsMax = 30;
 /** Bugs that the first seeds do not find, with a seed that finds each. */
 const knownSeeds: Readonly<Record<string, number>> = {
   'a piece that is sent again is stored again': 7,
-  'an Idempotency-Key is forgotten': 15,
+  'an Idempotency-Key is forgotten': 23,
+  'a stop that was asked for is forgotten with the process': 29,
+  'no comparison: a session is stored over whatever moved it': 2,
+  'no turn is withdrawn: it is sealed once its lease has run out': 3,
   'a request whose answer was lost on the way from the store is charged again': 7,
   'a turn that failed for a fault of ours is stored as aborted': 29,
   'a revoked key is never heard of': 18,
