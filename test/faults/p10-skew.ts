@@ -64,6 +64,7 @@ async function watch(trial: Trial, house: House, id: string, key: string, ends: 
     trial.must(early <= toleranceSeconds, `${what} was over ${early.toFixed(3)} s before its time`);
     trial.must(late <= toleranceSeconds, `${what} was not over ${late.toFixed(3)} s after its time`);
   };
+  await pause(Math.max(0, ends - 1.5 - now()) * 1000);
   while (now() < ends + 2 * toleranceSeconds) {
     const asked = now();
     const { json } = await house.ask(`/sessions/${id}`);
