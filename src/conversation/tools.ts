@@ -13,20 +13,26 @@ export class AssistantTools implements TurnTools {
   readonly #session: Session;
   readonly #services: Services;
   readonly #front: FrontSettings | undefined;
+  readonly #isSpoken: boolean;
   #offered: readonly OfferedFunction[] = [];
 
-  constructor(assistant: Assistant, session: Session, services: Services, front?: FrontSettings) {
+  constructor(assistant: Assistant, session: Session, services: Services, front?: FrontSettings, isSpoken = false) {
     this.#front = front;
+    this.#isSpoken = isSpoken;
     this.#assistant = assistant;
     this.#session = session;
     this.#services = services;
   }
 
-  /** Reads what is offered on the session's channel: a function that the caller runs on the API alone, and nothing that waits for the caller behind a front but the caller's own. */
+  /**
+   * Reads what is offered on the session's channel: a function that the caller runs on the API alone, and nothing that waits for the caller
+   * behind a front, but the caller's own, or in a spoken turn: a call has no message that answers it (contract 18).
+   */
   async load(): Promise<void> {
     const { workspaceId, toolIds = [] } = this.#assistant;
     const all = await this.#services.host.tools.functions(workspaceId, toolIds);
-    if (this.#front !== undefined) this.#offered = [...all.filter(({ kind, approval }) => kind !== 'client' && approval === 'never'), ...this.#front.tools];
+    const front = this.#front?.tools ?? (this.#isSpoken ? [] : undefined);
+    if (front !== undefined) this.#offered = [...all.filter(({ kind, approval }) => kind !== 'client' && approval === 'never'), ...front];
     else this.#offered = this.#session.channel === 'api' ? all : all.filter(({ kind }) => kind !== 'client');
   }
 

@@ -44,6 +44,8 @@ export interface SentMessage {
   readonly answers?: readonly CallAnswer[] | undefined;
   /** The additions of a front to the assistant's own settings. */
   readonly front?: FrontSettings;
+  /** Whether a call speaks the reply. */
+  readonly isSpoken?: boolean;
   readonly remember: Idempotency | null;
   readonly rememberMs?: number | undefined;
   readonly turnId?: string | undefined;
@@ -93,7 +95,7 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
 /** The turn that the party's message asks for. */
 export function wantedTurn(party: Party, { actor, assistant }: { readonly actor: SessionActor; readonly assistant: AssistantActor }, sent: SentMessage, services: Services): WantedTurn {
   const cause = causeByParty(party, sent.requestId);
-  const model = new AssistantModel(assistant.record, actor.record, services, sent.front);
+  const model = new AssistantModel(assistant.record, actor.record, services, sent);
   return {
     message: sent.text,
     ...(sent.answers && { answers: sent.answers }),
@@ -195,10 +197,12 @@ class AssistantModel implements TurnModel {
   readonly #session: Session;
   readonly #services: Services;
   readonly #front: FrontSettings | undefined;
+  readonly #isSpoken: boolean;
   #tools: AssistantTools | null = null;
 
-  constructor(assistant: Assistant, session: Session, services: Services, front?: FrontSettings) {
+  constructor(assistant: Assistant, session: Session, services: Services, { front, isSpoken = false }: Pick<SentMessage, 'front' | 'isSpoken'>) {
     this.#front = front;
+    this.#isSpoken = isSpoken;
     this.#assistant = assistant;
     this.#session = session;
     this.#services = services;
@@ -206,7 +210,7 @@ class AssistantModel implements TurnModel {
 
   /** Most turns have none. */
   get tools(): AssistantTools {
-    return (this.#tools ??= new AssistantTools(this.#assistant, this.#session, this.#services, this.#front));
+    return (this.#tools ??= new AssistantTools(this.#assistant, this.#session, this.#services, this.#front, this.#isSpoken));
   }
 
   prepare(conversation: readonly Message[]): PreparedCall | null | Promise<PreparedCall | null> {

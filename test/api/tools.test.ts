@@ -6,7 +6,8 @@ import t from 'tap';
 import type { Owner } from '../folders.ts';
 import { data, delta, done, eventStream } from '../providers/model/provider.ts';
 import { openWorkspace, textOf, type House, type StreamEvent } from './house.ts';
-import { onProvider } from './talk.ts';
+import { Caller } from './caller.ts';
+import { answered, onProvider } from './talk.ts';
 
 interface Got {
   readonly headers: IncomingHttpHeaders;
@@ -417,4 +418,50 @@ t.test('the console refuses what a turn could not use', async (t) => {
   t.equal((await chat(house, session.id)).at(-1)!.event, 'turn.completed');
   t.match((await lastOf(house, session.id)).tool_calls, [{ name: 'look_up', status: 'failed', error: 'unknown_tool' }], 'its functions are gone with it');
   t.equal((await house.console(`${toolsPath(house)}/${one.id}`)).status, 404);
+});
+
+const voiced = { channels: { voice: true }, voice: { provider: 'synthetic', name: 'character_ms=5', transcription_name: 'texts=hello' } };
+
+async function callOn(t: Owner, house: House, session: any): Promise<Caller> {
+  const { json } = await house.ask('/call-tokens', { key: house.key, body: { session_id: session.id } });
+  const caller = new Caller(`${house.url.replace('http', 'ws')}/call?token=${json.token}`, session);
+  t.teardown(async () => caller.socket.terminate());
+  await caller.until('ready');
+  return caller;
+}
+
+t.test('a spoken turn says what stands before a call of a tool, sends the call, and says what follows', async (t) => {
+  const house = await openWorkspace();
+  const tool = await openTool(t);
+  const made = await newTool(house, { url: tool.url });
+  const ask = { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'look_up', arguments: '{"order":"A7"}' } }] };
+  const { assistant } = await onProvider(t, house, (response, { body }) => {
+    if (/"role":\s*"tool"/.test(JSON.stringify(body))) return answered(response, ['It is on its way.']);
+    response.writeHead(200, eventStream);
+    response.write(delta('One moment. '));
+    response.write(data({ choices: [{ index: 0, delta: ask }] }));
+    response.write(delta('', 'tool_calls'));
+    response.end(done);
+  }, { tool_ids: [made.id], ...voiced });
+  const session = await house.session(assistant.id);
+  const caller = await callOn(t, house, session);
+  caller.send({ type: 'message', text: 'Where is my order?' });
+  const { message_id: messageId } = await caller.until('turn.started');
+  await caller.plays('turn.completed');
+  t.equal(caller.textOf(messageId), 'One moment. It is on its way.');
+  t.equal(tool.got.length, 1);
+  t.match(await lastOf(house, session.id), { content: 'One moment. It is on its way.', status: 'completed', tool_calls: [{ name: 'look_up', status: 'completed', position: 12 }], voice: { cut_by: null } });
+});
+
+t.test('a spoken turn is offered nothing that its caller would have to answer', async (t) => {
+  const house = await openWorkspace();
+  for (const fields of [{ kind: 'client', url: undefined }, { url: 'https://example.com/tool', approval: 'always' }]) {
+    const made = await newTool(house, fields);
+    const session = await sessionWith(house, 'call=look_up,tokens=3', [made.id], voiced);
+    const caller = await callOn(t, house, session);
+    caller.send({ type: 'message', text: 'Where is my order?' });
+    await caller.plays('turn.completed');
+    t.match(await lastOf(house, session.id), { content: 'word word word ', status: 'completed', stop_reason: 'end' });
+    t.same((await house.ask(`/sessions/${session.id}`, { key: house.key })).json.pending_tool_calls, []);
+  }
 });

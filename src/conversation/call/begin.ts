@@ -48,7 +48,7 @@ export async function beginTurn(party: Party, message: SpokenMessage, services: 
     if (services.draining) throw refusedByDrain();
     const { actor, assistant } = await reachConversation(party, message.sessionId, services);
     if (assistant === null) throw new Failure('assistant_not_published');
-    const wanted = wantedTurn(party, { actor, assistant }, { ...message, remember: null }, services);
+    const wanted = wantedTurn(party, { actor, assistant }, { ...message, isSpoken: true, remember: null }, services);
     const silenced = wanted.assistantRefusal === null ? host.assistants.voiceRefusal(assistant, wanted.cause) : null;
     if (silenced !== null) throw new Failure(silenced);
     const started = await host.turns.begin(actor, { ...wanted, speaker: message.speaker, isEarly: message.isEarly, ...(message.voice && { voice: message.voice }) });
