@@ -1,4 +1,4 @@
-/** `npm run screenshots`: the pictures of the documents, of pages as they are. */
+/** `npm run screenshots`: the pictures of the documents, of pages as they are; `-- NAME…`: those of the console's with these names alone. */
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
@@ -15,6 +15,7 @@ interface Picture {
   readonly name: string;
   readonly colorScheme: 'light' | 'dark';
   readonly width?: number;
+  readonly height?: number;
   readonly path: readonly string[];
   /** Prepares the page before the picture is taken. */
   readonly set?: (page: Page, console: Console) => Promise<void>;
@@ -66,13 +67,13 @@ async function toolPictures(owner: Owner, house: Console['house']): Promise<read
   const session = (await house.session(assistant.id)).id;
   const { turnId } = await house.stream(`/sessions/${session}/chat`, { body: { message: 'Is it there?' } });
   return [
-    { name: 'tool', colorScheme: 'light', width: 1100, path: [house.workspaceId, 'tools', id], set: aTestCall },
-    { name: 'calling', colorScheme: 'light', width: 1100, path: [house.workspaceId, 'live', 'turn', `${turnId}?session=${session}`], set: whileItCalls },
+    { name: 'tool', colorScheme: 'light', width: 1280, height: 620, path: [house.workspaceId, 'tools', id], set: aTestCall },
+    { name: 'calling', colorScheme: 'light', width: 1000, height: 430, path: [house.workspaceId, 'live', 'turn', `${turnId}?session=${session}`], set: whileItCalls },
   ];
 }
 
 async function aTestCall(page: Page): Promise<void> {
-  await page.getByLabel('Arguments').fill('{ "order": "1007" }');
+  await page.getByLabel('Arguments', { exact: true }).fill('{ "order": "1007" }');
   await page.getByRole('button', { name: 'Send the call' }).click();
   await page.getByText('shipped').waitFor();
   await page.evaluate('scrollTo(0, 0)');
@@ -81,8 +82,10 @@ async function aTestCall(page: Page): Promise<void> {
 async function whileItCalls(page: Page): Promise<void> {
   const state = page.locator('.state[data-state="calling"][aria-current="true"]');
   await state.waitFor();
-  await state.evaluate((card) => card.scrollIntoView({ block: 'center' }));
+  await state.evaluate((card) => card.scrollIntoView({ block: 'start' }));
 }
+
+const named = process.argv.slice(2);
 
 if (whyNoBrowser) {
   process.stderr.write(`${whyNoBrowser}.\n`);
@@ -93,9 +96,10 @@ const owner: Owner = { teardown: (end) => void endings.push(end) };
 const console = await openConsole(owner);
 const furnished = await furnish(console.house);
 mkdirSync(folder, { recursive: true });
-for (const { name, colorScheme, width = 1440, path, set } of [...picturesOf(console.house.workspaceId, furnished), ...(await toolPictures(owner, console.house))]) {
+for (const { name, colorScheme, width = 1440, height = width < 720 ? 760 : 800, path, set } of [...picturesOf(console.house.workspaceId, furnished), ...(await toolPictures(owner, console.house))]) {
+  if (named.length > 0 && !named.includes(name)) continue;
   const { page, complaints, context } = await console.open({ width, colorScheme });
-  await page.setViewportSize({ width, height: width < 720 ? 760 : 800 });
+  await page.setViewportSize({ width, height });
   await page.goto(console.url(...path));
   await settled(page);
   await set?.(page, console);
@@ -104,8 +108,8 @@ for (const { name, colorScheme, width = 1440, path, set } of [...picturesOf(cons
   await context.close();
 }
 const linkFolder = fileURLToPath(new URL('../../../docs/link/', import.meta.url));
-for (const name of await takePictures(console.house, console.browser, linkFolder)) process.stdout.write(`docs/link/${name}\n`);
+for (const name of await takePictures(console.house, console.browser, linkFolder, named)) process.stdout.write(`docs/link/${name}\n`);
 const widgetFolder = fileURLToPath(new URL('../../../docs/widget/', import.meta.url));
-for (const name of await takeWidgetPictures(owner, console.house, widgetFolder)) process.stdout.write(`docs/widget/${name}\n`);
+if (named.length === 0) for (const name of await takeWidgetPictures(owner, console.house, widgetFolder)) process.stdout.write(`docs/widget/${name}\n`);
 for (const end of endings.reverse()) await end();
 process.exit(0);

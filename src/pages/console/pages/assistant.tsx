@@ -1,5 +1,5 @@
 /** An assistant: its form, what may be done with it, and beside it a talk with it, also while it is a draft. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ask } from '../api.ts';
 import { changeInLists, put, refresh, useList, useRead } from '../data.ts';
 import { bodyOf, emptyDraft, draftOf, forget, keep, readKept, type AssistantDraft } from '../parts/assistant-draft.ts';
@@ -33,7 +33,8 @@ function useDraft(assistant: Assistant | null, path: string) {
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const [busy, setBusy] = useState(false);
   const dirty = JSON.stringify(draft) !== JSON.stringify(saved);
-  useEffect(() => (dirty ? keep(place, draft) : forget(place)), [draft, dirty]);
+  // Before the next frame: a reload right after a key was pressed loses nothing.
+  useLayoutEffect(() => (dirty ? keep(place, draft) : forget(place)), [draft, dirty]);
   useEffect(() => {
     // Unsaved changes are kept for a reload; leaving the site asks for confirmation.
     const leave = (event: BeforeUnloadEvent) => dirty && event.preventDefault();

@@ -12,12 +12,16 @@ import { Day } from '../parts/time.tsx';
 import { Wait } from '../parts/wait.tsx';
 import type { ApiFailure } from '../api.ts';
 import { apiWorkspace, inWorkspace } from '../route.ts';
-import type { Assistant, Credential, CredentialTest } from '../types.ts';
+import type { Assistant, Credential, CredentialTest, Tool } from '../types.ts';
 
 export default function Credentials() {
   const path = `${apiWorkspace()}/credentials`;
   const list = useList<Credential>(path);
   const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`).items;
+  const tools = useList<Tool>(`${apiWorkspace()}/tools`).items;
+  /** Assistants and tools that use a credential, with the name of their list. */
+  const usersOf = ({ id, kind }: Credential): readonly User[] =>
+    kind === 'tool' ? tools.filter(({ credential_id: used }) => used === id).map((one) => ({ ...one, list: 'tools' })) : assistants.filter(({ model, voice }) => model.credential_id === id || voice?.credential_id === id).map((one) => ({ ...one, list: 'assistants' }));
   const [editing, setEditing] = useState<Credential | 'new' | null>(null);
   const first = (
     <button type="button" class="primary" onClick={() => setEditing('new')}>
@@ -31,12 +35,12 @@ export default function Credentials() {
       <Failure failure={list.failure} again={list.again} />
       {list.begun && list.items.length === 0 && (
         <Empty name="No credentials yet" first={first} command={'npx parley credentials create --provider openai --base-url https://api.example.com/v1'}>
-          A credential lets assistants use a provider of models or voices. It is stored encrypted and never shown again. The embedded model and voice need none.
+          A credential lets assistants use a provider of models or voices, or lets a tool be called. It is stored encrypted and never shown again. The embedded model and voice need none.
         </Empty>
       )}
       <div class="cards">
         {list.items.map((one) => (
-          <OneCredential key={one.id} credential={one} path={`${path}/${one.id}`} users={assistants.filter(({ model, voice }) => model.credential_id === one.id || voice?.credential_id === one.id)} edit={() => setEditing(one)} again={list.again} />
+          <OneCredential key={one.id} credential={one} path={`${path}/${one.id}`} users={usersOf(one)} edit={() => setEditing(one)} again={list.again} />
         ))}
       </div>
       {list.next !== null && (
@@ -61,10 +65,16 @@ export default function Credentials() {
   );
 }
 
+interface User {
+  readonly id: string;
+  readonly name: string;
+  readonly list: string;
+}
+
 interface OneOptions {
   readonly credential: Credential;
   readonly path: string;
-  readonly users: readonly Assistant[];
+  readonly users: readonly User[];
   readonly edit: () => void;
   readonly again: () => void;
 }
@@ -99,11 +109,11 @@ function OneCredential({ credential: { id, kind, provider, base_url: url, update
       </p>
       <p class="note">
         Entered <Day at={at} /> ·{' '}
-        {users.length === 0 ? 'no assistant uses it' : 'used by '}
-        {users.map(({ id: assistant, name }, index) => (
-          <span key={assistant}>
+        {users.length === 0 ? `no ${kind === 'tool' ? 'tool' : 'assistant'} uses it` : 'used by '}
+        {users.map(({ id: user, name, list }, index) => (
+          <span key={user}>
             {index > 0 && ', '}
-            <a href={inWorkspace('assistants', assistant)}>{name}</a>
+            <a href={inWorkspace(list, user)}>{name}</a>
           </span>
         ))}
       </p>
@@ -138,7 +148,7 @@ function OneCredential({ credential: { id, kind, provider, base_url: url, update
             again();
           }}
         >
-          <p>{users.length === 0 ? 'No assistant uses it.' : `${users.map(({ name }) => name).join(', ')} will answer assistant_unavailable until another is chosen.`} It cannot be undone.</p>
+          <p>{users.length === 0 ? `No ${kind === 'tool' ? 'tool' : 'assistant'} uses it.` : `${users.map(({ name }) => name).join(', ')} ${kind === 'tool' ? 'can send no calls' : 'will answer assistant_unavailable'} until another is chosen.`} It cannot be undone.</p>
         </ConfirmDialog>
       )}
     </article>
