@@ -28,7 +28,7 @@ export class ToolDesk {
 
   /**
    * Whether a call may be sent: takes one from the tool's calls per minute, exact across processes, and resolves with null, or with `limit` if there
-   * is none left, `refused` if its credential is gone or its secrets cannot be opened. Rejects with `StoreUnavailable`.
+   * is none left, `refused` if its credential is gone or its secrets cannot be opened; such a call is counted. Rejects with `StoreUnavailable`.
    */
   async admit(workspaceId: string, { toolId }: OfferedFunction): Promise<ToolError | null> {
     const { host } = this.#parts;
@@ -94,8 +94,13 @@ export class ToolDesk {
     return headers === null || secrets === null ? null : { kind, url, timeoutSeconds, repeatable, headers, secrets };
   }
 
-  #counted(error: ToolError): ToolError {
+  /** Counts a call that is not sent. */
+  noteUnsent(error: ToolError): void {
     this.#parts.metrics.toolCalls.inc({ outcome: error });
+  }
+
+  #counted(error: ToolError): ToolError {
+    this.noteUnsent(error);
     return error;
   }
 

@@ -61,11 +61,17 @@ export class AssistantTools implements TurnTools {
     return this.#services.tools.admit(this.#assistant.workspaceId, offered);
   }
 
+  noteUnsent(error: ToolError): void {
+    this.#services.tools.noteUnsent(error);
+  }
+
   /** Whether a call that was approved may be sent: its tool may be gone since it was asked for. */
   async admitsAgain(name: string): Promise<ToolError | null> {
     await this.load();
     const offered = this.find(name);
-    return offered === null ? 'unknown_tool' : this.admit(offered);
+    if (offered !== null) return this.admit(offered);
+    this.noteUnsent('unknown_tool');
+    return 'unknown_tool';
   }
 
   call(offered: OfferedFunction, callId: string, given: Readonly<Record<string, unknown>>, turnId: string, signal: AbortSignal): Promise<ToolResult> {

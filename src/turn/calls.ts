@@ -223,9 +223,11 @@ export class TurnCalls implements CallsMade {
       const isKept = index < limits.toolCallsMax || text.length <= limits.toolArgumentsKept;
       const base = { id: tools.makeId(), name: offered?.name ?? namable(name), round, position, arguments: isKept ? (found ?? tools.check(null, text)) : null, output: null, show: offered?.show ?? 'name', createdAtMs } as const;
       const failed = (error: ToolError): ToolCall => ({ ...base, status: 'failed', error, endedAtMs: createdAtMs });
-      if (index >= limits.toolCallsMax || round >= tools.roundsMax) return failed('limit');
-      if (offered === null) return failed('unknown_tool');
-      if (found === null) return failed('arguments');
+      const unsent = index >= limits.toolCallsMax || round >= tools.roundsMax ? 'limit' : offered === null ? 'unknown_tool' : found === null ? 'arguments' : null;
+      if (unsent !== null || offered === null) {
+        tools.noteUnsent(unsent!);
+        return failed(unsent!);
+      }
       const wants = offered.kind === 'client' ? 'result' : offered.approval === 'always' ? 'approval' : null;
       if (wants !== null) return { ...base, status: 'pending', error: null, wants, endedAtMs: null };
       const refusal = await tools.admit(offered);

@@ -124,8 +124,10 @@ export interface TurnTools {
   /** The object that the arguments are, if the function takes it, or where none is named; else null. */
   check(offered: OfferedFunction | null, text: string): Readonly<Record<string, unknown>> | null;
   makeId(): string;
-  /** Whether a call may be sent: null, or why not. */
+  /** Whether a call may be sent: null, or why not; then it is counted. */
   admit(offered: OfferedFunction): Promise<ToolError | null>;
+  /** Counts a call that is not sent, for a reason that the turn has found. */
+  noteUnsent(error: ToolError): void;
   /** Sends a call. Never rejects. */
   call(offered: OfferedFunction, callId: string, given: Readonly<Record<string, unknown>>, turnId: string, signal: AbortSignal): Promise<ToolResult>;
 }

@@ -1,0 +1,54 @@
+/** The calls of a round, as they are decided before any is sent (contract 13). */
+import t from 'tap';
+import { limits } from '../../src/base/limits.ts';
+import type { OfferedFunction } from '../../src/providers/tool.ts';
+import { argumentsOf, checkArguments } from '../../src/providers/tool/arguments.ts';
+import type { ToolCall } from '../../src/store/store.ts';
+import { TurnCalls, type Calling } from '../../src/turn/calls.ts';
+import type { TurnSteps, TurnTools } from '../../src/turn/outcome.ts';
+import { TurnLog } from '../../src/turn/turn.ts';
+import { ManualClock } from '../providers/model/provider.ts';
+
+const act: OfferedFunction = { toolId: 'tool_1', kind: 'http', name: 'act', description: null, parameters: { type: 'object', required: ['a'] }, approval: 'never', show: 'name' };
+
+/** The calls of a round, with what was counted and what the store took. */
+async function decided(asked: readonly (readonly [name: string, text: string])[], over: Partial<TurnTools> = {}) {
+  const counted: string[] = [];
+  const steps: ToolCall[][] = [];
+  let id = 0;
+  const tools: TurnTools = {
+    roundsMax: 8,
+    find: (name) => (name === act.name ? act : null),
+    check: (offered, text) => (offered === null ? argumentsOf(text) : checkArguments(offered.parameters, text)),
+    makeId: () => `call_${id++}`,
+    admit: async () => null,
+    noteUnsent: (error) => counted.push(error),
+    call: async () => ({ status: 'cancelled' }),
+    ...over,
+  };
+  const turn = { turnId: 'turn_1', calls: true, retries: false, noted: () => {} } as Calling;
+  const store = { step: async (_: number, calls: ToolCall[]) => (steps.push(calls), 'stored') } as unknown as TurnSteps;
+  const calls = new TurnCalls(turn, tools, store, new TurnLog(), new ManualClock());
+  for (const [name, text] of asked) calls.ask(name, text);
+  await calls.store('', 0);
+  t.same(steps, [calls.made], 'stored together, in one step');
+  return { made: calls.made, counted };
+}
+
+t.test('a call that is not sent is counted by its error, once', async (t) => {
+  const fine = ['act', '{"a":1}'] as const;
+  const { made, counted } = await decided([fine, ['fly away', '{"a":1}'], ['act', '{}'], ['act', '[1]'], ['act', '{"a"'], ...Array.from({ length: 4 }, () => fine)]);
+  t.same(made.map(({ status, error }) => error ?? status), ['running', 'unknown_tool', 'arguments', 'arguments', 'arguments', 'running', 'running', 'running', 'limit']);
+  t.same(counted, ['unknown_tool', 'arguments', 'arguments', 'arguments', 'limit']);
+  t.same(made.map(({ name, arguments: given }) => [name, given]).slice(0, 4), [['act', { a: 1 }], ['fly_away', { a: 1 }], ['act', {}], ['act', null]]);
+  const refused = await decided([fine], { admit: async () => 'limit' });
+  t.same([refused.made[0]!.error, refused.counted], ['limit', []], 'whoever admits counts');
+  t.same((await decided([fine], { roundsMax: 0 })).counted, ['limit'], 'behind the last round');
+});
+
+t.test('long arguments of what is too much for a round are not kept, and neither are calls without end', async (t) => {
+  const long = JSON.stringify({ a: 'x'.repeat(limits.toolArgumentsKept) });
+  const { made } = await decided(Array.from({ length: 200 }, (_, index) => ['act', index === 20 ? '{"a":1}' : long] as const));
+  t.equal(made.length, limits.toolCallsTaken);
+  t.same(made.map(({ arguments: given }) => given !== null), made.map((_, index) => index < limits.toolCallsMax || index === 20));
+});
