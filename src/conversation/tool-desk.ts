@@ -56,7 +56,7 @@ export class ToolDesk {
 
   /** Sends one call outside any conversation, as a turn's would be: against the schema, within the calls per minute, signed and guarded. Rejects with `StoreUnavailable`. */
   async test(tool: Tool, { name, parameters }: CalledFunction, given: Readonly<Record<string, unknown>>, callId: string): Promise<ToolResult> {
-    if (checkArguments(parameters, JSON.stringify(given)) === null) return { status: 'failed', error: this.#counted('arguments') };
+    if (checkArguments(parameters, jsonOf(given)) === null) return { status: 'failed', error: this.#counted('arguments') };
     const error = await this.#admit(tool);
     if (error !== null) return { status: 'failed', error };
     const context: CallContext = { workspaceId: tool.workspaceId, assistantId: null, sessionId: null, turnId: null, channel: 'console', visitor: {}, metadata: {} };
@@ -123,6 +123,15 @@ export class ToolDesk {
     const secret = vault.open(found);
     if (secret === null || (found.header != null && !maySendIn(found.header))) return null;
     return found.header ? { [found.header.toLowerCase()]: secret } : { authorization: `Bearer ${secret}` };
+  }
+}
+
+/** The text of arguments; no JSON for those that are nested more deeply than the stack allows. */
+function jsonOf(given: object): string {
+  try {
+    return JSON.stringify(given);
+  } catch {
+    return 'too deep';
   }
 }
 

@@ -41,6 +41,15 @@ t.test('the secret before signs for a day', async (t) => {
   }
 });
 
+t.test('a test call takes no arguments that a turn would not take', async (t) => {
+  const { desk, sent } = deskWith({ ...blank, sealed: sealed('whsec_new') }, new ManualClock());
+  const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`);
+  for (const given of [deep, { order: 1 }]) {
+    t.same(await desk.test(blank, { name: 'act', parameters: { type: 'object', properties: { order: { type: 'string' } } } }, given, 'call_1'), { status: 'failed', error: 'arguments' });
+  }
+  t.equal(sent.length, 0);
+});
+
 t.test('a call that cannot be signed, or trusted, is refused and not sent', async (t) => {
   const other = openVault('another secret of thirty-two chars', ids);
   const foreign = other.seal(signingHolder(blank), 'whsec_x');
