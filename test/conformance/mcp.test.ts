@@ -1,13 +1,14 @@
-/** The MCP server under the protocol's own conformance suite (contract 15). The suite needs a newer Node than the server. */
+/** The MCP server, and the caller of MCP tools, under the protocol's own conformance suite (contract 13 and 15). The suite needs a newer Node than the server. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import t from 'tap';
+import { build } from 'esbuild';
+import t, { type Test } from 'tap';
 import { openHouse, type House } from '../api/house.ts';
 import { temporaryFolder } from '../folders.ts';
 import { otherNode } from '../nodes.ts';
@@ -55,15 +56,35 @@ const node = otherNode('22.23.3');
 const installed = typeof node === 'string' ? node : conformance();
 const skip = typeof installed === 'string' && installed;
 
+/** Runs the suite: its exit code, and what it prints. */
+async function run(t: Test, ...args: string[]): Promise<{ code: number; said: string }> {
+  if (typeof node === 'string' || typeof installed === 'string') throw new Error('the suite is not there');
+  const child = spawn(node.program, [installed.program, ...args, '-o', await temporaryFolder(t)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  return { code, said };
+}
+
 for (const revision of ['2026-07-28', '2025-11-25']) {
   t.test(`the scenarios of a server of ${revision}, but for those that are expected to fail`, { skip }, async (t) => {
-    if (typeof node === 'string' || typeof installed === 'string') return;
     const house = await openHouse(t);
     await house.assistant({ name: 'Support', description: 'Answers.' });
-    const results = await temporaryFolder(t);
-    const args = ['server', '--url', await withKey(house), '--requirements', revision, '--expected-failures', join(here, `${revision}.yml`), '-o', results];
-    const child = spawn(node.program, [installed.program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-    const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+    const { code, said } = await run(t, 'server', '--url', await withKey(house), '--requirements', revision, '--expected-failures', join(here, `${revision}.yml`));
     t.equal(code, 0, code === 0 ? 'none but those' : said.slice(said.indexOf('=== SUMMARY')));
   });
 }
+
+/** The scenarios of a client that are about calls of tools; the others are about signing in, which a caller of tools does not do. */
+const scenarios = ['initialize', 'tools_call', 'request-metadata', 'http-standard-headers', 'http-custom-headers', 'http-invalid-tool-headers', 'json-schema-ref-no-deref', 'json-schema-2020-12-preservation', 'sse-retry', 'sep-2322-client-request-state'];
+
+t.test('the scenarios of a client, but for those that are expected to fail', { skip }, async (t) => {
+  // Beside the packages, which it imports by name, and one module: the suite starts it for each scenario.
+  const folder = mkdtempSync(join(here, '..', '..', 'node_modules', '.cache', 'parley-tool-caller-'));
+  t.teardown(async () => rmSync(folder, { recursive: true, force: true }));
+  const program = join(folder, 'tool-caller.mjs');
+  await build({ entryPoints: [fileURLToPath(new URL('./tool-caller.ts', import.meta.url))], outfile: program, bundle: true, platform: 'node', format: 'esm', packages: 'external', logLevel: 'error' });
+  const command = `"${process.execPath}" "${program}"`;
+  for (const scenario of scenarios) {
+    const { code, said } = await run(t, 'client', '--command', command, '--scenario', scenario, '--expected-failures', join(here, 'clients.yml'));
+    t.equal(code, 0, code === 0 ? scenario : said.slice(-2000));
+  }
+});
