@@ -36,6 +36,8 @@ const broken: Readonly<Record<string, Break>> = {
   'text read from a position, one piece late': { of: 'read-output-after', put: [['local fresh, held = stored - position, 0', 'local fresh, held = stored - position - 1, 0']] },
   'a reader who is not told that there is more': { of: 'append-output', put: [['announce(stands[4], awaited)', '']] },
   'a reader who is told of every piece': { of: 'append-output', put: [["redis.call('HDEL', flight, 'awaited', 'awaitedOn')", '']] },
+  'a reader who is told of text that is not released': { of: 'append-output', put: [[' and (not released or tonumber(released) > stored)', '']] },
+  'a reader who is not told of what is released': { of: 'release-output', put: [['announce(stands[3], stands[2])', '']] },
   'a reader who is not told of the end': { of: null, put: [['if stood[1] then announce(stood[3], stood[1]) end', '']] },
   'a turn begun twice when it is sent twice': { of: 'begin-turn', put: [['if begun then', 'if false then']] },
   'a turn finished twice when it is sent twice': { of: 'finish-turn', put: [['if earlier then', 'if false then']] },

@@ -39,6 +39,10 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
     'text that ends before the position, told as if it ended there',
     'a turn read as it was, with the text as it is',
   ],
+  'whoever reads a turn whose text is released is told when there is more to see, and of nothing else': [
+    'a reader who is told of text that is not released',
+    'a reader who is not told of what is released',
+  ],
   'whoever has read all there is of a turn is told once when there is more, and when it is over': [
     'a reader who is not told that there is more',
     'a reader who is told of every piece',

@@ -151,6 +151,37 @@ export const ownershipCases: readonly Case[] = [
     },
   },
   {
+    name: 'whoever reads a turn whose text is released is told when there is more to see, and of nothing else',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const turn = await scene.streaming({ released: 0 });
+      const watch = await heard(store);
+      const told = async (...expected: TurnPlace[]): Promise<void> => {
+        const last = assistant(workspaceId);
+        await store.catalog.create('assistant', last);
+        for (const place of expected) deepEqual(await watch.next(), { type: 'turn.moved', ...place });
+        deepEqual(await watch.next(), { type: 'changed', kind: 'assistant', workspaceId, id: last.id });
+      };
+      await store.turns.outputAfter(turn.place, 0);
+      await turn.append(0, 'abc');
+      await told();
+      await store.turns.release(turn.place, turn.fence, 2);
+      await told(turn.place);
+      equal((await store.turns.outputAfter(turn.place, 2))?.text, '');
+      await store.turns.release(turn.place, turn.fence, 5);
+      await told(turn.place);
+      await store.turns.outputAfter(turn.place, 3);
+      await store.turns.release(turn.place, turn.fence, 6);
+      await told();
+      await turn.append(3, 'def');
+      await told(turn.place);
+      await store.turns.outputAfter(turn.place, 6);
+      await turn.append(6, 'ghi');
+      await told();
+      await watch.stop();
+    },
+  },
+  {
     name: 'whoever awaits the output of a turn is told nothing while nothing moves, and told where its workspace goes',
     async run(scene) {
       const { store, workspaceId } = scene;
