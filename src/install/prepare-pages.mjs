@@ -6,6 +6,9 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync }
 import { basename, dirname, join, relative } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
+/** The one module of the client that no browser loads. */
+const unused = './node-socket.ts';
+
 /** Where the console's pages are served. */
 const base = '/console/';
 
@@ -28,16 +31,19 @@ export async function buildPages(root) {
 async function buildConsole(root) {
   if (!existsSync(join(root, 'src', 'pages', 'console'))) return;
   const folder = join(root, 'dist', 'console');
+  const named = { entryNames: 'assets/[name]-[hash]', chunkNames: 'assets/[name]-[hash]' };
+  // Apart, as the link's.
+  const calls = await bundled(root, folder, { entryPoints: { calls: 'src/pages/console/parts/calls.ts' }, external: [unused], ...named });
   const built = await bundled(root, folder, {
     entryPoints: { main: 'src/pages/console/main.tsx', style: 'src/pages/console/style.css', worklet: 'src/client/call-worklet.ts' },
-    external: ['./node-socket.ts'],
-    entryNames: 'assets/[name]-[hash]',
-    chunkNames: 'assets/[name]-[hash]',
+    external: ['./calls-*.js'],
+    define: { callModule: JSON.stringify(`./${basename(calls.entry('parts/calls.ts'))}`) },
     jsx: 'automatic',
     jsxImportSource: 'preact',
+    ...named,
   });
   const page = html({ style: built.entry('style.css'), script: built.entry('main.tsx'), first: built.first('main.tsx'), worklet: built.entry('call-worklet.ts') });
-  write(folder, [...built.files, { path: join(folder, 'index.html'), contents: Buffer.from(page) }].flatMap(withCopies));
+  write(folder, [...joined(built, calls), { path: join(folder, 'index.html'), contents: Buffer.from(page) }].flatMap(withCopies));
 }
 
 /** Builds the link's files. The server makes the pages, for each language, and reads the names of the files from `built.json`. */
@@ -47,8 +53,6 @@ async function buildLink(root) {
   const folder = join(root, 'dist', 'link');
   const languages = readdirSync(join(root, 'src', 'pages', 'words')).map((name) => name.replace(/\.ts$/, ''));
   const common = { entryNames: '[name]-[hash]', chunkNames: '[name]-[hash]', charset: 'utf8' };
-  // The one module of the client that no browser loads.
-  const unused = './node-socket.ts';
   // Apart, so that what both share makes no pieces of the page's own script; it knows the module's name.
   const calls = await bundled(root, folder, { entryPoints: { call: 'src/pages/link/call.ts' }, external: [unused], ...common });
   const built = await bundled(root, folder, {
@@ -65,9 +69,11 @@ async function buildLink(root) {
     words: Object.fromEntries(languages.map((language) => [language, built.entry(`words/${language}.ts`)])),
     worklet: built.entry('call-worklet.ts'),
   };
-  const files = new Map([...built.files, ...calls.files].map((file) => [file.path, file]));
-  write(folder, [...[...files.values()].flatMap(withCopies), { path: join(folder, 'built.json'), contents: Buffer.from(JSON.stringify(names)) }]);
+  write(folder, [...joined(built, calls).flatMap(withCopies), { path: join(folder, 'built.json'), contents: Buffer.from(JSON.stringify(names)) }]);
 }
+
+/** The files of several builds, each once. */
+const joined = (...builds) => [...new Map(builds.flatMap(({ files }) => files).map((file) => [file.path, file])).values()];
 
 /** The files as esbuild returns them, and the names in the folder by their sources. */
 async function bundled(root, folder, options) {

@@ -28,7 +28,7 @@ export class CallBar {
   readonly #words: CallWords;
   readonly #mark: HTMLButtonElement;
   readonly #state = element('span', {});
-  readonly #left = element('span', { className: 'left' });
+  readonly #left = element('span', { className: 'remaining' });
   readonly #line = element('p', { className: 'line', 'aria-hidden': 'true' });
   readonly #hint = element('div', { className: 'hint', role: 'status' });
   readonly #mute: HTMLButtonElement;
@@ -52,7 +52,7 @@ export class CallBar {
     this.#mute.setAttribute('aria-keyshortcuts', 'M');
     this.#type = iconButton(words.type, pictures.keyboard, () => this.#typing(type));
     this.#type.setAttribute('aria-expanded', 'false');
-    const now = element('div', { className: 'now' }, element('p', { className: 'state' }, this.#state, this.#left), this.#line);
+    const now = element('div', { className: 'now' }, element('p', { className: 'doing' }, this.#state, this.#left), this.#line);
     const keys = element('div', { className: 'keys' }, this.#mute, this.#type, iconButton(words.hangUp, pictures.handset, hangUp, 'hang-up'));
     this.element = element('section', { id: 'call', tabIndex: -1, 'aria-label': words.call }, this.#mark, now, keys, this.#hint);
     this.muted = false;
@@ -91,9 +91,11 @@ export class CallBar {
 
   /** The reply as it was heard; the word under way is underlined, and a cut ends in a bar. */
   heard(text: string, how: 'speaking' | 'cut' | 'whole'): void {
-    const [, before, word] = /^([\s\S]*?)(\S*)\s*$/.exec(text)!;
+    // One line of it, without the marks that a message shows as lists and emphasis.
+    const line = text.trimEnd().split('\n').at(-1)!.replace(/^[\s>#*+-]+|[*_`]/g, '');
+    const [, before, word] = /^(.*?)(\S*)$/.exec(line)!;
     this.#line.className = 'line heard';
-    const said = how === 'speaking' ? [before!, element('u', {}, word!)] : [text];
+    const said = how === 'speaking' ? [before!, element('u', {}, word!)] : [line];
     this.#line.replaceChildren(element('bdi', {}, ...said), ...(how === 'cut' ? [element('b', { title: this.#words.interrupted }, ' |')] : []));
   }
 

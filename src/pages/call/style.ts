@@ -16,8 +16,8 @@ const style = `
 #call [data-state="busy"].mark .ring { stroke-dasharray: 6 4.8; }
 #call :is([data-state="opening"], [data-state="lost"]).mark .ring { stroke-dasharray: 2 4.75; }
 #call .now { min-width: 0; }
-#call .state { display: flex; gap: 12px; font-size: 12.5px; line-height: 20px; color: var(--soft); }
-#call .state .left { margin-inline-start: auto; font-variant-numeric: tabular-nums; }
+#call .doing { display: flex; gap: 12px; font-size: 12.5px; line-height: 20px; color: var(--soft); }
+#call .doing .remaining { margin-inline-start: auto; font-variant-numeric: tabular-nums; }
 #call .line { display: flex; justify-content: flex-end; width: fit-content; max-width: 100%; min-height: 24px; line-height: 24px; font-size: 14px; overflow: hidden; white-space: pre; }
 #call .line.heard { color: var(--ink); }
 #call .line.partial { color: var(--soft); }

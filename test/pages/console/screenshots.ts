@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { whyNoBrowser } from '../../browser.ts';
 import type { Owner } from '../../folders.ts';
+import { takeCallPictures } from '../link/call-pictures.ts';
 import { takePictures } from '../link/pictures.ts';
 import { takeWidgetPictures } from '../link/widget-pictures.ts';
 import { furnish, openConsole, settled, type Console, type Furnished } from './console.ts';
@@ -111,5 +112,7 @@ const linkFolder = fileURLToPath(new URL('../../../docs/link/', import.meta.url)
 for (const name of await takePictures(console.house, console.browser, linkFolder, named)) process.stdout.write(`docs/link/${name}\n`);
 const widgetFolder = fileURLToPath(new URL('../../../docs/widget/', import.meta.url));
 if (named.length === 0) for (const name of await takeWidgetPictures(owner, console.house, widgetFolder)) process.stdout.write(`docs/widget/${name}\n`);
+const callFolder = fileURLToPath(new URL('../../../docs/call/', import.meta.url));
+if (named.length === 0) for (const name of await takeCallPictures(owner, callFolder)) process.stdout.write(`docs/call/${name}\n`);
 for (const end of endings.reverse()) await end();
 process.exit(0);

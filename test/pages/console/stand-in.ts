@@ -2,6 +2,7 @@
  * A proxy between a browser and a server: adds the operator's credential, as a person's sign-in would, replaces answers as a
  * test wants, and cuts the sockets that a test wants cut.
  */
+import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -52,13 +53,14 @@ async function forward(incoming: IncomingMessage, response: ServerResponse, { ur
   answer.pipe(response);
 }
 
-/** The feed of one page. */
+/** The feed of one page, or its call. */
 function feed(socket: WebSocket, path: string, { url, operatorToken }: Upstream, stalled: WeakSet<WebSocket>): void {
-  const upper = new WebSocket(url.replace('http', 'ws') + path, { headers: { authorization: `Bearer ${operatorToken}` } });
-  upper.on('message', (data) => stalled.has(socket) || socket.send(String(data)));
+  const upper = new WebSocket(url.replace('http', 'ws') + path, { headers: path.startsWith('/console/api') ? { authorization: `Bearer ${operatorToken}` } : {} });
+  const open = once(upper, 'open').catch(() => {});
+  upper.on('message', (data, binary) => stalled.has(socket) || socket.send(data, { binary }));
   upper.on('close', () => socket.close());
   upper.on('error', () => socket.close());
-  socket.on('message', (data) => upper.readyState === WebSocket.OPEN && upper.send(String(data)));
+  socket.on('message', (data, binary) => void open.then(() => upper.readyState === WebSocket.OPEN && upper.send(data, { binary })));
   socket.on('close', () => upper.close());
 }
 

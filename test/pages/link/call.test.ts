@@ -5,8 +5,10 @@ import { languages } from '../../../src/pages/words.ts';
 import { callWords } from '../../../src/pages/call/words.ts';
 import { openHouse } from '../../api/house.ts';
 import { transcriptOf, until } from '../../api/talk.ts';
-import { faintTexts, openBrowser, overflow, whyNoBrowser } from '../../browser.ts';
+import { faintTexts, openBrowser, openPage, overflow, whyNoBrowser } from '../../browser.ts';
 import { phraseFor } from '../../phrase.ts';
+import { findings as seriousFindings } from '../console/console.ts';
+import { openStandIn } from '../console/stand-in.ts';
 import { findings, openLink, replies } from './browser.ts';
 import { frameOf, launcherOf, openSites } from './sites.ts';
 import { linked } from './visits.ts';
@@ -48,7 +50,7 @@ t.test('a turn is heard, interrupted by the space bar, and is what the transcrip
   await state(page, 'speaking');
   await heard(page);
   t.same([await findings(page), await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], [], 0]);
-  t.match(await bar(page).locator('.state').innerText(), 'Speaking');
+  t.match(await bar(page).locator('.doing').innerText(), 'Speaking');
   t.equal(await bar(page).locator('.line u').count(), 1, 'the word under way is marked');
   await page.keyboard.press('Space');
   await page.locator('#messages li.cut').waitFor();
@@ -75,7 +77,7 @@ t.test('by keyboard: it is muted, typed into, and hung up', { skip: whyNoBrowser
   t.equal(await page.evaluate('document.activeElement.id'), 'call');
   await page.keyboard.press('m');
   await bar(page).getByRole('button', { name: 'Mute' }).and(page.locator('[aria-pressed="true"]')).waitFor();
-  t.match(await bar(page).locator('.state').innerText(), 'You are muted');
+  t.match(await bar(page).locator('.doing').innerText(), 'You are muted');
   for (let presses = 0; presses < 3; presses++) await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   t.equal(await page.evaluate('document.activeElement.id'), 'message');
@@ -140,4 +142,24 @@ t.test('in the widget, where closing it hangs up', { skip: whyNoBrowser }, async
   const session = (await house.ask(`/sessions?limit=1`)).json.data[0];
   t.equal((await house.ask(`/sessions/${session.id}`)).json.active_call_id, null);
   t.same(complaints, []);
+});
+
+t.test("in the console's trial, with its chart", { skip: whyNoBrowser }, async (t) => {
+  const standIn = await openStandIn(t, house);
+  const { id } = await house.assistant({ name: 'on trial', channels: { voice: true }, model: { provider: 'synthetic', name: 'tokens=40,delay_ms=0' }, voice });
+  const { page, complaints, context } = await openPage(browser, { origin: standIn.url, height: 900 });
+  await page.goto(`${standIn.url}/console/${house.workspaceId}/assistants/${id}`);
+  await call(page);
+  await state(page, 'speaking');
+  const said = page.getByRole('article', { name: 'Assistant' });
+  await said.filter({ hasText: 'word word' }).waitFor();
+  t.equal(await page.getByRole('article', { name: 'Visitor' }).getByText('where is my order').count(), 1);
+  t.same([await seriousFindings(page), await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], [], 0]);
+  await page.keyboard.press('Space');
+  await said.filter({ hasText: 'aborted' }).waitFor();
+  await hangUp(page);
+  await bar(page).waitFor({ state: 'detached' });
+  await page.getByLabel('Message', { exact: true }).waitFor();
+  t.same(complaints, []);
+  await context.close();
 });

@@ -10,6 +10,7 @@ import { caught, Failure } from './failure.tsx';
 import { State } from './head.tsx';
 import { Transcript, useTalk } from './talk.tsx';
 import { readOpen, Waiting } from './tool-calls.tsx';
+import { useTrialCall } from './trial-call.tsx';
 
 interface Options {
   readonly assistant: Assistant;
@@ -84,15 +85,20 @@ function Bench({ session, begin, assistant, dirty }: BenchOptions) {
   const last = talk.messages.at(-1);
   // The end of a turn may leave calls that wait.
   useEffect(() => void (path !== null && last !== undefined && last.status !== 'streaming' && refresh(path)), [path, last?.id, last?.status]);
-  const moved = async () => {
-    await refresh(path!);
+  const moved = async (open: string) => {
+    await refresh(open);
     setTimes((count) => count + 1);
   };
+  const call = useCall(session, begin, (open) => void moved(open));
   const say = async (event: Event) => {
     event.preventDefault();
     const message = text;
     if (message.trim() === '' || busy) return;
     setFailure(null);
+    if (call.running) {
+      setText('');
+      return call.message(message);
+    }
     setBusy(true);
     setText('');
     try {
@@ -115,18 +121,35 @@ function Bench({ session, begin, assistant, dirty }: BenchOptions) {
       <div class="stage" ref={stage} tabIndex={0} role="region" aria-label="Talk">
         {path === null ? <Before assistant={assistant} /> : <Transcript talk={talk} empty="Say something to it." />}
       </div>
-      {path !== null && now !== null && <Waiting key={now.pending_tool_calls.map(({ call_id: id }) => id).join()} pending={now.pending_tool_calls} path={path} mayAnswer answered={() => void moved()} />}
+      {path !== null && now !== null && <Waiting key={now.pending_tool_calls.map(({ call_id: id }) => id).join()} pending={now.pending_tool_calls} path={path} mayAnswer answered={() => void moved(path)} />}
       <Failure failure={failure} />
-      {now !== null && now.status !== 'open' ? (
+      {call.bar}
+      {call.running && !call.typing ? null : now !== null && now.status !== 'open' ? (
         <p>
           <State name={now.status} /> <span class="note">Begin anew to go on.</span>
         </p>
       ) : (
-        <Say text={text} change={setText} say={(event) => void say(event)} abort={streaming ? abort : null} busy={busy} label={session === null && dirty ? 'Save and send' : 'Send'} />
+        <Say text={text} change={setText} say={(event) => void say(event)} abort={streaming && !call.running ? abort : null} call={assistant.channels.voice && !call.running ? call.start : null} busy={busy} label={session === null && dirty ? 'Save and send' : 'Send'} />
       )}
       <Chart id={session?.id ?? null} />
     </>
   );
+}
+
+/** A call on the trial, which it opens. What is said in it is read as that of any other turn. */
+function useCall(session: Session | null, begin: BenchOptions['begin'], reread: (path: string) => void) {
+  const path = useRef<string | null>(null);
+  useEffect(() => void (path.current = session && pathTo(session)), [session]);
+  const token = async (): Promise<string> => {
+    const open = path.current === null ? await begin() : null;
+    if (open !== null) path.current = pathTo(open);
+    // The changes were refused, and the form says why.
+    if (path.current === null) throw new Error('The changes were not saved.');
+    return (await ask<{ url: string }>(`${path.current}/call-tokens`, { method: 'POST' })).url;
+  };
+  return useTrialCall(token, ({ type }) => {
+    if (path.current !== null && (type.startsWith('turn.') || type === 'closed')) reread(path.current);
+  });
 }
 
 const pathTo = ({ id }: Session): string => `${apiWorkspace()}/sessions/${id}`;
@@ -162,11 +185,12 @@ interface SayOptions {
   readonly change: (text: string) => void;
   readonly say: (event: Event) => void;
   readonly abort: (() => void) | null;
+  readonly call: (() => void) | null;
   readonly busy: boolean;
   readonly label: string;
 }
 
-function Say({ text, change, say, abort, busy, label }: SayOptions) {
+function Say({ text, change, say, abort, call, busy, label }: SayOptions) {
   const keys = (event: KeyboardEvent) => {
     if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) say(event);
   };
@@ -176,15 +200,22 @@ function Say({ text, change, say, abort, busy, label }: SayOptions) {
         <span class="visually-hidden">Message</span>
         <textarea rows={1} value={text} placeholder="Message" onInput={(event) => change(event.currentTarget.value)} onKeyDown={keys} maxLength={16_000} />
       </label>
-      {abort !== null ? (
-        <button type="button" onClick={abort}>
-          Abort
-        </button>
-      ) : (
-        <button type="submit" class="primary" disabled={text.trim() === '' || busy}>
-          {label}
-        </button>
-      )}
+      <span class="acts">
+        {call !== null && (
+          <button type="button" class="quiet" onClick={call}>
+            Call
+          </button>
+        )}
+        {abort !== null ? (
+          <button type="button" onClick={abort}>
+            Abort
+          </button>
+        ) : (
+          <button type="submit" class="primary" disabled={text.trim() === '' || busy}>
+            {label}
+          </button>
+        )}
+      </span>
     </form>
   );
 }
