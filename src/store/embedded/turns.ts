@@ -104,7 +104,8 @@ export class EmbeddedTurns implements TurnStore {
       const flight = step.leaseUntilMs === undefined ? found : this.#renew(draft, found, step.leaseUntilMs, step.nowMs!);
       if (flight === null) return 'fenced';
       if (text !== '') {
-        moved = true;
+        // Text that is not released moves nothing that a reader sees.
+        moved = (flight.row.released ?? Infinity) > flight.position;
         const fresh = flight.tail === null || flight.tail.length >= limits.outputRowCharactersMax;
         const { position } = flight;
         const tail = fresh ? { key: keys.outputAt(step, position), position, length: 0 } : flight.tail!;
@@ -130,17 +131,18 @@ export class EmbeddedTurns implements TurnStore {
   }
 
   release(place: TurnPlace, fence: Fence, points: number): Promise<Released> {
-    let moved = false;
+    let shows = false;
     const decided = this.#ledger.step<Released>((draft) => {
       const flight = this.#flights.get(place);
       if (flight === undefined || !same(flight.row.fence, fence)) return 'fenced';
       const { released } = flight.row;
-      moved = released !== undefined && released < points;
-      if (moved) this.#change(draft, flight, { released: points });
+      if (released === undefined || released >= points) return 'released';
+      shows = released < flight.position;
+      this.#change(draft, flight, { released: points });
       return 'released';
     });
     return decided.then((answer) => {
-      if (moved) this.#notices.tellMoved(place);
+      if (shows) this.#notices.tellMoved(place);
       return answer;
     });
   }
