@@ -47,6 +47,7 @@ const checks: Readonly<Record<string, Check>> = {
   propertyNames: objects((value, schema: Schema, _, document, at) => Object.keys(value).flatMap((name) => faultsOf(schema, name, document, `${at}, the name ${name}`))),
   maxProperties: objects((value, most: number, _, __, at) => unless(Object.keys(value).length <= most, `${at} must have at most ${most} properties`)),
   items: arrays((value: unknown[], schema: Schema, _, document, at) => value.flatMap((each, index) => faultsOf(schema, each, document, `${at}/${index}`))),
+  minItems: arrays((value: unknown[], least: number, _, __, at) => unless(value.length >= least, `${at} must have at least ${least} items`)),
   maxItems: arrays((value: unknown[], most: number, _, __, at) => unless(value.length <= most, `${at} must have at most ${most} items`)),
   anyOf(value, schemas: Schema[], _, document, at) {
     const found = schemas.map((schema) => faultsOf(schema, value, document, at));
