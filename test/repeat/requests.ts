@@ -165,14 +165,14 @@ function idOf(route: Pick<Route, 'method' | 'path'>, kind: string, { ids, spares
   if (route.path.startsWith('/p/')) return isLast(route) ? spares.visited : visited.session;
   if (route.path.includes('/{w}/sessions') && route.method === 'POST') return spares.trial;
   if (route.path.endsWith('/speech') || route.path.startsWith('/v1/models/')) return speaker;
-  if (route.path.endsWith('/test')) return credential;
+  if (route.path.endsWith('/credentials/{id}/test')) return credential;
   return (isLast(route) ? (spares as Readonly<Record<string, string>>)[kind] : undefined) ?? (ids as Readonly<Record<string, string>>)[kind]!;
 }
 
 function pathOf(route: Pick<Route, 'method' | 'path'>, world: RepeatWorld, time: number): string {
   const { ids, house, visited } = world;
   // The console's rows of sessions and assistants, and the one that asks a provider, look where these are.
-  const workspace = /\{w\}\/(assistants|sessions)|\/test$/.test(route.path) ? house.workspaceId : ids.workspaces;
+  const workspace = /\{w\}\/(assistants|sessions)|credentials\/.*\/test$/.test(route.path) ? house.workspaceId : ids.workspaces;
   return route.path
     .replace('{slug}', 'repeat')
     .replace('{w}', route.method === 'DELETE' && route.path.endsWith('{w}') ? `wks_${time}` : workspace)
