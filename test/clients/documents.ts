@@ -1,5 +1,5 @@
 /** The blocks and tables of docs/clients.md, as somebody reads them: the blocks are run, with another address, key and model alone. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { transform } from 'esbuild';
@@ -19,7 +19,9 @@ const elsewhere = ['invalid_token', 'assistant_not_found', 'invalid_range'];
 export async function documents(t: Test, house: House): Promise<void> {
   await synthetic(house, 'call=look_up,tokens=3', { alias: 'support' });
   // Beside the packages, which the blocks import by name.
-  const folder = mkdtempSync(join(root, 'node_modules', '.cache', 'parley-clients-'));
+  const cache = join(root, 'node_modules', '.cache');
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, 'parley-clients-'));
   t.teardown(async () => rmSync(folder, { recursive: true, force: true }));
   const blocks = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, block]) => block!);
   t.ok(blocks.length >= 9, `${blocks.length} blocks`);
