@@ -303,6 +303,7 @@ t.test('what the caller is to run ends the turn, and is answered by the next cha
   };
   t.same(await fields({}), [422, 'message']);
   t.same(await fields({ message: 'x', tool_results: [] }), [422, 'message']);
+  t.same(await fields({ tool_results: [{ call_id: callId, output: 'x'.repeat(16_001) }] }), [422, 'message']);
   t.same(await fields({ tool_results: [] }), [422, 'tool_results']);
   t.same(await fields({ tool_results: [{ call_id: 'call_x', output: '' }] }), [422, 'tool_results']);
   t.same(await fields({ tool_results: [{ call_id: callId, approved: true }] }), [422, 'tool_results']);

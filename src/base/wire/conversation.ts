@@ -181,7 +181,8 @@ export type CreateSessionBody = Static<typeof CreateSessionBody>;
 
 const ToolResult = Type.Object({
   call_id: Text(limits.bodyBytesMax),
-  output: Type.Optional(Text(limits.toolOutputCharactersMax, 0, 'The result of a call that wants one.')),
+  // One that is longer is a fault of `message` (contract 13), so its bound is not looked at here.
+  output: Type.Optional(Text(limits.bodyBytesMax, 0, `The result of a call that wants one: at most ${limits.toolOutputCharactersMax} characters.`)),
   approved: Type.Optional(Type.Boolean({ description: 'Whether a call that wants approval may be sent.' })),
 });
 

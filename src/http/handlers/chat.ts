@@ -1,5 +1,7 @@
 /** `POST /sessions/{id}/chat`: the reply streams back. */
 import { Failure } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import { codePoints } from '../../base/text.ts';
 import type { ChatBody } from '../../base/wire.ts';
 import { idempotencyOf } from '../../conversation/idempotency.ts';
 import { converse } from '../../conversation/turns.ts';
@@ -17,9 +19,9 @@ export async function chat(request: Request<PartyCaller, unknown, ChatBody>): Pr
   return streamReply(turn, { cursor: null, channel: party.channel, ...(replayed && { headers: { 'idempotent-replayed': 'true' } }) }, services);
 }
 
-/** An answer says one thing: a result, or whether the call is approved. */
+/** An answer says one thing: a result, not too long, or whether the call is approved. */
 function answerOf({ call_id: callId, output, approved }: NonNullable<ChatBody['tool_results']>[number]): CallAnswer {
-  if (output !== undefined && approved === undefined) return { callId, output };
+  if (output !== undefined && approved === undefined && codePoints(output) <= limits.toolOutputCharactersMax) return { callId, output };
   if (output === undefined && approved !== undefined) return { callId, approved };
   throw new Failure('invalid_field', { field: 'message' });
 }
