@@ -81,6 +81,8 @@ export interface TurnRow {
     readonly fence: Fence;
     readonly stop: StopRequest | null;
     readonly remembered: { readonly scope: string; readonly key: string } | null;
+    /** Code points of a spoken reply that readers may see, −1 where they see nothing of the turn; absent where they see all. */
+    readonly released?: number;
     /** Its calls of tools, in their order; absent where there are none. */
     readonly calls?: readonly ToolCall[];
   } | null;

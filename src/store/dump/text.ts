@@ -164,7 +164,7 @@ const turn = row('turn', {
   begun: Answered(),
   finished: Nullable(Answered()),
   flight: Nullable(
-    Type.Object({ fence: Fence(), stop: Nullable(OneOf('aborted', 'expired')), remembered: Nullable(Type.Object({ scope: Text(), key: Text() })), calls: ToolCalls() }),
+    Type.Object({ fence: Fence(), stop: Nullable(OneOf('aborted', 'expired')), remembered: Nullable(Type.Object({ scope: Text(), key: Text() })), released: Type.Optional(Type.Integer({ minimum: -1 })), calls: ToolCalls() }),
   ),
 });
 

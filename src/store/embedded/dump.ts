@@ -150,6 +150,7 @@ export class EmbeddedSource implements DumpSource, Holdings {
         fence: flight.fence,
         stop: flight.stop ?? null,
         remembered: memory === undefined ? null : { scope: memory.scope, key: memory.key },
+        ...('released' in flight && flight.released !== undefined && { released: flight.released }),
         ...(calls.length > 0 && { calls }),
       },
     };

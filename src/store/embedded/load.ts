@@ -109,8 +109,8 @@ function putMessage(draft: Draft, { workspaceId, sessionId, index, record }: Mes
 function putTurn(draft: Draft, { workspaceId, record, begun, finished, flight }: TurnRow): void {
   const place: TurnPlace = { workspaceId, sessionId: record.sessionId, turnId: record.id };
   if (flight === null) return draft.put(keys.turn(place), { turn: record, begun, finished } satisfies rows.StoredTurn, 'turn');
-  const { fence, stop, remembered, calls = [] } = flight;
+  const { fence, stop, remembered, released, calls = [] } = flight;
   for (const [index, call] of calls.entries()) draft.put(keys.call(place, index), call);
   const memory = remembered === null ? null : keys.memory(workspaceId, remembered.scope, remembered.key);
-  draft.put(keys.flight(place), { place, fence, leaseUntilMs: 0, slotUntilMs: 0, slotsMax: 0, memory, stop, turn: record, begun, ...(calls.length > 0 && { calls: calls.length }) } satisfies FlightRow, 'flight');
+  draft.put(keys.flight(place), { place, fence, leaseUntilMs: 0, slotUntilMs: 0, slotsMax: 0, memory, stop, turn: record, begun, ...(released !== undefined && { released }), ...(calls.length > 0 && { calls: calls.length }) } satisfies FlightRow, 'flight');
 }

@@ -241,7 +241,7 @@ function withdrawnOf(text: string): SessionRow['withdrawn'] {
   return { turnId, ...answeredOf(text.slice(turnId.length + 1)) };
 }
 
-function flightOf(workspaceId: string, [record, begun, epoch, owner, stop, memory, calls]: RedisReply[]): TurnRow {
+function flightOf(workspaceId: string, [record, begun, epoch, owner, stop, memory, calls, released]: RedisReply[]): TurnRow {
   const made = callsOf(calls as RedisReply[]);
   const remembered = memory ? unpackRow<IdempotencyRecord>(memory as Buffer) : null;
   return {
@@ -254,6 +254,7 @@ function flightOf(workspaceId: string, [record, begun, epoch, owner, stop, memor
       fence: { epoch: Number(textOfReply(epoch)), owner: textOfReply(owner) },
       stop: stop === null ? null : (textOfReply(stop) as StopRequest),
       remembered: remembered && { scope: remembered.scope, key: remembered.key },
+      ...(released && { released: Number(textOfReply(released)) }),
       ...(made.length > 0 && { calls: made }),
     },
   };

@@ -165,6 +165,7 @@ export class RedisTarget implements DumpTarget {
       owner: flight?.fence.owner ?? '',
       stop: flight?.stop ?? '',
       memory: remembered === null ? '' : memoryOf(workspaceId, remembered.scope, remembered.key),
+      released: flight?.released ?? '',
       calls: (flight?.calls ?? []).map((call) => packRow(call)),
     });
   }

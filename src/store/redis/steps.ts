@@ -74,7 +74,7 @@ export const steps = {
   'load-record': ['kind', 'id', 'record', 'version'],
   'load-session': ['session', 'version', ...session, 'assistant', 'withdrawn', 'trial'],
   'load-message': ['session', 'index', 'record', 'content', 'points', 'turn'],
-  'load-turn': ['session', 'turn', 'record', 'index', 'begun', 'finished', 'epoch', 'owner', 'stop', 'memory', '...calls'],
+  'load-turn': ['session', 'turn', 'record', 'index', 'begun', 'finished', 'epoch', 'owner', 'stop', 'memory', 'released', '...calls'],
   'load-memory': ['memory', 'record', 'result', 'ends'],
   'load-history': ['kind', 'id', '...moves'],
   'load-usage': ['account', 'hour', 'second', 'counts'],

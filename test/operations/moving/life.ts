@@ -115,7 +115,10 @@ async function inFlight(scene: Scene): Promise<TurnPlace[]> {
   await calling.append(0, 'Let me see. 👋');
   const running = toolCall({ position: 13 });
   await store.turns.step({ ...calling.place, fence: calling.fence, from: 0, calls: [running, toolCall({ id: 'call_2', position: 13, status: 'completed', output: 'shipped 👋', endedAtMs: 2000 })] });
-  return [silent, speaking, stopped, orphan, calling].map(({ place }) => place);
+  const spoken = await scene.streaming({ released: 0 });
+  await spoken.append(0, 'Good 👋 day.');
+  await store.turns.release(spoken.place, spoken.fence, 6);
+  return [silent, speaking, stopped, orphan, calling, spoken].map(({ place }) => place);
 }
 
 /** All that can be asked without changing anything. */

@@ -2,7 +2,7 @@
 -- later may remove messages that were returned here.
 -- KEYS: the workspace's root.
 -- ARGV: session, count.
--- Answer: {record, version, withdrawn, oldest, newest, flight, history}, flight false or {record, begun, epoch, owner, stop, memory, calls}; false if there is no
+-- Answer: {record, version, withdrawn, oldest, newest, flight, history}, flight false or {record, begun, epoch, owner, stop, memory, calls, released}; false if there is no
 --   such session.
 --- @include "at"
 --- @include "complete-message"
@@ -16,10 +16,10 @@ local flight = false
 for _, member in ipairs(newest) do
   local points, turn = member:match('^%d+:(-?%d+):([^:]*):')
   if points == '-1' then
-    local held = redis.call('HMGET', at('flight', session, turn), 'epoch', 'owner', 'stop', 'memory')
+    local held = redis.call('HMGET', at('flight', session, turn), 'epoch', 'owner', 'stop', 'memory', 'released')
     local stands = redis.call('HMGET', at('turns', session), turn, turn .. '/begun')
     local memory = held[4] and redis.call('HGET', at('memories'), held[4])
-    flight = { stands[1], stands[2], held[1], held[2], held[3], memory, read_calls(at('flight', session, turn)) }
+    flight = { stands[1], stands[2], held[1], held[2], held[3], memory, read_calls(at('flight', session, turn)), held[5] }
   end
 end
 for index, member in ipairs(oldest) do oldest[index] = complete_message(session, member) end

@@ -1,6 +1,6 @@
 -- Loads a turn from an export. A turn in flight has lost its lease and takes no slot; its position is set when its message is loaded.
 -- KEYS: the workspace's root.
--- ARGV: session, turn, record, index, begun, finished, epoch, owner, stop, memory, ...calls.
+-- ARGV: session, turn, record, index, begun, finished, epoch, owner, stop, memory, released, ...calls.
 -- Answer: 1.
 --- @include "at"
 --- @include "int"
@@ -12,6 +12,7 @@ local flight = at('flight', session, turn)
 redis.call('HSET', flight, 'epoch', epoch, 'owner', owner, 'lease', 0)
 if stop ~= '' then redis.call('HSET', flight, 'stop', stop) end
 if memory ~= '' then redis.call('HSET', flight, 'memory', memory) end
+if released ~= '' then redis.call('HSET', flight, 'released', released) end
 for place = calls_at, #ARGV do redis.call('HSET', flight, 'call/' .. int(place - calls_at), ARGV[place]) end
 if #ARGV >= calls_at then redis.call('HSET', flight, 'calls', int(#ARGV - calls_at + 1)) end
 redis.call('SADD', at('flights', session), turn)
