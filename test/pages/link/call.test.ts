@@ -156,7 +156,8 @@ t.test("in the console's trial, with its chart", { skip: whyNoBrowser }, async (
   t.equal(await page.getByRole('article', { name: 'Visitor' }).getByText('where is my order').count(), 1);
   t.same([await seriousFindings(page), await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], [], 0]);
   await page.keyboard.press('Space');
-  await said.filter({ hasText: 'aborted' }).waitFor();
+  // The transcript says what cut it.
+  await said.filter({ hasText: 'interrupted by the caller' }).waitFor();
   await hangUp(page);
   await bar(page).waitFor({ state: 'detached' });
   await page.getByLabel('Message', { exact: true }).waitFor();
