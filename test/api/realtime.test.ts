@@ -132,6 +132,7 @@ async function cut(t: Test, house: House): Promise<void> {
   t.match(await client.until('conversation.item.truncated'), { item_id: itemId, audio_end_ms: 600 });
   const { response } = await client.until('response.done');
   t.match(response, { status: 'cancelled', status_details: { type: 'cancelled', reason: 'client_cancelled' } });
+  t.equal(client.events.filter(({ type, item_id: id }) => type === 'response.output_audio.done' && id === itemId).length, 1, 'the audio of a cut reply is over, too');
   const [, reply] = await transcript(house, session.id);
   t.match(reply, { id: itemId, status: 'partial', stop_reason: 'aborted', voice: { cut_by: 'client' } });
   t.ok(client.textOf(itemId).startsWith(reply.content), 'it is not taken back what was told as heard');

@@ -35,6 +35,8 @@ interface Response {
   readonly itemId: string;
   transcript: string;
   hasAudio: boolean;
+  /** Whether the client was told that no more audio comes. */
+  isSilent: boolean;
   isOver: boolean;
 }
 
@@ -155,7 +157,7 @@ export class Told {
 
   #open(id: string, itemId: string): void {
     if (this.#response?.itemId === itemId) return;
-    const response: Response = { id, itemId, transcript: '', hasAudio: false, isOver: false };
+    const response: Response = { id, itemId, transcript: '', hasAudio: false, isSilent: false, isOver: false };
     this.#response = response;
     this.#send('response.created', { response: this.#view(response, 'in_progress', null, []) });
     const item = replyItem(response, 'in_progress');
@@ -187,10 +189,17 @@ export class Told {
   #silent(itemId: string): void {
     const response = this.#response;
     if (response?.itemId !== itemId) return;
-    this.#send('response.output_audio.done', placeOf(response));
+    this.#hush(response);
     if (response.id !== `resp_${suffixOf(this.#options.callId)}`) return;
     response.transcript = this.#options.greeting;
     this.#close('completed', null);
+  }
+
+  /** That API sends it for a reply that is cut, too. */
+  #hush(response: Response): void {
+    if (response.isSilent) return;
+    response.isSilent = true;
+    this.#send('response.output_audio.done', placeOf(response));
   }
 
   #failed(turnId: string | null, code: string, message: string): void {
@@ -205,6 +214,7 @@ export class Told {
     const { id, transcript, hasAudio } = response;
     const item = replyItem(response, status === 'completed' ? 'completed' : 'incomplete');
     if (hasAudio) {
+      this.#hush(response);
       this.#send('response.output_audio_transcript.done', { ...placeOf(response), transcript });
       this.#send('response.content_part.done', { ...placeOf(response), part: { type: 'audio', transcript } });
     }
