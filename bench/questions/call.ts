@@ -256,7 +256,7 @@ export const call: Question = {
     { name: memory, unit: 'KB' },
   ],
   contenders: [parleyVoice],
-  cases: (size) => (size === 'smoke' ? [silent, finished, over, pauseUnfinished(300)] : [
+  cases: (size) => (size === 'smoke' ? [silent, finished] : [
     ...[silent, finished, unfinished, whole, four, over, sounds, backchannels],
     ...pauses.flatMap((ms) => [pauseFinished(ms), pauseUnfinished(ms)]),
     ...(humanClips().length + prompts().length > 0 ? [people] : []),

@@ -43,7 +43,7 @@ function check({ status, text, json }: Answer, checkEvent: (event: { event: stri
   parser.feed(text);
   for (const event of events) checkEvent(event);
   const names = events.map(({ event }) => event.replace('message.', '')).join(' ');
-  if (!/^turn\.started( delta)*( turn\.completed| error)$/.test(names)) throw new Error(`not one turn: ${names}`);
+  if (!/^turn\.started( delta| tool\.\w+)*( turn\.completed| error)$/.test(names)) throw new Error(`not one turn: ${names}`);
   const last = events.at(-1)!;
   if (last.event === 'error' && (last.data.code !== unavailable.code || last.data.message !== unavailable.message)) throw new Error(`another error: ${text}`);
 }

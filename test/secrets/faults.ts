@@ -17,6 +17,7 @@ const failing = (c: string): object => ({
   request_id: c,
 });
 
+/** The name of a call is what the model says, as its text is: readers are told of it. */
 const openaiChunk = (c: string, content: unknown, finish: string | null = null): string =>
   json({
     id: c,
@@ -26,7 +27,7 @@ const openaiChunk = (c: string, content: unknown, finish: string | null = null):
     choices: [
       {
         index: 0,
-        delta: { role: c, content, reasoning_content: c, name: c, tool_calls: [{ id: c, function: { name: c, arguments: c } }], [c]: c },
+        delta: { role: c, content, reasoning_content: c, name: c, tool_calls: [{ id: c, function: { name: 'made_up', arguments: c } }], [c]: c },
         logprobs: { content: [{ token: c }] },
         finish_reason: finish,
       },

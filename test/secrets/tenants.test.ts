@@ -28,7 +28,7 @@ const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
 
 const withoutIds = [
   ...['GET /asyncapi.json', 'GET /console/api/load', 'GET /console/api/machines', 'GET /console/api/machines/{kind}'],
-  ...['GET /docs', 'GET /healthz', 'GET /metrics', 'GET /openapi.json', 'GET /readyz', 'POST /console/api/workspaces', 'POST /mcp'],
+  ...['GET /docs', 'GET /healthz', 'GET /metrics', 'GET /openapi.json', 'GET /readyz', 'POST /console/api/workspaces', 'POST /mcp', 'GET /v1/models'],
   ...['DELETE /console/api/sign-ins/{id}', 'GET /console/api/me', 'GET /console/api/sign-ins', 'POST /console/api/sign-in', 'POST /console/api/sign-in-links', 'POST /console/api/sign-out'],
 ].sort();
 
@@ -41,7 +41,7 @@ interface Position {
 
 /** Kinds by the segment before the parameter, and by the beginning of a cursor. */
 const kinds: Readonly<Record<string, keyof Ids>> = {
-  ...({ assistants: 'assistant', sessions: 'session', turns: 'turn', keys: 'keyId', credentials: 'credential', workspaces: 'workspace', tools: 'tool' } as const),
+  ...({ assistants: 'assistant', sessions: 'session', turns: 'turn', keys: 'keyId', credentials: 'credential', workspaces: 'workspace', tools: 'tool', models: 'assistant', responses: 'turn' } as const),
   ...({ asst: 'assistant', ses: 'session', key: 'keyId', crd: 'credential', wks: 'workspace', tool: 'tool' } as const),
 };
 
@@ -57,6 +57,9 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
   },
   'POST /call-tokens': { body: ({ session }) => ({ session_id: session }), fields: { session_id: 'session' } },
   'POST /mcp': { body: () => ({ jsonrpc: '2.0', id: 1, method: 'tools/list' }) },
+  'POST /v1/chat/completions': { body: ({ assistant }) => ({ model: assistant, messages: [{ role: 'user', content: 'Hi' }] }), fields: { model: 'assistant' } },
+  'POST /v1/responses': { body: ({ assistant, session }) => ({ model: assistant, input: 'Hi', conversation: session }), fields: { model: 'assistant', conversation: 'session' } },
+  'POST /v1/audio/speech': { body: ({ assistant }) => ({ model: assistant, input: 'Hi' }), fields: { model: 'assistant' } },
   'POST /sessions/{id}/chat': { body: () => ({ message: 'Hi' }) },
   'POST /console/api/workspaces/{w}/sessions/{id}/chat': { body: () => ({ message: 'Hi' }) },
   'POST /console/api/workspaces': { body: () => ({ name: 'taken over' }) },
@@ -68,6 +71,7 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
   'POST /console/api/workspaces/{w}/keys/{id}/rotate': { body: () => ({ overlap_seconds: 0 }) },
   'POST /console/api/workspaces/{w}/credentials': { body: () => ({ kind: 'model', provider: 'openai', api_key: 'taken over' }) },
   'POST /console/api/workspaces/{w}/tools': { body: ({ credential }) => ({ kind: 'http', name: 'taken over', url: 'https://tool.example/', credential_id: credential }), fields: { credential_id: 'credential' } },
+  'POST /console/api/workspaces/{w}/tools/{id}/test': { body: () => ({ name: 'look', arguments: {} }) },
   'PATCH /console/api/workspaces/{w}/tools/{id}': { body: () => ({ name: 'taken over' }) },
   'PATCH /console/api/workspaces/{w}/credentials/{id}': { body: () => ({ api_key: 'taken over' }) },
 };
@@ -106,7 +110,7 @@ async function send(house: House, route: Route, ours: Tenant, positions: readonl
 
 /** Removes the parts that may differ between two answers: the request's id, the time, and the state of the budgets, in headers and in a view of a key. */
 const comparable = (bytes: string): string => {
-  const same = bytes.replace(/req_[0-9a-z]{26}/g, 'req_').replace(/^(date|x-ratelimit-remaining|x-ratelimit-reset): .*$/gim, '$1:');
+  const same = bytes.replace(/req_[0-9a-z]{26}/g, 'req_').replace(/^(date|x-ratelimit-remaining|x-ratelimit-reset|x-ratelimit-remaining-requests|x-ratelimit-reset-requests): .*$/gim, '$1:');
   // Only a view with budgets may differ in its length.
   if (!same.includes('"budgets":')) return same;
   return same.replace(/^content-length: .*$/im, 'Content-Length:').replace(/"(remaining|reset|last_used_at)":(?:\d+|null)/g, '"$1":0');
