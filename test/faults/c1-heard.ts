@@ -19,7 +19,7 @@ const samplesPerMs = 16;
 /** Samples of one frame of 20 ms. */
 const frameSamples = 320;
 /** The words over a reply, as the synthetic voice hears them. */
-const said = 'well_say_1_1';
+const said = 'texts=well_say_1_1';
 
 export const heardIsStored: Experiment = {
   promise: 'C1',

@@ -51,7 +51,7 @@ export const killedWhileSpeaking: Experiment = {
 };
 
 async function speak(stage: Stage, house: House, seed: number): Promise<Speaking> {
-  const caller = await stage.call(house, await stage.assistant(house, 'unheard'));
+  const caller = await stage.call(house, await stage.assistant(house, 'texts=unheard'));
   const loudspeaker = new Loudspeaker(caller);
   caller.send({ type: 'message', text: asking(seed, sentencesCount) });
   const { message_id: messageId } = await caller.until('audio.start');

@@ -2,6 +2,8 @@
 import type { Experiment } from './experiment.ts';
 import { heardIsStored } from './c1-heard.ts';
 import { killedWhileSpeaking } from './c2-killed.ts';
+import { frozen } from './c3-frozen.ts';
+import { ownWordsAlike, ownWordsHeard } from './c4-echo.ts';
 import { endsInTime } from './c5-expiry.ts';
 import { oneWriter, oneWriterUnheard } from './p1-owners.ts';
 import { seenIsStored } from './p2-kill.ts';
@@ -54,5 +56,8 @@ export const experiments: readonly Experiment[] = [
   oneSocketForEachToken,
   heardIsStored,
   killedWhileSpeaking,
+  ...frozen,
+  ownWordsAlike,
+  ownWordsHeard,
   endsInTime,
 ];

@@ -14,8 +14,9 @@ interface Message {
   readonly content: string;
 }
 
-/** The answer to a message that asks for no script. */
+/** The answer to a message that asks for no script, unless told. One that has `wait` in it has no answer, and one that has `stall` in it an answer without an end. */
 const otherwise = 'Well then.';
+const [waits, stalls] = [/wait/, /stall/];
 
 export class Stage {
   readonly ground: Ground;
@@ -23,43 +24,37 @@ export class Stage {
   #credential = '';
   readonly #baseUrl: string;
   readonly #asked: (readonly Message[])[];
-  /** Answers to these wait for ever. */
-  isFrozen: (asked: string) => boolean;
 
   private constructor(ground: Ground, baseUrl: string, asked: (readonly Message[])[]) {
     this.ground = ground;
     this.#baseUrl = baseUrl;
     this.#asked = asked;
-    this.isFrozen = () => false;
   }
 
-  static async open(t: Owner, store: StoreKind): Promise<Stage> {
+  static async open(t: Owner, store: StoreKind, plain = otherwise): Promise<Stage> {
     const asked: (readonly Message[])[] = [];
-    const stages: Stage[] = [];
     const answer = (response: ServerResponse, { body }: Seen): void => {
       const messages = body.messages as readonly Message[];
       asked.push(messages);
       const last = messages.at(-1)!.content;
-      if (stages[0]?.isFrozen(last)) return;
+      if (waits.test(last)) return;
       response.writeHead(200, eventStream);
-      for (const piece of (askedFor(last)?.text ?? otherwise).match(/\s*\S+/gu)!) response.write(delta(piece));
-      response.end(delta('', 'stop') + done);
+      for (const piece of (askedFor(last)?.text ?? plain).match(/\s*\S+/gu)!) response.write(delta(piece));
+      if (!stalls.test(last)) response.end(delta('', 'stop') + done);
     };
     const model = await provider(answer);
     t.teardown(() => model.close());
-    const stage = new Stage(await Ground.open(t, store), model.baseUrl, asked);
-    stages.push(stage);
-    return stage;
+    return new Stage(await Ground.open(t, store), model.baseUrl, asked);
   }
 
-  /** An assistant with this voice, made once: its name says how it speaks and what it hears. */
-  async assistant(house: House, texts: string, fields: { readonly [field: string]: unknown } = {}): Promise<string> {
-    const what = JSON.stringify([texts, fields]);
+  /** An assistant with a synthetic voice, made once: what its names say of what it hears, and beside the length of a word of how it speaks. */
+  async assistant(house: House, hears: string, fields: { readonly [field: string]: unknown } = {}, speaks = ''): Promise<string> {
+    const what = JSON.stringify([hears, fields, speaks]);
     const known = this.#assistants.get(what);
     if (known !== undefined) return known;
     if (this.#credential === '') this.#credential = (await credentialOf(house, 'openai', this.#baseUrl)).id;
     const model = { provider: 'openai', name: 'script', credential_id: this.#credential };
-    const voice = { provider: 'synthetic', name: `character_ms=${characterMs}`, transcription_name: `texts=${texts}` };
+    const voice = { provider: 'synthetic', name: `character_ms=${characterMs}${speaks}`, transcription_name: hears };
     const { id } = await house.assistant({ channels: { voice: true }, model, voice, ...fields });
     this.#assistants.set(what, id);
     return id;

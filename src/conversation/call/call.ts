@@ -260,7 +260,7 @@ export class Call implements HeardCall {
       due: live((due) => this.#send({ type: 'due', at: this.#now, due })),
       sent: live((samples) => this.#options.send({ type: 'audio.end', message_id: reply.messageId, samples })),
       played: live(() => this.#send({ type: 'played', at: this.#now })),
-      failed: live((error) => this.#spoiled(reply, error)),
+      ...{ unstored: live(() => this.#turnEnded(reply)), failed: live((error) => this.#spoiled(reply, error)) },
       send: (frame) => this.#sendAudio(reply, frame),
       delta: (text) => this.#delta(reply, text),
       wrote: live(() => wrote(true)),
@@ -405,7 +405,7 @@ export class Call implements HeardCall {
     this.#options.send(failedMessage(reply?.isTold ? reply.turnId : null, code));
   }
 
-  /** The turn has ended, though the call has not ended it: the store or the lease failed. */
+  /** The turn has ended or takes no more text, though the call has not ended it: the store or the lease failed. */
   #turnEnded(reply: Reply): void {
     if (this.reply !== reply || reply.isLeft || reply.settled !== null) return;
     this.#fails(reply, 'api_error');

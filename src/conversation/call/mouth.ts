@@ -28,6 +28,8 @@ export interface MouthOptions {
   heard(points: number): void;
   /** All that was sent is played, and no more follows. */
   played(): void;
+  /** The store takes no more of the text, so no more is spoken. */
+  unstored(): void;
   failed(error: unknown): void;
 }
 
@@ -127,7 +129,7 @@ export class Mouth {
         } else if (item.type === 'plan') {
           this.cursor.plan(item.plan);
           this.#plan = item.plan;
-        } else if (!(await this.#frame(item.bytes, item.samples))) return;
+        } else if (!(await this.#frame(item.bytes, item.samples))) break;
       }
     } catch (error) {
       if (!this.#stopped) failed(error);
@@ -150,7 +152,10 @@ export class Mouth {
   async #frame(bytes: Uint8Array, samples: number): Promise<boolean> {
     this.#getReady();
     await this.#beginning;
-    if (!(await this.#options.supply(this.#textBefore(this.cursor.sent + samples - this.#sentenceStart)))) return false;
+    if (!(await this.#options.supply(this.#textBefore(this.cursor.sent + samples - this.#sentenceStart)))) {
+      if (!this.#stopped) this.#options.unstored();
+      return false;
+    }
     while (!this.#stopped && (this.#paused || !this.#options.isFree() || !this.#hasRoom(samples))) await this.#rest();
     if (this.#stopped) return false;
     this.cursor.send(samples, this.#now);

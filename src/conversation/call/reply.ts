@@ -15,7 +15,7 @@ import { Mouth, type MouthOptions } from './mouth.ts';
 /** How it is found where the listener was when a reply is cut: by the client's answer, by the estimate, by its last report, or by what was sent. */
 export type Basis = 'answer' | 'estimate' | 'report' | 'sent';
 
-export interface ReplyOptions extends Pick<MouthOptions, 'clock' | 'rate' | 'aheadMs' | 'reports' | 'isFree' | 'ready' | 'due' | 'sent' | 'played' | 'failed'> {
+export interface ReplyOptions extends Pick<MouthOptions, 'clock' | 'rate' | 'aheadMs' | 'reports' | 'isFree' | 'ready' | 'due' | 'sent' | 'played' | 'unstored' | 'failed'> {
   readonly narration: Narration;
   send(frame: Uint8Array): void;
   /** More of the text was heard. */
