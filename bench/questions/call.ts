@@ -232,10 +232,10 @@ async function measure({ instance, case: name, size }: Measurement): Promise<Rec
     return delays((await Promise.all(Array.from({ length: 4 }, (_, index) => pause(index * 700).then(() => talks(voice, said, few[size]))))).flat());
   }
   if (name === over) return cuts(await spokenOver(voice, await clips(voice, interjections), interjected[size]));
-  if (name === peopleOver) return cuts(await spokenOver(voice, prompts(), interjected[size]));
+  if (name === peopleOver) return cuts(await spokenOver(voice, prompts(), few[size]));
   if (name === sounds) return noCuts(await spokenOver(voice, noises(), interjected[size]));
   if (name === backchannels) return noCuts(await spokenOver(voice, await clips(voice, murmurs), interjected[size]));
-  if (name === people) return humans(voice, few[size] * 3);
+  if (name === people) return humans(voice, few[size] * 2);
   const ms = pauses.find((one) => [pauseFinished(one), pauseUnfinished(one)].includes(name))!;
   return cutOffs(voice, ms, name === pauseUnfinished(ms), paused[size]);
 }

@@ -14,9 +14,9 @@ interface Message {
   readonly content: string;
 }
 
-/** The answer to a message that asks for no script, unless told. One that has `wait` in it has no answer, and one that has `stall` in it an answer without an end. */
+/** The answer to a message that asks for no script, unless told. One that ends in `wait` has no answer, and one that ends in `stall` and a script an answer without an end. */
 const otherwise = 'Well then.';
-const [waits, stalls] = [/wait/, /stall/];
+const [waits, stalls] = [/wait$/, /stall say \d+ \d+$/];
 
 export class Stage {
   readonly ground: Ground;
