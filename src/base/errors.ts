@@ -70,6 +70,9 @@ export const errors = {
 
 export type ErrorName = keyof typeof errors;
 
+/** The row of the code that a turn or a socket failed with: these codes are names of rows. */
+export const rowOfCode = (code: string): ErrorRow => (code in errors ? errors[code as ErrorName] : errors.api_error);
+
 export interface FailureDetail {
   /** The path of the offending field, as in `visitor.email`, or the name of a header. */
   field?: string;

@@ -53,6 +53,9 @@ export function randomIds(clock: Pick<Clock, 'now'>): Ids {
   };
 }
 
+/** An id without its prefix, for the ids that other protocols have for the same thing. */
+export const bareId = (id: string): string => id.slice(id.indexOf('_') + 1);
+
 /** The beginning of the ids that are made at this time, behind their prefix: shorter than any of them, and before them in order. */
 export const timeText = (atMs: number): string => encode(Math.floor(atMs / 32), timeLength - 2);
 

@@ -1,5 +1,5 @@
 /** A question to an assistant and its whole answer, for a front whose callers do not read a stream of ours (contract 15). */
-import { errors, Failure } from '../base/errors.ts';
+import { Failure, rowOfCode } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { Session } from '../store/store.ts';
 import type { FrontSettings } from './front-settings.ts';
@@ -60,13 +60,11 @@ async function sessionOf(party: Party, id: string, { record }: AssistantActor, s
   return session;
 }
 
-const sentences = new Map<string, string>(Object.values(errors).map(({ code, message }) => [code, message]));
-
 function answerOf(sessionId: string, { turnId, log }: FoundTurn): Answered {
   const { terminal } = log;
   if (terminal === null) throw new Failure('service_unavailable');
   const answer = { sessionId, turnId, text: textOf(log) };
   if (terminal.type === 'completed') return { ...answer, status: 'completed', problem: null };
   if (terminal.type === 'aborted') return { ...answer, status: 'aborted', problem: 'The turn was aborted.' };
-  return { ...answer, status: 'failed', problem: sentences.get(terminal.errorCode) ?? errors.api_error.message };
+  return { ...answer, status: 'failed', problem: rowOfCode(terminal.errorCode).message };
 }

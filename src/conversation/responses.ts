@@ -1,5 +1,6 @@
 /** Responses of OpenAI's API: turns that are found by their ids alone, and continued (contract 14). */
 import { Failure } from '../base/errors.ts';
+import { bareId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { SaidMessage } from '../providers/model.ts';
@@ -28,7 +29,7 @@ const scope = 'responses';
 const prefix = 'resp_';
 const daySeconds = 86_400;
 
-export const responseIdOf = (turnId: string): string => prefix + turnId.slice(turnId.indexOf('_') + 1);
+export const responseIdOf = (turnId: string): string => prefix + bareId(turnId);
 
 /** The response of an id. Throws 404 `turn_not_found` for one that is unknown or was not made as a response, and 403. */
 export async function reachResponse(party: Party, id: string, services: Services): Promise<FoundResponse> {

@@ -1,6 +1,6 @@
 /** The text messages of a socket: how a client's are read, and how it is told of the end (contract 8). */
 import type { Socket } from '../base/edge.ts';
-import { errors, type ErrorName } from '../base/errors.ts';
+import { rowOfCode } from '../base/errors.ts';
 import { jsonText, withoutMark } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
 import type { Static, TSchema } from 'typebox';
@@ -54,4 +54,4 @@ export function sentenceFor(code: string, close: number): string {
 }
 
 /** The sentence of the table of errors; the rows of the codes that sockets know have them for their names. */
-export const errorSentence = (code: string): string => (code in errors ? errors[code as ErrorName] : errors.api_error).message;
+export const errorSentence = (code: string): string => rowOfCode(code).message;

@@ -12,6 +12,9 @@ export type TurnEnd =
   | { type: 'aborted' }
   | { type: 'failed'; errorCode: string };
 
+/** The calls that a turn ended in and that wait for the caller. */
+export const waitingCalls = (end: TurnEnd | null): readonly PendingCall[] => (end?.type === 'completed' ? (end.pending ?? []) : []);
+
 /** How a stored turn ended; null while it streams. */
 export function terminalOf(turn: Turn, calls: readonly ToolCall[] = []): TurnEnd | null {
   if (turn.status === 'streaming') return null;

@@ -1,6 +1,7 @@
 /** Responses of OpenAI's API (contract 14), in the shapes of Open Responses of 2026-04-24. */
 import { Ajv } from 'ajv';
 import t, { type Test } from 'tap';
+import { delta, done, eventStream } from '../providers/model/provider.ts';
 import { unless } from '../providers/model/strict.ts';
 import { edge, openHouse, type Answer, type House } from './house.ts';
 import { responseSchema } from './open-responses.ts';
@@ -122,6 +123,13 @@ async function functions(t: Test, house: House): Promise<void> {
   const events = eventsOf(await respond(house, id, { tools, stream: true }));
   t.same(events.map(({ type }) => type).slice(2), ['output_item.added', 'function_call_arguments.delta', 'function_call_arguments.done', 'output_item.done', 'completed'].map((type) => `response.${type}`));
   t.equal((await respond(house, id, { tools, tool_choice: 'none' })).json.tool_choice, 'none');
+  const { provider, assistant } = await onProvider(t, house, unless(), {});
+  provider.answer = (response) => {
+    const called = { tool_calls: [{ index: 0, id: 'c', function: { name: 'look', arguments: '{}' } }] };
+    response.writeHead(200, eventStream).end(`${delta('Let me look.')}data: ${JSON.stringify({ choices: [{ delta: called, finish_reason: 'tool_calls' }] })}\n\n${done}`);
+  };
+  const both = eventsOf(await respond(house, assistant.id, { tools, stream: true })).at(-1).response;
+  t.match(both.output, [{ type: 'message', content: [{ text: 'Let me look.' }] }, { type: 'function_call', name: 'look' }], 'words before a call, numbered in the order in which they are sent');
 }
 
 async function refused(t: Test, house: House): Promise<void> {

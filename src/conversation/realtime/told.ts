@@ -1,4 +1,5 @@
 /** The messages of a call as the events that an OpenAI Realtime client reads (contract 18). */
+import { bareId } from '../../base/ids.ts';
 import { keepNewest } from '../../base/newest.ts';
 
 export interface ToldOptions {
@@ -43,7 +44,6 @@ interface Response {
 /** Items that can be retrieved. */
 const itemsKept = 200;
 const utterancesKept = 100;
-const suffixOf = (id: string): string => id.slice(id.indexOf('_') + 1);
 
 /** The states in which a reply is thought of or spoken. */
 const replying: ReadonlySet<string> = new Set(['thinking', 'held', 'speaking', 'paused']);
@@ -77,7 +77,7 @@ export class Told {
     else if (type === 'speech.started') this.#started(message.utterance as number, message.at_ms as number);
     else if (type === 'speech.stopped') this.#stopped(message.utterance as number, message.at_ms as number);
     else if (type === 'transcript.final') this.#transcribed(message as never);
-    else if (type === 'turn.started') this.#open(`resp_${suffixOf(message.turn_id as string)}`, message.message_id as string);
+    else if (type === 'turn.started') this.#open(`resp_${bareId(message.turn_id as string)}`, message.message_id as string);
     else if (type === 'audio.start') this.#sounds(message.message_id as string);
     else if (type === 'message.delta') this.#says(message.text as string);
     else if (type === 'audio.end') this.#silent(message.message_id as string);
@@ -110,7 +110,7 @@ export class Told {
   }
 
   #started(number: number, startMs: number): void {
-    const utterance = { itemId: `item_${suffixOf(this.#options.callId)}_${number}`, startMs, isTold: false, isCommitted: false };
+    const utterance = { itemId: `item_${bareId(this.#options.callId)}_${number}`, startMs, isTold: false, isCommitted: false };
     this.#utterances.set(number, utterance);
     for (const known of this.#utterances.keys()) if (known <= number - utterancesKept) this.#utterances.delete(known);
     if (!replying.has(this.#state)) this.#tell(utterance);
@@ -168,7 +168,7 @@ export class Told {
 
   #sounds(itemId: string): void {
     // The greeting is the one reply without a turn.
-    this.#open(`resp_${suffixOf(this.#options.callId)}`, itemId);
+    this.#open(`resp_${bareId(this.#options.callId)}`, itemId);
     this.#part(this.#response!);
   }
 
@@ -190,7 +190,7 @@ export class Told {
     const response = this.#response;
     if (response?.itemId !== itemId) return;
     this.#hush(response);
-    if (response.id !== `resp_${suffixOf(this.#options.callId)}`) return;
+    if (response.id !== `resp_${bareId(this.#options.callId)}`) return;
     response.transcript = this.#options.greeting;
     this.#close('completed', null);
   }

@@ -5,80 +5,41 @@ import { jsonText } from '../../base/json.ts';
 import { textOf } from '../../conversation/front.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { PendingCall } from '../../store/store.ts';
-import { TurnReader, type Sink } from '../../turn/reader.ts';
-import type { TurnEnd } from '../../turn/turn.ts';
-import { comment } from '../edge/event-stream.ts';
+import { waitingCalls, type TurnEnd } from '../../turn/turn.ts';
+import { TurnSink, turnStream } from '../handlers/turn-stream.ts';
 import type { Reply } from '../request.ts';
-import { callItem, itemStatusOf, messageItem, outputOf, pendingOf, responseView, textPart, type ResponseOf } from './response.ts';
+import { callItem, itemStatusOf, messageItem, outputOf, responseView, textPart, type ResponseOf } from './response.ts';
 
-export const streamResponse = (response: ResponseOf, headers: Record<string, string>, services: Services): Reply => ({
-  status: 200,
-  headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', ...headers },
-  stream: (outlet, onGone) => {
-    const sink = new ResponseSink(outlet, response, services);
-    const reader = new TurnReader(response.turn.log, 0, sink, services.clock);
-    onGone(() => reader.stop());
-    reader.start();
-    sink.flush();
-  },
-});
+export const streamResponse = (response: ResponseOf, headers: Record<string, string>, services: Services): Reply =>
+  turnStream({ log: response.turn.log, position: 0, headers, open: (outlet) => new ResponseSink(outlet, response, services) }, services);
 
-class ResponseSink implements Sink {
-  readonly #outlet: Outlet;
+/** The assistant's own calls are not shown. */
+class ResponseSink extends TurnSink {
   readonly #response: ResponseOf;
   readonly #services: Services;
   #sequence = 0;
-  /** Sent together with the next event. */
-  #held: string;
   /** Whether the message has begun. */
   #speaks = false;
-  #begun = false;
 
   constructor(outlet: Outlet, response: ResponseOf, services: Services) {
-    this.#outlet = outlet;
+    super(outlet);
     this.#response = response;
     this.#services = services;
     const before = responseView(response, null, []);
-    this.#held = this.#event('response.created', { response: before }) + this.#event('response.in_progress', { response: before });
+    this.hold(this.#event('response.created', { response: before }) + this.#event('response.in_progress', { response: before }));
   }
 
-  delta(text: string, _position: number, last: boolean): boolean {
-    const events = this.#opening() + this.#event('response.output_text.delta', { ...this.#place, delta: text, logprobs: [] });
-    if (!last) return this.#write(events);
-    this.#held += events;
-    return true;
+  protected textEvents(text: string): string {
+    return this.#opening() + this.#event('response.output_text.delta', { ...this.#place, delta: text, logprobs: [] });
   }
 
-  /** The assistant's own calls are not shown. */
-  mark(): boolean {
-    return true;
-  }
-
-  heartbeat(): boolean {
-    return this.#write(comment(''));
-  }
-
-  terminal(end: TurnEnd): void {
-    this.#begun = true;
+  protected endEvents(end: TurnEnd): string {
     const { turn } = this.#response;
     const response = { ...this.#response, completedAt: secondsOf(this.#services.clock.now()) };
     const type = end.type === 'aborted' ? 'incomplete' : end.type;
-    const calls = pendingOf(end).map((call, index) => this.#called(call, index + (this.#speaks ? 1 : 0))).join('');
-    const last = this.#closing(end) + calls + this.#event(`response.${type}`, { response: responseView(response, end, outputOf(turn, end)) });
-    this.#outlet.end(`${this.#held}${last}data: [DONE]\n\n`);
-  }
-
-  cut(): void {
-    this.#outlet.cut();
-  }
-
-  onDrain(callback: () => void): void {
-    this.#outlet.onDrain(callback);
-  }
-
-  /** Sends the head even if there is no event yet to send it with. */
-  flush(): void {
-    if (!this.#begun) this.#write('');
+    const closing = this.#closing(end);
+    const calls = waitingCalls(end).map((call, index) => this.#called(call, index + (this.#speaks ? 1 : 0))).join('');
+    return `${closing}${calls}${this.#event(`response.${type}`, { response: responseView(response, end, outputOf(turn, end)) })}data: [DONE]\n\n`;
   }
 
   get #place() {
@@ -118,12 +79,5 @@ class ResponseSink implements Sink {
   #event(type: string, data: object): string {
     this.#services.metrics.streamEvents.inc();
     return `event: ${type}\ndata: ${jsonText({ type, sequence_number: this.#sequence++, ...data })}\n\n`;
-  }
-
-  #write(events: string): boolean {
-    const piece = this.#held + events;
-    this.#held = '';
-    this.#begun = true;
-    return this.#outlet.write(piece);
   }
 }

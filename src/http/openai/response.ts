@@ -1,12 +1,13 @@
 /** A turn as a response (contract 14), with every field that Open Responses of 2026-04-24 requires. */
-import { errors, type ErrorName } from '../../base/errors.ts';
+import { rowOfCode } from '../../base/errors.ts';
+import { bareId } from '../../base/ids.ts';
 import { jsonText } from '../../base/json.ts';
 import { textOf } from '../../conversation/front.ts';
 import { responseIdOf } from '../../conversation/responses.ts';
 import type { FoundTurn } from '../../conversation/turns.ts';
 import type { OfferedFunction } from '../../providers/tool.ts';
 import type { PendingCall } from '../../store/store.ts';
-import type { TurnEnd } from '../../turn/turn.ts';
+import { waitingCalls, type TurnEnd } from '../../turn/turn.ts';
 
 export interface ResponseOf {
   readonly turn: FoundTurn;
@@ -25,8 +26,6 @@ export interface ResponseOf {
   readonly offersTools: boolean;
 }
 
-export const pendingOf = (end: TurnEnd | null): readonly PendingCall[] => (end?.type === 'completed' ? (end.pending ?? []) : []);
-
 const statusOf = (end: TurnEnd | null): string => (end === null ? 'in_progress' : end.type === 'aborted' ? 'cancelled' : end.type);
 /** Items know no failure. */
 export const itemStatusOf = (end: TurnEnd | null): string => (end === null ? 'in_progress' : end.type === 'completed' ? 'completed' : 'incomplete');
@@ -36,12 +35,12 @@ export const textPart = (text: string) => ({ type: 'output_text', text, annotati
 export const messageItem = ({ messageId }: FoundTurn, status: string, content: readonly object[]) => ({ type: 'message', id: messageId, status, role: 'assistant', content });
 
 export const callItem = ({ id, name, arguments: given }: PendingCall, status: 'in_progress' | 'completed') =>
-  ({ type: 'function_call', id: `fc_${id.slice(id.indexOf('_') + 1)}`, call_id: id, name, arguments: status === 'completed' ? jsonText(given ?? {}) : '', status });
+  ({ type: 'function_call', id: `fc_${bareId(id)}`, call_id: id, name, arguments: status === 'completed' ? jsonText(given ?? {}) : '', status });
 
 export function outputOf(turn: FoundTurn, end: TurnEnd | null): object[] {
   const text = textOf(turn.log);
   const said = text === '' ? [] : [messageItem(turn, itemStatusOf(end), [textPart(text)])];
-  return [...said, ...pendingOf(end).map((call) => callItem(call, 'completed'))];
+  return [...said, ...waitingCalls(end).map((call) => callItem(call, 'completed'))];
 }
 
 function usageView(end: TurnEnd | null): object | null {
@@ -52,7 +51,7 @@ function usageView(end: TurnEnd | null): object | null {
 
 function errorView(end: TurnEnd | null): object | null {
   if (end?.type !== 'failed') return null;
-  const { code, message } = errors[end.errorCode as ErrorName] ?? errors.api_error;
+  const { code, message } = rowOfCode(end.errorCode);
   return { code, message };
 }
 
