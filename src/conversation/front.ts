@@ -1,7 +1,6 @@
 /** Conversations of clients that speak another protocol (contract 14 and 15): the session that a request's turn is held in, and the end of the turn for who waits for it. */
 import { errors, Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import { aliasPattern } from '../base/text.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { SaidMessage } from '../providers/model.ts';
 import type { Session } from '../store/store.ts';
@@ -12,15 +11,14 @@ import type { Idempotency } from './idempotency.ts';
 import { causeByParty, type Party } from './party.ts';
 import { keyOf, mayUse } from './reach.ts';
 import { refusedByDrain, type Services } from './services.ts';
-import { endSession } from './sessions.ts';
+import { endSession, visitorOf } from './sessions.ts';
 import { abortTurn, converse, type FoundTurn } from './turns.ts';
 
 /** The assistant that a client calls its model. Throws 404 `model_not_found` for one that is unknown or not on the key's list. */
 export async function reachModel(party: Party, model: string, { host: { assistants } }: Services): Promise<AssistantActor> {
-  const { workspaceId } = party;
-  const byId = await assistants.of(workspaceId, model);
-  const found = byId ?? (aliasPattern.test(model) ? await assistants.byAlias(workspaceId, model) : null);
-  if (found === null || (byId === null && found.record.alias !== model) || !mayUse(party, found.record.id)) throw new Failure('model_not_found', { param: 'model' });
+  const found = await assistants.named(party.workspaceId, model);
+  const isIt = found !== null && (found.record.id === model || found.record.alias === model);
+  if (!isIt || !mayUse(party, found.record.id)) throw new Failure('model_not_found', { param: 'model' });
   return found;
 }
 
@@ -30,8 +28,7 @@ export const isListed = (assistant: AssistantActor, services: Services): boolean
 
 /** Throws 422 `missing_visitor_fields`, then the 409 of an assistant that does not converse. */
 export function checkConverses(party: Party, assistant: AssistantActor, requestId: string, services: Services): void {
-  const missing = assistant.record.visitorFields.filter(({ required }) => required);
-  if (missing.length > 0) throw new Failure('missing_visitor_fields', { field: missing.map(({ name }) => `\`visitor.${name}\``).join(', ') });
+  visitorOf({}, assistant.record.visitorFields);
   const refusal = services.host.assistants.refusal(assistant, causeByParty(party, requestId));
   if (refusal !== null) throw new Failure(refusal);
 }

@@ -66,13 +66,13 @@ export interface ResponseRequest extends Omit<FrontMessage, 'conversation' | 're
 export async function respond(party: Party, assistant: AssistantActor, asked: ResponseRequest, services: Services): Promise<FrontTurn> {
   const { text, results, earlier, settings, requestId, model, stored, previous } = asked;
   // Earlier messages are stored where the session goes on, but for calls: the store has none without their turn.
-  const isStored = stored && asked.session === null && earlier.every(isSaid);
-  const session = asked.session ?? (await openFrontSession(party, assistant, { requestId, ...(isStored && { earlier: earlier.filter(isSaid).filter(({ content }) => content !== '') }) }, services)).session;
+  const said = stored && asked.session === null && earlier.every(isSaid) ? earlier.filter(({ content }) => content !== '') : null;
+  const session = asked.session ?? (await openFrontSession(party, assistant, { requestId, ...(said && { earlier: said }) }, services)).session;
   const turnId = services.ids.make('turn');
   const facts: ResponseFacts = { sessionId: session.id, model, stored, previous };
   const remember = { scope, key: turnId, bodyDigest: JSON.stringify(facts) };
   const answers = asked.session === null || results.length === 0 ? undefined : results;
-  const front = { ...settings, earlier: isStored || asked.session !== null ? [] : earlier };
+  const front = { ...settings, earlier: said !== null || asked.session !== null ? [] : earlier };
   try {
     const sent = { sessionId: session.id, text, answers, front, remember, rememberMs: await keptMs(party, services), turnId, requestId };
     const { turn } = await underName('tool_results', 'input', () => converse(party, sent, services));

@@ -67,7 +67,7 @@ export async function endSession(party: Party, id: string, requestId: string, se
 }
 
 /** The visitor's fields, each of the type that the assistant defines; required fields must be present and not empty (contract 12). */
-function visitorOf(visitor: Visitor, fields: readonly VisitorField[]): Visitor {
+export function visitorOf(visitor: Visitor, fields: readonly VisitorField[]): Visitor {
   const has = ({ name }: VisitorField) => Object.hasOwn(visitor, name);
   const isMissing = (field: VisitorField) => field.required && (!has(field) || visitor[field.name] === '');
   const wrong = fields.find((field) => has(field) && !isMissing(field) && !fits(visitor[field.name]!, field.type));

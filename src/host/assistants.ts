@@ -10,7 +10,7 @@ import type { ErrorName } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { keepNewest } from '../base/newest.ts';
 import type { Assistant, Cause, Store } from '../store/store.ts';
-import { slugPattern } from '../base/text.ts';
+import { aliasPattern, slugPattern } from '../base/text.ts';
 import { openActor, refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import type { Inspector } from '../actors/inspector.ts';
@@ -20,6 +20,8 @@ import { CatalogActors, type CatalogActor } from './residents.ts';
 
 export type AssistantActor = CatalogActor<'assistant', AssistantEvent, AssistantOutcome>;
 export type AssistantVerb = 'publish' | 'unpublish' | 'disable' | 'enable';
+
+const idPattern = /^asst_[0-9a-z]{26}$/;
 
 export class Assistants extends CatalogActors<'assistant', AssistantEvent, AssistantOutcome> {
   /** By machine: the state in which it converses. */
@@ -66,8 +68,14 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     this.#aliases.forgetAll();
   }
 
-  /** The assistant of the workspace with the alias, full stops read as `_`, in any state; null if there is none. */
-  async byAlias(workspaceId: string, alias: string): Promise<AssistantActor | null> {
+  /** The assistant that a client of another protocol names, by id or alias, in any state; null if there is none. A name that is no id costs no look at the store of its own. */
+  async named(workspaceId: string, name: string): Promise<AssistantActor | null> {
+    const found = idPattern.test(name) ? await this.of(workspaceId, name) : null;
+    return found ?? (aliasPattern.test(name) ? this.#byAlias(workspaceId, name) : null);
+  }
+
+  /** Full stops of the alias are read as `_`. */
+  async #byAlias(workspaceId: string, alias: string): Promise<AssistantActor | null> {
     const id = await this.#aliases.find(workspaceId, alias);
     const actor = id === null ? null : await this.of(workspaceId, id);
     const own = actor?.record.alias ?? null;

@@ -1,7 +1,8 @@
-/** Begins the turn of a call, with the refusals that a chat has (contract 18). */
+/** Begins a call on its session, and its turns, with the refusals that a chat has (contract 18). */
 import { Failure } from '../../base/errors.ts';
+import type { SocketFacts } from '../../host/sockets.ts';
 import { LinkRefused } from '../../host/visitors.ts';
-import { StoreUnavailable, type SpokenVoice } from '../../store/store.ts';
+import { StoreUnavailable, type Session, type SpokenVoice } from '../../store/store.ts';
 import type { Speaker } from '../../turn/outcome.ts';
 import type { TurnRunner } from '../../turn/runner.ts';
 import type { Party } from '../party.ts';
@@ -41,6 +42,14 @@ const refusals: Readonly<Record<string, TurnRefusal['refusal']>> = {
   assistant_not_permitted: 'barred',
   voice_disabled: 'barred',
 };
+
+/** The actor of a call, which takes the place of an earlier one on the session. Throws 404 `session_not_found`. */
+export async function beginCall({ workspaceId, id }: Session, facts: SocketFacts, { host }: Services) {
+  const held = await host.sessions.of(workspaceId, id);
+  if (held === null) throw new Failure('session_not_found');
+  await host.sessions.noteCall(held, facts.id);
+  return { actor: await host.calls.open(facts), session: held.record };
+}
 
 export async function beginTurn(party: Party, message: SpokenMessage, services: Services): Promise<{ readonly runner: TurnRunner } | TurnRefusal> {
   try {

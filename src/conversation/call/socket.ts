@@ -5,12 +5,12 @@ import { jsonText } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import { CallMessages, shape } from '../../base/wire.ts';
 import type { SocketActor } from '../../host/sockets.ts';
-import { AudioIntake } from '../audio-intake.ts';
-import { keyOf } from '../reach.ts';
-import { closingBytes, endWith, fits, ours, parseMessage, refused, tooLarge, type ClientMessage } from '../socket-messages.ts';
+import type { AudioIntake } from '../audio-intake.ts';
+import { endWith, fits, parseMessage, refused, tooLarge, type ClientMessage } from '../socket-messages.ts';
 import { takesRate } from '../transcription-socket.ts';
 import { Call, type CallOptions } from './call.ts';
 import { withStart, type CallSettings } from './settings.ts';
+import { callIntake, isFree, sendText, taking } from './wire.ts';
 
 export interface CallSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'end'> {
   readonly actor: SocketActor<CallEvent, CallOutcome>;
@@ -34,17 +34,12 @@ export class CallSocket implements SocketListener {
   #isOver = false;
 
   constructor(options: CallSocketOptions, settings: CallSettings) {
-    const { services, assistant, party } = options;
     this.#options = options;
-    this.#intake = new AudioIntake({
-      ...{ services, assistant: assistant.record, keyId: keyOf(party), isCounted: party.channel !== 'console' },
-      take: (samples) => this.#call.listen(samples),
+    this.#intake = callIntake(options, () => this.#call, {
       received: (seconds) => this.#send({ type: 'audio.received', audio_ms: seconds * 1000 }),
       message: (data) => this.message(data),
-      refused: (code) => this.#call.fault(code, refused),
-      failed: () => this.#call.fault('voice_unavailable', ours),
     });
-    const wire = { send: (message: object) => this.#send(message), sendAudio: (frame: Uint8Array) => this.#sendAudio(frame), isFree: () => this.#isFree, end: (code: string | null, close: number) => this.#end(code, close) };
+    const wire = { send: (message: object) => this.#send(message), sendAudio: (frame: Uint8Array) => this.#sendAudio(frame), isFree: () => isFree(this.#socket), end: (code: string | null, close: number) => this.#end(code, close) };
     this.#call = new Call({ ...options, ...wire }, settings);
   }
 
@@ -61,14 +56,10 @@ export class CallSocket implements SocketListener {
 
   message(data: string | Uint8Array): void {
     if (this.#isOver || this.#intake.keeps(data)) return;
-    try {
+    taking(this.#call, this.#options, () => {
       if (typeof data === 'string') this.#command(parseMessage(data));
       else if (data.length > 0) this.#intake.push(data, this.#call.settings);
-    } catch (error) {
-      const { services, requestId } = this.#options;
-      services.log.warn({ request_id: requestId, err: error }, 'audio of a call could not be taken');
-      this.#call.fault('voice_unavailable', ours);
-    }
+    });
   }
 
   /** Wrong like any other text that is no message. */
@@ -124,15 +115,7 @@ export class CallSocket implements SocketListener {
     if (socket === null) return;
     const { type } = message as { type: string };
     if (type === 'transcript.partial' && socket.bufferedBytes > limits.socketPartialBytesMax) return;
-    const text = jsonText(message);
-    // The closing error must still fit.
-    if (socket.bufferedBytes + text.length > limits.socketWaitingBytesMax - closingBytes) return this.#call.fault('rate_limited', refused);
-    socket.send(text);
-  }
-
-  /** A reader that is behind gets audio later: what waits for it stays small. */
-  get #isFree(): boolean {
-    return (this.#socket?.bufferedBytes ?? 0) < limits.socketPartialBytesMax;
+    sendText(socket, jsonText(message), this.#call);
   }
 
   #sendAudio(frame: Uint8Array): void {

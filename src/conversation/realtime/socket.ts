@@ -7,10 +7,10 @@ import { codePoints } from '../../base/text.ts';
 import { TokenBucket } from '../../base/token-bucket.ts';
 import { RealtimeEvents, shape, type RealtimeUpdate } from '../../base/wire.ts';
 import type { SocketActor } from '../../host/sockets.ts';
-import { AudioIntake } from '../audio-intake.ts';
+import type { AudioIntake } from '../audio-intake.ts';
 import { Call, type CallOptions } from '../call/call.ts';
-import { keyOf } from '../reach.ts';
-import { closingBytes, fits, ours, refused, sentenceFor, tooLarge } from '../socket-messages.ts';
+import { callIntake, isFree, sendText, taking } from '../call/wire.ts';
+import { fits, refused, sentenceFor, tooLarge } from '../socket-messages.ts';
 import { realtimeDefaults, sessionView, withUpdate, type RealtimeSettings } from './session.ts';
 import { Told, type RealtimeEvent } from './told.ts';
 
@@ -45,22 +45,15 @@ export class RealtimeSocket implements SocketListener {
   #written: string[] = [];
 
   constructor(options: RealtimeSocketOptions) {
-    const { services, assistant, party, actor, session } = options;
+    const { services, assistant, actor, session } = options;
     this.#options = options;
     this.#pace = new TokenBucket(services.clock, limits.socketTextsMax, limits.socketTextsPerSecond);
-    this.#intake = new AudioIntake({
-      ...{ services, assistant: assistant.record, keyId: keyOf(party), isCounted: party.channel !== 'console' },
-      take: (samples) => this.#call.listen(samples),
-      received: () => {},
-      message: (data) => this.message(data),
-      refused: (code) => this.#call.fault(code, refused),
-      failed: () => this.#call.fault('voice_unavailable', ours),
-    });
+    this.#intake = callIntake(options, () => this.#call, { received: () => {}, message: (data) => this.message(data) });
     this.#told = new Told({ callId: actor.identity.id, sessionId: session.id, greeting: assistant.record.greeting ?? '', send: (event) => this.#send(event) });
     const wire = {
       send: (message: object) => this.#told.message(message as { type: string }),
       sendAudio: (frame: Uint8Array) => this.#told.audio(frame),
-      isFree: () => this.#isFree,
+      isFree: () => isFree(this.#socket),
       end: (code: string | null, close: number) => this.#end(code, close),
     };
     this.#call = new Call({ ...options, ...wire }, this.#settings.call);
@@ -74,15 +67,11 @@ export class RealtimeSocket implements SocketListener {
 
   message(data: string | Uint8Array): void {
     if (this.#socket === null || this.#intake.keeps(data)) return;
-    try {
-      if (typeof data === 'string') this.#take(parse(data));
+    taking(this.#call, this.#options, () => {
       // Binary messages come only from the intake: audio that waited for its decoder.
+      if (typeof data === 'string') this.#take(parse(data));
       else this.#intake.push(data, this.#settings.call);
-    } catch (error) {
-      const { services, requestId } = this.#options;
-      services.log.warn({ request_id: requestId, err: error }, 'audio of a call could not be taken');
-      this.#call.fault('voice_unavailable', ours);
-    }
+    });
   }
 
   unreadable(): void {
@@ -209,14 +198,7 @@ export class RealtimeSocket implements SocketListener {
     const socket = this.#socket;
     if (socket === null) return;
     const text = jsonText({ event_id: `event_${++this.#sent}`, ...event });
-    // The closing error must still fit.
-    if (socket.bufferedBytes + text.length > limits.socketWaitingBytesMax - closingBytes) return this.#call.fault('rate_limited', refused);
-    socket.send(text);
-  }
-
-  /** A reader that is behind gets audio later: what waits for it stays small. */
-  get #isFree(): boolean {
-    return (this.#socket?.bufferedBytes ?? 0) < limits.socketPartialBytesMax;
+    sendText(socket, text, this.#call);
   }
 
   #end(code: string | null, close: number): void {

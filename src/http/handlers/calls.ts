@@ -2,6 +2,7 @@
 import type { Upgrade } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
 import type { CallQuery, CreateCallTokenBody } from '../../base/wire.ts';
+import { beginCall } from '../../conversation/call/begin.ts';
 import { CallSocket } from '../../conversation/call/socket.ts';
 import { settingsOf } from '../../conversation/call/settings.ts';
 import { causeByParty, type Party } from '../../conversation/party.ts';
@@ -53,11 +54,7 @@ export async function openCall({ caller, query, requestId, services }: Request<T
   const facts = { id: claims.id, workspaceId: claims.workspaceId, tokenUntilMs: claims.untilMs, expiresAt: session.expiresAt, cause: causeByParty(party, requestId) };
   if (upgrade.gone) return;
   if (!(await host.calls.spend(facts, requestId))) throw new Failure('invalid_token');
-  const held = await host.sessions.of(session.workspaceId, session.id);
-  if (held === null) throw new Failure('session_not_found');
-  await host.sessions.noteCall(held, claims.id);
-  const actor = await host.calls.open(facts);
-  const socket = new CallSocket({ actor, party, assistant, session: held.record, ready, requestId, services }, settings);
+  const socket = new CallSocket({ ...(await beginCall(session, facts, services)), party, assistant, ready, requestId, services }, settings);
   upgrade.onGone(() => socket.closed());
   upgrade.accept(socket, { 'x-request-id': requestId }, protocol ?? '');
 }

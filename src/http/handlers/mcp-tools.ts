@@ -7,7 +7,6 @@ import { ask, type Answered, type Asker } from '../../conversation/ask.ts';
 import { causeByParty } from '../../conversation/party.ts';
 import { isListed } from '../../conversation/front.ts';
 import { mayUse } from '../../conversation/reach.ts';
-import { aliasPattern } from '../../base/text.ts';
 import { aliasKey } from '../../host/aliases.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { PartyCaller, Request } from '../request.ts';
@@ -38,10 +37,8 @@ const toolOf = ({ record: { id, alias, name, description } }: AssistantActor): T
 /** The assistant of a tool; null if it is unknown, out of the key's reach or not published. */
 export async function reachTool({ caller: { party }, requestId, services }: Request<PartyCaller>, name: string): Promise<AssistantActor | null> {
   if (!name.startsWith(prefix)) return null;
-  const named = name.slice(prefix.length);
-  const { assistants } = services.host;
   // A list that a client has kept since before the assistant got an alias still works.
-  const assistant = (await assistants.of(party.workspaceId, named)) ?? (aliasPattern.test(named) ? await assistants.byAlias(party.workspaceId, named) : null);
+  const assistant = await services.host.assistants.named(party.workspaceId, name.slice(prefix.length));
   if (assistant === null || !mayUse(party, assistant.record.id)) return null;
   return services.host.assistants.refusal(assistant, causeByParty(party, requestId)) === null ? assistant : null;
 }

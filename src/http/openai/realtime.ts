@@ -3,11 +3,11 @@ import type { Upgrade } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { RealtimeQuery } from '../../base/wire.ts';
+import { beginCall } from '../../conversation/call/begin.ts';
 import { checkConverses, forget, reachModel } from '../../conversation/front.ts';
 import { causeByParty } from '../../conversation/party.ts';
 import { checkOpen, reachSession } from '../../conversation/reach.ts';
 import { RealtimeSocket } from '../../conversation/realtime/socket.ts';
-import type { Services } from '../../conversation/services.ts';
 import { openSession } from '../../conversation/sessions.ts';
 import { checkSpeaks, readyVoice, voiceOf } from '../../conversation/voice-call.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
@@ -44,11 +44,7 @@ const offers = (lines: readonly string[]): boolean => lines.some((line) => line.
 
 /** The call of the session: a newer one replaces it, as any call does. */
 async function socketOn(session: Session, assistant: AssistantActor, ready: Awaited<ReturnType<typeof readyVoice>>, { caller: { party }, query, requestId, services }: Request<KeyCaller, RealtimeQuery>): Promise<RealtimeSocket> {
-  const { host, ids, clock } = services as Services;
+  const { ids, clock } = services;
   const facts = { id: ids.make('call'), workspaceId: session.workspaceId, tokenUntilMs: clock.now() + limits.transcriptionTokenMs, expiresAt: session.expiresAt, cause: causeByParty(party, requestId) };
-  const held = await host.sessions.of(session.workspaceId, session.id);
-  if (held === null) throw new Failure('session_not_found');
-  await host.sessions.noteCall(held, facts.id);
-  const actor = await host.calls.open(facts);
-  return new RealtimeSocket({ actor, party, assistant, session: held.record, ready, requestId, services, model: query.model });
+  return new RealtimeSocket({ ...(await beginCall(session, facts, services)), party, assistant, ready, requestId, services, model: query.model });
 }
