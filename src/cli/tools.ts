@@ -2,11 +2,11 @@
 import { Option, type Command } from 'commander';
 import type { List } from '../client/types.ts';
 import { limits } from '../base/limits.ts';
-import type { CreatedToolView, RefreshedToolView, RotatedSecretView, ToolTestView, ToolView } from '../base/wire.ts';
+import type { CreatedToolView, CredentialView, RefreshedToolView, RotatedSecretView, ToolTestView, ToolView } from '../base/wire.ts';
 import { wholeNumber } from './arguments.ts';
 import { fileText } from './assistant-body.ts';
 import { addConnectionOptions, inWorkspace, moreLine, addPageOptions, pageQuery, type ConnectionOptions, type ConsoleConnection, type PageOptions } from './connection.ts';
-import { segment } from './console-client.ts';
+import { segment, type ConsoleAnswer } from './console-client.ts';
 import { UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
 import { oneLine, print, printable, table, time } from './output.ts';
@@ -15,6 +15,7 @@ interface CreateOptions extends ConnectionOptions {
   readonly kind: string;
   readonly toolUrl?: string;
   readonly credential?: string;
+  readonly apiKey?: string;
   readonly functions?: string;
   readonly approval?: string;
   readonly show?: string;
@@ -31,6 +32,7 @@ export function registerTools(program: Command, io: Io): void {
     .addOption(new Option('--kind <kind>', 'http: signed requests to your URL; mcp: an MCP server; client: run by the caller of the API').choices(['http', 'mcp', 'client']).default('http'))
     .option('--tool-url <url>', 'where its calls go; https://, or http:// to a private address, which needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1 on the server')
     .option('--credential <id>', "a credential of the kind tool, for the URL's origin")
+    .addOption(new Option('--api-key <secret>', 'the secret that its server wants, stored as a credential for the URL').conflicts('credential'))
     .option('--functions <file>', 'its functions as JSON, a list of {name, description, parameters}; - reads stdin; of an mcp tool `refresh` reads them')
     .addOption(new Option('--approval <when>', 'whether a person approves each call (default: never)').choices(['never', 'always']))
     .addOption(new Option('--show <what>', "how much of a call the API's callers see (default: name)").choices(['none', 'name', 'full']))
@@ -38,7 +40,9 @@ export function registerTools(program: Command, io: Io): void {
     .option('--calls-per-minute <number>', 'calls a minute (default: no limit)', wholeNumber(1, limits.ceilingMax))
     .option('--repeatable', 'a call may be sent again although the tool may have it')
     .action(create(io));
-  addConnectionOptions(withTool(tools, 'refresh', "read an MCP server's list again, and show what has changed")).action(refresh(io));
+  addConnectionOptions(withTool(tools, 'refresh', "read an MCP server's list again, and show what has changed"))
+    .option('--enable', 'turn all of its functions on, those too that are new or changed')
+    .action(refresh(io));
   for (const [verb, enabled, description] of switches) {
     addConnectionOptions(withTool(tools, verb, description).argument('[functions...]', 'default: all of the tool')).action(change(io, enabled));
   }
@@ -59,7 +63,7 @@ Examples:
   parley tools create Orders --tool-url https://orders.example.com/call --functions functions.json
   parley tools create Docs --kind mcp --tool-url https://docs.example.com/mcp
   parley tools refresh Docs
-  parley tools enable Docs search
+  parley tools enable Docs search            # or all at once: parley tools refresh Docs --enable
   parley tools test Docs search '{"query":"refunds"}'
   parley assistants update support --tool Docs --tool Orders`;
 
@@ -75,41 +79,51 @@ const list = (io: Io) => (options: ConnectionOptions & PageOptions): Promise<voi
 
 const create = (io: Io) => (name: string, options: CreateOptions): Promise<void> =>
   inWorkspace(io, options, async ({ client, workspace, show }) => {
-    const { kind, toolUrl, credential, functions, approval, timeoutSeconds, callsPerMinute, repeatable } = options;
-    const settings = { credential_id: credential, approval, show: options.show, timeout_seconds: timeoutSeconds, calls_per_minute: callsPerMinute, repeatable };
+    const { kind, toolUrl, functions, approval, timeoutSeconds, callsPerMinute, repeatable } = options;
+    const settings = { approval, show: options.show, timeout_seconds: timeoutSeconds, calls_per_minute: callsPerMinute, repeatable };
     const listed = functions === undefined ? undefined : parse(functions, await fileText(io, functions));
     if (listed !== undefined && !Array.isArray(listed)) throw new UsageFailure(`${functions} must hold a list of functions.`);
-    const created = await client.post<CreatedToolView>(`${workspace}/tools`, { kind, name, url: toolUrl, ...settings, functions: listed });
+    const made = options.apiKey === undefined ? undefined : (await client.post<CredentialView>(`${workspace}/credentials`, { kind: 'tool', base_url: toolUrl, api_key: options.apiKey })).body.id;
+    const tool = { kind, name, url: toolUrl, credential_id: made ?? options.credential, ...settings, functions: listed };
+    const created = await client.post<CreatedToolView>(`${workspace}/tools`, tool).catch(async (error: unknown) => {
+      if (made !== undefined) await client.delete(`${workspace}/credentials/${segment(made)}`);
+      throw error;
+    });
     show(created, (tool) => `Created the tool "${oneLine(tool.name)}" (${tool.id}).${secretText(tool.signing_secret)}${tool.kind === 'mcp' ? ` Read its list with \`parley tools refresh ${tool.id}\`.` : ''}`);
   });
 
 const secretText = (secret: string | undefined): string => (secret === undefined ? '' : ` The requests to it are signed with\n\n  ${secret}\n\nKeep it now: it is not shown again.`);
 
-const refresh = (io: Io) => (selector: string, options: ConnectionOptions): Promise<void> =>
+const refresh = (io: Io) => (selector: string, options: ConnectionOptions & { readonly enable?: boolean }): Promise<void> =>
   inWorkspace(io, options, async (connection) => {
     const path = await pathOf(connection, selector);
-    connection.show(await connection.client.post<RefreshedToolView>(`${path}/refresh`, undefined, callMs), ({ id, functions, changes }) => {
-      const off = functions.filter(({ enabled }) => !enabled).length;
-      const lines = changes.length === 0 ? ['Nothing has changed.'] : changes.map(({ name, change }) => `${change.padEnd(8)} ${oneLine(name)}`);
-      return [...lines, ...(off === 0 ? [] : [`Off are ${off} of ${functions.length} functions: turn them on with \`parley tools enable ${id}\`.`])].join('\n');
-    });
+    const refreshed = await connection.client.post<RefreshedToolView>(`${path}/refresh`, undefined, callMs);
+    const { functions, changes } = refreshed.body;
+    const lines = changes.length === 0 ? ['Nothing has changed.'] : changes.map(({ name, change }) => `${change.padEnd(8)} ${oneLine(name)}`);
+    const told = (tool: ToolView): string => [...lines, stateOf(tool)].join('\n');
+    if (options.enable) connection.show(await turned(connection, path, functions, true), told);
+    else connection.show(refreshed, told);
   });
 
-/** All functions are sent back: an http tool's list replaces the one before. */
 const change = (io: Io, enabled: boolean) => (selector: string, names: readonly string[], options: ConnectionOptions): Promise<void> =>
   inWorkspace(io, options, async (connection) => {
     const path = await pathOf(connection, selector);
     const { functions } = (await connection.client.get<ToolView>(path)).body;
     const unknown = names.find((name) => !functions.some((one) => one.name === name));
     if (unknown !== undefined) throw new UsageFailure(`The tool has no function "${unknown}".`);
-    const after = functions.map((one) => (names.length === 0 || names.includes(one.name) ? { ...one, enabled } : one));
-    connection.show(await connection.client.patch<ToolView>(path, { functions: after }), stateOf);
+    connection.show(await turned(connection, path, functions, enabled, names), stateOf);
   });
 
-const stateOf = ({ name, id, functions }: ToolView): string => {
+/** Turns functions on or off, without names all. All are sent back: an http tool's list replaces the one before. */
+const turned = ({ client }: ConsoleConnection, path: string, functions: ToolView['functions'], enabled: boolean, names: readonly string[] = []): Promise<ConsoleAnswer<ToolView>> =>
+  client.patch<ToolView>(path, { functions: functions.map((one) => (names.length === 0 || names.includes(one.name) ? { ...one, enabled } : one)) });
+
+function stateOf({ name, id, functions }: ToolView): string {
   const on = functions.filter(({ enabled }) => enabled).map(({ name: one }) => one);
-  return `The tool "${oneLine(name)}" (${id}) offers ${on.length === 0 ? 'no function' : on.join(', ')}.`;
-};
+  const off = functions.length - on.length;
+  const more = off === 0 ? '' : ` Off are ${off} of ${functions.length}: turn them on with \`parley tools enable ${id}\`.`;
+  return `The tool "${oneLine(name)}" (${id}) offers ${on.length === 0 ? 'no function' : on.join(', ')}.${more}`;
+}
 
 const test = (io: Io) => (selector: string, name: string, given: string, options: ConnectionOptions): Promise<void> =>
   inWorkspace(io, options, async (connection) => {

@@ -263,11 +263,14 @@ t.test('tools: create, refresh, what is on, a test call, secrets', async (t) => 
   const tool = { id: id('tool', 'a'), object: 'tool', kind: 'http', name: 'Orders', url: 'https://orders.example/call', functions: [{ name: 'look_up', description: null, parameters, enabled: true, approval: null, show: null }, { name: 'cancel', description: null, parameters, enabled: false, approval: null, show: null }], updated_at: 1767225600 };
   const path = `${base}/tools/${tool.id}`;
   let ended: object = { status: 'completed', error: null, output: '{"shipped":true}\u001b[2J' };
+  const taken: Route = (_request, response) => fail(response, 422, 'invalid_request', 'invalid_request', 'The field `name` has a value that is taken.');
   const server = await fakeServer(t, {
     ...workspaces,
     ...assistants,
     [`GET ${base}/tools`]: () => list(tool),
-    [`POST ${base}/tools`]: ({ body }) => ({ ...tool, ...(body as object), ...((body as { kind: string }).kind === 'http' && { signing_secret: 'whsec_abc' }) }),
+    [`POST ${base}/credentials`]: () => ({ id: id('crd', 'a') }),
+    [`DELETE ${base}/credentials/${id('crd', 'a')}`]: (_request, response) => empty(response),
+    [`POST ${base}/tools`]: (request, response) => ((request.body as { name: string }).name === 'taken' ? taken(request, response) : { ...tool, ...(request.body as object), ...((request.body as { kind: string }).kind === 'http' && { signing_secret: 'whsec_abc' }) }),
     [`GET ${path}`]: () => tool,
     [`PATCH ${path}`]: ({ body }) => ({ ...tool, ...(body as object) }),
     [`DELETE ${path}`]: (_request, response) => empty(response),
@@ -284,10 +287,16 @@ t.test('tools: create, refresh, what is on, a test call, secrets', async (t) => 
   t.strictSame(sent(), { kind: 'http', name: 'Orders', url: tool.url, approval: 'always', calls_per_minute: 6, functions: tool.functions });
   t.match(await said(['tools', 'create', 'Docs', '--kind', 'mcp', '--tool-url', 'https://docs.example/mcp']), { code: 0, stdout: /^Created the tool "Docs" \(tool_a+\)\. Read its list with `parley tools refresh / });
   t.match(await said(['tools', 'create', 'x', '--functions', '-'], '{}'), { code: 2, stderr: /list of functions/ });
+  t.equal((await said(['tools', 'create', 'Docs', '--kind', 'mcp', '--tool-url', 'https://docs.example/mcp', '--api-key', 'secret'])).code, 0);
+  t.match(server.received.slice(-2).map(({ body }) => body), [{ kind: 'tool', base_url: 'https://docs.example/mcp', api_key: 'secret' }, { kind: 'mcp', credential_id: id('crd', 'a') }]);
+  t.match(await said(['tools', 'create', 'taken', '--tool-url', 'https://docs.example/mcp', '--api-key', 'secret']), { code: 1, stderr: /name/ });
+  t.match(server.received.at(-1), { method: 'DELETE', path: `${base}/credentials/${id('crd', 'a')}` }, 'a credential of no tool does not stay');
   t.match((await said(['tools', 'list'])).stdout, /Orders +http +look_up, cancel \(off\) +https/);
-  t.strictSame((await said(['tools', 'refresh', 'Orders'])).stdout, `added    cancel\nOff are 1 of 2 functions: turn them on with \`parley tools enable ${tool.id}\`.\n`);
+  t.strictSame((await said(['tools', 'refresh', 'Orders'])).stdout, `added    cancel\nThe tool "Orders" (${tool.id}) offers look_up. Off are 1 of 2: turn them on with \`parley tools enable ${tool.id}\`.\n`);
+  t.strictSame((await said(['tools', 'refresh', 'Orders', '--enable'])).stdout, `added    cancel\nThe tool "Orders" (${tool.id}) offers look_up, cancel.\n`);
+  t.strictSame((sent() as any).functions, tool.functions.map((one) => ({ ...one, enabled: true })));
   t.strictSame((await said(['tools', 'enable', 'Orders', 'cancel'])).stdout, `The tool "Orders" (${tool.id}) offers look_up, cancel.\n`);
-  t.strictSame((await said(['tools', 'disable', 'Orders'])).stdout, `The tool "Orders" (${tool.id}) offers no function.\n`);
+  t.strictSame((await said(['tools', 'disable', 'Orders'])).stdout, `The tool "Orders" (${tool.id}) offers no function. Off are 2 of 2: turn them on with \`parley tools enable ${tool.id}\`.\n`);
   t.strictSame((sent() as any).functions, tool.functions.map((one) => ({ ...one, enabled: false })));
   t.match(await said(['tools', 'enable', 'Orders', 'fly']), { code: 2, stderr: /no function "fly"/ });
   t.strictSame(await said(['tools', 'test', 'Orders', 'look_up', '{"order":"7"}']), { code: 0, stdout: 'completed, 12 ms\n{"shipped":true}[2J\n', stderr: '' });

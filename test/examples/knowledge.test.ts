@@ -1,20 +1,20 @@
-/** The MCP server of the examples, as a process of its own, with an assistant that looks something up in it. */
+/** The MCP server of the examples, as a process of its own, given to an assistant by the commands that the README tells. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, symlink } from 'node:fs/promises';
+import { cp, mkdir, readFile, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { openHouse } from '../api/house.ts';
+import { run } from '../cli/support.ts';
 import { temporaryFolder } from '../folders.ts';
 
 const serverFile = fileURLToPath(new URL('../../examples/knowledge/server.mjs', import.meta.url));
 const example = dirname(serverFile);
 const root = dirname(dirname(example));
-const token = 'a-token-of-the-test';
 
 /** Starts the server where its packages are installed, on its own notes; returns its address. */
-async function start(): Promise<string> {
+async function start(token: string): Promise<string> {
   const folder = await temporaryFolder(t);
   await cp(example, folder, { recursive: true, filter: (path) => !path.includes('node_modules') });
   await mkdir(join(folder, 'node_modules'));
@@ -25,24 +25,30 @@ async function start(): Promise<string> {
   return `http://127.0.0.1:${/listens on (\d+)/.exec(line)![1]}/mcp`;
 }
 
+/** The commands of the README's section as arguments, and the output that it shows of the last one. */
+async function shown(): Promise<{ commands: string[][]; token: string; output: string }> {
+  const text = await readFile(join(root, 'README.md'), 'utf8');
+  const [, script, output] = /### An assistant that answers from your documents\n[^]*?```sh\n([^]*?)```\n\n```\n([^]*?)```/.exec(text)!;
+  const lines = script!.split('\n').filter((line) => line.startsWith('npx parley '));
+  const commands = lines.map((line) => [...line.replace(/ +# .*$/, '').matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!).slice(2));
+  return { commands, token: /TOKEN=(\S+)/.exec(script!)![1]!, output: output! };
+}
+
 t.test('an assistant finds what the notes say', async (t) => {
-  const url = await start();
+  const { commands, token, output } = await shown();
+  const url = await start(token);
   const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
-  const inWorkspace = `/workspaces/${house.workspaceId}`;
   t.equal((await fetch(url, { method: 'POST', body: '{}' })).status, 401, 'nobody without the token');
 
-  const credential = await house.console(`${inWorkspace}/credentials`, { body: { kind: 'tool', base_url: url, api_key: token } });
-  t.equal(credential.status, 201, credential.text);
-  const made = await house.console(`${inWorkspace}/tools`, { body: { kind: 'mcp', name: 'Notes', url, credential_id: credential.json.id } });
-  const tool = `${inWorkspace}/tools/${made.json.id}`;
-  const { json: listed } = await house.console(`${tool}/refresh`, { method: 'POST' });
-  t.match(listed.changes, [{ name: 'search_notes', change: 'added' }]);
-  await house.console(tool, { method: 'PATCH', body: { functions: [{ name: 'search_notes', enabled: true }] } });
-
-  const assistant = await house.assistant({ model: { provider: 'scripted', name: 'any' }, tool_ids: [made.json.id] });
-  const session = await house.session(assistant.id);
-  const stream = await house.stream(`/sessions/${session.id}/chat`, { key: house.key, body: { message: '/call search_notes {"query":"delivery tmes abroad"}' } });
-  await stream.rest();
-  const { json } = await house.console(`${inWorkspace}/sessions/${session.id}/transcript`);
-  t.match(json.data.at(-1).tool_calls, [{ status: 'completed', output: /^\[orders\.md#1\]\n## Delivery times\n\nParcels take two days/ }]);
+  const env = { PARLEY_URL: house.url, PARLEY_OPERATOR_TOKEN: house.operatorToken, PARLEY_API_KEY: house.key };
+  let last = '';
+  for (const command of commands) {
+    const { code, stdout, stderr } = await run(command.map((word) => (word === 'http://127.0.0.1:8090/mcp' ? url : word)), { env });
+    t.equal(code, 0, `${command.join(' ')}: ${stdout}${stderr}`);
+    last = stdout;
+  }
+  t.equal(last.trim(), output.trim());
+  const { json } = await house.console(`/workspaces/${house.workspaceId}/sessions`);
+  const { json: transcript } = await house.console(`/workspaces/${house.workspaceId}/sessions/${json.data[0].id}/transcript`);
+  t.match(transcript.data.at(-1).tool_calls, [{ status: 'completed', output: /^\[orders\.md#1\]\n## Delivery times\n\nParcels take two days/ }]);
 });
