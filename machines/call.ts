@@ -14,7 +14,7 @@ import { versionAfter, type MachineKind, type Migration } from './version.ts';
 const migrations: readonly Migration[] = [];
 export const callVersion = versionAfter(migrations);
 
-export type { BargeIn, CallContext, CallEvent, CallOutcome, CutBy, Ignored } from './dialogue.ts';
+export type { BargeIn, CallContext, CallEvent, CallOutcome, CutBy, Ignored, Utterance } from './dialogue.ts';
 export { mintedCall } from './dialogue.ts';
 
 const [normal, refused, ours, restart] = [1000, 1008, 1011, 1012];

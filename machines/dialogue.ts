@@ -46,6 +46,17 @@ export interface CallContext {
   readonly reason: string | null;
 }
 
+/** An utterance of the person: when it began, and when a voice was heard in it last. The machine decides nothing by it; the console draws it. */
+export interface Utterance {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The utterance under way, or the last one. */
+interface Voiced {
+  readonly utterance?: Utterance | undefined;
+}
+
 /** Every event has the time at which it happens, in milliseconds since the epoch. */
 export type CallEvent =
   /** The token's holder opens the call. `refusal`: why the assistant or the session does not take it, or null. `greets`: the greeting is spoken first. */
@@ -53,17 +64,17 @@ export type CallEvent =
   /** A setting that the client sends before its first audio. */
   | { type: 'configure'; at: number; bargeIn: BargeIn }
   /** The person's voice begins, or goes on behind an early text. */
-  | { type: 'voice'; at: number }
+  | ({ type: 'voice'; at: number } & Voiced)
   /** 200 ms of an utterance over the reply are voice. */
-  | { type: 'voiced'; at: number }
+  | ({ type: 'voiced'; at: number } & Voiced)
   /** An utterance over the reply has a word that counts. */
-  | { type: 'words'; at: number }
+  | ({ type: 'words'; at: number } & Voiced)
   /** The person pauses, and has said words. */
-  | { type: 'early'; at: number }
+  | ({ type: 'early'; at: number } & Voiced)
   /** The person's turn is over, and has words. `kept`: they are those that the model was asked with early. */
-  | { type: 'said'; at: number; kept: boolean }
+  | ({ type: 'said'; at: number; kept: boolean } & Voiced)
   /** An utterance is over, and no word of it counts. */
-  | { type: 'unsaid'; at: number; ignored: Ignored }
+  | ({ type: 'unsaid'; at: number; ignored: Ignored } & Voiced)
   /** The client sends a text to be answered aloud. */
   | { type: 'typed'; at: number }
   /** The client cuts what is spoken. */

@@ -21,6 +21,9 @@ function samplesOf(beforeMs: number, voiceMs: number, afterMs: number): Int16Arr
   });
 }
 
+/** A phrase as a client of calls sends it. */
+export const phrase = (voiceMs = 1_200): Buffer => Buffer.from(samplesOf(0, voiceMs, 0).buffer);
+
 /** The path of a WAV file: a moment, the phrase, and a minute of nothing. A browser plays it once where `%noloop` follows. */
 export async function phraseFor(t: Owner, { beforeMs = 800, voiceMs = 1_200, afterMs = 60_000 } = {}): Promise<string> {
   const path = join(await temporaryFolder(t), 'phrase.wav');

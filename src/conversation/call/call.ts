@@ -169,7 +169,7 @@ export class Call implements HeardCall {
     for (const outcome of outcomes) this.#act(outcome, fails);
     if (state === 'thinking' && this.context.turn === 'begun' && this.reply?.mouth.isReady) this.#send({ type: 'audio', at: this.#now });
     // The person speaks on, or has begun to while a reply was spoken.
-    if (this.state === 'listening' && this.#hearing.busy) this.#send({ type: 'voice', at: this.#now });
+    if (this.state === 'listening' && this.#hearing.busy) this.#send({ type: 'voice', at: this.#now, utterance: this.#hearing.utterance });
     // The chat began while the greeting was spoken.
     if (this.state === 'listening' && this.#chats.isReading) this.#chats.busy();
   }

@@ -1,5 +1,5 @@
 /** Hears the person of a call: tells the machine of their voice, their words and the end of their turn (contract 18). */
-import type { CallContext, CallEvent, Ignored } from '../../../machines/call.ts';
+import type { CallContext, CallEvent, Ignored, Utterance } from '../../../machines/call.ts';
 import { limits } from '../../base/limits.ts';
 import type { Addressed, SpokenReply } from '../../providers/voice/addressed.ts';
 import type { Ear, EarEvent } from '../../providers/voice/ear.ts';
@@ -50,6 +50,8 @@ export class Hearing {
   early: Words | null = null;
   /** When a voice was heard last, in monotonic milliseconds. */
   lastVoiceAt: number | null = null;
+  /** The utterance under way, or the last one. */
+  utterance: Utterance | undefined;
   /** The replies that utterances have begun in. */
   readonly #over = new Map<number, Reply>();
   /** Events that the utterance under way has brought about. */
@@ -124,11 +126,11 @@ export class Hearing {
       begins: () => true,
       emit: (event) => this.#emit(event),
       replyOf: (utterance) => this.#replyOf(utterance),
-      voice: (utterance) => this.#voice(utterance),
+      voice: (utterance, atMs) => this.#voice(utterance, atMs),
       voiced: (utterance, ms) => this.#grows(utterance, ms),
       heard: (utterance, _text, verdict) => this.#heard(utterance, verdict),
       early: (words) => this.#pauses(words),
-      resumed: () => this.#options.send({ type: 'voice', at: this.#now }),
+      resumed: () => this.#resumed(),
       quiet: () => {},
       over: () => this.#turnIsOver(),
     });
@@ -140,19 +142,46 @@ export class Hearing {
     if (event.type !== 'transcript.final') return;
     services.metrics.voice.utterances.inc({ reason: event.reason });
     this.#told.clear();
+    this.#ends(event.end_ms);
     const ignored: Ignored = event.ignored;
     if (event.text !== '' && ignored === null) return;
     // In `hearing` the silence that ends the person's turn still runs.
-    if (this.#call.state !== 'hearing' || ignored === 'failed') send({ type: 'unsaid', at: this.#now, ignored });
+    if (this.#call.state !== 'hearing' || ignored === 'failed') send({ type: 'unsaid', ...this.#noted, ignored });
   }
 
-  #voice(utterance: number): void {
+  #voice(utterance: number, atMs: number): void {
     const { told, last } = this.#call;
     const recent = last !== null && this.#options.services.clock.monotonic() - last.at <= afterReplyMs ? last.reply : null;
     const over = told ?? recent;
     if (over !== null) this.#over.set(utterance, over);
     this.#over.delete(utterance - rememberedMax);
-    this.#options.send({ type: 'voice', at: this.#now });
+    this.utterance = { from: this.#timeOf(atMs), to: this.#now };
+    this.#options.send({ type: 'voice', ...this.#noted });
+  }
+
+  #resumed(): void {
+    this.#goesOn();
+    this.#options.send({ type: 'voice', ...this.#noted });
+  }
+
+  /** The time, and the utterance that the event is about. */
+  get #noted(): { readonly at: number; readonly utterance: Utterance | undefined } {
+    return { at: this.#now, utterance: this.utterance };
+  }
+
+  /** When the audio at this position came. */
+  #timeOf(ms: number): number {
+    return Math.round(this.#now - Math.max(0, (this.#ear?.positionMs ?? ms) - ms));
+  }
+
+  /** The voice of the utterance under way has ended at this position, as far as is known; a final may come late, of an earlier one. */
+  #ends(ms: number): void {
+    const to = this.#timeOf(ms);
+    if (this.utterance !== undefined && to >= this.utterance.from) this.utterance = { ...this.utterance, to };
+  }
+
+  #goesOn(): void {
+    if (this.utterance !== undefined) this.utterance = { ...this.utterance, to: this.#now };
   }
 
   #replyOf(utterance: number): SpokenReply | null {
@@ -167,6 +196,7 @@ export class Hearing {
 
   #grows(utterance: number, ms: number): void {
     this.lastVoiceAt = this.#options.services.clock.monotonic();
+    this.#goesOn();
     if (!this.#isOver(utterance)) return;
     if (ms >= pausesAt) this.#once('voiced');
     const { context, settings } = this.#call;
@@ -178,24 +208,24 @@ export class Hearing {
   #once(type: 'voiced' | 'words'): void {
     if (this.#told.has(type)) return;
     this.#told.add(type);
-    this.#options.send({ type, at: this.#now });
+    this.#options.send({ type, ...this.#noted });
   }
 
   #heard(utterance: number, verdict: Addressed): void {
-    if (verdict === 'counts' && this.#isOver(utterance)) this.#options.send({ type: 'words', at: this.#now });
+    if (verdict === 'counts' && this.#isOver(utterance)) this.#options.send({ type: 'words', ...this.#noted });
   }
 
   #pauses(words: Words): void {
     if (this.#call.state !== 'hearing' || words.toMs - words.fromMs >= earlyMsMax) return;
     this.early = words;
-    this.#options.send({ type: 'early', at: this.#now });
+    this.#ends(words.toMs);
+    this.#options.send({ type: 'early', ...this.#noted });
   }
 
   /** The person's turn is over, with words or without. */
   #turnIsOver(): void {
     const { text } = this.#hand;
-    const at = this.#now;
-    if (text !== '') this.#options.send({ type: 'said', at, kept: this.#call.reply?.asked === text });
-    else if (this.#call.state === 'hearing') this.#options.send({ type: 'unsaid', at, ignored: null });
+    if (text !== '') this.#options.send({ type: 'said', ...this.#noted, kept: this.#call.reply?.asked === text });
+    else if (this.#call.state === 'hearing') this.#options.send({ type: 'unsaid', ...this.#noted, ignored: null });
   }
 }

@@ -80,4 +80,6 @@ export interface FeedEvent {
   readonly refused: boolean;
   readonly request_id: string | null;
   readonly by: Cause | null;
+  /** The event with its fields. */
+  readonly data: { readonly type: string; readonly [field: string]: unknown };
 }

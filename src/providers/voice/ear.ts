@@ -106,6 +106,11 @@ export class Ear {
     return this.#listener.backlogMs;
   }
 
+  /** How much audio was looked at, in milliseconds. */
+  get positionMs(): number {
+    return this.#positionMs;
+  }
+
   /** The words in hand, joined. */
   get text(): string {
     return this.#hand.text;

@@ -9,7 +9,7 @@ import { decide, eventsOf, type AnyEvent, type Standing } from '../../../src/pag
 import { drawingOf, rowOf, type Card } from '../../../src/pages/console/chart/drawing.ts';
 import { answerTo, questionsOf } from '../../../src/pages/console/chart/questions.ts';
 import { route, type Box, type Wire } from '../../../src/pages/console/chart/routing.ts';
-import { begun, codeOf, contextsOf, historyPath, stepsOf, turnOf, withRows, withStep, type Step } from '../../../src/pages/console/chart/steps.ts';
+import { begun, codeOf, contextsOf, historyPath, stepsOf, turnOf, withPassing, withRows, withStep, type Step } from '../../../src/pages/console/chart/steps.ts';
 import type { HistoryRow } from '../../../src/pages/console/types.ts';
 
 t.test('each transition of each machine has a row, and each row a transition', async (t) => {
@@ -211,4 +211,12 @@ t.test('no arrow crosses a card, and no two run on one another, unless they lead
       t.ok(y1 === y2 ? [left, right].includes(x2) && y2 > top && y2 < bottom : [top, bottom].includes(y2) && x2 > left && x2 < right, `${kind}: ${key} ends at its state`);
     }
   }
+});
+
+t.test('equal events in a row that change nothing in an actor without a history are one step', async (t) => {
+  const report = { event: 'report', from: 'speaking', to: 'speaking', outcomes: [{ type: 'unchanged' }], refused: false, requestId: null, by: null, count: 1 };
+  const played = { ...report, event: 'played', to: 'listening', outcomes: [{ type: 'turn.finish' }] };
+  const steps = [report, report, report, report, played, report].map((step, index) => ({ ...step, seq: index + 1, at: index })).reduce(withPassing, [] as readonly Step[]);
+  t.match(steps, [{ id: '1', count: 1 }, { id: '2', seq: 4, at: 3, count: 3 }, { id: '5', count: 1 }, { id: '6', count: 1 }]);
+  t.equal(steps.length, 4);
 });

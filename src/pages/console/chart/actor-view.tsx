@@ -6,6 +6,7 @@ import { Id } from '../parts/copy.tsx';
 import type { Standing } from './copy.ts';
 import { Chart } from './chart.tsx';
 import { drawingOf, rowOf } from './drawing.ts';
+import { Lane } from './lane.tsx';
 import { Past, Scrub } from './past.tsx';
 import { type PastOf, usePast } from './past-of.ts';
 import { begun, contextsOf, type Contexts, type Step, type Subject } from './steps.ts';
@@ -70,6 +71,7 @@ export function ActorView({ kind, past, moment, shown, choose, now, unknown, lin
   const [hinted, hint] = useState<string | null>(null);
   return (
     <>
+      {kind === 'call' && <Lane steps={past.steps} shown={shown} />}
       <div class="work">
         <ActorChart kind={kind} past={past} moment={unknown ? { ...moment, state: null } : moment} hinted={hinted} />
         <aside>

@@ -5,7 +5,7 @@ import { ApiFailure, ask, patiently, query } from '../api.ts';
 import { watch } from '../feed.ts';
 import { apiWorkspace } from '../route.ts';
 import type { FeedMessage, HistoryRow, List, LiveActor } from '../types.ts';
-import { historyPath, stepOfEvent, withRows, withStep, type Step } from './steps.ts';
+import { historyPath, stepOfEvent, withPassing, withRows, withStep, type Step } from './steps.ts';
 
 export interface PastOf {
   /** Oldest first. */
@@ -33,15 +33,15 @@ async function historyOf(path: string, signal: AbortSignal): Promise<HistoryRow[
 
 const nothing: PastOf = { steps: [], live: null, begun: false, failure: null };
 
-/** The past of the actor `id` after these messages. */
-function taken({ steps, live }: PastOf, id: string, messages: readonly FeedMessage[]): Pick<PastOf, 'steps' | 'live'> {
+/** The past of the actor `id` after these messages. `keeps`: it keeps a history. */
+function taken({ steps, live }: PastOf, id: string, messages: readonly FeedMessage[], keeps: boolean): Pick<PastOf, 'steps' | 'live'> {
   for (const message of messages) {
     if (message.type === 'actors') live = message.actors.find((one) => one.id === id) ?? null;
     else if (message.type === 'activated') live = { ...message.actor, state: message.state, context: null };
     else if (message.type === 'passivated') live = null;
     else if (message.type === 'event') {
       live = { ...message.actor, state: message.to, context: message.context };
-      steps = withStep(steps, stepOfEvent(message));
+      steps = (keeps ? withStep : withPassing)(steps, stepOfEvent(message));
     }
   }
   return { steps, live };
@@ -85,7 +85,7 @@ export function usePast(kind: string, id: string | null, session: string | null 
         change({ failure: error.status === 404 && past.current.steps.length > 0 ? null : error, begun: true });
       }
     };
-    const take = (messages: readonly FeedMessage[]) => change(taken(past.current, id, messages));
+    const take = (messages: readonly FeedMessage[]) => change(taken(past.current, id, messages, kind === 'turn' || path !== null));
     const stop = watch({ workspace: apiWorkspace().split('/')[2]!, kind, id }, (messages) => {
       // The list of live actors comes at first and after every lost connection: the history has the steps taken meanwhile.
       if (messages.some(({ type }) => type === 'actors' || type === 'dropped')) {

@@ -42,8 +42,8 @@ type Unnamed = Omit<Step, 'id'>;
 
 export const stepOfRow = ({ at, request_id, context, data, ...row }: HistoryRow): Unnamed => ({ ...row, at: at * 1000, requestId: request_id, data: data ?? null, kept: context ?? null });
 
-export const stepOfEvent = ({ seq, at, event, from, to, outcomes, refused, request_id, by, context }: FeedEvent): Unnamed => ({
-  ...{ seq, at, event, from, to, outcomes, by, context, refused },
+export const stepOfEvent = ({ seq, at, event, from, to, outcomes, refused, request_id, by, context, data }: FeedEvent): Unnamed => ({
+  ...{ seq, at, event, from, to, outcomes, by, context, refused, data },
   requestId: request_id,
   count: 1,
 });
@@ -65,6 +65,15 @@ export function withStep(steps: readonly Step[], step: Unnamed): readonly Step[]
   if (isMore) return steps.with(-1, { ...step, id: last.id, count: last.count + step.count });
   const before = steps.filter(({ id }) => id.startsWith(`${step.seq}r`)).length;
   return [...steps, { ...step, id: `${step.seq}r${before + 1}` }];
+}
+
+const isIdle = ({ from, to, outcomes }: Unnamed): boolean => from === to && outcomes.every(({ type }) => type === 'unchanged');
+
+/** Appends a step of an actor that keeps no history. Equal ones in a row that changed nothing are one: a call is told four times a second what was played. The first step stays alone, as it says since when the actor is seen. */
+export function withPassing(steps: readonly Step[], step: Unnamed): readonly Step[] {
+  const last = steps.at(-1);
+  if (last === undefined || steps.length === 1 || step.seq <= last.seq || !isIdle(step) || !isIdle(last) || !isSame(last, step)) return withStep(steps, step);
+  return steps.with(-1, { ...step, id: last.id, count: last.count + step.count });
 }
 
 export const stepsOf = (rows: readonly HistoryRow[]): readonly Step[] => rows.map(stepOfRow).reduce(withStep, [] as readonly Step[]);

@@ -15,7 +15,7 @@ import { apiWorkspace, inWorkspace, search, segments, setQuery, turnChart } from
 import type { Assistant, Session } from '../types.ts';
 
 /** The fields read of the record of any actor whose kind has one. */
-type Stored = Partial<Pick<Session, 'active_turn_id' | 'assistant_id' | 'channel' | 'ended_at' | 'created_at'>> & { readonly name?: string; readonly status?: string; readonly expires_at?: number | null };
+type Stored = Partial<Pick<Session, 'active_turn_id' | 'active_call_id' | 'assistant_id' | 'channel' | 'ended_at' | 'created_at'>> & { readonly name?: string; readonly status?: string; readonly expires_at?: number | null };
 
 /** Reads the state from the record while the actor sleeps. A key's debt is known to its actor alone. */
 function stateOf(kind: ActorKind, record: Stored | undefined): string | null {
@@ -65,7 +65,7 @@ function Actor({ kind, id }: { kind: ActorKind; id: string }) {
   return (
     <>
       <Head name={name} id={id} above={[inWorkspace('live') + (kind === 'session' ? '' : `?kind=${kind}`), 'Live']} state={(!gone || shown !== null) && <State name={shown === null ? moment.state : `${moment.state} at step ${shown.id}`} tone={tone} />}>
-        <Acts kind={kind} id={id} turn={turn} state={past.live?.state ?? moment.state} awake={past.live !== null} />
+        <Acts kind={kind} id={id} turn={turn} call={record?.active_call_id ?? null} state={past.live?.state ?? moment.state} awake={past.live !== null} />
       </Head>
       <FactsOf kind={kind} record={record} steps={past.steps} state={past.live?.state ?? null} />
       <Failure failure={past.failure} />
@@ -127,12 +127,14 @@ interface ActOptions {
   readonly id: string;
   /** The session's turn in flight. */
   readonly turn: string | null | undefined;
+  /** The session's open call. */
+  readonly call: string | null;
   readonly state: string;
   readonly awake: boolean;
 }
 
 /** The actions on the actor, and a link to its record. */
-function Acts({ kind, id, turn, state, awake }: ActOptions) {
+function Acts({ kind, id, turn, call, state, awake }: ActOptions) {
   const session = sessionHere();
   if (kind === 'key') return <a class="button quiet" href={inWorkspace('keys', id)}>Key</a>;
   if (kind === 'assistant') return <a class="button quiet" href={inWorkspace('assistants', id)}>Assistant</a>;
@@ -151,6 +153,11 @@ function Acts({ kind, id, turn, state, awake }: ActOptions) {
       {turn && (
         <a class="button quiet" href={turnChart(turn, id)}>
           Turn
+        </a>
+      )}
+      {call !== null && (
+        <a class="button quiet" href={inWorkspace('live', 'call', call)}>
+          Call
         </a>
       )}
       {(state === 'streaming' || turn) && <AbortTurn session={id} turn={null} />}

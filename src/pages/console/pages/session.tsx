@@ -68,7 +68,7 @@ function useMoved(id: string, path: string): void {
   }, [id]);
 }
 
-function Acts({ session: { id, status, active_turn_id: turn }, path }: { session: Session; path: string }) {
+function Acts({ session: { id, status, active_turn_id: turn, active_call_id: call }, path }: { session: Session; path: string }) {
   const done = () => refresh(path);
   return (
     <>
@@ -78,6 +78,11 @@ function Acts({ session: { id, status, active_turn_id: turn }, path }: { session
       {turn !== null && (
         <a class="button quiet" href={turnChart(turn, id)}>
           Turn
+        </a>
+      )}
+      {call !== null && (
+        <a class="button quiet" href={inWorkspace('live', 'call', call)}>
+          Call
         </a>
       )}
       <Export id={id} path={path} />

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiFailure, ask, patiently, query } from '../api.ts';
 import { follow } from '../stream.ts';
 import type { List, Message, ToolCall } from '../types.ts';
+import { cutWords } from './cut-words.ts';
 import { Failure } from './failure.tsx';
 import { MomentText } from './time.tsx';
 import { Call } from './tool-calls.tsx';
@@ -101,13 +102,10 @@ function withCall(calls: readonly ToolCall[], call: Pick<ToolCall, 'id'> & Parti
   return place < 0 ? [...calls, { ...blank, ...call } as ToolCall] : calls.with(place, { ...calls[place]!, ...call });
 }
 
-/** The words for what cut a reply that was spoken. */
-const cuts = { speech: 'interrupted by speech', client: 'interrupted by the caller', api: 'aborted', lost: 'the call was lost' } as const;
-
 /** Why a reply is no whole one. */
 export function cutBecause({ status, stop_reason: reason, error_code: code, voice }: Message): string | null {
   if (status !== 'partial') return null;
-  if (reason === 'aborted') return cuts[voice?.cut_by ?? 'api'];
+  if (reason === 'aborted') return cutWords[voice?.cut_by ?? 'api'];
   if (reason === 'expired') return 'the session ran out of time';
   return code === 'assistant_unavailable' ? 'the provider failed' : `cut short${code === null ? '' : `: ${code}`}`;
 }
