@@ -1,7 +1,7 @@
-/** The look of the call bar: a style sheet of its own, which comes with the first call. */
+/** The look of the call bar: a style sheet of its own, which comes with the first call. The place of a hint is never hidden, since a change in a place that was is not read out. */
 
 const style = `
-#call { display: grid; grid-template-columns: auto minmax(0, 1fr) auto; gap: 4px 12px; align-items: center; padding: 8px 0; border-top: 1px solid var(--line); outline-offset: -2px; }
+#call { position: relative; display: grid; grid-template-columns: auto minmax(0, 1fr) auto; gap: 4px 12px; align-items: center; padding: 8px 0; border-top: 1px solid var(--line); outline-offset: -2px; }
 #call button { min-height: var(--target); }
 #call p { margin: 0; max-width: none; }
 #call .mark { position: relative; width: 48px; height: 48px; min-height: 48px; padding: 0; border: 0; border-radius: 50%; background: none; color: var(--soft); display: grid; place-items: center; cursor: default; }
@@ -30,7 +30,7 @@ const style = `
 #call .keys .icon[aria-pressed="true"], #call .keys .icon[aria-expanded="true"] { background: var(--wash); color: var(--ink); }
 #call .keys .icon.hang-up { color: var(--red); border-color: color-mix(in srgb, var(--red) 40%, var(--line)); }
 #call .hint { grid-column: 1 / -1; display: flex; gap: 8px 12px; flex-wrap: wrap; align-items: center; font-size: 14px; }
-#call .hint:empty { display: none; }
+#call .hint:empty { position: absolute; }
 .calling:not(.typing) #talk, .calling #talk .beside > [aria-pressed], .calling .action { display: none; }
 @media (max-width: 400px) { #call { gap: 4px 8px; } }
 @media (prefers-reduced-motion: no-preference) {

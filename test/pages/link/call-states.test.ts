@@ -1,0 +1,204 @@
+/** The call bar in every state and with every hint, on the link's page: the service's side of the call is the test's own. */
+import t, { type Test } from 'tap';
+import type { Page } from 'playwright-core';
+import { openHouse } from '../../api/house.ts';
+import { faintTexts, openBrowser, openPage, overflow, whyNoBrowser } from '../../browser.ts';
+import { phraseFor } from '../../phrase.ts';
+import { findings } from './browser.ts';
+import { scriptCalls, type Line, type Lines } from './scripted-call.ts';
+import { linked } from './visits.ts';
+
+const house = await openHouse(t, { env: { PARLEY_SYNTHETIC: '1' } });
+const unlimited = { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null };
+await linked(house, 'states', { channels: { voice: true, link: true, widget: true }, voice: { provider: 'synthetic', name: 'audio_ms=50' }, greeting: null, limits: unlimited });
+const device = ['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${await phraseFor(t)}%noloop`];
+const browser = whyNoBrowser ? null! : await openBrowser(t, ...device);
+
+const bar = (page: Page) => page.locator('#call');
+const mark = (page: Page) => bar(page).locator('.mark');
+const hint = (page: Page) => bar(page).getByRole('status');
+const said = (page: Page, text: string): Promise<void> => hint(page).filter({ hasText: text }).waitFor();
+const words = (page: Page, text: string): Promise<void> => bar(page).locator('.doing').filter({ hasText: text }).waitFor();
+
+type Calling = (t: Test, page: Page, line: Line, lines: Lines) => Promise<void>;
+
+/** A test in a call that is open. */
+const calling = (name: string, run: Calling, options: { width?: number; colorScheme?: 'dark'; reducedMotion?: 'no-preference'; before?: string } = {}) =>
+  t.test(name, { skip: whyNoBrowser }, async (t) => {
+    const { before, ...opening } = options;
+    const { page, complaints, context } = await openPage(browser, { origin: new URL(house.url).origin, locale: 'en-GB', networkFailures: 'expected', ...opening });
+    if (before !== undefined) await page.addInitScript(before);
+    const lines = await scriptCalls(page);
+    await page.goto(`${house.url}/p/states`);
+    await page.getByRole('button', { name: 'Call', exact: true }).click();
+    const line = await lines.next();
+    await run(t, page, line, lines);
+    t.same(complaints, []);
+    await context.close();
+  });
+
+for (const options of [{ width: 720 }, { width: 360, colorScheme: 'dark' }] as const) {
+  calling(`each state in words, at ${options.width} px`, async (t, page, line) => {
+    /** The state is said in words, and nobody is kept from using the bar. */
+    const shows = async (state: string, text: string, interruptible: boolean): Promise<void> => {
+      await words(page, text);
+      t.equal(await mark(page).getAttribute('data-state'), state);
+      t.equal(await mark(page).getAttribute('aria-disabled'), String(!interruptible), `${state} can be interrupted: ${interruptible}`);
+      t.same([await findings(page), await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], [], 0], state);
+    };
+    await shows('opening', 'Connecting', false);
+    line.ready();
+    await shows('listening', 'Listening', false);
+    line.partial('when do you');
+    await shows('hearing', 'Hearing you', false);
+    line.asks('When do you open?');
+    await shows('thinking', 'Thinking', true);
+    line.state('held');
+    await shows('held', 'Waiting for you', true);
+    line.speaks('We open at nine');
+    await shows('speaking', 'Speaking', true);
+    line.pauses();
+    await shows('paused', 'Paused', true);
+    t.match(await line.heard('played'), { message_id: 'msg_1', samples: Number }, 'the pause is answered with what was played');
+    line.cut();
+    await shows('listening', 'Listening', false);
+    line.state('busy');
+    await shows('busy', 'Another message is answered first', false);
+    line.lose();
+    await shows('lost', 'Connection lost, trying again', false);
+  }, options);
+}
+
+calling('a call that was lost is taken up again, and what was heard stays', async (t, page, line, lines) => {
+  line.ready();
+  line.asks('When do you open?');
+  line.speaks('We open at nine');
+  await words(page, 'Speaking');
+  line.lose();
+  await words(page, 'Connection lost');
+  const second = await lines.next();
+  second.ready();
+  await words(page, 'Listening');
+  t.equal(await page.locator('#messages li.assistant .said').last().textContent(), 'We open at nine');
+  await page.keyboard.press('m');
+  await words(page, 'You are muted');
+  await bar(page).getByRole('button', { name: 'Hang up' }).click();
+  await second.heard('hangup');
+  second.send({ type: 'ended', reason: 'hangup' });
+  await bar(page).waitFor({ state: 'detached' });
+});
+
+calling('the third echo asks for headphones, the next turn takes it back', async (t, page, line) => {
+  line.ready();
+  for (let echoes = 0; echoes < 2; echoes++) line.final('we open at nine', 'echo');
+  line.partial('and');
+  await words(page, 'Hearing you');
+  t.equal(await hint(page).textContent(), '', 'two are none');
+  line.final('we open at nine', 'echo');
+  await said(page, 'The reply comes back through the microphone. Please use headphones.');
+  t.same([await findings(page), await page.evaluate(faintTexts)], [[], []]);
+  line.final('yes', 'backchannel');
+  line.asks('And on Sundays?');
+  await words(page, 'Thinking');
+  await hint(page).locator('p').waitFor({ state: 'detached' });
+  t.equal(await bar(page).locator('.line').innerText(), 'And on Sundays?', 'words that do not count are not shown');
+});
+
+calling('why there is no reply', async (t, page, line) => {
+  line.ready();
+  line.final('', 'failed');
+  await said(page, 'That could not be understood.');
+  for (const [code, begun, text] of [
+    ['assistant_unavailable', true, 'There was no reply. Please say it again.'],
+    ['voice_unavailable', true, 'Voice is not available at the moment.'],
+    ['rate_limited', false, 'No more for now. Please try again later.'],
+    ['turn_in_progress', false, 'Your message was not taken: another one is answered.'],
+    ['api_error', false, 'Something went wrong. Please say it again.'],
+  ] as const) {
+    line.asks('When do you open?');
+    await words(page, 'Thinking');
+    line.fails(code, begun);
+    await said(page, text);
+    await words(page, 'Listening');
+  }
+  t.equal(await page.locator('#messages li').count(), 6, 'a turn that was not begun has no message to take back');
+});
+
+calling('the last minute is counted', async (t, page, line) => {
+  line.ready(Math.floor(((await page.evaluate('Date.now()')) as number) / 1000) + 50);
+  await words(page, 's left');
+  t.match(await bar(page).locator('.remaining').innerText(), /^(50|4\d) s left$/);
+  line.ready(Math.floor(((await page.evaluate('Date.now()')) as number) / 1000) + 5_000);
+  await bar(page).locator('.remaining').filter({ hasNotText: 'left' }).waitFor({ state: 'attached' });
+});
+
+/** A microphone of zeros: what a browser gives where it is switched off. */
+const silent = `navigator.mediaDevices.getUserMedia = async () => (globalThis.stream = new AudioContext().createMediaStreamDestination().stream);`;
+
+calling('a microphone that gives nothing, one that is unplugged, and another one', async (t, page, line) => {
+  line.ready();
+  await said(page, 'The microphone gives nothing. Is it switched off?');
+  await page.keyboard.press('m');
+  await words(page, 'You are muted');
+  await page.evaluate(`(() => {
+    globalThis.another = navigator.mediaDevices.getUserMedia;
+    navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotFoundError'));
+    const [track] = stream.getTracks();
+    track.stop();
+    track.dispatchEvent(new Event('ended'));
+  })()`);
+  await said(page, 'The microphone is gone. Plug one in to go on.');
+  t.same(await findings(page), []);
+  await page.evaluate('navigator.mediaDevices.getUserMedia = another; void navigator.mediaDevices.dispatchEvent(new Event("devicechange"))');
+  await hint(page).filter({ hasNotText: 'gone' }).waitFor({ state: 'attached' });
+}, { before: silent });
+
+/** Keeps the page's context of sound, and counts its tones. */
+const sounds = `globalThis.tones = 0;
+globalThis.OscillatorNode = class extends OscillatorNode { constructor(...given) { super(...given); tones++; } };
+globalThis.AudioContext = class extends AudioContext { constructor(...given) { super(...given); globalThis.context ??= this; } };`;
+
+calling('the sound is taken away, and comes back with a click', async (t, page, line) => {
+  line.ready();
+  await words(page, 'Listening');
+  await page.evaluate('context.suspend()');
+  await said(page, 'The sound is interrupted.');
+  t.same([await findings(page), await page.evaluate(faintTexts)], [[], []]);
+  await hint(page).getByRole('button', { name: 'Go on' }).click();
+  await hint(page).locator('p').waitFor({ state: 'detached' });
+  t.equal(await page.evaluate('context.state'), 'running');
+}, { before: sounds });
+
+for (const [name, reducedMotion] of [['a long thought has a soft sound', 'no-preference'], ['with reduced motion it is silent', undefined]] as const) {
+  calling(name, async (t, page, line) => {
+    await page.clock.install();
+    line.ready();
+    line.asks('When do you open?');
+    await words(page, 'Thinking');
+    const tones = (): Promise<number> => page.evaluate('tones');
+    await page.clock.runFor(1_400);
+    t.equal(await tones(), 0, 'a short one has none');
+    await page.clock.runFor(200);
+    t.equal(await tones(), reducedMotion === undefined ? 0 : 1);
+    line.speaks('We');
+    await words(page, 'Speaking');
+    await page.clock.runFor(10_000);
+    t.equal(await tones(), reducedMotion === undefined ? 0 : 1, 'none while it speaks');
+  }, { before: sounds, ...(reducedMotion && { reducedMotion }) });
+}
+
+for (const [reason, error, text] of [
+  ['replaced', null, 'The call goes on in another window.'],
+  [null, 'session_expired', 'The time of this conversation is over.'],
+  [null, 'voice_unavailable', 'Voice is not available at the moment.'],
+] as const) {
+  calling(`why the call is over: ${reason ?? error}`, async (t, page, line) => {
+    line.ready();
+    await words(page, 'Listening');
+    if (reason !== null) line.send({ type: 'ended', reason });
+    else line.ends(error);
+    await page.locator('#notice').filter({ hasText: text }).waitFor();
+    t.equal(await bar(page).count(), 0);
+    t.equal(await page.locator('#message').isVisible(), true, 'one can write');
+  });
+}
