@@ -85,8 +85,7 @@ export class CallBar {
 
   /** The person's words so far. */
   partial(text: string): void {
-    this.#line.className = 'line partial';
-    this.#line.replaceChildren(element('bdi', {}, text));
+    this.#write('partial', element('bdi', {}, text));
   }
 
   /** The reply as it was heard; the word under way is underlined, and a cut ends in a bar. */
@@ -94,9 +93,16 @@ export class CallBar {
     // One line of it, without the marks that a message shows as lists and emphasis.
     const line = text.trimEnd().split('\n').at(-1)!.replace(/^[\s>#*+-]+|[*_`]/g, '');
     const [, before, word] = /^(.*?)(\S*)$/.exec(line)!;
-    this.#line.className = 'line heard';
     const said = how === 'speaking' ? [before!, element('u', {}, word!)] : [line];
-    this.#line.replaceChildren(element('bdi', {}, ...said), ...(how === 'cut' ? [element('b', { title: this.#words.interrupted }, ' |')] : []));
+    this.#write('heard', element('bdi', {}, ...said), ...(how === 'cut' ? [element('b', { title: this.#words.interrupted }, ' |')] : []));
+  }
+
+  /** Text that is too long for the line begins out of sight, and fades in. */
+  #write(whose: 'partial' | 'heard', ...parts: readonly HTMLElement[]): void {
+    const line = this.#line;
+    line.replaceChildren(...parts);
+    line.className = `line ${whose}`;
+    line.classList.toggle('long', parts.reduce((sum, { offsetWidth }) => sum + offsetWidth, 0) > line.clientWidth);
   }
 
   /** Seconds that the conversation has left; null shows nothing. */

@@ -1,7 +1,7 @@
 /** The look of the call bar: a style sheet of its own, which comes with the first call. The place of a hint is never hidden, since a change in a place that was is not read out. */
 
 const style = `
-#call { position: relative; display: grid; grid-template-columns: auto minmax(0, 1fr) auto; gap: 4px 12px; align-items: center; padding: 8px 0; border-top: 1px solid var(--line); outline-offset: -2px; }
+#call { position: relative; display: grid; grid-template-columns: auto minmax(0, 1fr) auto; gap: 4px 12px; align-items: center; padding: 8px 0; border-top: 1px solid var(--line); outline-offset: 4px; }
 #call button { min-height: var(--target); }
 #call p { margin: 0; max-width: none; }
 #call .mark { position: relative; width: 48px; height: 48px; min-height: 48px; padding: 0; border: 0; border-radius: 50%; background: none; color: var(--soft); display: grid; place-items: center; cursor: default; }
@@ -19,6 +19,8 @@ const style = `
 #call .doing { display: flex; gap: 12px; font-size: 12.5px; line-height: 20px; color: var(--soft); }
 #call .doing .remaining { margin-inline-start: auto; font-variant-numeric: tabular-nums; }
 #call .line { display: flex; justify-content: flex-end; width: fit-content; max-width: 100%; min-height: 24px; line-height: 24px; font-size: 14px; overflow: hidden; white-space: pre; }
+#call .line.long { mask-image: linear-gradient(to right, transparent, #000 16px); }
+#call .line.long:dir(rtl) { mask-image: linear-gradient(to left, transparent, #000 16px); }
 #call .line.heard { color: var(--ink); }
 #call .line.partial { color: var(--soft); }
 #call .line u { text-decoration-color: var(--accent); text-decoration-thickness: 2px; text-underline-offset: 4px; }

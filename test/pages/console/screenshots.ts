@@ -1,10 +1,14 @@
-/** `npm run screenshots`: the pictures of the documents, of pages as they are; `-- NAME…`: those of the console's with these names alone. */
+/**
+ * `npm run screenshots`: the pictures of the documents, of pages as they are; `-- NAME…`: those with these names alone. `-- --look FOLDER`: the call bar
+ * in each state on every page that has one, wide and narrow, light and dark, for the eye alone.
+ */
 import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { whyNoBrowser } from '../../browser.ts';
 import type { Owner } from '../../folders.ts';
-import { takeCallPictures } from '../link/call-pictures.ts';
+import { takeCallPictures, takeCallSheets } from '../link/call-pictures.ts';
 import { takePictures } from '../link/pictures.ts';
 import { takeWidgetPictures } from '../link/widget-pictures.ts';
 import { furnish, openConsole, settled, type Console, type Furnished } from './console.ts';
@@ -87,6 +91,7 @@ async function whileItCalls(page: Page): Promise<void> {
 }
 
 const named = process.argv.slice(2);
+const look = named[0] === '--look' ? (named[1] ?? '') : null;
 
 if (whyNoBrowser) {
   process.stderr.write(`${whyNoBrowser}.\n`);
@@ -94,6 +99,15 @@ if (whyNoBrowser) {
 }
 const endings: (() => unknown)[] = [];
 const owner: Owner = { teardown: (end) => void endings.push(end) };
+/** Closes what was opened. */
+async function leave(): Promise<never> {
+  for (const end of endings.reverse()) await end();
+  process.exit(0);
+}
+if (look !== null) {
+  for (const name of await takeCallSheets(owner, join(look, '/'))) process.stdout.write(`${join(look, name)}\n`);
+  await leave();
+}
 const console = await openConsole(owner);
 const furnished = await furnish(console.house);
 mkdirSync(folder, { recursive: true });
@@ -113,6 +127,5 @@ for (const name of await takePictures(console.house, console.browser, linkFolder
 const widgetFolder = fileURLToPath(new URL('../../../docs/widget/', import.meta.url));
 if (named.length === 0) for (const name of await takeWidgetPictures(owner, console.house, widgetFolder)) process.stdout.write(`docs/widget/${name}\n`);
 const callFolder = fileURLToPath(new URL('../../../docs/call/', import.meta.url));
-if (named.length === 0) for (const name of await takeCallPictures(owner, callFolder)) process.stdout.write(`docs/call/${name}\n`);
-for (const end of endings.reverse()) await end();
-process.exit(0);
+if (named.length === 0 || named.includes('call')) for (const name of await takeCallPictures(owner, callFolder)) process.stdout.write(`docs/call/${name}\n`);
+await leave();

@@ -55,8 +55,9 @@ for (const options of [{ width: 720 }, { width: 360, colorScheme: 'dark' }] as c
     await shows('thinking', 'Thinking', true);
     line.state('held');
     await shows('held', 'Waiting for you', true);
-    line.speaks('We open at nine');
+    line.speaks('We open at nine, on Sundays at ten');
     await shows('speaking', 'Speaking', true);
+    t.equal(await bar(page).locator('.line.long').count(), options.width === 360 ? 1 : 0, 'a text that is too long fades in');
     line.pauses();
     await shows('paused', 'Paused', true);
     t.match(await line.heard('played'), { message_id: 'msg_1', samples: Number }, 'the pause is answered with what was played');

@@ -156,6 +156,7 @@ t.test("in the console's trial, with its chart", { skip: whyNoBrowser }, async (
   await said.filter({ hasText: 'word word' }).waitFor();
   t.equal(await page.getByRole('article', { name: 'Visitor' }).getByText('where is my order').count(), 1);
   t.same([await seriousFindings(page), await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], [], 0]);
+  t.same(await page.evaluate("(() => { const line = document.querySelector('#call .line'); return [getComputedStyle(line, '::after').content, line.getBoundingClientRect().height]; })()"), ['none', 24], "it has the look of the bar, and nothing of the console's");
   await page.keyboard.press('Space');
   // The transcript says what cut it.
   await said.filter({ hasText: 'interrupted by the caller' }).waitFor();
