@@ -69,11 +69,12 @@ export class Answers {
       // A turn that expires before its first output stands, and its chat is answered by a status.
       const mayStand = sent.get(question)?.some(({ status, json }) => status === null || status === 200 || json?.error?.code === 'session_expired');
       const refused = mayStand ? undefined : sent.get(question)?.find(({ status }) => status === 503);
-      // A turn that another process sealed stands: it cannot know the chat's answer, unless there was no output and no stop. A dead process withdraws nothing.
+      // A turn that another process sealed stands: it cannot know the chat's answer, unless there was no output, no call and no stop. A dead process withdraws nothing.
       const stopped = turn.stopReason === 'aborted' || turn.stopReason === 'expired';
-      const sealed = finished !== null && finished.fence.epoch > 1 && (text !== '' || stopped);
+      const spoke = text !== '' || (turn.calls?.made ?? 0) > 0;
+      const sealed = finished !== null && finished.fence.epoch > 1 && (spoke || stopped);
       const died = deaths.some(({ host, atMs }) => host === refused?.host && atMs >= refused.answeredMs! && atMs < refused.answeredMs! + withdrawalMs);
-      if (refused !== undefined && !sealed && !(died && (text !== '' || fence.epoch === 1))) this.#fault(refused, 'refused', `503 and left ${turn.id} ${turn.status}`);
+      if (refused !== undefined && !sealed && !(died && (spoke || fence.epoch === 1))) this.#fault(refused, 'refused', `503 and left ${turn.id} ${turn.status}`);
     }
   }
 

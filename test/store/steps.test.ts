@@ -35,6 +35,25 @@ t.test('a wrapped store has the steps that were given, and its own otherwise', a
   t.notOk(asked.has('watch'));
 });
 
+t.test('an embedded store answers in the order of the steps', async (t) => {
+  const store = memoryStore();
+  await store.open(0);
+  t.teardown(() => store.close());
+  const turn = await new Scene(store, 1_700_000_000_000).streaming();
+  const { place, fence } = turn;
+  const answered: string[] = [];
+  const note = (name: string) => () => void answered.push(name);
+  const steps = [
+    turn.append(0, 'one').then(note('append')),
+    store.turns.release(place, fence, 3).then(note('release')),
+    store.turns.step({ ...place, fence, from: 0, calls: [] }).then(note('step')),
+    store.turns.finish(turn.finishStep({ tail: { position: 3, text: '' } })).then(note('finish')),
+    store.turns.step({ ...place, fence, from: 0, calls: [] }).then(note('too late')),
+  ];
+  await Promise.all(steps);
+  t.same(answered, ['append', 'release', 'step', 'finish', 'too late']);
+});
+
 t.test('the steps that metrics count, by their public names (contract 12)', async (t) => {
   const metrics = openMetrics(() => ({}), () => 0, () => 0, () => ({ count: 0, seconds: 0 }));
   const store = measureStore(memoryStore(), metrics, new ManualClock());

@@ -115,10 +115,7 @@ export class EmbeddedTurns implements TurnStore {
       }
       return stopOf(flight) ?? 'stored';
     });
-    return decided.then((answer) => {
-      if (moved) this.#notices.tellMoved(step);
-      return answer;
-    });
+    return this.#telling(step, decided, () => moved);
   }
 
   renew(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed> {
@@ -141,10 +138,7 @@ export class EmbeddedTurns implements TurnStore {
       this.#change(draft, flight, { released: points });
       return 'released';
     });
-    return decided.then((answer) => {
-      if (shows) this.#notices.tellMoved(place);
-      return answer;
-    });
+    return this.#telling(place, decided, () => shows);
   }
 
   step(step: StepTurn): Promise<AppendResult> {
@@ -159,10 +153,7 @@ export class EmbeddedTurns implements TurnStore {
       this.#amend(draft, step, step.amends);
       return stopOf(flight) ?? 'stored';
     });
-    return decided.then((answer) => {
-      if (answer !== 'fenced') this.#notices.tellMoved(step);
-      return answer;
-    });
+    return this.#telling(step, decided, (answer) => answer !== 'fenced');
   }
 
   /** Puts an earlier message in the place of what it was. */
@@ -218,7 +209,7 @@ export class EmbeddedTurns implements TurnStore {
       this.#flights.delete(place);
       return finished(version);
     });
-    return this.#announce(place, answer);
+    return this.#telling(place, answer, ({ outcome }) => outcome === 'finished');
   }
 
   #removeCalls(draft: Draft, place: TurnPlace): void {
@@ -258,7 +249,7 @@ export class EmbeddedTurns implements TurnStore {
       this.#flights.delete(place);
       return finished(version);
     });
-    return this.#announce(place, answer);
+    return this.#telling(place, answer, ({ outcome }) => outcome === 'finished');
   }
 
   claim(place: TurnPlace): Promise<boolean> {
@@ -365,12 +356,12 @@ export class EmbeddedTurns implements TurnStore {
   }
 
   /** Notifies readers that wait for the turn. The answer itself is returned in the order of the decisions, before later ones of the same batch. */
-  #announce(place: TurnPlace, answer: Promise<Finished>): Promise<Finished> {
-    answer.then(
-      ({ outcome }) => outcome === 'finished' && this.#notices.tellMoved(place),
-      () => {},
-    );
-    return answer;
+  /** Tells readers before the caller has the answer. Answers come in the order of their steps. */
+  #telling<Answer>(place: TurnPlace, decided: Promise<Answer>, shows: (answer: Answer) => boolean): Promise<Answer> {
+    return decided.then((answer) => {
+      if (shows(answer)) this.#notices.tellMoved(place);
+      return answer;
+    });
   }
 
   #passTime(nowMs: number): void {
