@@ -11,20 +11,14 @@ import type { Owner } from '../../folders.ts';
 import { takeCallPictures, takeCallSheets } from '../link/call-pictures.ts';
 import { takePictures } from '../link/pictures.ts';
 import { takeWidgetPictures } from '../link/widget-pictures.ts';
-import { furnish, openConsole, settled, type Console, type Furnished } from './console.ts';
+import { takeClientPicture } from './client-picture.ts';
+import { furnish, openConsole, type Console, type Furnished } from './console.ts';
+import { takeLanePicture } from './lane-picture.ts';
+import { take, type Picture } from './picture.ts';
 import { newTool, openTool } from './tools.ts';
+import { takeTurnPicture } from './turn-pictures.ts';
 
 const folder = fileURLToPath(new URL('../../../docs/console/', import.meta.url));
-
-interface Picture {
-  readonly name: string;
-  readonly colorScheme: 'light' | 'dark';
-  readonly width?: number;
-  readonly height?: number;
-  readonly path: readonly string[];
-  /** Prepares the page before the picture is taken. */
-  readonly set?: (page: Page, console: Console) => Promise<void>;
-}
 
 const picturesOf = (workspace: string, { session, ended, assistant, key }: Furnished): readonly Picture[] => [
   { name: 'live', colorScheme: 'light', path: [workspace, 'live'], set: somethingHappens },
@@ -111,21 +105,21 @@ if (look !== null) {
 const console = await openConsole(owner);
 const furnished = await furnish(console.house);
 mkdirSync(folder, { recursive: true });
-for (const { name, colorScheme, width = 1440, height = width < 720 ? 760 : 800, path, set } of [...picturesOf(console.house.workspaceId, furnished), ...(await toolPictures(owner, console.house))]) {
-  if (named.length > 0 && !named.includes(name)) continue;
-  const { page, complaints, context } = await console.open({ width, colorScheme });
-  await page.setViewportSize({ width, height });
-  await page.goto(console.url(...path));
-  await settled(page);
-  await set?.(page, console);
-  await page.screenshot({ path: `${folder}${name}.png` });
-  process.stdout.write(`docs/console/${name}.png${complaints.length > 0 ? ` (${complaints.join('; ')})` : ''}\n`);
-  await context.close();
+const isWanted = (name: string): boolean => named.length === 0 || named.includes(name);
+for (const picture of [...picturesOf(console.house.workspaceId, furnished), ...(await toolPictures(owner, console.house))]) {
+  if (!isWanted(picture.name)) continue;
+  const complaints = await take(console, picture, `${folder}${picture.name}.png`);
+  process.stdout.write(`docs/console/${picture.name}.png${complaints.length > 0 ? ` (${complaints.join('; ')})` : ''}\n`);
+}
+for (const [name, take] of [['turns', (file: string) => takeTurnPicture(console, file)], ['lane', (file: string) => takeLanePicture(owner, file)], ['client', (file: string) => takeClientPicture(console, file)]] as const) {
+  if (!isWanted(name)) continue;
+  await take(`${folder}${name}.png`);
+  process.stdout.write(`docs/console/${name}.png\n`);
 }
 const linkFolder = fileURLToPath(new URL('../../../docs/link/', import.meta.url));
 for (const name of await takePictures(console.house, console.browser, linkFolder, named)) process.stdout.write(`docs/link/${name}\n`);
 const widgetFolder = fileURLToPath(new URL('../../../docs/widget/', import.meta.url));
-if (named.length === 0) for (const name of await takeWidgetPictures(owner, console.house, widgetFolder)) process.stdout.write(`docs/widget/${name}\n`);
+if (isWanted('widget')) for (const name of await takeWidgetPictures(owner, console.house, widgetFolder)) process.stdout.write(`docs/widget/${name}\n`);
 const callFolder = fileURLToPath(new URL('../../../docs/call/', import.meta.url));
-if (named.length === 0 || named.includes('call')) for (const name of await takeCallPictures(owner, callFolder)) process.stdout.write(`docs/call/${name}\n`);
+if (isWanted('call')) for (const name of await takeCallPictures(owner, callFolder)) process.stdout.write(`docs/call/${name}\n`);
 await leave();
