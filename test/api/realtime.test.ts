@@ -13,6 +13,9 @@ t.test(edge, async (t) => {
   await t.test('speech over a reply is told once its words count', (t) => interrupted(t, house));
   await t.test('the settings that hold', (t) => settings(t, house));
   await t.test('a turn that the client ends', (t) => manual(t, house));
+  await t.test('audio that is cleared is not heard', (t) => cleared(t, house));
+  await t.test('a reply that is cut before a word of it was heard says by what', (t) => withdrawn(t, house));
+  await t.test('a greeting that is cut is over', (t) => greeted(t, house));
   await t.test('what is not taken is an error, and the call goes on', (t) => refused(t, house));
   await t.test('who may open it, and on what', (t) => admitted(t, house));
 });
@@ -99,6 +102,9 @@ async function answered(t: Test, house: House): Promise<void> {
   const [item] = response.output;
   t.match(response, { object: 'realtime.response', status: 'completed', usage: { total_tokens: Number } });
   t.equal(client.textOf(item.id), item.content[0].transcript);
+  const [said] = client.events.filter(({ type }) => type === 'input_audio_buffer.committed');
+  for (const type of ['conversation.item.added', 'conversation.item.done'])
+    t.same(client.events.filter((event) => event.type === type).map(({ previous_item_id: previous, item: { id } }) => [previous, id]), [[null, said!.item_id], [said!.item_id, item.id]], type);
   const audio = client.events.filter(({ type }) => type === 'response.output_audio.delta').map(({ delta }) => Buffer.from(delta, 'base64'));
   t.ok(Buffer.concat(audio).length > 0 && audio.every(({ length }) => length > 0 && length <= 4_800), 'at most 100 ms each');
   t.match(await transcript(house, session.id), [{ role: 'user', content: 'hello there' }, { id: item.id, role: 'assistant', content: item.content[0].transcript, voice: { heard: 'estimated', cut_by: null } }]);
@@ -184,16 +190,67 @@ async function manual(t: Test, house: House): Promise<void> {
   client.say(await clipOf(house), 4_000);
   client.send({ type: 'input_audio_buffer.commit' });
   await client.until('input_audio_buffer.committed');
+  t.equal((await client.until('conversation.item.input_audio_transcription.completed')).transcript, 'hello there', 'before a response is asked for');
   t.same(await transcript(house, session.id), [], 'no silence ends it');
+  client.send({ type: 'input_audio_buffer.commit', event_id: 'empty' });
+  t.equal((await client.until('error')).error.event_id, 'empty', 'nothing was said since');
   client.send({ type: 'response.create' });
   await client.until('response.done');
   t.match((await transcript(house, session.id))[0], { content: 'hello there' });
 }
 
+async function cleared(t: Test, house: House): Promise<void> {
+  const { client, session } = await opened(t, house, { texts: 'one|two|three' });
+  client.send({ type: 'session.update', session: { audio: { input: { turn_detection: null } } } });
+  const clip = await clipOf(house);
+  client.say(clip, 0);
+  client.send({ type: 'input_audio_buffer.commit' });
+  client.say(clip, 0);
+  client.send({ type: 'input_audio_buffer.clear' });
+  await client.until('input_audio_buffer.cleared');
+  client.say(clip, 0);
+  client.send({ type: 'input_audio_buffer.commit' });
+  client.send({ type: 'response.create' });
+  await client.until('response.done');
+  const { content } = (await transcript(house, session.id))[0];
+  t.match(content, /^one (two|three)$/, 'what was committed before, and what came after');
+  t.equal(client.events.filter(({ type }) => type === 'input_audio_buffer.committed').length, 2);
+  const open = client.events.filter(({ type }) => type === 'input_audio_buffer.speech_started').map(({ item_id: id }) => id);
+  const known = client.events.filter(({ type }) => type === 'input_audio_buffer.speech_stopped' || type === 'input_audio_buffer.committed').map(({ item_id: id }) => id);
+  t.same(open.filter((id) => !known.includes(id)), [], 'speech that was told of has ended');
+
+  const { client: heard, session: other } = await opened(t, house, { texts: 'one' });
+  heard.say(clip, 0);
+  await heard.until('input_audio_buffer.speech_started');
+  heard.send({ type: 'input_audio_buffer.clear' });
+  await heard.until('input_audio_buffer.speech_stopped');
+  write(heard, 'Hello');
+  await heard.until('response.done');
+  t.match((await transcript(house, other.id))[0], { content: 'Hello' }, 'where silence ends a turn, too');
+  t.notOk(heard.events.some(({ type }) => type === 'input_audio_buffer.committed'));
+}
+
+async function withdrawn(t: Test, house: House): Promise<void> {
+  const { client, session } = await opened(t, house, { model: 'delay_ms=60000' });
+  write(client, 'Hello');
+  await client.until('response.created');
+  client.send({ type: 'response.cancel' });
+  t.match((await client.until('response.done')).response, { status: 'cancelled', status_details: { reason: 'client_cancelled' }, output: [] });
+  t.same(await transcript(house, session.id), []);
+}
+
+async function greeted(t: Test, house: House): Promise<void> {
+  const greeting = 'Welcome to a house of many long words, which take their time.';
+  const { client } = await opened(t, house, { fields: { greeting }, characterMs: 60 });
+  const { response_id: id } = await client.until('response.output_audio.delta');
+  client.send({ type: 'response.cancel' });
+  t.match((await client.until('response.done')).response, { id, status: 'cancelled', status_details: { reason: 'client_cancelled' }, output: [{ status: 'incomplete', content: [{ transcript: greeting }] }] });
+}
+
 async function refused(t: Test, house: House): Promise<void> {
   const { client } = await opened(t, house);
   const wrong: (object | string)[] = [
-    ...[{ type: 'nonsense', event_id: 'mine' }, { type: 'input_audio_buffer.append', audio: '***' }, { type: 'input_audio_buffer.append' }, { type: 'input_audio_buffer.commit' }],
+    ...[{ type: 'nonsense', event_id: 'mine' }, { type: 'constructor' }, { type: 'toString' }, { type: '__proto__' }, { type: 'input_audio_buffer.append', audio: '***' }, { type: 'input_audio_buffer.append' }, { type: 'input_audio_buffer.commit' }],
     ...[{ type: 'conversation.item.delete', item_id: 'x' }, { type: 'conversation.item.retrieve', item_id: 'x' }, { type: 'conversation.item.truncate', item_id: 'x', content_index: 0, audio_end_ms: 1 }],
     ...[{ type: 'conversation.item.create', item: { type: 'function_call_output', call_id: 'c', output: '' } }, { type: 'conversation.item.create', item: { type: 'message', role: 'system', content: [{ type: 'input_text', text: 'x' }] } }],
     ...[{ type: 'response.cancel' }, { type: 'response.create' }, { type: 'session.update', session: { audio: { input: { format: { type: 'audio/mp3' } } } } }, {}, []],

@@ -38,6 +38,8 @@ export interface CallOptions {
   sendAudio(frame: Uint8Array): void;
   /** Whether the connection has taken the audio that was sent. */
   isFree(): boolean;
+  /** Called from time to time while the call is open. */
+  ticked(): void;
   /** Ends the connection; `code`: of the error that is sent before, if one is. */
   end(code: string | null, close: number): void;
 }
@@ -45,7 +47,7 @@ export interface CallOptions {
 export class Call implements HeardCall {
   readonly #options: CallOptions;
   settings: CallSettings;
-  readonly #hearing: Hearing;
+  readonly hearing: Hearing;
   readonly #lookout: Lookout;
   readonly #chats: ChatTurns;
   readonly #endings: Endings;
@@ -69,14 +71,14 @@ export class Call implements HeardCall {
     this.#options = options;
     this.settings = settings;
     const send = (event: CallEvent): void => this.#send(event);
-    this.#hearing = new Hearing({ services, ready, call: this, send, tell, failed: (error) => this.#failed(error) });
+    this.hearing = new Hearing({ services, ready, call: this, send, tell, failed: (error) => this.#failed(error) });
     this.#endings = new Endings({
       ...{ services, tell },
       cause: causeByParty(options.party, options.requestId),
       isOver: () => actor.closed,
       reason: () => this.context.reason,
       leave: (reply) => this.#leave(reply),
-      putBack: (words) => this.#hearing.putBack(words),
+      putBack: (words) => this.hearing.putBack(words),
       failed: (error) => this.#broken(error),
     });
     this.#chats = new ChatTurns({ services, session, tell, send, isFree: () => this.context.turn === 'none', owns: (turnId) => [this.reply, ...this.#endings.replies.values()].some((reply) => reply?.turnId === turnId) });
@@ -93,19 +95,9 @@ export class Call implements HeardCall {
     if (services.draining) this.#send({ type: 'drain', at: this.#now });
   }
 
-  /** Whether audio has come, so that the settings stand. */
-  get listens(): boolean {
-    return this.#hearing.listens;
-  }
-
   configure(settings: CallSettings): void {
     this.settings = settings;
     this.#send({ type: 'configure', at: this.#now, bargeIn: settings.bargeIn });
-  }
-
-  /** Audio of 16 kHz. */
-  listen(samples: Int16Array): void {
-    this.#hearing.listen(samples);
   }
 
   played(messageId: string, samples: number): void {
@@ -119,10 +111,6 @@ export class Call implements HeardCall {
 
   interrupt(): void {
     this.#send({ type: 'interrupt', at: this.#now });
-  }
-
-  flush(): Promise<void> {
-    return this.#hearing.flush();
   }
 
   message(text: string): void {
@@ -164,12 +152,12 @@ export class Call implements HeardCall {
     const { state } = this.#actor.machine;
     if (state !== this.state && wireStates.has(state)) this.#options.send({ type: 'state', state });
     this.state = state;
-    this.#hearing.deafen(this.context.bargeIn === 'off' && (state === 'speaking' || state === 'paused'));
+    this.hearing.deafen(this.context.bargeIn === 'off' && (state === 'speaking' || state === 'paused'));
     const fails = outcomes.some(({ type }) => type === 'turn.failed' || type === 'turn.fail');
     for (const outcome of outcomes) this.#act(outcome, fails);
     if (state === 'thinking' && this.context.turn === 'begun' && this.reply?.mouth.isReady) this.#send({ type: 'audio', at: this.#now });
     // The person speaks on, or has begun to while a reply was spoken.
-    if (this.state === 'listening' && this.#hearing.busy) this.#send({ type: 'voice', at: this.#now, utterance: this.#hearing.utterance });
+    if (this.state === 'listening' && this.hearing.busy) this.#send({ type: 'voice', at: this.#now, utterance: this.hearing.utterance });
     // The chat began while the greeting was spoken.
     if (this.state === 'listening' && this.#chats.isReading) this.#chats.busy();
   }
@@ -182,7 +170,7 @@ export class Call implements HeardCall {
       case 'greeting.begin':
         return this.#greet();
       case 'turn.prepare':
-        return this.#begin(this.#hearing.early);
+        return this.#begin(this.hearing.early);
       case 'turn.begin':
         return reply === null ? this.#begin(null) : this.#tryAgain(reply);
       case 'turn.announce':
@@ -273,7 +261,7 @@ export class Call implements HeardCall {
 
   #sendAudio(reply: Reply, frame: Uint8Array): void {
     const { services, sendAudio } = this.#options;
-    const { lastVoiceAt } = this.#hearing;
+    const { lastVoiceAt } = this.hearing;
     if (!reply.isHeard && reply.words !== null && lastVoiceAt !== null) services.metrics.calls.voiceToVoice.observe((services.clock.monotonic() - lastVoiceAt) / 1000);
     reply.isHeard = true;
     sendAudio(frame);
@@ -308,8 +296,8 @@ export class Call implements HeardCall {
     if (early !== null) reply.asked = early.text;
     this.#endings.step(async () => {
       if (early === null) {
-        const taken = typed === null ? null : await this.#hearing.takeWith(typed);
-        reply.words = taken === null ? this.#hearing.take() : taken.words;
+        const taken = typed === null ? null : await this.hearing.takeWith(typed);
+        reply.words = taken === null ? this.hearing.take() : taken.words;
         reply.typed = taken && { before: taken.spoken };
         reply.asked = reply.words?.text ?? '';
         // No words, no turn.
@@ -359,7 +347,7 @@ export class Call implements HeardCall {
   }
 
   #announce(reply: Reply): void {
-    reply.words = this.#hearing.take();
+    reply.words = this.hearing.take();
     this.#endings.step(async () => {
       if (!reply.isLeft && reply.runner !== null) await this.#begunNow(reply);
       // The turn that was asked for early could not begin.
@@ -380,7 +368,7 @@ export class Call implements HeardCall {
     if (this.reply !== reply) return;
     this.reply = null;
     if (reply.isTold || reply === this.#greeting) this.last = { reply, at: this.#options.services.clock.monotonic() };
-    if (reply.words !== null) this.#hearing.putBack(reply.words);
+    if (reply.words !== null) this.hearing.putBack(reply.words);
     reply.words = null;
   }
 
@@ -464,6 +452,7 @@ export class Call implements HeardCall {
       const at = this.#now;
       const { expiresAt, until, drainUntil, replyUntil, playUntil, decideUntil } = this.context;
       if ([expiresAt * 1000, until, drainUntil, replyUntil, playUntil, decideUntil].some((due) => due !== null && at >= due)) this.#send({ type: 'tick', at });
+      this.#options.ticked();
       void this.#lookout.look();
       if (!this.#closing) this.#watch();
     });
@@ -483,7 +472,7 @@ export class Call implements HeardCall {
     const { services, send, end } = this.#options;
     const { reason } = this.context;
     this.#timer?.cancel();
-    this.#hearing.close();
+    this.hearing.close();
     this.#lookout.close();
     this.#chats.close();
     if (this.reply !== null) this.#leave(this.reply);

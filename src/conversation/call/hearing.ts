@@ -61,7 +61,7 @@ export class Hearing {
     this.#options = options;
   }
 
-  /** Whether audio has come. */
+  /** Whether audio has come, so that the settings stand. */
   get listens(): boolean {
     return this.#ear !== null;
   }
@@ -82,6 +82,17 @@ export class Hearing {
   async flush(): Promise<void> {
     await this.#ear?.flush();
     this.#turnIsOver();
+  }
+
+  /** The words so far come to hand, and the turn goes on. */
+  async endUtterance(): Promise<void> {
+    await this.#ear?.flush();
+  }
+
+  /** Drops the utterance under way, and audio that was not looked at. */
+  async clear(): Promise<void> {
+    await this.#ear?.clear();
+    if (this.#call.state === 'hearing' && !this.busy) this.#options.send({ type: 'unsaid', ...this.#noted, ignored: null });
   }
 
   /** Takes the words in hand, those of the utterance under way and a text that was typed; `spoken`: without the text. */

@@ -12,7 +12,7 @@ import { Call, type CallOptions } from './call.ts';
 import { withStart, type CallSettings } from './settings.ts';
 import { callIntake, isFree, sendText, taking } from './wire.ts';
 
-export interface CallSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'end'> {
+export interface CallSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'ticked' | 'end'> {
   readonly actor: SocketActor<CallEvent, CallOutcome>;
 }
 
@@ -39,7 +39,7 @@ export class CallSocket implements SocketListener {
       received: (seconds) => this.#send({ type: 'audio.received', audio_ms: seconds * 1000 }),
       message: (data) => this.message(data),
     });
-    const wire = { send: (message: object) => this.#send(message), sendAudio: (frame: Uint8Array) => this.#sendAudio(frame), isFree: () => isFree(this.#socket), end: (code: string | null, close: number) => this.#end(code, close) };
+    const wire = { send: (message: object) => this.#send(message), sendAudio: (frame: Uint8Array) => this.#sendAudio(frame), isFree: () => isFree(this.#socket), ticked: () => this.#intake.countWhenDue(), end: (code: string | null, close: number) => this.#end(code, close) };
     this.#call = new Call({ ...options, ...wire }, settings);
   }
 
@@ -92,13 +92,13 @@ export class CallSocket implements SocketListener {
     const written = type === 'message' ? fits(messages.message, message!) : null;
     if (written !== null && written.text.trim() !== '') return this.#call.message(written.text);
     if (type === 'interrupt' && fits(messages.interrupt, message!)) return this.#call.interrupt();
-    if (type === 'flush' && fits(messages.flush, message!)) return void this.#call.flush();
+    if (type === 'flush' && fits(messages.flush, message!)) return void this.#call.hearing.flush();
     if (type === 'hangup' && fits(messages.hangup, message!)) return this.#hangup();
     this.#call.fault('invalid_request', refused);
   }
 
   #start(message: object): void {
-    const start = this.#call.listens ? null : fits(messages.start, message);
+    const start = this.#call.hearing.listens ? null : fits(messages.start, message);
     const settings = start && withStart(this.#call.settings, start);
     const { provider } = this.#options.ready;
     if (settings === null || !takesRate(settings) || (start!.language !== undefined && !provider.takesLanguage(start!.language))) return this.#call.fault('invalid_request', refused);

@@ -11,7 +11,7 @@ export const callIntake = ({ services, assistant, party }: Pick<CallOptions, 'se
   new AudioIntake({
     ...{ services, assistant: assistant.record, keyId: keyOf(party), isCounted: party.channel !== 'console' },
     ...heard,
-    take: (samples) => call().listen(samples),
+    take: (samples) => call().hearing.listen(samples),
     refused: (code) => call().fault(code, refused),
     failed: () => call().fault('voice_unavailable', ours),
   });

@@ -14,7 +14,7 @@ import { fits, refused, sentenceFor, tooLarge } from '../socket-messages.ts';
 import { realtimeDefaults, sessionView, withUpdate, type RealtimeSettings } from './session.ts';
 import { Told, type RealtimeEvent } from './told.ts';
 
-export interface RealtimeSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'end'> {
+export interface RealtimeSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'ticked' | 'end'> {
   readonly actor: SocketActor<CallEvent, CallOutcome>;
   /** As the client named it. */
   readonly model: string;
@@ -54,6 +54,7 @@ export class RealtimeSocket implements SocketListener {
       send: (message: object) => this.#told.message(message as { type: string }),
       sendAudio: (frame: Uint8Array) => this.#told.audio(frame),
       isFree: () => isFree(this.#socket),
+      ticked: () => this.#intake.countWhenDue(),
       end: (code: string | null, close: number) => this.#end(code, close),
     };
     this.#call = new Call({ ...options, ...wire }, this.#settings.call);
@@ -103,7 +104,7 @@ export class RealtimeSocket implements SocketListener {
     const audio = event?.type === 'input_audio_buffer.append' ? fits(shapes['input_audio_buffer.append'], event!) : null;
     if (audio !== null && audio.audio !== '') return this.#listen(audio.audio, event!);
     if (!this.#pace.take(1)) return this.#call.fault('invalid_request', refused);
-    const act = this.#acts[event?.type as Name];
+    const act = typeof event?.type === 'string' && Object.hasOwn(this.#acts, event.type) ? this.#acts[event.type as Name] : undefined;
     if (event === null || act === undefined || !act(event)) this.#refuse(event);
   }
 
@@ -118,8 +119,8 @@ export class RealtimeSocket implements SocketListener {
   readonly #acts: { readonly [N in Name]?: (event: ClientEvent) => boolean } = {
     'session.update': (event) => this.#update(fits(shapes['session.update'], event)?.session ?? null),
     'input_audio_buffer.append': () => false,
-    'input_audio_buffer.commit': () => this.#commit(),
-    'input_audio_buffer.clear': () => this.#answer({ type: 'input_audio_buffer.cleared' }),
+    'input_audio_buffer.commit': (event) => this.#commit(event),
+    'input_audio_buffer.clear': () => this.#clear(),
     'conversation.item.create': (event) => this.#write(event),
     'conversation.item.truncate': (event) => this.#truncate(event),
     'conversation.item.retrieve': (event) => this.#retrieve(event),
@@ -134,17 +135,24 @@ export class RealtimeSocket implements SocketListener {
 
   #update(update: RealtimeUpdate | null): boolean {
     if (update === null) return false;
-    this.#settings = withUpdate(this.#settings, update, this.#call.listens);
+    this.#settings = withUpdate(this.#settings, update, this.#call.hearing.listens);
     this.#call.configure(this.#settings.call);
     return this.#answer({ type: 'session.updated', session: this.#session });
   }
 
-  /** Ends the person's turn, unless the client asks for its response by itself. */
-  #commit(): boolean {
-    if (!this.#call.listens) return false;
+  /** Ends the person's turn, or their utterance if the client asks for its response by itself. */
+  #commit(event: ClientEvent): boolean {
+    if (!this.#call.hearing.listens) return false;
+    const { committed } = this.#told;
     this.#told.commit();
-    if (!this.#settings.isManual) void this.#call.flush();
+    if (this.#settings.isManual) void this.#call.hearing.endUtterance().then(() => this.#told.committed > committed || this.#refuse(event));
+    else void this.#call.hearing.flush();
     return true;
+  }
+
+  #clear(): boolean {
+    void this.#call.hearing.clear();
+    return this.#answer({ type: 'input_audio_buffer.cleared' });
   }
 
   #write(event: ClientEvent): boolean {
@@ -160,7 +168,7 @@ export class RealtimeSocket implements SocketListener {
   #respond(): boolean {
     const text = this.#written.splice(0).join(' ');
     if (text !== '') this.#call.message(text);
-    else if (this.#call.listens) void this.#call.flush();
+    else if (this.#call.hearing.listens) void this.#call.hearing.flush();
     else return false;
     return true;
   }

@@ -1,6 +1,7 @@
 /** The messages of a call as the events that an OpenAI Realtime client reads (contract 18). */
 import { bareId } from '../../base/ids.ts';
 import { keepNewest } from '../../base/newest.ts';
+import type { EarEvent } from '../../providers/voice/ear.ts';
 
 export interface ToldOptions {
   /** The parts of ids that no other call has. */
@@ -22,6 +23,8 @@ interface CallMessage {
   readonly [name: string]: unknown;
 }
 
+type Final = Extract<EarEvent, { readonly type: 'transcript.final' }>;
+
 /** An utterance of the person, as an item of the conversation. */
 interface Utterance {
   readonly itemId: string;
@@ -38,6 +41,10 @@ interface Response {
   hasAudio: boolean;
   /** Whether the client was told that no more audio comes. */
   isSilent: boolean;
+  /** Whether speech has cut it, and not the client. */
+  isSpokenOver: boolean;
+  /** The item before its own. */
+  readonly previous: string | null;
   isOver: boolean;
 }
 
@@ -55,6 +62,8 @@ export class Told {
   #state = '';
   #response: Response | null = null;
   #previous: string | null = null;
+  /** Utterances that have become items. */
+  committed = 0;
 
   constructor(options: ToldOptions) {
     this.#options = options;
@@ -82,8 +91,8 @@ export class Told {
     else if (type === 'message.delta') this.#says(message.text as string);
     else if (type === 'audio.end') this.#silent(message.message_id as string);
     else if (type === 'turn.completed') this.#close('completed', null, message.usage);
-    else if (type === 'turn.aborted') this.#close('cancelled', { type: 'cancelled', reason: message.cut_by === 'speech' ? 'turn_detected' : 'client_cancelled' });
-    else if (type === 'turn.withdrawn') this.#close('cancelled', { type: 'cancelled', reason: 'turn_detected' });
+    else if (type === 'audio.clear') this.#cleared(message.message_id as string);
+    else if (type === 'turn.aborted' || type === 'turn.withdrawn') this.#cancel();
     else if (type === 'turn.failed') this.#failed(message.turn_id as string | null, message.code as string, message.message as string);
   }
 
@@ -103,8 +112,10 @@ export class Told {
   }
 
   #moved(state: string): void {
+    const wasReplying = replying.has(this.#state);
     this.#state = state;
     if (state !== 'hearing') return;
+    if (wasReplying && this.#response !== null) this.#response.isSpokenOver = true;
     // Words count now: the client stops what it plays.
     for (const utterance of this.#utterances.values()) this.#tell(utterance);
   }
@@ -128,23 +139,30 @@ export class Told {
   }
 
   #stop(utterance: Utterance, atMs: number): void {
-    this.#send('input_audio_buffer.speech_stopped', { audio_end_ms: atMs, item_id: utterance.itemId });
+    this.#fallSilent(utterance, atMs);
     this.#commit(utterance);
+  }
+
+  #fallSilent({ itemId }: Utterance, atMs: number): void {
+    this.#send('input_audio_buffer.speech_stopped', { audio_end_ms: atMs, item_id: itemId });
   }
 
   #commit(utterance: Utterance): void {
     if (utterance.isCommitted) return;
     this.#tell(utterance);
     utterance.isCommitted = true;
+    this.committed++;
     this.#send('input_audio_buffer.committed', { previous_item_id: this.#previous, item_id: utterance.itemId });
     this.#add({ ...userItem(utterance.itemId), content: [{ type: 'input_audio', transcript: null }] });
   }
 
-  #transcribed({ utterance: number, text, ignored, end_ms: endMs, start_ms: startMs }: { utterance: number; text: string; ignored: string | null; start_ms: number; end_ms: number }): void {
+  #transcribed({ utterance: number, text, ignored, reason, end_ms: endMs, start_ms: startMs }: Final): void {
     const utterance = this.#utterances.get(number);
     this.#utterances.delete(number);
     const counts = ignored === null && text !== '';
     if (utterance === undefined || (!utterance.isTold && !counts)) return;
+    // Its audio was cleared.
+    if (text === '' && ignored === null && reason === 'flush' && !utterance.isCommitted) return this.#fallSilent(utterance, endMs);
     this.#tell(utterance);
     if (!utterance.isCommitted) this.#stop(utterance, endMs);
     const place = { item_id: utterance.itemId, content_index: 0 };
@@ -157,7 +175,8 @@ export class Told {
 
   #open(id: string, itemId: string): void {
     if (this.#response?.itemId === itemId) return;
-    const response: Response = { id, itemId, transcript: '', hasAudio: false, isSilent: false, isOver: false };
+    const transcript = id === this.#greetingId ? this.#options.greeting : '';
+    const response: Response = { id, itemId, transcript, hasAudio: false, isSilent: false, isSpokenOver: false, previous: this.#previous, isOver: false };
     this.#response = response;
     this.#send('response.created', { response: this.#view(response, 'in_progress', null, []) });
     const item = replyItem(response, 'in_progress');
@@ -167,8 +186,7 @@ export class Told {
   }
 
   #sounds(itemId: string): void {
-    // The greeting is the one reply without a turn.
-    this.#open(`resp_${bareId(this.#options.callId)}`, itemId);
+    this.#open(this.#greetingId, itemId);
     this.#part(this.#response!);
   }
 
@@ -190,9 +208,22 @@ export class Told {
     const response = this.#response;
     if (response?.itemId !== itemId) return;
     this.#hush(response);
-    if (response.id !== `resp_${bareId(this.#options.callId)}`) return;
-    response.transcript = this.#options.greeting;
-    this.#close('completed', null);
+    if (response.id === this.#greetingId) this.#close('completed', null);
+  }
+
+  /** Nothing else tells of a greeting that is cut. */
+  #cleared(itemId: string): void {
+    const response = this.#response;
+    if (response?.itemId === itemId && response.id === this.#greetingId) this.#cancel();
+  }
+
+  /** The response that is the greeting: the one without a turn. */
+  get #greetingId(): string {
+    return `resp_${bareId(this.#options.callId)}`;
+  }
+
+  #cancel(): void {
+    this.#close('cancelled', { type: 'cancelled', reason: this.#response?.isSpokenOver ? 'turn_detected' : 'client_cancelled' });
   }
 
   /** That API sends it for a reply that is cut, too. */
@@ -220,7 +251,7 @@ export class Told {
     }
     this.#send('response.output_item.done', { response_id: id, output_index: 0, item });
     this.#keep(item);
-    this.#send('conversation.item.done', { previous_item_id: null, item });
+    this.#send('conversation.item.done', { previous_item_id: response.previous, item });
     this.#send('response.done', { response: this.#view(response, status, details, hasAudio ? [item] : [], usage as Usage | null) });
   }
 

@@ -66,7 +66,7 @@ export class Ear {
   /** Utterances whose latest decoding has failed twice. */
   readonly #failed = new Set<number>();
   #deaf = false;
-  /** Flushes that the listener has not obeyed, and those whose finals are owed. */
+  /** Flushes and clears that the listener has not obeyed, and those whose finals are owed. */
   #flushing: (() => void)[] = [];
   #flushed: (() => void)[] = [];
   #audioAt: number;
@@ -95,7 +95,7 @@ export class Ear {
         looked: (positionMs, voicedMs) => this.#looked(positionMs, voicedMs),
         early: (utterance, text, toMs) => this.#early(utterance, text, toMs),
         resumed: (utterance) => this.#options.resumed(utterance),
-        flushed: () => this.#flushHeard(),
+        flushed: (times) => this.#flushHeard(times),
         silenceFor: (text) => this.#silenceFor(text),
       },
     });
@@ -136,10 +136,19 @@ export class Ear {
 
   /** Resolves once the words of all audio so far are in hand; `over` is not called for them. */
   flush(): Promise<void> {
+    return this.#reach(() => this.#listener.flush());
+  }
+
+  /** Drops the utterance under way and the audio that was not looked at; resolves once that is done. */
+  clear(): Promise<void> {
+    return this.#reach(() => this.#listener.clear());
+  }
+
+  #reach(mark: () => void): Promise<void> {
     return new Promise((done) => {
       if (this.#closed) return done();
       this.#flushing.push(done);
-      this.#listener.flush();
+      mark();
     });
   }
 
@@ -242,8 +251,8 @@ export class Ear {
     return unfinished(this.#with(text)) ? Math.min(silenceMsMax, unfinishedTimes * turnSilenceMs) : turnSilenceMs;
   }
 
-  #flushHeard(): void {
-    const done = this.#flushing.splice(0);
+  #flushHeard(times: number): void {
+    const done = this.#flushing.splice(0, times);
     if (this.#owed > 0) return void this.#flushed.push(...done);
     this.#voiceEnd = null;
     for (const one of done) one();

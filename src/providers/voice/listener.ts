@@ -33,8 +33,8 @@ export interface ListenerFollower {
   early(utterance: number, text: string, toMs: number): void;
   /** The pause is over. */
   resumed(utterance: number): void;
-  /** A flush has been obeyed; finals may still be owed. */
-  flushed(): void;
+  /** So many flushes, or clears, have been obeyed; finals may still be owed. */
+  flushed(times: number): void;
   /** Returns the milliseconds of silence that end an utterance with this text, which is empty if it is not known: `silenceMs` or more. */
   silenceFor(text: string): number;
 }
@@ -70,14 +70,16 @@ interface Spoken {
   /** A decoding begun at a pause, in case the speech ends there. */
   early: { readonly to: number; readonly text: Promise<string>; readonly stop: AbortController; ready: string | null; decided: boolean } | null;
   partial: AbortController | null;
+  /** Whether its audio was dropped: it has no text. */
+  isDropped: boolean;
 }
 
 export class Listener {
   readonly #options: ListenerOptions;
   readonly #segmenter: Segmenter;
   readonly #tape = new Tape();
-  /** The position up to which speech becomes final, once the detector has read the audio before it; null without a flush. A flush while another waits replaces it. */
-  #flushAt: number | null = null;
+  /** The positions up to which speech becomes final or is dropped, once the detector has read the audio before them. Of the same that wait behind one another the last counts. */
+  readonly #marks: { at: number; readonly drops: boolean; times: number }[] = [];
   /** The same for the end of the audio. */
   #finishAt: number | null = null;
   #finished: () => void = () => {};
@@ -120,7 +122,20 @@ export class Listener {
   /** Makes the speech so far final. */
   flush(): void {
     if (this.#closed || this.#finishAt !== null) return;
-    this.#flushAt = this.#tape.end;
+    this.#mark(false);
+  }
+
+  /** Drops the speech behind the last flush: the utterance under way has no text, and audio that was not looked at is silence. */
+  clear(): void {
+    if (this.#closed || this.#finishAt !== null) return;
+    this.#tape.silence(Math.max(this.#segmenter.position, this.#marks.at(-1)?.at ?? 0));
+    this.#mark(true);
+  }
+
+  #mark(drops: boolean): void {
+    const last = this.#marks.at(-1);
+    if (last?.drops === drops) Object.assign(last, { at: this.#tape.end, times: last.times + 1 });
+    else this.#marks.push({ at: this.#tape.end, drops, times: 1 });
     this.#run();
   }
 
@@ -168,10 +183,11 @@ export class Listener {
       for (;;) {
         const windows = this.#windows();
         if (windows > 0) await this.#detect(windows);
-        else if (this.#flushAt !== null) {
-          this.#flushAt = null;
+        else if (this.#marks.length > 0) {
+          const { drops, times } = this.#marks.shift()!;
+          if (drops && this.#spoken !== null) this.#spoken.isDropped = true;
           this.#cutHere('flush');
-          this.#options.follower?.flushed();
+          this.#options.follower?.flushed(times);
         } else if (this.#finishAt !== null) {
           this.#finishAt = null;
           this.#cutHere('finish');
@@ -187,7 +203,7 @@ export class Listener {
 
   /** Whole windows that can be detected now; a flush and the finish wait for the audio before them. */
   #windows(): number {
-    const until = this.#flushAt ?? this.#finishAt ?? this.#tape.end;
+    const until = this.#marks[0]?.at ?? this.#finishAt ?? this.#tape.end;
     return Math.min(windowsMax, Math.floor((until - this.#segmenter.position) / windowSamples));
   }
 
@@ -219,7 +235,7 @@ export class Listener {
     const begins = this.#options.begins();
     if (!(typeof begins === 'boolean' ? begins : await begins)) return this.close();
     const audioFrom = Math.max(from - prerollSamples, this.#lastEnd, 0);
-    this.#spoken = { number, from, audioFrom, hypothesis: new Hypothesis(), draft: { tokens: [] }, partialsMade: 0, early: null, partial: null };
+    this.#spoken = { number, from, audioFrom, hypothesis: new Hypothesis(), draft: { tokens: [] }, partialsMade: 0, early: null, partial: null, isDropped: false };
     this.#emit({ type: 'speech.started', utterance: number, at_ms: msOf(from) });
   }
 
@@ -298,7 +314,8 @@ export class Listener {
     const decoded = this.#finalText(spoken, to);
     decoded.catch(() => {});
     this.#finals = this.#finals.then(async () => {
-      const text = spoken.hypothesis.final(await decoded);
+      const heard = await decoded;
+      const text = spoken.isDropped ? '' : spoken.hypothesis.final(heard);
       this.#owed--;
       this.#emit({ type: 'transcript.final', utterance, text, start_ms: msOf(from), end_ms: msOf(Math.min(to, this.#audioEnd)), reason });
       this.#release(utterance);
@@ -309,8 +326,9 @@ export class Listener {
   }
 
   #finalText(spoken: Spoken, to: number): Promise<string> {
-    if (spoken.early?.to === to) return spoken.early.text;
+    if (spoken.early?.to === to && !spoken.isDropped) return spoken.early.text;
     spoken.early?.stop.abort();
+    if (spoken.isDropped) return Promise.resolve('');
     return this.#options.transcribe(this.#audio(spoken, to), spoken, 'final', this.#stop.signal);
   }
 

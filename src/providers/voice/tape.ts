@@ -29,6 +29,11 @@ export class Tape {
     return this.#samples.slice(Math.max(0, from - this.#from), Math.max(0, Math.min(to - this.#from, this.#length)));
   }
 
+  /** Makes the samples from the position on silent. */
+  silence(from: number): void {
+    this.#samples.fill(0, Math.max(0, from - this.#from), this.#length);
+  }
+
   /** Drops the samples before the position; memory is freed when little is left. */
   forget(before: number): void {
     const dropped = Math.min(before - this.#from, this.#length);

@@ -261,3 +261,27 @@ t.test('words are put back before those that came since, and a message has 8,000
   t.equal(`${one} ${other}`, 'word '.repeat(1_700).trim());
   t.equal(overs(), 2);
 });
+
+t.test('a clear drops what was said behind the last flush, and nothing that comes after', async (t) => {
+  const { ear, seen, hear, events, calls } = listening(t, ['Hello.', 'Go.', 'Stay.']);
+  ear.push(voice(640));
+  const flushed = ear.flush();
+  ear.push(voice(640));
+  const cleared = ear.clear();
+  ear.push(voice(320));
+  await flushed;
+  t.equal(ear.text, 'Hello.', 'the flush does not wait for the audio behind it');
+  await cleared;
+  await hear(silence(600));
+  t.same(events.filter(({ type }) => type === 'transcript.final').map((event) => 'text' in event && event.text), ['Hello.', 'Go.'], 'audio that was not looked at is no utterance');
+  await hear(voice(640));
+  const again = ear.clear();
+  await again;
+  await hear(silence(600));
+  t.match(events.at(-1), { type: 'transcript.final', utterance: 3, text: '', reason: 'flush', ignored: null }, 'an utterance under way has no words');
+  t.equal(ear.text, 'Hello. Go.');
+  t.equal(calls(), 2, 'and is not transcribed');
+  t.equal(seen.filter((one) => one === 'over').length, 1);
+  const waits = [ear.flush(), ear.flush(), ear.clear(), ear.clear()];
+  await Promise.all(waits);
+});

@@ -1,0 +1,59 @@
+/** The seconds of audio of a call, counted while it lasts (contract 8 and 18). */
+import t from 'tap';
+import { callKind, type CallEvent, type CallOutcome } from '../../../machines/call.ts';
+import { nobody } from '../../../src/actors/cause.ts';
+import { Inspector } from '../../../src/actors/inspector.ts';
+import type { Socket, SocketListener } from '../../../src/base/edge.ts';
+import { limits } from '../../../src/base/limits.ts';
+import { CallSocket } from '../../../src/conversation/call/socket.ts';
+import { settingsOf } from '../../../src/conversation/call/settings.ts';
+import { RealtimeSocket } from '../../../src/conversation/realtime/socket.ts';
+import { SocketActor } from '../../../src/host/sockets.ts';
+import { ManualClock } from '../../providers/model/provider.ts';
+
+const socket: Socket = { bufferedBytes: 0, send: () => true, close: () => {} };
+
+/** An open call whose ear hears nothing, and the seconds counted for it. */
+function opened(kind: 'call' | 'realtime', channel: 'api' | 'console' = 'api') {
+  const clock = new ManualClock();
+  const counted: number[] = [];
+  const ear = { push: () => {}, backlogMs: 0, positionMs: 0, busy: false, deafen: () => {}, close: () => {} };
+  const session = { workspaceId: 'wks_a', id: 'ses_a', expiresAt: 1e12, messageCount: 0 };
+  const services = {
+    ...{ clock, ids: { secret: () => 'id' }, log: { warn: () => {}, error: () => {} }, draining: false, voice: { ear: () => ear } },
+    store: { leaseMs: null, usage: { count: async (step: { transcriptionSeconds: number }) => void counted.push(step.transcriptionSeconds) } },
+    host: { sessions: { population: { find: () => undefined }, of: async () => null, read: async () => ({ machine: { state: 'open', context: {} } }) } },
+  };
+  const facts = { id: 'call_a', workspaceId: 'wks_a', tokenUntilMs: clock.now() + 60_000, expiresAt: session.expiresAt, cause: nobody };
+  const options = {
+    ...{ actor: new SocketActor<CallEvent, CallOutcome>(callKind, facts, new Inspector(), () => {}), session: session as never, requestId: 'req_a', services: services as never },
+    ...{ party: { channel, workspaceId: 'wks_a' } as never, assistant: { record: { workspaceId: 'wks_a', id: 'asst_a', greeting: null } } as never, ready: { provider: { partials: true }, settings: {} } as never },
+  };
+  const listener: SocketListener = kind === 'call' ? new CallSocket(options, settingsOf({} as never)) : new RealtimeSocket({ ...options, model: 'asst_a' });
+  listener.opened(socket);
+  return { clock, listener, counted };
+}
+
+const second = { call: new Uint8Array(32_000), realtime: JSON.stringify({ type: 'input_audio_buffer.append', audio: Buffer.alloc(48_000).toString('base64') }) };
+
+for (const kind of ['call', 'realtime'] as const) {
+  t.test(`${kind}: a call is counted every minute, and no second twice`, async (t) => {
+    const { clock, listener, counted } = opened(kind);
+    const minutes = 4;
+    for (let at = 0; at < minutes * 60; at++) {
+      listener.message(second[kind]);
+      for (let looks = 0; looks < 1_000 / limits.socketPollMs; looks++) clock.advance(limits.socketPollMs);
+    }
+    t.equal(counted.length, minutes, 'a process that dies loses less than two minutes');
+    listener.closed(1000);
+    t.equal(counted.reduce((sum, seconds) => sum + seconds, 0), minutes * 60);
+  });
+}
+
+t.test('a trial of the console is not counted', async (t) => {
+  const { clock, listener, counted } = opened('call', 'console');
+  listener.message(second.call);
+  clock.advance(limits.socketUsageMs);
+  listener.closed(1000);
+  t.same(counted, []);
+});
