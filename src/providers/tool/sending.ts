@@ -1,5 +1,6 @@
 /** Sends a call to a tool of any kind: within its time, and again where the contract allows it (contract 13). */
 import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
 import type { ToolError } from '../../base/tool-errors.ts';
 import type { ModelFailure } from '../model.ts';
 import type { ToolAccess, ToolResult } from '../tool.ts';
@@ -21,6 +22,8 @@ export type Try = (end: (sent: Sent) => void) => () => void;
 
 /** Waits before the second and the third try, in milliseconds. */
 const pausesMs = [250, 1000] as const;
+/** A pause that took so much longer: the process stood still, and another may have taken the turn over. */
+const stillMs = limits.leaseMs / 2;
 
 /** Never rejects. */
 export async function sendWithin(clock: Clock, { timeoutSeconds, repeatable }: ToolAccess, signal: AbortSignal, start: Try): Promise<ToolResult> {
@@ -29,12 +32,14 @@ export async function sendWithin(clock: Clock, { timeoutSeconds, repeatable }: T
     const { result, again } = await sendOnce(clock, until, signal, start);
     const pauseMs = pausesMs[tries - 1];
     const allowed = again === 'unsent' || (again === 'repeatable' && repeatable);
-    if (!allowed || pauseMs === undefined || signal.aborted || clock.monotonic() + pauseMs >= until) return result;
+    const dueAt = pauseMs === undefined ? Infinity : clock.monotonic() + pauseMs;
+    if (!allowed || pauseMs === undefined || signal.aborted || dueAt >= until) return result;
     await new Promise<void>((resolve) => {
       clock.after(pauseMs, resolve);
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
     if (signal.aborted) return { status: 'cancelled' };
+    if (clock.monotonic() >= Math.min(until, dueAt + stillMs)) return result;
   }
 }
 
