@@ -14,17 +14,17 @@ export const listed = (name: string, inputSchema: unknown = schema) => ({ name, 
 
 export interface Answers {
   tools?: readonly unknown[];
-  call?: (params: any, response: ServerResponse) => unknown;
+  call?: (params: any, response: ServerResponse, id: unknown) => unknown;
 }
 
 /** An answer is a result, an error of JSON-RPC, or null where it was given otherwise. */
 export async function openServer(t: Owner, era: 'modern' | 'legacy', answers: Answers) {
   const got: Got[] = [];
-  const answerTo = ({ method, params }: Got, response: ServerResponse): unknown => {
+  const answerTo = ({ method, params }: Got, response: ServerResponse, id: unknown): unknown => {
     const more = era === 'modern' ? { resultType: 'complete', ttlMs: 0, cacheScope: 'private' } : {};
     if (method === 'tools/list') return { result: { ...more, tools: answers.tools ?? [listed('look_up')] } };
     if (method === 'tools/call') {
-      const given = answers.call?.(params, response) ?? { content: [{ type: 'text', text: 'shipped' }] };
+      const given = answers.call?.(params, response, id) ?? { content: [{ type: 'text', text: 'shipped' }] };
       return given === 'given' ? null : (given as object) !== null && 'code' in (given as object) ? { error: given } : { result: { ...more, ...(given as object) } };
     }
     if (era === 'modern' && method === 'server/discover') return { result: { ...more, supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, serverInfo: { name: 'orders', version: '1' } } };
@@ -37,7 +37,7 @@ export async function openServer(t: Owner, era: 'modern' | 'legacy', answers: An
     got.push(one);
     if (id === undefined) return response.writeHead(202).end();
     if (era === 'legacy' && method !== 'initialize' && request.headers['mcp-session-id'] !== 'Session-1') return response.writeHead(400).end('no session');
-    const answer = answerTo(one, response);
+    const answer = answerTo(one, response, id);
     if (answer === null) return undefined;
     response.writeHead(200, { 'content-type': 'application/json', ...(era === 'legacy' && { 'mcp-session-id': 'Session-1' }) });
     return response.end(JSON.stringify({ jsonrpc: '2.0', id, ...(answer as object) }));

@@ -1,6 +1,6 @@
 /**
- * T1: a call of a tool reaches it at most once, whatever dies. T2: what the tool saw stands in the transcript. A process with turns that call tools
- * is killed, or stopped for longer than its lease; an abort and an end cut others.
+ * T1: a call of a tool reaches it at most once, whatever dies; one of a repeatable tool three times at most, and never once its turn is sealed. T2: what the
+ * tool saw stands in the transcript. A process with turns that call tools is killed, or stopped for longer than its lease; an abort and an end cut others.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../../src/base/limits.ts';
@@ -8,7 +8,8 @@ import type { House } from '../api/house.ts';
 import type { Experiment, StoreKind, Trial } from './experiment.ts';
 import { Ground, lackingRedis, sealed } from './ground.ts';
 import { Listener } from './listener.ts';
-import { assistantWith, openTool, seenByConsole, told, type Reached, type Tool } from './tool-house.ts';
+import type { Owner } from '../folders.ts';
+import { assistantWith, openMcpTool, openTool, seenByConsole, told, type Reached, type Tool } from './tool-house.ts';
 
 /** The processes that share Redis: the victim is one of them. */
 const processesCount = 3;
@@ -21,7 +22,7 @@ interface Talk {
 interface Scene {
   readonly ground: Ground;
   readonly tool: Tool;
-  /** Assistants whose model calls: in one round or several, side by side, beside text, and after an approval. */
+  /** Assistants whose model calls: in one round or several, side by side, beside text, an MCP server, a tool that is repeatable, and after an approval. */
   readonly callers: readonly string[];
   readonly approver: string;
 }
@@ -39,7 +40,7 @@ function experiment(promise: string, does: string, ways: (store: StoreKind) => r
     async open(t, store) {
       const ground = await Ground.open(t, store);
       const first = await ground.server();
-      const scene = await furnished(ground, first, await openTool(t));
+      const scene = await furnished(t, ground, first, await openTool(t));
       const survivors = store === 'redis' ? [first, ...(await more(ground, processesCount - 2))] : [];
       let house = first;
       return async (trial) => {
@@ -60,12 +61,23 @@ async function more(ground: Ground, count: number): Promise<House[]> {
   return houses;
 }
 
-async function furnished(ground: Ground, house: House, tool: Tool): Promise<Scene> {
+async function furnished(t: Owner, ground: Ground, house: House, tool: Tool): Promise<Scene> {
   const functions = [{ name: 'count', parameters: { type: 'object' } }];
   const { id } = await told(house, '/tools', { kind: 'http', name: 'Counter', url: tool.url, timeout_seconds: 60, functions });
   const asking = await told(house, '/tools', { kind: 'http', name: 'Asking', url: tool.url, timeout_seconds: 60, approval: 'always', functions });
-  const models = ['call=count,tokens=5', 'call=count,calls=3,tokens=2000,delay_ms=1', 'call=count,call_rounds=6,tokens=5', 'call=count,calls=8,call_rounds=3,tokens=5,delay_ms=1'];
-  const callers = await Promise.all(models.map(async (model) => (await assistantWith(house, model, [id])).id as string));
+  const repeatable = await told(house, '/tools', { kind: 'http', name: 'Repeatable', url: tool.repeatableUrl, timeout_seconds: 60, repeatable: true, functions });
+  const mcp = await told(house, '/tools', { kind: 'mcp', name: 'MCP', url: await openMcpTool(t, 'count', tool), timeout_seconds: 60 });
+  await told(house, `/tools/${mcp.id}/refresh`, {});
+  await told(house, `/tools/${mcp.id}`, { functions: [{ name: 'count', enabled: true }] }, 'PATCH');
+  const models: readonly (readonly [string, string])[] = [
+    ['call=count,tokens=5', id],
+    ['call=count,calls=3,tokens=2000,delay_ms=1', id],
+    ['call=count,call_rounds=6,tokens=5', id],
+    ['call=count,calls=8,call_rounds=3,tokens=5,delay_ms=1', id],
+    ['call=count,calls=3,call_rounds=2,tokens=5', mcp.id],
+    ['call=count,calls=3,call_rounds=2,tokens=5', repeatable.id],
+  ];
+  const callers = await Promise.all(models.map(async ([model, toolId]) => (await assistantWith(house, model, [toolId])).id as string));
   return { ground, tool, callers, approver: (await assistantWith(house, 'call=count,calls=2,tokens=5', [asking.id])).id };
 }
 
@@ -78,6 +90,7 @@ async function cut(trial: Trial, scene: Scene, victim: House, way: Way): Promise
   const { tool } = scene;
   const delayMs = random.pick([0, 5, 50, Infinity]);
   tool.delayMs = () => delayMs;
+  tool.refuses = () => random.pick(['passing', 'cut', null]);
   const ids = await Promise.all(Array.from({ length: random.between(1, 4) }, () => waiting(random.chance(0.25), trial, scene, victim)));
   const wanted = tool.reached.length + random.between(0, 6);
   let soon = (): void => {};
@@ -126,28 +139,36 @@ async function looked(trial: Trial, { tool }: Scene, house: House, talk: Talk, c
   }
   // The counter answers at once from here on: the next turn works, and sends ids of its own.
   tool.delayMs = () => 0;
+  tool.refuses = () => null;
+  trial.count('again', reached.filter(({ callId }, index) => reached.findIndex((other) => other.callId === callId) !== index).length);
   const session = (await house.ask(`/sessions/${talk.id}`)).json;
   if (session.status !== 'open') return;
   const next = new Listener(house, `/sessions/${talk.id}/chat`, { message: 'Again' });
   await next.over;
   trial.must(next.ending === 'turn.completed', `${talk.id}: the next turn is answered ${next.status} ${next.code ?? next.ending}`);
-  check(trial, talk, tool.reached.filter(({ sessionId }) => sessionId === talk.id), await seenByConsole(house, talk.id));
+  const since = tool.reached.filter(({ sessionId }) => sessionId === talk.id);
+  const late = since.slice(reached.length).filter(({ callId }) => reached.some((other) => other.callId === callId));
+  trial.must(late.length === 0, `${talk.id}: ${late.map(({ callId }) => callId).join(', ')} reached the tool after its turn was sealed`);
+  check(trial, talk, since, await seenByConsole(house, talk.id));
 }
 
-/** No id twice: none of these tools is repeatable, and each has a connection. */
+/** How often a call may reach a tool, as each has a connection. */
+const timesMax = ({ repeatable }: Reached): number => (repeatable ? 3 : 1);
+
 const onceEach: Check = (trial, { id }, reached) => {
-  const twice = reached.filter(({ callId }, index) => reached.findIndex((other) => other.callId === callId) !== index);
-  trial.must(twice.length === 0, `${id}: ${twice.map(({ callId }) => callId).join(', ')} reached the tool again`);
+  const over = reached.filter((one) => reached.filter(({ callId }) => callId === one.callId).length > timesMax(one));
+  trial.must(over.length === 0, `${id}: ${over.map(({ callId }) => callId).join(', ')} reached the tool again`);
 };
 
 /** Each call that the tool saw is in the transcript, and what came of it is what the tool said, or that nobody knows. */
 const inTranscript: Check = (trial, { id }, reached, messages) => {
   const calls = new Map<string, any>(messages.flatMap(({ tool_calls: made }) => made.map((call: any) => [call.id, call])));
-  for (const { callId, answered } of reached) {
+  for (const { callId, repeatable } of reached) {
     const call = calls.get(callId);
+    const answered = reached.find((one) => one.callId === callId && one.answered !== null)?.answered ?? null;
     if (call === undefined) trial.must(false, `${id}: the tool saw ${callId}, and the transcript does not: ${JSON.stringify(messages)}`);
     else if (call.status === 'completed') trial.must(call.output === answered, `${callId}: the tool said ${answered}, and the transcript has ${call.output}`);
-    else trial.must(['unknown', 'cancelled'].includes(call.status) || (call.error === 'timeout' && answered === null), `${callId}: the tool saw it, and it is ${call.status} ${call.error}`);
+    else trial.must(['unknown', 'cancelled'].includes(call.status) || (['timeout', ...(repeatable ? ['refused', 'unreachable'] : [])].includes(call.error) && answered === null), `${callId}: the tool saw it, and it is ${call.status} ${call.error}`);
   }
 };
 

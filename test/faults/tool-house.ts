@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
+import { listed, openServer } from '../api/mcp-server.ts';
 import type { Owner } from '../folders.ts';
 
 /** A call that reached the tool. */
@@ -13,30 +14,38 @@ export interface Reached {
   readonly turnId: string;
   /** How many signatures it came with. */
   readonly signatures: number;
-  /** The output that it was given; null if the connection ended before. */
+  /** The output that it was given; null if the connection ended before, or if it was refused. */
   answered: string | null;
+  /** Whether the tool would have it again. */
+  readonly repeatable: boolean;
 }
 
 export interface Tool {
   readonly url: string;
+  /** The same tool, where calls may come again. */
+  readonly repeatableUrl: string;
   readonly reached: Reached[];
   /** Milliseconds until it answers a call; infinite for one that it never answers. */
   delayMs: (callId: string) => number;
+  /** How a repeatable call is met instead: with a status that passes, with the end of its connection, or not (null). */
+  refuses: () => 'passing' | 'cut' | null;
   /** Called when a call has come. */
   onCall: () => void;
 }
 
+/** The sign of a path under which calls may come again. */
+const again = '/again';
+
 export async function openTool(t: Owner): Promise<Tool> {
-  const tool: Tool = { url: '', reached: [], delayMs: () => 0, onCall: () => {} };
+  const tool: Tool = { url: '', repeatableUrl: '', reached: [], delayMs: () => 0, refuses: () => null, onCall: () => {} };
   const answer = async (text: string, request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { call_id: callId, session_id: sessionId, turn_id: turnId } = JSON.parse(text).data;
-    const one: Reached = { callId, sessionId, turnId, signatures: String(request.headers['webhook-signature'] ?? '').split(' ').filter(Boolean).length, answered: null };
-    tool.reached.push(one);
-    tool.onCall();
-    const delayMs = tool.delayMs(callId);
-    if (delayMs === Infinity) return;
-    if (delayMs > 0) await pause(delayMs, undefined, { ref: false });
-    if (response.destroyed) return;
+    const repeatable = request.url === again;
+    const one: Reached = { callId, sessionId, turnId, signatures: String(request.headers['webhook-signature'] ?? '').split(' ').filter(Boolean).length, answered: null, repeatable };
+    if (!(await isToAnswer(tool, one, response))) return;
+    const refusal = repeatable ? tool.refuses() : null;
+    if (refusal === 'cut') return void request.destroy();
+    if (refusal === 'passing') return void response.writeHead(503).end();
     one.answered = `done ${callId}`;
     response.writeHead(200, { 'content-type': 'text/plain' }).end(one.answered);
   };
@@ -52,7 +61,31 @@ export async function openTool(t: Owner): Promise<Tool> {
     server.closeAllConnections();
     server.close();
   });
-  return Object.assign(tool, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/call` });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return Object.assign(tool, { url: `${origin}/call`, repeatableUrl: `${origin}${again}` });
+}
+
+/** Notes a call and waits; false if it is not to be answered. */
+async function isToAnswer(tool: Tool, one: Reached, response: ServerResponse): Promise<boolean> {
+  tool.reached.push(one);
+  tool.onCall();
+  const delayMs = tool.delayMs(one.callId);
+  if (delayMs === Infinity) return false;
+  if (delayMs > 0) await pause(delayMs, undefined, { ref: false });
+  return !response.destroyed;
+}
+
+/** An MCP server with one function, whose calls the tool remembers with its own: its address. */
+export async function openMcpTool(t: Owner, name: string, tool: Tool): Promise<string> {
+  const answer = async ({ _meta: meta }: any, response: ServerResponse, id: unknown): Promise<void> => {
+    const one: Reached = { callId: meta['parley/call_id'], sessionId: meta['parley/session_id'], turnId: '', signatures: 0, answered: null, repeatable: false };
+    if (!(await isToAnswer(tool, one, response))) return;
+    one.answered = `done ${one.callId}`;
+    const result = { resultType: 'complete', content: [{ type: 'text', text: one.answered }] };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  };
+  const call = (params: unknown, response: ServerResponse, id: unknown): string => (void answer(params, response, id), 'given');
+  return (await openServer(t, 'modern', { tools: [listed(name, { type: 'object' })], call })).url;
 }
 
 /** Asks the console, and throws unless it does as it is told. */
