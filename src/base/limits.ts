@@ -147,7 +147,7 @@ export const limits = {
   socketBacklogMs: 30_000, // of audio that no detector takes
   socketFinalsOwedMax: 100,
   socketQueuedMax: 4_096, // messages that wait for their decoder to be loaded: ten seconds of the shortest packets
-  socketTextCharactersMax: 64 * 1024, // of a client's message
+  socketTextCharactersMax: 128 * 1024, // of a client's message: one of 8,000 characters whose JSON escapes each code unit
   socketWaitingBytesMax: 256 * 1024, // contract 8: for a slow reader
   socketPartialBytesMax: 64 * 1024, // for one that still gets partials
   callStepMs: 20, // between looks whether the listener has room for more audio

@@ -165,6 +165,14 @@ async function typed(t: Test, house: House): Promise<void> {
   await caller.plays();
   await caller.until('turn.completed');
   t.match(await transcript(house, caller), [{ content: 'How are you?', voice: null }, { voice: { heard: 'played' } }]);
+  const escaped = await opened(house);
+  escaped.socket.send(`{"type":"message","text":"${'\\ud83d\\ude00'.repeat(8000)}"}`);
+  t.ok((await escaped.until('turn.started')).text === '😀'.repeat(8000), 'as long as a message may be, each code unit escaped');
+  escaped.socket.terminate();
+  const blank = await opened(house);
+  blank.send({ type: 'message', text: ' ' });
+  t.match(await blank.until('turn.started'), { text: ' ' }, 'as chat takes it');
+  blank.socket.terminate();
   caller.socket.terminate();
 }
 

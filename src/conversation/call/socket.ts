@@ -90,7 +90,7 @@ export class CallSocket implements SocketListener {
     const played = type === 'played' ? fits(messages.played, message!) : null;
     if (played !== null) return this.#call.played(played.message_id, played.samples);
     const written = type === 'message' ? fits(messages.message, message!) : null;
-    if (written !== null && written.text.trim() !== '') return this.#call.message(written.text);
+    if (written !== null) return this.#call.message(written.text);
     if (type === 'interrupt' && fits(messages.interrupt, message!)) return this.#call.interrupt();
     if (type === 'flush' && fits(messages.flush, message!)) return void this.#call.hearing.flush();
     if (type === 'hangup' && fits(messages.hangup, message!)) return this.#hangup();
