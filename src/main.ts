@@ -75,7 +75,7 @@ export async function serve(config: Config): Promise<void> {
   const vault = openVault(secret, ids, config.secretPrevious);
   host.onCredentials = (workspaceId, id) => vault.forget(workspaceId, id);
   const http = providerHttp({ clock, allowPrivate: config.allowPrivateProviders, bounds: { ...providerBounds, silenceMs: config.providerSilenceMs }, proxy: config.providerProxy });
-  const load = openLoad(time, ids, metrics, () => host.turns.inFlight, 'loadBoard' in opened ? opened.loadBoard : null);
+  const load = openLoad(time, ids, metrics, host, 'loadBoard' in opened ? opened.loadBoard : null);
   const voice = openVoice(config, clock, http, (why) => {
     metrics.voice.processEndings.inc();
     log.warn({ why }, 'a voice process ended');
@@ -87,7 +87,7 @@ export async function serve(config: Config): Promise<void> {
     clock: time,
     ids,
     log,
-    metrics: { ...metrics, text: () => scrape.get(), firstOutput: { observe: (seconds) => (metrics.firstOutput.observe(seconds), load.firstOutput(seconds * 1000)) } },
+    metrics: { ...heardBy(load, metrics), text: () => scrape.get() },
     load,
     readiness: new Readiness(store, clock, log),
     store,
@@ -171,10 +171,17 @@ function openVoice(config: Config, clock: WheelClock, http: ProviderHttp, onEnde
 }
 
 /** The lag is measured apart from that of the metrics, because `/metrics` begins a measurement anew whenever it is read. */
-function openLoad(time: Clock, ids: Ids, metrics: Metrics, turnsInFlight: () => number, board: LoadBoard | null): LoadMeter {
+function openLoad(time: Clock, ids: Ids, metrics: Metrics, { turns, calls }: Host, board: LoadBoard | null): LoadMeter {
   const lag = new LoopLag();
-  const reading = async () => ({ ...(await metrics.counted()), turnsInFlight: turnsInFlight(), memoryBytes: process.memoryUsage.rss() });
+  const reading = async () => ({ ...(await metrics.counted()), turnsInFlight: turns.inFlight, openCalls: calls.population.size, memoryBytes: process.memoryUsage.rss() });
   return new LoadMeter(time, ids.secret(), { reading, lagMs: (restart) => lag.meanMs(restart) }, board);
 }
+
+/** Metrics of whose times the load meter is told as well. */
+const heardBy = (load: LoadMeter, metrics: Metrics): Metrics => ({
+  ...metrics,
+  firstOutput: { observe: (seconds) => (metrics.firstOutput.observe(seconds), load.firstOutput(seconds * 1000)) },
+  calls: { ...metrics.calls, voiceToVoice: { observe: (seconds) => (metrics.calls.voiceToVoice.observe(seconds), load.voiceToVoice(seconds * 1000)) } },
+});
 
 const scrapeBounds = { keptMs: limits.scrapeKeptMs, freshMax: limits.scrapesFreshMax };

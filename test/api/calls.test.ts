@@ -75,6 +75,8 @@ async function answered(t: Test, house: House): Promise<void> {
     { role: 'assistant', content: text, status: 'completed', voice: { heard: 'played', cut_by: null } },
   ]);
   t.same(caller.states(), ['listening', 'hearing', 'thinking', 'speaking', 'listening']);
+  const load: readonly any[] = (await house.console('/load')).json.data;
+  t.ok(load.some(({ open_calls: calls }) => calls > 0) && load.some(({ voice_to_voice_p50_ms: ms }) => ms > 0), 'the load has the call, and how fast it was answered');
   caller.send({ type: 'hangup' });
   t.match(await caller.until('ended'), { reason: 'hangup' });
   t.equal(await caller.closed, 1000);

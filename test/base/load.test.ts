@@ -8,7 +8,7 @@ import { ManualClock } from '../providers/model/provider.ts';
 const turnEnd = (): Promise<void> => new Promise((resolve) => atTurnEnd(resolve));
 
 class Process {
-  readonly counted = { requests: 100, refused: 10, events: 1000, storeSteps: 50, storeSeconds: 5, turnsInFlight: 0, memoryBytes: 1000 };
+  readonly counted = { requests: 100, refused: 10, events: 1000, storeSteps: 50, storeSeconds: 5, turnsInFlight: 0, openCalls: 0, memoryBytes: 1000 };
   lag = 1;
   readonly meter: LoadMeter;
 
@@ -38,17 +38,19 @@ t.test('a step has what was gained in it', async (t) => {
   await pass(clock, 2);
   one.counted.requests += 3;
   for (let turn = 0; turn < 100; turn++) one.meter.firstOutput(turn < 98 ? 20 : 500);
+  one.meter.voiceToVoice(600);
   const under = told(await one.meter.steps());
   t.match(under, [{ start: 1000, requests: 3, refused: 0, events: 0, storeMs: null, memoryBytes: 1000 }], 'the step under way, and not what was before');
   t.same(told(await one.meter.steps()), under, 'reading it changes nothing');
   await pass(clock, 3);
-  Object.assign(one.counted, { requests: 110, refused: 11, events: 1040, storeSteps: 54, storeSeconds: 5.01, turnsInFlight: 7 });
+  Object.assign(one.counted, { requests: 110, refused: 11, events: 1040, storeSteps: 54, storeSeconds: 5.01, turnsInFlight: 7, openCalls: 2 });
   one.lag = 2.345;
   await pass(clock, 5);
   const [first, second, third, ...more] = told(await one.meter.steps());
   t.same([first!.start, first!.requests, more.length], [1000, 3, 0]);
   t.ok(Math.abs(first!.firstOutputP50Ms! - 20) <= 1 && Math.abs(first!.firstOutputP99Ms! - 500) <= 25, `within 5 %: ${first!.firstOutputP50Ms} ${first!.firstOutputP99Ms}`);
-  t.same(second, { start: 1005, requests: 7, refused: 1, turnsInFlight: 7, events: 40, firstOutputP50Ms: null, firstOutputP99Ms: null, lagMs: 2.3, memoryBytes: 1000, storeMs: 2.5 });
+  t.ok(Math.abs(first!.voiceToVoiceP50Ms! - 600) <= 30 && first!.voiceToVoiceP99Ms === first!.voiceToVoiceP50Ms, `the replies of calls apart: ${first!.voiceToVoiceP50Ms}`);
+  t.same(second, { start: 1005, requests: 7, refused: 1, turnsInFlight: 7, openCalls: 2, events: 40, firstOutputP50Ms: null, firstOutputP99Ms: null, voiceToVoiceP50Ms: null, voiceToVoiceP99Ms: null, lagMs: 2.3, memoryBytes: 1000, storeMs: 2.5 });
   t.match(third, { start: 1010, requests: 0 });
 });
 
@@ -85,6 +87,10 @@ t.test('the processes of a board are told together', async (t) => {
     t.match([under, more.length], [{ start: 1005, requests: 0 }, 0]);
   }
   t.equal(board.rows.length, 2, 'a row for each process and step');
+  const { openCalls: _, voiceToVoice: __, ...earlier } = board.rows[0]!;
+  board.rows.push({ ...earlier, process: 'earlier' } as LoadRow);
+  one.counted.openCalls = 4;
+  t.match(told(await one.meter.steps()), [{ openCalls: 0, voiceToVoiceP50Ms: null }, { openCalls: 4 }], 'a process of an earlier version counts no calls');
   const lost: LoadBoard = { put: () => Promise.reject(new Error('away')), read: async () => [] };
   const third = new Process(clock, 'third', lost);
   await third.meter.start();
@@ -103,7 +109,7 @@ t.test('the lag is what the event loop is late by, and never below 0', (t) => {
 
 t.test('a reading that fails is left out, also the first, and what it would have counted is in the next', async (t) => {
   const clock = new ManualClock();
-  const counted = { requests: 5, refused: 0, events: 0, storeSteps: 0, storeSeconds: 0, turnsInFlight: 0, memoryBytes: 1000 };
+  const counted = { requests: 5, refused: 0, events: 0, storeSteps: 0, storeSeconds: 0, turnsInFlight: 0, openCalls: 0, memoryBytes: 1000 };
   let fails = true;
   const reading = async () => (fails ? Promise.reject(new Error('EMFILE')) : { ...counted });
   const meter = new LoadMeter(clock, 'one', { reading, lagMs: () => 1 }, null);

@@ -5,7 +5,7 @@ import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { openStore } from './redis-stores.ts';
 
 const row = (process: string, start: number): LoadRow => ({
-  process, start, requests: 1, refused: 0, events: 0, storeSteps: 0, storeSeconds: 0.25, turnsInFlight: 0, memoryBytes: 7, lagMs: 0.5, firstOutputs: [[3, 4]],
+  process, start, requests: 1, refused: 0, events: 0, storeSteps: 0, storeSeconds: 0.25, turnsInFlight: 0, openCalls: 0, memoryBytes: 7, lagMs: 0.5, firstOutputs: [[3, 4]], voiceToVoice: [],
 });
 
 t.test('rows of an hour, of all processes', { skip: whyNoRedis() ?? false }, async (t) => {

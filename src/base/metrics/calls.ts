@@ -2,7 +2,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 export interface CallMetrics {
-  readonly voiceToVoice: Histogram;
+  readonly voiceToVoice: { observe(seconds: number): void };
   readonly interruptions: Counter<'kind'>;
   readonly heard: Counter<'basis'>;
 }

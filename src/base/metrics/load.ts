@@ -13,6 +13,7 @@ export interface LoadReading {
   readonly storeSteps: number;
   readonly storeSeconds: number;
   readonly turnsInFlight: number;
+  readonly openCalls: number;
   readonly memoryBytes: number;
 }
 
@@ -25,6 +26,8 @@ export interface LoadRow extends LoadReading {
   readonly lagMs: number;
   /** How many turns had their first output after so long: pairs of a class (see `classOf`) and its number. */
   readonly firstOutputs: readonly (readonly [number, number])[];
+  /** The same of the replies of calls. */
+  readonly voiceToVoice: readonly (readonly [number, number])[];
 }
 
 /** The steps of all processes that share a store. */
@@ -40,9 +43,12 @@ export interface LoadStep {
   readonly requests: number | null;
   readonly refused: number | null;
   readonly turnsInFlight: number | null;
+  readonly openCalls: number | null;
   readonly events: number | null;
   readonly firstOutputP50Ms: number | null;
   readonly firstOutputP99Ms: number | null;
+  readonly voiceToVoiceP50Ms: number | null;
+  readonly voiceToVoiceP99Ms: number | null;
   readonly lagMs: number | null;
   readonly memoryBytes: number | null;
   readonly storeMs: number | null;
@@ -69,7 +75,8 @@ export class LoadMeter {
   readonly #source: LoadSource;
   readonly #board: LoadBoard | null;
   readonly #rows = new Map<number, LoadRow>();
-  #firstOutputs = new Map<number, number>();
+  #firstOutputs: Classes = new Map();
+  #voiceToVoice: Classes = new Map();
   /** The reading at the begin of the step under way. */
   #before: LoadReading | null = null;
   #start = 0;
@@ -88,8 +95,12 @@ export class LoadMeter {
   }
 
   firstOutput(ms: number): void {
-    const each = classOf(ms);
-    this.#firstOutputs.set(each, (this.#firstOutputs.get(each) ?? 0) + 1);
+    add(this.#firstOutputs, classOf(ms), 1);
+  }
+
+  /** From the last voice of a person to the first audio of the reply. */
+  voiceToVoice(ms: number): void {
+    add(this.#voiceToVoice, classOf(ms), 1);
   }
 
   /** The last hour, oldest first, with the step under way as far as this process knows it. */
@@ -127,7 +138,7 @@ export class LoadMeter {
     if (reading === null || !isDue()) return;
     const row = this.#before === null ? null : this.#row(this.#before, reading, true);
     if (row === null) this.#source.lagMs(true);
-    else this.#firstOutputs = new Map();
+    else [this.#firstOutputs, this.#voiceToVoice] = [new Map(), new Map()];
     this.#before = reading;
     this.#start = this.#stepNow();
     if (row === null) return;
@@ -139,29 +150,44 @@ export class LoadMeter {
 
   #row(before: LoadReading, reading: LoadReading, ends: boolean): LoadRow {
     const gained = Object.fromEntries(counts.map((name) => [name, reading[name] - before[name]])) as Pick<LoadReading, (typeof counts)[number]>;
-    const { turnsInFlight, memoryBytes } = reading;
-    return { ...gained, turnsInFlight, memoryBytes, process: this.#process, start: this.#start, lagMs: this.#source.lagMs(ends), firstOutputs: [...this.#firstOutputs] };
+    const { turnsInFlight, openCalls, memoryBytes } = reading;
+    return { ...gained, turnsInFlight, openCalls, memoryBytes, process: this.#process, start: this.#start, lagMs: this.#source.lagMs(ends), firstOutputs: [...this.#firstOutputs], voiceToVoice: [...this.#voiceToVoice] };
   }
 }
 
 /** Sums, but for the greatest lag and the mean of the store's steps. */
 function together(start: number, rows: readonly LoadRow[]): LoadStep {
-  const sum = (name: keyof LoadReading): number | null => (rows.length === 0 ? null : rows.reduce((all, row) => all + row[name], 0));
-  const outputs = new Map<number, number>();
-  for (const [each, count] of rows.flatMap(({ firstOutputs }) => firstOutputs)) outputs.set(each, (outputs.get(each) ?? 0) + count);
+  // A process of an earlier version counts no calls.
+  const sum = (name: keyof LoadReading): number | null => (rows.length === 0 ? null : rows.reduce((all, row) => all + (row[name] ?? 0), 0));
+  const outputs = classesOf(rows.flatMap(({ firstOutputs }) => firstOutputs));
+  const replies = classesOf(rows.flatMap(({ voiceToVoice = [] }) => voiceToVoice));
   const [steps, took] = [sum('storeSteps'), sum('storeSeconds')];
   return {
     start,
     requests: sum('requests'),
     refused: sum('refused'),
     turnsInFlight: sum('turnsInFlight'),
+    openCalls: sum('openCalls'),
     events: sum('events'),
     firstOutputP50Ms: percentile(outputs, 0.5),
     firstOutputP99Ms: percentile(outputs, 0.99),
+    voiceToVoiceP50Ms: percentile(replies, 0.5),
+    voiceToVoiceP99Ms: percentile(replies, 0.99),
     lagMs: rows.length === 0 ? null : tenths(Math.max(...rows.map(({ lagMs }) => lagMs))),
     memoryBytes: sum('memoryBytes'),
     storeMs: steps ? Math.round((took! / steps) * 1e6) / 1000 : null,
   };
+}
+
+/** How many times fell into each class. */
+type Classes = Map<number, number>;
+
+const add = (classes: Classes, each: number, count: number): void => void classes.set(each, (classes.get(each) ?? 0) + count);
+
+function classesOf(pairs: readonly (readonly [number, number])[]): Classes {
+  const classes: Classes = new Map();
+  for (const [each, count] of pairs) add(classes, each, count);
+  return classes;
 }
 
 function percentile(classes: ReadonlyMap<number, number>, share: number): number | null {

@@ -183,9 +183,12 @@ const loadStep = {
   requests: 214,
   refused: 3,
   turns_in_flight: 12,
+  open_calls: 2,
   events: 4380,
   first_output_p50_ms: 312.4,
   first_output_p99_ms: 1180.9,
+  voice_to_voice_p50_ms: 588.1,
+  voice_to_voice_p99_ms: 861.6,
   loop_lag_ms: 0.6,
   memory_bytes: 142_606_336,
   store_ms: 0.412,
@@ -193,7 +196,7 @@ const loadStep = {
 export const load = {
   object: 'load',
   step_seconds: 5,
-  data: [loadStep, { ...loadStep, start: startedAt + 5, requests: 9, refused: 0, events: 44, first_output_p50_ms: null, first_output_p99_ms: null }],
+  data: [loadStep, { ...loadStep, start: startedAt + 5, requests: 9, refused: 0, events: 44, first_output_p50_ms: null, first_output_p99_ms: null, voice_to_voice_p50_ms: null, voice_to_voice_p99_ms: null }],
 };
 
 export const endedSession = { ...session, status: 'ended', ended_at: startedAt + 95 };

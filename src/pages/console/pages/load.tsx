@@ -31,6 +31,8 @@ const shown = (step: number): readonly Shown[] => [
   { name: 'Requests a second', format: perSecond, lines: [{ label: 'Answered', of: ({ requests }) => rate(requests, step), tone: 'accent' }, { label: 'Refused', of: ({ refused }) => rate(refused, step), tone: 'red' }] },
   { name: 'Turns in flight', format: count, steps: wholeSteps, lines: [{ label: 'Turns', of: ({ turns_in_flight: turns }) => turns, tone: 'accent' }] },
   { name: 'First output', format: milliseconds, lines: [{ label: 'p50', of: ({ first_output_p50_ms: value }) => value, tone: 'accent' }, { label: 'p99', of: ({ first_output_p99_ms: value }) => value, tone: 'soft' }] },
+  { name: 'Open calls', format: count, steps: wholeSteps, lines: [{ label: 'Calls', of: ({ open_calls: calls }) => calls, tone: 'accent' }] },
+  { name: 'Voice to voice', format: milliseconds, lines: [{ label: 'p50', of: ({ voice_to_voice_p50_ms: value }) => value, tone: 'accent' }, { label: 'p99', of: ({ voice_to_voice_p99_ms: value }) => value, tone: 'soft' }] },
   { name: 'Streamed events a second', format: perSecond, lines: [{ label: 'Events', of: ({ events }) => rate(events, step), tone: 'accent' }] },
   { name: 'Event loop lag', format: milliseconds, lines: [{ label: 'Lag', of: ({ loop_lag_ms: value }) => value, tone: 'accent' }] },
   { name: 'Store', format: milliseconds, lines: [{ label: 'A step', of: ({ store_ms: value }) => value, tone: 'accent' }] },
