@@ -35,6 +35,8 @@ export const results = {
 export interface Speaker {
   /** A piece of the model's answer, of whole code points. */
   text(piece: string): void;
+  /** The model says no more until the tools that it called have answered. */
+  rests(): void;
   /** The model makes no more. */
   over(reason: 'completed' | 'provider' | 'ours'): void;
   /** How far the listener was; asked once, before the end is stored. */

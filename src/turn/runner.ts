@@ -247,6 +247,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
     const rest = this.#whole.rest();
     if (rest !== '' && speaker === null) this.log.append(rest);
     else if (rest !== '') speaker!.text(rest);
+    if (this.#calls?.asked) speaker?.rests();
     this.#send({ type: this.#calls?.asked ? 'called' : 'ended', at: this.#now });
   }
 

@@ -464,3 +464,14 @@ t.test('somebody else owns a turn that has not begun: only an end that was asked
   t.same([unanswered.begun, unanswered.withdrawals.length], ['unavailable', 1], 'it is not waited for long');
   t.equal(unanswered.wanted(), false);
 });
+
+t.test('what is said before a call of a tool is spoken before it is sent', async (t) => {
+  const told: string[] = [];
+  const speaker = { text: (piece: string) => void told.push(piece), rests: () => void told.push('rests'), over: () => void told.push('over'), heard: () => ({ points: 0, voice: { audioMs: 0, heard: 'played', cutBy: null } as const }) };
+  const stage = new Stage({ speaker }).start();
+  stage.model.text('Let me look that up');
+  stage.model.call!({ name: 'act', arguments: '{}' });
+  stage.model.end();
+  await settle();
+  t.same(told, ['Let me look that up', 'rests'], 'no full stop is waited for');
+});

@@ -6,7 +6,7 @@ import { noTools } from '../host/scene.ts';
 import type { AppendResult, ToolCall } from '../../src/store/store.ts';
 import type { TurnFault } from '../../src/base/metrics.ts';
 import { Pace } from '../../src/turn/pace.ts';
-import type { Fate, PreparedCall, TurnResult, TurnTools } from '../../src/turn/outcome.ts';
+import type { Fate, PreparedCall, TurnResult, Speaker, TurnTools } from '../../src/turn/outcome.ts';
 import { TurnRunner } from '../../src/turn/runner.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 
@@ -68,7 +68,7 @@ export class Stage {
   left = 0;
 
   /** `unsure`: as on a store that processes share. */
-  constructor({ unsure = false, inspector = new Inspector() } = {}) {
+  constructor({ unsure = false, inspector = new Inspector(), speaker = null as Speaker | null } = {}) {
     const step = <Asked, Answer>(steps: Step<Asked, Answer>[], asked: Asked): Promise<Answer> => {
       const made = new Step<Asked, Answer>(asked);
       steps.push(made);
@@ -93,7 +93,7 @@ export class Stage {
           step: (from, calls) => step(this.steps, { from, calls }),
           leave: () => void this.left++,
         },
-        speaker: null,
+        speaker,
         model: { prepare: () => this.#prepare(), tools: this.tools },
         reports: {
           leftOut: () => {},

@@ -81,6 +81,10 @@ export class Reply implements Speaker {
     this.#options.narration.push(piece);
   }
 
+  rests(): void {
+    this.#options.narration.rest();
+  }
+
   over(reason: 'completed' | 'provider' | 'ours'): void {
     this.modelIsOver = true;
     if (reason === 'completed') {

@@ -64,6 +64,11 @@ export class Narration {
     if (!this.#over) this.#offer(this.#stream.push(text, this.#now));
   }
 
+  /** More text comes only later: what there is is whole. */
+  rest(): void {
+    if (!this.#over) this.#offer(this.#stream.end());
+  }
+
   /** The reply has no more text. */
   end(): void {
     if (this.#over) return;

@@ -65,7 +65,7 @@ export class SentenceStream {
     return end ? this.#take([this.#text.slice(0, end)]) : [];
   }
 
-  /** No more text comes. */
+  /** No more text comes, or only much later. */
   end(): PlannedText[] {
     return this.#take(sentencesOf(this.#text));
   }

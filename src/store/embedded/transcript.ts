@@ -28,21 +28,29 @@ export class EmbeddedTranscript {
     if (page.after !== null && !index.test(page.after)) return { items: [], next: null };
     const reverse = page.order === 'desc';
     const at = page.after === null ? null : Number(page.after);
-    const rows = overlaid(this.#stored(workspaceId, sessionId, at, reverse), this.#readable(workspaceId, sessionId, reverse), reverse);
+    const stored = this.#stored(workspaceId, sessionId, at, reverse, this.#hiddenFrom(workspaceId, sessionId));
+    const rows = overlaid(stored, this.#readable(workspaceId, sessionId, reverse), reverse);
     const found = pageOf(behind(at, rows, reverse), page.limit, ([key]) => String(indexOf(key)));
     return { items: found.items.map(([, stored, flying]) => flying?.() ?? stored!), next: found.next };
   }
 
-  /** The messages in rows of their own, and of turns that are over, by index; from the one at the cursor on, or before it. */
-  *#stored(workspaceId: string, sessionId: string, at: number | null, reverse: boolean): Generator<[key: string, message: Message]> {
+  /** The messages in rows of their own, and of turns that are over, by index; from the one at the cursor on, or before it; before `until`. */
+  *#stored(workspaceId: string, sessionId: string, at: number | null, reverse: boolean, until = Infinity): Generator<[key: string, message: Message]> {
     const prefix = keys.messages(workspaceId, sessionId);
     // The row of the message at the cursor may have the next message too.
     const from = at === null || reverse ? prefix : keys.message(workspaceId, sessionId, at);
     const to = at === null || !reverse ? keys.endOf(prefix) : keys.message(workspaceId, sessionId, at);
     for (const [key, row] of this.#ledger.scan<StoredMessage>(from, to, reverse)) {
       const found = messagesOf(indexOf(key), row);
-      for (const [index, message] of reverse ? found.reverse() : found) yield [keys.message(workspaceId, sessionId, index), message];
+      for (const [index, message] of reverse ? found.reverse() : found) if (index < until) yield [keys.message(workspaceId, sessionId, index), message];
     }
+  }
+
+  /** The index of the message that a hidden turn answers, which is a row of its own behind an import; of its own if it answers none. */
+  #hiddenFrom(workspaceId: string, sessionId: string): number {
+    const prefix = keys.sessionFlights(workspaceId, sessionId);
+    for (const [, { turn, released }] of this.#ledger.scan<FlightRow>(prefix, keys.endOf(prefix))) if (released === -1) return turn.messageIndex - (turn.unasked ? 0 : 1);
+    return Infinity;
   }
 
   /** The messages of the session's turns in flight that readers may see. */

@@ -118,7 +118,9 @@ async function inFlight(scene: Scene): Promise<TurnPlace[]> {
   const spoken = await scene.streaming({ released: 0 });
   await spoken.append(0, 'Good 👋 day.');
   await store.turns.release(spoken.place, spoken.fence, 6);
-  return [silent, speaking, stopped, orphan, calling, spoken].map(({ place }) => place);
+  const hidden = await scene.streaming({ released: -1 });
+  await hidden.append(0, 'Nobody knows.');
+  return [silent, speaking, stopped, orphan, calling, spoken, hidden].map(({ place }) => place);
 }
 
 /** All that can be asked without changing anything. */

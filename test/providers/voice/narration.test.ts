@@ -173,3 +173,22 @@ t.test('the embedded voice knows its words to the sample', async (t) => {
   t.same(plan!.words.map(({ end }) => end), words!.filter(({ from, to }) => from < to).map(({ to }) => to));
   t.equal(heardAt(plan!, samples.length), codePoints(raw));
 });
+
+t.test('a reply that rests is spoken so far, and goes on', async (t) => {
+  const still = { now: () => 0, monotonic: () => 0, after: () => ({ cancel: () => {} }), stop: () => {} };
+  const { narration } = narrating(t, synthetic, 'character_ms=10', { clock: still });
+  const spoken = narration.spoken();
+  const sentence = async (): Promise<Narrated> => {
+    for (;;) {
+      const { value } = await spoken.next();
+      if (value!.type === 'sentence') return value!;
+    }
+  };
+  narration.push('Well. Let me look that up');
+  narration.rest();
+  t.match(await sentence(), { from: 0, to: 6 });
+  t.match(await sentence(), { from: 6, to: 25 }, 'without a full stop, and without time');
+  narration.push(' It is here.');
+  narration.end();
+  t.match(await sentence(), { from: 25, to: 37 });
+});
