@@ -1,7 +1,7 @@
 /** The MCP server (contract 15), through the official client in both eras, and by hand. */
 import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client';
 import t, { type Test } from 'tap';
-import { openWorkspace, type House } from './house.ts';
+import { openHouse, openWorkspace, type House } from './house.ts';
 import { rawAsk } from './raw.ts';
 
 type Era = 'modern' | 'legacy';
@@ -106,6 +106,19 @@ t.test('what comes before authentication, and what has the shape of part 2', asy
   t.ok(Number(limited.headers.get('retry-after')) > 0);
 });
 
+t.test('behind a proxy of the same machine, which is trusted or whose public address is known', async (t) => {
+  const ways: readonly (readonly [Readonly<Record<string, string>>, number])[] = [
+    [{}, 403],
+    [{ PARLEY_TRUSTED_PROXIES: '127.0.0.1' }, 200],
+    [{ PARLEY_CONSOLE_ORIGIN: 'https://parley.example' }, 200],
+  ];
+  for (const [env, status] of ways) {
+    const house = await openHouse(t, { env });
+    const headers = { Host: 'parley.example', 'X-Forwarded-For': '203.0.113.5', 'X-Forwarded-Proto': 'https', Authorization: `Bearer ${house.key}`, 'Content-Type': 'application/json' };
+    t.equal((await rawAsk(house.url, '/mcp', { method: 'POST', headers, body: JSON.stringify(list) })).status, status, JSON.stringify(env));
+  }
+});
+
 t.test('later failures are errors of JSON-RPC', async (t) => {
   const house = await openWorkspace();
   const broken = await send(house, '{');
@@ -116,6 +129,31 @@ t.test('later failures are errors of JSON-RPC', async (t) => {
   t.equal((await send(house, long)).status, 200, 'a body of nearly 1 MiB');
   const over = await send(house, { ...long, params: { _meta: { filler: 'x'.repeat(1024 * 1024) } } });
   t.match([over.status, await over.json()], [413, { jsonrpc: '2.0', error: { code: -32600 } }]);
+});
+
+t.test('the revisions of the protocol are three', async (t) => {
+  const house = await openWorkspace();
+  const initialize = (protocolVersion: string) => ({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } } });
+  for (const [asked, answered] of [['2025-11-25', '2025-11-25'], ['2025-06-18', '2025-06-18'], ['2025-03-26', '2025-11-25'], ['2024-11-05', '2025-11-25']] as const) {
+    t.equal(((await (await send(house, initialize(asked))).json()) as any).result.protocolVersion, answered, asked);
+  }
+  for (const version of ['2025-03-26', '2024-11-05', '1999-01-01']) t.equal((await send(house, list, { headers: { 'mcp-protocol-version': version } })).status, 400, version);
+});
+
+t.test('several messages in one body are none, so that each costs one of the budget', async (t) => {
+  const house = await openWorkspace();
+  for (const body of [[], [list], [list, list]]) {
+    const refused = await send(house, body);
+    t.match([refused.status, await refused.json()], [400, { jsonrpc: '2.0', id: null, error: { code: -32600 } }]);
+  }
+});
+
+t.test('a resource is unknown, as all are', async (t) => {
+  const house = await openWorkspace();
+  for (const era of ['modern', 'legacy'] as const) {
+    const client = await connect(t, house, era);
+    await t.rejects(client.request({ method: 'resources/read', params: { uri: 'parley://none' } }), { code: -32602, data: { uri: 'parley://none' } }, era);
+  }
 });
 
 t.test('a call is answered as an event stream, all else whole', async (t) => {

@@ -31,6 +31,8 @@ export async function mcp(request: Request<PartyCaller>): Promise<Reply> {
   } catch {
     return rpcFailure(400, -32700, 'The body is not valid JSON.');
   }
+  // Each request is one: several at once would cost one of the key's budget.
+  if (Array.isArray(message)) return rpcFailure(400, -32600, 'A request is one message.');
   return serve(request, message);
 }
 
@@ -42,17 +44,18 @@ async function serve(request: Request<PartyCaller>, message: unknown): Promise<R
   const ending = new AbortController();
   request.head.onGone(() => ending.abort());
   const asked = new globalThis.Request('http://localhost/mcp', { method: 'POST', headers: headersOf(request.head), body: JSON.stringify(message), signal: ending.signal });
-  const streams = typeof message === 'object' && message !== null && (message as { method?: unknown }).method === 'tools/call';
+  const method = typeof message === 'object' && message !== null ? (message as { method?: unknown }).method : undefined;
+  const streams = method === 'tools/call';
   const onerror = (error: Error): void => request.services.log.debug({ request_id: request.requestId, err: error }, 'a request to the MCP server was refused');
   let response: Response;
   if (await sdk.isLegacyRequest(asked, message)) {
     const transport = new sdk.WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !streams });
-    const server = openServer(request, sdk);
+    const server = openServer(request, method, sdk);
     await server.connect(transport);
     ending.signal.addEventListener('abort', () => void server.close(), { once: true });
     response = await transport.handleRequest(asked, { parsedBody: message });
   } else {
-    const handler = sdk.createMcpHandler(() => openServer(request, sdk), { legacy: 'reject', onerror, responseMode: streams ? 'sse' : 'auto' });
+    const handler = sdk.createMcpHandler(() => openServer(request, method, sdk), { legacy: 'reject', onerror, responseMode: streams ? 'sse' : 'auto' });
     response = await handler.fetch(asked, { parsedBody: message });
   }
   return replyOf(response, ending);
@@ -67,9 +70,12 @@ function headersOf(head: ClientHead): Headers {
   return headers;
 }
 
+/** The revisions of the protocol that are answered. */
+const protocols = ['2026-07-28', '2025-11-25', '2025-06-18'];
+
 /** A server for one request. */
-function openServer(request: Request<PartyCaller>, { Server, ProtocolError, ProtocolErrorCode }: typeof import('@modelcontextprotocol/server')): Server {
-  const server = new Server({ name: 'parley', version: manifest.version }, { capabilities: { tools: {} } });
+function openServer(request: Request<PartyCaller>, method: unknown, { Server, ProtocolError, ProtocolErrorCode }: typeof import('@modelcontextprotocol/server')): Server {
+  const server = new Server({ name: 'parley', version: manifest.version }, { capabilities: { tools: {} }, supportedProtocolVersions: protocols });
   const later = (error: unknown): never => {
     if (error instanceof ProtocolError) throw error;
     const isPassing = error instanceof StoreUnavailable;
@@ -90,6 +96,12 @@ function openServer(request: Request<PartyCaller>, { Server, ProtocolError, Prot
     };
     return callTool(request, assistant, params.arguments, { progress, onGone: (callback) => request.head.onGone(callback) }).catch(later);
   });
+  // There are no resources, and one that is unknown has an error of its own. What no handler is for at all is answered with another status.
+  if (method === 'resources/read') {
+    server.fallbackRequestHandler = async ({ params }) => {
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'No such resource.', { uri: params?.uri });
+    };
+  }
   return server;
 }
 
