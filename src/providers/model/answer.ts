@@ -41,6 +41,7 @@ class Answer implements ProviderListener, ModelCall, Teller {
   #settled = false;
   #begun = false;
   #complete = false;
+  texts = 0;
 
   constructor(http: ProviderHttp, speaking: () => Dialect, attempts: Attempts, sink: ModelSink, mode: ReasoningMode, post: ProviderPost) {
     this.#http = http;
@@ -59,6 +60,7 @@ class Answer implements ProviderListener, ModelCall, Teller {
 
   text(piece: string): void {
     if (this.#settled || piece === '') return;
+    this.texts++;
     this.#accept();
     if (this.#reasoning === null) return this.#say(piece);
     this.#say(this.#reasoning.text(piece));

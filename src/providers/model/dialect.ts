@@ -4,6 +4,8 @@ import type { Json } from './json.ts';
 
 /** Receives the parts of an event or a whole answer. */
 export interface Teller {
+  /** How often it was told a piece of the answer. */
+  readonly texts: number;
   /** There is an answer, even if no text of it has come. */
   begin(): void;
   /** A piece of the answer; an empty one is nothing. */

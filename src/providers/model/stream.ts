@@ -8,7 +8,7 @@ import { parseObject } from './json.ts';
 import { templateOf, textBy } from './template.ts';
 import type { Template } from './template.ts';
 
-/** The chunks of a stream that are tried for a template: a short answer is not worth one, nor is a stream whose events keep differing. */
+/** The chunks of a stream that are tried for a template, if they say text: a short answer is not worth one, nor is a stream whose events keep differing. */
 const firstTried = 4;
 const lastTried = 8;
 
@@ -65,10 +65,11 @@ export class StreamReader {
   #feed(chunk: string, isTried: boolean): void {
     if (!isTried && this.#byTemplate(chunk)) return;
     const begun = this.#between;
+    const { texts } = this.#teller;
     this.#between = chunk.endsWith('\n\n');
     if (begun && this.#between) readWhole(this.#dialect, this.#teller, chunk);
     else (this.#own ??= new EventReader()).feed(this.#dialect, this.#teller, chunk);
-    if (++this.#read >= firstTried && this.#read <= lastTried && begun && this.#between) this.#learn(chunk);
+    if (++this.#read >= firstTried && this.#read <= lastTried && this.#teller.texts > texts && begun && this.#between) this.#learn(chunk);
   }
 
   #learn(chunk: string): void {
@@ -134,6 +135,7 @@ function textIn(dialect: Dialect, chunk: string): string | null {
   let text: string | null = '';
   const other = (): void => void (text = null);
   const teller = {
+    texts: 0,
     begin() {},
     reasoning: (piece: string): void => void (text = piece === '' ? text : null),
     text: (piece: string): void => void (text = text === null ? null : text + piece),

@@ -1,7 +1,7 @@
 /** However a stream is cut into chunks, and however its events resemble each other, its result is that of a plain parser. */
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { Dialect, Teller } from '../../../src/providers/model/dialect.ts';
 import { objectAt, parseObject, textOf } from '../../../src/providers/model/json.ts';
 import { StreamReader } from '../../../src/providers/model/stream.ts';
@@ -26,8 +26,8 @@ class Heard implements Teller {
   reasoning(): void {}
 
   text(piece: string): void {
-    this.texts++;
     if (piece === '') return;
+    this.texts++;
     if (this.said.at(-1)?.startsWith('text ') === true) this.said.push(`text ${this.said.pop()!.slice(5)}${piece}`);
     else this.said.push(`text ${piece}`);
   }
@@ -107,20 +107,35 @@ t.test('a stream in chunks says what it says in one', async () => {
   );
 });
 
-t.test('events that differ in their text alone are not parsed', async (t) => {
+/** Counts the texts that are parsed until the end of the test. */
+function countParsed(t: Test): { times: number } {
   const { parse } = JSON;
-  let parsed = 0;
+  const count = { times: 0 };
   JSON.parse = (...given: Parameters<typeof parse>): unknown => {
-    parsed++;
+    count.times++;
     return parse(...given);
   };
   t.teardown(() => (JSON.parse = parse));
+  return count;
+}
+
+t.test('the events of a short answer are parsed once each', async (t) => {
+  const parsed = countParsed(t);
+  const reader = new StreamReader(dialect, new Heard());
+  const events = ['{"role":"assistant"}', '{"delta":{"content":"a"}}', '{"delta":{"content":"b"}}', '{"end":true}', '{"usage":{}}'];
+  for (const event of events) reader.feed(`data: ${event}\n\n`);
+  reader.feed('data: [DONE]\n\n');
+  t.equal(parsed.times, events.length);
+});
+
+t.test('events that differ in their text alone are not parsed', async (t) => {
+  const parsed = countParsed(t);
   for (const head of ['', 'event: piece\n']) {
     const heard = new Heard();
     const reader = new StreamReader(dialect, heard);
-    parsed = 0;
+    parsed.times = 0;
     for (let number = 0; number < 1000; number++) reader.feed(`${head}data: {"id":"c","delta":{"content":"piece ${number} "}}\n\n`);
-    t.ok(parsed < 10, `${parsed} of 1000`);
+    t.ok(parsed.times < 10, `${parsed.times} of 1000`);
     t.equal(heard.texts, 1000);
     t.match(heard.said[0], /^text piece 0 piece 1 .* piece 999 $/);
   }
