@@ -27,8 +27,11 @@ export interface Engine {
   get(key: string): Uint8Array | undefined;
   /** Rows from `from` (inclusive) to `to` (exclusive), the greatest key first if `reverse`. */
   range(from: string, to: string, reverse: boolean): Iterable<Row>;
-  /** Writes all of the rows or none; resolves when they are committed. Called again only once the earlier call has settled. */
-  write(rows: Iterable<Write>): Promise<void>;
+  /**
+   * Writes all of the rows or none; resolves when they are committed. Called again only once the earlier call has settled. `fresh`: the keys
+   * among them that had no row before.
+   */
+  write(rows: Iterable<Write>, fresh?: ReadonlySet<string>): Promise<void>;
   /** Lets other ready work run first: other requests during a long scan, other decisions before a batch is written. */
   pause(): Promise<void>;
   /** For an engine that accepts more than it has written for good: rejects if it will soon refuse writes; resolves once that is over. */

@@ -1,6 +1,7 @@
 /**
  * A journal before a database. A batch is one record at the end of a file, and counts as committed from then on. The database gets
- * the rows later, thousands at a time, and only their last state: most rows of a turn are replaced or removed by then. Rows that
+ * the rows later, thousands at a time, and only their last state: most rows of a turn are replaced or removed by then, and those
+ * that came and went it never sees. Rows that
  * the database does not have yet are held in memory over those that it has. After a crash the files are read again.
  *
  * Records are numbered without a gap, across files, and the database stores the number up to which it has every record. So a loss
@@ -114,7 +115,7 @@ export class JournaledEngine implements Engine {
     return rows;
   }
 
-  async write(rows: Iterable<Write>): Promise<void> {
+  async write(rows: Iterable<Write>, fresh?: ReadonlySet<string>): Promise<void> {
     await this.#roomMade();
     if (this.#segment === null || this.#segment.torn) this.#openSegment();
     const segment = this.#segment!;
@@ -123,7 +124,7 @@ export class JournaledEngine implements Engine {
     segment.append(this.#next, segment.bytes > 0 || this.#name === null ? entries : [...entries, nameEntry(this.#name)]);
     if (this.#flushes) await (this.#flushing = segment.awaitFlush());
     this.#next++;
-    for (const entry of entries) this.#apply(entry);
+    for (const entry of entries) this.#apply(entry, fresh?.has(entry.key));
     if (this.#full(1) && this.#taking === null && this.#asks()) void this.#relieve();
   }
 
@@ -152,8 +153,8 @@ export class JournaledEngine implements Engine {
     return { key, offset: 0, pieces: change === null ? null : [change] };
   }
 
-  #apply(entry: JournalEntry): void {
-    this.#waiting.apply(entry, (key) => this.get(key));
+  #apply(entry: JournalEntry, fresh?: boolean): void {
+    this.#waiting.apply(entry, (key) => this.get(key), fresh);
   }
 
   #full(times: number): boolean {

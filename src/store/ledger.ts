@@ -16,6 +16,8 @@ export class Draft {
   readonly kept: (readonly [key: string, record: unknown])[] = [];
   /** The rows that are packed with their batch. */
   readonly counts: (readonly [key: string, record: readonly number[]])[] = [];
+  /** The keys that had no row before; mostly one at most. */
+  fresh: readonly string[] = none;
   #applied: (() => void)[] | null = null;
 
   /** Calls back once the draft is applied: a mirror in memory must not move with a decision that throws. */
@@ -29,6 +31,12 @@ export class Draft {
 
   put(key: string, record: unknown, form?: RowForm): void {
     this.rows.push([key, packed(record, form)]);
+  }
+
+  /** As `put`, for a key that has no row: one that is soon removed again need never reach the database. */
+  create(key: string, record: unknown, form?: RowForm): void {
+    this.put(key, record, form);
+    this.fresh = this.fresh.concat(key);
   }
 
   /** As `put`, for a row that later decisions read: the ledger keeps the record in memory too, unless it is long, so that they need not unpack it. */
@@ -47,9 +55,10 @@ export class Draft {
     return this.kept.some(([kept]) => kept === key);
   }
 
-  /** Begins a row of text, to which `append` adds. */
+  /** Begins a row of text, to which `append` adds, under a key that has no row. */
   begin(key: string, text: string): void {
     this.rows.push([key, textBegun(text)]);
+    this.fresh = this.fresh.concat(key);
   }
 
   append(key: string, text: string): void {
@@ -61,8 +70,11 @@ export class Draft {
   }
 }
 
+const none: readonly never[] = [];
+
 class Batch {
   readonly rows = new LateSortedMap<Change>();
+  readonly fresh = new Set<string>();
   /** The newest records of rows that are not packed yet. */
   readonly counts = new Map<string, readonly number[]>();
   readonly done: Promise<void>;
@@ -260,7 +272,7 @@ export class Ledger {
     }
     this.#collecting = null;
     this.#inFlight = batch;
-    const written = batch.rows.size === 0 ? Promise.resolve() : this.#engine.write(batch.rows);
+    const written = batch.rows.size === 0 ? Promise.resolve() : this.#engine.write(batch.rows, batch.fresh);
     written.then(
       () => {
         this.#inFlight = null;
@@ -284,6 +296,7 @@ export class Ledger {
   }
 
   #apply(batch: Batch, draft: Draft): void {
+    for (const key of draft.fresh) if (batch.rows.get(key) === undefined) batch.fresh.add(key);
     for (const [key, change] of draft.rows) batch.rows.set(key, change instanceof AppendedBytes ? mergeChanges(batch.rows.get(key), change) : change);
     for (const [key, record] of draft.kept) {
       this.#keptInitials |= initialOf(key);

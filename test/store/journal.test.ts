@@ -175,9 +175,11 @@ class Run {
 
   async #write(step: Extract<Step, { kind: 'write' }>): Promise<void> {
     const writes = writesOf(step.changes);
+    const before = this.states.at(-1)!;
+    const fresh = new Set(writes.flatMap(([key, change]) => (change === null || before.has(key) ? [] : [key])));
     try {
-      await this.engine.write(writes);
-      this.states.push(modelled(this.states.at(-1)!, writes));
+      await this.engine.write(writes, fresh);
+      this.states.push(modelled(before, writes));
     } catch {
       // A database that takes nothing makes the journal refuse in the end.
     }
@@ -227,6 +229,28 @@ async function opened(t: Test, flushes = false): Promise<Run> {
 }
 
 const put = (key: number, text: string): Write[] => [[keyOf(key), Buffer.from(text)]];
+
+t.test('the database hears nothing of a row that came and went while it waited', async (t) => {
+  const run = await opened(t);
+  const heard: string[] = [];
+  const write = run.base.write.bind(run.base);
+  run.base.write = (rows) => {
+    const all = [...rows];
+    for (const [key, change] of all) heard.push(`${key} ${change === null ? 'goes' : 'comes'}`);
+    return write(all);
+  };
+  const fresh = (key: number): Promise<void> => run.engine.write(put(key, 'text'), new Set([keyOf(key)]));
+  await fresh(1);
+  await run.engine.write([[keyOf(1), new AppendedBytes([Buffer.from('!')])], ...put(2, 'text')]);
+  await run.engine.write([[keyOf(1), null], [keyOf(2), null]]);
+  t.equal(run.engine.get(keyOf(1)), undefined);
+  t.strictSame(readAll(run.engine), []);
+  await fresh(3);
+  await run.engine.close();
+  t.strictSame(heard.filter((each) => each.startsWith('row/')), ['row/2 goes', 'row/3 comes'], 'one that it may have had goes');
+  await run.reopen();
+  t.strictSame(readAll(run.engine), [[keyOf(3), 'text']]);
+});
 
 t.test('the database gets only what is left of the rows, and the files go', async (t) => {
   const run = await opened(t);

@@ -82,7 +82,7 @@ export class EmbeddedTurns implements TurnStore {
         released: step.released,
       };
       putSession(draft, before, { session, version: begun.version, withdrawn: before.withdrawn });
-      draft.put(keys.flight(place), row, 'flight');
+      draft.create(keys.flight(place), row, 'flight');
       this.#amend(draft, place, step.amends);
       this.#flights.set({ row, position: 0, tail: null });
       return { outcome: 'begun', version: begun.version, fence: begun.fence };
