@@ -2,6 +2,7 @@
 import type { MachineKind } from '../../machines/version.ts';
 import { secondsOf } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import type { Unsealed } from '../store/records.ts';
 import type { Cause, Move, Session, Snapshot, TurnPast } from '../store/store.ts';
 import { openActor, UnreadableSnapshot, type Stateful } from './actor.ts';
 import { Inspector, type Decision } from './inspector.ts';
@@ -18,7 +19,7 @@ export function moveOf({ event, from, to, outcomes }: Omit<Decision, 'context'>,
  * fields of it, optimised code calls V8's runtime for each of them.
  */
 export function movedSession(before: Session, atMs: number, mark: string, machine: Snapshot, messageCount = before.messageCount): Session {
-  const session: { -readonly [Name in keyof Session]: Session[Name] } = { ...before };
+  const session: Unsealed<Session> = { ...before };
   session.messageCount = messageCount;
   session.lastActivityAt = secondsOf(atMs);
   session.mark = mark;

@@ -65,19 +65,10 @@ export interface AnsweringTurn {
  */
 export async function converse(party: Party, sent: SentMessage, services: Services): Promise<AnsweringTurn> {
   const { host, clock } = services;
-  const { remember } = sent;
   // On a shared store the session is not read before: the step that begins the turn is compared with the stored session in any case.
   const reaching = reachConversation(party, sent.sessionId, services);
   const { actor: known, assistant } = reaching instanceof Promise ? await reaching : reaching;
-  if (assistant === null || services.draining) {
-    const actor = await reachActor(party, sent.sessionId, services);
-    // A repeat is answered before every check that could refuse it (contract 12). Below, `begin` looks the key up itself; here it is
-    // looked up in the mailbox, after the session's earlier events.
-    const earlier = remember && (await actor.mailbox.post(() => host.sessions.earlier(party.workspaceId, remember)));
-    const joined = earlier && (await join(actor, earlier.resultId, services));
-    if (joined) return { turn: joined, replayed: true };
-    throw services.draining ? refusedByDrain() : new Failure('assistant_not_found');
-  }
+  if (assistant === null || services.draining) return joinOnly(party, sent, services);
 
   const startedAt = clock.monotonic();
   const wanted = wantedTurn(party, { actor: known, assistant }, sent, services);
@@ -90,6 +81,15 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
     if (joined !== null) return { turn: joined, replayed: true };
   }
   throw new Failure('service_unavailable');
+}
+
+/** Where no turn may begin. A repeat is answered before every check that could refuse it (contract 12): the key is looked up in the mailbox, after the session's earlier events. */
+async function joinOnly(party: Party, { sessionId, remember }: SentMessage, services: Services): Promise<AnsweringTurn> {
+  const actor = await reachActor(party, sessionId, services);
+  const earlier = remember && (await actor.mailbox.post(() => services.host.sessions.earlier(party.workspaceId, remember)));
+  const joined = earlier && (await join(actor, earlier.resultId, services));
+  if (joined) return { turn: joined, replayed: true };
+  throw services.draining ? refusedByDrain() : new Failure('assistant_not_found');
 }
 
 /** The turn that the party's message asks for. */
@@ -113,11 +113,12 @@ export function wantedTurn(party: Party, { actor, assistant }: { readonly actor:
   };
 }
 
-async function awaitAnswer(runner: TurnRunner, startedAt: number, { metrics, clock }: Services): Promise<FoundTurn> {
+function awaitAnswer(runner: TurnRunner, startedAt: number, { metrics, clock }: Services): FoundTurn | Promise<FoundTurn> {
   const turn = running(runner);
-  await awaitBeginning(turn);
-  if (runner.log.shown > 0) metrics.firstOutput.observe((clock.monotonic() - startedAt) / 1000);
-  return turn;
+  return promptly(awaitBeginning(turn), () => {
+    if (runner.log.shown > 0) metrics.firstOutput.observe((clock.monotonic() - startedAt) / 1000);
+    return turn;
+  });
 }
 
 /** The turn that an earlier request with the same key began; null if that turn left nothing behind, so that this request begins a new one (contract 12). */

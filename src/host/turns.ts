@@ -4,8 +4,8 @@ import { secondsOf, type Timer } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { Members } from '../base/members.ts';
-import { messageOf } from '../store/records.ts';
-import { StoreUnavailable, type BegunTurn as Begun, type Cause, type Message, type IdempotencyRecord, type Session, type SpokenVoice, type ToolCall, type ToolError, type Turn } from '../store/store.ts';
+import { messageOf, type Unsealed } from '../store/records.ts';
+import { StoreUnavailable, type BeginTurn, type BegunTurn as Begun, type Cause, type Message, type IdempotencyRecord, type Session, type SpokenVoice, type ToolCall, type ToolError, type Turn } from '../store/store.ts';
 import { answeredCalls, type CallAnswer, type Answered } from '../turn/answers.ts';
 import { Pace } from '../turn/pace.ts';
 import { TurnRunner } from '../turn/runner.ts';
@@ -158,15 +158,19 @@ export class Turns {
   }
 
   /** Begins a turn on the session: decides and commits. Throws the refusal as a `Failure`. */
-  async begin(actor: SessionActor, wanted: WantedTurn): Promise<StartedTurn> {
+  begin(actor: SessionActor, wanted: WantedTurn): Promise<StartedTurn> {
+    return this.#beginInOrder(actor, wanted, false).then((started) => (started === 'behind' ? this.#beginBehind(actor, wanted) : started));
+  }
+
+  /** Waits outside the mailbox: concurrent chats wait side by side, and other events of the session do not wait. */
+  async #beginBehind(actor: SessionActor, wanted: WantedTurn): Promise<StartedTurn> {
     const { withdrawals, clock } = this.#options;
-    for (let untilMs: number | null = null; ; ) {
-      const started = await this.#beginInOrder(actor, wanted, untilMs !== null);
-      if (started !== 'behind') return started;
-      // This waits outside the mailbox: concurrent chats wait side by side, and other events of the session do not wait.
-      untilMs ??= clock.monotonic() + limits.withdrawalMs;
+    const untilMs = clock.monotonic() + limits.withdrawalMs;
+    for (;;) {
       const settled = await withdrawals.awaitSettled(actor.record.id, Math.max(0, untilMs - clock.monotonic()));
       if (!settled) throw new StoreUnavailable('the previous turn is not withdrawn yet');
+      const started = await this.#beginInOrder(actor, wanted, true);
+      if (started !== 'behind') return started;
     }
   }
 
@@ -256,7 +260,7 @@ export class Turns {
       if (isFull(error) && (await this.#checkElsewhere(actor, look))) return null;
       throw error;
     }
-    const turn: Turn = {
+    const turn: Unsealed<Turn> = {
       id: turnId,
       sessionId: before.id,
       messageId: '',
@@ -268,14 +272,15 @@ export class Turns {
       outputTokens: 0,
       createdAt: secondsOf(at),
       endedAt: null,
-      ...(wanted.speaker && { spoken: true as const }),
-      ...(answered && { answered: answered.calls }),
-      ...(wanted.message === null && { unasked: true as const }),
     };
+    if (wanted.speaker !== undefined) turn.spoken = true;
+    if (answered !== null) turn.answered = answered.calls;
+    if (wanted.message === null) turn.unasked = true;
     const begun = await this.#commitBegin(actor, decision, turn, wanted, workspace.record.turnsInFlightMax, answered);
     if (begun === null || 'kind' in begun) return begun;
-    const { remember, historyTokensMax } = wanted;
-    return { kind: 'started', runner: this.#run({ actor, before, history: answered === null ? history : withAmended(history, answered.message), begunAt, remember, cause, historyTokensMax: historyTokensMax ?? undefined, ...begun }, wanted) };
+    const { basis, fence, said, approved } = begun;
+    const leased = { actor, before, basis, turn: begun.turn, fence, history: answered === null ? history : withAmended(history, answered.message), said, approved, begunAt, remember: wanted.remember, cause, historyTokensMax: wanted.historyTokensMax ?? undefined };
+    return { kind: 'started', runner: this.#run(leased, wanted) };
   }
 
   #checkElsewhere(actor: SessionActor, look: Look): Promise<boolean> {
@@ -283,7 +288,7 @@ export class Turns {
     return this.#sessions.checkElsewhere(actor);
   }
 
-  async #commitBegin(actor: SessionActor, decision: SessionDecision, draft: Turn, wanted: WantedTurn, turnsInFlightMax: number, answered: Answered | null): Promise<CommittedTurn | RememberedTurn | null> {
+  async #commitBegin(actor: SessionActor, decision: SessionDecision, turn: Unsealed<Turn>, wanted: WantedTurn, turnsInFlightMax: number, answered: Answered | null): Promise<CommittedTurn | RememberedTurn | null> {
     const { store, ids, owner, visitors, withdrawals } = this.#options;
     const { at } = decision.event;
     const { cause = nobody } = wanted;
@@ -291,29 +296,31 @@ export class Turns {
     const { basis } = actor;
     // A place outlasts its turn, or a visitor whose turn runs could lose it.
     const placeMs = this.#options.turnMsMax + limits.linkHoldMs;
-    const admitted = wanted.use === undefined ? null : admission(wanted.use, before, at, placeMs, draft.id);
-    const userMessage = wanted.message === null ? null : messageOf(draft, ids.make('msg'), 'user', wanted.message, wanted.voice && { status: 'completed', stopReason: null, errorCode: null, voice: wanted.voice });
-    const turn: Turn = { ...draft, messageId: ids.make('msg'), ...(admitted && { link: admitted.link }) };
-    const moved = movedSession(before, at, this.#options.mark(), actor.machine.snapshot(), draft.messageIndex + 1);
+    const admitted = wanted.use === undefined ? null : admission(wanted.use, before, at, placeMs, turn.id);
+    const userMessage = wanted.message === null ? null : messageOf(turn, ids.make('msg'), 'user', wanted.message, wanted.voice && { status: 'completed', stopReason: null, errorCode: null, voice: wanted.voice });
+    turn.messageId = ids.make('msg');
+    if (admitted !== null) turn.link = admitted.link;
+    const moved = movedSession(before, at, this.#options.mark(), actor.machine.snapshot(), turn.messageIndex + 1);
     const session: Session = admitted === null ? moved : { ...moved, link: { visitorId: wanted.use!.visitorId, clock: admitted.clock } };
+    const step: Unsealed<BeginTurn> = {
+      session,
+      version: basis.version,
+      mark: basis.mark,
+      turn,
+      userMessage,
+      slot: wanted.takesSlot ? { name: 'api', ceiling: turnsInFlightMax } : admitted && { name: visitorSlot(wanted.use!.visitorId), ceiling: 1 },
+      owner,
+      leaseUntilMs: store.leaseMs === null ? forever : leaseUntil(at, store.leaseMs, before.expiresAt),
+      remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + (wanted.rememberMs ?? limits.idempotencyMsMax) },
+      nowMs: at,
+      move: moveOf(decision, basis.version + 1, at, cause, session.machine),
+    };
+    if (answered !== null) step.amends = { index: answered.calls.index, message: answered.message };
+    if (admitted !== null) step.asked = admitted.asked;
+    if (wanted.speaker !== undefined) step.released = wanted.isEarly ? -1 : 0;
     let answer: Begun;
     try {
-      answer = await store.turns.begin({
-        session,
-        version: basis.version,
-        mark: basis.mark,
-        turn,
-        userMessage,
-        ...(answered && { amends: { index: answered.calls.index, message: answered.message } }),
-        slot: wanted.takesSlot ? { name: 'api', ceiling: turnsInFlightMax } : admitted && { name: visitorSlot(wanted.use!.visitorId), ceiling: 1 },
-        ...(admitted && { asked: admitted.asked }),
-        owner,
-        leaseUntilMs: store.leaseMs === null ? forever : leaseUntil(at, store.leaseMs, before.expiresAt),
-        remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + (wanted.rememberMs ?? limits.idempotencyMsMax) },
-        nowMs: at,
-        ...(wanted.speaker && { released: wanted.isEarly ? -1 : 0 }),
-        move: moveOf(decision, basis.version + 1, at, cause, session.machine),
-      });
+      answer = await store.turns.begin(step);
     } catch (error) {
       actor.undo();
       this.#release(before, wanted);
@@ -361,7 +368,7 @@ export class Turns {
     actor.runner = runner;
     this.#watchDeadline(actor);
     runner.over.then((endedBy) => this.#close(actor, runner, wanted, endedBy)).catch((error) => reports.ourFault(turn.id, 'error', error));
-    void runner.start();
+    runner.start();
     return runner;
   }
 

@@ -384,20 +384,26 @@ export interface Turn {
 export const firstIndexOf = ({ messageIndex, unasked }: Pick<Turn, 'messageIndex' | 'unasked'>): number => (unasked ? messageIndex : messageIndex - 1);
 
 /** A message of a turn; without an end it is complete from the beginning. */
-export const messageOf = (turn: Turn, id: string, role: Message['role'], content: string, end: Pick<Message, 'status' | 'stopReason' | 'errorCode' | 'voice' | 'toolCalls'> = complete): Message => ({
-  id,
-  turnId: turn.id,
-  role,
-  content,
-  status: end.status,
-  stopReason: end.stopReason,
-  errorCode: end.errorCode,
-  createdAt: turn.createdAt,
-  ...(end.voice && { voice: end.voice }),
-  ...(end.toolCalls && { toolCalls: end.toolCalls }),
-});
+export function messageOf(turn: Turn, id: string, role: Message['role'], content: string, end: Pick<Message, 'status' | 'stopReason' | 'errorCode' | 'voice' | 'toolCalls'> = complete): Message {
+  const message: Unsealed<Message> = {
+    id,
+    turnId: turn.id,
+    role,
+    content,
+    status: end.status,
+    stopReason: end.stopReason,
+    errorCode: end.errorCode,
+    createdAt: turn.createdAt,
+  };
+  if (end.voice !== undefined) message.voice = end.voice;
+  if (end.toolCalls !== undefined) message.toolCalls = end.toolCalls;
+  return message;
+}
 
 const complete = { status: 'completed', stopReason: null, errorCode: null } as const;
+
+/** A record while it is made. Each turn sets the fields that few have one by one: behind a spread V8 makes new hidden classes with each object. */
+export type Unsealed<Fields> = { -readonly [Name in keyof Fields]: Fields[Name] };
 
 /** The assistant's message of a turn in flight. Stores keep its output apart from it. */
 export const streamingMessage = (turn: Turn, content = '', toolCalls: readonly ToolCall[] = []): Message =>

@@ -3,7 +3,7 @@ import { secondsOf, type Clock } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
 import { limits, retryMs } from '../base/limits.ts';
 import { estimateInputTokens, estimateTokens, type ModelUsage } from '../providers/model.ts';
-import { messageOf } from '../store/records.ts';
+import { messageOf, type Unsealed } from '../store/records.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import type { AmendedMessage, AppendResult, Basis, Cause, Fence, Finished, FinishTurn, IdempotencyRecord, Message, Move, Session, SettledLimit, Store, ToolCall, Turn, TurnPast, TurnPlace, Versioned } from '../store/store.ts';
 import { indexAfter } from '../base/text.ts';
@@ -53,7 +53,7 @@ export interface LedgerParts {
 
 /** The end of a turn, as its session's step stores it. */
 type Ending =
-  | { readonly kind: 'seal'; readonly step: Pick<FinishTurn, 'turn' | 'message' | 'tail' | 'cutAt' | 'amends'>; readonly nowMs: number; readonly changes: Partial<Session> | null; readonly past: TurnPast }
+  | (Pick<FinishTurn, 'turn' | 'message' | 'tail' | 'amends' | 'nowMs'> & { readonly kind: 'seal'; readonly cutAt: number | null; readonly changes: Partial<Session> | null; readonly past: TurnPast })
   | { readonly kind: 'withdraw'; readonly changes: Partial<Session>; readonly past: TurnPast; readonly amends: AmendedMessage | null };
 
 export class TurnLedger implements TurnSteps {
@@ -144,9 +144,17 @@ export class TurnLedger implements TurnSteps {
     const nowMs = clock.now();
     const { status, stopReason, errorCode } = result;
     const { inputTokens, outputTokens } = counted;
-    const turn: Turn = { ...linkUse.overTurn(this.#begun.turn), status, stopReason, errorCode, inputTokens, outputTokens, endedAt: secondsOf(nowMs), ...(calls !== null && { calls: { made: made.length, sent: calls.sent } }) };
-    const message = messageOf(turn, turn.messageId, 'assistant', '', { status: status === 'completed' ? status : 'partial', stopReason, errorCode, voice: heard?.voice, ...(made.length > 0 && { toolCalls: made }) });
-    const finished = await this.#close({ kind: 'seal', step: { turn, message, tail: tail ?? noTail, ...(cutAt !== null && { cutAt }), ...(amends && { amends }) }, nowMs, changes, past }, cause);
+    // Set one after another: for a literal that spreads a record and replaces fields of it, optimised code calls V8's runtime for each of them.
+    const turn: Unsealed<Turn> = { ...linkUse.overTurn(this.#begun.turn) };
+    turn.status = status;
+    turn.stopReason = stopReason;
+    turn.errorCode = errorCode;
+    turn.inputTokens = inputTokens;
+    turn.outputTokens = outputTokens;
+    turn.endedAt = secondsOf(nowMs);
+    if (calls !== null) turn.calls = { made: made.length, sent: calls.sent };
+    const message = messageOf(turn, turn.messageId, 'assistant', '', { status: status === 'completed' ? status : 'partial', stopReason, errorCode, voice: heard?.voice, toolCalls: made.length > 0 ? made : undefined });
+    const finished = await this.#close({ kind: 'seal', turn, message, tail: tail ?? noTail, cutAt, amends, nowMs, changes, past }, cause);
     if (finished === 'fenced') return finished;
     // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored output may
     // be less than the log, and another writer may have withdrawn an earlier turn meanwhile.
@@ -260,15 +268,17 @@ export class TurnLedger implements TurnSteps {
     });
   }
 
-  async #store(ending: Ending, session: Session, basis: Basis, move: Move, settled: readonly SettledLimit[] | undefined): Promise<Finished> {
+  #store(ending: Ending, session: Session, basis: Basis, move: Move, settled: readonly SettledLimit[] | undefined): Promise<Finished> {
     const { store, clock } = this.#parts;
     const { turn, fence } = this.#begun;
     const { version, mark } = basis;
-    const more = settled === undefined ? null : { settled };
-    // Fields behind a spread get new hidden classes with each object.
-    if (ending.kind === 'withdraw') return store.turns.withdraw({ session, version, mark, move, fence, turn, nowMs: clock.now(), ...(ending.amends && { amends: ending.amends }), ...more });
-    const { step, nowMs } = ending;
-    return store.turns.finish({ session, version, mark, move, fence, turn: step.turn, message: step.message, tail: step.tail, nowMs, ...(step.cutAt !== undefined && { cutAt: step.cutAt }), ...(step.amends && { amends: step.amends }), ...more });
+    if (ending.kind === 'withdraw') return store.turns.withdraw({ session, version, mark, move, fence, turn, nowMs: clock.now(), ...(ending.amends && { amends: ending.amends }), ...(settled && { settled }) });
+    const { message, tail, nowMs, cutAt, amends } = ending;
+    const step: Unsealed<FinishTurn> = { session, version, mark, move, fence, turn: ending.turn, message, tail, nowMs };
+    if (cutAt !== null) step.cutAt = cutAt;
+    if (amends !== undefined) step.amends = amends;
+    if (settled !== undefined) step.settled = settled;
+    return store.turns.finish(step);
   }
 }
 

@@ -214,3 +214,7 @@ export function endOfFate(fate: Fate | null | 'unknown'): Extract<TurnEvent, { t
   if (terminal.type !== 'failed') return terminal.type;
   return terminal.errorCode === 'session_expired' ? 'expired' : 'failed';
 }
+
+/** The tokens of a turn's rounds together. */
+export const sumOf = (one: ModelUsage | null, other: ModelUsage): ModelUsage =>
+  one === null ? other : { inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens };

@@ -17,7 +17,7 @@ import { StoreUnavailable, type Cause, type StopRequest, type TurnPast } from '.
 import { codePoints, textBehind, WholePoints } from '../base/text.ts';
 import type { LeaseEvents } from './lease.ts';
 import { TurnCalls, type Calling } from './calls.ts';
-import { endOfFate, faultOf, oursEnd, results, terminalFor, type Begun, type Heard, type Speaker, type TurnFacts, type TurnParts, type TurnStatus } from './outcome.ts';
+import { endOfFate, faultOf, oursEnd, results, sumOf, terminalFor, type Begun, type Heard, type PreparedCall, type Speaker, type TurnFacts, type TurnParts, type TurnStatus } from './outcome.ts';
 import type { TurnInFlight } from './session-actor.ts';
 import { causeOf, TurnEvents } from './past.ts';
 import { awaitingEnd, final, listening, running, storing } from './states.ts';
@@ -123,26 +123,31 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
   }
 
   /** Calls the model, or first the tools whose calls were approved. */
-  async start(): Promise<void> {
+  start(): void {
     const { steps, model, clock } = this.#parts;
     if (steps.approved === null) return this.#ask();
     this.#calls = new TurnCalls(this, model.tools, steps, this.log, clock, steps.approved);
     this.#send({ type: 'called', at: this.#now });
   }
 
-  async #ask(): Promise<void> {
+  #ask(): void {
     const { model, steps } = this.#parts;
-    const calls = this.#calls;
+    // A fault of ours, such as a store that is away, must not be reported as the assistant's.
+    const failed = (error: unknown): void => this.#send({ type: 'fault', at: this.#now, fault: faultOf(error) }, error);
     try {
-      const preparing = model.prepare(steps.conversation(calls?.amended ?? null));
-      const prepared = preparing instanceof Promise ? await preparing : preparing;
-      if (prepared === null) return this.failed('credential');
-      if (prepared.leftOut > 0 && calls === null) this.noteLeftOut(prepared.leftOut);
-      if (this.listens) this.model = prepared.start(this, calls?.messages ?? none, calls?.mayCall ?? true);
+      const preparing = model.prepare(steps.conversation(this.#calls?.amended ?? null));
+      if (preparing instanceof Promise) preparing.then((prepared) => this.#call(prepared)).catch(failed);
+      else this.#call(preparing);
     } catch (error) {
-      // A fault of ours, such as a store that is away, must not be reported as the assistant's.
-      this.#send({ type: 'fault', at: this.#now, fault: faultOf(error) }, error);
+      failed(error);
     }
+  }
+
+  #call(prepared: PreparedCall | null): void {
+    const calls = this.#calls;
+    if (prepared === null) return this.failed('credential');
+    if (prepared.leftOut > 0 && calls === null) this.noteLeftOut(prepared.leftOut);
+    if (this.listens) this.model = prepared.start(this, calls?.messages ?? none, calls?.mayCall ?? true);
   }
 
   /** The turn's steps so far. */
@@ -318,7 +323,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
     if (this.hasEnded) return;
     const decision = this.machine.decide(event);
     const { to } = decision;
-    if (!isUnchanged(decision.outcomes) && this.#events.note(event, decision.from !== to)) this.version++;
+    if (decision.outcomes[0]?.type !== 'unchanged' && this.#events.note(event, decision.from !== to)) this.version++;
     const { inspector, reports } = this.#parts;
     if (inspector.watched) this.#guard(() => this.machine.tell(decision, this.version, this.#causeOf(event.type)));
     for (const outcome of decision.outcomes) this.#carryOut(outcome, error);
@@ -368,7 +373,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
       case 'calls.send':
         return this.#calls!.send();
       case 'model.ask':
-        return void this.#ask();
+        return this.#ask();
       case 'model.cancel':
         this.#calls?.cancel();
         return this.model?.cancel();
@@ -493,8 +498,3 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
 }
 
 const none: readonly never[] = [];
-
-const sumOf = (one: ModelUsage | null, other: ModelUsage): ModelUsage =>
-  one === null ? other : { inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens };
-
-const isUnchanged = ([outcome]: readonly TurnOutcome[]): boolean => outcome?.type === 'unchanged';

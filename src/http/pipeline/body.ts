@@ -10,14 +10,13 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The parsed body; without one undefined if the route takes none, or an empty object if it may be left out. */
 export const readBody = (exchange: Exchange, route: Route, admission: Admission): Promise<unknown> | undefined =>
-  route.method === 'GET' ? undefined : readInTurn(exchange, admission).then((body) => (route.takesBytes ? body : parseBody(body, exchange, route)));
-
-/** The body once it may be parsed. While it waits it is the exchange's alone, which drops it if its client goes. */
-const readInTurn = (exchange: Exchange, admission: Admission): Promise<Body> =>
-  exchange.body().then((body) => {
+  route.method === 'GET' ? undefined : exchange.body().then((body) => {
     const wait = body.kind === 'bytes' && body.bytes.length > 0 ? admission.body(body.bytes.length) : undefined;
-    return wait === undefined ? body : wait.then(() => exchange.body());
+    // While a body waits for its turn to be parsed it is the exchange's alone, which drops it if its client goes.
+    return wait === undefined ? taken(body, exchange, route) : wait.then(() => exchange.body()).then((kept) => taken(kept, exchange, route));
   });
+
+const taken = (body: Body, exchange: Exchange, route: Route): unknown => (route.takesBytes ? body : parseBody(body, exchange, route));
 
 function parseBody(body: Body, exchange: Exchange, route: Route): unknown {
   if (body.kind === 'too_large') throw new Failure('body_too_large', { limit: bodyBytesOf(exchange.path) });

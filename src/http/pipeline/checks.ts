@@ -40,19 +40,18 @@ export function checkRequest(head: ClientHead, find: Find, readBody: ReadBody, c
   return promptly<Refusal | null, Refusal | Checked>(charged, (limited) => limited ?? checkContent(head, route, params, readBody, course, services));
 }
 
-async function checkContent(head: ClientHead, route: Route, params: Request['params'], readBody: ReadBody, course: Course, services: Services): Promise<Checked> {
+function checkContent(head: ClientHead, route: Route, params: Request['params'], readBody: ReadBody, course: Course, services: Services): Checked | Promise<Checked> {
   const idempotencyKey = route.repeatable ? idempotencyKeyOf(head) : null;
   // With an `Idempotency-Key` the request may be a repeat, which is no new work: its handler looks the key up, and refuses new work (contract 12).
   if (route.newWork && services.draining && idempotencyKey === null) throw refusedByDrain();
 
   // 4. Body size and JSON; the idempotency key above belongs to this check.
-  const reading = readBody(route);
-  const json = reading && (await reading);
-
-  // 5. Fields.
-  const query = route.query.parse(queryObject(head.query, route.query.schema));
-  const body = route.takesBytes ? undefined : route.body === null ? checkUnwanted(json) : route.body.parse(json);
-  return { requestId: course.requestId, head, route, caller: course.caller!, params, query, body, json, idempotencyKey, services };
+  return promptly(readBody(route), (json) => {
+    // 5. Fields.
+    const query = route.query.parse(queryObject(head.query, route.query.schema));
+    const body = route.takesBytes ? undefined : route.body === null ? checkUnwanted(json) : route.body.parse(json);
+    return { requestId: course.requestId, head, route, caller: course.caller!, params, query, body, json, idempotencyKey, services };
+  });
 }
 
 /** The header `Idempotency-Key` (contract 6): at most 255 printable ASCII characters; null without the header. */

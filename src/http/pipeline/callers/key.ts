@@ -50,9 +50,11 @@ function presentedKey(head: RequestHead): string {
   const fromBearer = bearer(head);
   const plain = head.headers('x-api-key');
   if (plain.length > 1 || plain[0] === '') throw new Failure('unreadable_header', { field: 'X-Api-Key' });
-  const keys = new Set([fromBearer, plain[0], ...(head.path === realtimePath ? ofProtocols(head) : [])].filter((key) => typeof key === 'string'));
-  if (keys.size > 1) throw new Failure('different_keys');
-  const [key] = keys;
+  const others = head.path === realtimePath ? ofProtocols(head) : none;
+  const key = fromBearer ?? plain[0] ?? others[0];
   if (key === undefined) throw new Failure('missing_api_key');
+  if ((plain[0] ?? key) !== key || others.some((other) => other !== key)) throw new Failure('different_keys');
   return key;
 }
+
+const none: readonly string[] = [];
