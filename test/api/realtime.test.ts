@@ -134,6 +134,8 @@ async function cut(t: Test, house: House): Promise<void> {
   write(client, 'Tell me a story');
   const { item_id: itemId } = await client.until('response.output_audio_transcript.delta');
   await until(() => client.textOf(itemId).split(' ').length > 4);
+  client.send({ type: 'conversation.item.retrieve', item_id: itemId });
+  t.match((await client.until('conversation.item.retrieved')).item, { id: itemId, status: 'in_progress', content: [{ transcript: /^word word/ }] }, 'as it is so far');
   client.send({ type: 'conversation.item.truncate', item_id: itemId, content_index: 0, audio_end_ms: 600 });
   t.match(await client.until('conversation.item.truncated'), { item_id: itemId, audio_end_ms: 600 });
   const { response } = await client.until('response.done');

@@ -4,6 +4,7 @@ import { edge, openHouse } from '../api/house.ts';
 import { documents, tables } from './documents.ts';
 import { failures } from './failures.ts';
 import { chats, conversations, cuts, responses, speech, tools } from './openai.ts';
+import { agentsRealtime, openaiRealtime } from './realtime.ts';
 import { agents, agentsPackage, aiSdk, langchain } from './sdks.ts';
 import { chatWindows } from './windows.ts';
 
@@ -19,6 +20,8 @@ t.test(edge, async (t) => {
   await t.test('the AI SDK', (t) => aiSdk(t, house));
   await t.test('LangChain', (t) => langchain(t, house));
   await t.test("OpenAI's agents", { skip: agentsPackage.why ?? false }, (t) => agents(t, house));
+  await t.test("OpenAI's agents: a call", { skip: agentsPackage.why ?? false }, (t) => agentsRealtime(t, house));
+  await t.test('openai: a call', (t) => openaiRealtime(t, house));
   await t.test('what chat windows send', (t) => chatWindows(t, house));
   await t.test('the blocks of docs/clients.md', (t) => documents(t, house));
   await t.test('its tables', tables);

@@ -1,4 +1,4 @@
-/** The blocks and tables of docs/clients.md, as somebody reads them: the blocks are run, with another address, key and model alone. */
+/** The blocks and tables of docs/clients.md, as somebody reads them: the blocks are run, with another address, key and model alone, and trust in the test's certificate. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -8,6 +8,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import type { House } from '../api/house.ts';
 import { synthetic } from '../api/talk.ts';
 import { tableSeen } from './failures.ts';
+import { realtimeEntry, secured } from './realtime.ts';
 import { agentsPackage } from './sdks.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -17,18 +18,26 @@ const page = readFileSync(join(root, 'docs', 'clients.md'), 'utf8');
 const elsewhere = ['invalid_token', 'assistant_not_found', 'invalid_range'];
 
 export async function documents(t: Test, house: House): Promise<void> {
-  await synthetic(house, 'call=look_up,tokens=3', { alias: 'support' });
+  await synthetic(house, 'call=look_up,tokens=3', { alias: 'support', channels: { voice: true }, voice: { provider: 'synthetic', name: 'character_ms=5' } });
+  const { port, trust } = await secured(t, house.url);
   // Beside the packages, which the blocks import by name.
   const cache = join(root, 'node_modules', '.cache');
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, 'parley-clients-'));
   t.teardown(async () => rmSync(folder, { recursive: true, force: true }));
   const blocks = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, block]) => block!);
-  t.ok(blocks.length >= 9, `${blocks.length} blocks`);
+  t.ok(blocks.length >= 11, `${blocks.length} blocks`);
   for (const [index, block] of blocks.entries()) {
     if (block.includes('@openai/agents') && agentsPackage.why !== null) continue;
     t.ok(block.trimEnd().split('\n').length <= 10, 'ten lines each');
-    const own = block.replaceAll('http://127.0.0.1:8080', house.url).replaceAll('ak_…', house.key).replace("'@openai/agents'", `'${pathToFileURL(agentsPackage.entry ?? '').href}'`);
+    const own = block
+      .replaceAll('http://127.0.0.1:8080', house.url)
+      .replaceAll('ws://127.0.0.1:8080', house.url.replace('http', 'ws'))
+      .replaceAll('https://your.host', `https://127.0.0.1:${port}`)
+      .replace("OpenAIRealtimeWS({ model: 'support'", `OpenAIRealtimeWS({ options: ${JSON.stringify(trust)}, model: 'support'`)
+      .replaceAll('ak_…', house.key)
+      .replace("'@openai/agents'", `'${pathToFileURL(agentsPackage.entry ?? '').href}'`)
+      .replace("'@openai/agents/realtime'", `'${pathToFileURL(realtimeEntry ?? '').href}'`);
     const { code } = await transform(`const said: string[] = [];\nconst console = { log: (...texts: unknown[]) => void said.push(texts.join(' ')) };\nconst process = { stdout: { write: (text: string) => said.push(text) } };\n${own}\nexport default said.join('');`, { loader: 'ts', format: 'esm' });
     const path = join(folder, `${index}.mjs`);
     writeFileSync(path, code);

@@ -191,7 +191,7 @@ export class RealtimeSocket implements SocketListener {
 
   #retrieve(event: ClientEvent): boolean {
     const asked = fits(shapes['conversation.item.retrieve'], event);
-    const item = asked === null ? undefined : this.#told.items.get(asked.item_id);
+    const item = asked === null ? undefined : this.#told.item(asked.item_id);
     return item !== undefined && this.#answer({ type: 'conversation.item.retrieved', item });
   }
 

@@ -57,7 +57,7 @@ const replying: ReadonlySet<string> = new Set(['thinking', 'held', 'speaking', '
 
 export class Told {
   readonly #options: ToldOptions;
-  readonly items = new Map<string, object>();
+  readonly #items = new Map<string, object>();
   readonly #utterances = new Map<number, Utterance>();
   #state = '';
   #response: Response | null = null;
@@ -72,6 +72,11 @@ export class Told {
   /** Whether a response is under way. */
   get responds(): boolean {
     return this.#response !== null && !this.#response.isOver;
+  }
+
+  /** An item that is known, that of the response under way as it is so far. */
+  item(id: string): object | undefined {
+    return id === this.replyId ? replyItem(this.#response!, 'in_progress') : this.#items.get(id);
   }
 
   /** The item of the response under way; null without one. */
@@ -272,9 +277,9 @@ export class Told {
   }
 
   #keep(item: Item): void {
-    this.items.delete(item.id);
-    this.items.set(item.id, item);
-    keepNewest(this.items, itemsKept);
+    this.#items.delete(item.id);
+    this.#items.set(item.id, item);
+    keepNewest(this.#items, itemsKept);
   }
 
   #send(type: string, fields: object): void {
@@ -296,7 +301,7 @@ const userItem = (id: string) => ({ id, object: 'realtime.item', type: 'message'
 
 const replyItem = ({ itemId, transcript, hasAudio }: Response, status: string) => ({
   ...{ id: itemId, object: 'realtime.item', type: 'message', status, role: 'assistant' },
-  content: status !== 'in_progress' && hasAudio ? [{ type: 'output_audio', transcript }] : [],
+  content: hasAudio ? [{ type: 'output_audio', transcript }] : [],
 });
 
 const placeOf = ({ id, itemId }: Response) => ({ response_id: id, item_id: itemId, output_index: 0, content_index: 0 });
