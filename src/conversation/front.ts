@@ -72,7 +72,7 @@ export interface FrontMessage {
 }
 
 /** The session of a request; `replayed`: an earlier request has opened it. */
-interface Made {
+export interface Made {
   readonly session: Session;
   readonly replayed: boolean;
 }
@@ -84,16 +84,21 @@ export interface FrontTurn {
 }
 
 /** Begins the turn that answers, or joins that of an earlier request with the same key. Throws what refuses it. */
-export async function converseAtFront(party: Party, assistant: AssistantActor, message: FrontMessage, services: Services): Promise<FrontTurn> {
-  const { sessions } = services.host;
+export function converseAtFront(party: Party, assistant: AssistantActor, message: FrontMessage, services: Services): Promise<FrontTurn> {
   const as = nameOf(party, assistant, message);
-  let known = as && (await sessions.findRemembered(party.workspaceId, as));
+  const open = (replaces: string | null): Promise<Made> => begin(party, assistant, message, as && { as, replaces, lasts: message.conversation !== null }, services);
+  return inNamedSession(party, as, open, (made) => converseIn(party, made, message, services), message.requestId, services);
+}
+
+/** Converses in the session that the name has, or in a new one, which is removed again if its first turn is refused. `open`: in place of a session that is over. */
+export async function inNamedSession(party: Party, as: Named | null, open: (replaces: string | null) => Promise<Made>, talk: (made: Made) => Promise<FrontTurn>, requestId: string, services: Services): Promise<FrontTurn> {
+  let known = as && (await services.host.sessions.findRemembered(party.workspaceId, as));
   for (let attempt = 0, replaces: string | null = null; attempt < limits.decisionAttemptsMax; attempt++) {
-    const made: Made = known === null ? await begin(party, assistant, message, as && { as, replaces, lasts: message.conversation !== null }, services) : { session: known, replayed: true };
+    const made: Made = known === null ? await open(replaces) : { session: known, replayed: true };
     try {
-      return await converseIn(party, made, message, services);
+      return await talk(made);
     } catch (error) {
-      if (!made.replayed && !isBusy(error)) await forget(party, made.session, as, message.requestId, services);
+      if (!made.replayed && !isBusy(error)) await forget(party, made.session, as, requestId, services);
       if (!made.replayed || !isOver(error)) throw error;
       [known, replaces] = [null, made.session.id];
     }
@@ -167,7 +172,7 @@ export async function endWith(party: Party, session: Session, { log }: FoundTurn
 }
 
 /** The request as it is remembered in the session. */
-const within = (remember: Idempotency, sessionId: string): Idempotency => ({ ...remember, scope: `${remember.scope} ${sessionId}` });
+export const within = (remember: Idempotency, sessionId: string): Idempotency => ({ ...remember, scope: `${remember.scope} ${sessionId}` });
 
 /** Aborts the turn when its client leaves, who cannot come back to it. */
 export function abortOnLeave(party: Party, sessionId: string, { turnId, log }: FoundTurn, requestId: string, onGone: (callback: () => void) => void, services: Services): void {

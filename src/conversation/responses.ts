@@ -5,7 +5,8 @@ import { limits } from '../base/limits.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { SaidMessage } from '../providers/model.ts';
 import type { Session } from '../store/store.ts';
-import { endWith, forget, openFrontSession, underName, type FrontMessage, type FrontTurn } from './front.ts';
+import { endWith, inNamedSession, openFrontSession, underName, within, type FrontMessage, type FrontTurn, type Made } from './front.ts';
+import type { Idempotency } from './idempotency.ts';
 import type { Party } from './party.ts';
 import { reachSession } from './reach.ts';
 import type { Services } from './services.ts';
@@ -43,18 +44,19 @@ export async function reachResponse(party: Party, id: string, services: Services
   return { ...facts, turnId, session };
 }
 
-/** The session of the response that a request goes on from: 422 `previous_response_id` unless it is known and its session's latest. */
-export async function sessionAfter(party: Party, id: string, services: Services): Promise<Session> {
+/** The session of the response that a request goes on from: 422 `previous_response_id` unless it is known and its session's latest, or the request is a repeat. */
+export async function sessionAfter(party: Party, id: string, remember: Idempotency | null, services: Services): Promise<Session> {
   const wrong = new Failure('invalid_field', { field: 'previous_response_id' });
   const { session, turnId } = await reachResponse(party, id, services).catch((error: unknown) => {
     throw error instanceof Failure && error.code === 'turn_not_found' ? wrong : error;
   });
+  if (remember !== null && (await services.host.sessions.earlier(party.workspaceId, remember)) !== null) return session;
   const { items } = await services.store.sessions.messages(party.workspaceId, session.id, { limit: 1, after: null, order: 'desc' });
   if (items[0]?.turnId !== turnId) throw wrong;
   return session;
 }
 
-export interface ResponseRequest extends Omit<FrontMessage, 'conversation' | 'remember'> {
+export interface ResponseRequest extends Omit<FrontMessage, 'conversation'> {
   readonly model: string;
   /** The session that goes on; null for a new one. */
   readonly session: Session | null;
@@ -62,26 +64,31 @@ export interface ResponseRequest extends Omit<FrontMessage, 'conversation' | 're
   readonly stored: boolean;
 }
 
-/** Begins the turn of a response. Throws what refuses it. */
-export async function respond(party: Party, assistant: AssistantActor, asked: ResponseRequest, services: Services): Promise<FrontTurn> {
-  const { text, results, earlier, settings, requestId, model, stored, previous } = asked;
+/** Begins the turn of a response, or joins that of an earlier request with the same key. Throws what refuses it. */
+export function respond(party: Party, assistant: AssistantActor, asked: ResponseRequest, services: Services): Promise<FrontTurn> {
+  const { earlier, requestId, remember, stored } = asked;
+  if (asked.session !== null) return respondIn(party, { session: asked.session, replayed: true }, asked, services);
   // Earlier messages are stored where the session goes on, but for calls: the store has none without their turn.
-  const said = stored && asked.session === null && earlier.every(isSaid) ? earlier.filter(({ content }) => content !== '') : null;
-  const session = asked.session ?? (await openFrontSession(party, assistant, { requestId, ...(said && { earlier: said }) }, services)).session;
+  const said = stored && earlier.every(isSaid) ? earlier.filter(({ content }) => content !== '') : null;
+  const open = (replaces: string | null): Promise<Made> =>
+    openFrontSession(party, assistant, { requestId, ...(said && { earlier: said }), ...(remember && { named: { as: remember, replaces, lasts: false } }) }, services);
+  return inNamedSession(party, remember, open, (made) => respondIn(party, made, { ...asked, earlier: said === null ? earlier : [] }, services), requestId, services);
+}
+
+async function respondIn(party: Party, { session }: Made, asked: ResponseRequest, services: Services): Promise<FrontTurn> {
+  const { text, results, earlier, settings, requestId, remember, model, stored, previous } = asked;
   const turnId = services.ids.make('turn');
   const facts: ResponseFacts = { sessionId: session.id, model, stored, previous };
-  const remember = { scope, key: turnId, bodyDigest: JSON.stringify(facts) };
-  const answers = asked.session === null || results.length === 0 ? undefined : results;
-  const front = { ...settings, earlier: said !== null || asked.session !== null ? [] : earlier };
-  try {
-    const sent = { sessionId: session.id, text, answers, front, remember, rememberMs: await keptMs(party, services), turnId, requestId };
-    const { turn } = await underName('tool_results', 'input', () => converse(party, sent, services));
-    if (!stored) void endWith(party, session, turn, requestId, services);
-    return { session, turn, replayed: false };
-  } catch (error) {
-    if (asked.session === null) await forget(party, session, null, requestId, services);
-    throw error;
-  }
+  const found = { by: { scope, key: turnId, bodyDigest: JSON.stringify(facts) }, ms: await keptMs(party, services) };
+  const goesOn = asked.session !== null;
+  const answers = !goesOn || results.length === 0 ? undefined : results;
+  const front = { ...settings, earlier: goesOn ? [] : earlier };
+  // A new session has the request's own name.
+  const as = goesOn ? remember : remember && within(remember, session.id);
+  const sent = { sessionId: session.id, text, answers, front, remember: as, found, turnId, requestId };
+  const { turn, replayed } = await underName('tool_results', 'input', () => converse(party, sent, services));
+  if (!stored && !replayed) void endWith(party, session, turn, requestId, services);
+  return { session, turn, replayed };
 }
 
 const isSaid = (message: FrontMessage['earlier'][number]): message is SaidMessage => message.role !== 'tool' && message.calls === undefined;

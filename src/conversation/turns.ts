@@ -47,7 +47,7 @@ export interface SentMessage {
   /** Whether a call speaks the reply. */
   readonly isSpoken?: boolean;
   readonly remember: Idempotency | null;
-  readonly rememberMs?: number | undefined;
+  readonly found?: WantedTurn['found'];
   readonly turnId?: string | undefined;
   /** For the log and the history. */
   readonly requestId: string;
@@ -104,7 +104,7 @@ export function wantedTurn(party: Party, { actor, assistant }: { readonly actor:
     takesSlot: party.channel === 'api',
     use: useOf(party, assistant),
     remember: sent.remember,
-    rememberMs: sent.rememberMs,
+    found: sent.found,
     turnId: sent.turnId,
     cause,
     historyTokensMax: assistant.record.model.historyTokensMax,

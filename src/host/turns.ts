@@ -37,8 +37,8 @@ export interface WantedTurn {
   /** The visitor whose limits the turn takes; left out for a turn that takes none of the link's. */
   readonly use?: VisitorUse | undefined;
   readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
-  /** How long it is remembered, in milliseconds; a day if it is left out. */
-  readonly rememberMs?: number | undefined;
+  /** A second memory, by which the turn is found, and for how many milliseconds. */
+  readonly found?: { readonly by: Omit<IdempotencyRecord, 'resultId' | 'untilMs'>; readonly ms: number } | undefined;
   /** The turn's id, where its caller must know it before; a new one if it is left out. */
   readonly turnId?: string | undefined;
   /** The chat. */
@@ -311,11 +311,12 @@ export class Turns {
       slot: wanted.takesSlot ? { name: 'api', ceiling: turnsInFlightMax } : admitted && { name: visitorSlot(wanted.use!.visitorId), ceiling: 1 },
       owner,
       leaseUntilMs: store.leaseMs === null ? forever : leaseUntil(at, store.leaseMs, before.expiresAt),
-      remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + (wanted.rememberMs ?? limits.idempotencyMsMax) },
+      remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + limits.idempotencyMsMax },
       nowMs: at,
       move: moveOf(decision, basis.version + 1, at, cause, session.machine),
     };
     if (answered !== null) step.amends = { index: answered.calls.index, message: answered.message };
+    if (wanted.found !== undefined) step.found = { ...wanted.found.by, resultId: turn.id, untilMs: at + wanted.found.ms };
     if (admitted !== null) step.asked = admitted.asked;
     if (wanted.speaker !== undefined) step.released = wanted.isEarly ? -1 : 0;
     let answer: Begun;

@@ -16,6 +16,7 @@ t.test(edge, async (t) => {
   await t.test('a session that goes on', (t) => going(t, house));
   await t.test('a session of one response', (t) => alone(t, house));
   await t.test("the caller's own functions", (t) => functions(t, house));
+  await t.test('a request under an Idempotency-Key', (t) => repeats(t, house));
   await t.test('what is refused', (t) => refused(t, house));
   await t.test('a response that is cut, and one that fails', (t) => ended(t, house));
   await t.test('found by its id alone, and by nobody else', (t) => found(t, house));
@@ -130,6 +131,40 @@ async function functions(t: Test, house: House): Promise<void> {
   };
   const both = eventsOf(await respond(house, assistant.id, { tools, stream: true })).at(-1).response;
   t.match(both.output, [{ type: 'message', content: [{ text: 'Let me look.' }] }, { type: 'function_call', name: 'look' }], 'words before a call, numbered in the order in which they are sent');
+}
+
+async function repeats(t: Test, house: House): Promise<void> {
+  const { provider, assistant } = await onProvider(t, house, unless(), {});
+  const under = (key: string, body: object = {}) => house.ask('/v1/responses', { headers: { 'idempotency-key': key }, body: { model: assistant.id, input: 'Hi', ...body } });
+  const same = async (key: string, body: object): Promise<Answer> => {
+    const before = provider.requests.length;
+    const [one, two] = (await Promise.all([0, 1].map(() => under(key, body)))) as [Answer, Answer];
+    const again = await under(key, body);
+    t.same([one, two, again].map(({ status, json }) => [status, json.output[0].content[0].text]), Array(3).fill([200, 'ok']), key);
+    t.equal(new Set([one, two, again].map(({ json }) => json.id)).size, 1, 'one response');
+    t.equal(again.headers.get('idempotent-replayed'), 'true');
+    t.equal(provider.requests.length - before, 1);
+    return again;
+  };
+  const first = (await same('new', {})).json;
+  const [previous, conversation] = [{ previous_response_id: first.id, input: 'more' }, { conversation: first.conversation.id, input: 'and more' }];
+  const second = (await same('previous', previous)).json;
+  const third = (await same('conversation', conversation)).json;
+  t.same([second.conversation, third.conversation], [first.conversation, first.conversation]);
+  t.same([(await under('new')).json.id, (await under('previous', previous)).json.id], [first.id, second.id], 'also once the session has gone on');
+  t.equal((await get(house, second.id)).json.previous_response_id, first.id);
+  const alone = (await same('not stored', { store: false })).json;
+  t.equal((await get(house, alone.id)).json.store, false);
+  for (const [key, body] of [['new', { input: 'other' }], ['new', conversation], ['previous', {}]] as const) {
+    const other = await under(key, body);
+    t.match([other.status, other.json.error.message], [400, /Idempotency-Key/], `${key} with another body`);
+  }
+  const streamed = [await under('streamed', { stream: true }), await under('streamed', { stream: true })].map((answer) => eventsOf(answer).at(-1).response.id);
+  t.equal(streamed[0], streamed[1]);
+  provider.answer = (response) => void response.writeHead(500).end();
+  for (const body of [{}, { conversation: first.conversation.id }]) t.equal((await under('after a failure', body)).status, 503);
+  provider.answer = unless();
+  t.equal((await under('after a failure', { conversation: first.conversation.id })).status, 200, 'a refused request leaves nothing behind');
 }
 
 async function refused(t: Test, house: House): Promise<void> {

@@ -3,6 +3,7 @@ import { secondsOf } from '../../base/clock.ts';
 import { Failure } from '../../base/errors.ts';
 import type { ResponseBody } from '../../base/wire.ts';
 import { abortOnLeave, reachModel, underName, whenSealed } from '../../conversation/front.ts';
+import { idempotencyOf, type Idempotency } from '../../conversation/idempotency.ts';
 import type { Party } from '../../conversation/party.ts';
 import { findAssistant, reachSession } from '../../conversation/reach.ts';
 import { reachResponse, respond, responseIdOf, sessionAfter } from '../../conversation/responses.ts';
@@ -24,15 +25,16 @@ export async function createResponse(request: Request<PartyCaller, unknown, Resp
   const { prompt, ...message } = await underName('messages', 'input', () => (goesOn ? readNewInput : readInput)(body.input));
   const tools = readResponseTools(body);
   const assistant = await reachModel(party, body.model, services);
-  const session = await sessionOf(party, body, services);
+  const remember = idempotencyOf(request, party, '/v1/responses');
+  const session = await sessionOf(party, body, remember, services);
   if (session !== null && session.assistantId !== assistant.record.id) throw new Failure('invalid_field', { field: 'model' });
   await checkNames(tools, assistant, services);
   const [instructions, previous, stored, outputTokensMax] = [body.instructions ?? null, body.previous_response_id ?? null, body.store ?? true, body.max_output_tokens ?? null];
   const settings = { prompt: [instructions, prompt].filter((text) => text !== null && text !== '').join('\n\n') || null, outputTokensMax, tools };
-  const begun = await respond(party, assistant, { ...message, settings, model: body.model, session, previous, stored, requestId }, services);
-  const { turn } = begun;
-  abortOnLeave(party, begun.session.id, turn, requestId, (callback) => head.onGone(callback), services);
-  const headers = { 'x-session-id': begun.session.id, 'x-turn-id': turn.turnId };
+  const begun = await respond(party, assistant, { ...message, settings, model: body.model, session, previous, stored, remember, requestId }, services);
+  const { turn, replayed } = begun;
+  if (!replayed) abortOnLeave(party, begun.session.id, turn, requestId, (callback) => head.onGone(callback), services);
+  const headers = { 'x-session-id': begun.session.id, 'x-turn-id': turn.turnId, ...(replayed && { 'idempotent-replayed': 'true' }) };
   const response: ResponseOf = {
     ...{ turn, sessionId: begun.session.id, model: body.model, previous, stored, instructions, outputTokensMax, tools },
     ...{ createdAt: secondsOf(services.clock.now()), completedAt: null, temperature: assistant.record.model.temperature, offersTools: body.tool_choice !== 'none' },
@@ -52,8 +54,8 @@ function checkPlace({ previous_response_id: previous, conversation, store }: Res
 }
 
 /** The session that the response goes on in; null for a new one. */
-async function sessionOf(party: Party, { previous_response_id: previous, conversation }: ResponseBody, services: Services): Promise<Session | null> {
-  if (previous !== undefined) return sessionAfter(party, previous, services);
+async function sessionOf(party: Party, { previous_response_id: previous, conversation }: ResponseBody, remember: Idempotency | null, services: Services): Promise<Session | null> {
+  if (previous !== undefined) return sessionAfter(party, previous, remember, services);
   if (conversation === undefined) return null;
   return reachSession(party, typeof conversation === 'string' ? conversation : conversation.id, services);
 }

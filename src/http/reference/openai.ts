@@ -49,8 +49,9 @@ A client that leaves aborts the turn. Without \`stream\` a turn that failed is a
       does: `Answers the input, a text or items of the types \`message\`, \`function_call\` and \`function_call_output\`, in the shapes of Open Responses (2026-04-24). With \`store\` (the default) the session stays open: \`previous_response_id\`, which must be its latest response, or \`conversation\`, its id, goes on in it, \
 and then only what is new counts: the user's messages, or a result for each call that waits. What came before the last item of a new session is stored, unless it has calls. \`instructions\` are this response's alone. A client that leaves aborts the turn. \
 An aborted response is \`cancelled\`, and its stream ends with \`response.incomplete\`; each stream ends with \`data: [DONE]\`.`,
-      repeat: 'A repeat answers again, in a new session or in the same.',
+      repeat: 'Without an `Idempotency-Key` a repeat answers again, in a new session or in the same.',
       surprises: `${unknown} 400 with \`param\`: \`background\`, a \`text\` format other than text, \`top_logprobs\`, parts that are no text, a \`previous_response_id\` that is unknown or not the latest, both it and \`conversation\`, \`store: false\` with either. A response that goes on after \`store: false\` is 409 \`session_ended\`.`,
+      headers: { 'Idempotency-Key': example.idempotencyKey },
       body: { model: model.id, instructions: 'Answer in one sentence.', input: example.question },
       answer: response,
       exports: { 'text/event-stream': events },

@@ -66,6 +66,7 @@ export class EmbeddedTurns implements TurnStore {
 
       const begun = { version: step.version + 1, fence: { epoch: 1, owner: step.owner } };
       const memory = remember === null ? null : this.#memories.put(draft, session.workspaceId, remember);
+      if (step.found !== undefined) this.#memories.put(draft, session.workspaceId, step.found);
       const row: FlightRow = {
         place,
         fence: begun.fence,

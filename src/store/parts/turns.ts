@@ -52,6 +52,8 @@ export interface BeginTurn extends Basis {
   readonly leaseUntilMs: number;
   /** The request, to be remembered; if an earlier one under its key is, the step begins nothing. */
   readonly remember: IdempotencyRecord | null;
+  /** A second memory, by which the turn is found; no earlier one is looked for, and it outlasts a withdrawal. */
+  readonly found?: IdempotencyRecord | undefined;
   readonly nowMs: number;
   /**
    * For a turn whose listener releases its text: how many code points of it readers may see; -1 hides the turn, with the person's

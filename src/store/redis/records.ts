@@ -51,3 +51,9 @@ export const memoryFields = (workspaceId: string, remember: IdempotencyRecord | 
   if (remember === null) return { memory: '', memoryRecord: '', result: '', lasts: 0 };
   return { memory: memoryOf(workspaceId, remember.scope, remember.key), memoryRecord: packRow(remember), result: remember.resultId, lasts: remember.untilMs - nowMs };
 };
+
+/** The memory that a turn is found by, as `memoryFields`. */
+export function foundFields(workspaceId: string, found: IdempotencyRecord | null, nowMs: number): { found: string; foundRecord: Argument; foundResult: string; foundLasts: number } {
+  const { memory, memoryRecord, result, lasts } = memoryFields(workspaceId, found, nowMs);
+  return { found: memory, foundRecord: memoryRecord, foundResult: result, foundLasts: lasts };
+}

@@ -17,6 +17,8 @@ const basis = ['version', 'mark'] as const;
 const message = ['message', 'content', 'points'] as const;
 /** The memory of a request: `memoryFields`. */
 const memory = ['memory', 'memoryRecord', 'result', 'lasts'] as const;
+/** The memory that a turn is found by: `foundFields`. */
+const found = ['found', 'foundRecord', 'foundResult', 'foundLasts'] as const;
 /** The usage that a turn adds: `countedFields`. */
 const counted = ['account', 'ended', 'failed', 'input', 'output', 'calls'] as const;
 
@@ -33,7 +35,7 @@ export const steps = {
   'read-output-after': ['session', 'turn', 'position', 'channel', 'notice'],
   'read-memory': ['memory'],
 
-  'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, 'short', 'channel', 'released', 'amends', 'move', '...asked'],
+  'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, ...found, 'short', 'channel', 'released', 'amends', 'move', '...asked'],
   'append-output': ['session', 'turn', 'epoch', 'owner', 'position', 'count', 'text', 'lease'],
   'renew-turn': ['session', 'turn', 'epoch', 'owner', 'lease'],
   'release-output': ['session', 'turn', 'epoch', 'owner', 'points'],

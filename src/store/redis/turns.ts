@@ -13,7 +13,7 @@ import { account, memoryOf, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { answersOf, askedFields, settledFields } from './limits.ts';
 import type { RedisLink } from './link.ts';
-import { amendsField, basisFields, memoryFields, messageFields, messageRecord, sessionFields } from './records.ts';
+import { amendsField, basisFields, foundFields, memoryFields, messageFields, messageRecord, sessionFields } from './records.ts';
 import type { RedisOrphans } from './orphans.ts';
 import type { Registry } from './registry.ts';
 import { textOfReply } from './reply.ts';
@@ -64,6 +64,7 @@ export class RedisTurns implements TurnStore {
         ...messageFields(step.userMessage),
         reply: messageRecord(streamingMessage(turn)),
         ...memoryFields(session.workspaceId, step.remember, nowMs),
+        ...foundFields(session.workspaceId, step.found ?? null, nowMs),
         short: lease < limits.leaseMs ? session.workspaceId : '',
         channel: this.#roots.channel('notices'),
         released: step.released ?? '',

@@ -121,6 +121,24 @@ export const turnCases: readonly Case[] = [
     },
   },
   {
+    name: 'what a turn is found by is kept beside its request, hinders none, and is not stored where the turn is not begun',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const session = await scene.created();
+      const step = scene.beginStep(session, 1, { slot: null, remember: remembered('a', nowMs + 60_000) });
+      const found = remembered(step.turn.id, nowMs + 90_000, { scope: 'responses', key: step.turn.id, bodyDigest: 'facts' });
+      const foundIn = (key: string) => store.requests.find(workspaceId, 'responses', key, nowMs);
+      equal((await store.turns.begin({ ...step, found })).outcome, 'begun');
+      deepEqual([await foundIn(step.turn.id), await memoryOf(scene)], [found, step.remember]);
+      const late = scene.beginStep(session, 1, { slot: null });
+      deepEqual(await store.turns.begin({ ...late, found: { ...found, key: 'late' } }), { outcome: 'lost' });
+      equal(await foundIn('late'), null);
+      const again = scene.beginStep(await scene.created(), 1, { slot: null });
+      equal((await store.turns.begin({ ...again, found: { ...found, resultId: again.turn.id } })).outcome, 'begun', 'an earlier one of the name is replaced');
+      equal((await foundIn(found.key))?.resultId, again.turn.id);
+    },
+  },
+  {
     name: 'a turn begun on an old version changes nothing',
     async run(scene) {
       const { store, workspaceId, nowMs } = scene;

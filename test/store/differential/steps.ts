@@ -128,6 +128,7 @@ const beginTurn: Make = async (known, drawn) => {
     turn, owner: known.name(), leaseUntilMs, slot: chosen([api(1), { name: 'visitor/vis_1', ceiling: 1 }, api(1), null, api(1), api(2), api(Infinity), api(1)], drawn.which), nowMs: known.nowMs,
     userMessage: message({ id: known.id('msg'), turnId, role: 'user', content: drawn.text, stopReason: null }),
     remember: drawn.flag ? rememberedOf(known, drawn, turnId) : null,
+    ...(drawn.which === 2 && { found: { ...rememberedOf(known, drawn, turnId), scope: 'key_0 /sessions', key: 'again 1' } }),
     ...(drawn.which === 3 && { asked: askedOf(known, drawn) }),
     ...(drawn.flag && drawn.near < 3 && { released: drawn.near - 1 }),
     move: known.move(version + 1, drawn),

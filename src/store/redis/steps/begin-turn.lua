@@ -2,7 +2,7 @@
 -- with the workspace's id: the processes that look for lapsed leases must be notified of it.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, owner, version, mark, lease, slots, slots_max, record, active, expires, state, turn_record, index, message, content, points, reply,
---   memory, memory_record, result, lasts, short, channel, released, amends, move, ...asked.
+--   memory, memory_record, result, lasts, found, found_record, found_result, found_lasts, short, channel, released, amends, move, ...asked.
 -- Answer: {'begun', version, epoch}, {'remembered', record} if an earlier request with this memory is, {'lost'} if another writer has moved the session, {'full'} if no slot of the name is free,
 --   {'limited', ...} with the answers of `take_limits` if one of the limits refuses.
 --- @include "amend-message"
@@ -58,5 +58,6 @@ if memory ~= '' then
   redis.call('HSET', flight, 'memory', memory)
   remember(memory, memory_record, result, lasts)
 end
+if found ~= '' then remember(found, found_record, found_result, found_lasts) end
 if short ~= '' then publish(channel, { type = 'turn.leased', workspaceId = short, leaseMs = tonumber(lease) }) end
 return { 'begun', moved, 1 }
