@@ -132,7 +132,9 @@ class Talk {
     if (event.altKey || event.ctrlKey || event.metaKey || event.isComposing || target.closest('input, textarea, select, dialog, [contenteditable]') !== null) return;
     const { key } = event;
     const interrupts = key === 'Escape' || (key === ' ' && target.closest('button, a, summary, [role="button"], [role="slider"]') === null);
-    if (!interrupts && key.toLowerCase() !== 'm') return;
+    // A letter is a shortcut of the bar alone: elsewhere it may be dictated, or struck by chance (WCAG 2.1.4).
+    const mutes = key.toLowerCase() === 'm' && this.#bar.element.contains(target);
+    if (!interrupts && !mutes) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     if (event.repeat) return;

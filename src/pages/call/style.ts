@@ -35,6 +35,11 @@ const style = `
 #call .hint:empty { position: absolute; }
 .calling:not(.typing) #talk, .calling #talk .beside > [aria-pressed], .calling .action { display: none; }
 @media (max-width: 400px) { #call { gap: 4px 8px; } }
+@media (max-width: 340px) {
+  #call { grid-template-columns: auto minmax(0, 1fr); }
+  #call .now { grid-area: 2 / 1 / auto / -1; }
+  #call .keys { justify-self: end; }
+}
 @media (prefers-reduced-motion: no-preference) {
   #call [data-state="thinking"].mark .ring { animation: call-turns 2.4s linear infinite; }
   #call .mark .core, #call .mark .ring { transition: stroke-width 80ms linear, transform 80ms linear; }

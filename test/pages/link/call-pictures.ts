@@ -55,6 +55,7 @@ export async function takeCallSheets(t: Owner, folder: string): Promise<string[]
   const trial = `${standIn.url}/console/${house.workspaceId}/assistants/${id}`;
   mkdirSync(folder, { recursive: true });
   const names: string[] = [];
+  // Four trials may run at a time.
   for (const width of [360, 1280]) {
     const places: Readonly<Record<string, (look: { width: number; colorScheme: 'light' | 'dark' }) => Promise<Called>>> = {
       link: (look) => onLink(browser, house, 'shop', look),

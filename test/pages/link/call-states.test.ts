@@ -37,7 +37,7 @@ const calling = (name: string, run: Calling, options: { width?: number; colorSch
     await context.close();
   });
 
-for (const options of [{ width: 720 }, { width: 360, colorScheme: 'dark' }] as const) {
+for (const options of [{ width: 720 }, { width: 360, colorScheme: 'dark' }, { width: 320 }] as const) {
   calling(`each state in words, at ${options.width} px`, async (t, page, line) => {
     /** The state is said in words, and nobody is kept from using the bar. */
     const shows = async (state: string, text: string, interruptible: boolean): Promise<void> => {

@@ -76,7 +76,9 @@ t.test('by keyboard: it is muted, typed into, and hung up', { skip: whyNoBrowser
   await call(page);
   await state(page, 'listening');
   t.equal(await page.evaluate('document.activeElement.id'), 'call');
-  await page.keyboard.press('m');
+  await page.locator('#scroller').press('m');
+  t.equal(await bar(page).locator('.doing').innerText(), 'Listening', 'a letter counts in the bar alone');
+  await bar(page).press('m');
   await bar(page).getByRole('button', { name: 'Mute' }).and(page.locator('[aria-pressed="true"]')).waitFor();
   t.match(await bar(page).locator('.doing').innerText(), 'You are muted');
   for (let presses = 0; presses < 3; presses++) await page.keyboard.press('Tab');

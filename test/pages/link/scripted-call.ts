@@ -1,5 +1,6 @@
 /** The service's side of a call as a test wants it: the states of a page's call bar, without a voice that would have to bring them about. */
 import type { Page, WebSocketRoute } from 'playwright-core';
+import { patience } from '../../browser.ts';
 import { phrase } from '../../phrase.ts';
 
 interface Message {
@@ -123,7 +124,13 @@ export async function scriptCalls(page: Page): Promise<Lines> {
   });
   return {
     async next() {
-      while (waiting.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+      const late = AbortSignal.timeout(patience);
+      while (waiting.length === 0) {
+        await new Promise<void>((resolve, reject) => {
+          wake = resolve;
+          late.addEventListener('abort', () => reject(new Error('The page opened no socket.')));
+        });
+      }
       return waiting.shift()!;
     },
   };
