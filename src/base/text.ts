@@ -42,6 +42,9 @@ export const grouped = (count: number): string => String(count).replace(/\B(?=(\
 /** The alias of an assistant (contract 14). */
 export const aliasPattern = /^[a-z0-9._-]{1,60}$/;
 
+/** Aliases that differ in these characters alone are the same: a tool's name has no full stops (contract 15). */
+export const aliasKey = (alias: string): string => alias.replaceAll('.', '_');
+
 /** The settings of an assistant's public link. */
 export const slugPattern = /^[a-z0-9-]{1,64}$/;
 

@@ -1,11 +1,9 @@
-/** The assistants of a workspace by alias (contract 14). A workspace has few, so they are listed, and no row of the store keeps them apart. */
+/** The assistants of a workspace by alias (contract 14). A workspace has few, so they are listed; the store keeps their aliases apart. */
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { keepNewest } from '../base/newest.ts';
+import { aliasKey } from '../base/text.ts';
 import type { Assistant, Catalog } from '../store/store.ts';
-
-/** Aliases that differ in these characters alone are the same: a tool's name has no full stops (contract 15). */
-export const aliasKey = (alias: string): string => alias.replaceAll('.', '_');
 
 interface Listed {
   readonly at: number;

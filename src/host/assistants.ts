@@ -10,11 +10,11 @@ import type { ErrorName } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { keepNewest } from '../base/newest.ts';
 import type { Assistant, Cause, Store } from '../store/store.ts';
-import { aliasPattern, slugPattern } from '../base/text.ts';
+import { aliasKey, aliasPattern, slugPattern } from '../base/text.ts';
 import { openActor, refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import type { Inspector } from '../actors/inspector.ts';
-import { Aliases, aliasKey } from './aliases.ts';
+import { Aliases } from './aliases.ts';
 import { LookUps } from './look-ups.ts';
 import { CatalogActors, type CatalogActor } from './residents.ts';
 

@@ -3,6 +3,7 @@
  * since the epoch where the name ends in `Ms`, whole seconds where it ends in `At`.
  */
 import type { LinkLimitName } from '../base/limits.ts';
+import { aliasKey } from '../base/text.ts';
 import type { ToolError } from '../base/tool-errors.ts';
 
 export type { ToolError } from '../base/tool-errors.ts';
@@ -135,6 +136,12 @@ export interface Assistant {
   /** The assistant machine: draft, published or disabled. */
   readonly machine: Snapshot;
 }
+
+/** The key of an assistant's alias; null for none. */
+export const aliasKeyOf = ({ alias }: Pick<Assistant, 'alias'>): string | null => (alias ? aliasKey(alias) : null);
+
+/** Whether a save leaves the alias as it is: it must not fail because another assistant has it too. */
+export const keptAlias = (before: Assistant, after: Assistant): boolean => aliasKeyOf(before) === aliasKeyOf(after);
 
 /** The budgets of a key, each a ceiling per minute. */
 export interface KeyLimits {

@@ -95,5 +95,8 @@ export class StoreUnavailable extends Error {}
 /** Another assistant has the slug; nothing was changed. */
 export class SlugTaken extends Error {}
 
+/** Another assistant of the workspace has the alias; nothing was changed. */
+export class AliasTaken extends Error {}
+
 /** The store is reachable but refuses the connection: retries do not help, only another address does. */
 export class StoreRefused extends StoreUnavailable {}

@@ -40,6 +40,17 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
     t.same((await three.ask('/usage')).json.totals, (await one.ask('/usage')).json.totals);
   },
 
+  'an alias that is given away in two of them at once is of one assistant': async (t, [one, two]) => {
+    for (let round = 0; round < 10; round++) {
+      const wanted = { alias: `desk.${round}` };
+      const patched = await Promise.all([one, two].map(async (house) => house.console(`/workspaces/${house.workspaceId}/assistants/${(await house.assistant()).id}`, { method: 'PATCH', body: wanted })));
+      t.same(patched.map(({ status }) => status).toSorted(), [200, 422]);
+      t.match(patched.find(({ status }) => status === 422)!.json.error.message, /`alias`/);
+      const made = await Promise.all([one, two].map((house) => house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'New', alias: `new_${round}` } })));
+      t.same(made.map(({ status }) => status).toSorted(), [201, 422]);
+    }
+  },
+
   'the calls of a tool in a minute are counted together': async (t, [one, two, three]) => {
     const tool = await openTool(t);
     const callsPerMinute = 20;

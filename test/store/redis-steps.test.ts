@@ -159,7 +159,7 @@ t.test('arguments go in the order of the table, and the scripts have them under 
   t.same(names.filter((name) => scripts[name].source.startsWith(gatheredLines.first)), [...gatheredSteps], 'and of each call where several are sent as one');
   const { source } = scripts['create-record'];
   t.ok(source.startsWith('local BUDGET_UNIT = 60000\n'));
-  t.match(source, /\nlocal kind, id, record, channel, workspace_id, record_id, move = unpack\(ARGV, 1, 7\)\nif redis\.call\('HSETNX'/);
+  t.match(source, /\nlocal kind, id, record, channel, workspace_id, record_id, alias, move = unpack\(ARGV, 1, 8\)\nif redis\.call\(/);
 });
 
 t.test('a script has the helpers that it includes, and no others', async (t) => {

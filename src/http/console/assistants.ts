@@ -1,14 +1,15 @@
 /** `/console/api/workspaces/{w}/assistants`. */
 import { choiceOf } from '../../conversation/voice-call.ts';
 import { Failure } from '../../base/errors.ts';
-import { aliasKey, assistantsOf } from '../../host/aliases.ts';
+import { aliasKey } from '../../base/text.ts';
+import { assistantsOf } from '../../host/aliases.ts';
 import { draftSnapshot, type AssistantVerb } from '../../host/assistants.ts';
 import { createdMove } from '../../actors/history.ts';
 import { limits } from '../../base/limits.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { Assistant, Credential, LinkSettings, ModelSettings, VisitorField, VoiceSettings } from '../../store/store.ts';
-import { SlugTaken } from '../../store/store.ts';
+import { AliasTaken, SlugTaken } from '../../store/store.ts';
 import { consoleAssistantView } from '../../conversation/views.ts';
 import type { CreateAssistantBody, PatchAssistantBody } from '../../base/wire.ts';
 import type { PageFields } from '../handlers/lists.ts';
@@ -41,7 +42,7 @@ export async function createAssistant(request: ConsoleRequest<unknown, CreateAss
   await checkModel(configured, request);
   await checkAlias(configured, request);
   const assistant = { ...configured, machine: draftSnapshot(configured.channels.voice) };
-  await withSlug(services.store.catalog.create('assistant', assistant, createdMove(assistant.machine, services.clock.now(), causeByOperator(request))));
+  await withNames(services.store.catalog.create('assistant', assistant, createdMove(assistant.machine, services.clock.now(), causeByOperator(request))));
   // Other processes are notified; this one may remember the slug as unknown.
   services.host.assistants.doubt(assistant.id);
   return {
@@ -61,7 +62,7 @@ export async function patchAssistant(request: ConsoleRequest<unknown, PatchAssis
   await checkModel(merged(before, body, 0), request);
   await checkAlias(merged(before, body, 0), request);
   const at = nowSeconds(request);
-  const actor = await withSlug(services.host.assistants.configure(before.workspaceId, before.id, (record) => merged(record, body, at), causeByOperator(request)));
+  const actor = await withNames(services.host.assistants.configure(before.workspaceId, before.id, (record) => merged(record, body, at), causeByOperator(request)));
   return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
 }
 
@@ -76,15 +77,16 @@ export const moveAssistant =
   (verb: AssistantVerb) =>
   async (request: ConsoleRequest): Promise<Reply> => {
     const { id: workspaceId } = await reachWorkspace(request);
-    const actor = await withSlug(request.services.host.assistants.move(workspaceId, request.params.id!, verb, nowSeconds(request), causeByOperator(request)));
+    const actor = await withNames(request.services.host.assistants.move(workspaceId, request.params.id!, verb, nowSeconds(request), causeByOperator(request)));
     return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
   };
 
-/** Waits for an assistant to be stored; rejects a slug that belongs to another one. */
-async function withSlug<T>(stored: Promise<T>): Promise<T> {
+/** Waits for an assistant to be stored; rejects a slug and an alias that belong to another one. */
+async function withNames<T>(stored: Promise<T>): Promise<T> {
   try {
     return await stored;
   } catch (error) {
+    if (error instanceof AliasTaken) throw new Failure('invalid_field', { field: 'alias' });
     throw error instanceof SlugTaken ? new Failure('invalid_field', { field: 'link.slug' }) : error;
   }
 }
@@ -163,7 +165,7 @@ async function checkModel({ workspaceId, model, voice, visitorFields }: Assistan
   if (body.tool_ids !== undefined && !(await mayHave(workspaceId, body.tool_ids, request))) throw new Failure('invalid_field', { field: 'tool_ids' });
 }
 
-/** An alias belongs to one assistant of the workspace. */
+/** An alias belongs to one assistant of the workspace. The store knows none of assistants that an earlier version has stored. */
 async function checkAlias({ id, workspaceId, alias }: Assistant, { services, body }: ConsoleRequest<unknown, PatchAssistantBody>): Promise<void> {
   if (body.alias === undefined || body.alias === null) return;
   for await (const other of assistantsOf(services.store.catalog, workspaceId)) {

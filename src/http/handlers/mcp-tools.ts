@@ -2,12 +2,12 @@
 import type { CallToolResult, ListToolsResult, Tool } from '@modelcontextprotocol/server';
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
+import { aliasKey } from '../../base/text.ts';
 import * as wire from '../../base/wire.ts';
 import { ask, type Answered, type Asker } from '../../conversation/ask.ts';
 import { causeByParty } from '../../conversation/party.ts';
 import { isListed } from '../../conversation/front.ts';
 import { mayUse } from '../../conversation/reach.ts';
-import { aliasKey } from '../../host/aliases.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { PartyCaller, Request } from '../request.ts';
 import { assistantsPage } from './assistants.ts';

@@ -1,15 +1,16 @@
 /** The console's records, and the removal of a workspace with its contents. */
 import { limits } from '../../base/limits.ts';
 import type { Assistant, Catalog, CatalogKind, CatalogRecords, Key, Move, Page, PageRequest, IdempotencyRecord, TurnPlace, Versioned } from '../store.ts';
-import { SlugTaken } from '../store.ts';
+import { AliasTaken, SlugTaken } from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { hasHistory } from '../moves.ts';
+import { keptAlias } from '../records.ts';
 import { putMove } from './history.ts';
 import * as keys from './keys.ts';
 import type { Notices } from './notices.ts';
 import { pageOf, span } from './pages.ts';
 
-/** Where the key with a public id, or the assistant with a slug, is stored. */
+/** Where the key with a public id, or the assistant with a slug or an alias, is stored. */
 interface PlaceRow {
   readonly workspaceId: string;
   readonly id: string;
@@ -33,7 +34,10 @@ export class EmbeddedCatalog implements Catalog {
     const created = await this.#ledger.step((draft) => {
       const key = rowKey(kind, record);
       if (this.#ledger.get(key) !== undefined) return false;
-      if (kind === 'assistant') this.#putSlug(draft, record as Assistant);
+      if (kind === 'assistant') {
+        this.#putSlug(draft, record as Assistant);
+        this.#putAlias(draft, record as Assistant);
+      }
       draft.put(key, { record, version: 1 });
       if (hasHistory(kind)) putMove(draft, kind, workspaceOf(record), record.id, move);
       if (kind === 'key') putPublicKey(draft, record as Key);
@@ -53,6 +57,7 @@ export class EmbeddedCatalog implements Catalog {
       if (stored?.version !== version) return null;
       if (kind === 'assistant') {
         this.#moveSlug(draft, stored.record as Assistant, record as Assistant);
+        this.#moveAlias(draft, stored.record as Assistant, record as Assistant);
       }
       draft.put(key, { record, version: version + 1 });
       if (hasHistory(kind)) putMove(draft, kind, workspaceOf(record), record.id, move);
@@ -74,7 +79,10 @@ export class EmbeddedCatalog implements Catalog {
       if (stored === undefined) return false;
       draft.remove(key);
       if (hasHistory(kind)) this.#removeRange(draft, keys.history(kind, workspaceId, id), Infinity);
-      if (kind === 'assistant') this.#removeSlug(draft, stored.record as Assistant);
+      if (kind === 'assistant') {
+        this.#removeSlug(draft, stored.record as Assistant);
+        this.#removeAlias(draft, stored.record as Assistant);
+      }
       if (kind === 'key') {
         draft.remove(keys.publicKey((stored.record as Key).publicId));
         this.#removeRange(draft, keys.keyBudgets(workspaceId, id), Infinity);
@@ -169,6 +177,26 @@ export class EmbeddedCatalog implements Catalog {
     const row = this.#ledger.get<PlaceRow>(key);
     if (row !== undefined && row.id !== id) throw new SlugTaken(link.slug);
     draft.put(key, { workspaceId, id } satisfies PlaceRow);
+  }
+
+  /** As with slugs. */
+  #moveAlias(draft: Draft, before: Assistant, after: Assistant): void {
+    const held = after.alias ? this.#ledger.get<PlaceRow>(keys.alias(after.workspaceId, after.alias)) : undefined;
+    if (held !== undefined && keptAlias(before, after)) return;
+    this.#removeAlias(draft, before);
+    this.#putAlias(draft, after);
+  }
+
+  #putAlias(draft: Draft, { id, workspaceId, alias }: Assistant): void {
+    if (!alias) return;
+    const key = keys.alias(workspaceId, alias);
+    const row = this.#ledger.get<PlaceRow>(key);
+    if (row !== undefined && row.id !== id) throw new AliasTaken(alias);
+    draft.put(key, { workspaceId, id } satisfies PlaceRow);
+  }
+
+  #removeAlias(draft: Draft, { id, workspaceId, alias }: Assistant): void {
+    if (alias && this.#ledger.get<PlaceRow>(keys.alias(workspaceId, alias))?.id === id) draft.remove(keys.alias(workspaceId, alias));
   }
 
   /** If an import brought two assistants with one slug, the assistant that the slug's row names has it. */

@@ -1,5 +1,6 @@
 /** The keys of an embedded store's rows: the kind, then the ids from the widest to the narrowest, then a position. */
 import { createHash } from 'node:crypto';
+import { aliasKey } from '../../base/text.ts';
 import type { BudgetName, CatalogKind, HistoryKind, TurnPlace, UsageQuery } from '../store.ts';
 import type { Grain } from '../usage.ts';
 
@@ -50,6 +51,7 @@ export const catalog = (kind: CatalogKind, workspaceId: string): string =>
   kind === 'workspace' ? workspaces : `${kind}/${part(workspaceId)}/`;
 export const publicKey = (publicId: string): string => `public-key/${part(publicId)}`;
 export const slug = (name: string): string => `slug/${part(name)}`;
+export const alias = (workspaceId: string, name: string): string => `alias/${part(workspaceId)}/${part(aliasKey(name))}`;
 
 export const sessions = (workspaceId: string): string => `session/${part(workspaceId)}/`;
 export const session = (workspaceId: string, sessionId: string): string => ofSession(workspaceId, sessionId).session;
@@ -127,6 +129,6 @@ export const ownRows: readonly string[] = [importing, 'owner', 'ping', 'journal-
 /** All rows of a workspace except its own; its keys come first, so that no caller is authenticated while the rest is removed. */
 export const holdings = (workspaceId: string): string[] =>
   [
-    ...['key', 'assistant', 'credential', 'tool', 'budget', 'session', 'session-by-assistant', 'session-by-activity', 'trial', 'message'],
+    ...['key', 'assistant', 'alias', 'credential', 'tool', 'budget', 'session', 'session-by-assistant', 'session-by-activity', 'trial', 'message'],
     ...['turn', 'flight', 'output', 'call', 'memory', 'limit', 'usage-second', 'usage-hour', 'history-session', 'history-key', 'history-assistant'],
   ].map((kind) => `${kind}/${part(workspaceId)}/`);

@@ -67,8 +67,9 @@ function put(draft: Draft, row: DumpRow): void {
     case 'key': {
       const { type, record, version } = row;
       draft.put(keys.catalog(type, 'workspaceId' in record ? record.workspaceId : record.id) + keys.part(record.id), { record, version });
-      // If two assistants have one slug, which only an earlier version could write, the last loaded one has it.
+      // If two assistants have one slug or alias, which only an earlier version could write, the last loaded one has it.
       if (type === 'assistant' && record.link?.slug) draft.put(keys.slug(record.link.slug), { workspaceId: record.workspaceId, id: record.id });
+      if (type === 'assistant' && record.alias) draft.put(keys.alias(record.workspaceId, record.alias), { workspaceId: record.workspaceId, id: record.id });
       return type === 'key' ? putKey(draft, row) : undefined;
     }
     case 'session':

@@ -8,15 +8,15 @@ import type { Page, PageRequest, Versioned } from './pages.ts';
  */
 export interface Catalog {
   /**
-   * Rejects with `SlugTaken` if the record is an assistant whose slug another assistant has; slugs are unique across all
-   * workspaces. A lost answer: the record may be stored although the caller got 503; it then appears in the list, to be kept or
+   * Rejects with `SlugTaken` if the record is an assistant whose slug another assistant has, and with `AliasTaken` for its alias; slugs are unique across all
+   * workspaces, aliases within one. A lost answer: the record may be stored although the caller got 503; it then appears in the list, to be kept or
    * removed.
    */
   create<K extends CatalogKind>(kind: K, record: CatalogRecords[K], move?: Move): Promise<void>;
   read<K extends CatalogKind>(kind: K, workspaceId: string, id: string): Promise<Versioned<CatalogRecords[K]> | null>;
   /**
    * Replaces the record if its version still is `version`: resolves with the new version, or null if another writer replaced or
-   * removed the record. Rejects with `SlugTaken` as `create` does; the slug that the record had before is free afterwards. A lost
+   * removed the record. Rejects as `create` does, but not for a name that the record had before; one that it has no longer is free afterwards. A lost
    * answer: every process reads the stored record within `catalogFreshMs`, and a caller that repeats the change decides on that.
    */
   replace<K extends CatalogKind>(kind: K, record: CatalogRecords[K], version: number, move?: Move): Promise<number | null>;

@@ -1,9 +1,10 @@
 /** The console's records. A workspace's own record is stored with those of the others, every other record within its workspace. */
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import { SlugTaken, type Assistant, type Catalog, type CatalogKind, type CatalogRecords, type Key, type Move, type Page, type PageRequest, type Versioned } from '../store.ts';
+import { AliasTaken, SlugTaken, type Assistant, type Catalog, type CatalogKind, type CatalogRecords, type Key, type Move, type Page, type PageRequest, type Versioned } from '../store.ts';
 import { packRow, unpackRow } from '../codec.ts';
 import { hasHistory } from '../moves.ts';
+import { aliasKeyOf, keptAlias } from '../records.ts';
 import { moveField } from './history.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
@@ -47,8 +48,8 @@ export class RedisCatalog implements Catalog {
       if ((await this.read('assistant', workspaceId, record.id)) !== null) return;
       await this.#slugs.claim(slug, record as Assistant);
     }
-    const given = { kind, id: part(record.id), record: packRow(record), channel: this.#roots.channel('notices'), workspaceId, recordId: record.id, ...moveField(hasHistory(kind) ? move : null) };
-    await this.#link.runDurable('create-record', this.#root(kind, workspaceId), given);
+    const given = { kind, id: part(record.id), record: packRow(record), channel: this.#roots.channel('notices'), workspaceId, recordId: record.id, alias: kind === 'assistant' ? (aliasKeyOf(record as Assistant) ?? '') : '', ...moveField(hasHistory(kind) ? move : null) };
+    if ((await this.#link.runDurable('create-record', this.#root(kind, workspaceId), given)) === taken) throw new AliasTaken((record as Assistant).alias!);
   }
 
   async read<K extends CatalogKind>(kind: K, workspaceId: string, id: string): Promise<Versioned<CatalogRecords[K]> | null> {
@@ -63,10 +64,12 @@ export class RedisCatalog implements Catalog {
     return this.#replaceRecord(kind, record, version, move);
   }
 
-  async #replaceRecord(kind: CatalogKind, record: Records, version: number, move?: Move): Promise<number | null> {
+  async #replaceRecord(kind: CatalogKind, record: Records, version: number, move?: Move, named = unnamed): Promise<number | null> {
     const workspaceId = workspaceOf(record);
-    const given = { kind, id: part(record.id), record: packRow(record), channel: this.#roots.channel('notices'), workspaceId, recordId: record.id, version, write: this.#ids.secret(), ...moveField(hasHistory(kind) ? move : null) };
-    return (await this.#link.runDurable('replace-record', this.#root(kind, workspaceId), given)) as number | null;
+    const given = { kind, id: part(record.id), record: packRow(record), channel: this.#roots.channel('notices'), workspaceId, recordId: record.id, version, write: this.#ids.secret(), ...named, ...moveField(hasHistory(kind) ? move : null) };
+    const answer = (await this.#link.runDurable('replace-record', this.#root(kind, workspaceId), given)) as number | null;
+    if (answer === taken) throw new AliasTaken(named.alias);
+    return answer;
   }
 
   /**
@@ -82,7 +85,7 @@ export class RedisCatalog implements Catalog {
     if (after !== null && after !== before) await this.#slugs.claim(after, record);
     // A claim of its own that stands is left as it is: with a token of this save another save could not release it any more.
     else if (after !== null && (await this.#slugs.tokenOf(after, record)) === null) await this.#slugs.claim(after, record).catch(unlessTaken);
-    const moved = await this.#replaceRecord('assistant', record, version, move);
+    const moved = await this.#replaceRecord('assistant', record, version, move, { alias: aliasKeyOf(record) ?? '', kept: keptAlias(found.record, record) ? '1' : '' });
     if (moved !== null && token !== null) await this.#slugs.release(before!, record, token);
     return moved;
   }
@@ -159,6 +162,10 @@ export class RedisCatalog implements Catalog {
     return kind === 'workspace' ? this.#roots.workspaces : this.#roots.workspace(workspaceId);
   }
 }
+
+/** The answer of a step that another assistant's alias hinders. */
+const taken = -1;
+const unnamed = { alias: '', kept: '' };
 
 const workspaceOf = (record: Records): string => ('workspaceId' in record ? record.workspaceId : record.id);
 

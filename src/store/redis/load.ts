@@ -5,6 +5,7 @@ import { packRow } from '../codec.ts';
 import { bucketFullMs, holdsOtherData } from '../dump.ts';
 import type { Answered, AssistantRow, DumpProgress, DumpRow, DumpTarget, KeyRow, MessageRow, SessionRow, TurnRow } from '../dump.ts';
 import { packMove } from '../moves.ts';
+import { aliasKeyOf } from '../records.ts';
 import { usageFields, floorTo, hourSeconds } from '../usage.ts';
 import { Eviction } from './eviction.ts';
 import { progressOf } from './importing.ts';
@@ -109,13 +110,13 @@ export class RedisTarget implements DumpTarget {
     }
   }
 
-  async #record(root: string, kind: string, { record, version }: { readonly record: { readonly id: string }; readonly version: number }): Promise<void> {
-    await this.#link.runDurable('load-record', root, { kind, id: part(record.id), record: packRow(record), version });
+  async #record(root: string, kind: string, { record, version }: { readonly record: { readonly id: string }; readonly version: number }, alias = ''): Promise<void> {
+    await this.#link.runDurable('load-record', root, { kind, id: part(record.id), record: packRow(record), version, alias });
   }
 
   async #assistant(row: AssistantRow): Promise<void> {
     const { id, workspaceId, link } = row.record;
-    await this.#record(this.#roots.workspace(workspaceId), 'assistant', row);
+    await this.#record(this.#roots.workspace(workspaceId), 'assistant', row, aliasKeyOf(row.record) ?? '');
     if (!link?.slug) return;
     const key = `${this.#roots.slug(link.slug)}:assistant`;
     await this.#link.sendDurable(key, 'HSET', key, 'workspace', workspaceId, 'id', id, 'token', 'import', 'at', 0);

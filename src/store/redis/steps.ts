@@ -48,8 +48,8 @@ export const steps = {
   'find-orphans': ['limit'],
   'count-slots': [],
 
-  'create-record': ['kind', 'id', 'record', 'channel', 'workspaceId', 'recordId', 'move'],
-  'replace-record': ['kind', 'id', 'record', 'channel', 'workspaceId', 'recordId', 'version', 'write', 'move'],
+  'create-record': ['kind', 'id', 'record', 'channel', 'workspaceId', 'recordId', 'alias', 'move'],
+  'replace-record': ['kind', 'id', 'record', 'channel', 'workspaceId', 'recordId', 'version', 'write', 'alias', 'kept', 'move'],
   'remove-record': ['kind', 'id', 'channel', 'workspaceId', 'recordId', 'write'],
   'list-records': ['kind', 'order', 'after', 'count'],
   'claim-slug': ['workspaceId', 'id', 'token', 'stale'],
@@ -73,7 +73,7 @@ export const steps = {
   'put-load': ['row', 'start', 'kept'],
 
   'dump-session': ['session', 'count'],
-  'load-record': ['kind', 'id', 'record', 'version'],
+  'load-record': ['kind', 'id', 'record', 'version', 'alias'],
   'load-session': ['session', 'version', ...session, 'assistant', 'withdrawn', 'trial'],
   'load-message': ['session', 'index', 'record', 'content', 'points', 'turn'],
   'load-turn': ['session', 'turn', 'record', 'index', 'begun', 'finished', 'epoch', 'owner', 'stop', 'memory', 'released', '...calls'],

@@ -1,7 +1,7 @@
 /** Cases for the console's records, and a workspace's removal. */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict';
 import { installation } from '../../../src/store/records.ts';
-import { SlugTaken, type Assistant, type SignIn, type SignInLink } from '../../../src/store/store.ts';
+import { AliasTaken, SlugTaken, type Assistant, type SignIn, type SignInLink } from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
 import { assistant, credential, ids, key, message, page, remembered, snapshot, usageQuery, workspace } from '../fixtures.ts';
 
@@ -88,6 +88,43 @@ export const catalogCases: readonly Case[] = [
       equal(await catalog.replace('assistant', { ...first, name: 'B' }, 1), 2, 'it keeps its own');
       equal((await catalog.assistantBySlug(slug))?.record.name, 'B');
       equal(await catalog.replace('assistant', { ...first, link: { ...first.link!, slug: other } }, 1), null, 'the version goes first');
+    },
+  },
+  {
+    name: 'an alias belongs to one assistant of its workspace, also where a full stop is read as a line, and is free once it has another or is removed',
+    async run({ store: { catalog }, workspaceId }) {
+      const [first, second] = [assistant(workspaceId, { alias: 'desk.v1' }), assistant(workspaceId, { alias: 'desk_v1' })];
+      await catalog.create('assistant', first);
+      await catalog.create('assistant', { ...first, alias: 'other' });
+      await catalog.create('assistant', assistant(ids.make('wks'), { alias: 'desk.v1' }));
+      await rejects(catalog.create('assistant', second), AliasTaken);
+      equal(await catalog.read('assistant', workspaceId, second.id), null);
+      await catalog.create('assistant', { ...second, alias: 'other' });
+      await rejects(catalog.replace('assistant', second, 1), AliasTaken);
+      equal(await catalog.replace('assistant', { ...second, alias: 'other', name: 'B' }, 1), 2, 'nothing had changed');
+      equal(await catalog.replace('assistant', { ...first, alias: 'desk_v1' }, 1), 2, 'its own in other words');
+      equal(await catalog.replace('assistant', { ...first, alias: null }, 2), 3);
+      equal(await catalog.replace('assistant', second, 2), 3, 'free then');
+      await rejects(catalog.replace('assistant', first, 3), AliasTaken);
+      equal(await catalog.remove('assistant', workspaceId, second.id), true);
+      equal(await catalog.replace('assistant', first, 3), 4, 'free once its assistant is removed');
+    },
+  },
+  {
+    name: 'of many who want one alias at once one has it',
+    async run({ store: { catalog }, workspaceId }) {
+      const made = await Promise.all(
+        Array.from({ length: 6 }, async (_, index) => {
+          const record = assistant(workspaceId, { alias: 'wanted' });
+          const late = (error: Error): null => (ok(error instanceof AliasTaken, error), null);
+          if (index % 2 === 0) return catalog.create('assistant', record).then(() => record.id, late);
+          await catalog.create('assistant', { ...record, alias: null });
+          return catalog.replace('assistant', record, 1).then(() => record.id, late);
+        }),
+      );
+      const { items } = await catalog.list('assistant', workspaceId, page());
+      deepEqual(items.filter(({ alias }) => alias === 'wanted').map(({ id }) => id), made.filter((id) => id !== null));
+      equal(made.filter((id) => id !== null).length, 1);
     },
   },
   {

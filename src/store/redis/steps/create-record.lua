@@ -1,12 +1,18 @@
--- A catalog record, created unless it exists.
+-- A catalog record, created unless it exists, or unless its alias is another assistant's.
 -- KEYS: the root of the kind.
--- ARGV: kind, id, record, channel, workspace_id, record_id, move.
--- Answer: 1 if it was created, 0 if it existed.
+-- ARGV: kind, id, record, channel, workspace_id, record_id, alias, move.
+-- Answer: 1 if it was created, 0 if it existed, -1 if the alias is taken.
 --- @include "at"
+--- @include "is-named-otherwise"
 --- @include "publish"
 --- @include "put-move"
 
-if redis.call('HSETNX', at(kind), id, record) == 0 then return 0 end
+if redis.call('HEXISTS', at(kind), id) == 1 then return 0 end
+if alias ~= '' then
+  if is_named_otherwise(alias, id) then return -1 end
+  redis.call('HSET', at('aliases'), alias, id)
+end
+redis.call('HSET', at(kind), id, record)
 redis.call('HSET', at(kind), id .. '/version', 1)
 redis.call('ZADD', at(kind, 'ids'), 0, id)
 put_move(kind, id, move)

@@ -5,6 +5,7 @@
 --- @include "at"
 --- @include "keep-answer"
 --- @include "publish"
+--- @include "unname"
 
 local earlier = redis.call('GET', at('write', write))
 if earlier then return earlier end
@@ -13,6 +14,7 @@ if not record then return false end
 redis.call('HDEL', at(kind), id, id .. '/version')
 redis.call('ZREM', at(kind, 'ids'), id)
 redis.call('UNLINK', at('history', kind, id))
+if kind == 'assistant' then unname(id, '') end
 if kind == 'key' then
   redis.call('DEL', at('budget', id))
   redis.call('HDEL', at('used'), id)

@@ -1,15 +1,21 @@
--- Replaces a catalog record if it still has the version that the decision was made on.
+-- Replaces a catalog record if it still has the version that the decision was made on, and an assistant's alias is not another's. An alias that is kept hinders no save.
 -- KEYS: the root of the kind.
--- ARGV: kind, id, record, channel, workspace_id, record_id, version, write, move.
--- Answer: the new version; false if another writer has replaced or removed it.
+-- ARGV: kind, id, record, channel, workspace_id, record_id, version, write, alias, kept, move.
+-- Answer: the new version; false if another writer has replaced or removed it; -1 if the alias is taken.
 --- @include "at"
+--- @include "is-named-otherwise"
 --- @include "keep-answer"
 --- @include "publish"
 --- @include "put-move"
+--- @include "unname"
 
 local earlier = redis.call('GET', at('write', write))
 if earlier then return tonumber(earlier) end
 if redis.call('HGET', at(kind), id .. '/version') ~= version then return false end
+local otherwise = alias ~= '' and is_named_otherwise(alias, id)
+if otherwise and kept == '' then return -1 end
+if kind == 'assistant' then unname(id, alias) end
+if alias ~= '' and not otherwise then redis.call('HSET', at('aliases'), alias, id) end
 redis.call('HSET', at(kind), id, record, id .. '/version', version + 1)
 put_move(kind, id, move)
 keep_answer(write, version + 1)
