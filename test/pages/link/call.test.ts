@@ -161,7 +161,7 @@ t.test("in the console's trial, with its chart", { skip: whyNoBrowser }, async (
   t.same(await page.evaluate("(() => { const line = document.querySelector('#call .line'); return [getComputedStyle(line, '::after').content, line.getBoundingClientRect().height]; })()"), ['none', 24], "it has the look of the bar, and nothing of the console's");
   await page.keyboard.press('Space');
   // The transcript says what cut it.
-  await said.filter({ hasText: 'interrupted by the caller' }).waitFor();
+  await said.filter({ hasText: 'interrupted by the caller' }).filter({ hasText: /, spoken, \d+\.\d s/ }).waitFor();
   await hangUp(page);
   await bar(page).waitFor({ state: 'detached' });
   await page.getByLabel('Message', { exact: true }).waitFor();

@@ -74,7 +74,7 @@ export function useTalk(path: string | null, activeTurnId: string | null, versio
     const show = (fields: Partial<Message>) => {
       const { messages } = latest.current;
       const place = messages.findIndex(({ id }) => id === begun?.id);
-      const made = { id: begun?.id ?? 'growing', object: 'message', turn_id: activeTurnId, role: 'assistant', stop_reason: null, error_code: null, created_at: messages.at(-1)?.created_at ?? 0, status: 'streaming', ...begun, content: text, tool_calls: calls, ...fields } as Message;
+      const made = { id: begun?.id ?? 'growing', object: 'message', turn_id: activeTurnId, role: 'assistant', stop_reason: null, error_code: null, created_at: messages.at(-1)?.created_at ?? 0, status: 'streaming', voice: null, ...begun, content: text, tool_calls: calls, ...fields } as Message;
       set({ messages: place < 0 ? [...messages.filter(({ id }) => id !== 'growing'), made] : messages.with(place, made) });
     };
     try {
@@ -110,6 +110,15 @@ export function cutBecause({ status, stop_reason: reason, error_code: code, voic
   return code === 'assistant_unavailable' ? 'the provider failed' : `cut short${code === null ? '' : `: ${code}`}`;
 }
 
+const second = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+
+/** How long a message was spoken, and how it is known what was heard of it if nobody said; null for a typed one. */
+function spokenOf({ voice }: Pick<Message, 'voice'>): string | null {
+  if (voice === null) return null;
+  const basis = voice.heard === 'estimated' ? ', heard as estimated' : voice.heard === 'sent' ? ', heard as sent' : '';
+  return `spoken, ${second.format(voice.audio_ms / 1000)} s${basis}`;
+}
+
 interface TranscriptOptions {
   readonly talk: Held;
   readonly empty?: string;
@@ -131,7 +140,7 @@ export function Transcript({ talk, empty, turnLink }: TranscriptOptions) {
       )}
       {messages.length === 0 && failure === null && <p class="note">{empty ?? 'Nothing was said yet.'}</p>}
       {messages.map((message) => (
-        <Said key={message.id} role={message.role} text={message.content} calls={message.tool_calls} at={message.created_at} growing={message.status === 'streaming'} note={cutBecause(message) ?? (message.turn_id === null ? 'greeting' : null)} cut={message.status === 'partial'} turn={message.role === 'assistant' && message.turn_id !== null ? turnLink?.(message.turn_id) : undefined} />
+        <Said key={message.id} role={message.role} text={message.content} calls={message.tool_calls} at={message.created_at} spoken={spokenOf(message)} growing={message.status === 'streaming'} note={cutBecause(message) ?? (message.turn_id === null ? 'greeting' : null)} cut={message.status === 'partial'} turn={message.role === 'assistant' && message.turn_id !== null ? turnLink?.(message.turn_id) : undefined} />
       ))}
       <Failure failure={failure} />
     </div>
@@ -143,6 +152,7 @@ interface SaidOptions {
   readonly text: string;
   readonly calls?: readonly ToolCall[];
   readonly at?: number;
+  readonly spoken?: string | null;
   readonly growing?: boolean;
   readonly cut?: boolean;
   readonly note?: string | null;
@@ -164,7 +174,7 @@ function partsOf(text: string, calls: readonly ToolCall[]): readonly Part[] {
   return [{ call: null, words: points.slice(0, ordered[0]!.position).join('') }, ...ordered.map((call, index) => ({ call, words: points.slice(call.position, ordered[index + 1]?.position).join('') }))];
 }
 
-const Said = ({ role, text, calls = [], at, growing = false, cut = false, note = null, turn }: SaidOptions) => (
+const Said = ({ role, text, calls = [], at, spoken = null, growing = false, cut = false, note = null, turn }: SaidOptions) => (
   <article class={`said ${role}`} tabIndex={0} aria-label={role === 'user' ? 'Visitor' : 'Assistant'}>
     {partsOf(text, calls).map(({ call, words }) => (
       <Fragment key={call?.id ?? ''}>
@@ -177,6 +187,7 @@ const Said = ({ role, text, calls = [], at, growing = false, cut = false, note =
     {at !== undefined && (
       <small>
         <MomentText at={at} />
+        {spoken !== null && `, ${spoken}`}
         {turn && <a href={turn}>Turn</a>}
       </small>
     )}
