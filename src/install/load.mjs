@@ -11,6 +11,13 @@ import { cachedDataVersionTag, setFlagsFromString } from 'node:v8';
 import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 
+/**
+ * The young generation's bounds, which `npm start` gives on the command line, since V8 reads them once, before any code runs. As flags they
+ * also make V8 refuse all that was compiled without them, so they are taken back: the bounds stay, and Node's own modules load from their
+ * compiled form.
+ */
+for (const flag of ['--min-semi-space-size=0', '--max-semi-space-size=0']) setFlagsFromString(flag);
+
 const folder = dirname(fileURLToPath(import.meta.url));
 const file = join(folder, 'server.cjs');
 const kept = join(folder, `server-${cachedDataVersionTag().toString(16)}.compiled`);

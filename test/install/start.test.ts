@@ -4,6 +4,7 @@ import { watch } from 'node:fs';
 import { copyFile, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import t from 'tap';
 import { temporaryFolder, type Owner } from '../folders.ts';
 import { startServer } from '../process.ts';
@@ -132,6 +133,27 @@ t.test('what V8 compiled is kept by a process that runs for a while, and the nex
   const later = (await stat(path('dist/parley.mjs'))).mtimeMs / 1000 + 1;
   await utimes(path('src/cli/cli.ts'), later, later);
   t.equal(await start(), 'rejected undefined\ngoes\n', 'another text of the same length');
+});
+
+/** Prints the mark of what V8 takes as compiled for it, and the most that its young generation had while much lived in it, in MB. */
+const tellsYoung = `import { cachedDataVersionTag, getHeapSpaceStatistics } from 'node:v8';
+  let most = 0;
+  for (let round = 0, held: object[] = []; round < 40; round++, held = []) {
+    while (held.length < 100_000) held.push({ round });
+    most = Math.max(most, ...getHeapSpaceStatistics().filter((space) => space.space_name === 'new_space').map((space) => space.space_size));
+  }
+  console.log(cachedDataVersionTag(), most / 2 ** 20);`;
+
+t.test('the flags of `npm start` bound the young generation, and V8 takes what was compiled without them', async (t) => {
+  const { path, run } = await cloneWith(t, tellsYoung);
+  const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } };
+  const flags = scripts.start.split(' ').filter((word) => word.startsWith('--'));
+  const [tag, unbounded] = (await run(['serve'])).stdout.split(' ') as [string, string];
+  t.ok(Number(unbounded) > 16, `${unbounded} MB without a bound`);
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, path('src/install/start.mjs'), 'serve']);
+  const [tagged, bounded] = stdout.split(' ') as [string, string];
+  t.equal(tagged, tag);
+  t.ok(Number(bounded) <= 16, `${bounded} MB in two halves of 8`);
 });
 
 t.test('a build that fails says so in its last line and ends with 1', async (t) => {

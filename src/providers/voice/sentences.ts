@@ -3,7 +3,9 @@
 /** A piece of more code points than this counts as several: the listener would wait too long for its first sound. */
 const pieceMax = 200;
 
-const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
+/** Made with their first texts: the first reads tables for some ten milliseconds, which a start would wait for. */
+const segmenters: { sentence?: Intl.Segmenter; word?: Intl.Segmenter } = {};
+const segmented = (text: string, granularity: 'sentence' | 'word'): Intl.Segments => (segmenters[granularity] ??= new Intl.Segmenter('en', { granularity })).segment(text);
 
 /** Abbreviations after which a sentence goes on, whatever follows. Before a small letter the segmenter does not cut anyway. */
 const always =
@@ -29,7 +31,7 @@ export const hasWord = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
  * piece after it), even beyond the 200, as nothing of it is said. A text with neither is one piece; an empty one has none.
  */
 export function sentencesOf(text: string): string[] {
-  const segments = Array.from(segmenter.segment(text), ({ segment }) => segment);
+  const segments = Array.from(segmented(text, 'sentence'), ({ segment }) => segment);
   return joined(mended(segments).flatMap(cut));
 }
 
@@ -90,7 +92,6 @@ function joined(pieces: readonly string[]): string[] {
 
 /** Scripts that set no space between words. */
 const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-const wordSegmenter = new Intl.Segmenter('en', { granularity: 'word' });
 
 export interface Word {
   readonly text: string;
@@ -103,7 +104,7 @@ export const wordsOf = (text: string): Word[] => Array.from(text.matchAll(/\S+/g
 
 function wordsWithin(text: string, from: number): Word[] {
   const words: { text: string; index: number }[] = [];
-  for (const { segment, index } of wordSegmenter.segment(text)) {
+  for (const { segment, index } of segmented(text, 'word')) {
     const last = words.at(-1);
     if (last === undefined || (hasWord(segment) && hasWord(last.text))) words.push({ text: segment, index: from + index });
     else last.text += segment;
