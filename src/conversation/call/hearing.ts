@@ -39,6 +39,8 @@ const [pausesAt, cutsAt, countsAt] = [200, 500, 1_000];
 const earlyMsMax = 10_000;
 /** An utterance that begins so soon after a reply may still belong to it. */
 const afterReplyMs = 500;
+/** The states in which a turn of the person has ended, and the client may not have been told of it yet. */
+const awaited: ReadonlySet<string> = new Set(['thinking', 'held']);
 /** Utterances whose replies are remembered. */
 const rememberedMax = 8;
 
@@ -52,8 +54,8 @@ export class Hearing {
   lastVoiceAt: number | null = null;
   /** The utterance under way, or the last one. */
   utterance: Utterance | undefined;
-  /** The replies that utterances have begun in. */
-  readonly #over = new Map<number, Reply>();
+  /** The replies that utterances have begun in; `isTold`: after the client was told of the turn, from when on some words do not count. */
+  readonly #over = new Map<number, { readonly reply: Reply; readonly isTold: boolean }>();
   /** Events that the utterance under way has brought about. */
   readonly #told = new Set<'voiced' | 'words'>();
 
@@ -161,10 +163,11 @@ export class Hearing {
   }
 
   #voice(utterance: number, atMs: number): void {
-    const { told, last } = this.#call;
+    const { told, last, reply, state } = this.#call;
     const recent = last !== null && this.#options.services.clock.monotonic() - last.at <= afterReplyMs ? last.reply : null;
     const over = told ?? recent;
-    if (over !== null) this.#over.set(utterance, over);
+    if (over !== null) this.#over.set(utterance, { reply: over, isTold: true });
+    else if (reply !== null && awaited.has(state)) this.#over.set(utterance, { reply, isTold: false });
     this.#over.delete(utterance - rememberedMax);
     this.utterance = { from: this.#timeOf(atMs), to: this.#now };
     this.#options.send({ type: 'voice', ...this.#noted });
@@ -196,13 +199,13 @@ export class Hearing {
   }
 
   #replyOf(utterance: number): SpokenReply | null {
-    const reply = this.#over.get(utterance);
-    return reply === undefined ? null : reply.spoken(reply !== this.#call.told);
+    const over = this.#over.get(utterance);
+    return over?.isTold ? over.reply.spoken(over.reply !== this.#call.told) : null;
   }
 
   #isOver(utterance: number): boolean {
-    const { told } = this.#call;
-    return told !== null && this.#over.get(utterance) === told;
+    const over = this.#over.get(utterance);
+    return over !== undefined && over.reply === this.#call.reply;
   }
 
   #grows(utterance: number, ms: number): void {

@@ -1,0 +1,195 @@
+/** Calls with people who speak on, models that drip, and clients that lie, go back, read nothing or send nonsense (contract 18). */
+import fc from 'fast-check';
+import t, { type Test } from 'tap';
+import { Loudspeaker } from '../faults/loudspeaker.ts';
+import { Microphone } from '../faults/microphone.ts';
+import { clipOf, opened, type Caller, type CallWish } from './caller.ts';
+import { edge, openHouse, type House } from './house.ts';
+import { transcriptOf, until } from './talk.ts';
+
+t.test(edge, async (t) => {
+  const house = await openHouse(t, { env: { PARLEY_SYNTHETIC: '1' } });
+  await t.test('speech that goes on behind the end of a turn', (t) => resumed(t, house));
+  await t.test('a turn that is ended again while its model is asked early', (t) => flushed(t, house));
+  await t.test('a model that drips, and one that drips into a failure', (t) => drips(t, house));
+  await t.test('a client that claims more than it was sent, and less than before', (t) => lies(t, house));
+  await t.test('a client that reads nothing for a while', (t) => deaf(t, house));
+  await t.test('a client whose microphone stops in the middle of a word', (t) => breaks(t, house));
+  await t.test('odd frames at 44.1 kHz, in and out', (t) => odd(t, house));
+  await t.test('messages at random', (t) => random(t, house));
+});
+
+const spoken = async (house: House, { session }: Caller): Promise<any[]> => transcriptOf(house, session.id);
+
+/** The words of both utterances, once each and in order, and no empty message. */
+async function holdsAll(t: Test, house: House, caller: Caller, why: string): Promise<readonly any[]> {
+  const said = (messages: readonly any[]): string => messages.filter(({ role }) => role === 'user').map(({ content }) => content).join(' ');
+  const messages = await until(async () => {
+    const found = await spoken(house, caller);
+    return said(found).endsWith('and more') && found.at(-1).status === 'completed' ? found : null;
+  });
+  t.equal(said(messages), 'hello there and more', `${why}: each word once`);
+  t.same(messages.filter(({ content }) => content === ''), [], `${why}: nothing empty`);
+  t.same(messages.map(({ role }) => role), messages.map((_, index) => (index % 2 === 0 ? 'user' : 'assistant')), `${why}: one message of each side for each turn`);
+  caller.socket.terminate();
+  return messages;
+}
+
+async function resumed(t: Test, house: House): Promise<void> {
+  const clip = await clipOf(house);
+  await Promise.all(
+    [0, 150, 300, 600, 900].map(async (afterMs) => {
+      const caller = await opened(house, { texts: 'hello_there|and_more', model: 'tokens=6,first_ms=400', characterMs: 60 });
+      new Loudspeaker(caller);
+      const microphone = new Microphone(caller, clip);
+      microphone.hear(Buffer.concat([clip, Buffer.alloc((500 + afterMs) * 32), clip]));
+      const messages = await holdsAll(t, house, caller, `${afterMs} ms`);
+      const replies = caller.heard.filter(({ type }) => type === 'turn.started').length;
+      const gone = caller.heard.filter(({ type }) => type === 'turn.withdrawn').length;
+      t.equal(messages.length, 2 * (replies - gone), `${afterMs} ms: a reply that was not heard leaves nothing`);
+    }),
+  );
+}
+
+async function flushed(t: Test, house: House): Promise<void> {
+  const clip = await clipOf(house);
+  const caller = await opened(house, { texts: 'hello_there|and_more', model: 'tokens=6,first_ms=300' });
+  new Loudspeaker(caller);
+  // The pause is long enough to ask the model, and too short to end the turn.
+  caller.say(clip, 300);
+  caller.send({ type: 'flush' });
+  caller.send({ type: 'flush' });
+  caller.say(clip, 300);
+  caller.send({ type: 'flush' });
+  caller.send({ type: 'flush' });
+  await holdsAll(t, house, caller, 'two finals in a row');
+}
+
+async function drips(t: Test, house: House): Promise<void> {
+  const dripping = async (model: string, end: string): Promise<Caller> => {
+    const caller = await opened(house, { model, characterMs: 5 });
+    caller.send({ type: 'message', text: 'Hello' });
+    await caller.plays(end);
+    return caller;
+  };
+  const whole = await dripping('tokens=25,delay_ms=100', 'turn.completed');
+  const [, reply] = await spoken(house, whole);
+  t.match(reply, { status: 'completed', content: 'word '.repeat(25) });
+  t.equal(whole.textOf(reply.id), reply.content);
+  whole.socket.terminate();
+  const cut = await dripping('tokens=25,delay_ms=100,fail_at=15', 'turn.failed');
+  const [, part] = await spoken(house, cut);
+  t.match(part, { status: 'partial', error_code: 'assistant_unavailable' });
+  t.ok(part.content !== '' && 'word '.repeat(15).startsWith(part.content), 'what was spoken of it');
+  t.equal(cut.textOf(part.id), part.content);
+  cut.socket.terminate();
+}
+
+async function started(house: House, wish: CallWish): Promise<Caller> {
+  const caller = await opened(house, wish);
+  caller.send({ type: 'message', text: 'Hello' });
+  await caller.until('audio.start');
+  return caller;
+}
+
+async function lies(t: Test, house: House): Promise<void> {
+  const boastful = await started(house, { model: 'tokens=40', characterMs: 60 });
+  const played = (caller: Caller, samples: number, message = caller.message): void => caller.send({ type: 'played', message_id: message, samples });
+  const timer = setInterval(() => played(boastful, Number.MAX_SAFE_INTEGER), 20);
+  await boastful.until('turn.completed').finally(() => clearInterval(timer));
+  const [, whole] = await spoken(house, boastful);
+  t.match(whole, { content: 'word '.repeat(40), voice: { heard: 'played', audio_ms: Math.floor(boastful.received.get(whole.id)! / 16) } }, 'more than was sent counts as all');
+  boastful.socket.terminate();
+
+  const goesBack = await opened(house, { model: 'tokens=40', characterMs: 60 });
+  goesBack.send({ type: 'message', text: 'Hello' });
+  // A client that has reported is waited for, however late the next report is.
+  played(goesBack, 0, (await goesBack.until('turn.started'))['message_id']);
+  await goesBack.until('audio.start');
+  // The half of the third word is played after 720 ms.
+  const samples = 720 * 16;
+  await until(() => (goesBack.received.get(goesBack.message) ?? 0) >= samples || null);
+  played(goesBack, samples);
+  await until(() => goesBack.textOf(goesBack.message) === 'word word word');
+  played(goesBack, 0);
+  played(goesBack, samples, 'msg_unknown');
+  goesBack.send({ type: 'interrupt' });
+  await goesBack.until('audio.clear');
+  played(goesBack, 10);
+  await goesBack.until('turn.aborted');
+  t.match((await spoken(house, goesBack))[1], { content: 'word word word', voice: { audio_ms: 720 } }, 'the position never goes back');
+  t.equal(goesBack.textOf(goesBack.message), 'word word word');
+  goesBack.socket.terminate();
+}
+
+async function deaf(t: Test, house: House): Promise<void> {
+  const caller = await started(house, { model: 'tokens=60', characterMs: 20, query: '&ahead_ms=5000&output_sample_rate=48000' });
+  caller.socket.pause();
+  // It goes by the clock, so the reply comes to its end meanwhile.
+  const [, reply] = (await until(async () => {
+    const messages = await spoken(house, caller);
+    return messages.at(-1)?.status === 'completed' ? messages : null;
+  })) as any[];
+  caller.socket.resume();
+  await caller.until('turn.completed');
+  t.equal(caller.textOf(reply.id), reply.content);
+  t.equal(Math.floor(caller.received.get(reply.id)! / 48), reply.voice.audio_ms, 'nothing is lost');
+  caller.send({ type: 'hangup' });
+  t.equal(await caller.closed, 1000);
+}
+
+async function breaks(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { texts: 'hello_there', model: 'tokens=3' });
+  const clip = await clipOf(house);
+  for (let at = 0; at < clip.length / 2; at += 640) caller.send(clip.subarray(at, at + 640));
+  t.equal((await caller.until('turn.started')).text, 'hello there', 'a second without audio is silence');
+  await caller.plays();
+  await caller.until('turn.completed');
+  caller.socket.terminate();
+}
+
+async function odd(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { texts: 'hello_there', model: 'tokens=4', query: '&sample_rate=44100&output_sample_rate=44100' });
+  t.match(caller.heard[0], { sample_rate: 44_100, output_sample_rate: 44_100 });
+  const clip = await clipOf(house);
+  const samples = new Int16Array(clip.buffer, clip.byteOffset, clip.length / 2);
+  const ratio = 44_100 / 16_000;
+  const audio = Buffer.from(Int16Array.from({ length: Math.floor(samples.length * ratio) + 44_100 }, (_, at) => samples[Math.floor(at / ratio)] ?? 0).buffer);
+  // Samples are cut in two by frames of odd lengths.
+  for (let at = 0, size = 1; at < audio.length; at += size, size = size === 1 ? 1_763 : size === 1_763 ? 641 : 1) caller.send(audio.subarray(at, at + size));
+  t.equal((await caller.until('turn.started')).text, 'hello there');
+  await caller.plays();
+  const { samples: sent } = await caller.until('audio.end');
+  await caller.until('turn.completed');
+  t.equal(sent, caller.received.get(caller.message), 'samples of the output');
+  t.ok(Math.abs(sent - 19 * 20 * 44.1) < 44.1 * 20, `${sent} samples for 19 characters of 20 ms`);
+  caller.socket.terminate();
+}
+
+/** A close, if there is one, is a refusal that was told, or a hangup's. */
+async function random(t: Test, house: House): Promise<void> {
+  const clip = await clipOf(house);
+  const text = fc.oneof(fc.string(), fc.constant('Hello'), fc.constant('constructor'));
+  const messages = fc.oneof(
+    { weight: 8, arbitrary: fc.constantFrom<object>({ type: 'interrupt' }, { type: 'flush' }, { type: 'message', text: 'Hello' }, { type: 'start', partials: false }, { type: 'played', message_id: 'msg_1', samples: 5 }) },
+    { weight: 4, arbitrary: fc.nat(20).map((part) => clip.subarray(part * 640, (part + 20) * 640)) },
+    { weight: 1, arbitrary: fc.record({ type: fc.oneof(fc.constantFrom('start', 'played', 'interrupt', 'flush', 'message', 'hangup', 'ready', 'audio'), text), text, samples: fc.oneof(fc.integer(), fc.double()), message_id: text, barge_in: text }, { requiredKeys: ['type'] }) },
+    { weight: 1, arbitrary: fc.oneof(fc.json(), fc.string()).map((each) => ({ raw: each })) },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(messages, { maxLength: 25 }), async (sent) => {
+      const caller = await opened(house, { texts: 'hello|yeah|and_more', model: 'tokens=20' });
+      for (const each of sent) {
+        if ('raw' in each) caller.socket.send(each.raw as string);
+        else caller.send(each as object);
+      }
+      caller.send({ type: 'hangup' });
+      const code = await caller.closed;
+      const last = caller.heard.at(-1)!;
+      if (code === 1000) return last.type === 'ended' && last['reason'] === 'hangup';
+      return code === 1008 && last.type === 'error' && last['code'] === 'invalid_request';
+    }),
+    { seed: 18, numRuns: 60 },
+  );
+  t.equal((await house.ask('/sessions')).status, 200, 'the server goes on');
+}
