@@ -131,7 +131,8 @@ class Talk {
     const target = event.target as Element;
     if (event.altKey || event.ctrlKey || event.metaKey || event.isComposing || target.closest('input, textarea, select, dialog, [contenteditable]') !== null) return;
     const { key } = event;
-    const interrupts = key === 'Escape' || (key === ' ' && target.closest('button, a, summary, [role="button"], [role="slider"]') === null);
+    // Where nothing is to be interrupted, Space scrolls as ever; Escape would close a widget, and the call with it.
+    const interrupts = key === 'Escape' || (key === ' ' && this.#bar.interruptible && target.closest('button, a, summary, [role="button"], [role="slider"]') === null);
     // A letter is a shortcut of the bar alone: elsewhere it may be dictated, or struck by chance (WCAG 2.1.4).
     const mutes = key.toLowerCase() === 'm' && this.#bar.element.contains(target);
     if (!interrupts && !mutes) return;

@@ -89,6 +89,21 @@ calling('a call that was lost is taken up again, and what was heard stays', asyn
   await bar(page).waitFor({ state: 'detached' });
 });
 
+calling('Space interrupts a reply, and scrolls where there is none', async (t, page, line) => {
+  await page.evaluate("addEventListener('keydown', ({ defaultPrevented }) => (globalThis.prevented = defaultPrevented))");
+  line.ready();
+  await words(page, 'Listening');
+  await page.locator('#scroller').press('Space');
+  t.equal(await page.evaluate('prevented'), false);
+  await page.evaluate('delete globalThis.prevented');
+  line.asks('When do you open?');
+  line.speaks('We open at nine');
+  await words(page, 'Speaking');
+  await page.locator('#scroller').press('Space');
+  await line.heard('interrupt');
+  t.equal(await page.evaluate('typeof prevented'), 'undefined', 'and nothing else');
+});
+
 calling('the third echo asks for headphones, the next turn takes it back', async (t, page, line) => {
   line.ready();
   for (let echoes = 0; echoes < 2; echoes++) line.final('we open at nine', 'echo');
