@@ -12,6 +12,7 @@ t.test('a credential that is tested', async (t) => {
   await t.test('is refused where it says so', (t) => refusedKeys(t, house));
   await t.test('unknown is what else it says', (t) => strange(t, house));
   await t.test('or that it says nothing', (t) => silent(t, house));
+  await t.test('the key of a tool is tested with a call of it', (t) => ofTool(t, house));
   await t.test('the test uses the credential as stored now', (t) => current(t, house));
   await t.test('credentials that do not exist', (t) => nowhere(t, house));
   t.notMatch(house.stdout() + house.stderr(), /canary/, 'no secret and no word of the provider in the log');
@@ -49,6 +50,11 @@ function verdict(t: Test, answer: Answer, result: string, message: string): void
 const models = JSON.stringify({ object: 'list', data: [{ id: 'canary-model' }] });
 const listing: Provider['answer'] = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(models);
 const other = 'The provider answers, but not in a way that tells whether it takes the key.';
+
+async function ofTool(t: Test, house: House): Promise<void> {
+  const { id } = await stored(house, { kind: 'tool', provider: undefined, base_url: 'https://tool.example' });
+  verdict(t, await test(house, id), 'unknown', 'The key of a tool is tested with a test call of the tool.');
+}
 
 async function works(t: Test, house: House): Promise<void> {
   const upstream = await providing(t, listing);

@@ -14,6 +14,7 @@ const works: Verdict = { result: 'works', message: 'The provider takes the key.'
 const refused: Verdict = { result: 'refused', message: 'The provider refuses the key.' };
 const unreadable = unknown('The stored key cannot be read. Enter it anew.');
 const untestable = unknown('Keys of this provider cannot be tested.');
+const ofTool = unknown('The key of a tool is tested with a test call of the tool.');
 const silent = unknown('The provider does not answer.');
 const forbidden = unknown('The address of the provider may not be called, or there is no such host.');
 const strange = unknown('The provider answers, but not in a way that tells whether it takes the key.');
@@ -43,6 +44,7 @@ async function verdictOn(request: ConsoleRequest): Promise<Verdict> {
   const { store, vault, models } = request.services;
   const { id: workspaceId } = await reachWorkspace(request);
   const { record } = present(await store.catalog.read('credential', workspaceId, request.params.id!));
+  if (record.kind === 'tool') return ofTool;
   const model = models.get(record.provider);
   if (model?.tryKey === undefined) return untestable;
   const apiKey = vault.open(record);

@@ -12,6 +12,7 @@ export async function theTools(t: Test, console: Console): Promise<void> {
   const url = await openTool(t);
   await within(t, console, 'a tool is created, given functions and tested', (t, page, console, complaints) => created(t, page, console, complaints, url));
   await within(t, console, 'the list of an MCP server is refreshed, and its functions are turned on one by one', refreshed);
+  await within(t, console, 'the key of a tool is tested with a call of the tool', keyTested);
   await within(t, console, 'an assistant has tools, and a refusal is said at the field', given);
   await within(t, console, 'calls that wait in a trial are approved, also after a reload', (t, page, console) => approved(t, page, console, url));
   await within(t, console, 'a session shows its calls, and a turn its steps with their times', (t, page, console) => seen(t, page, console, url));
@@ -39,6 +40,19 @@ const lookUp = {
 /** An http tool with a function, and the fields given. */
 export const newTool = async (house: House, fields: object): Promise<{ readonly id: string }> =>
   (await house.console(`/workspaces/${house.workspaceId}/tools`, { body: { kind: 'http', name: 'Orders', functions: [lookUp], ...fields } })).json;
+
+async function keyTested(t: Test, page: Page, { url, house }: Console): Promise<void> {
+  const { id: bare } = (await house.console('/workspaces', { body: { name: 'for keys of tools' } })).json;
+  const { id } = (await house.console(`/workspaces/${bare}/credentials`, { body: { kind: 'tool', base_url: 'https://orders.example', api_key: 'a-key' } })).json;
+  await house.console(`/workspaces/${bare}/tools`, { body: { kind: 'http', name: 'Orders', url: 'https://orders.example/call', credential_id: id, functions: [lookUp] } });
+  await page.goto(url(bare, 'credentials'));
+  const card = page.getByRole('article', { name: 'Tools, tool' });
+  await card.getByRole('link', { name: 'Test with a call' }).click();
+  await page.getByRole('heading', { name: 'Orders' }).waitFor();
+  await page.goBack();
+  await card.waitFor();
+  t.equal(await card.getByRole('button', { name: 'Test', exact: true }).count(), 0, 'nothing is offered that cannot tell');
+}
 
 const withoutRefusal = (complaints: string[]): void => void complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 422/.test(one)));
 

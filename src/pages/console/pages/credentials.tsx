@@ -127,9 +127,7 @@ function OneCredential({ credential: { id, kind, provider, base_url: url, update
       </div>
       <Failure failure={failure} again={() => void run()} />
       <p class="acts">
-        <button type="button" onClick={() => void run()} disabled={test === 'running'}>
-          Test
-        </button>
+        {kind === 'tool' ? <TestOfTool users={users} /> : <TestButton run={run} isRunning={test === 'running'} />}
         <button type="button" onClick={edit}>
           Replace
         </button>
@@ -154,6 +152,20 @@ function OneCredential({ credential: { id, kind, provider, base_url: url, update
     </article>
   );
 }
+
+const TestButton = ({ run, isRunning }: { readonly run: () => Promise<void>; readonly isRunning: boolean }) => (
+  <button type="button" onClick={() => void run()} disabled={isRunning}>
+    Test
+  </button>
+);
+
+/** A way to the test call of a tool that uses the key, which alone can tell. */
+const TestOfTool = ({ users: [user] }: Pick<OneOptions, 'users'>) =>
+  user === undefined ? null : (
+    <a class="button" href={inWorkspace(user.list, user.id)}>
+      Test with a call
+    </a>
+  );
 
 const providers = { model: [['openai', 'OpenAI, or any endpoint of its kind'], ['anthropic', 'Anthropic']], voice: [['openai', 'Any endpoint of OpenAI’s kind']], tool: [] } as const;
 
