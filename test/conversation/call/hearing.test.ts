@@ -1,5 +1,6 @@
 /** The hearing of a call: whether an utterance is said over a reply, and which of its words count (contract 18). */
 import t from 'tap';
+import type { Utterance } from '../../../machines/call.ts';
 import { Hearing, type HeardCall, type HearingOptions } from '../../../src/conversation/call/hearing.ts';
 import type { EarOptions } from '../../../src/providers/voice/ear.ts';
 
@@ -37,4 +38,33 @@ t.test('speech between the end of a turn and the client that is told of it is ov
   early.ear.voiced(1, 200);
   early.ear.heard(1, 'and more', 'counts');
   t.same(early.events, ['voice'], 'a reply that was asked for early is withdrawn by the voice');
+});
+
+t.test('events have the utterance that they are about: from its beginning to where a voice was heard last', async (t) => {
+  /** The clock, and how much audio was looked at: the detector is 80 ms behind. */
+  const at = { ms: 0 };
+  const told: [string, number, Utterance | undefined][] = [];
+  let ear!: EarOptions;
+  const metrics = { voice: { utterances: { inc: () => {} } } };
+  const services = { metrics, clock: { now: () => 10_000 + at.ms, monotonic: () => at.ms }, voice: { ear: (options: EarOptions) => ((ear = options), { push: () => {}, backlogMs: 0, get positionMs() { return at.ms - 80; }, busy: true }) } };
+  const options = {
+    ...{ services, ready: { provider: { partials: true } }, tell: () => {}, failed: () => {}, send: ({ type, at, utterance }: { type: string; at: number; utterance?: Utterance }) => void told.push([type, at, utterance]) },
+    call: { settings: { partials: true }, context: { bargeIn: 'words' }, state: 'hearing', told: null, reply: null, last: null },
+  };
+  new Hearing(options as unknown as HearingOptions).listen(new Int16Array(0));
+  const happens = (ms: number, what: () => void) => {
+    at.ms = ms;
+    what();
+    return told.at(-1);
+  };
+  const words = { text: 'hello', fromMs: 1_000, toMs: 1_900 };
+  t.same(happens(1_200, () => ear.voice(1, 1_000)), ['voice', 11_200, { from: 11_080, to: 11_200 }]);
+  happens(2_000, () => ear.voiced(1, 800));
+  t.same(happens(2_100, () => ear.early(words)), ['early', 12_100, { from: 11_080, to: 11_980 }], 'the pause began before it was told of');
+  t.same(happens(2_200, () => ear.resumed(1)), ['voice', 12_200, { from: 11_080, to: 12_200 }]);
+  happens(3_000, () => ear.emit({ type: 'transcript.final', utterance: 1, text: 'hello you', start_ms: 1_000, end_ms: 2_400, reason: 'silence', ignored: null }));
+  t.same(happens(3_001, () => ear.over()), ['unsaid', 13_001, { from: 11_080, to: 12_480 }]);
+  happens(4_000, () => ear.voice(2, 3_900));
+  happens(4_050, () => ear.emit({ type: 'transcript.final', utterance: 1, text: 'hello you', start_ms: 1_000, end_ms: 2_400, reason: 'length', ignored: 'failed' }));
+  t.same(told.at(-1), ['unsaid', 14_050, { from: 13_980, to: 14_000 }], 'a final of an earlier one, which comes late, changes nothing of this one');
 });
