@@ -181,13 +181,13 @@ t.test("above a call's chart stands who spoke in the last half minute", { skip: 
   await page.keyboard.press('Enter');
   await lane.getByText('Nobody has spoken.').waitFor();
   caller.say(phrase());
-  await told(/The turn of the person is over, after a silence, \d+ ms/);
-  await told(/The reply begins, so long after the voice of the person, [\d,]+ ms/);
-  await told(/The assistant speaks, so far/);
+  await told(/The turn of the person is over after a silence of \d+ ms/);
+  await told(/The reply begins [\d,]+ ms after the voice of the person/);
+  await told(/The assistant speaks, so far for [\d,]+ ms/);
   caller.report();
   caller.say(phrase());
-  await told(/The reply is held: somebody speaks over it, \d+ ms/);
-  await told(/The reply is cut: interrupted by speech, [\d,]+ ms/);
+  await told(/The reply is held \d+ ms after a voice began over it/);
+  await told(/The reply is cut [\d,]+ ms after a voice began over it: interrupted by speech/);
   t.ok((await lane.locator('.spoken').count()) >= 3, 'and it is drawn');
   t.same([await seriousFindings(page), await page.evaluate(faintTexts)], [[], []]);
   await page.setViewportSize({ width: 360, height: 700 });

@@ -1,5 +1,6 @@
 /** The voices of a call and what they led to, worked out of the steps of its actor. Times are in milliseconds. */
 import type { Utterance } from '../../../../machines/call.ts';
+import { count } from '../format.ts';
 import { cutWords } from '../parts/cut-words.ts';
 import type { Emitted } from '../types.ts';
 import type { Step } from './steps.ts';
@@ -87,9 +88,9 @@ class Drawer {
     else if (type === 'audio.pause') {
       this.#quiet(at);
       this.#pausedAt = at;
-      this.#mark('assistant', at, 'pause', this.#sinceVoice(at), 'The reply is held: somebody speaks over it');
+      this.#mark('assistant', at, 'pause', this.#sinceVoice(at), 'The reply is held $ after a voice began over it');
     } else if (type === 'audio.resume') {
-      this.#mark('assistant', at, 'goes on', this.#pausedAt === null ? null : at - this.#pausedAt, 'The reply goes on: no word was said to it');
+      this.#mark('assistant', at, 'goes on', this.#pausedAt === null ? null : at - this.#pausedAt, 'The reply goes on after $: no word was said to it');
       this.#speaksFrom = at;
     } else if (type === 'turn.cut') this.#cut(at, String(reason));
     // A greeting has no turn to be cut.
@@ -104,7 +105,7 @@ class Drawer {
 
   #turnEnds({ at, event }: Step): void {
     if (event === 'typed') this.#mark('person', at, 'typed', null, 'A message was typed');
-    else this.#mark('person', at, 'turn', this.#last === null ? null : at - this.#last.to, 'The turn of the person is over, after a silence');
+    else this.#mark('person', at, 'turn', this.#last === null ? null : at - this.#last.to, 'The turn of the person is over after a silence of $');
   }
 
   #begins(at: number): void {
@@ -112,7 +113,7 @@ class Drawer {
     if (this.#speaksFrom !== null) return;
     this.#speaksFrom = at;
     const ms = this.#isAnswer && this.#last !== null ? at - this.#last.to : null;
-    this.#mark('assistant', at, 'reply', ms, ms === null ? 'The assistant begins to speak' : 'The reply begins, so long after the voice of the person');
+    this.#mark('assistant', at, 'reply', ms, ms === null ? 'The assistant begins to speak' : 'The reply begins $ after the voice of the person');
     this.#isAnswer = false;
   }
 
@@ -120,7 +121,8 @@ class Drawer {
     if (this.#speaksFrom === null && this.#pausedAt === null) return;
     this.#quiet(at);
     const words = reason in cutWords ? cutWords[reason as keyof typeof cutWords] : 'it ended with the call';
-    this.#mark('assistant', at, 'cut', reason === 'speech' ? this.#sinceVoice(at) : null, `The reply is cut: ${words}`);
+    const ms = reason === 'speech' ? this.#sinceVoice(at) : null;
+    this.#mark('assistant', at, 'cut', ms, `The reply is cut${ms === null ? '' : ' $ after a voice began over it'}: ${words}`);
   }
 
   /** Milliseconds since the person began to speak. */
@@ -131,10 +133,15 @@ class Drawer {
     this.#speaksFrom = this.#pausedAt = null;
   }
 
-  #mark(side: Side, at: number, word: string, ms: number | null, told: string, fails = false): void {
-    this.marks.push({ side, at, word, ms: ms === null ? null : Math.max(0, Math.round(ms)), told, fails });
+  /** `told` has a dollar in place of the time. */
+  #mark(side: Side, at: number, word: string, time: number | null, told: string, fails = false): void {
+    const ms = time === null ? null : Math.max(0, Math.round(time));
+    this.marks.push({ side, at, word, ms, told: told.replace('$', ms === null ? 'some time' : inMs(ms)), fails });
   }
 }
+
+/** 1,240 ms */
+export const inMs = (ms: number): string => `${count(ms)} ms`;
 
 export function laneOf(steps: readonly Step[]): Lane {
   const drawer = new Drawer();

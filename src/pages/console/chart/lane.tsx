@@ -2,9 +2,8 @@
 import { Fragment } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { now, tick } from '../clock.ts';
-import { count } from '../format.ts';
 import { TimeOfDay } from '../parts/time.tsx';
-import { laneOf, type Mark, type Side, type Span } from './lane-of.ts';
+import { inMs, laneOf, type Mark, type Side, type Span } from './lane-of.ts';
 import type { Step } from './steps.ts';
 
 const shownMs = 30_000;
@@ -101,7 +100,7 @@ function Ground({ spans, marks, from, now, width, place }: GroundOptions) {
   );
 }
 
-const labelOf = ({ word, ms }: Mark): string => (ms === null ? word : `${word} ${count(ms)} ms`);
+const labelOf = ({ word, ms }: Mark): string => (ms === null ? word : `${word} ${inMs(ms)}`);
 
 /** The marks that have room for their words, the newest first, and where the words of each begin: left of its line where they else had none. */
 function fitting(marks: readonly Mark[], placeOf: (mark: Mark) => number, width: number): ReadonlyMap<Mark, number> {
@@ -126,8 +125,8 @@ interface ToldOptions {
 
 /** Newest first. */
 function Told({ marks, spans, now }: ToldOptions) {
-  const spoke = spans.map(({ side, from, to }) => ({ at: from, text: `${side === 'person' ? 'The person' : 'The assistant'} ${to === null ? 'speaks, so far' : 'speaks'} ${count(Math.round((to ?? now) - from))} ms` }));
-  const lines = [...spoke, ...marks.map(({ at, told, ms }) => ({ at, text: ms === null ? told : `${told}, ${count(ms)} ms` }))].toSorted((one, other) => other.at - one.at);
+  const spoke = spans.map(({ side, from, to }) => ({ at: from, text: `${side === 'person' ? 'The person' : 'The assistant'} speaks${to === null ? ', so far' : ''} for ${inMs(Math.round((to ?? now) - from))}` }));
+  const lines = [...spoke, ...marks.map(({ at, told }) => ({ at, text: told }))].toSorted((one, other) => other.at - one.at);
   if (lines.length === 0) return <p class="note">Nobody has spoken.</p>;
   return (
     <ol role="list">
