@@ -11,8 +11,9 @@ import { sessions } from './questions/sessions.ts';
 import { start } from './questions/start.ts';
 import { store } from './questions/store.ts';
 import { openStreams } from './questions/streams.ts';
+import { tools } from './questions/tools.ts';
 import { transcripts } from './questions/transcripts.ts';
 import { turn } from './questions/turn.ts';
 import { voice } from './questions/voice.ts';
 
-export const questions: readonly Question[] = [relay, turn, firstToken, openStreams, sessions, transcripts, limiter, store, processes, start, client, voice, call, rooms];
+export const questions: readonly Question[] = [relay, turn, tools, firstToken, openStreams, sessions, transcripts, limiter, store, processes, start, client, voice, call, rooms];

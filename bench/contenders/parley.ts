@@ -40,6 +40,10 @@ export interface House extends Instance {
   /** Opens the console's API. */
   console(method: string, path: string, body?: object): Promise<{ id: string; key?: string }>;
   assistant(shape: Shape): Promise<string>;
+  /** Publishes an assistant of the provider's model of this name. */
+  publish(model: string, fields?: object): Promise<string>;
+  /** The requests of so many conversations with an assistant, as `conversations`. */
+  talks(assistantId: string, count: number): Promise<string[]>;
 }
 
 export interface HouseOptions {
@@ -101,8 +105,8 @@ export async function startHouse({ store, surroundings, requests = 1_000_000 }: 
     if (found === undefined) assistants.set(name, (found = publish(name)));
     return found;
   };
-  const publish = async (name: string): Promise<string> => {
-    const made = await console('POST', `${within}/assistants`, { name, model: { provider: 'openai', name, credential_id: credential.id } });
+  const publish = async (name: string, fields: object = {}): Promise<string> => {
+    const made = await console('POST', `${within}/assistants`, { name, model: { provider: 'openai', name, credential_id: credential.id }, ...fields });
     await console('POST', `${within}/assistants/${made.id}/publish`);
     return made.id;
   };
@@ -112,13 +116,13 @@ export async function startHouse({ store, surroundings, requests = 1_000_000 }: 
     const session = await fetch(`${url}/sessions`, { method: 'POST', headers: { authorization }, body }).then(json);
     return post(`/sessions/${session.id}/chat`, { message }, { authorization });
   };
-  const conversations = async (shape: Shape, count: number): Promise<string[]> => {
-    const id = await assistant(shape);
+  const talks = async (id: string, count: number): Promise<string[]> => {
     const opened: string[] = [];
     while (opened.length < count) opened.push(...(await Promise.all(Array.from({ length: Math.min(openedAbreast, count - opened.length) }, () => open(id)))));
     return opened;
   };
-  return { server, url, key, workspace, processes: [server], ports: [port], format: parleyFormat, console, assistant, conversations, stop };
+  const conversations = async (shape: Shape, count: number): Promise<string[]> => talks(await assistant(shape), count);
+  return { server, url, key, workspace, processes: [server], ports: [port], format: parleyFormat, console, assistant, publish, talks, conversations, stop };
 }
 
 /** Makes a folder for an embedded store, and returns it with the function that removes it. */
