@@ -54,6 +54,8 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
     breaks: ['history'],
     steps: inSteps({ finishTurn: (next, [step]) => next('finishTurn', [{ ...step, move: { ...step.move, event: { ...step.move.event, turnId: 'turn_other' } } }]) }),
   }),
+  'readers are shown what was not released': () => ({ mode: 'shared', breaks: ['releases'], steps: inSteps({ beginTurn: (next, [{ released: _, ...step }]) => next('beginTurn', [step]) }) }),
+  'a hidden turn is shown': () => ({ mode: 'embedded', breaks: ['releases'], steps: inSteps({ beginTurn: (next, [step]) => next('beginTurn', [step.released === -1 ? { ...step, released: 0 } : step]) }) }),
   'no fence: whoever writes to a turn is let in': () => {
     const fences = new Map<string, Fence>();
     const fenced = (turnId: string, fence: Fence): Fence => fences.get(turnId) ?? fence;

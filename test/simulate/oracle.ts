@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as bucketOf from '../../machines/budget.ts';
 import { sessionMachine, type SessionContext } from '../../machines/session.ts';
 import type {
-  AppendOutput, Basis, BeginTurn, BegunTurn, CreateSession, Fence, FinishTurn, Key, IdempotencyRecord, TakenOver, Session, StopRequest, StepTurn, Taken, Turn, TurnPlace, WithdrawTurn,
+  AppendOutput, Basis, BeginTurn, BegunTurn, CreateSession, Fence, FinishTurn, Key, IdempotencyRecord, Message, TakenOver, Session, StopRequest, StepTurn, Taken, Turn, TurnPlace, WithdrawTurn,
 } from '../../src/store/store.ts';
 import { codePoints, indexAfter } from '../../src/base/text.ts';
 import type { Entry, StepEntry } from './history.ts';
@@ -20,6 +20,8 @@ export interface TurnState {
   readonly leaseUntilMs: number;
   readonly slotUntilMs: number;
   readonly text: string;
+  /** How many code points of it readers may see while it streams: -1 while nobody may know of it, Infinity without a gate. */
+  readonly released: number;
   readonly begun: { readonly version: number; readonly fence: Fence };
   readonly finished: { readonly version: number; readonly fence: Fence } | null;
   /** Why it was first asked to stop by another process than its owner's. */
@@ -112,6 +114,9 @@ export class Oracle {
       saveSession: () => answer !== null && this.#move(args[0], args[1], answer, `saved`),
       beginTurn: () => this.#begin(args[0], answer),
       appendOutput: () => answer !== 'fenced' && this.#append(args[0]),
+      releaseOutput: () => answer !== 'fenced' && this.#release(args[0], args[1], args[2]),
+      outputAfter: () => answer !== null && this.#shown(this.state.turns.get(args[0].turnId), answer.text, args[1]),
+      messages: () => answer.items.forEach(({ turnId, role, content }: Message) => this.#shown(this.state.turns.get(turnId!), role === 'user' ? '' : content, 0)),
       stepTurn: () => answer !== 'fenced' && this.#call(args[0], entry),
       renewTurn: () => answer !== 'fenced' && this.#renew(args[0], args[1], args[2]),
       requestStop: () => answer && this.#stop(args[0], args[1], args[2]),
@@ -198,6 +203,7 @@ export class Oracle {
       leaseUntilMs: step.leaseUntilMs,
       slotUntilMs: slot === null ? 0 : step.leaseUntilMs,
       text: '',
+      released: step.released ?? Infinity,
       begun: { version: answer.version, fence: answer.fence },
       finished: null,
       stop: null,
@@ -219,6 +225,18 @@ export class Oracle {
     if (known === null) return;
     const lease = leaseUntilMs === undefined ? {} : this.#prolonged(known, leaseUntilMs);
     this.state.turns.set(turnId, { ...known, ...lease, text: this.#longer(known, position, text) });
+  }
+
+  #release({ turnId }: TurnPlace, fence: Fence, points: number): void {
+    const known = this.#owned(turnId, fence, 'released');
+    if (known !== null && points > known.released) this.state.turns.set(turnId, { ...known, released: points });
+  }
+
+  /** A reader is shown a turn, and this text of its reply from a position on. */
+  #shown(known: TurnState | undefined, text: string | null, position: number): void {
+    if (known === undefined || known.finished !== null) return;
+    if (known.released < 0) this.#fault('releases', `${known.turn.id} is hidden, and a reader is shown it`);
+    else if (text && position + codePoints(text) > known.released) this.#fault('releases', `${known.turn.id} is shown up to ${position + codePoints(text)}, and ${known.released} were released`);
   }
 
   #call({ turnId, fence, calls }: StepTurn, entry: StepEntry): void {

@@ -1,4 +1,4 @@
-/** Spoken replies: their text is stored ahead of a listener, who may cut them. A speaker takes the store's steps itself, as a process does that has a call. */
+/** Spoken replies: their text is stored ahead of a listener, whom readers follow and who may cut them. A speaker takes the store's steps itself, as a process does that has a call. */
 import { openedSession, sessionKind, sessionVersion, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
 import { secondsOf, type Clock } from '../../src/base/clock.ts';
 import type { Ids } from '../../src/base/ids.ts';
@@ -28,7 +28,13 @@ interface Reply {
   readonly turn: Turn;
   readonly fence: Fence;
   readonly points: readonly string[];
+  /** How many code points readers may see: -1 while the turn is hidden, null without a gate. */
+  released: number | null;
 }
+
+const ignored = (error: unknown): void => {
+  if (!(error instanceof StoreUnavailable)) throw error;
+};
 
 export class Speaker {
   readonly #world: World;
@@ -112,21 +118,23 @@ export class Speaker {
       inputTokens: 0, outputTokens: 0, createdAt: secondsOf(at), endedAt: null,
     };
     const question = `spoken ${turn.id}`;
+    const released = random.pick([-1, 0, null]);
     const leaseUntilMs = store.leaseMs === null ? Number.MAX_SAFE_INTEGER : leaseUntil(at, store.leaseMs, before.expiresAt);
     const begun = await store.turns.begin({
       ...this.#moved(found, { type: 'chat', at, turnId: turn.id, assistantRefusal: null }, before.messageCount + 2),
       version, mark: before.mark, turn, userMessage: messageOf(turn, ids.make('msg'), 'user', question),
-      slot: { name: 'speakers', ceiling: 1000 }, owner: this.#owner, leaseUntilMs, remember: null, nowMs: at,
+      slot: { name: 'speakers', ceiling: 1000 }, owner: this.#owner, leaseUntilMs, remember: null, nowMs: at, ...(released !== null && { released }),
     });
     if (begun.outcome !== 'begun') return null;
     const points = [...Array.from({ length: random.between(1, 12) }, () => random.pick(words)).join('')];
     const heard = said.filter(({ content }) => content.trim() !== '').map(({ role, content }) => ({ role, content }));
     history.said.push({ host: this.#host, question, messages: [...heard, { role: 'user', content: question }], text: points.join('') });
-    return { turn, fence: begun.fence, points };
+    return { turn, fence: begun.fence, points, released };
   }
 
   /** Stores some or all of the text, ahead of its listener. Resolves with how many code points are stored; null if another process has the turn. */
-  async #say({ turn, fence, points }: Reply): Promise<number | null> {
+  async #say(reply: Reply): Promise<number | null> {
+    const { turn, fence, points } = reply;
     const { store, clock } = this.#parts;
     const { random } = this.#world.scheduler;
     const place = { workspaceId: this.#world.seeds.workspaceId, sessionId: turn.sessionId, turnId: turn.id };
@@ -144,18 +152,38 @@ export class Speaker {
         break;
       }
       stored += piece.length;
+      await this.#release(reply, random.between(0, points.length));
+      await this.#read(reply);
       await this.#sleep(random.delay(200, 1500));
     }
     return stored;
   }
 
-  /** Seals the turn, cut somewhere in what was stored and what comes with the end. Sends that end until the store answers. */
-  async #end({ turn, fence, points }: Reply, stored: number, isCut: boolean): Promise<void> {
+  /** Lets readers see so much; what is not stored yet once it is. Like a call it asks but once. */
+  async #release(reply: Reply, points: number): Promise<void> {
+    const { turn, fence, released } = reply;
+    if (released === null || points <= released || this.#world.scheduler.random.chance(0.4)) return;
+    reply.released = points;
+    await this.#parts.store.turns.release({ workspaceId: this.#world.seeds.workspaceId, sessionId: turn.sessionId, turnId: turn.id }, fence, points).catch(ignored);
+  }
+
+  /** Reads along, at any process; the oracle sees what it is shown. */
+  async #read({ turn, points }: Reply): Promise<void> {
+    const { scheduler: { random }, seeds: { workspaceId }, hosts } = this.#world;
+    const store = random.chance(0.5) ? this.#parts.store : random.pick(hosts).store;
+    if (store === null) return;
+    const place = { workspaceId, sessionId: turn.sessionId, turnId: turn.id };
+    if (random.chance(0.5)) await Promise.resolve(store.turns.outputAfter(place, random.between(0, points.length))).catch(ignored);
+    else await store.sessions.messages(workspaceId, turn.sessionId, { limit: 4, after: null, order: random.pick(['asc', 'desc']) }).catch(ignored);
+  }
+
+  /** Seals the turn, cut where its listener was, or somewhere in what was stored and what comes with the end. Sends that end until the store answers. */
+  async #end({ turn, fence, points, released }: Reply, stored: number, isCut: boolean): Promise<void> {
     const { store, clock } = this.#parts;
     const { random } = this.#world.scheduler;
     const { workspaceId } = this.#world.seeds;
     const sent = isCut ? random.between(stored, points.length) : points.length;
-    const cut = isCut ? { cutAt: random.between(0, sent) } : {};
+    const cut = isCut ? { cutAt: released === null ? random.between(0, sent) : Math.min(sent, Math.max(0, released)) } : {};
     const outcome = isCut ? ({ status: 'aborted', stopReason: 'aborted' } as const) : ({ status: 'completed', stopReason: 'end' } as const);
     for (let position = stored; ; ) {
       try {

@@ -6,10 +6,12 @@ import type { History } from './history.ts';
 /** Takes a step of the store by its name. */
 export type Perform = (verb: StepName, args: readonly any[]) => any;
 
-/** Steps that change something, or are decided on: the others leave no trace in the history. */
+/** Steps that change something, are decided on or show a reply: the others leave no trace in the history. */
 const kept: ReadonlySet<StepName> = new Set<StepName>([
-  ...(['createSession', 'saveSession', 'beginTurn', 'appendOutput', 'stepTurn', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn', 'claimTurn', 'takeOverTurn'] as const),
+  ...(['createSession', 'saveSession', 'beginTurn', 'appendOutput', 'releaseOutput', 'stepTurn', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn', 'claimTurn', 'takeOverTurn'] as const),
   ...(['takeBudgets', 'catalog.create', 'catalog.replace'] as const),
+  // The answers that show a reply to readers.
+  ...(['outputAfter', 'messages'] as const),
 ]);
 
 export const performOn =

@@ -41,7 +41,7 @@ export interface Weather {
 /** Every step that goes over the network, those that only read as well. */
 const verbs = [
   ...['createSession', 'session', 'sessions', 'saveSession', 'messages', 'recentMessages', 'remembered', 'takeBudgets', 'readBudgets', 'takeLimits', 'usedLimits', 'usage', 'sweep', 'ping', 'history'],
-  ...['beginTurn', 'appendOutput', 'stepTurn', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn', 'claimTurn', 'takeOverTurn', 'orphans', 'turn', 'output', 'outputAfter', 'turnsInFlight', 'countUsage'],
+  ...['beginTurn', 'appendOutput', 'releaseOutput', 'stepTurn', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn', 'claimTurn', 'takeOverTurn', 'orphans', 'turn', 'output', 'outputAfter', 'turnsInFlight', 'countUsage'],
   ...['catalog.create', 'catalog.read', 'catalog.replace', 'catalog.remove', 'catalog.list', 'catalog.keyByPublicId', 'catalog.assistantBySlug'],
 ] as const satisfies readonly StepName[];
 
