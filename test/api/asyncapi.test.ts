@@ -4,9 +4,10 @@ import { createRequire } from 'node:module';
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
+import type { TSchema } from 'typebox';
 import { errors } from '../../src/base/errors.ts';
 import { asyncapiDocument } from '../../src/http/reference/asyncapi.ts';
-import { FinishMessage, FlushMessage, shape, StartMessage, TranscriptionEvents } from '../../src/base/wire.ts';
+import { CallEvents, CallMessages, FinishMessage, FlushMessage, shape, StartMessage, TranscriptionEvents } from '../../src/base/wire.ts';
 import { silence, speaker, spoken, talk } from '../providers/voice/talker.ts';
 import { openHouse } from './house.ts';
 
@@ -39,29 +40,39 @@ t.test('every reference leads somewhere, and every schema is used', async (t) =>
   t.same(references.filter((path) => at(path) === undefined), []);
   const used = (name: string) => references.includes(name);
   t.same(Object.keys(schemas).filter((name) => !used(`components/schemas/${name}`)), []);
-  t.same(Object.keys(messages).filter((name) => !used(`components/messages/${name}`) || !used(`channels/transcription/messages/${name}`)), []);
+  t.same(Object.keys(messages).filter((name) => !used(`components/messages/${name}`) || !used(`channels/${name.startsWith('call.') ? 'call' : 'transcription'}/messages/${name}`)), []);
 });
 
 t.test('it has every message of the validators, with an example that they take', async (t) => {
-  const commands = { start: shape(StartMessage), flush: shape(FlushMessage), finish: shape(FinishMessage) };
-  const { receive, send } = document.operations;
+  const dotted = <Each>(each: Readonly<Record<string, Each>>) => Object.fromEntries(Object.entries(each).map(([name, one]) => [`call.${name}`, one]));
+  const { receive, send, hear, speak } = document.operations;
   const namesOf = ({ messages: refs }: any): string[] => refs.map(({ $ref }: any) => $ref.split('/').at(-1)).sort();
-  t.same(namesOf(receive), ['audio', ...Object.keys(commands)].sort());
-  t.same(namesOf(send), Object.keys(TranscriptionEvents).sort());
+  for (const [operation, schemas, binary] of [
+    [receive, { start: StartMessage, flush: FlushMessage, finish: FinishMessage }, ['audio']],
+    [send, TranscriptionEvents, []],
+    [hear, dotted<TSchema>(CallMessages), ['call.audio']],
+    [speak, dotted<TSchema>(CallEvents), ['call.reply']],
+  ] as const) {
+    t.same(namesOf(operation), [...binary, ...Object.keys(schemas)].sort());
+    for (const [name, schema] of Object.entries<TSchema>(schemas)) {
+      const { name: type, examples: [{ payload }] } = messages[name];
+      t.same(shape(schema).parse(payload), payload, `${name}: no field is unknown`);
+      t.equal(wrongWith(name, payload), null);
+      t.equal(payload.type, type);
+    }
+  }
   const exampleOf = (name: string) => messages[name].examples[0].payload;
-  for (const [name, { parse }] of Object.entries(commands)) t.same(parse(exampleOf(name)), exampleOf(name), `${name}: no field is unknown`);
-  for (const [name, schema] of Object.entries(TranscriptionEvents)) t.same(shape(schema).parse(exampleOf(name)), exampleOf(name), `${name}: no field is unknown`);
-  for (const name of [...Object.keys(commands), ...Object.keys(TranscriptionEvents)]) t.equal(wrongWith(name, exampleOf(name)), null);
   t.type(wrongWith('partial', { ...exampleOf('partial'), stable: 'all' }), 'string');
 });
 
 t.test('close codes name errors of the table, and are in the words', async (t) => {
   const codes = new Set<string>(Object.values(errors).map(({ code }) => code));
-  const { description, 'x-close-codes': closes } = document.channels.transcription;
-  t.same(closes.map(({ code }: any) => code), [1000, 1008, 1009, 1011, 1012]);
-  for (const { code, errors: named } of closes) {
-    t.same(named.filter((name: string) => !codes.has(name)), [], String(code));
-    t.ok(description.includes(`- ${code} `), String(code));
+  for (const { description, 'x-close-codes': closes } of Object.values<any>(document.channels)) {
+    t.same(closes.map(({ code }: any) => code), [1000, 1008, 1009, 1011, 1012]);
+    for (const { code, errors: named } of closes) {
+      t.same(named.filter((name: string) => !codes.has(name)), [], String(code));
+      t.ok(description.includes(`- ${code} `), String(code));
+    }
   }
   t.ok(codes.has(messages.error.examples[0].payload.code));
 });
@@ -89,7 +100,7 @@ t.test('a server gives it away, and its sockets speak as it says', async (t) => 
   refused.send({ type: 'shout' });
   t.equal(await refused.closed, 1008);
 
-  const nameOf = new Map<string, string>(Object.entries<any>(messages).map(([name, { name: type }]) => [type, name]));
+  const nameOf = new Map<string, string>(Object.entries<any>(messages).filter(([name]) => !name.startsWith('call.')).map(([name, { name: type }]) => [type, name]));
   const heard = [...talker.heard, ...refused.heard];
   t.same(heard.map((message) => wrongWith(nameOf.get(message.type)!, message)).filter(Boolean), []);
   t.same([...new Set(heard.map(({ type }) => nameOf.get(type)!))].sort(), Object.keys(TranscriptionEvents).sort(), 'every event came');

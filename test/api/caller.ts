@@ -1,5 +1,7 @@
 /** A client of calls for tests: it sends audio, and plays what it is sent as fast as the test says. */
+import { isDeepStrictEqual } from 'node:util';
 import { WebSocket } from 'ws';
+import { CallEvents, shape } from '../../src/base/wire.ts';
 import type { House } from './house.ts';
 import { speaker, spoken } from '../providers/voice/talker.ts';
 
@@ -9,6 +11,14 @@ export interface Heard {
 }
 
 const silenceMs = 1_500;
+
+const shapes = new Map(Object.entries(CallEvents).map(([type, schema]) => [type, shape(schema)]));
+
+/** Throws for a message that is not as the reference says. */
+function check(message: Heard): void {
+  const known = shapes.get(message.type);
+  if (known === undefined || !isDeepStrictEqual(known.parse(message), message)) throw new Error(`no message of a call: ${JSON.stringify(message)}`);
+}
 
 const clips = new WeakMap<House, Promise<Buffer>>();
 
@@ -44,6 +54,7 @@ export class Caller {
       if (binary) this.received.set(this.message, (this.received.get(this.message) ?? 0) + (data as Buffer).length / 2);
       else {
         const message = JSON.parse(String(data)) as Heard;
+        check(message);
         this.heard.push(message);
         if (message.type === 'audio.start') this.message = message.message_id;
       }

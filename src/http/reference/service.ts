@@ -13,12 +13,12 @@ export const service: Area = {
   description: 'For operators of a server, and for readers of this reference. These paths need no key.',
   entries: {
     'GET /openapi.json': {
-      does: 'Returns this reference as an OpenAPI 3.1 document. The schemas are the ones that the server validates with, and `x-events` has those of the events of a stream. The messages of the transcription socket are in `/asyncapi.json`.',
+      does: 'Returns this reference as an OpenAPI 3.1 document. The schemas are the ones that the server validates with, and `x-events` has those of the events of a stream. The messages of the sockets for speech are in `/asyncapi.json`.',
       answer: { openapi: '3.1.0', info: { title: 'parley', version: manifest.version } },
     },
     'GET /asyncapi.json': {
-      does: 'Returns the messages of the transcription socket as an AsyncAPI 3.0 document, with a schema and an example each, and the codes that it is closed with. The schemas are the ones that the server validates with.',
-      answer: { asyncapi: '3.0.0', info: { title: 'parley: transcription', version: manifest.version } },
+      does: 'Returns the messages of the transcription socket and of a call as an AsyncAPI 3.0 document, with a schema and an example each, and the codes that they are closed with. The schemas are the ones that the server validates with.',
+      answer: { asyncapi: '3.0.0', info: { title: 'parley: speech', version: manifest.version } },
     },
     'GET /docs': {
       does: 'Returns this reference as a page for a browser. The page is one file without scripts: it loads nothing, and nothing of it comes from elsewhere.',

@@ -92,4 +92,6 @@ export const closes: readonly SocketClose[] = [
 ];
 
 /** The codes as a list in Markdown. */
-export const closesText = closes.map(({ code, errors, when }) => `- ${code} ${when}${errors.length === 0 ? '' : `: ${errors.map((name) => `\`${name}\``).join(', ')}`}`).join('\n');
+export const closesIn = (closes: readonly SocketClose[]): string => closes.map(({ code, errors, when }) => `- ${code} ${when}${errors.length === 0 ? '' : `: ${errors.map((name) => `\`${name}\``).join(', ')}`}`).join('\n');
+
+export const closesText = closesIn(closes);

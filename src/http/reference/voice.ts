@@ -72,7 +72,7 @@ a refused upgrade leaves it good.`,
       answer: example.callToken,
     },
     'GET /call': {
-      does: `Becomes a WebSocket on which a person talks with the assistant, on the session of the token. Audio goes both ways as binary messages: by default 16-bit PCM, mono, at 16,000 Hz. The contract, part 18, has every message. The shortest call:
+      does: `Becomes a WebSocket on which a person talks with the assistant, on the session of the token. Audio goes both ways as binary messages: by default 16-bit PCM, mono, at 16,000 Hz. Its messages are described in \`/asyncapi.json\`, with a schema and an example each. The shortest call:
 
 - The server sends \`{"type":"ready",…}\`, then \`{"type":"state","state":"listening"}\`, and a state at each change.
 - The client sends audio all the time. When the person has been silent for \`turn_silence_ms\`, the server sends \`turn.started\` with their words.
