@@ -46,6 +46,9 @@ export const inWorkspace = (...parts: readonly string[]): string => pathOf(works
 /** The chart of a turn; it names the session, where that is known. */
 export const turnChart = (turn: string, session: string | null): string => inWorkspace('live', 'turn', turn) + (session === null ? '' : `?session=${encodeURIComponent(session)}`);
 
+/** The chart of a call; its page leads back to the session that the address names. */
+export const callChart = (call: string, session: string): string => `${inWorkspace('live', 'call', call)}?session=${encodeURIComponent(session)}`;
+
 /** Below `/console/api`, the workspace that is shown. */
 export const apiWorkspace = (): string => `/workspaces/${workspaceId.value ?? ''}`;
 

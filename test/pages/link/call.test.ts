@@ -194,6 +194,8 @@ t.test("above a call's chart stands who spoke in the last half minute", { skip: 
   await page.emulateMedia({ colorScheme: 'dark' });
   t.same([await seriousFindings(page), await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], [], 0]);
   t.same(complaints, []);
+  await page.getByRole('link', { name: 'Session', exact: true }).click();
+  await page.locator('.head code').filter({ hasText: caller.session.id }).waitFor();
   caller.send({ type: 'hangup' });
   await caller.closed;
   await context.close();

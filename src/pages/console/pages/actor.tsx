@@ -11,7 +11,7 @@ import { AbortTurn, EndSession } from '../parts/session-acts.tsx';
 import { TimeOfDay, Day, MomentText, Until } from '../parts/time.tsx';
 import { TurnSteps } from '../parts/turn-steps.tsx';
 import { Wait } from '../parts/wait.tsx';
-import { apiWorkspace, inWorkspace, search, segments, setQuery, turnChart } from '../route.ts';
+import { apiWorkspace, callChart, inWorkspace, search, segments, setQuery, turnChart } from '../route.ts';
 import type { Assistant, Session } from '../types.ts';
 
 /** The fields read of the record of any actor whose kind has one. */
@@ -116,7 +116,7 @@ function FactsOf({ kind, record, steps, state }: { kind: ActorKind; record: Stor
     if (record?.channel !== undefined) facts.push(['Channel', record.channel === 'api' ? 'API' : record.channel]);
   }
   const session = sessionHere();
-  if (kind === 'turn' && session !== null) facts.push(['Session', <a href={inWorkspace('sessions', session)}><code>{session}</code></a>]);
+  if ((kind === 'turn' || kind === 'call') && session !== null) facts.push(['Session', <a href={inWorkspace('sessions', session)}><code>{session}</code></a>]);
   if (kind === 'turn') facts.push(['Turn', state === null ? 'over' : leftStates.includes(state) ? 'taken over by another process' : 'in flight']);
   else facts.push(['Actor', state === null ? 'asleep in the store' : 'awake']);
   return <Facts of={facts} />;
@@ -144,6 +144,11 @@ function Acts({ kind, id, turn, call, state, awake }: ActOptions) {
         {awake && !leftStates.includes(state) && <AbortTurn session={session} turn={id} />}
       </>
     );
+  if (kind === 'call') return session !== null && (
+      <a class="button quiet" href={inWorkspace('live', 'session', session)}>
+        Session
+      </a>
+    );
   if (kind !== 'session') return null;
   return (
     <>
@@ -156,7 +161,7 @@ function Acts({ kind, id, turn, call, state, awake }: ActOptions) {
         </a>
       )}
       {call !== null && (
-        <a class="button quiet" href={inWorkspace('live', 'call', call)}>
+        <a class="button quiet" href={callChart(call, id)}>
           Call
         </a>
       )}

@@ -12,7 +12,7 @@ import { Waiting } from '../parts/tool-calls.tsx';
 import { MomentText, Until } from '../parts/time.tsx';
 import { Wait } from '../parts/wait.tsx';
 import type { ApiFailure } from '../api.ts';
-import { apiWorkspace, inWorkspace, segments, turnChart, workspaceId } from '../route.ts';
+import { apiWorkspace, callChart, inWorkspace, segments, turnChart, workspaceId } from '../route.ts';
 import type { Assistant, ConsoleSession, Session } from '../types.ts';
 
 export default function SessionPage() {
@@ -81,7 +81,7 @@ function Acts({ session: { id, status, active_turn_id: turn, active_call_id: cal
         </a>
       )}
       {call !== null && (
-        <a class="button quiet" href={inWorkspace('live', 'call', call)}>
+        <a class="button quiet" href={callChart(call, id)}>
           Call
         </a>
       )}
