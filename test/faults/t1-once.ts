@@ -76,6 +76,7 @@ async function furnished(t: Owner, ground: Ground, house: House, tool: Tool): Pr
     ['call=count,calls=8,call_rounds=3,tokens=5,delay_ms=1', id],
     ['call=count,calls=3,call_rounds=2,tokens=5', mcp.id],
     ['call=count,calls=3,call_rounds=2,tokens=5', repeatable.id],
+    ['call=count,calls=8,call_rounds=3,tokens=5', repeatable.id],
   ];
   const callers = await Promise.all(models.map(async ([model, toolId]) => (await assistantWith(house, model, [toolId])).id as string));
   return { ground, tool, callers, approver: (await assistantWith(house, 'call=count,calls=2,tokens=5', [asking.id])).id };

@@ -42,8 +42,8 @@ export async function openTool(t: Owner): Promise<Tool> {
     const { call_id: callId, session_id: sessionId, turn_id: turnId } = JSON.parse(text).data;
     const repeatable = request.url === again;
     const one: Reached = { callId, sessionId, turnId, signatures: String(request.headers['webhook-signature'] ?? '').split(' ').filter(Boolean).length, answered: null, repeatable };
-    if (!(await isToAnswer(tool, one, response))) return;
     const refusal = repeatable ? tool.refuses() : null;
+    if (!(await isToAnswer(tool, one, response, refusal !== null))) return;
     if (refusal === 'cut') return void request.destroy();
     if (refusal === 'passing') return void response.writeHead(503).end();
     one.answered = `done ${callId}`;
@@ -65,11 +65,11 @@ export async function openTool(t: Owner): Promise<Tool> {
   return Object.assign(tool, { url: `${origin}/call`, repeatableUrl: `${origin}${again}` });
 }
 
-/** Notes a call and waits; false if it is not to be answered. */
-async function isToAnswer(tool: Tool, one: Reached, response: ServerResponse): Promise<boolean> {
+/** Notes a call and waits, unless it is met at once; false if it is not to be answered. */
+async function isToAnswer(tool: Tool, one: Reached, response: ServerResponse, atOnce = false): Promise<boolean> {
   tool.reached.push(one);
   tool.onCall();
-  const delayMs = tool.delayMs(one.callId);
+  const delayMs = atOnce ? 0 : tool.delayMs(one.callId);
   if (delayMs === Infinity) return false;
   if (delayMs > 0) await pause(delayMs, undefined, { ref: false });
   return !response.destroyed;
