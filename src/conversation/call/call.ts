@@ -40,6 +40,8 @@ export interface CallOptions {
   isFree(): boolean;
   /** Called from time to time while the call is open. */
   ticked(): void;
+  /** The workspace was removed. */
+  homeless(): void;
   /** Ends the connection; `code`: of the error that is sent before, if one is. */
   end(code: string | null, close: number): void;
 }
@@ -82,7 +84,7 @@ export class Call implements HeardCall {
       failed: (error) => this.#broken(error),
     });
     this.#chats = new ChatTurns({ services, session, tell, send, isFree: () => this.context.turn === 'none', owns: (turnId) => [this.reply, ...this.#endings.replies.values()].some((reply) => reply?.turnId === turnId) });
-    this.#lookout = new Lookout({ services, session, callId: actor.identity.id, cause: actor.cause, send, chats: this.#chats, isBusy: () => this.state === 'busy', said: () => this.#count() });
+    this.#lookout = new Lookout({ services, session, callId: actor.identity.id, cause: actor.cause, send, chats: this.#chats, isBusy: () => this.state === 'busy', said: () => this.#count(), homeless: () => this.#leaveUncounted() });
     actor.onDecision = (outcomes) => this.#decided(outcomes);
   }
 
@@ -463,6 +465,12 @@ export class Call implements HeardCall {
     const speechCharacters = this.#characters;
     this.#characters = 0;
     if (speechCharacters > 0 && party.channel !== 'console') void countVoice(assistant.record, keyOf(party), { speechCharacters }, services);
+  }
+
+  /** The workspace was removed: there is no usage left to count in. */
+  #leaveUncounted(): void {
+    this.#characters = 0;
+    this.#options.homeless();
   }
 
   /** Lets the turn under way be sealed, tells the client why, and ends the connection. */

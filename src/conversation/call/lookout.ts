@@ -19,6 +19,8 @@ export interface LookoutOptions {
   isBusy(): boolean;
   /** The call has said that it is open. */
   said(): void;
+  /** The workspace was removed. */
+  homeless(): void;
 }
 
 export class Lookout {
@@ -69,7 +71,10 @@ export class Lookout {
     const found = await sessions.read(session.workspaceId, session.id);
     if (this.#closed) return;
     const at = services.clock.now();
-    if (found === null || found.machine.state === 'ended') return send({ type: 'session.ended', at });
+    if (found === null || found.machine.state === 'ended') {
+      if ((await services.host.workspaces.of(session.workspaceId)) === null) this.#options.homeless();
+      return send({ type: 'session.ended', at });
+    }
     const { call } = found;
     if (call !== undefined && call.id !== callId && call.untilMs > at) return send({ type: 'replaced', at });
     if (services.store.leaseMs !== null) await this.#lookElsewhere((found.machine.context as SessionContext).activeTurnId, waits);

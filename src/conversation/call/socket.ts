@@ -12,7 +12,7 @@ import { Call, type CallOptions } from './call.ts';
 import { withStart, type CallSettings } from './settings.ts';
 import { callIntake, isFree, sendText, taking } from './wire.ts';
 
-export interface CallSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'ticked' | 'end'> {
+export interface CallSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'ticked' | 'homeless' | 'end'> {
   readonly actor: SocketActor<CallEvent, CallOutcome>;
 }
 
@@ -39,7 +39,7 @@ export class CallSocket implements SocketListener {
       received: (seconds) => this.#send({ type: 'audio.received', audio_ms: seconds * 1000 }),
       message: (data) => this.message(data),
     });
-    const wire = { send: (message: object) => this.#send(message), sendAudio: (frame: Uint8Array) => this.#sendAudio(frame), isFree: () => isFree(this.#socket), ticked: () => this.#intake.countWhenDue(), end: (code: string | null, close: number) => this.#end(code, close) };
+    const wire = { send: (message: object) => this.#send(message), sendAudio: (frame: Uint8Array) => this.#sendAudio(frame), isFree: () => isFree(this.#socket), ticked: () => this.#intake.countWhenDue(), homeless: () => this.#intake.leaveUncounted(), end: (code: string | null, close: number) => this.#end(code, close) };
     this.#call = new Call({ ...options, ...wire }, settings);
   }
 

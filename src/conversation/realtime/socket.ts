@@ -14,7 +14,7 @@ import { fits, refused, sentenceFor, tooLarge } from '../socket-messages.ts';
 import { realtimeDefaults, sessionView, withUpdate, type RealtimeSettings } from './session.ts';
 import { Told, type RealtimeEvent } from './told.ts';
 
-export interface RealtimeSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'ticked' | 'end'> {
+export interface RealtimeSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'ticked' | 'homeless' | 'end'> {
   readonly actor: SocketActor<CallEvent, CallOutcome>;
   /** As the client named it. */
   readonly model: string;
@@ -55,6 +55,7 @@ export class RealtimeSocket implements SocketListener {
       sendAudio: (frame: Uint8Array) => this.#told.audio(frame),
       isFree: () => isFree(this.#socket),
       ticked: () => this.#intake.countWhenDue(),
+      homeless: () => this.#intake.leaveUncounted(),
       end: (code: string | null, close: number) => this.#end(code, close),
     };
     this.#call = new Call({ ...options, ...wire }, this.#settings.call);

@@ -14,7 +14,7 @@ import { ManualClock } from '../../providers/model/provider.ts';
 const socket: Socket = { bufferedBytes: 0, send: () => true, close: () => {} };
 
 /** An open call whose ear hears nothing, and the seconds counted for it. */
-function opened(kind: 'call' | 'realtime', channel: 'api' | 'console' = 'api') {
+function opened(kind: 'call' | 'realtime', channel: 'api' | 'console' = 'api', gone = { session: false, workspace: false }) {
   const clock = new ManualClock();
   const counted: number[] = [];
   const ear = { push: () => {}, backlogMs: 0, positionMs: 0, busy: false, deafen: () => {}, close: () => {} };
@@ -22,7 +22,7 @@ function opened(kind: 'call' | 'realtime', channel: 'api' | 'console' = 'api') {
   const services = {
     ...{ clock, ids: { secret: () => 'id' }, log: { warn: () => {}, error: () => {} }, draining: false, voice: { ear: () => ear } },
     store: { leaseMs: null, usage: { count: async (step: { transcriptionSeconds: number }) => void counted.push(step.transcriptionSeconds) } },
-    host: { sessions: { population: { find: () => undefined }, of: async () => null, read: async () => ({ machine: { state: 'open', context: {} } }) } },
+    host: { sessions: { population: { find: () => undefined }, of: async () => null, read: async () => (gone.session ? null : { machine: { state: 'open', context: {} } }) }, workspaces: { of: async () => (gone.workspace ? null : {}) } },
   };
   const facts = { id: 'call_a', workspaceId: 'wks_a', tokenUntilMs: clock.now() + 60_000, expiresAt: session.expiresAt, cause: nobody };
   const options = {
@@ -56,4 +56,21 @@ t.test('a trial of the console is not counted', async (t) => {
   clock.advance(limits.socketUsageMs);
   listener.closed(1000);
   t.same(counted, []);
+});
+
+t.test('a call whose workspace was removed leaves no usage behind; one whose session was removed does', async (t) => {
+  for (const kind of ['call', 'realtime'] as const) {
+    for (const workspace of [true, false]) {
+      const gone = { session: false, workspace: false };
+      const { clock, listener, counted } = opened(kind, 'api', gone);
+      listener.message(second[kind]);
+      Object.assign(gone, { session: true, workspace });
+      for (let looks = 0; looks < 3; looks++) {
+        clock.advance(limits.socketPollMs);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      listener.closed(1000);
+      t.same(counted, workspace ? [] : [1], `${kind}, ${workspace ? 'workspace' : 'session'}`);
+    }
+  }
 });
