@@ -47,7 +47,7 @@ const commands: Readonly<Record<string, Example>> = {
   },
   'npm run fuzz': {
     help: [
-      '--what <what> ', '"requests", "voice", "faults", "slow", default: "requests")', '--edge <engine> ', '(choices: "uws", "node", default: "uws")',
+      '--what <what> ', '"requests", "voice", "calls", "faults", "slow", default: "requests")', '--edge <engine> ', '(choices: "uws", "node", default: "uws")',
       '--times <number> … (default: 20000)', '--seed <number> … (default: a new one)',
     ],
     wrong: {

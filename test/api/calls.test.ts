@@ -12,6 +12,7 @@ for (const edge of edges) {
     await t.test('words that are said are answered aloud', (t) => answered(t, house));
     await t.test('a reply is cut where its listener was', (t) => cut(t, house));
     await t.test('a reply of which nothing was heard never was', (t) => unheard(t, house));
+    await t.test('a reply that was cut is over before the call is', (t) => hungUp(t, house));
     await t.test('a text of whose reply nothing was heard begins the next message', (t) => unheardText(t, house));
     if (edge === edges[0]) await t.test('a cut ends at the word of which half was played', (t) => exact(t, house));
     await t.test('nobody knows of a turn that was asked for early', (t) => hidden(t, house));
@@ -29,6 +30,7 @@ for (const edge of edges) {
     await t.test('a model and a voice that fail', (t) => failures(t, house));
     await t.test('a reply that fails when some of it was heard', (t) => failsLate(t, house));
     await t.test('wrong messages are named before the close', (t) => wrong(t, house));
+    await t.test('a flood is named before the close', (t) => flooded(t, house));
     await t.test('a client that reports nothing goes by the clock', (t) => silent(t, house));
     await t.test('a telephone hears mu-law', (t) => telephone(t, house));
     await t.test("a call ends at its session's deadline", (t) => expires(t, house));
@@ -158,6 +160,33 @@ async function prepared(t: Test, house: House): Promise<void> {
   await caller.until('turn.completed');
   t.equal(caller.heard.filter(({ type }) => type === 'audio.start').length, 1);
   caller.socket.terminate();
+}
+
+/** No report comes behind a hangup: the cut does not wait for one. */
+async function hungUp(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { model: 'tokens=40' });
+  caller.send({ type: 'message', text: 'Hello' });
+  await caller.until('message.delta');
+  caller.send({ type: 'interrupt' });
+  caller.send({ type: 'hangup' });
+  t.equal(await caller.closed, 1000);
+  t.match(caller.heard.slice(-2), [{ type: 'turn.aborted', cut_by: 'client' }, { type: 'ended', reason: 'hangup' }]);
+}
+
+/** The error comes before the close, though a turn must be sealed first. */
+async function flooded(t: Test, house: House): Promise<void> {
+  const floods: Record<string, (caller: Caller) => void> = {
+    'pings beyond the pace': ({ socket }) => Array.from({ length: 120 }, () => socket.ping()),
+    'a frame over 1 MiB': (caller) => caller.send(new Uint8Array(2 ** 20 + 1)),
+  };
+  for (const [what, flood] of Object.entries(floods)) {
+    const caller = await opened(house, { model: 'tokens=40' });
+    caller.send({ type: 'message', text: 'Hello' });
+    await caller.until('message.delta');
+    flood(caller);
+    t.equal(await caller.closed, what.includes('MiB') ? 1009 : 1008, what);
+    t.match(caller.heard.at(-1), { type: 'error', code: 'invalid_request' }, what);
+  }
 }
 
 async function typed(t: Test, house: House): Promise<void> {

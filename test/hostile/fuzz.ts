@@ -1,5 +1,5 @@
 /**
- * `npm run fuzz`: hostile requests against an edge of a server of its own, hostile clients of its voice, faults of a provider behind
+ * `npm run fuzz`: hostile requests against an edge of a server of its own, hostile clients of its voice and its calls, faults of a provider behind
  * it, or slow clients beside others. Tells its seed and how far it is; ends with 1 and the smallest input that fails.
  */
 import { randomInt } from 'node:crypto';
@@ -19,17 +19,19 @@ const { what, edge, times, seed } = developmentCommand(
   npm run fuzz -- --edge uws --times 20000 --seed 33    the same requests again
   npm run fuzz -- --what faults --times 5000            a provider that does whatever it likes
   npm run fuzz -- --what voice --times 2000             sockets, speech and tokens
+  npm run fuzz -- --what calls --times 2000             calls, several at a time
   npm run fuzz -- --what slow --times 1000              requests beside slow clients`,
 )
-  .addOption(new Option('--what <what>', 'hostile requests, hostile clients of voice, faults of a provider, or slow clients beside others').choices(['requests', 'voice', 'faults', 'slow']).default('requests'))
+  .addOption(new Option('--what <what>', 'hostile requests, hostile clients of voice or of calls, faults of a provider, or slow clients beside others').choices(['requests', 'voice', 'calls', 'faults', 'slow']).default('requests'))
   .addOption(new Option('--edge <engine>', 'the HTTP engine').choices(['uws', 'node']).default('uws'))
   .addOption(numberOption('--times <number>', 'how many requests, visits or faults', 1).default(20_000))
   .addOption(numberOption('--seed <number>', 'what they are drawn from', 0, seeds - 1).default(randomInt(seeds), 'a new one'))
   .parse()
-  .opts<{ what: 'requests' | 'voice' | 'faults' | 'slow'; edge: 'uws' | 'node'; times: number; seed: number }>();
+  .opts<{ what: 'requests' | 'voice' | 'calls' | 'faults' | 'slow'; edge: 'uws' | 'node'; times: number; seed: number }>();
 // Imported once they are wanted, so that help comes at once: the judge has a server's API to read.
 const { barrage } = await import('./barrage.ts');
 const { slowness } = await import('./slowness.ts');
+const { callBarrage, openCallWorld } = await import('./calls.ts');
 const { openVoiceWorld, voiceBarrage } = await import('./voice.ts');
 const print = (text: string): boolean => process.stdout.write(text);
 
@@ -55,6 +57,7 @@ try {
     const world = await openWorld(owner, edge, { env: { PARLEY_LOG: 'silent' } });
     for await (const words of slowness(world, times)) print(`${words}\n`);
   } else if (what === 'voice') await voiceBarrage(await openVoiceWorld(owner, edge), { seed, times, onProgress });
+  else if (what === 'calls') await callBarrage(await openCallWorld(owner, edge), { seed, times, onProgress });
   else await barrage(await openWorld(owner, edge), { seed, times, onProgress });
   print('\nnothing failed\n');
 } catch (error) {

@@ -17,7 +17,7 @@ export interface Visited {
 }
 
 /** More time than any visit needs once the models are loaded, even on a busy machine: a visit that takes longer hangs. */
-const hangsAfterMs = 60_000;
+export const hangsAfterMs = 60_000;
 
 export async function visitOnce({ house }: World, assistantId: string, visit: Visit, bytesOf: (sound: Sound, bytes: number) => Uint8Array): Promise<Visited> {
   const { token } = await mint(house, assistantId);
@@ -28,7 +28,7 @@ export async function visitOnce({ house }: World, assistantId: string, visit: Vi
   const messages: string[] = [];
   let binary = 0;
   const startedAt = performance.now();
-  const { socket, closed } = await opened(house.url.replace('http', 'ws'), token, visit, (data, isBinary) => (isBinary ? binary++ : messages.push(data)));
+  const { socket, closed } = await opened(`${house.url.replace('http', 'ws')}/transcription`, token, visit, (data, isBinary) => (isBinary ? binary++ : messages.push(String(data))));
   for (const step of visit.steps) await play(socket, step, bytesOf);
   leave(socket, visit);
   const code = await withDeadline(closed, messages);
@@ -41,10 +41,10 @@ interface Opened {
 }
 
 /** A server that is full says so, and leaves the token good (contract 8, "Overload"). */
-async function opened(address: string, token: string, { protocol, query }: Visit, onMessage: (data: string, isBinary: boolean) => void): Promise<Opened> {
+export async function opened(address: string, token: string, { protocol, query }: Pick<Visit, 'protocol' | 'query'>, onMessage: (data: Buffer, isBinary: boolean) => void): Promise<Opened> {
   for (let tries = 1; ; tries++) {
-    const socket = protocol ? new WebSocket(`${address}/transcription?${query.slice(1)}`, [`token.${token}`]) : new WebSocket(`${address}/transcription?token=${token}${query}`);
-    socket.on('message', (data, isBinary) => onMessage(String(data), isBinary));
+    const socket = protocol ? new WebSocket(`${address}?${query.slice(1)}`, [`token.${token}`]) : new WebSocket(`${address}?token=${token}${query}`);
+    socket.on('message', (data, isBinary) => onMessage(data as Buffer, isBinary));
     socket.on('error', () => {});
     const closed = new Promise<number>((resolve) => socket.on('close', resolve));
     const refused = new Promise<{ statusCode: number | undefined; retry: number }>((resolve) => {
@@ -60,10 +60,10 @@ async function opened(address: string, token: string, { protocol, query }: Visit
 
 const triesMax = 6;
 
-const connectionOf = (socket: WebSocket): Connection => (socket as unknown as { _socket: Connection })._socket;
-const isOpen = ({ readyState }: WebSocket): boolean => readyState === WebSocket.OPEN;
+export const connectionOf = (socket: WebSocket): Connection => (socket as unknown as { _socket: Connection })._socket;
+export const isOpen = ({ readyState }: WebSocket): boolean => readyState === WebSocket.OPEN;
 
-async function play(socket: WebSocket, step: Step, bytesOf: (sound: Sound, bytes: number) => Uint8Array): Promise<void> {
+export async function play(socket: WebSocket, step: Step, bytesOf: (sound: Sound, bytes: number) => Uint8Array): Promise<void> {
   if (!isOpen(socket)) return;
   const ignore = (): void => {};
   if (step.do === 'text') socket.send(step.text, ignore);
@@ -95,7 +95,7 @@ function leave(socket: WebSocket, { leaving }: Visit): void {
   else connectionOf(socket).end();
 }
 
-async function withDeadline(closed: Promise<number>, messages: readonly string[]): Promise<number> {
+export async function withDeadline(closed: Promise<number>, messages: readonly unknown[]): Promise<number> {
   let timer!: NodeJS.Timeout;
   const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error(`The socket stays open: ${messages.join(' ')}`)), hangsAfterMs)));
   return Promise.race([closed, late]).finally(() => clearTimeout(timer));

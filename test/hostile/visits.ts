@@ -61,7 +61,7 @@ const wrongTexts = [
 ];
 
 /** Texts that are no message: half of one, and random ones, which cannot be a message by chance, since their `type` would have to be one. */
-const wrongText = fc.oneof(
+export const wrongText = fc.oneof(
   fc.constantFrom(...wrongTexts),
   fc.constantFrom(...nastyValues, ...nastyBodies.filter((body) => body.length < 300_000)),
   fc.json(),
@@ -69,16 +69,16 @@ const wrongText = fc.oneof(
   fc.nat(14).map((at) => '{"type":"flush"}'.slice(0, at)),
 );
 
-const large = 1024 * 1024;
+export const large = 1024 * 1024;
 
-const audio: fc.Arbitrary<Step> = fc.record({
+export const audio: fc.Arbitrary<Step> = fc.record({
   do: fc.constant('audio' as const),
   sound: fc.constantFrom(...sounds),
   bytes: fc.oneof({ arbitrary: fc.integer({ min: 32_000, max: 96_000 }), weight: 3 }, fc.nat(2000), fc.integer({ min: 150_000, max: 400_000 })),
   frameBytes: fc.oneof({ arbitrary: fc.constantFrom(160, 320, 640, 1920), weight: 3 }, fc.integer({ min: 1, max: 9000 })),
 });
 
-const odd: fc.Arbitrary<Step> = fc.oneof(
+export const odd: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: fc.constantFrom(0, 1, 2, 3).map((bytes): Step => ({ do: 'frame', bytes })), weight: 4 },
   { arbitrary: fc.constantFrom(large, large + 1, 4 * large, 4 * large + 1).map((bytes): Step => ({ do: 'frame', bytes })), weight: 1 },
   { arbitrary: fc.record({ do: fc.constant('fragments' as const), bytes: fc.nat(4000), pieces: fc.integer({ min: 1, max: 40 }) }), weight: 3 },
@@ -108,17 +108,18 @@ const chosen: fc.Arbitrary<Pick<Visit, 'query' | 'settings'>> = fc.oneof(
     .map(({ encoding, sampleRate, silenceMs, partials }) => ({ query: `&encoding=${encoding}&sample_rate=${sampleRate}&silence_ms=${silenceMs}&partials=${partials}`, settings: { encoding, sampleRate } })),
 );
 
-const refusedQueries = ['&encoding=mp3', '&encoding=', '&sample_rate=7999', '&sample_rate=1e4', '&sample_rate=', '&sample_rate=16000x', '&silence_ms=99', '&silence_ms=-1', '&partials=maybe', '&partials=1'];
+export const refusedQueries = ['&encoding=mp3', '&encoding=', '&sample_rate=7999', '&sample_rate=1e4', '&sample_rate=', '&sample_rate=16000x', '&silence_ms=99', '&silence_ms=-1', '&partials=maybe', '&partials=1'];
 
-const before = fc.oneof(
-  fc.constantFrom(...refusedQueries).map((text) => ({ kind: 'query' as const, text })),
+/** Tries with a query that is refused, or with a token that is none. */
+export const triesWith = (refused: readonly string[]) => fc.oneof(
+  fc.constantFrom(...refused).map((text) => ({ kind: 'query' as const, text })),
   fc.oneof(fc.constantFrom('x', '.', '=', '%00', '%ff', 'tok_', '../'), fc.string({ minLength: 1, maxLength: 5 }).map((text) => encodeURIComponent(text.toWellFormed()))).map((text) => ({ kind: 'token' as const, text })),
 );
 
 export const visits: fc.Arbitrary<Visit> = fc
   .record({
     chosen,
-    before: fc.oneof({ arbitrary: fc.constant([]), weight: 3 }, fc.array(before, { minLength: 1, maxLength: 2 })),
+    before: fc.oneof({ arbitrary: fc.constant([]), weight: 3 }, fc.array(triesWith(refusedQueries), { minLength: 1, maxLength: 2 })),
     protocol: fc.oneof({ arbitrary: fc.constant(false), weight: 4 }, fc.constant(true)),
     steps: fc.array(step, { maxLength: 8, size: 'max' }),
     leaving: fc.oneof({ arbitrary: fc.constant<Leaving>('finish'), weight: 6 }, fc.constantFrom<Leaving>('close', 'cut', 'half')),
@@ -133,10 +134,10 @@ export interface Foreseen {
   readonly audioMs: number | null;
 }
 
-const wholeBurstMs = 10_000;
+export const wholeBurstMs = 10_000;
 
 /** Refusals by the engine, or on arrival, come before messages that wait their turn. */
-function endsAtOnce(steps: readonly Step[]): Set<string> {
+export function endsAtOnce(steps: readonly Step[]): Set<string> {
   const ends: string[] = [];
   let paced = 0;
   for (const one of steps) {

@@ -4,11 +4,11 @@ import { checkFailure } from './judge.ts';
 import { foreseen, type Visit } from './visits.ts';
 import type { Visited } from './visitor.ts';
 
-const number = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
-const string = (value: unknown): boolean => typeof value === 'string';
-type Shape = Readonly<Record<string, (value: any) => boolean>>;
+export const number = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+export const string = (value: unknown): boolean => typeof value === 'string';
+export type Shape = Readonly<Record<string, (value: any) => boolean>>;
 
-const shapes: Readonly<Record<string, Shape>> = {
+export const shapes: Readonly<Record<string, Shape>> = {
   ready: { sample_rate: number, encoding: string, silence_ms: number, expires_at: (value) => value === null },
   'speech.started': { utterance: number, at_ms: number },
   'speech.stopped': { utterance: number, at_ms: number },
@@ -20,7 +20,7 @@ const shapes: Readonly<Record<string, Shape>> = {
 };
 
 /** Every sentence that a socket may end with here. */
-const sentences = new Set([
+export const sentences = new Set([
   'The message could not be read, or is not allowed here.',
   'The audio comes faster than it is spoken, or what is sent is not read.',
   'The message is larger than 1048576 bytes.',
@@ -49,15 +49,15 @@ export function judgeVisit(visit: Visit, visited: Visited): void {
   checkAudio(messages, audioMs);
 }
 
-function checkShape(message: any): void {
-  const shape = shapes[message.type];
+export function checkShape(message: any, of: Readonly<Record<string, Shape>> = shapes): void {
+  const shape = Object.hasOwn(of, message.type) ? of[message.type] : undefined;
   if (shape === undefined) throw new Error(`an unknown message: ${JSON.stringify(message)}`);
   const names = ['type', ...Object.keys(shape)].sort().join();
   const fits = Object.keys(message).sort().join() === names && Object.entries(shape).every(([name, is]) => is(message[name]));
   if (!fits) throw new Error(`not the shape of ${message.type}: ${JSON.stringify(message)}`);
 }
 
-function checkUtterances(messages: readonly any[], whole: boolean): void {
+export function checkUtterances(messages: readonly any[], whole: boolean): void {
   const of = (type: string) => messages.filter((message) => message.type === type);
   const [starts, finals] = [of('speech.started'), of('transcript.final')];
   if (starts.some(({ utterance }, index) => utterance !== index + 1)) throw new Error('utterances do not count from 1');

@@ -124,11 +124,14 @@ export async function throwLot(world: VoiceWorld, judge: Judge, { listens, visit
   await Promise.all([sendLot(world, judge, requests), ...visits.map((visit) => one(world, world.assistants[listens], visit))]);
   await beside;
   await healthy(world);
-  if (world.house.child.exitCode !== null || world.house.child.signalCode !== null) throw new Error('The server has ended.');
-  const logged = world.house.stdout() + world.house.stderr();
-  // Nothing that a client sends is a fault of ours.
-  const fault = /^.*"level":(?:50|60|"error"|"fatal").*$|^.*transcription failed.*$/m.exec(logged);
-  if (fault !== null) throw new Error(`The server logged a fault: ${fault[0]}`);
+  const fault = faultOf(world);
+  if (fault !== null) throw new Error(`The server logged a fault: ${fault}`);
+}
+
+/** A fault that the server has logged; null if there is none: nothing that a client sends is a fault of ours. */
+export function faultOf({ house }: World): string | null {
+  if (house.child.exitCode !== null || house.child.signalCode !== null) throw new Error('The server has ended.');
+  return /^.*"level":(?:50|60|"error"|"fatal").*$|^.*(?:transcription failed|could not be taken).*$/m.exec(house.stdout() + house.stderr())?.[0] ?? null;
 }
 
 async function one(world: VoiceWorld, assistantId: string, visit: Visit): Promise<void> {

@@ -484,6 +484,7 @@ export class Call implements HeardCall {
     this.#lookout.close();
     this.#chats.close();
     if (this.reply !== null) this.#leave(this.reply);
+    this.#endings.close();
     this.#count();
     const late = new Promise<void>((resolve) => void services.clock.after(limits.callEndMs, resolve));
     await Promise.race([this.#endings.steps, late]);

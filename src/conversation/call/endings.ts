@@ -38,6 +38,11 @@ export class Endings {
     this.steps = this.steps.then(act).catch((error) => this.#options.failed(error));
   }
 
+  /** The client says no more: what waits for a report ends at once. */
+  close(): void {
+    for (const reply of this.replies.values()) reply.unreported();
+  }
+
   /** Says where the listener of a reply was, never beyond the estimate; false for one that is over. */
   truncate(messageId: string, samples: number): boolean {
     const reply = this.replies.get(messageId);

@@ -61,6 +61,7 @@ export class Reply implements Speaker {
   /** When how much had been heard. */
   readonly #course: { readonly at: number; readonly points: number }[] = [];
   #answered: () => void = () => {};
+  #unanswered: () => void = () => {};
 
   constructor(options: ReplyOptions) {
     this.#options = options;
@@ -104,6 +105,11 @@ export class Reply implements Speaker {
     this.#answered();
   }
 
+  /** No report comes any more: a cut that waits for one goes by the estimate. */
+  unreported(): void {
+    this.#unanswered();
+  }
+
   /** All of it was heard, also what the voice leaves out. */
   finish(): void {
     const points = codePoints(this.said);
@@ -143,6 +149,7 @@ export class Reply implements Speaker {
       };
       let rest: Timer | null = null;
       const timer = this.#clock.after(limits.callPlayedMs, end);
+      this.#unanswered = end;
       this.#answered = () => {
         isAnswered = true;
         rest?.cancel();

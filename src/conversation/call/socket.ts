@@ -67,14 +67,15 @@ export class CallSocket implements SocketListener {
     this.message('');
   }
 
+  /** The call closes the socket, once its turn is sealed and the error is sent. */
   tooLarge(): boolean {
     if (!this.#isOver) this.#call.fault('invalid_request', tooLarge);
-    return this.#isOver;
+    return true;
   }
 
   tooFast(): boolean {
     if (!this.#isOver) this.#call.fault('invalid_request', refused);
-    return this.#isOver;
+    return true;
   }
 
   closed(): void {

@@ -80,14 +80,15 @@ export class RealtimeSocket implements SocketListener {
     this.message('');
   }
 
+  /** The call closes the socket, once its turn is sealed and the error is sent. */
   tooLarge(): boolean {
     this.#call.fault('invalid_request', tooLarge);
-    return false;
+    return true;
   }
 
   tooFast(): boolean {
     this.#call.fault('invalid_request', refused);
-    return false;
+    return true;
   }
 
   closed(): void {
