@@ -65,7 +65,7 @@ function checkEnd(visit: CallVisit, messages: readonly any[], code: number, took
 }
 
 /** Frames belong to the message whose audio began last, and end with it. */
-function checkAudio(came: readonly (any | number)[], frameBytes: number, sampleBytes: number): void {
+function checkAudio(came: readonly any[], frameBytes: number, sampleBytes: number): void {
   const [begun, over] = [new Set<string>(), new Set<string>()];
   let [current, bytes, held] = ['', 0, false];
   for (const one of came) {

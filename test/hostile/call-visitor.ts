@@ -9,13 +9,13 @@ import type { World } from './world.ts';
 
 export interface CallVisited extends Pick<Visited, 'code' | 'tookMs' | 'refusals'> {
   /** Every message, as it came: a text, or the length of a binary one. */
-  readonly came: readonly (any | number)[];
+  readonly came: readonly any[];
   readonly transcript: readonly any[];
 }
 
 /** The messages and the samples that a visit has received so far. */
 class Ear {
-  readonly came: (any | number)[] = [];
+  readonly came: any[] = [];
   message = '';
   readonly samples = new Map<string, number>();
   readonly #waiting = new Set<() => void>();

@@ -128,7 +128,7 @@ export class Stage {
       if (fault !== null) throw fault;
       return credential ? { leftOut: 0, start } : null;
     };
-    void this.runner.start();
+    this.runner.start();
     return this;
   }
 

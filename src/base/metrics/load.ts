@@ -27,7 +27,7 @@ export interface LoadRow extends LoadReading {
   /** How many turns had their first output after so long: pairs of a class (see `classOf`) and its number. */
   readonly firstOutputs: readonly (readonly [number, number])[];
   /** The same of the replies of calls. */
-  readonly voiceToVoice: readonly (readonly [number, number])[];
+  readonly voiceToVoice?: readonly (readonly [number, number])[];
 }
 
 /** The steps of all processes that share a store. */
