@@ -254,10 +254,10 @@ export class Turns {
       if (!(acquired instanceof Promise ? await acquired : acquired)) throw workspaceFull();
     } catch (error) {
       actor.undo();
-      const earlier = isFull(error) ? await this.#earlier(actor, wanted) : null;
+      // An earlier request may have answered the calls. Another process may have begun a turn, which is a conflict even if that took the last slot (contract 3), or run the turn whose calls wait.
+      const earlier = error instanceof Failure ? await this.#earlier(actor, wanted) : null;
       if (earlier !== null) return earlier;
-      // If another process has begun a turn on the session, this request is a conflict, even if that turn took the workspace's last slot (contract 3).
-      if (isFull(error) && (await this.#checkElsewhere(actor, look))) return null;
+      if (error instanceof Failure && (await this.#checkElsewhere(actor, look))) return null;
       throw error;
     }
     const turn: Unsealed<Turn> = {
@@ -405,4 +405,3 @@ const withAmended = (history: readonly Message[], amended: Message): Message[] =
 
 const workspaceFull = (): Failure => new Failure('rate_limited', { seconds: 1 });
 
-const isFull = (error: unknown): boolean => error instanceof Failure && error.code === 'rate_limited';

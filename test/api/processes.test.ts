@@ -51,6 +51,18 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
     }
   },
 
+  'calls that wait are answered in any of them, also where another turn waited when it looked last': async (t, [one, two, three]) => {
+    const made = await told(one, '/tools', { kind: 'client', name: 'Client', functions: [{ name: 'pick' }] });
+    const { id: assistantId } = await assistantWith(one, 'call=pick,tokens=1', [made.id]);
+    for (let round = 0; round < 5; round++) {
+      const { id } = await one.session(assistantId);
+      for (const house of [two, three, one]) await (await say(house, id)).rest();
+      const [{ call_id: callId }] = (await one.ask(`/sessions/${id}`)).json.pending_tool_calls;
+      const answered = await two.ask(chatPath(id), { body: { tool_results: [{ call_id: callId, output: 'picked' }] } });
+      t.equal(answered.status, 200, answered.text);
+    }
+  },
+
   'the calls of a tool in a minute are counted together': async (t, [one, two, three]) => {
     const tool = await openTool(t);
     const callsPerMinute = 20;

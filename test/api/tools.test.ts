@@ -309,7 +309,14 @@ t.test('what the caller is to run ends the turn, and is answered by the next cha
   t.same(await fields({ tool_results: [{ call_id: callId, approved: true }] }), [422, 'tool_results']);
   t.same(await fields({ tool_results: [{ call_id: callId, output: '' }, { call_id: callId, output: '' }] }), [422, 'tool_results']);
 
-  const answered = await chat(house, session.id, { tool_results: [{ call_id: callId, output: 'It is on its way.' }] });
+  const results = { tool_results: [{ call_id: callId, output: 'It is on its way.' }] };
+  const under = (body: object) => house.ask(`${path}/chat`, { key: house.key, headers: { 'idempotency-key': 'results' }, body });
+  const first = await under(results);
+  const repeated = await under(results);
+  t.same([repeated.status, repeated.headers.get('idempotent-replayed'), repeated.headers.get('x-turn-id')], [200, 'true', first.headers.get('x-turn-id')], 'a repeat is answered although nothing waits any more');
+  t.match((await under({ tool_results: [{ call_id: callId, output: 'other' }] })).json.error.message, /Idempotency-Key/);
+  const turn = await house.stream(`${path}/turns/${first.headers.get('x-turn-id')}/events`, { key: house.key });
+  const answered = [{ event: 'turn.started' }, ...(await turn.rest())] as StreamEvent[];
   t.same(kinds(answered), ['turn.started', 'message.delta', 'turn.completed']);
   const { json } = await house.ask(`${path}/transcript`, { key: house.key });
   t.same(json.data.map(({ role }: { role: string }) => role), ['user', 'assistant', 'assistant'], 'no message of the user');
