@@ -66,4 +66,8 @@ const server = createServer(async (request, response) => {
   if (answer.body !== null) for await (const piece of answer.body) response.write(piece);
   response.end();
 });
+server.on('error', ({ message }) => {
+  console.error(message);
+  process.exitCode = 1;
+});
 server.listen(Number(PORT), '127.0.0.1', () => console.log(`listens on ${server.address().port}`));

@@ -53,7 +53,7 @@ export const assistantFlags = (command: Command): Command =>
     .option('--no-widget', 'turn the widget off')
     .option('--visitor-field <field>', 'NAME[:TYPE][:required][:LABEL], type text, email, number or boolean; may be given several times', gather)
     .option('--max-call-seconds <number>', 'the length of a session in seconds', wholeNumber(1, limits.maxCallSecondsMax))
-    .option('--tool <id|name>', 'a tool that it may call; may be given several times, and an empty one takes all away', gather)
+    .option('--tool <id|name>', 'a tool that it may call, in place of those it has; may be given several times, and an empty one takes all away', gather)
     .option('--tool-rounds-max <number>', `rounds of calls in a turn (default: ${limits.toolRoundsMax})`, wholeNumber(1, limits.toolRoundsCeiling))
     .option('--alias <name>', 'its name for OpenAI and MCP clients, of a-z, 0-9, `.`, `_` and `-`; an empty one removes it')
     .option('--from <file>', "settings as JSON in the API's shape; - reads stdin; the other flags win");

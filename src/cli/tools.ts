@@ -81,7 +81,7 @@ const create = (io: Io) => (name: string, options: CreateOptions): Promise<void>
   inWorkspace(io, options, async ({ client, workspace, show }) => {
     const { kind, toolUrl, functions, approval, timeoutSeconds, callsPerMinute, repeatable } = options;
     const settings = { approval, show: options.show, timeout_seconds: timeoutSeconds, calls_per_minute: callsPerMinute, repeatable };
-    const listed = functions === undefined ? undefined : parse(functions, await fileText(io, functions));
+    const listed = functions === undefined ? undefined : parse(await fileText(io, functions), `${functions} is not valid JSON.`);
     if (listed !== undefined && !Array.isArray(listed)) throw new UsageFailure(`${functions} must hold a list of functions.`);
     const made = options.apiKey === undefined ? undefined : (await client.post<CredentialView>(`${workspace}/credentials`, { kind: 'tool', base_url: toolUrl, api_key: options.apiKey })).body.id;
     const tool = { kind, name, url: toolUrl, credential_id: made ?? options.credential, ...settings, functions: listed };
@@ -108,11 +108,17 @@ const refresh = (io: Io) => (selector: string, options: ConnectionOptions & { re
 const change = (io: Io, enabled: boolean) => (selector: string, names: readonly string[], options: ConnectionOptions): Promise<void> =>
   inWorkspace(io, options, async (connection) => {
     const path = await pathOf(connection, selector);
-    const { functions } = (await connection.client.get<ToolView>(path)).body;
-    const unknown = names.find((name) => !functions.some((one) => one.name === name));
-    if (unknown !== undefined) throw new UsageFailure(`The tool has no function "${unknown}".`);
+    const functions = await functionsWith(connection, path, names);
     connection.show(await turned(connection, path, functions, enabled, names), stateOf);
   });
+
+/** The tool's functions, if the names are among them. */
+async function functionsWith({ client }: ConsoleConnection, path: string, names: readonly string[]): Promise<ToolView['functions']> {
+  const { functions } = (await client.get<ToolView>(path)).body;
+  const unknown = names.find((name) => !functions.some((one) => one.name === name));
+  if (unknown !== undefined) throw new UsageFailure(`The tool has no function "${unknown}". It has ${functions.map(({ name }) => name).join(', ') || 'none'}.`);
+  return functions;
+}
 
 /** Turns functions on or off, without names all. All are sent back: an http tool's list replaces the one before. */
 const turned = ({ client }: ConsoleConnection, path: string, functions: ToolView['functions'], enabled: boolean, names: readonly string[] = []): Promise<ConsoleAnswer<ToolView>> =>
@@ -127,12 +133,16 @@ function stateOf({ name, id, functions }: ToolView): string {
 
 const test = (io: Io) => (selector: string, name: string, given: string, options: ConnectionOptions): Promise<void> =>
   inWorkspace(io, options, async (connection) => {
-    const args = parse('The arguments', given === '-' ? await fileText(io, given) : given);
-    if (typeof args !== 'object' || args === null || Array.isArray(args)) throw new UsageFailure('The arguments must be a JSON object, as in \'{"order":"7"}\'.');
-    const result = await connection.client.post<ToolTestView>(`${await pathOf(connection, selector)}/test`, { name, arguments: args }, callMs);
+    const args = parse(given === '-' ? await fileText(io, given) : given, objectWanted);
+    if (typeof args !== 'object' || args === null || Array.isArray(args)) throw new UsageFailure(objectWanted);
+    const path = await pathOf(connection, selector);
+    await functionsWith(connection, path, [name]);
+    const result = await connection.client.post<ToolTestView>(`${path}/test`, { name, arguments: args }, callMs);
     connection.show(result, ({ status, error, output, milliseconds }) => `${error === null ? status : `${status}: ${error}`}, ${milliseconds} ms${output === null ? '' : `\n${printable(output)}`}`);
     if (result.body.status !== 'completed') io.exitCode = 1;
   });
+
+const objectWanted = 'The arguments must be a JSON object, as in \'{"order":"7"}\'.';
 
 /** Longer than the longest call. */
 const callMs = limits.toolTimeoutSecondsMax * 1000 + limits.commandAnswerMs;
@@ -149,11 +159,11 @@ const remove = (io: Io) => (selector: string, options: ConnectionOptions): Promi
     if (!options.json) print(io, `Deleted the tool ${selector}.`);
   });
 
-function parse(source: string, content: string): unknown {
+function parse(content: string, complaint: string): unknown {
   try {
     return JSON.parse(content);
   } catch {
-    throw new UsageFailure(`${source} is not valid JSON.`);
+    throw new UsageFailure(complaint);
   }
 }
 

@@ -298,12 +298,13 @@ t.test('tools: create, refresh, what is on, a test call, secrets', async (t) => 
   t.strictSame((await said(['tools', 'enable', 'Orders', 'cancel'])).stdout, `The tool "Orders" (${tool.id}) offers look_up, cancel.\n`);
   t.strictSame((await said(['tools', 'disable', 'Orders'])).stdout, `The tool "Orders" (${tool.id}) offers no function. Off are 2 of 2: turn them on with \`parley tools enable ${tool.id}\`.\n`);
   t.strictSame((sent() as any).functions, tool.functions.map((one) => ({ ...one, enabled: false })));
-  t.match(await said(['tools', 'enable', 'Orders', 'fly']), { code: 2, stderr: /no function "fly"/ });
+  t.match(await said(['tools', 'enable', 'Orders', 'fly']), { code: 2, stderr: /no function "fly"\. It has look_up, cancel\./ });
   t.strictSame(await said(['tools', 'test', 'Orders', 'look_up', '{"order":"7"}']), { code: 0, stdout: 'completed, 12 ms\n{"shipped":true}[2J\n', stderr: '' });
   t.strictSame(sent(), { name: 'look_up', arguments: { order: '7' } });
   ended = { status: 'failed', error: 'timeout', output: null };
   t.strictSame(await said(['tools', 'test', tool.id, 'look_up', '-'], '{}'), { code: 1, stdout: 'failed: timeout, 12 ms\n', stderr: '' });
-  t.match(await said(['tools', 'test', tool.id, 'look_up', '[]']), { code: 2, stderr: /JSON object/ });
+  for (const no of ['[]', '{order:7}']) t.match(await said(['tools', 'test', tool.id, 'look_up', no]), { code: 2, stderr: /JSON object/ });
+  t.match(await said(['tools', 'test', 'Orders', 'fly', '{}']), { code: 2, stderr: /no function "fly"/ }, 'before a call of it');
   t.match((await said(['tools', 'rotate-secret', 'Orders'])).stdout, /\n {2}whsec_def\n/);
   t.strictSame((await said(['tools', 'delete', 'Orders'])).stdout, 'Deleted the tool Orders.\n');
   t.equal((await said(['assistants', 'create', 'demo', '--tool', 'Orders', '--tool-rounds-max', '3'])).code, 0);
