@@ -86,7 +86,7 @@ const create = (io: Io) => (name: string, options: CreateOptions): Promise<void>
     const made = options.apiKey === undefined ? undefined : (await client.post<CredentialView>(`${workspace}/credentials`, { kind: 'tool', base_url: toolUrl, api_key: options.apiKey })).body.id;
     const tool = { kind, name, url: toolUrl, credential_id: made ?? options.credential, ...settings, functions: listed };
     const created = await client.post<CreatedToolView>(`${workspace}/tools`, tool).catch(async (error: unknown) => {
-      if (made !== undefined) await client.delete(`${workspace}/credentials/${segment(made)}`);
+      if (made !== undefined) await client.delete(`${workspace}/credentials/${segment(made)}`).catch(() => {});
       throw error;
     });
     show(created, (tool) => `Created the tool "${oneLine(tool.name)}" (${tool.id}).${secretText(tool.signing_secret)}${tool.kind === 'mcp' ? ` Read its list with \`parley tools refresh ${tool.id}\`.` : ''}`);

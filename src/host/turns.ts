@@ -404,4 +404,3 @@ export class Turns {
 const withAmended = (history: readonly Message[], amended: Message): Message[] => history.map((message) => (message.id === amended.id ? amended : message));
 
 const workspaceFull = (): Failure => new Failure('rate_limited', { seconds: 1 });
-

@@ -143,6 +143,8 @@ async function repeats(t: Test, house: House): Promise<void> {
     t.same([one, two, again].map(({ status, json }) => [status, json.output[0].content[0].text]), Array(3).fill([200, 'ok']), key);
     t.equal(new Set([one, two, again].map(({ json }) => json.id)).size, 1, 'one response');
     t.equal(again.headers.get('idempotent-replayed'), 'true');
+    const kept = (await get(house, again.json.id)).json;
+    t.same([again.json.created_at, again.json.completed_at], [kept.created_at, kept.completed_at], 'the times of the turn');
     t.equal(provider.requests.length - before, 1);
     return again;
   };

@@ -83,9 +83,9 @@ export async function agentsRealtime(t: Test, house: House): Promise<void> {
   await until(() => events.filter(({ type }) => type === 'response.done').length === 2);
   session.sendMessage('And typed?');
   const { response: typed } = await until(() => events.filter(({ type }) => type === 'response.created')[2]);
-  const spoken = await until(() => events.find(({ type, response_id: of }) => type === 'response.output_audio_transcript.delta' && of === typed.id));
+  await until(() => events.find(({ type, response_id: of }) => type === 'response.output_audio_transcript.delta' && of === typed.id));
   t.equal(textsOf('user').at(-1), 'And typed?');
-  t.ok(textsOf('assistant').at(-1)!.startsWith('word') || toldOf(spoken.item_id).startsWith('word'));
+  t.match(textsOf('assistant').at(-1), /^word/);
   t.same(failures, [], 'nothing that it sends is refused');
 }
 

@@ -128,7 +128,7 @@ t.test('a caller is answered, and hangs up', async (t) => {
 });
 
 t.test('a caller who speaks over the reply cuts it where they were; a word of assent lets it go on', async (t) => {
-  const carrier = new Carrier(await bridge('tell_me_a_story|yeah|no_the_other_one', 'tokens=60'));
+  const carrier = new Carrier(await bridge('tell_me_a_story|yeah|no_the_other_one', 'tokens=300'));
   const session = await until(async () => (await newestSession())?.active_call_id && newestSession());
   carrier.say(words);
   await until(() => carrier.heard > 8000 || null);

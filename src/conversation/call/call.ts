@@ -11,6 +11,7 @@ import type { SocketActor } from '../../host/sockets.ts';
 import type { Words } from '../../providers/voice/hand.ts';
 import type { Session } from '../../store/store.ts';
 import type { Heard } from '../../turn/outcome.ts';
+import type { AudioIntake } from '../audio-intake.ts';
 import { causeByParty, type Party } from '../party.ts';
 import { keyOf } from '../reach.ts';
 import type { Services } from '../services.ts';
@@ -38,10 +39,8 @@ export interface CallOptions {
   sendAudio(frame: Uint8Array): void;
   /** Whether the connection has taken the audio that was sent. */
   isFree(): boolean;
-  /** Called from time to time while the call is open. */
-  ticked(): void;
-  /** The workspace was removed. */
-  homeless(): void;
+  /** Counts the seconds of audio. */
+  readonly intake: Pick<AudioIntake, 'countWhenDue' | 'leaveUncounted'>;
   /** Ends the connection; `code`: of the error that is sent before, if one is. */
   end(code: string | null, close: number): void;
 }
@@ -454,7 +453,7 @@ export class Call implements HeardCall {
       const at = this.#now;
       const { expiresAt, until, drainUntil, replyUntil, playUntil, decideUntil } = this.context;
       if ([expiresAt * 1000, until, drainUntil, replyUntil, playUntil, decideUntil].some((due) => due !== null && at >= due)) this.#send({ type: 'tick', at });
-      this.#options.ticked();
+      this.#options.intake.countWhenDue();
       void this.#lookout.look();
       if (!this.#closing) this.#watch();
     });
@@ -470,7 +469,7 @@ export class Call implements HeardCall {
   /** The workspace was removed: there is no usage left to count in. */
   #leaveUncounted(): void {
     this.#characters = 0;
-    this.#options.homeless();
+    this.#options.intake.leaveUncounted();
   }
 
   /** Lets the turn under way be sealed, tells the client why, and ends the connection. */

@@ -54,8 +54,8 @@ export class Hearing {
   lastVoiceAt: number | null = null;
   /** The utterance under way, or the last one. */
   utterance: Utterance | undefined;
-  /** The replies that utterances have begun in; `isTold`: after the client was told of the turn, from when on some words do not count. */
-  readonly #over = new Map<number, { readonly reply: Reply; readonly isTold: boolean }>();
+  /** By utterance: the reply that it holds or cuts, and the one that it may be a backchannel to or an echo of, of which the client was told. */
+  readonly #over = new Map<number, { readonly reply: Reply | null; readonly told: Reply | null }>();
   /** Events that the utterance under way has brought about. */
   readonly #told = new Set<'voiced' | 'words'>();
 
@@ -165,9 +165,7 @@ export class Hearing {
   #voice(utterance: number, atMs: number): void {
     const { told, last, reply, state } = this.#call;
     const recent = last !== null && this.#options.services.clock.monotonic() - last.at <= afterReplyMs ? last.reply : null;
-    const over = told ?? recent;
-    if (over !== null) this.#over.set(utterance, { reply: over, isTold: true });
-    else if (reply !== null && awaited.has(state)) this.#over.set(utterance, { reply, isTold: false });
+    this.#over.set(utterance, { reply: told ?? (awaited.has(state) ? reply : recent), told: told ?? recent });
     this.#over.delete(utterance - rememberedMax);
     this.utterance = { from: this.#timeOf(atMs), to: this.#now };
     this.#options.send({ type: 'voice', ...this.#noted });
@@ -199,13 +197,13 @@ export class Hearing {
   }
 
   #replyOf(utterance: number): SpokenReply | null {
-    const over = this.#over.get(utterance);
-    return over?.isTold ? over.reply.spoken(over.reply !== this.#call.told) : null;
+    const told = this.#over.get(utterance)?.told ?? null;
+    return told && told.spoken(told !== this.#call.told);
   }
 
   #isOver(utterance: number): boolean {
-    const over = this.#over.get(utterance);
-    return over !== undefined && over.reply === this.#call.reply;
+    const over = this.#over.get(utterance)?.reply ?? null;
+    return over !== null && over === this.#call.reply;
   }
 
   #grows(utterance: number, ms: number): void {

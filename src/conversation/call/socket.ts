@@ -12,7 +12,7 @@ import { Call, type CallOptions } from './call.ts';
 import { withStart, type CallSettings } from './settings.ts';
 import { callIntake, isFree, sendText, taking } from './wire.ts';
 
-export interface CallSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'ticked' | 'homeless' | 'end'> {
+export interface CallSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'intake' | 'end'> {
   readonly actor: SocketActor<CallEvent, CallOutcome>;
 }
 
@@ -39,7 +39,7 @@ export class CallSocket implements SocketListener {
       received: (seconds) => this.#send({ type: 'audio.received', audio_ms: seconds * 1000 }),
       message: (data) => this.message(data),
     });
-    const wire = { send: (message: object) => this.#send(message), sendAudio: (frame: Uint8Array) => this.#sendAudio(frame), isFree: () => isFree(this.#socket), ticked: () => this.#intake.countWhenDue(), homeless: () => this.#intake.leaveUncounted(), end: (code: string | null, close: number) => this.#end(code, close) };
+    const wire = { send: (message: object) => this.#send(message), sendAudio: (frame: Uint8Array) => this.#sendAudio(frame), isFree: () => isFree(this.#socket), intake: this.#intake, end: (code: string | null, close: number) => this.#end(code, close) };
     this.#call = new Call({ ...options, ...wire }, settings);
   }
 
@@ -55,7 +55,7 @@ export class CallSocket implements SocketListener {
   }
 
   message(data: string | Uint8Array): void {
-    if (this.#isOver || this.#intake.keeps(data)) return;
+    if (this.#isOver || this.#options.actor.closed || this.#intake.keeps(data)) return;
     taking(this.#call, this.#options, () => {
       if (typeof data === 'string') this.#command(parseMessage(data));
       else if (data.length > 0) this.#intake.push(data, this.#call.settings);

@@ -14,7 +14,7 @@ import { fits, refused, sentenceFor, tooLarge } from '../socket-messages.ts';
 import { realtimeDefaults, sessionView, withUpdate, type RealtimeSettings } from './session.ts';
 import { Told, type RealtimeEvent } from './told.ts';
 
-export interface RealtimeSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'ticked' | 'homeless' | 'end'> {
+export interface RealtimeSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'intake' | 'end'> {
   readonly actor: SocketActor<CallEvent, CallOutcome>;
   /** As the client named it. */
   readonly model: string;
@@ -54,8 +54,7 @@ export class RealtimeSocket implements SocketListener {
       send: (message: object) => this.#told.message(message as { type: string }),
       sendAudio: (frame: Uint8Array) => this.#told.audio(frame),
       isFree: () => isFree(this.#socket),
-      ticked: () => this.#intake.countWhenDue(),
-      homeless: () => this.#intake.leaveUncounted(),
+      intake: this.#intake,
       end: (code: string | null, close: number) => this.#end(code, close),
     };
     this.#call = new Call({ ...options, ...wire }, this.#settings.call);
@@ -68,7 +67,7 @@ export class RealtimeSocket implements SocketListener {
   }
 
   message(data: string | Uint8Array): void {
-    if (this.#socket === null || this.#intake.keeps(data)) return;
+    if (this.#socket === null || this.#options.actor.closed || this.#intake.keeps(data)) return;
     taking(this.#call, this.#options, () => {
       // Binary messages come only from the intake: audio that waited for its decoder.
       if (typeof data === 'string') this.#take(parse(data));
@@ -176,7 +175,8 @@ export class RealtimeSocket implements SocketListener {
   }
 
   #cancel(): boolean {
-    if (!this.#told.responds) return false;
+    // All audio of a greeting may be sent, and its response over, before it is heard.
+    if (!this.#told.responds && !spoken.has(this.#call.state)) return false;
     this.#call.interrupt();
     return true;
   }
@@ -219,6 +219,9 @@ export class RealtimeSocket implements SocketListener {
     socket?.close(close);
   }
 }
+
+/** The states in which something is heard, or held. */
+const spoken: ReadonlySet<string> = new Set(['speaking', 'paused']);
 
 /** The event; null if it is no JSON object. */
 function parse(text: string): ClientEvent | null {

@@ -35,16 +35,17 @@ export async function createResponse(request: Request<PartyCaller, unknown, Resp
   const { turn, replayed } = begun;
   if (!replayed) abortOnLeave(party, begun.session.id, turn, requestId, (callback) => head.onGone(callback), services);
   const headers = { 'x-session-id': begun.session.id, 'x-turn-id': turn.turnId, ...(replayed && { 'idempotent-replayed': 'true' }) };
+  const times = () => (replayed ? services.store.turns.read(party.workspaceId, begun.session.id, turn.turnId) : null);
   const response: ResponseOf = {
     ...{ turn, sessionId: begun.session.id, model: body.model, previous, stored, instructions, outputTokensMax, tools },
-    ...{ createdAt: secondsOf(services.clock.now()), completedAt: null, temperature: assistant.record.model.temperature, offersTools: body.tool_choice !== 'none' },
+    ...{ createdAt: (await times())?.createdAt ?? secondsOf(services.clock.now()), completedAt: null, temperature: assistant.record.model.temperature, offersTools: body.tool_choice !== 'none' },
   };
   if (body.stream) return streamResponse(response, headers, services);
   await whenSealed(turn.log);
   const { terminal } = turn.log;
   if (terminal === null) throw new Failure('service_unavailable');
   if (terminal.type === 'failed') return failedReply(terminal.errorCode, requestId, headers);
-  return { status: 200, headers, json: responseView({ ...response, completedAt: secondsOf(services.clock.now()) }, terminal, outputOf(turn, terminal)) };
+  return { status: 200, headers, json: responseView({ ...response, completedAt: (await times())?.endedAt ?? secondsOf(services.clock.now()) }, terminal, outputOf(turn, terminal)) };
 }
 
 /** Throws 422 for places that exclude each other: a session that goes on keeps what is said in it. */

@@ -306,6 +306,8 @@ export class Listener {
   #end({ utterance, from, to, reason }: Extract<Segmented, { type: 'ended' }>): void {
     const spoken = this.#spoken!;
     this.#spoken = null;
+    // Audio that is dropped is silence, in which the utterance may end before the mark.
+    if (reason === 'silence' && this.#marks[0]?.drops) spoken.isDropped = true;
     this.#lastEnd = to;
     spoken.partial?.abort();
     this.#options.ends();

@@ -3,7 +3,7 @@ import type { Message, OutputAfter, Page, PageRequest, ToolCall, TurnPlace } fro
 import type { Ledger } from '../ledger.ts';
 import { codePoints, indexAfter, textBehind } from '../../base/text.ts';
 import { overlaid } from '../sorted.ts';
-import { streamingMessage } from '../records.ts';
+import { firstIndexOf, streamingMessage } from '../records.ts';
 import { committedTurn, type EarlierFlightRow, type FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
 import { pageOf } from './pages.ts';
@@ -49,7 +49,7 @@ export class EmbeddedTranscript {
   /** The index of the message that a hidden turn answers, which is a row of its own behind an import; of its own if it answers none. */
   #hiddenFrom(workspaceId: string, sessionId: string): number {
     const prefix = keys.sessionFlights(workspaceId, sessionId);
-    for (const [, { turn, released }] of this.#ledger.scan<FlightRow>(prefix, keys.endOf(prefix))) if (released === -1) return turn.messageIndex - (turn.unasked ? 0 : 1);
+    for (const [, { turn, released }] of this.#ledger.scan<FlightRow>(prefix, keys.endOf(prefix))) if (released === -1) return firstIndexOf(turn);
     return Infinity;
   }
 

@@ -356,7 +356,6 @@ export class EmbeddedTurns implements TurnStore {
     return flight;
   }
 
-  /** Notifies readers that wait for the turn. The answer itself is returned in the order of the decisions, before later ones of the same batch. */
   /** Tells readers before the caller has the answer. Answers come in the order of their steps. */
   #telling<Answer>(place: TurnPlace, decided: Promise<Answer>, shows: (answer: Answer) => boolean): Promise<Answer> {
     return decided.then((answer) => {

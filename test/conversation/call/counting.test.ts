@@ -17,10 +17,11 @@ const socket: Socket = { bufferedBytes: 0, send: () => true, close: () => {} };
 function opened(kind: 'call' | 'realtime', channel: 'api' | 'console' = 'api', gone = { session: false, workspace: false }) {
   const clock = new ManualClock();
   const counted: number[] = [];
+  const ears = { opened: 0 };
   const ear = { push: () => {}, backlogMs: 0, positionMs: 0, busy: false, deafen: () => {}, close: () => {} };
   const session = { workspaceId: 'wks_a', id: 'ses_a', expiresAt: 1e12, messageCount: 0 };
   const services = {
-    ...{ clock, ids: { secret: () => 'id' }, log: { warn: () => {}, error: () => {} }, draining: false, voice: { ear: () => ear } },
+    ...{ clock, ids: { secret: () => 'id' }, log: { warn: () => {}, error: () => {} }, draining: false, voice: { ear: () => (ears.opened++, ear) } },
     store: { leaseMs: null, usage: { count: async (step: { transcriptionSeconds: number }) => void counted.push(step.transcriptionSeconds) } },
     host: { sessions: { population: { find: () => undefined }, of: async () => null, read: async () => (gone.session ? null : { machine: { state: 'open', context: {} } }) }, workspaces: { of: async () => (gone.workspace ? null : {}) } },
   };
@@ -31,12 +32,20 @@ function opened(kind: 'call' | 'realtime', channel: 'api' | 'console' = 'api', g
   };
   const listener: SocketListener = kind === 'call' ? new CallSocket(options, settingsOf({} as never)) : new RealtimeSocket({ ...options, model: 'asst_a' });
   listener.opened(socket);
-  return { clock, listener, counted };
+  return { clock, listener, counted, ears };
 }
 
 const second = { call: new Uint8Array(32_000), realtime: JSON.stringify({ type: 'input_audio_buffer.append', audio: Buffer.alloc(48_000).toString('base64') }) };
 
 for (const kind of ['call', 'realtime'] as const) {
+  t.test(`${kind}: audio that comes behind a fault opens no ear that nobody closes`, async (t) => {
+    const { listener, ears } = opened(kind);
+    listener.tooFast!();
+    listener.message(second[kind]);
+    listener.closed(1006);
+    t.equal(ears.opened, 0);
+  });
+
   t.test(`${kind}: a call is counted every minute, and no second twice`, async (t) => {
     const { clock, listener, counted } = opened(kind);
     const minutes = 4;

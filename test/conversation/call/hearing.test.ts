@@ -33,6 +33,12 @@ t.test('speech between the end of a turn and the client that is told of it is ov
   told.ear.voice(1, 0);
   told.ear.heard(1, 'and more', 'counts');
   t.same([told.events, told.ear.replyOf(1)], [['voice', 'words'], spoken]);
+  const next = { spoken: () => null } as never;
+  const soon = hearing({ state: 'thinking', reply: next, last: { reply, at: 0 } });
+  soon.ear.voice(1, 0);
+  soon.ear.voiced(1, 200);
+  soon.ear.heard(1, 'and more', 'counts');
+  t.same([soon.events, soon.ear.replyOf(1)?.lately], [['voice', 'voiced', 'words'], 'one two'], 'just behind the reply before it holds the next one, and may be an echo of that before');
   const early = hearing({ state: 'hearing', reply });
   early.ear.voice(1, 0);
   early.ear.voiced(1, 200);

@@ -282,6 +282,14 @@ t.test('a clear drops what was said behind the last flush, and nothing that come
   t.equal(ear.text, 'Hello. Go.');
   t.equal(calls(), 2, 'and is not transcribed');
   t.equal(seen.filter((one) => one === 'over').length, 1);
+  const before = ear.text;
+  ear.push(voice(3008));
+  await ear.clear();
+  await hear(voice(640));
+  ear.push(voice(1600));
+  await ear.clear();
+  await hear(silence(600));
+  t.equal(ear.text, before, 'nor has one that ends in the silence of what is dropped');
   const waits = [ear.flush(), ear.flush(), ear.clear(), ear.clear()];
   await Promise.all(waits);
 });

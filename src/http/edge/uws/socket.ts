@@ -120,8 +120,8 @@ export class UwsSocket implements Socket, Cuttable {
   /** The engine answers every ping and bounds nothing that waits: a client that pings and reads no answer would fill the memory. */
   pinged(): void {
     if (this.#engine === null) return;
-    if (!this.#pace.take(1)) this.#refuse('tooFast', 1008);
-    else if (this.bufferedBytes > this.#shared.bounds.slowReaderBytesMax) this.#engine.close();
+    if (this.bufferedBytes > this.#shared.bounds.slowReaderBytesMax) this.#engine.close();
+    else if (!this.#pace.take(1)) this.#refuse('tooFast', 1008);
   }
 
   ponged(): void {
