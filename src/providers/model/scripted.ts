@@ -5,6 +5,9 @@ import type { ModelMessage, SaidMessage } from '../model.ts';
 import { replyTo } from './scripted/engine.ts';
 
 const wordsPerStep = 4;
+/** An answer of more words can be watched as it comes, and aborted; others come as fast as the process lets them. */
+const longWords = 100;
+const [longStepMs, longMsMax] = [100, 5_000];
 
 export function scriptedModel(clock: Clock): Model {
   return {
@@ -15,17 +18,21 @@ export function scriptedModel(clock: Clock): Model {
       let timer: Timer | null = null;
       let words: readonly string[] | null = null;
       let given = 0;
+      let stepMs = 0;
       const step = (): void => {
         const asked = callAsked(messages);
         if (asked !== null) {
           sink.call?.(asked);
           return sink.end();
         }
-        words ??= answerTo(messages, assistantName).match(/\s*\S+/g) ?? [];
+        if (words === null) {
+          words = answerTo(messages, assistantName).match(/\s*\S+/g) ?? [];
+          if (words.length > longWords && messages.at(-1)?.role === 'user') stepMs = Math.min(longStepMs, (longMsMax * wordsPerStep) / words.length);
+        }
         for (let i = 0; i < wordsPerStep && given < words.length && !cancelled; i++) sink.text(words[given++]!);
         if (cancelled) return;
         if (given === words.length) sink.end();
-        else timer = clock.after(0, step);
+        else timer = clock.after(stepMs, step);
       };
       // The first words come at once, the others with the clock's ticks, which leaves the process to others in between.
       queueMicrotask(() => {

@@ -60,6 +60,7 @@ async function created(t: Test, page: Page, { url, house }: Console, complaints:
   const bare: string = (await house.console('/workspaces', { body: { name: 'for tools' } })).json.id;
   await page.goto(url(bare, 'tools'));
   await page.getByText('No tools yet').waitFor();
+  t.match(await page.locator('.command code').textContent(), /^npx parley tools create .* --url http:\/\/127\.0\.0\.1:\d+$/, 'a command names the server');
   await page.getByRole('button', { name: 'Create tool' }).click();
   const form = page.getByRole('dialog', { name: 'Create tool' });
   await form.getByLabel('Name', { exact: true }).fill('Orders');

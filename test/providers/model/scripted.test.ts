@@ -133,6 +133,21 @@ t.test('it streams word by word, the same each time', async (t) => {
   t.equal(heard.usageGiven, null);
 });
 
+t.test('a story is told slowly enough to be watched and aborted, and a long answer of a tool is not held back', async (t) => {
+  const clock = new ManualClock();
+  const heard = ask(scriptedModel(clock), { messages: [{ role: 'user', content: 'Tell me a long story' }] });
+  await Promise.resolve();
+  t.equal(heard.pieces.length, 4, 'it begins at once');
+  clock.advance(1000);
+  t.equal(heard.pieces.length, 44, '40 words a second');
+  clock.advance(5000);
+  t.same(heard.endings, ['end']);
+  const tool = ask(scriptedModel(clock), { messages: [{ role: 'user', content: '/call x' }, { role: 'assistant', content: '', calls: [] }, { role: 'tool', callId: 'call_a', content: 'word '.repeat(2000) }] as never });
+  await Promise.resolve();
+  clock.advance(1);
+  t.same(tool.endings, ['end']);
+});
+
 t.test('cancelling ends it at once', async (t) => {
   const clock = new ManualClock();
   const early = ask(scriptedModel(clock));

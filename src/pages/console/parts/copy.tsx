@@ -24,12 +24,18 @@ export const Id = ({ id }: { id: string }) => (
   </span>
 );
 
-/** A line for a terminal. */
-export const Command = ({ children }: { children: string }) => (
-  <div class="command">
-    <pre tabIndex={0}>
-      <code>{children}</code>
-    </pre>
-    <CopyButton text={children} />
-  </div>
-);
+/** A line for a terminal. A command of parley's names this server, unless it is the one that it asks by default. */
+export function Command({ children }: { children: string }) {
+  const { origin } = location;
+  const line = children.startsWith('npx parley ') && origin !== byDefault ? `${children} --url ${origin}` : children;
+  return (
+    <div class="command">
+      <pre tabIndex={0}>
+        <code>{line}</code>
+      </pre>
+      <CopyButton text={line} />
+    </div>
+  );
+}
+
+const byDefault = 'http://127.0.0.1:8080';
