@@ -1,11 +1,11 @@
 /** The cost of a whole turn of one token. */
-import { setTimeout as pause } from 'node:timers/promises';
 import { parley, parleyRedis } from '../contenders/parley.ts';
 import { peers } from '../contenders/peers.ts';
 import { floor, nginx, plain } from '../contenders/simple.ts';
 import { pick, type Goal, type Measurement, type Question, type Size } from '../harness/question.ts';
-import { median, quantile } from '../harness/statistics.ts';
-import { loadCore, openWindow } from '../harness/window.ts';
+import { quantile } from '../harness/statistics.ts';
+import { costOfTurns, cpuPerTurn as cpu } from '../harness/turn-cost.ts';
+import { loadCore } from '../harness/window.ts';
 import type { Writes } from '../text.ts';
 
 /** Cases by how the provider cuts its answer. */
@@ -15,31 +15,13 @@ const abreast = 32;
 /** A conversation has so many turns, then the next one begins. */
 const turnsEach = 10;
 const conversations: Readonly<Record<Size, number>> = { full: 600, quick: 300, smoke: 4 };
-/** CPU time is counted in hundredths of a second: a contender that is done with all conversations sooner begins again. */
-const leastSeconds: Readonly<Record<Size, number>> = { full: 2, quick: 1, smoke: 0 };
-/** Waits for writes that follow an answer, which count for the turn, and for writes that follow a new session, which count for none. */
-const settled = (size: Size): Promise<void> => pause(size === 'smoke' ? 0 : 200);
-
-const cpu = 'CPU per turn';
 
 async function measure(measurement: Measurement): Promise<Record<string, number>> {
-  const { instance, case: name, size, surroundings } = measurement;
+  const { instance, case: name, size } = measurement;
   const shape = { tokens: 1, rate: 0, writes: writes[name]! };
-  const wholeMs: number[] = [];
-  const all = { seconds: 0, microseconds: 0, loadCore: 0 };
-  do {
-    // New ones each time: in longer conversations a turn sends the provider more than it does here.
-    const requests = await instance.conversations(shape, conversations[size]);
-    await settled(size);
-    const used = openWindow(measurement);
-    wholeMs.push(...(await surroundings.load.converse(instance, requests, turnsEach, abreast, shape)).wholeMs);
-    const { seconds, loadCore: share } = used();
-    await settled(size);
-    all.seconds += seconds;
-    all.loadCore += share * seconds;
-    all.microseconds += used().microseconds;
-  } while (all.seconds < leastSeconds[size]);
-  return { [cpu]: all.microseconds / wholeMs.length, turns: wholeMs.length / all.seconds, [loadCore.name]: all.loadCore / all.seconds, 'whole turn p50': median(wholeMs), 'whole turn p99': quantile(wholeMs, 0.99) };
+  const requests = () => instance.conversations(shape, conversations[size]);
+  const { figures, wholeMs, seconds } = await costOfTurns(measurement, { requests, turnsEach, abreast, shape });
+  return { ...figures, turns: wholeMs.length / seconds, 'whole turn p99': quantile(wholeMs, 0.99) };
 }
 
 const obstacle =
