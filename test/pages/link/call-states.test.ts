@@ -137,6 +137,8 @@ calling('why there is no reply', async (t, page, line) => {
     await said(page, text);
     await words(page, 'Listening');
   }
+  // The messages are drawn with the next frame, behind the hint.
+  await page.locator('#messages li').nth(5).waitFor();
   t.equal(await page.locator('#messages li').count(), 6, 'a turn that was not begun has no message to take back');
 });
 
