@@ -121,8 +121,17 @@ export class RemoteTurns {
   #rest(followed: Followed, waitMs: number): void {
     followed.timer = this.#clock.after(waitMs, () => {
       if (followed.log.followed) void this.#visit(followed);
-      else this.#leave(followed);
+      else this.#pause(followed);
     });
+  }
+
+  /** Polls a log no more until it has a follower again: who was given it may have had something to read first. */
+  #pause(followed: Followed): void {
+    this.#leave(followed);
+    followed.log.onFollowed = () => {
+      this.#followed.set(followed.place.turnId, followed);
+      void this.#visit(followed);
+    };
   }
 
   #leave(followed: Followed): void {

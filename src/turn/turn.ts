@@ -51,6 +51,8 @@ export class TurnLog {
   withdrawn = false;
   /** This process cannot say how the turn ended: its readers are cut off, and learn the end when they resume. */
   cutOff = false;
+  /** Called once when somebody follows again a log that had been left alone. */
+  onFollowed: (() => void) | null = null;
   #appended = 0;
   #taken = 0;
   /** The pieces that the store has of a reply that is spoken, and the code points that its listener has heard. */
@@ -218,6 +220,9 @@ export class TurnLog {
   follow(callback: () => void): () => void {
     // Mostly the only one: an array that grows by `push` reserves room for seventeen.
     this.#followers = this.#followers.concat(callback);
+    const { onFollowed } = this;
+    this.onFollowed = null;
+    onFollowed?.();
     return () => {
       const at = this.#followers.indexOf(callback);
       if (at >= 0) this.#followers.splice(at, 1);

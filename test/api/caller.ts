@@ -11,6 +11,8 @@ export interface Heard {
 }
 
 const silenceMs = 1_500;
+/** No message is longer on its way. */
+const patienceMs = 100_000;
 
 const shapes = new Map(Object.entries(CallEvents).map(([type, schema]) => [type, shape(schema)]));
 
@@ -74,16 +76,19 @@ export class Caller {
 
   /** Resolves with the first message of this type, past or coming. */
   async until(type: string, fits: (message: Heard) => boolean = () => true): Promise<Heard> {
+    const late = AbortSignal.timeout(patienceMs);
     for (;;) {
       const found = this.heard.find((message) => message.type === type && fits(message));
       if (found !== undefined) return found;
-      if (this.#over) throw new Error(`closed before ${type}: ${JSON.stringify(this.heard.slice(-5))}`);
+      if (this.#over || late.aborted) throw new Error(`${this.#over ? 'closed before' : 'waited in vain for'} ${type}: ${JSON.stringify(this.heard.slice(-5))}`);
       await new Promise<void>((resolve) => {
         const wake = (): void => {
           this.#waiting.delete(wake);
+          late.removeEventListener('abort', wake);
           resolve();
         };
         this.#waiting.add(wake);
+        late.addEventListener('abort', wake);
       });
     }
   }

@@ -72,6 +72,25 @@ t.test('a silent turn is polled rarely, and at once when it moves', async (t) =>
   t.same([log.pieces.join(''), log.terminal?.type], ['one!', 'completed']);
 });
 
+t.test('a reader that comes late to a log, after polls had ended, is told all the same', async (t) => {
+  const { remote, looks, turn, pass } = await open(t);
+  await turn.append(0, 'one');
+  const log = await remote.follow(turn.place);
+  await pass(10 * limits.remotePollMs);
+  t.equal(looks.length, 1, 'nobody reads it');
+  // Another reader has a log of its own meanwhile, and both come and go.
+  const leave = (await remote.follow(turn.place)).follow(() => {});
+  log.follow(() => {})();
+  await pass(limits.remoteSilentMs);
+  leave();
+  await pass(2 * limits.remoteSilentMs);
+  log.follow(() => {});
+  await turn.append(3, ' two');
+  await turn.scene.store.turns.finish(turn.finishStep({ tail: { position: 7, text: '!' } }));
+  await pass(limits.remoteSilentMs);
+  t.same([log.pieces.join(''), log.terminal?.type], ['one two!', 'completed']);
+});
+
 t.test('without notices it is read all the same', async (t) => {
   const { clock, remote, state, turn, pass } = await open(t);
   state.deaf = true;
