@@ -29,7 +29,8 @@ const abreast = 20;
 
 /** The text of a long reply, asked for in writing. */
 const longReply = 'How do I get started?';
-const completeSentences = sentences.filter((text) => !text.endsWith('zero'));
+/** A number may go on (contract 18). */
+const completeSentences = sentences.filter((text) => !/ (zero|four)$/.test(text));
 const openSentences = ['I would like to book a table for', 'Please send the invoice to my', 'The number is two nine three four zero', 'There was nobody at home because'];
 const interjections = ['Stop', 'No, the other one', 'Wait a moment', 'That is enough, thank you', 'Stop talking please'];
 const murmurs = ['Uh-huh.', 'Yeah.', 'Okay.', 'Right.', 'Yes.', 'I see.'];
@@ -61,7 +62,11 @@ async function answered(calling: Calling, said: Clip, toItsEnd = false): Promise
   const { endAt } = await calling.say(said);
   // A pause within what is said may have begun a reply that was taken back.
   const sound = await soundBehind(calling, from, endAt);
-  if (!toItsEnd) calling.send({ type: 'interrupt' });
+  // A reply of which nothing was heard is taken back, and what was said begins the next message.
+  if (!toItsEnd) {
+    await calling.until(({ type }, at) => type === 'message.delta' && at > sound, from);
+    calling.send({ type: 'interrupt' });
+  }
   const at = calling.place;
   await calling.until(isState('listening'), at);
   await pause(200);

@@ -1,6 +1,7 @@
 /** The embedded voice: flite speaks and Moonshine transcribes, in the voice processes, offline and without a credential. English only. */
 import type { SentenceAudio, SentenceRequest, Voice, VoiceProvider } from '../voice.ts';
 import { VoiceFailed } from '../voice.ts';
+import { onePiece } from './audio/samples.ts';
 import { englishOf } from './english.ts';
 import type { VoiceSource } from './engine/messages.ts';
 import { VoiceProcessFailed, type VoiceProcesses, type VoiceStaff } from './processes.ts';
@@ -38,11 +39,7 @@ export const embeddedVoice = ({ speakers, listeners }: VoiceStaff): VoiceProvide
 /** A sentence made whole by a voice process: it takes less time than one of its words. */
 export async function speakWith(speakers: VoiceProcesses, source: VoiceSource, { caller, text, speed, timed = false, awaited, signal }: SentenceRequest): Promise<SentenceAudio> {
   const { samples, sampleRate, words } = await speakers.speak({ text, voice: source, speed, timed }, awaited ? 'speech' : 'ahead', signal, caller).catch(asVoiceFailure);
-  return { sampleRate, pieces: once(samples), ...(words !== null && { words }) };
-}
-
-async function* once(samples: Int16Array): AsyncIterable<Int16Array> {
-  yield samples;
+  return { sampleRate, pieces: onePiece(samples), ...(words !== null && { words }) };
 }
 
 export function asVoiceFailure(error: unknown): never {

@@ -3,8 +3,9 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints } from '../../base/text.ts';
 import type { SentenceAudio, SentenceRequest, VoiceProvider, WordSpan } from '../voice.ts';
+import { leadOf, withoutLead } from './audio/lead.ts';
 import { OutgoingAudio, type Frame, type OutputEncoding } from './audio/outgoing.ts';
-import { joinedSamples } from './audio/samples.ts';
+import { joinedSamples, onePiece } from './audio/samples.ts';
 import { Sounds } from './audio/sounds.ts';
 import { planOf, spansInProportion, type PlannedText, type UtterancePlan } from './plan.ts';
 import { AudioPieces } from './pieces.ts';
@@ -137,8 +138,8 @@ export class Narration {
   }
 
   async *#sentence({ sentence, audio }: Voicing): AsyncGenerator<Narrated, void> {
-    const { pieces, sampleRate, words } = await audio;
     const output = this.#output;
+    const { pieces, sampleRate, words } = output.samples === 0 ? await atOnce(await audio) : await audio;
     for (const frame of output.begin(sampleRate)) yield { type: 'frame', ...frame };
     yield { type: 'sentence', from: sentence.from, to: sentence.from + codePoints(sentence.raw), start: output.samples };
     // Audio whose words are known is made whole, so that its plan can come first.
@@ -161,6 +162,15 @@ export class Narration {
     const spans = (words ?? spansInProportion(sentence.said, sounds)).map(({ from, to }) => ({ from: this.#output.placeOf(from), to: this.#output.placeOf(to) }));
     return { type: 'plan', plan: planOf(sentence, spans, this.#output.placeOf(sounds.samples), this.#sayable) };
   }
+}
+
+/** The first sentence of a reply begins with its first sound. */
+async function atOnce({ pieces, sampleRate, words }: SentenceAudio): Promise<SentenceAudio> {
+  if (words === undefined) return { pieces: withoutLead(pieces, sampleRate), sampleRate };
+  const whole = await allOf(pieces);
+  const lead = leadOf(whole, sampleRate);
+  const spans = words.map(({ from, to }) => ({ from: Math.max(0, from - lead), to: Math.max(0, to - lead) }));
+  return { pieces: onePiece(whole.subarray(lead)), sampleRate, words: spans };
 }
 
 async function allOf(pieces: AsyncIterable<Int16Array>): Promise<Int16Array> {

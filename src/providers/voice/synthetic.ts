@@ -5,6 +5,7 @@ import { limits } from '../../base/limits.ts';
 import { codePoints } from '../../base/text.ts';
 import { failure, failures, meaningsOf, parseName, wholeUpTo, word, type NameSettings } from '../synthetic-name.ts';
 import { onAbort } from './abort.ts';
+import { onePiece } from './audio/samples.ts';
 import { wordsOf } from './sentences.ts';
 import { VoiceFailed, type SentenceAudio, type VoiceProvider, type WordSpan } from '../voice.ts';
 
@@ -98,10 +99,10 @@ export function syntheticVoice(clock: Clock): VoiceProvider {
 
 const [toneHertz, toneLevel] = [440, 8_000];
 
-async function* tone(length: number): AsyncIterable<Int16Array> {
+function tone(length: number): AsyncIterable<Int16Array> {
   const samples = new Int16Array(length);
   for (let i = 0; i < samples.length; i++) samples[i] = toneLevel * Math.sin((2 * Math.PI * toneHertz * i) / sampleRate);
-  yield samples;
+  return onePiece(samples);
 }
 
 /** Each word lasts in proportion to its characters, and so does the white space between them. */

@@ -2,6 +2,8 @@
 import t, { type Test } from 'tap';
 import { WheelClock } from '../../../src/base/clock.ts';
 import { VoiceFailed, type SentenceRequest, type VoiceProvider } from '../../../src/providers/voice.ts';
+import { leadOf } from '../../../src/providers/voice/audio/lead.ts';
+import { joinedSamples } from '../../../src/providers/voice/audio/samples.ts';
 import { Narration, type Narrated, type NarrationOptions } from '../../../src/providers/voice/narration.ts';
 import { codePoints } from '../../../src/base/text.ts';
 import { embeddedVoice } from '../../../src/providers/voice/embedded.ts';
@@ -69,6 +71,39 @@ t.test('sentences with their plans', async (t) => {
     t.same(counted, [9, 17]);
     t.ok(narrated.findIndex(({ type }) => type === 'plan') < narrated.findIndex(({ type }) => type === 'frame'), 'known words come before the audio');
   }
+});
+
+/** A voice that is silent before each sentence, and gives its audio in pieces of 10 ms. */
+const late = (silentMs: number, wordsKnown: boolean): VoiceProvider => ({
+  ...synthetic,
+  async speak(request) {
+    const { pieces, sampleRate, words } = await synthetic.speak(request);
+    const silent = silentMs * 16;
+    const samples: Int16Array[] = [new Int16Array(silent)];
+    for await (const piece of pieces) samples.push(piece);
+    const whole = joinedSamples(samples);
+    async function* parts() {
+      for (let at = 0; at < whole.length; at += 160) yield whole.subarray(at, at + 160);
+    }
+    return { sampleRate, pieces: parts(), ...(wordsKnown && { words: words!.map(({ from, to }) => ({ from: from + silent, to: to + silent })) }) };
+  },
+});
+
+t.test('a reply begins with its first sound, and pauses between its sentences stay', async (t) => {
+  const told = async (provider: VoiceProvider, name?: string) => {
+    const { narration } = narrating(t, provider, name);
+    narration.push('One two. Three four. ');
+    narration.end();
+    const narrated = await all(narration);
+    return { plans: plansIn(narrated), samples: samplesIn(narrated), frames: narrated.filter(({ type }) => type === 'frame').length };
+  };
+  const [plain, trimmed, inProportion, slow] = await Promise.all([told(late(0, true)), told(late(200, true)), told(late(200, false)), told(late(600, true))]);
+  t.same(trimmed.plans[0]!.words, plain.plans[0]!.words.map((word) => ({ ...word, half: word.half + 640 - 1, end: word.end + 640 - 1 })), 'words move with their audio');
+  for (const { plans } of [trimmed, inProportion]) t.same(plans.map(({ samples }) => samples), [80 * 16 + 640 - 1, (110 + 200) * 16]);
+  t.ok(inProportion.plans[0]!.words[0]!.half > 640, 'the first sound is behind what stays of the silence');
+  t.same(slow.plans.map(({ samples }) => samples), [680 * 16, 710 * 16], 'a long silence is meant');
+  const silence = await told(late(300, false), 'audio_ms=0');
+  t.same(silence.plans.map(({ samples }) => samples), [300 * 16, 300 * 16], 'nothing sounds');
 });
 
 t.test('sentences are told as they are written, and pieces of them are not', async (t) => {
@@ -169,8 +204,10 @@ t.test('the embedded voice knows its words to the sample', async (t) => {
   narration.end();
   const [plan] = plansIn(await all(narration));
   const { words, samples } = (await openFlite())(englishOf(speakableText(raw)), { name: 'slt', file: null }, 1, true);
-  t.equal(plan!.samples, samples.length);
-  t.same(plan!.words.map(({ end }) => end), words!.filter(({ from, to }) => from < to).map(({ to }) => to));
+  const lead = leadOf(samples, 16_000);
+  t.ok(lead > 1_600, 'flite begins with silence');
+  t.equal(plan!.samples, samples.length - lead);
+  t.same(plan!.words.map(({ end }) => end), words!.filter(({ from, to }) => from < to).map(({ to }) => to - lead));
   t.equal(heardAt(plan!, samples.length), codePoints(raw));
 });
 

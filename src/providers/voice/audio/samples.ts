@@ -39,3 +39,8 @@ export function joinedSamples(parts: readonly Int16Array[]): Int16Array {
 
 /** A sample from a number that may lie outside of 16 bits: rounded, and clipped instead of wrapped, as a wrapped peak is a loud click. */
 export const clipped = (value: number): number => (value >= 32767 ? 32767 : value <= -32768 ? -32768 : Math.round(value));
+
+/** Samples as a stream. */
+export async function* onePiece(samples: Int16Array): AsyncGenerator<Int16Array> {
+  yield samples;
+}
