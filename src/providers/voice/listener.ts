@@ -16,6 +16,8 @@ const prerollSamples = 500 * samplesPerMs;
 const hangoverSamples = 120 * samplesPerMs;
 /** Audio of an utterance at which it is decoded for a partial; the spaces grow, so that the cost does not grow with the square of its length. */
 const partialsAt = [350, 1_000, 1_500, 2_250, 3_400, 5_000, 7_600].map((ms) => ms * samplesPerMs);
+/** Where the first decoding finds no words, it is repeated with so much more audio, up to the second. */
+const emptyAgain = 200 * samplesPerMs;
 /** Windows detected at a time. */
 const windowsMax = 32;
 
@@ -67,6 +69,8 @@ interface Spoken {
   readonly hypothesis: Hypothesis;
   readonly draft: DecodingDraft;
   partialsMade: number;
+  /** Audio at which a decoding without words is repeated. */
+  again: number;
   /** A decoding begun at a pause, in case the speech ends there. */
   early: { readonly to: number; readonly text: Promise<string>; readonly stop: AbortController; ready: string | null; decided: boolean } | null;
   partial: AbortController | null;
@@ -235,7 +239,7 @@ export class Listener {
     const begins = this.#options.begins();
     if (!(typeof begins === 'boolean' ? begins : await begins)) return this.close();
     const audioFrom = Math.max(from - prerollSamples, this.#lastEnd, 0);
-    this.#spoken = { number, from, audioFrom, hypothesis: new Hypothesis(), draft: { tokens: [] }, partialsMade: 0, early: null, partial: null, isDropped: false };
+    this.#spoken = { number, from, audioFrom, hypothesis: new Hypothesis(), draft: { tokens: [] }, partialsMade: 0, again: Infinity, early: null, partial: null, isDropped: false };
     this.#emit({ type: 'speech.started', utterance: number, at_ms: msOf(from) });
   }
 
@@ -283,7 +287,8 @@ export class Listener {
     if (spoken === null || !this.#wanted || spoken.partial !== null || spoken.early !== null) return;
     const stretch = this.#options.stretch();
     const said = this.#segmenter.position - spoken.from;
-    if (stretch === Infinity || said < (partialsAt[spoken.partialsMade] ?? Infinity) * stretch) return;
+    if (stretch === Infinity || said < Math.min(spoken.again, partialsAt[spoken.partialsMade] ?? Infinity) * stretch) return;
+    spoken.again = Infinity;
     // A late partial is skipped.
     while (said >= (partialsAt[spoken.partialsMade] ?? Infinity) * stretch) spoken.partialsMade++;
     const to = this.#segmenter.position;
@@ -291,6 +296,7 @@ export class Listener {
     this.#options.transcribe(this.#audio(spoken, to), spoken, 'partial', stop.signal).then(
       (text) => {
         spoken.partial = null;
+        if (text === '' && spoken.partialsMade === 1) spoken.again = to - spoken.from + emptyAgain;
         this.#sendPartial(spoken, text, to);
       },
       // A partial that fails is only missing; the final says whether the recogniser has failed.

@@ -116,6 +116,21 @@ t.test('a pause within the silence goes on with one utterance, whose early text 
   t.equal(calls(), 2, 'the final is the decoding of the pause');
 });
 
+t.test('while no words are found at the beginning, they are looked for more often', async (t) => {
+  for (const [empties, expected] of [[0, [352, 1_024, 1_504]], [1, [352, 576, 1_024, 1_504]], [9, [352, 576, 800, 1_024, 1_504]]] as const) {
+    const looks: number[] = [];
+    const { hear } = listening(t, [], {
+      partials: true,
+      transcribe: async (samples, _utterance, urgency) => {
+        if (urgency === 'partial') looks.push(samples.length / 16);
+        return looks.length <= empties ? '' : 'stop';
+      },
+    });
+    for (let ms = 0; ms < 2_000; ms += 32) await hear(voice(32));
+    t.same(looks, expected, `${empties} without words`);
+  }
+});
+
 t.test('the early text is that of the final, also where stable words were heard otherwise', async (t) => {
   const { ear, seen, hear, events } = listening(t, [], {
     partials: true,
