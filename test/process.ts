@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { signalChild } from '../src/base/signals.ts';
 import { temporaryFolder, type Owner } from './folders.ts';
 
 export interface ServerOptions {
@@ -69,7 +70,7 @@ export async function startServer(t: Owner, { env = {}, args = [], folder, worke
   });
   const ended = once(child, 'close').then(([code, signal]): Ended => ({ code, signal }));
   const kill = (signal: NodeJS.Signals): Promise<Ended> => {
-    child.kill(signal);
+    signalChild(child, signal);
     return ended;
   };
   t.teardown(() => kill('SIGKILL'));

@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { availableParallelism, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { signalChild } from '../../src/base/signals.ts';
 
 /** Where a process runs: the server alone on its core; load, upstream and databases on the other. */
 export type Place = 'server' | 'load';
@@ -64,7 +65,7 @@ export interface Command {
 const probe = fileURLToPath(new URL('./probe.mjs', import.meta.url));
 const running = new Set<Process>();
 // nginx ends its workers only when it is asked to end.
-process.once('exit', () => running.forEach((one) => one.child.kill('SIGTERM')));
+process.once('exit', () => running.forEach((one) => signalChild(one.child, 'SIGTERM')));
 
 export class Process {
   readonly child: ChildProcess;
@@ -126,7 +127,7 @@ export class Process {
   }
 
   async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal);
+    if (this.child.exitCode === null && this.child.signalCode === null) signalChild(this.child, signal);
     await this.ended;
   }
 }

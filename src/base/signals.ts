@@ -1,8 +1,9 @@
-/** SIGTERM and SIGINT: the first one requests an orderly end, a later one ends the process at once. */
+/** Signals that this process is sent, and those that it sends to its children. */
+import type { ChildProcess } from 'node:child_process';
 import type { Clock } from './clock.ts';
 
 /**
- * Calls `end` at the first signal and `insist` at a later one. A signal within half a second counts as the same request: under npm
+ * SIGTERM and SIGINT: the first one requests an orderly end, a later one ends the process at once. Calls `end` at the first signal and `insist` at a later one. A signal within half a second counts as the same request: under npm
  * a signal to the process group arrives twice, from the terminal and from npm.
  */
 export function onEndingSignal(clock: Clock, end: (signal: NodeJS.Signals) => void, insist: () => void): void {
@@ -19,3 +20,11 @@ export function onEndingSignal(clock: Clock, end: (signal: NodeJS.Signals) => vo
 }
 
 const sameWishMs = 500;
+
+/**
+ * Sends a child a signal, if the system could start it. Node tells of one that it could not start only after this turn of the event
+ * loop, and until then `kill` sends the signal to whatever id is in the memory that was meant for its own: 0 is this process's whole group.
+ */
+export function signalChild(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid !== undefined) child.kill(signal);
+}

@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { signalChild } from '../base/signals.ts';
 import type { Speech } from '../client/speech.ts';
 import type { Environment } from './io.ts';
 import { CommandFailure } from './exit.ts';
@@ -57,7 +58,7 @@ export async function play(player: Player, speech: Speech, signal: AbortSignal):
 
 async function run({ program, args }: Player, source: string, input: Speech | null, signal: AbortSignal): Promise<void> {
   const child = spawn(program, [...args, source], { stdio: [input === null ? 'ignore' : 'pipe', 'ignore', 'ignore'] });
-  const stop = (): void => void child.kill();
+  const stop = (): void => signalChild(child, 'SIGTERM');
   signal.addEventListener('abort', stop);
   const ended = new Promise<number | null>((resolve) => {
     child.on('close', resolve);

@@ -1,6 +1,7 @@
 /** The microphone and the loudspeaker of a call, as programs that the machine has. Both carry raw 16-bit samples, mono. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { signalChild } from '../base/signals.ts';
 import { CommandFailure, UsageFailure } from './exit.ts';
 import type { Environment } from './io.ts';
 import { oneLine } from './output.ts';
@@ -68,7 +69,7 @@ export class Sound {
 
   stop(): void {
     this.#stopped = true;
-    this.#child.kill();
+    signalChild(this.#child, 'SIGTERM');
   }
 }
 

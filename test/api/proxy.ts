@@ -5,6 +5,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { probePort } from '../../src/operations/supervisor/port.ts';
+import { signalChild } from '../../src/base/signals.ts';
 import { temporaryFolder } from '../folders.ts';
 import { environment } from '../installed.ts';
 import { until } from './talk.ts';
@@ -28,7 +29,7 @@ export async function openProxy(t: Test, proxy: Proxy, servers: readonly { reado
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   const ended = once(child, 'close');
-  const kill = (): boolean => child.kill('SIGTERM');
+  const kill = (): void => signalChild(child, 'SIGTERM');
   process.once('exit', kill);
   t.teardown(async () => {
     process.off('exit', kill);

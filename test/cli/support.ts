@@ -7,6 +7,7 @@ import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { finished as streamEnd } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
+import { signalChild } from '../../src/base/signals.ts';
 import { runCommand } from '../../src/cli/command.ts';
 import type { Environment, Io } from '../../src/cli/io.ts';
 
@@ -87,10 +88,10 @@ function within(args: readonly string[], options: InnerOptions = {}): Running {
 export function start(t: Test, args: readonly string[], { env = {}, input, cwd = root }: RunOptions & { readonly cwd?: string } = {}): Running {
   const clean = { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, NODE_V8_COVERAGE: '' };
   const child = spawn(process.execPath, [`${root}src/install/start.mjs`, ...args], { cwd, env: { ...clean, ...env } });
-  t.teardown(() => child.kill('SIGKILL'));
+  t.teardown(() => signalChild(child, 'SIGKILL'));
   if (input !== undefined) child.stdin.end(input);
   const ended = once(child, 'close').then(([code]) => code as number | null);
-  return running(child, ended, (signal) => void child.kill(signal));
+  return running(child, ended, (signal) => signalChild(child, signal));
 }
 
 function running(streams: { readonly stdin: Writable; readonly stdout: Readable; readonly stderr: Readable }, ended: Promise<number | null>, kill: Running['kill']): Running {

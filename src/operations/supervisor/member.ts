@@ -2,6 +2,7 @@
 import type { Worker } from 'node:cluster';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import { signalChild } from '../../base/signals.ts';
 import type { FromSupervisor } from './messages.ts';
 
 /** How a worker ended: one of the two is null. */
@@ -65,6 +66,6 @@ export class SupervisedWorker {
 
   kill(signal: NodeJS.Signals): void {
     this.leaving = true;
-    this.worker.process.kill(signal);
+    signalChild(this.worker.process, signal);
   }
 }
