@@ -7,7 +7,8 @@ import { SettingError } from '../base/config.ts';
 export function makeDataFolder(folder: string): void {
   try {
     make(resolve(folder));
-    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    // The slash refuses a file.
+    accessSync(`${folder}/`, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new SettingError(`PARLEY_STORE names a folder that cannot be used (${(error as NodeJS.ErrnoException).code}): ${folder}.`);
   }

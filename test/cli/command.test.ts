@@ -1,4 +1,6 @@
 /** The command's help, its refusals and its exit codes; a few as a process, from the built command. */
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { exitCode } from '../../src/cli/exit.ts';
 import { startFailure, withFlags } from '../../src/cli/serve.ts';
@@ -28,6 +30,9 @@ t.test('a setting that cannot be used is one line and exit code 2', async (t) =>
   t.strictSame(await run(['serve', '--secret', 'short', '--synthetic']), { code: 2, stdout: '', stderr: 'parley: PARLEY_SECRET must have at least 32 characters.\n' });
   const nowhere = { code: 2, stdout: '', stderr: 'parley: PARLEY_STORE names a folder that cannot be used (ENOENT): /proc/not/there.\n' };
   if (process.platform === 'linux') t.strictSame(await run(['serve', '--store', 'lmdb:/proc/not/there']), nowhere);
+  const file = join(t.testdir({ file: '' }), 'file');
+  chmodSync(file, 0o700);
+  t.strictSame(await run(['serve', '--store', `lmdb:${file}`]), { code: 2, stdout: '', stderr: `parley: PARLEY_STORE names a folder that cannot be used (ENOTDIR): ${file}.\n` });
   t.strictSame(await run(['serve', '--synthetic', 'maybe']), { code: 2, stdout: '', stderr: 'parley: PARLEY_SYNTHETIC must be 0 or 1, not "maybe".\n' });
 });
 
