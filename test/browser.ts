@@ -6,15 +6,19 @@ import type { Browser, BrowserContext, BrowserContextOptions, BrowserType, Page 
 import type { Owner } from './folders.ts';
 import { whyMissing } from './installed.ts';
 
-/** The shell is the same browser without its windows, menus and extensions, and takes a third of the CPU time. */
-const names = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
+/** The same browser without its windows, menus and extensions: a page takes two fifths of the CPU time. */
+const shell = 'chromium-headless-shell';
+const others = ['chromium', 'chromium-browser', 'google-chrome'];
+
 /** The path of a browser that starts. While another test file has one installed, it is there before its libraries are. */
-const startable = (): string | undefined =>
+const startable = (names: readonly string[]): string | undefined =>
   names.map((name) => spawnSync('which', [name], { encoding: 'utf8' }).stdout?.trim()).find((path) => path && spawnSync(path, ['--version']).status === 0);
 
-const before = startable();
-const missing = before === undefined && whyMissing('chromium-headless-shell') !== null ? whyMissing('chromium') : null;
-const installed = before ?? startable();
+// Another will do only where the shell is not and cannot be installed.
+const before = startable([shell]);
+const lacking = before === undefined && whyMissing(shell) !== null;
+const missing = lacking && startable(others) === undefined ? whyMissing('chromium') : null;
+const installed = before ?? startable(lacking ? others : [shell]);
 
 /** The reason for skipping tests that need a browser, where there is none. */
 export const whyNoBrowser: string | false = missing ?? false;
