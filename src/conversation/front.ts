@@ -81,6 +81,8 @@ export interface FrontTurn {
   readonly session: Session;
   readonly turn: FoundTurn;
   readonly replayed: boolean;
+  /** Resolves once the turn is over and its session has ended with it; null if the session stays open, or another request ends it. */
+  readonly ended: Promise<void> | null;
 }
 
 /** Begins the turn that answers, or joins that of an earlier request with the same key. Throws what refuses it. */
@@ -142,8 +144,7 @@ async function converseIn(party: Party, { session, replayed: goesOn }: Made, mes
   const answers: readonly CallAnswer[] | undefined = isOne || results.length === 0 ? undefined : results;
   const sent = { sessionId: session.id, text, answers, front: { ...settings, earlier: isOne ? earlier : [] }, remember: remember && within(remember, session.id), requestId };
   const { turn, replayed } = await underName('tool_results', 'messages', () => converse(party, sent, services));
-  if (isOne && !goesOn) void endWith(party, session, turn, requestId, services);
-  return { session, turn, replayed };
+  return { session, turn, replayed, ended: isOne && !goesOn ? endWith(party, session, turn, requestId, services) : null };
 }
 
 /** Throws a refusal of a field under the name that the field has in another protocol. */
@@ -160,7 +161,7 @@ function renamed(error: Failure, param: string): Failure {
   return error.row === errors.invalid_field ? new Failure('invalid_field', { field: param }) : error;
 }
 
-/** Ends the session with its turn. */
+/** Ends the session with its turn. Rejects never: the turn is what the client waits for. */
 export async function endWith(party: Party, session: Session, { log }: FoundTurn, requestId: string, services: Services): Promise<void> {
   try {
     await whenSealed(log);

@@ -87,8 +87,7 @@ async function respondIn(party: Party, { session }: Made, asked: ResponseRequest
   const as = goesOn ? remember : remember && within(remember, session.id);
   const sent = { sessionId: session.id, text, answers, front, remember: as, found, turnId, requestId };
   const { turn, replayed } = await underName('tool_results', 'input', () => converse(party, sent, services));
-  if (!stored && !replayed) void endWith(party, session, turn, requestId, services);
-  return { session, turn, replayed };
+  return { session, turn, replayed, ended: stored || replayed ? null : endWith(party, session, turn, requestId, services) };
 }
 
 const isSaid = (message: FrontMessage['earlier'][number]): message is SaidMessage => message.role !== 'tool' && message.calls === undefined;

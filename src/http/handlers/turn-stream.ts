@@ -11,14 +11,17 @@ export interface TurnStreaming {
   /** The stream begins behind so many code points of output. */
   readonly position: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** Holds back the end of the stream until it resolves. */
+  readonly ended?: Promise<void> | null;
   open(outlet: Outlet): TurnSink;
 }
 
-export const turnStream = ({ log, position, headers, open }: TurnStreaming, services: Services): Reply => ({
+export const turnStream = ({ log, position, headers, ended = null, open }: TurnStreaming, services: Services): Reply => ({
   status: 200,
   headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', ...headers },
   stream: (outlet, onGone) => {
     const sink = open(outlet);
+    sink.after = ended;
     const reader = new TurnReader(log, position, sink, services.clock);
     onGone(() => reader.stop());
     reader.start();
@@ -32,6 +35,8 @@ export abstract class TurnSink implements Sink {
   /** Sent together with the next event. */
   #held = '';
   #begun = false;
+  /** Holds back the end until it resolves. */
+  after: Promise<void> | null = null;
 
   constructor(outlet: Outlet) {
     this.#outlet = outlet;
@@ -69,7 +74,9 @@ export abstract class TurnSink implements Sink {
 
   terminal(end: TurnEnd, position: number): void {
     this.#begun = true;
-    this.#outlet.end(this.#held + this.endEvents(end, position));
+    const send = (): void => this.#outlet.end(this.#held + this.endEvents(end, position));
+    if (this.after === null) send();
+    else void this.after.then(send);
   }
 
   cut(): void {

@@ -4,7 +4,7 @@ import type { Outlet } from '../../base/edge.ts';
 import { bareId } from '../../base/ids.ts';
 import { jsonText } from '../../base/json.ts';
 import { openaiStreamError } from '../../base/openai-errors.ts';
-import { textOf } from '../../conversation/front.ts';
+import { textOf, type FrontTurn } from '../../conversation/front.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { FoundTurn } from '../../conversation/turns.ts';
 import type { PendingCall } from '../../store/store.ts';
@@ -49,8 +49,8 @@ export function completionView(completion: Completion, end: GoodEnd) {
   };
 }
 
-export const streamCompletion = (completion: Completion, headers: Record<string, string>, services: Services): Reply =>
-  turnStream({ log: completion.turn.log, position: 0, headers, open: (outlet) => new ChunkSink(outlet, completion, services) }, services);
+export const streamCompletion = (completion: Completion, headers: Record<string, string>, ended: FrontTurn['ended'], services: Services): Reply =>
+  turnStream({ log: completion.turn.log, position: 0, headers, ended, open: (outlet) => new ChunkSink(outlet, completion, services) }, services);
 
 /** The assistant's own calls are not shown. */
 class ChunkSink extends TurnSink {

@@ -20,12 +20,12 @@ export interface GivenMessages extends Pick<FrontMessage, 'text' | 'results' | '
   readonly prompt: string | null;
 }
 
-/** The last message is the user's, or the results of calls are last. Throws 422 `messages` for what cannot be sent on. */
-export function readMessages(messages: readonly ChatCompletionMessage[]): GivenMessages {
+/** The last message is the user's, or the results of calls are last. Throws 422 `messages` for what cannot be sent on; `sentOn`: whether the messages before it are. */
+export function readMessages(messages: readonly ChatCompletionMessage[], sentOn = true): GivenMessages {
   const instructions = messages.filter(isInstruction).map(({ content }) => textOf(content));
   const said = messages.filter((message) => !isInstruction(message)).map(messageOf);
   const prompt = instructions.filter((text) => text !== '').join('\n\n') || null;
-  checkCalls(said);
+  if (sentOn) checkCalls(said);
   const last = said.at(-1);
   if (last === undefined || last.role === 'assistant' || isInstruction(messages.at(-1)!)) throw wrongMessages();
   if (last.role === 'tool') return { text: null, results: trailing(said), earlier: said, prompt };

@@ -2,7 +2,7 @@
 import { secondsOf } from '../../base/clock.ts';
 import type { Outlet } from '../../base/edge.ts';
 import { jsonText } from '../../base/json.ts';
-import { textOf } from '../../conversation/front.ts';
+import { textOf, type FrontTurn } from '../../conversation/front.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { PendingCall } from '../../store/store.ts';
 import { waitingCalls, type TurnEnd } from '../../turn/turn.ts';
@@ -10,8 +10,8 @@ import { TurnSink, turnStream } from '../handlers/turn-stream.ts';
 import type { Reply } from '../request.ts';
 import { callItem, itemStatusOf, messageItem, outputOf, responseView, textPart, type ResponseOf } from './response.ts';
 
-export const streamResponse = (response: ResponseOf, headers: Record<string, string>, services: Services): Reply =>
-  turnStream({ log: response.turn.log, position: 0, headers, open: (outlet) => new ResponseSink(outlet, response, services) }, services);
+export const streamResponse = (response: ResponseOf, headers: Record<string, string>, ended: FrontTurn['ended'], services: Services): Reply =>
+  turnStream({ log: response.turn.log, position: 0, headers, ended, open: (outlet) => new ResponseSink(outlet, response, services) }, services);
 
 /** The assistant's own calls are not shown. */
 class ResponseSink extends TurnSink {

@@ -32,7 +32,7 @@ export async function createResponse(request: Request<PartyCaller, unknown, Resp
   const [instructions, previous, stored, outputTokensMax] = [body.instructions ?? null, body.previous_response_id ?? null, body.store ?? true, body.max_output_tokens ?? null];
   const settings = { prompt: [instructions, prompt].filter((text) => text !== null && text !== '').join('\n\n') || null, outputTokensMax, tools };
   const begun = await respond(party, assistant, { ...message, settings, model: body.model, session, previous, stored, remember, requestId }, services);
-  const { turn, replayed } = begun;
+  const { turn, replayed, ended } = begun;
   if (!replayed) abortOnLeave(party, begun.session.id, turn, requestId, (callback) => head.onGone(callback), services);
   const headers = { 'x-session-id': begun.session.id, 'x-turn-id': turn.turnId, ...(replayed && { 'idempotent-replayed': 'true' }) };
   const times = () => (replayed ? services.store.turns.read(party.workspaceId, begun.session.id, turn.turnId) : null);
@@ -40,8 +40,8 @@ export async function createResponse(request: Request<PartyCaller, unknown, Resp
     ...{ turn, sessionId: begun.session.id, model: body.model, previous, stored, instructions, outputTokensMax, tools },
     ...{ createdAt: (await times())?.createdAt ?? secondsOf(services.clock.now()), completedAt: null, temperature: assistant.record.model.temperature, offersTools: body.tool_choice !== 'none' },
   };
-  if (body.stream) return streamResponse(response, headers, services);
-  await whenSealed(turn.log);
+  if (body.stream) return streamResponse(response, headers, ended, services);
+  await (ended ?? whenSealed(turn.log));
   const { terminal } = turn.log;
   if (terminal === null) throw new Failure('service_unavailable');
   if (terminal.type === 'failed') return failedReply(terminal.errorCode, requestId, headers);

@@ -19,6 +19,8 @@ export interface PastCall {
   readonly error: ToolError | 'declined' | 'cancelled' | 'unknown' | null;
   readonly arguments: Readonly<Record<string, unknown>> | null;
   readonly output: string | null;
+  /** The answer that it waits for, or waited for. */
+  readonly wants?: 'result' | 'approval';
 }
 
 export interface Cut {
@@ -65,7 +67,7 @@ const counted = (message: ModelMessage, before: ModelMessage | undefined): numbe
 
 /** A conversation as its model is sent it: each call of a tool is followed by exactly one result (contract 13). */
 export const modelMessages = (conversation: readonly PastMessage[]): readonly ModelMessage[] =>
-  conversation.some(({ toolCalls }) => toolCalls !== undefined) ? conversation.flatMap(roundsOf) : conversation;
+  conversation.some(({ toolCalls }) => toolCalls !== undefined) ? conversation.flatMap((message, index) => roundsOf(message, index === conversation.length - 1)) : conversation;
 
 /** The tools that a history without an offer speaks of: those that are closed, or as much as is known of those that were called; undefined if there are no calls. */
 export function declaredTools(messages: readonly ModelMessage[], closed: readonly ToolOffer[] | undefined): readonly ToolOffer[] | undefined {
@@ -73,8 +75,8 @@ export function declaredTools(messages: readonly ModelMessage[], closed: readonl
   return called.size === 0 ? undefined : (closed ?? [...called].map((name) => ({ name, description: null, parameters: { type: 'object' } })));
 }
 
-/** The rounds of a reply, each with its calls and their results. */
-function roundsOf(message: PastMessage): ModelMessage[] {
+/** The rounds of a reply, each with its calls and their results. Those of earlier turns are cut; `isLast`: those that it waited for are this turn's. */
+function roundsOf(message: PastMessage, isLast: boolean): ModelMessage[] {
   const { role, content, toolCalls = [] } = message;
   if (toolCalls.length === 0) return [message];
   const found: ModelMessage[] = [];
@@ -83,7 +85,7 @@ function roundsOf(message: PastMessage): ModelMessage[] {
     const calls = toolCalls.filter((call) => call.round === round);
     const end = indexAfter(content, calls[0]!.position);
     found.push({ role, content: content.slice(at, Math.max(at, end)), calls: calls.map(({ id, name, arguments: given }) => ({ id, name, arguments: JSON.stringify(given ?? {}) })) });
-    for (const call of calls) found.push({ role: 'tool', callId: call.id, content: cutResult(resultText(call)) });
+    for (const call of calls) found.push({ role: 'tool', callId: call.id, content: isLast && call.wants !== undefined ? resultText(call) : cutResult(resultText(call)) });
     at = Math.max(at, end);
   }
   return content.slice(at).trim() === '' ? found : [...found, { role, content: content.slice(at) }];
