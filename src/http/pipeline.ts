@@ -3,7 +3,7 @@ import type { Exchange, Upgrade } from '../base/edge.ts';
 import { Admission } from './pipeline/admission.ts';
 import { readBody } from './pipeline/body.ts';
 import { checkRequest } from './pipeline/checks.ts';
-import { answerWhole, beginCourse, replyToFailure, record, refusal, refuse, sendReply, type Course } from './pipeline/reply.ts';
+import { answerWhole, beginCourse, openingHeaders, replyToFailure, record, refusal, refuse, sendReply, type Course } from './pipeline/reply.ts';
 import { promptly } from '../base/promptly.ts';
 import type { Reply } from './request.ts';
 import { answeredRoutes, finderOf, type Find } from './routes.ts';
@@ -59,7 +59,7 @@ export const openUpgrader =
     try {
       const checked = await checkRequest(upgrade, findSocket, noBody, course, services);
       if ('row' in checked) return answerWhole(upgrade, refusal(checked, course, services), course, services);
-      await checked.route.open!(checked, upgrade);
+      await checked.route.open!(checked, upgrade, openingHeaders(course, services));
       record(upgrade, 101, course, services);
     } catch (error) {
       refuse(upgrade, error, course, services);

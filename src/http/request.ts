@@ -137,6 +137,6 @@ export interface Route {
   readonly errors: readonly ErrorName[];
   /** Gets only requests that this row's own validators and caller check have accepted. */
   handler(request: Request): Reply | Promise<Reply>;
-  /** On a path that becomes a WebSocket: accepts the upgrade, or throws the `Failure` that answers it. */
-  open?(request: Request, upgrade: Upgrade): void | Promise<void>;
+  /** On a path that becomes a WebSocket: accepts the upgrade with at least these headers, or throws the `Failure` that answers it. */
+  open?(request: Request, upgrade: Upgrade, headers: ResponseHeaders): void | Promise<void>;
 }

@@ -1,4 +1,5 @@
 /** Calls of OpenAI Realtime clients (contract 18): the same call in that API's events. */
+import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { clipOf } from './caller.ts';
@@ -304,4 +305,9 @@ async function admitted(t: Test, house: House): Promise<void> {
   newer.socket.terminate();
   const { key } = await house.newKey({ assistant_ids: [] });
   t.equal((await ask(`?model=${id}`, key))[1].code, 'model_not_found');
+  const { key: counted } = await house.newKey({ limits: { transcription_tokens: 3 } });
+  const socket = new WebSocket(urlOf(house, id), { headers: { authorization: `Bearer ${counted}` } });
+  t.teardown(() => socket.terminate());
+  const [{ headers }] = await once(socket, 'upgrade');
+  t.match(headers, { 'x-request-id': /^req_/, 'x-session-id': /^ses_/, 'x-ratelimit-limit': '3', 'x-ratelimit-remaining': '2', 'x-ratelimit-reset': /^\d+$/ }, 'an upgrade tells the rate as every answer to a key does');
 }

@@ -4,7 +4,7 @@
  * `?kind=` and `?id=` narrow it down, `watch` and `unwatch` change that, and `sync` gives `actors` again, once for all that come before
  * it. `?format=stately` says the same in the messages of Stately's inspection protocol.
  */
-import type { Socket, Upgrade } from '../../base/edge.ts';
+import type { ResponseHeaders, Socket, Upgrade } from '../../base/edge.ts';
 import { watchFeed, type Awake, type Watching } from '../../host/feed.ts';
 import type { ActorIdentity, Inspected } from '../../actors/inspector.ts';
 import { jsonText } from '../../base/json.ts';
@@ -20,7 +20,7 @@ const restarting = 1012;
 
 const tooFast = { type: 'error', code: 'invalid_request', message: 'The messages come too fast.' };
 
-export function watchActors({ caller, query, requestId, services }: Request<OperatorCaller, WatchQuery & { readonly format?: string }>, upgrade: Upgrade): void {
+export function watchActors({ caller, query, services }: Request<OperatorCaller, WatchQuery & { readonly format?: string }>, upgrade: Upgrade, headers: ResponseHeaders): void {
   const { host, clock } = services;
   const { format: name, ...narrowed } = query;
   const watched = new Watched(narrowed);
@@ -55,7 +55,7 @@ export function watchActors({ caller, query, requestId, services }: Request<Oper
       drained: () => teller?.drained(),
       closed: () => watching?.stop(),
     }),
-    { 'x-request-id': requestId },
+    headers,
   );
 }
 

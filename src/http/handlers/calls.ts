@@ -1,5 +1,5 @@
 /** `POST /call-tokens`, and the call that a token opens (contract 18). */
-import type { Upgrade } from '../../base/edge.ts';
+import type { ResponseHeaders, Upgrade } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
 import type { CallQuery, CreateCallTokenBody } from '../../base/wire.ts';
 import { beginCall } from '../../conversation/call/begin.ts';
@@ -40,7 +40,7 @@ async function reach(party: Party, sessionId: string, requestId: string, service
 }
 
 /** `GET /call`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good. */
-export async function openCall({ caller, query, requestId, services }: Request<TokenCaller, CallQuery>, upgrade: Upgrade): Promise<void> {
+export async function openCall({ caller, query, requestId, services }: Request<TokenCaller, CallQuery>, upgrade: Upgrade, headers: ResponseHeaders): Promise<void> {
   const { claims, party, protocol } = caller;
   const settings = settingsOf(query);
   if (!takesRate(settings)) throw new Failure('invalid_field', { field: 'sample_rate' });
@@ -56,5 +56,5 @@ export async function openCall({ caller, query, requestId, services }: Request<T
   if (!(await host.calls.spend(facts, requestId))) throw new Failure('invalid_token');
   const socket = new CallSocket({ ...(await beginCall(session, facts, services)), party, assistant, ready, requestId, services }, settings);
   upgrade.onGone(() => socket.closed());
-  upgrade.accept(socket, { 'x-request-id': requestId }, protocol ?? '');
+  upgrade.accept(socket, headers, protocol ?? '');
 }

@@ -6,7 +6,7 @@ import { causeByParty, type Party } from '../../conversation/party.ts';
 import { checkOpen, checkPermission, checkVisible, keyOf, findAssistant, reachAssistant, readSession } from '../../conversation/reach.ts';
 import { takesRate, TranscriptionSocket, type AudioSettings } from '../../conversation/transcription-socket.ts';
 import { checkSpeaks, readyVoice, voiceOf, type AssistantVoice } from '../../conversation/voice-call.ts';
-import type { Upgrade } from '../../base/edge.ts';
+import type { ResponseHeaders, Upgrade } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import { limits } from '../../base/limits.ts';
@@ -62,7 +62,7 @@ function checkSession(session: Session, assistantId: string, services: Services)
 const socketOrigin = (head: Request['head'], { config }: Services): string => reachedBase(head, config).replace(/^http/, 'ws');
 
 /** `GET /transcription`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good. */
-export async function openTranscription({ caller, query, requestId, services }: Request<TokenCaller, TranscriptionQuery>, upgrade: Upgrade): Promise<void> {
+export async function openTranscription({ caller, query, requestId, services }: Request<TokenCaller, TranscriptionQuery>, upgrade: Upgrade, headers: ResponseHeaders): Promise<void> {
   const { claims, party, protocol } = caller;
   const settings = settingsOf(query);
   if (!takesRate(settings)) throw new Failure('invalid_field', { field: 'sample_rate' });
@@ -81,7 +81,7 @@ export async function openTranscription({ caller, query, requestId, services }: 
   actor.send({ type: 'open', at: Math.min(services.clock.now(), claims.untilMs - 1), refusal: null });
   const socket = new TranscriptionSocket({ actor, assistant, session, keyId: keyOf(party), ready, settings, requestId, services });
   upgrade.onGone(() => socket.closed());
-  upgrade.accept(socket, { 'x-request-id': requestId }, protocol ?? '');
+  upgrade.accept(socket, headers, protocol ?? '');
 }
 
 /** How long a client waits that came while the server was full. */

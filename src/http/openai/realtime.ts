@@ -1,5 +1,5 @@
 /** `GET /v1/realtime`: a call for clients of OpenAI's Realtime API (contract 18). */
-import type { Upgrade } from '../../base/edge.ts';
+import type { ResponseHeaders, Upgrade } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { RealtimeQuery } from '../../base/wire.ts';
@@ -18,7 +18,7 @@ import type { KeyCaller, Request } from '../request.ts';
 /** The subprotocol that such a client offers and is answered with. */
 const subprotocol = 'realtime';
 
-export async function openRealtime(request: Request<KeyCaller, RealtimeQuery>, upgrade: Upgrade): Promise<void> {
+export async function openRealtime(request: Request<KeyCaller, RealtimeQuery>, upgrade: Upgrade, headers: ResponseHeaders): Promise<void> {
   const { caller: { party }, query, head, requestId, services } = request;
   const cause = causeByParty(party, requestId);
   const assistant = await reachModel(party, query.model, services);
@@ -37,7 +37,7 @@ export async function openRealtime(request: Request<KeyCaller, RealtimeQuery>, u
     throw error;
   });
   upgrade.onGone(() => socket.closed());
-  upgrade.accept(socket, { 'x-request-id': requestId, 'x-session-id': session.id }, offers(head.headers('sec-websocket-protocol')) ? subprotocol : '');
+  upgrade.accept(socket, { ...headers, 'x-session-id': session.id }, offers(head.headers('sec-websocket-protocol')) ? subprotocol : '');
 }
 
 const offers = (lines: readonly string[]): boolean => lines.some((line) => line.split(',').some((name) => name.trim() === subprotocol));

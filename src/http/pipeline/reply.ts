@@ -112,6 +112,9 @@ function headersOf(reply: Reply, { requestId, path, rate, caller, site }: Course
   return headers;
 }
 
+/** The headers of a request that becomes a WebSocket: those of every response. */
+export const openingHeaders = (course: Course, services: Recording): ResponseHeaders => headersOf({ status: 101, headers: {}, text: '' }, course, services);
+
 /** Adds the names by which OpenAI's clients know the same budget (contract 14). */
 function addOpenaiRate(headers: Record<string, string>, { ceiling, taken }: NonNullable<Course['rate']>, nowMs: number): void {
   headers['x-ratelimit-limit-requests'] = String(ceiling);
