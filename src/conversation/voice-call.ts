@@ -1,5 +1,5 @@
 /** An assistant's voice, ready to be called: its provider with its settings and the opened credential. */
-import { Failure } from '../base/errors.ts';
+import { Failure, type ErrorName } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { Services } from './services.ts';
 import type { Cause, VoiceSettings } from '../store/store.ts';
@@ -8,6 +8,7 @@ import type { ListenerOptions } from '../providers/voice/listener.ts';
 import { VoiceProcessFailed } from '../providers/voice/processes.ts';
 import { VoiceFailed, type VoiceAccess, type VoiceChoice, type VoiceProvider } from '../providers/voice.ts';
 import { openCredential } from './credential.ts';
+import type { Party } from './party.ts';
 
 /** The settings of an assistant whose voice is not configured (contract 8). */
 export const defaultVoice: VoiceSettings = { provider: 'embedded', name: null, transcriptionName: null, voice: null, credentialId: null };
@@ -23,9 +24,13 @@ export function voiceOf({ record }: AssistantActor, { voice }: Services): Assist
   return { settings, provider: voice.providers.get(settings.provider) ?? null };
 }
 
+/** Why the assistant does not speak, or not now; null if it does. A draft speaks in its trials. */
+export const speechRefusal = ({ channel }: Pick<Party, 'channel'>, assistant: AssistantActor, cause: Cause | undefined, { host: { assistants } }: Services): ErrorName | null =>
+  channel === 'console' ? assistants.trialVoiceRefusal(assistant, cause) : assistants.voiceRefusal(assistant, cause);
+
 /** Throws the 409 of an assistant that does not speak, or not now. */
-export function checkSpeaks(assistant: AssistantActor, cause: Cause, { host }: Services): void {
-  const refusal = host.assistants.voiceRefusal(assistant, cause);
+export function checkSpeaks(party: Pick<Party, 'channel'>, assistant: AssistantActor, cause: Cause, services: Services): void {
+  const refusal = speechRefusal(party, assistant, cause, services);
   if (refusal !== null) throw new Failure(refusal);
 }
 

@@ -118,6 +118,11 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     return refusalOf(assistant.send({ type: 'speak' }, this.options.clock.now(), cause));
   }
 
+  /** Why the assistant does not speak in a trial of the console; null if it does. */
+  trialVoiceRefusal(assistant: AssistantActor, cause = nobody): ErrorName | null {
+    return this.trialRefusal(assistant, cause) ?? (assistant.record.channels.voice ? null : 'voice_disabled');
+  }
+
   /** Applies one of the console's verbs. */
   move(workspaceId: string, id: string, verb: AssistantVerb, at: number, cause: Cause = nobody): Promise<AssistantActor | null> {
     return this.change(workspaceId, id, (actor) => {

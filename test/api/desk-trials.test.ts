@@ -1,5 +1,6 @@
 /** Trials, and conversations of a workspace in the console (contract 9). */
 import t, { type Test } from 'tap';
+import { Caller } from './caller.ts';
 import { openWorkspace, textOf, type Answer, type House } from './house.ts';
 import { isRated, isRefused, limitedFor, missingField, refusals, unrated, wrongField, type Refusal } from './refusal.ts';
 
@@ -12,6 +13,7 @@ t.test('conversations in the console', async (t) => {
   await t.test('chat in a trial is as on the API', (t) => chats(t, house));
   await t.test('any session is read along, aborted and ended', (t) => any(t, house));
   await t.test('a draft is heard', (t) => heard(t, house));
+  await t.test('a draft is called', (t) => called(t, house));
   await t.test('sessions and assistants that do not exist', (t) => nowhere(t, house));
 });
 
@@ -100,6 +102,28 @@ async function heard(t: Test, house: House): Promise<void> {
   await post(house, `${path}/disable`);
   isRefused(t, await speak({ text: 'Hello.' }), unrated(refusals.disabled));
   isRefused(t, await speak({ text: 'Hello.' }, `${place.inside}/assistants/asst_none`), unrated(refusals.noAssistant));
+}
+
+async function called(t: Test, house: House): Promise<void> {
+  const place = await workspace(house);
+  const voiced = { model: { provider: 'synthetic', name: 'tokens=1' }, voice: { provider: 'synthetic', name: 'audio_ms=100' } };
+  const assistant = await draft(house, place, { ...voiced, channels: { voice: true } });
+  const path = `${place.inside}/assistants/${assistant.id}`;
+  const { id } = (await tried(house, place, assistant)).json;
+  const token = () => post(house, `${place.inside}/sessions/${id}/call-tokens`);
+  const minted = await token();
+  t.match(minted, { status: 201, json: { object: 'call_token' } });
+  const caller = new Caller(minted.json.url, { id });
+  await caller.until('ready');
+  caller.send({ type: 'message', text: 'Hi' });
+  await caller.plays();
+  await caller.until('turn.completed');
+  caller.send({ type: 'hangup' });
+  t.equal(await caller.closed, 1000);
+  await house.console(path, { method: 'PATCH', body: { channels: { voice: false } } });
+  isRefused(t, await token(), unrated(refusals.voiceDisabled));
+  await post(house, `${path}/disable`);
+  isRefused(t, await token(), unrated(refusals.disabled));
 }
 
 async function four(t: Test, house: House): Promise<void> {

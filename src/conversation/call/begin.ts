@@ -9,6 +9,7 @@ import type { Party } from '../party.ts';
 import { reachConversation } from '../reach.ts';
 import { refusedByDrain, type Services } from '../services.ts';
 import { wantedTurn } from '../turns.ts';
+import { speechRefusal } from '../voice-call.ts';
 
 export interface SpokenMessage {
   readonly sessionId: string;
@@ -28,6 +29,8 @@ export interface SpokenMessage {
 export interface TurnRefusal {
   readonly refusal: 'busy' | 'over' | 'full' | 'limited' | 'barred' | 'away';
   readonly code: string;
+  /** Until a turn could begin, where a limit refuses. */
+  readonly seconds?: number | undefined;
 }
 
 const refusals: Readonly<Record<string, TurnRefusal['refusal']>> = {
@@ -58,14 +61,14 @@ export async function beginTurn(party: Party, message: SpokenMessage, services: 
     const { actor, assistant } = await reachConversation(party, message.sessionId, services);
     if (assistant === null) throw new Failure('assistant_not_published');
     const wanted = wantedTurn(party, { actor, assistant }, { ...message, isSpoken: true, remember: null }, services);
-    const silenced = wanted.assistantRefusal === null ? host.assistants.voiceRefusal(assistant, wanted.cause) : null;
+    const silenced = wanted.assistantRefusal === null ? speechRefusal(party, assistant, wanted.cause, services) : null;
     if (silenced !== null) throw new Failure(silenced);
     const started = await host.turns.begin(actor, { ...wanted, speaker: message.speaker, isEarly: message.isEarly, ...(message.voice && { voice: message.voice }) });
     if (started.kind !== 'started') throw new Error('a turn of a call was remembered');
     return { runner: started.runner };
   } catch (error) {
-    if (error instanceof LinkRefused) return { refusal: 'limited', code: 'rate_limited' };
-    if (error instanceof Failure) return { refusal: refusals[error.code] ?? 'away', code: error.code };
+    if (error instanceof LinkRefused) return { refusal: 'limited', code: 'rate_limited', seconds: error.seconds };
+    if (error instanceof Failure) return { refusal: refusals[error.code] ?? 'away', code: error.code, seconds: error.seconds };
     if (error instanceof StoreUnavailable) return { refusal: 'away', code: 'api_error' };
     throw error;
   }

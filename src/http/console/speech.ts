@@ -14,7 +14,7 @@ export async function speakInTrial(request: ConsoleRequest<unknown, TrialSpeechB
   checkText(body.text);
   const assistant = await reachPathAssistant(request);
   const chosen = chosenVoice(assistant, body, services);
-  const refusal = services.host.assistants.trialRefusal(assistant, causeByOperator(request)) ?? (assistant.record.channels.voice ? null : 'voice_disabled');
+  const refusal = services.host.assistants.trialVoiceRefusal(assistant, causeByOperator(request));
   if (refusal !== null) throw new Failure(refusal);
   return replyWithSpeech(assistant, chosen, { keyId: null, counted: false, text: body.text, format: 'wav', voice: body.voice ?? null, speed: 1, stream: false }, request);
 }

@@ -35,7 +35,7 @@ async function reach(party: Party, sessionId: string, requestId: string, service
   const cause = causeByParty(party, requestId);
   const refusal = turnRefusal(session, assistant, cause, services);
   if (refusal !== null) throw new Failure(refusal);
-  checkSpeaks(assistant, cause, services);
+  checkSpeaks(party, assistant, cause, services);
   return { session, assistant };
 }
 

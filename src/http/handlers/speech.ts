@@ -29,7 +29,7 @@ export async function speak(
   const session = sessionId === null ? null : await reachSession(caller.party, sessionId, services);
   const chosen = chosenVoice(assistant, body, services);
   if (session !== null) checkOpen(session, services);
-  checkSpeaks(assistant, causeByParty(caller.party, requestId), services);
+  checkSpeaks(caller.party, assistant, causeByParty(caller.party, requestId), services);
   await admit(session);
   const wish = { keyId: keyOf(caller.party), counted: true, text: body.text, format: (body.format ?? 'wav') as SpeechFormat, voice: body.voice ?? null, speed: body.speed ?? 1, stream: body.stream ?? true };
   return replyWithSpeech(assistant, chosen, wish, { head, requestId, services });

@@ -49,7 +49,7 @@ async function checkUse(party: Party, assistant: AssistantActor, sessionId: stri
   if (session !== null) checkVisible(session, party);
   for (const used of [id, session?.assistantId ?? id]) checkPermission(party, used);
   if (session !== null) checkSession(session, id, services);
-  checkSpeaks(assistant, causeByParty(party, requestId), services);
+  checkSpeaks(party, assistant, causeByParty(party, requestId), services);
   return session;
 }
 

@@ -26,7 +26,7 @@ export async function openRealtime(request: Request<KeyCaller, RealtimeQuery>, u
   if (known !== null && known.assistantId !== assistant.record.id) throw new Failure('invalid_field', { field: 'model' });
   if (known !== null) checkOpen(known, services);
   checkConverses(party, assistant, requestId, services);
-  checkSpeaks(assistant, cause, services);
+  checkSpeaks(party, assistant, cause, services);
   if (services.voice.ladder.full) throw new Failure('service_unavailable', { seconds: retrySeconds });
   const ready = await readyVoice(assistant, voiceOf(assistant, services), services);
   services.voice.warm(ready.provider);
