@@ -26,6 +26,8 @@ const echoesMax = 3;
 /** So many failures in a row end the call. */
 const failuresMax = 3;
 const beginMs = 10_000;
+/** A beginning that is not answered has so much longer: a workspace that is full says so first. */
+const answerMs = 1_000;
 const sentenceMs = 30_000;
 const reportMs = 10_000;
 const decideMs = 1_000;
@@ -127,7 +129,7 @@ const whileUnspoken = {
   drain: { target: 'draining', actions: ['noteDrain', 'tellDraining'] },
 } as const;
 
-const beginOverdue = { guard: 'isBeginOverdue', target: 'listening', actions: ['withdraw', tellFailure('api_error'), 'clearTurn'] } as const;
+const beginOverdue = { guard: 'isBeginLost', target: 'listening', actions: ['withdraw', tellFailure('api_error'), 'clearTurn'] } as const;
 const replyOverdue = { guard: 'isReplyOverdue', target: 'listening', actions: ['withdraw', tellFailure('assistant_unavailable'), 'clearTurn'] } as const;
 const stopOverdue = { guard: 'isReplyOverdue', actions: ['noteReplyOverdue', 'stopReply'] } as const;
 
@@ -187,6 +189,7 @@ export const callMachine = setup({
     isTyped: ({ event }) => event.type === 'elsewhere' && event.typed,
     isOwed: ({ context }) => context.owed,
     isBeginOverdue: ({ context, event }) => context.turn === 'beginning' && isDue(context.until, event.at),
+    isBeginLost: ({ context, event }) => context.turn === 'beginning' && isDue(context.until, event.at - answerMs),
     isReplyOverdue: ({ context, event }) => isDue(context.replyUntil, event.at),
     isPlayOverdue: ({ context, event }) => isDue(context.playUntil, event.at),
     isUndecided: ({ context, event }) => isDue(context.decideUntil, event.at),

@@ -1,4 +1,5 @@
 /** The states of a turn's machine, by what its runner does in them. */
+import type { TurnContext } from '../../machines/turn.ts';
 import type { TurnStatus } from './outcome.ts';
 
 /** The states in which the model's output is taken. */
@@ -10,3 +11,9 @@ export const storing: ReadonlySet<string> = new Set([...running, 'voicing']);
 /** The states in which an end is waited for that only the store knows. */
 export const awaitingEnd: ReadonlySet<string> = new Set(['sealing', 'asking', 'following']);
 export const final: ReadonlySet<string> = new Set(['completed', 'aborted', 'failed', 'withdrawn'] satisfies TurnStatus[]);
+
+/** Whether a request, or the end of the session, has stopped the turn of this machine. */
+export function isStopping({ context }: { readonly context: unknown }): boolean {
+  const { ending } = context as TurnContext;
+  return ending === 'aborted' || ending === 'expired';
+}

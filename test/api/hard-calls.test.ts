@@ -16,6 +16,8 @@ t.test(edge, async (t) => {
   await t.test('a client that reads nothing for a while', (t) => deaf(t, house));
   await t.test('a client whose microphone stops in the middle of a word', (t) => breaks(t, house));
   await t.test('odd frames at 44.1 kHz, in and out', (t) => odd(t, house));
+  await t.test('a message longer than one may be with the words before it', (t) => long(t, house));
+  await t.test('a reply that is aborted before its first sound', (t) => abortedSoon(t, house));
   await t.test('messages at random', (t) => random(t, house));
 });
 
@@ -136,6 +138,36 @@ async function deaf(t: Test, house: House): Promise<void> {
   t.equal(Math.floor(caller.received.get(reply.id)! / 48), reply.voice.audio_ms, 'nothing is lost');
   caller.send({ type: 'hangup' });
   t.equal(await caller.closed, 1000);
+}
+
+async function long(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { model: 'tokens=3,first_ms=300' });
+  const [before, after] = ['a'.repeat(7_995), 'and what was typed next'];
+  caller.send({ type: 'message', text: before });
+  await caller.until('turn.started');
+  caller.send({ type: 'interrupt' });
+  await caller.until('turn.withdrawn');
+  caller.send({ type: 'message', text: after });
+  await caller.until('turn.started', ({ text }) => text === `${before} and`);
+  await caller.plays();
+  await caller.until('turn.started', ({ text }) => text === 'what was typed next');
+  t.same((await spoken(house, caller)).filter(({ role }) => role === 'user').map(({ content }) => content), [`${before} and`, 'what was typed next'], 'the rest is answered too, though nobody speaks');
+  caller.socket.terminate();
+}
+
+/** The store may be writing the first words when the turn is stopped. */
+async function abortedSoon(t: Test, house: House): Promise<void> {
+  const aborts = Array.from({ length: 8 }, async () => {
+    const caller = await opened(house, { model: 'tokens=30' });
+    caller.send({ type: 'message', text: 'Hello' });
+    const { turn_id: turnId } = await caller.until('turn.started');
+    t.match((await house.ask(`/sessions/${caller.session.id}/turns/${turnId}/abort`, { method: 'POST' })).json, { status: 'aborted' });
+    t.match(await caller.until('turn.aborted'), { cut_by: 'api' });
+    t.match((await spoken(house, caller)).at(-1), { stop_reason: 'aborted', voice: { cut_by: 'api' } });
+    t.notOk(caller.heard.some(({ type }) => type === 'turn.failed' || type === 'audio.end'));
+    caller.socket.terminate();
+  });
+  await Promise.all(aborts);
 }
 
 async function breaks(t: Test, house: House): Promise<void> {

@@ -111,7 +111,8 @@ const unspoken = (from: 'thinking' | 'held'): CallRow[] => [
   { from, context: begun, event: sentence(false), to: from, outcomes: [unchanged], changes: { replyUntil: at + 30_000 } },
   { from, context: begun, event: sentence(true), to: from, outcomes: [unchanged], changes: { replyUntil: null } },
   { from, context: begun, event: plain('drain'), to: 'draining', outcomes: [says('call.draining')], changes: { drainUntil: at + 30_000, decideUntil: null } },
-  { from, context: beginning, event: tick(at + 10_000), to: 'listening', outcomes: [withdraw, turnFailed('api_error')], changes: cleared },
+  { from, context: beginning, event: tick(at + 11_000), to: 'listening', outcomes: [withdraw, turnFailed('api_error')], changes: cleared },
+  { from, context: beginning, event: tick(at + 10_999), to: from, outcomes: [unchanged] },
   { from, context: begun, event: tick(at + 30_000), to: 'listening', outcomes: [withdraw, turnFailed('assistant_unavailable')], changes: cleared },
 ];
 

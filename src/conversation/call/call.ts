@@ -13,12 +13,11 @@ import type { Session } from '../../store/store.ts';
 import type { Heard } from '../../turn/outcome.ts';
 import type { AudioIntake } from '../audio-intake.ts';
 import { causeByParty, type Party } from '../party.ts';
-import { keyOf } from '../reach.ts';
 import type { Services } from '../services.ts';
 import { choiceOf, failureOfVoice, type ReadyVoice } from '../voice-call.ts';
-import { countVoice } from '../voice-usage.ts';
 import { beginTurn, type TurnRefusal } from './begin.ts';
 import { ChatTurns } from './chat-turns.ts';
+import { Counts } from './counts.ts';
 import { Endings } from './endings.ts';
 import { Hearing, type HeardCall } from './hearing.ts';
 import { Lookout } from './lookout.ts';
@@ -52,6 +51,7 @@ export class Call implements HeardCall {
   readonly #lookout: Lookout;
   readonly #chats: ChatTurns;
   readonly #endings: Endings;
+  readonly #counts: Counts;
   /** The reply that is thought of or spoken. */
   reply: Reply | null = null;
   /** The last reply, and when it ended in monotonic milliseconds. */
@@ -64,7 +64,6 @@ export class Call implements HeardCall {
   /** As the client was told. */
   state = '';
   #timer: Timer | null = null;
-  #characters = 0;
   #closing = false;
 
   constructor(options: CallOptions, settings: CallSettings) {
@@ -72,6 +71,7 @@ export class Call implements HeardCall {
     this.#options = options;
     this.settings = settings;
     const send = (event: CallEvent): void => this.#send(event);
+    this.#counts = new Counts(options);
     this.hearing = new Hearing({ services, ready, call: this, send, tell, failed: (error) => this.#failed(error) });
     this.#endings = new Endings({
       ...{ services, tell },
@@ -83,7 +83,7 @@ export class Call implements HeardCall {
       failed: (error) => this.#broken(error),
     });
     this.#chats = new ChatTurns({ services, session, tell, send, isFree: () => this.context.turn === 'none', owns: (turnId) => [this.reply, ...this.#endings.replies.values()].some((reply) => reply?.turnId === turnId) });
-    this.#lookout = new Lookout({ services, session, callId: actor.identity.id, cause: actor.cause, send, chats: this.#chats, isBusy: () => this.state === 'busy', said: () => this.#count(), homeless: () => this.#leaveUncounted() });
+    this.#lookout = new Lookout({ services, session, callId: actor.identity.id, cause: actor.cause, send, chats: this.#chats, isBusy: () => this.state === 'busy', said: () => this.#counts.count(), homeless: () => this.#counts.leaveUncounted() });
     actor.onDecision = (outcomes) => this.#decided(outcomes);
   }
 
@@ -161,6 +161,8 @@ export class Call implements HeardCall {
     if (this.state === 'listening' && this.hearing.busy) this.#send({ type: 'voice', at: this.#now, utterance: this.hearing.utterance });
     // The chat began while the greeting was spoken.
     if (this.state === 'listening' && this.#chats.isReading) this.#chats.busy();
+    // The message that was answered may have left words over.
+    if (this.state === 'listening' && outcomes.some(({ type }) => type === 'turn.finish')) this.hearing.goOn();
   }
 
   #act(outcome: CallOutcome, fails: boolean): void {
@@ -238,7 +240,7 @@ export class Call implements HeardCall {
     const narration = services.voice.narrate({
       ...{ provider, encoding, sampleRate },
       request: { caller: party.workspaceId, name, voice, speed: 1, access },
-      begun: (characters) => void (this.#characters += characters),
+      begun: this.#counts.begun,
       written: live(() => wrote(false)),
     });
     const reply: Reply = new Reply({
@@ -332,19 +334,23 @@ export class Call implements HeardCall {
     if (!reply.isLeft) this.#send({ type: 'begun', at: this.#now });
   }
 
-  #refused(reply: Reply, { refusal, code }: TurnRefusal, hidden: boolean): void {
+  #refused(reply: Reply, { refusal, code, seconds }: TurnRefusal, hidden: boolean): void {
     if (reply.isLeft) return;
     const at = this.#now;
+    reply.waitSeconds = seconds;
     if (refusal === 'limited') reply.words = null;
     if (refusal === 'full' && !hidden) return this.#send({ type: 'full', at });
     // A message is not taken while the session answers a chat, and the words before it wait.
-    if (refusal === 'busy' && reply.typed !== null) reply.words = reply.typed.before;
+    if (refusal === 'busy' && reply.typed !== null) reply.words = this.hearing.untype(reply.typed.before);
     const owed = reply.words !== null;
     this.#leave(reply);
     if (refusal === 'barred') this.fault(code, 1008);
     else if (refusal === 'busy') this.#send({ type: 'elsewhere', at, owed, typed: reply.typed !== null });
     else if (refusal === 'over') this.#send(code === 'session_expired' ? { type: 'tick', at } : { type: 'session.ended', at });
-    else this.#send({ type: 'refused', at, code });
+    else {
+      this.#failedTurn = reply;
+      this.#send({ type: 'refused', at, code });
+    }
   }
 
   #announce(reply: Reply): void {
@@ -387,11 +393,11 @@ export class Call implements HeardCall {
   }
 
   #tellFailed(code: string): void {
-    const reply = this.#failedTurn;
+    const reply = this.#failedTurn ?? this.reply;
     this.#failedTurn = null;
     // A turn that could not begin has left the words in hand.
     if (this.reply !== null) this.#leave(this.reply);
-    this.#options.send(failedMessage(reply?.isTold ? reply.turnId : null, code));
+    this.#options.send(failedMessage(reply?.isTold ? reply.turnId : null, code, reply?.waitSeconds));
   }
 
   /** The turn has ended or takes no more text, though the call has not ended it: the store or the lease failed. */
@@ -459,19 +465,6 @@ export class Call implements HeardCall {
     });
   }
 
-  #count(): void {
-    const { party, assistant, services } = this.#options;
-    const speechCharacters = this.#characters;
-    this.#characters = 0;
-    if (speechCharacters > 0 && party.channel !== 'console') void countVoice(assistant.record, keyOf(party), { speechCharacters }, services);
-  }
-
-  /** The workspace was removed: there is no usage left to count in. */
-  #leaveUncounted(): void {
-    this.#characters = 0;
-    this.#options.intake.leaveUncounted();
-  }
-
   /** Lets the turn under way be sealed, tells the client why, and ends the connection. */
   async #close(code: string | null, close: number): Promise<void> {
     if (this.#closing) return;
@@ -484,7 +477,7 @@ export class Call implements HeardCall {
     this.#chats.close();
     if (this.reply !== null) this.#leave(this.reply);
     this.#endings.close();
-    this.#count();
+    this.#counts.count();
     const late = new Promise<void>((resolve) => void services.clock.after(limits.callEndMs, resolve));
     await Promise.race([this.#endings.steps, late]);
     if (reason === 'hangup' || reason === 'replaced') send({ type: 'ended', reason });

@@ -105,6 +105,17 @@ export class Hearing {
     return { words: this.#hand.take(), spoken };
   }
 
+  /** A text that was typed is not taken: only the words before it stay. */
+  untype(before: Words | null): Words | null {
+    this.#hand.untype();
+    return before;
+  }
+
+  /** Makes the person's next turn of the words that are left over from the message that was answered, unless they speak. */
+  goOn(): void {
+    if (this.#hand.isLeftOver && !this.busy) this.#turnIsOver();
+  }
+
   take(): Words | null {
     return this.#hand.take();
   }

@@ -6,8 +6,8 @@ import { errorSentence } from '../socket-messages.ts';
 /** The states as the client is told of them. */
 export const wireStates: ReadonlySet<string> = new Set(['listening', 'hearing', 'thinking', 'held', 'speaking', 'paused', 'busy']);
 
-/** `turnId`: null if no turn was begun. */
-export const failedMessage = (turnId: string | null, code: string): object => ({ type: 'turn.failed', turn_id: turnId, code, message: errorSentence(code) });
+/** `turnId`: null if no turn was begun; `seconds`: until one could begin, where a limit refuses. */
+export const failedMessage = (turnId: string | null, code: string, seconds = 1): object => ({ type: 'turn.failed', turn_id: turnId, code, message: errorSentence(code).replace('{seconds}', String(seconds)) });
 
 export function endMessage(end: TurnEnd, { turnId, messageId }: { readonly turnId: string; readonly messageId: string }, cutBy: HeardVoice['cutBy']): object {
   const turn = { turn_id: turnId, message_id: messageId };

@@ -10,6 +10,7 @@ import type { Narration } from '../../providers/voice/narration.ts';
 import type { HeardVoice } from '../../store/store.ts';
 import type { Heard, Speaker } from '../../turn/outcome.ts';
 import type { TurnRunner } from '../../turn/runner.ts';
+import { isStopping } from '../../turn/states.ts';
 import { Mouth, type MouthOptions } from './mouth.ts';
 
 /** How it is found where the listener was when a reply is cut: by the client's answer, by the estimate, by its last report, or by what was sent. */
@@ -43,6 +44,8 @@ export class Reply implements Speaker {
   asked = '';
   /** The text that was typed is all of its message that is new: the words before it. */
   typed: { readonly before: Words | null } | null = null;
+  /** How long its turn would have to wait for the limit that refuses it. */
+  waitSeconds: number | undefined;
   /** The code of its first failure. */
   failing: string | null = null;
   /** Whether the client was told of the turn. */
@@ -178,7 +181,15 @@ export class Reply implements Speaker {
     this.#supplied = points;
     const { runner } = this;
     if (runner === null) return true;
-    return (piece.match(/\s*\S+|\s+$/gu) ?? []).map((word) => runner.supply(word)).at(-1) ?? true;
+    const stored = (piece.match(/\s*\S+|\s+$/gu) ?? []).map((word) => runner.supply(word)).at(-1);
+    return stored === undefined || this.#isKept(stored, runner);
+  }
+
+  /** Whether the text is stored. A turn that is being stopped asks first where its listener was, and nothing has failed. */
+  async #isKept(stored: Promise<boolean>, runner: TurnRunner): Promise<boolean> {
+    if (await stored) return true;
+    if (isStopping(runner.machine)) await runner.ended;
+    return false;
   }
 
   /** Its text from one code point to before another. */

@@ -13,6 +13,8 @@ export interface Words {
 
 export class Hand {
   #words: Words[] = [];
+  /** Whether words are left over from a message that was as long as one may be. */
+  #isLeftOver = false;
 
   /** All of them, joined. */
   get text(): string {
@@ -46,6 +48,11 @@ export class Hand {
     this.#words.push({ text, fromMs: ms, toMs: ms, typed: true });
   }
 
+  /** Drops what was typed. */
+  untype(): void {
+    this.#words = this.#words.filter(({ typed }) => typed === undefined);
+  }
+
   /** Takes them, at most 8,000 characters; null if there are none. */
   take(): Words | null {
     const { whole } = this;
@@ -54,11 +61,18 @@ export class Hand {
     const text = whole.text.slice(0, endWithin(whole.text));
     const rest = whole.text.slice(text.length).trim();
     this.#words = rest === '' ? [] : [{ ...last, text: rest }];
+    this.#isLeftOver = rest !== '';
     return { ...whole, text };
+  }
+
+  /** Whether words are left over from the message that was taken, and have not come back to them. */
+  get isLeftOver(): boolean {
+    return this.#isLeftOver;
   }
 
   /** Words that were taken for a turn that is withdrawn begin the next one. */
   putBack(words: Words): void {
+    this.#isLeftOver = false;
     this.#words.unshift(words);
   }
 }
