@@ -3,7 +3,7 @@ import { limits } from '../../base/limits.ts';
 import { codePoints, indexAfter } from '../../base/text.ts';
 import type { ToolError } from '../../base/tool-errors.ts';
 import { estimateTokens } from '../model.ts';
-import type { ModelMessage, SaidMessage, ToolOffer } from '../model.ts';
+import type { ModelCallOfTool, ModelMessage, SaidMessage, ToolOffer } from '../model.ts';
 
 /** A stored message, with the calls of its turn. */
 export interface PastMessage extends SaidMessage {
@@ -71,9 +71,12 @@ export const modelMessages = (conversation: readonly PastMessage[]): readonly Mo
 
 /** The tools that a history without an offer speaks of: those that are closed, or as much as is known of those that were called; undefined if there are no calls. */
 export function declaredTools(messages: readonly ModelMessage[], closed: readonly ToolOffer[] | undefined): readonly ToolOffer[] | undefined {
-  const called = new Set(messages.flatMap((message) => (message.role === 'tool' ? [] : (message.calls?.map(({ name }) => name) ?? []))));
-  return called.size === 0 ? undefined : (closed ?? [...called].map((name) => ({ name, description: null, parameters: { type: 'object' } })));
+  if (!messages.some(hasCalls)) return undefined;
+  const called = new Set(messages.flatMap((message) => (hasCalls(message) ? message.calls.map(({ name }) => name) : [])));
+  return closed ?? [...called].map((name) => ({ name, description: null, parameters: { type: 'object' } }));
 }
+
+const hasCalls = (message: ModelMessage): message is SaidMessage & { readonly calls: readonly ModelCallOfTool[] } => message.role !== 'tool' && message.calls !== undefined && message.calls.length > 0;
 
 /** The rounds of a reply, each with its calls and their results. Those of earlier turns are cut; `isLast`: those that it waited for are this turn's. */
 function roundsOf(message: PastMessage, isLast: boolean): ModelMessage[] {
@@ -118,9 +121,8 @@ export function alternating(messages: readonly ModelMessage[], answerFirst: bool
     const { role, content } = message;
     const last = turns.at(-1);
     if (last === undefined && role !== 'user' && !answerFirst) continue;
-    if (role === 'tool' || message.calls !== undefined) turns.push(message);
-    else if (last?.role === role && last.calls === undefined) turns[turns.length - 1] = { role, content: `${last.content}\n\n${content}` };
-    else turns.push({ role, content });
+    if (role !== 'tool' && message.calls === undefined && last?.role === role && last.calls === undefined) turns[turns.length - 1] = { role, content: `${last.content}\n\n${content}` };
+    else turns.push(message);
   }
   return turns;
 }

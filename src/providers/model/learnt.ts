@@ -22,6 +22,8 @@ export class Lessons {
 
   /** A lesson is forgotten after a while: nothing tells that a model takes more than before. */
   of(model: string): Lesson {
+    // Mostly nothing is known of any model, and the name is a long text that was just made.
+    if (this.#known.size === 0) return nothing;
     const known = this.#known.get(model);
     if (known === undefined) return nothing;
     if (known.untilMs > this.#now()) return known;
