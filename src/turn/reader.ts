@@ -21,7 +21,8 @@ export class TurnReader {
   readonly #log: TurnLog;
   readonly #sink: Sink;
   readonly #clock: Clock;
-  readonly #leave: () => void;
+  /** Null before it follows the log. */
+  #leave: (() => void) | null = null;
   /** The next piece, where in it to begin, and the code points already sent. */
   #piece: number;
   #index: number;
@@ -31,7 +32,7 @@ export class TurnReader {
   #blocked = false;
   #done = false;
   #sentAt: number;
-  #heart: Timer;
+  #heart: Timer | null = null;
 
   /** Begins behind `position`, which must not lie beyond the stored output. */
   constructor(log: TurnLog, position: number, sink: Sink, clock: Clock) {
@@ -45,24 +46,25 @@ export class TurnReader {
     // The marks at the position are sent again: a client cannot tell which of them it has.
     while (log.marks !== null && this.#mark < log.marks.length && log.marks[this.#mark]!.position < position) this.#mark++;
     this.#sentAt = clock.monotonic();
-    this.#heart = clock.after(limits.heartbeatMs, () => this.#beat());
-    this.#leave = log.follow(() => this.#pump());
     sink.onDrain(() => {
       this.#blocked = false;
       this.#pump();
     });
   }
 
-  /** Sends the output stored so far. */
+  /** Sends the output stored so far, and follows the log unless that was all: a short reply is often over when its reader starts. */
   start(): void {
     this.#pump();
+    if (this.#done) return;
+    this.#leave = this.#log.follow(() => this.#pump());
+    this.#heart = this.#clock.after(limits.heartbeatMs, () => this.#beat());
   }
 
   /** Stops the reader when the client has gone. */
   stop(): void {
     this.#done = true;
-    this.#leave();
-    this.#heart.cancel();
+    this.#leave?.();
+    this.#heart?.cancel();
   }
 
   #pump(): void {
