@@ -65,17 +65,19 @@ const turn = new RecordShape(
 
 const message = new RecordShape('id', 'turnId', 'role', 'content', 'status', 'stopReason', 'errorCode', 'createdAt', 'voice', 'toolCalls');
 
+const moves = new RecordShape('begun', 'ended');
+
 /** The shapes of an embedded store's rows. */
 export const rowShapes = {
   session: new RecordShape(['session', sessionShape], 'version', 'withdrawn'),
-  turn: new RecordShape(['turn', turn], ['begun', answer], ['finished', answer], 'claimed'),
+  turn: new RecordShape(['turn', turn], ['begun', answer], ['finished', answer], 'claimed', ['moves', moves]),
   message,
   flight: new RecordShape(
     ...[['place', place], ['fence', fence], 'leaseUntilMs', 'slotUntilMs', 'slotsMax', 'memory', 'stop', 'slotName', 'seizedUntilMs'] as const,
     ...[['turn', turn], ['begun', answer], ['said', message], 'move', 'released', 'calls'] as const,
   ),
   exchange: new RecordShape(['said', message], ['reply', message]),
-  moves: new RecordShape('begun', 'ended'),
+  moves,
 } as const;
 
 export type ShapeName = keyof typeof rowShapes;

@@ -11,6 +11,7 @@ import * as keys from '../../src/store/embedded/keys.ts';
 import type { StoredTurn } from '../../src/store/embedded/rows.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
+import { moveRow } from '../../src/store/moves.ts';
 import type { TurnPlace } from '../../src/store/store.ts';
 import { move } from './contract/history.ts';
 import { page, remembered, Scene, streaming, workspace } from './fixtures.ts';
@@ -103,4 +104,26 @@ t.test('a flight of an earlier version without its turn is removed', async (t) =
   t.teardown(() => store.close());
   t.strictSame(await store.turns.orphans(nowMs + 1_000_000, 10), []);
   t.equal(await store.turns.read(turn.place.workspaceId, turn.place.sessionId, turn.place.turnId), null);
+});
+
+t.test('the steps of a turn of an earlier version, which have a row of their own, are read and exported', async (t) => {
+  const { engine, turn } = await left();
+  const { place } = turn;
+  const { workspaceId, sessionId } = place;
+  const { move: begun } = unpackRow<FlightRow>(engine.get(keys.flight(place))!);
+  const store = new EmbeddedStore(engine);
+  await store.open(nowMs);
+  t.teardown(() => store.close());
+  const fence = (await store.turns.takeOver(place, 'later', nowMs + 1000, nowMs))!;
+  await store.turns.finish(turn.finishStep({ fence: { epoch: fence.epoch, owner: fence.owner }, tail: { position: 2, text: '!' } }));
+  const { moves, ...row } = unpackRow<StoredTurn>(engine.get(keys.turn(place))!);
+  t.strictSame(moves, { begun }, 'as this version keeps them');
+  const ended = moveRow(move(3));
+  await engine.write([
+    [keys.turn(place), packed(row, 'turn')],
+    [keys.move('session', workspaceId, sessionId, 3), packed({ begun, ended }, 'moves')],
+  ]);
+  t.strictSame((await store.history.read('session', workspaceId, sessionId)).map(({ seq }) => seq), [2, 3]);
+  const histories = (await dumpOf(engine)).filter((row) => row.type === 'history' && row.kind === 'session');
+  t.strictSame(histories.map((row) => row.type === 'history' && row.moves.map(({ seq }) => seq)), [[2, 3]]);
 });

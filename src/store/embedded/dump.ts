@@ -14,7 +14,7 @@ import type { DumpPlace, DumpProgress, DumpRow, DumpSource, DumpedHistoryRow, Ho
 import type { Engine } from '../engine.ts';
 import { hourSeconds } from '../usage.ts';
 import { turnRowOf, type EarlierFlightRow, type FlightRow } from './flights.ts';
-import { movesOf, type MovesRow } from './history.ts';
+import { movesOf, NewestMoves, type MovesRow } from './history.ts';
 import * as keys from './keys.ts';
 import * as rows from './rows.ts';
 
@@ -64,8 +64,11 @@ export class EmbeddedSource implements DumpSource, Holdings {
   }
 
   async moves(kind: HistoryKind, workspaceId: string, id: string): Promise<readonly Move[]> {
-    const rows = await all(this.#rows<MovesRow>(keys.history(kind, workspaceId, id)));
-    return movesOf(rows, kind === 'session' ? await all(this.#rows<FlightRow | EarlierFlightRow>(keys.sessionFlights(workspaceId, id))) : []);
+    const own = await all(this.#rows<MovesRow>(keys.history(kind, workspaceId, id)));
+    if (kind !== 'session') return movesOf(own);
+    const ofTurns = new NewestMoves();
+    for await (const [, turn] of this.#rows<rows.StoredTurn>(keys.turns(workspaceId, id))) ofTurns.add(turn);
+    return movesOf([...own, ...ofTurns.rows], await all(this.#rows<FlightRow | EarlierFlightRow>(keys.sessionFlights(workspaceId, id))));
   }
 
   async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | DumpedHistoryRow | MessageRow | TurnRow> {

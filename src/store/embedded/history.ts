@@ -1,37 +1,71 @@
 /**
- * The history of each actor: every step has a row, written by the step. Only the step that begins a turn has none: its move is in the flight of the turn, and then in one row
- * with that of the step that ends the turn.
+ * The history of each actor: every step has a row, written by the step. Only the steps that begin and end a turn have none: the first is in the flight of the turn, and then both are in
+ * the turn's own row. So they stay as long as the turn, though a history shows only its newest steps.
  */
+import { limits } from '../../base/limits.ts';
 import type { HistoryKind, HistoryStore, Move } from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { moveOfRow, moveRow, movesKept, type MoveRow } from '../moves.ts';
 import type { EarlierFlightRow, FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
+import type { StoredSession, StoredTurn, TurnMoves } from './rows.ts';
 
-/** The steps that began and ended a turn, under the number of the second. */
-interface TurnMoves {
-  readonly begun: MoveRow;
-  readonly ended: MoveRow;
-}
-
+/** A step, or both steps of a turn: a version before this one wrote these under the number of the second, and so does the withdrawal of a turn that is over. */
 export type MovesRow = MoveRow | TurnMoves;
+
+const isOne = (row: MovesRow): row is MoveRow => Array.isArray(row);
+const moveRowsOf = (row: MovesRow): MoveRow[] => (isOne(row) ? [row] : [row.begun, row.ended].filter((move) => move !== undefined));
 
 /** The newest moves of an actor, oldest first, from all its rows and its flights. */
 export const movesOf = (rows: Iterable<MovesRow>, flights: Iterable<FlightRow | EarlierFlightRow> = []): Move[] =>
-  [...Array.from(rows, (row) => ('begun' in row ? [row.begun, row.ended] : [row])).flat(), ...Array.from(flights, ({ move }) => (move ? [move] : [])).flat()]
+  [...Array.from(rows, moveRowsOf).flat(), ...Array.from(flights, ({ move }) => (move ? [move] : [])).flat()]
     .map(moveOfRow)
     .sort((one, other) => one.seq - other.seq)
     .slice(-movesKept);
 
-/** Adds a step to an actor's history, after the step that began the turn which it ends; drops the steps that are too old to be kept. */
-export function putMove(draft: Draft, kind: HistoryKind, workspaceId: string, id: string, move: Move | null | undefined, begun?: MoveRow | null): void {
-  const ended = move ? moveRow(move) : null;
-  const last = ended ?? begun;
-  if (!last) return;
+/** Adds a step to an actor's history. */
+export function putMove(draft: Draft, kind: HistoryKind, workspaceId: string, id: string, move: Move | null | undefined): void {
+  if (move) putMoves(draft, kind, workspaceId, id, moveRow(move));
+}
+
+/** Adds a step, or both steps of a turn, to an actor's history. */
+export function putMoves(draft: Draft, kind: HistoryKind, workspaceId: string, id: string, moves: MovesRow): void {
+  const rows = moveRowsOf(moves);
+  const last = rows.at(-1);
+  if (last === undefined) return;
   const key = keys.move(kind, workspaceId, id, last[0]);
-  if (begun && ended) draft.put(key, { begun, ended } satisfies TurnMoves, 'moves');
+  if (rows.length > 1) draft.put(key, moves, 'moves');
   else draft.put(key, last);
-  for (const row of [begun, ended]) if (row && row[0] > movesKept) draft.remove(keys.move(kind, workspaceId, id, row[0] - movesKept));
+  dropBehind(draft, kind, workspaceId, id, moves);
+}
+
+/** Drops the rows of steps that are too old to be kept once these are there. */
+export function dropBehind(draft: Draft, kind: HistoryKind, workspaceId: string, id: string, moves: MovesRow): void {
+  for (const row of moveRowsOf(moves)) if (row[0] > movesKept) draft.remove(keys.move(kind, workspaceId, id, row[0] - movesKept));
+}
+
+/** The steps of a turn, for its row; undefined if neither has a history. */
+export function turnMovesOf(begun: MoveRow | null | undefined, move: Move | null | undefined): TurnMoves | undefined {
+  if (!move) return begun ? { begun } : undefined;
+  const ended = moveRow(move);
+  return begun ? { begun, ended } : { ended };
+}
+
+const seqOf = (row: MovesRow): number => moveRowsOf(row).at(-1)?.[0] ?? 0;
+
+/** The newest steps among those of turns that are over, which come in no order. */
+export class NewestMoves {
+  #rows: TurnMoves[] = [];
+
+  get rows(): readonly TurnMoves[] {
+    return this.#rows;
+  }
+
+  add({ moves }: StoredTurn): void {
+    if (moves === undefined) return;
+    this.#rows.push(moves);
+    if (this.#rows.length >= 2 * movesKept) this.#rows = this.#rows.sort((one, other) => seqOf(one) - seqOf(other)).slice(-movesKept);
+  }
 }
 
 export class EmbeddedHistory implements HistoryStore {
@@ -42,7 +76,30 @@ export class EmbeddedHistory implements HistoryStore {
   }
 
   async read(kind: HistoryKind, workspaceId: string, id: string): Promise<Move[]> {
-    return movesOf(this.#rows<MovesRow>(keys.history(kind, workspaceId, id)), kind === 'session' ? this.#rows<FlightRow>(keys.sessionFlights(workspaceId, id)) : []);
+    const rows = this.#rows<MovesRow>(keys.history(kind, workspaceId, id));
+    return kind === 'session' ? this.#ofSession(workspaceId, id, [...rows]) : movesOf(rows);
+  }
+
+  /** Steps that are made while the rows of many turns are read are left out. */
+  async #ofSession(workspaceId: string, id: string, rows: readonly MovesRow[]): Promise<Move[]> {
+    const newest = this.#ledger.committed<StoredSession>(keys.session(workspaceId, id))?.version ?? Infinity;
+    const flights = [...this.#rows<FlightRow>(keys.sessionFlights(workspaceId, id))];
+    const ofTurns = new NewestMoves();
+    const prefix = keys.turns(workspaceId, id);
+    for (let from: string | null = prefix; from !== null; ) from = await this.#readTurns(from, keys.endOf(prefix), ofTurns);
+    return movesOf([...rows, ...ofTurns.rows], flights).filter(({ seq }, index, all) => seq <= newest && seq !== all[index - 1]?.seq);
+  }
+
+  /** Returns the key to go on from, or null; other work gets a turn before that. */
+  async #readTurns(from: string, to: string, ofTurns: NewestMoves): Promise<string | null> {
+    let looked = 0;
+    for (const [key, turn] of this.#ledger.scan<StoredTurn>(from, to)) {
+      ofTurns.add(turn);
+      if (++looked < limits.scanRowsMax) continue;
+      await this.#ledger.pause();
+      return keys.justAfter(key);
+    }
+    return null;
   }
 
   *#rows<T>(prefix: string): Generator<T> {

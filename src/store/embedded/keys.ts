@@ -68,6 +68,7 @@ export const message = (workspaceId: string, sessionId: string, index: number): 
   messages(workspaceId, sessionId) + padded(index, 9);
 
 const ofTurns = (kind: string, workspaceId: string, sessionId: string): string => `${kind}/${placed(workspaceId, sessionId)}/`;
+export const turns = (workspaceId: string, sessionId: string): string => ofTurns('turn', workspaceId, sessionId);
 export const turn = (place: TurnPlace): string => ofTurn(place).turn;
 export const flights = 'flight/';
 export const flight = (place: TurnPlace): string => ofTurn(place).flight;

@@ -1,4 +1,5 @@
 /** The rows of sessions, turns and messages. */
+import type { MoveRow } from '../moves.ts';
 import type { Fence, Message, Session, Turn } from '../store.ts';
 
 export interface StoredSession {
@@ -6,6 +7,12 @@ export interface StoredSession {
   readonly version: number;
   /** The turn withdrawn last and the version that this made: the turn has no row left from which a second sending could be answered. */
   readonly withdrawn: { readonly turnId: string; readonly fence: Fence; readonly version: number } | null;
+}
+
+/** The steps of its session that began and ended a turn. The first is absent where it has a row of its own, as behind an import; each where the step has no history. */
+export interface TurnMoves {
+  readonly begun?: MoveRow;
+  readonly ended?: MoveRow;
 }
 
 /** A turn that is over: one in flight is in the row of its flight. */
@@ -17,6 +24,8 @@ export interface StoredTurn {
   readonly finished: { readonly fence: Fence; readonly version: number } | null;
   /** True if the finished turn must not be withdrawn any more. */
   readonly claimed?: boolean;
+  /** Absent in rows of imports, and of earlier versions, which gave them rows of their own. */
+  readonly moves?: TurnMoves;
 }
 
 /** Both messages of a turn that is over, under the index of the user's. */

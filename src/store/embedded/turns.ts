@@ -9,7 +9,7 @@ import type { Draft, Ledger } from '../ledger.ts';
 import { codePoints, indexAfter, textBehind } from '../../base/text.ts';
 import { committedTurn, slotNameOf, turnRowOf, type Flight, type FlightRow, type Flights } from './flights.ts';
 import { moveRow } from '../moves.ts';
-import { putMove } from './history.ts';
+import { dropBehind, putMoves, turnMovesOf } from './history.ts';
 import * as keys from './keys.ts';
 import type { EmbeddedLimits } from './limits.ts';
 import type { Memories } from './memories.ts';
@@ -198,8 +198,9 @@ export class EmbeddedTurns implements TurnStore {
       const version = step.version + 1;
       const { begun, move } = flight.row;
       putSession(draft, before, { session, version, withdrawn: before.withdrawn });
-      putMove(draft, 'session', session.workspaceId, session.id, step.move, move);
-      draft.put(keys.turn(place), { turn, begun, finished: { fence: step.fence, version } } satisfies StoredTurn, 'turn');
+      const moves = turnMovesOf(move, step.move);
+      if (moves !== undefined) dropBehind(draft, 'session', session.workspaceId, session.id, moves);
+      draft.put(keys.turn(place), { turn, begun, finished: { fence: step.fence, version }, moves } satisfies StoredTurn, 'turn');
       this.#putMessages(draft, flight.row, { ...step.message, content });
       this.#amend(draft, place, step.amends);
       if (flight.row.calls !== undefined) this.#removeCalls(draft, place);
@@ -243,7 +244,8 @@ export class EmbeddedTurns implements TurnStore {
 
       const version = step.version + 1;
       putSession(draft, before, { session, version, withdrawn: { turnId: turn.id, fence, version } });
-      putMove(draft, 'session', session.workspaceId, session.id, step.move, this.#flights.get(place)?.row.move);
+      // With the turn goes the row that its steps are in.
+      for (const moves of [row?.moves, turnMovesOf(this.#flights.get(place)?.row.move, step.move)]) if (moves !== undefined) putMoves(draft, 'session', session.workspaceId, session.id, moves);
       if (row !== undefined) this.#undo(draft, row, step, place);
       if (row !== undefined) this.#amend(draft, place, step.amends);
       if (row !== undefined && step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs!);

@@ -1,5 +1,6 @@
 /** Cases for histories: an actor's move is stored with the step that makes it. */
 import { deepEqual, equal } from 'node:assert/strict';
+import { limits } from '../../../src/base/limits.ts';
 import { movesKept } from '../../../src/store/moves.ts';
 import type { Move, TurnPast } from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
@@ -130,6 +131,34 @@ export const historyCases: readonly Case[] = [
       deepEqual(await savedUpTo(movesKept + 1, 3), [2, 3]);
       deepEqual(await savedUpTo(movesKept + 2, movesKept + 1), [3, 4]);
       deepEqual(await savedUpTo(movesKept + 3, movesKept + 2), [4, 5]);
+    },
+  },
+  {
+    name: 'a turn that is over and then withdrawn leaves its steps in the history',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const session = await scene.created();
+      const turn = await scene.begun(session, 1, { move: move(2) });
+      const finish = turn.finishStep({ move: move(3, { turn: past }) });
+      equal((await store.turns.finish(finish)).outcome, 'finished');
+      const withdraw = turn.withdrawStep({ ...at(3, finish.session.mark), turn: finish.turn, move: move(4) });
+      for (let sent = 0; sent < 2; sent++) equal((await store.turns.withdraw(withdraw)).outcome, 'finished');
+      deepEqual(await store.history.read('session', workspaceId, session.id), [move(2), move(3, { turn: past }), move(4)]);
+    },
+  },
+  {
+    name: 'the steps of more turns than are read at once are one history',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      let session = await scene.created();
+      for (let version = 1; version <= 2 * limits.scanRowsMax + 3; version += 2) {
+        const turn = await scene.begun(session, version, { move: move(version + 1) });
+        const finish = turn.finishStep({ move: move(version + 2) });
+        equal((await store.turns.finish(finish)).outcome, 'finished');
+        session = finish.session;
+      }
+      const seqs = (await store.history.read('session', workspaceId, session.id)).map(({ seq }) => seq);
+      deepEqual(seqs, Array.from({ length: 2 * limits.scanRowsMax + 4 }, (_, index) => index + 2));
     },
   },
 ];
