@@ -6,7 +6,7 @@ import { limits } from '../base/limits.ts';
 import { Members } from '../base/members.ts';
 import { messageOf, type Unsealed } from '../store/records.ts';
 import { StoreUnavailable, type BeginTurn, type BegunTurn as Begun, type Cause, type Message, type IdempotencyRecord, type Session, type SpokenVoice, type ToolCall, type ToolError, type Turn } from '../store/store.ts';
-import { answeredCalls, type CallAnswer, type Answered } from '../turn/answers.ts';
+import { answeredCalls, refusedCalls, type CallAnswer, type Answered } from '../turn/answers.ts';
 import { Pace } from '../turn/pace.ts';
 import { TurnRunner } from '../turn/runner.ts';
 import { Histories } from '../turn/histories.ts';
@@ -367,6 +367,7 @@ export class Turns {
     const runner = new TurnRunner(facts, { steps, model, reports, speaker, clock, inspector, pace: this.#pace, turnMsMax, shared: store.leaseMs !== null });
     this.population.inFlight.add(runner);
     actor.runner = runner;
+    if (turn.answered !== undefined) runner.log.learn(refusedCalls(begun.history.at(-1), turn.answered));
     this.#watchDeadline(actor);
     runner.over.then((endedBy) => this.#close(actor, runner, wanted, endedBy)).catch((error) => reports.ourFault(turn.id, 'error', error));
     runner.start();

@@ -76,12 +76,22 @@ export async function messageAt(store: Store, workspaceId: string, sessionId: st
   return message;
 }
 
-/** A turn and its text behind a position, with all calls that its readers are told of: those that it was approved to send are in an earlier message, and stand before its text. */
+/** The calls of an earlier message that a turn tells of before its text: those that it sends, and those that were approved but may not be sent any more. */
+const toldOf = ({ toolCalls = [] }: Pick<Message, 'toolCalls'>, isTold: (call: ToolCall) => boolean): ToolCall[] => toolCalls.filter(isTold).map(({ wants: _, ...call }) => ({ ...call, position: 0 }));
+
+const isRefused = ({ ids }: AnsweredCalls, { id, wants, status, sent }: ToolCall): boolean => ids.includes(id) && wants === 'approval' && status === 'failed' && !sent;
+
+/** The approved calls that are not sent, for the readers of the turn that answers them. */
+export const refusedCalls = (message: Message | undefined, answered: AnsweredCalls): readonly ToolCall[] => toldOf(message ?? {}, (call) => isRefused(answered, call));
+
+/** A turn and its text behind a position, with all calls that its readers are told of: those that were approved are in an earlier message, and stand before its text. */
 export async function outputWithCalls(store: Store, place: TurnPlace, position: number): Promise<OutputAfter | null> {
   const found = await store.turns.outputAfter(place, position);
   const answered = found?.turn.answered;
-  if (!found || answered === undefined || answered.approved.length === 0) return found;
-  const message = await messageAt(store, place.workspaceId, place.sessionId, answered.index);
-  const sent = (message?.toolCalls ?? []).filter(({ id }) => answered.approved.includes(id)).map(({ wants: _, ...call }) => ({ ...call, position: 0 }));
-  return { ...found, calls: [...sent, ...(found.calls ?? [])] };
+  if (!found || answered === undefined) return found;
+  // Until a turn without calls has said something it may be withdrawn, and its readers are told of nothing.
+  const isCertain = answered.approved.length > 0 || found.turn.status !== 'streaming' || position > 0 || found.text !== '' || (found.calls?.length ?? 0) > 0;
+  const message = isCertain ? await messageAt(store, place.workspaceId, place.sessionId, answered.index) : undefined;
+  const told = toldOf(message ?? {}, (call) => answered.approved.includes(call.id) || isRefused(answered, call));
+  return told.length === 0 ? found : { ...found, calls: [...told, ...(found.calls ?? [])] };
 }

@@ -353,7 +353,10 @@ t.test('a call that wants approval is sent by the turn that approves it', async 
   const gone = await sessionWith(house, 'call=look_up,tokens=1', [made.id]);
   const asked = (await chat(house, gone.id)).at(-1)!.data.tool_calls[0].call_id;
   t.equal((await house.console(`${toolsPath(house)}/${made.id}`, { method: 'DELETE' })).status, 204);
-  await chat(house, gone.id, { tool_results: [{ call_id: asked, approved: true }] });
+  const told = await chat(house, gone.id, { tool_results: [{ call_id: asked, approved: true }] });
+  t.match(told.slice(0, 2), [{ event: 'turn.started' }, { event: 'tool.ended', id: '0', data: { call_id: asked, status: 'failed', error: 'unknown_tool' } }], 'what is not sent has its end alone');
+  const replay = await house.stream(`/sessions/${gone.id}/turns/${told[0]!.data.turn_id}/events`, { key: house.key });
+  t.same(kinds(await replay.rest()), kinds(told));
   t.match((await house.ask(`/sessions/${gone.id}/transcript`, { key: house.key })).json.data[1].tool_calls, [{ status: 'failed', error: 'unknown_tool' }]);
   t.equal(tool.got.length, 1);
 });
