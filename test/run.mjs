@@ -74,6 +74,20 @@ async function checkTypes() {
 
 const lint = () => step('lint', () => runTool(tool('oxlint', 'bin', 'oxlint'), ['--threads=1', '--format=unix', 'src', 'machines', 'test', 'bench']));
 
+/** Builds what the tests run, and returns the jobs. */
+async function prepare() {
+  await step('build', build);
+  await step('client', buildClient);
+  let files = [];
+  await step('files', async () => {
+    files = [...new Set((positionals.length > 0 ? positionals : ['test']).flatMap(filesOf))];
+    if (values.changed) files = await ofChanges(files);
+  });
+  let jobs = [];
+  if (files.length > 0) await step('bundles', async () => (jobs = jobsOf(files, await bundleWithInputs(files))));
+  return jobs;
+}
+
 /** Runs the jobs; of each what failed or was skipped, and one line. */
 async function runTests(jobs, measure) {
   const { runFile } = await import('./run/file.mjs');
@@ -125,16 +139,8 @@ await step('packages', async () => {
   await install({ development: true });
 });
 if (counts.failed === 0) {
-  await Promise.all([checkTypes(), lint()]);
-  await step('build', build);
-  await step('client', buildClient);
-  let files = [];
-  await step('files', async () => {
-    files = [...new Set((positionals.length > 0 ? positionals : ['test']).flatMap(filesOf))];
-    if (values.changed) files = await ofChanges(files);
-  });
-  let jobs = [];
-  if (files.length > 0) await step('bundles', async () => (jobs = jobsOf(files, await bundleWithInputs(files))));
+  // The types take one core, and longer than all the others together.
+  const [jobs] = await Promise.all([prepare(), checkTypes(), lint()]);
   await runTests(jobs, values.measure);
 }
 print(`${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`);

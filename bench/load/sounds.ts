@@ -46,11 +46,12 @@ const wavHeaderBytes = 44;
 /** The kind of prompt that a caller could have said, too: a few words, not one. */
 const [shortestMs, longestMs] = [1_200, 4_000];
 
+/** The names of their files, none where the package is not installed: to read them all takes seconds. */
+export const promptFiles = (): string[] => (existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.wav')).sort() : []);
+
 /** Returns prompts of a person, in the order of their names; none where the package is not installed. */
 export function prompts(): Clip[] {
-  if (!existsSync(folder)) return [];
-  const files = readdirSync(folder).filter((name) => name.endsWith('.wav')).sort();
-  return files.map((name) => doubled(readFileSync(join(folder, name)).subarray(wavHeaderBytes))).filter(({ onsetMs, endMs }) => endMs - onsetMs >= shortestMs && endMs - onsetMs <= longestMs);
+  return promptFiles().map((name) => doubled(readFileSync(join(folder, name)).subarray(wavHeaderBytes))).filter(({ onsetMs, endMs }) => endMs - onsetMs >= shortestMs && endMs - onsetMs <= longestMs);
 }
 
 /** 8 kHz at 16 kHz: between two samples stands their mean. */

@@ -6,7 +6,7 @@ import { pick, type Measurement, type Question, type Size } from '../harness/que
 import { median, quantile } from '../harness/statistics.ts';
 import type { Calling, Spoken } from '../load/calling.ts';
 import { clipOf, humanClips, sentences, type Clip } from '../load/clips.ts';
-import { burst, chord, hum, prompts, withPause } from '../load/sounds.ts';
+import { burst, chord, hum, promptFiles, prompts, withPause } from '../load/sounds.ts';
 
 type Sized = Readonly<Record<Size, number>>;
 
@@ -264,8 +264,8 @@ export const call: Question = {
   cases: (size) => (size === 'smoke' ? [silent, finished] : [
     ...[silent, finished, unfinished, whole, four, over, sounds, backchannels],
     ...pauses.flatMap((ms) => [pauseFinished(ms), pauseUnfinished(ms)]),
-    ...(humanClips().length + prompts().length > 0 ? [people] : []),
-    ...(prompts().length > 0 ? [peopleOver] : []),
+    ...(humanClips().length + promptFiles().length > 0 ? [people] : []),
+    ...(promptFiles().length > 0 ? [peopleOver] : []),
   ]),
   // Each round is long, and the clips were spoken by the server already.
   warmUps: 0,
