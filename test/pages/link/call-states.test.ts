@@ -44,7 +44,9 @@ for (const options of [{ width: 720 }, { width: 360, colorScheme: 'dark' }, { wi
       await words(page, text);
       t.equal(await mark(page).getAttribute('data-state'), state);
       t.equal(await mark(page).getAttribute('aria-disabled'), String(!interruptible), `${state} can be interrupted: ${interruptible}`);
-      t.same([await findings(page, 'not contrast'), await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], [], 0], state);
+      t.same([await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], 0], state);
+      // Beside the contrast only the size of what is pressed depends on the width, and is least there.
+      if (options.width === 320) t.same(await findings(page, 'not contrast'), [], state);
     };
     await shows('opening', 'Connecting', false);
     line.ready();
