@@ -152,10 +152,11 @@ export class TurnCalls implements CallsMade {
     for (const { controller } of this.#running) controller.abort();
   }
 
-  /** The calls as the end of the turn stores them: what has no result is cancelled. */
-  end(): void {
+  /** The calls as the end of the turn stores them: what has no result is cancelled, and so is what waits, unless the turn ends so that it be answered. */
+  end(awaits: boolean): void {
     this.#over = true;
     const endedAtMs = this.#clock.now();
+    if (!awaits) for (const [at, call] of this.made.entries()) if (call.status === 'pending') this.made[at] = { ...call, status: 'cancelled', error: 'cancelled', endedAtMs };
     for (const running of this.#running) this.#replace(running, { ...running.call, status: 'cancelled', error: 'cancelled', endedAtMs });
   }
 

@@ -153,7 +153,7 @@ export class TurnLedger implements TurnSteps {
     turn.outputTokens = outputTokens;
     turn.endedAt = secondsOf(nowMs);
     if (calls !== null) turn.calls = { made: made.length, sent: calls.sent };
-    const message = messageOf(turn, turn.messageId, 'assistant', '', { status: status === 'completed' ? status : 'partial', stopReason, errorCode, voice: heard?.voice, toolCalls: made.length > 0 ? made : undefined });
+    const message = messageOf(turn, turn.messageId, 'assistant', '', { status: status === 'completed' ? status : 'partial', stopReason, errorCode, voice: heard?.voice, toolCalls: made.length > 0 ? [...made] : undefined });
     const finished = await this.#close({ kind: 'seal', turn, message, tail: tail ?? noTail, cutAt, amends, nowMs, changes, past }, cause);
     if (finished === 'fenced') return finished;
     // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored output may

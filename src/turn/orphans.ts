@@ -183,5 +183,5 @@ async function seal(
   };
   const finished = await store.turns.finish(step);
   if (finished.outcome === 'finished') machine.tell(decision, finished.version, nobody);
-  return { record: session, finished };
+  return { record: settledSession, finished };
 }

@@ -446,7 +446,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
     if (this.#parts.speaker !== null) this.#heard ??= await this.#parts.speaker.heard(ending!);
     const heard = this.#heard;
     const calls = this.#calls;
-    calls?.end();
+    calls?.end(ending === 'tool_calls');
     let counted: 'fenced' | ModelUsage;
     try {
       counted = await this.#parts.steps.finish({ result, tail: asStored ? null : this.log.rest(), usage: this.#usage, log: this.log, past: this.past, cause, heard, calls });

@@ -32,7 +32,7 @@ async function decided(asked: readonly (readonly [name: string, text: string])[]
   for (const [name, text] of asked) calls.ask(name, text);
   await calls.store('', 0);
   t.same(steps, [calls.made], 'stored together, in one step');
-  return { made: calls.made, counted };
+  return { made: calls.made, counted, calls };
 }
 
 t.test('a call that is not sent is counted by its error, once', async (t) => {
@@ -51,4 +51,17 @@ t.test('long arguments of what is too much for a round are not kept, and neither
   const { made } = await decided(Array.from({ length: 200 }, (_, index) => ['act', index === 20 ? '{"a":1}' : long] as const));
   t.equal(made.length, limits.toolCallsTaken);
   t.same(made.map(({ arguments: given }) => given !== null), made.map((_, index) => index < limits.toolCallsMax || index === 20));
+});
+
+t.test('nothing waits behind a turn that ends otherwise than for an answer', async (t) => {
+  const mine: OfferedFunction = { ...act, kind: 'client', name: 'mine' };
+  const approved: OfferedFunction = { ...act, approval: 'always', name: 'approved' };
+  const find = (name: string): OfferedFunction | null => [act, mine, approved].find((one) => one.name === name) ?? null;
+  const asked = ['act', 'mine', 'approved'].map((name) => [name, '{"a":1}'] as const);
+  const { made, calls } = await decided(asked, { find });
+  t.same(made.map(({ status }) => status), ['running', 'pending', 'pending']);
+  calls.end(true);
+  t.same(made.map(({ status }) => status), ['running', 'pending', 'pending'], 'the turn ends so that they be answered');
+  calls.end(false);
+  t.same(made.slice(1).map(({ status, error }) => [status, error]), [['cancelled', 'cancelled'], ['cancelled', 'cancelled']], 'it is aborted, or fails');
 });

@@ -1,0 +1,39 @@
+/** Calls of tools that wait for the caller, when a process dies (contract 13). */
+import t from 'tap';
+import type { CallAnswer } from '../../src/turn/answers.ts';
+import type { OfferedFunction } from '../../src/providers/tool.ts';
+import type { TurnRunner } from '../../src/turn/runner.ts';
+import { noTools, Scene, StagedModel, unreported } from './scene.ts';
+
+const mine: OfferedFunction = { toolId: 'tool_1', kind: 'client', name: 'mine', description: null, parameters: { type: 'object' }, approval: 'never', show: 'name' };
+
+class CallingModel extends StagedModel {
+  override readonly tools = { ...noTools, find: () => mine, check: () => ({}) };
+}
+
+async function begun(scene: Scene, sessionId: string, model: StagedModel, answers?: readonly CallAnswer[]): Promise<TurnRunner> {
+  const wanted = { message: answers === undefined ? 'Hello' : null, ...(answers && { answers }), assistantRefusal: null, takesSlot: true, remember: null, model, reports: unreported };
+  const started = await scene.host.turns.begin(await scene.actor(sessionId), wanted);
+  if (started.kind !== 'started') throw new Error(`The turn is ${started.kind}.`);
+  return started.runner;
+}
+
+t.test('whoever seals the turn of a dead process tells no calls as waiting that it had answered', async (t) => {
+  const first = await Scene.open();
+  const { id } = await first.session();
+  const asking = new CallingModel((sink) => {
+    sink.call!({ name: 'mine', arguments: '{}' });
+    sink.end();
+  });
+  await (await begun(first, id, asking)).settled;
+  const answers = [{ callId: 'call_1', output: 'done' }];
+  const saying = await begun(first, id, new StagedModel((sink) => sink.text('one ')), answers);
+  await saying.begun;
+
+  const second = await first.afterDeath();
+  const { record } = await second.actor(id);
+  t.match((await second.transcript(id)).at(-1), { content: 'one ', status: 'partial' }, 'the turn is sealed');
+  t.equal(record.pending, undefined);
+  await t.rejects(begun(second, id, new StagedModel(), answers), { code: 'invalid_request' }, 'an answer is taken once');
+  second.host.close();
+});
