@@ -101,8 +101,9 @@ const refresh = (io: Io) => (selector: string, options: ConnectionOptions & { re
     const { functions, changes } = refreshed.body;
     const lines = changes.length === 0 ? ['Nothing has changed.'] : changes.map(({ name, change }) => `${change.padEnd(8)} ${oneLine(name)}`);
     const told = (tool: ToolView): string => [...lines, stateOf(tool)].join('\n');
-    if (options.enable) connection.show(await turned(connection, path, functions, true), told);
-    else connection.show(refreshed, told);
+    if (!options.enable) return connection.show(refreshed, told);
+    const body = { ...(await turned(connection, path, functions, true)).body, changes };
+    connection.show({ body, text: JSON.stringify(body) }, told);
   });
 
 const change = (io: Io, enabled: boolean) => (selector: string, names: readonly string[], options: ConnectionOptions): Promise<void> =>
@@ -138,7 +139,7 @@ const test = (io: Io) => (selector: string, name: string, given: string, options
     const path = await pathOf(connection, selector);
     await functionsWith(connection, path, [name]);
     const result = await connection.client.post<ToolTestView>(`${path}/test`, { name, arguments: args }, callMs);
-    connection.show(result, ({ status, error, output, milliseconds }) => `${error === null ? status : `${status}: ${error}`}, ${milliseconds} ms${output === null ? '' : `\n${printable(output)}`}`);
+    connection.show(result, ({ status, error, reason, output, milliseconds }) => `${error === null ? status : `${status}: ${error}`}, ${milliseconds} ms${reason == null ? '' : `\n${printable(reason)}`}${output === null ? '' : `\n${printable(output)}`}`);
     if (result.body.status !== 'completed') io.exitCode = 1;
   });
 

@@ -4,7 +4,7 @@ import type { Metrics } from '../base/metrics.ts';
 import { signingHolder, type Vault } from '../access/vault.ts';
 import type { Host } from '../host/host.ts';
 import { maySendIn } from '../providers/tool/credential-header.ts';
-import { checkArguments } from '../providers/tool/arguments.ts';
+import { checkArguments, textOf } from '../providers/tool/arguments.ts';
 import type { AskedCall, CallContext, CalledFunction, ListedTool, OfferedFunction, ToolAccess, ToolCaller, ToolResult } from '../providers/tool.ts';
 import type { Store, Tool, ToolError } from '../store/store.ts';
 
@@ -18,6 +18,8 @@ export interface ToolDeskParts {
 }
 
 const minuteMs = 60_000;
+/** No JSON. */
+const tooDeep = 'too deep';
 
 export class ToolDesk {
   readonly #parts: ToolDeskParts;
@@ -56,7 +58,7 @@ export class ToolDesk {
 
   /** Sends one call outside any conversation, as a turn's would be: against the schema, within the calls per minute, signed and guarded. Rejects with `StoreUnavailable`. */
   async test(tool: Tool, { name, parameters }: CalledFunction, given: Readonly<Record<string, unknown>>, callId: string): Promise<ToolResult> {
-    if (checkArguments(parameters, jsonOf(given)) === null) return { status: 'failed', error: this.#counted('arguments') };
+    if (checkArguments(parameters, textOf(given) ?? tooDeep) === null) return { status: 'failed', error: this.#counted('arguments') };
     const error = await this.#admit(tool);
     if (error !== null) return { status: 'failed', error };
     const context: CallContext = { workspaceId: tool.workspaceId, assistantId: null, sessionId: null, turnId: null, channel: 'console', visitor: {}, metadata: {} };
@@ -123,15 +125,6 @@ export class ToolDesk {
     const secret = vault.open(found);
     if (secret === null || (found.header != null && !maySendIn(found.header))) return null;
     return found.header ? { [found.header.toLowerCase()]: secret } : { authorization: `Bearer ${secret}` };
-  }
-}
-
-/** The text of arguments; no JSON for those that are nested more deeply than the stack allows. */
-function jsonOf(given: object): string {
-  try {
-    return JSON.stringify(given);
-  } catch {
-    return 'too deep';
   }
 }
 

@@ -215,13 +215,13 @@ t.test('a test call is signed and bounded as a turn’s, and is no usage', async
   const test = async (body: object, id: string = made.id) => house.console(`${toolsPath(house)}/${id}/test`, { body });
   const { status, json } = await test({ name: 'look_up', arguments: { order: '7' } });
   t.equal(status, 200);
-  t.match(json, { object: 'tool_test', call_id: /^call_/, status: 'completed', error: null, output: '{"shipped":true}', milliseconds: Number });
+  t.match(json, { object: 'tool_test', call_id: /^call_/, status: 'completed', error: null, reason: null, output: '{"shipped":true}', milliseconds: Number });
   const { headers, text, body } = tool.got[0]!;
   t.match(body.data, { call_id: json.call_id, name: 'look_up', arguments: { order: '7' }, assistant_id: null, session_id: null, turn_id: null, channel: 'console', visitor: {}, metadata: {} });
   const key = Buffer.from(made.signing_secret.slice(6), 'base64');
   t.equal(headers['webhook-signature'], `v1,${createHmac('sha256', key).update(`${json.call_id}.${headers['webhook-timestamp']}.${text}`).digest('base64')}`);
-  t.match((await test({ name: 'look_up' })).json, { status: 'failed', error: 'arguments', output: null });
-  t.match((await test({ name: 'look_up', arguments: { order: 'x'.repeat(33_000) } })).json, { status: 'failed', error: 'arguments' });
+  t.match((await test({ name: 'look_up' })).json, { status: 'failed', error: 'arguments', reason: '`order` is missing.', output: null });
+  t.match((await test({ name: 'look_up', arguments: { order: 'x'.repeat(33_000) } })).json, { status: 'failed', error: 'arguments', reason: 'The arguments have more than 32 KiB.' });
   t.match((await test({ name: 'off', arguments: { order: '7' } })).json, { status: 'completed' }, 'a function that is off');
   output = null;
   t.match((await test({ name: 'off', arguments: { order: '7' } })).json, { status: 'failed', error: 'refused' });

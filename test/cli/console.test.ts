@@ -295,6 +295,7 @@ t.test('tools: create, refresh, what is on, a test call, secrets', async (t) => 
   t.strictSame((await said(['tools', 'refresh', 'Orders'])).stdout, `added    cancel\nThe tool "Orders" (${tool.id}) offers look_up. Off are 1 of 2: turn them on with \`parley tools enable ${tool.id}\`.\n`);
   t.strictSame((await said(['tools', 'refresh', 'Orders', '--enable'])).stdout, `added    cancel\nThe tool "Orders" (${tool.id}) offers look_up, cancel.\n`);
   t.strictSame((sent() as any).functions, tool.functions.map((one) => ({ ...one, enabled: true })));
+  t.match(JSON.parse((await said(['tools', 'refresh', 'Orders', '--enable', '--json'])).stdout), { id: tool.id, changes: [{ name: 'cancel', change: 'added' }], functions: [{ enabled: true }, { enabled: true }] });
   t.strictSame((await said(['tools', 'enable', 'Orders', 'cancel'])).stdout, `The tool "Orders" (${tool.id}) offers look_up, cancel.\n`);
   t.strictSame((await said(['tools', 'disable', 'Orders'])).stdout, `The tool "Orders" (${tool.id}) offers no function. Off are 2 of 2: turn them on with \`parley tools enable ${tool.id}\`.\n`);
   t.strictSame((sent() as any).functions, tool.functions.map((one) => ({ ...one, enabled: false })));
@@ -303,6 +304,8 @@ t.test('tools: create, refresh, what is on, a test call, secrets', async (t) => 
   t.strictSame(sent(), { name: 'look_up', arguments: { order: '7' } });
   ended = { status: 'failed', error: 'timeout', output: null };
   t.strictSame(await said(['tools', 'test', tool.id, 'look_up', '-'], '{}'), { code: 1, stdout: 'failed: timeout, 12 ms\n', stderr: '' });
+  ended = { status: 'failed', error: 'arguments', reason: '`order` is missing.', output: null };
+  t.strictSame(await said(['tools', 'test', tool.id, 'look_up', '{}']), { code: 1, stdout: 'failed: arguments, 12 ms\n`order` is missing.\n', stderr: '' });
   for (const no of ['[]', '{order:7}']) t.match(await said(['tools', 'test', tool.id, 'look_up', no]), { code: 2, stderr: /JSON object/ });
   t.match(await said(['tools', 'test', 'Orders', 'fly', '{}']), { code: 2, stderr: /no function "fly"/ }, 'before a call of it');
   t.match((await said(['tools', 'rotate-secret', 'Orders'])).stdout, /\n {2}whsec_def\n/);

@@ -90,6 +90,7 @@ export const ToolTestView = named(
     call_id: Id('call'),
     status: Strings(['completed', 'failed']),
     error: Nullable(Strings(toolErrors)),
+    reason: Nullable(Type.String({ description: 'Which argument is wrong, and why; null unless the error is `arguments`.' })),
     output: Nullable(Type.String()),
     milliseconds: Type.Integer(),
   }),

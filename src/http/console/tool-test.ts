@@ -3,6 +3,7 @@ import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { TestToolBody } from '../../base/wire.ts';
 import { cutOutput } from '../../providers/tool.ts';
+import { wrongArguments } from '../../providers/tool/arguments.ts';
 import type { Reply } from '../request.ts';
 import type { ConsoleRequest } from './common.ts';
 import { reachTool } from './tools.ts';
@@ -14,9 +15,10 @@ export async function testTool(request: ConsoleRequest<unknown, TestToolBody>): 
   if (record.kind === 'client') throw new Failure('invalid_field', { field: 'kind' });
   const called = record.functions.find(({ name }) => name === body.name);
   if (called === undefined) throw new Failure('invalid_field', { field: 'name' });
+  const given = body.arguments ?? {};
   const callId = services.ids.make('call');
   const startedAt = services.clock.monotonic();
-  const result = await services.tools.test(record, called, body.arguments ?? {}, callId);
+  const result = await services.tools.test(record, called, given, callId);
   return {
     status: 200,
     json: {
@@ -24,6 +26,7 @@ export async function testTool(request: ConsoleRequest<unknown, TestToolBody>): 
       call_id: callId,
       status: result.status,
       error: result.status === 'failed' ? result.error : null,
+      reason: result.status === 'failed' && result.error === 'arguments' ? wrongArguments(called.parameters, given) : null,
       output: result.status === 'completed' ? cutOutput(result.output, limits.toolOutputCharactersMax) : null,
       milliseconds: Math.round(services.clock.monotonic() - startedAt),
     },

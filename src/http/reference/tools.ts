@@ -49,7 +49,7 @@ export const tools: Area = {
       repeat: 'A repeat calls the function again, under another id.',
       surprises: 'A call that fails is 200 with `error`, one of the words of a conversation. A tool of the kind `client` is 422 `kind`, a function that it does not have 422 `name`.',
       body: { name: 'look_up_order', arguments: { order: '7' } },
-      answer: { object: 'tool_test', call_id: example.ids.call, status: 'completed', error: null, output: '{"shipped":true}', milliseconds: 84 },
+      answer: { object: 'tool_test', call_id: example.ids.call, status: 'completed', error: null, reason: null, output: '{"shipped":true}', milliseconds: 84 },
     },
     [`GET ${inWorkspace}/sessions/{id}/turns/{turn_id}/steps`]: {
       does: 'Returns what a turn did, in order: its text, its calls of tools, and their results with how long each took.',

@@ -1,6 +1,7 @@
 /** Checks the arguments that a model gives a function against its schema, before the call is sent (contract 13). */
 import { limits } from '../../base/limits.ts';
 import { mayFit } from './fitting.ts';
+import { misfitOf } from './misfit.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -37,4 +38,21 @@ export function argumentsOf(text: string): Record<string, unknown> | null {
 export function checkArguments(parameters: Schema, text: string): Record<string, unknown> | null {
   const value = argumentsOf(text);
   return value !== null && mayFit(parameters, value) ? value : null;
+}
+
+/** Why the function does not take the arguments, in a sentence for whoever has written them. */
+export function wrongArguments(parameters: Schema, given: Readonly<Record<string, unknown>>): string {
+  const text = textOf(given);
+  if (text === null || isDeep(text)) return `The arguments are nested more than ${nestingMax} deep.`;
+  if (Buffer.byteLength(text) > limits.toolArgumentsBytesMax) return `The arguments have more than ${limits.toolArgumentsBytesMax / 1024} KiB.`;
+  return misfitOf(parameters, given) ?? 'The arguments do not fit the schema.';
+}
+
+/** The text of arguments; null for those that are nested more deeply than the stack allows. */
+export function textOf(given: object): string | null {
+  try {
+    return JSON.stringify(given);
+  } catch {
+    return null;
+  }
 }

@@ -21,10 +21,11 @@ export function mayFit(schema: Schema, value: unknown): boolean {
   }
 }
 
-const exhausted = new Error('the steps are used up');
+/** Thrown by a check whose steps are used up. */
+export const exhausted = new Error('the steps are used up');
 
 /** The formats and whatever else is not named here are notes. */
-class Fitting {
+export class Fitting {
   readonly #root: Schema;
   readonly #found = new Map<string, unknown>();
   #left: number = limits.toolCheckStepsMax;
@@ -55,7 +56,7 @@ class Fitting {
     else if (typeof value === 'string') yield* this.#ofText(schema, value);
     else if (Array.isArray(value)) yield* this.#ofItems(schema, value);
     else if (isObject(value)) yield* this.#ofProperties(schema, value);
-    if (typeof $ref === 'string') yield this.check(this.#target($ref), value);
+    if (typeof $ref === 'string') yield this.check(this.target($ref), value);
     // Their meaning depends on the way to them.
     if ('$dynamicRef' in schema || '$recursiveRef' in schema || 'unevaluatedItems' in schema || 'unevaluatedProperties' in schema) yield null;
     yield* this.#combined(schema, value);
@@ -172,7 +173,7 @@ class Fitting {
   }
 
   /** The part of the schema that a reference names; a reference to nothing refers to what cannot be told. */
-  #target(reference: string): unknown {
+  target(reference: string): unknown {
     if (this.#found.has(reference)) return this.#found.get(reference);
     const found = reference === '#' ? this.#root : reference.startsWith('#/') ? this.#at(reference.slice(2).split('/')) : this.#anchored(this.#root, reference.slice(1));
     this.#found.set(reference, found);

@@ -34,11 +34,12 @@ export function ToolTestCall({ tool: { functions, kind }, path }: { tool: Tool; 
   );
 }
 
-const Result = ({ of: { status, error, output, milliseconds, call_id: id } }: { of: ToolTest }) => (
+const Result = ({ of: { status, error, reason, output, milliseconds, call_id: id } }: { of: ToolTest }) => (
   <div class="stack-wide">
     <p>
       <State name={status} tone={error === null ? 'good' : 'red'} /> <span class="note">{error !== null && <><code>{error}</code>: {errorWords[error]}. </>}{count(milliseconds)} ms</span>
     </p>
+    {reason !== null && <p>{reason}</p>}
     {output !== null && (output === '' ? <p class="note">It answered with nothing.</p> : <pre class="json" tabIndex={0} aria-label="Output">{output}</pre>)}
     <p class="note">
       <code>{id}</code>

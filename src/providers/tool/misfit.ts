@@ -1,0 +1,90 @@
+/** The argument that does not fit its schema, and why: for a person who tests a function (contract 13). It is named as far as the check can tell, in as many steps as that has. */
+import { exhausted, Fitting } from './fitting.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** The keywords whose meaning depends on their neighbours. */
+const neighbours: Readonly<Record<string, readonly string[]>> = {
+  items: ['prefixItems'],
+  additionalItems: ['items'],
+  additionalProperties: ['properties', 'patternProperties'],
+  contains: ['minContains', 'maxContains'],
+  if: ['then', 'else'],
+};
+
+/** A sentence that names the argument; null if it fits, or if it cannot be told. */
+export function misfitOf(schema: Schema, value: unknown): string | null {
+  try {
+    return new Misfit(schema).find(schema, value, '');
+  } catch (error) {
+    if (error === exhausted) return null;
+    throw error;
+  }
+}
+
+class Misfit {
+  readonly #fitting: Fitting;
+
+  constructor(root: Schema) {
+    this.#fitting = new Fitting(root);
+  }
+
+  find(schema: unknown, value: unknown, path: string): string | null {
+    if (this.#fits(schema, value)) return null;
+    if (!isObject(schema)) return `${named(path)} must not be given.`;
+    for (const [keyword, wanted] of Object.entries(schema)) {
+      const beside = (neighbours[keyword] ?? []).filter((one) => one in schema).map((one) => [one, schema[one]]);
+      if (!this.#fits({ ...Object.fromEntries(beside), [keyword]: wanted }, value)) return this.#within(keyword, schema, value, path) ?? `${named(path)} does not fit ${written(keyword, wanted)}.`;
+    }
+    return `${named(path)} does not fit its schema.`;
+  }
+
+  /** The part that does not fit, where the keyword is about parts. */
+  #within(keyword: string, schema: Schema, value: unknown, path: string): string | null {
+    const wanted = schema[keyword];
+    if (keyword === 'type') return `${named(path)} must be ${[wanted].flat().map((type) => `${type === 'array' || type === 'integer' || type === 'object' ? 'an' : 'a'} ${String(type)}`).join(' or ')}.`;
+    if (keyword === '$ref') return this.find(this.#fitting.target(String(wanted)), value, path);
+    if (keyword === 'allOf') return this.#first((wanted as unknown[]).map((each) => [each, value, path]));
+    if (Array.isArray(value)) return this.#first(value.map((item, index) => [itemSchema(schema, keyword, index), item, `${path}[${index}]`]));
+    if (!isObject(value)) return null;
+    if (keyword === 'required') return `${named(inside(path, String((wanted as unknown[]).find((name) => !Object.hasOwn(value, String(name))))))} is missing.`;
+    const known = isObject(schema['properties']) ? schema['properties'] : {};
+    const names = Object.keys(value);
+    if (keyword === 'properties') return this.#first(names.filter((name) => Object.hasOwn(known, name)).map((name) => [known[name], value[name], inside(path, name)]));
+    if (keyword === 'additionalProperties') return this.#first(names.filter((name) => !Object.hasOwn(known, name)).map((name) => [wanted, value[name], inside(path, name)]));
+    return null;
+  }
+
+  #first(parts: readonly (readonly [schema: unknown, value: unknown, path: string])[]): string | null {
+    for (const part of parts) {
+      const found = this.find(...part);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  #fits(schema: unknown, value: unknown): boolean {
+    return this.#fitting.check(schema, value) !== false;
+  }
+}
+
+/** The schema of an item, as far as the keyword has a say in it. */
+function itemSchema(schema: Schema, keyword: string, index: number): unknown {
+  const first = Array.isArray(schema['prefixItems']) ? schema['prefixItems'] : [];
+  if (keyword === 'prefixItems') return first[index] ?? true;
+  return keyword === 'items' && index >= first.length ? schema['items'] : true;
+}
+
+const isObject = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const named = (path: string): string => (path === '' ? 'The whole' : `\`${path}\``);
+
+const inside = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
+
+const writtenMax = 200;
+
+/** A keyword as it stands in the schema; a long one without its value. */
+function written(keyword: string, wanted: unknown): string {
+  const text = JSON.stringify(wanted) ?? '';
+  return text.length > writtenMax ? `\`${keyword}\`` : `\`${keyword}\`: ${text}`;
+}
