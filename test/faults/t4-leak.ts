@@ -111,12 +111,13 @@ async function furnished(t: Owner, house: House): Promise<Scene> {
   mcp.answer = (response, body) => mcpAnswer(response, body, { result: { resultType: 'complete', ttlMs: 0, cacheScope: 'private', tools: [{ name: 'mcp', description: given.description, inputSchema: taking(given.argument) }] } });
   const toolIds = {
     http: await tool('http', { kind: 'http', url: `${http.origin}/${given.path}` }),
-    mcp: await tool('mcp', { kind: 'mcp', url: `${mcp.origin}/${given.path}` }),
+    // The first read of a list loads the client of the protocol, which a busy machine does not do in a second.
+    mcp: await tool('mcp', { kind: 'mcp', url: `${mcp.origin}/${given.path}`, timeout_seconds: 20 }),
     away: await tool('away', { kind: 'http', url: `http://127.0.0.1:1/${given.path}` }),
     asking: await tool('asking', { kind: 'http', url: `${http.origin}/${given.path}`, approval: 'always', show: 'name' }),
   };
   await told(house, `/tools/${toolIds.mcp}/refresh`, {});
-  await told(house, `/tools/${toolIds.mcp}`, { functions: [{ name: 'mcp', enabled: true }] }, 'PATCH');
+  await told(house, `/tools/${toolIds.mcp}`, { timeout_seconds: 1, functions: [{ name: 'mcp', enabled: true }] }, 'PATCH');
   const assistants: Record<string, string> = {};
   const slugs: Record<string, string> = {};
   for (const kind of kinds) {
