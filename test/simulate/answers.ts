@@ -1,10 +1,10 @@
 /** Checks the answers to clients against the steps of the store. */
 import { errors } from '../../src/base/errors.ts';
 import { codePoints, indexAfter } from '../../src/base/text.ts';
-import type { Asked, History, Stream, StreamEvent } from './history.ts';
+import { promptOf, type Asked, type History, type Stream, type StreamEvent } from './history.ts';
 import { turnMsMax } from './host.ts';
 import type { Oracle, State, TurnState } from './oracle.ts';
-import type { Mode } from './world.ts';
+import { grouped, type Mode } from './world.ts';
 
 /** How long a revocation may take to be heard everywhere, in milliseconds: requests that are sent later are refused. */
 const revocationMs = 5000;
@@ -63,15 +63,14 @@ export class Answers {
   /** A chat that was answered 503 has left nothing behind, if none under its key was answered otherwise, or not at all. */
   #refused({ turns }: State, { asked, deaths }: History): void {
     const chats = asked.filter(({ method, path }) => method === 'POST' && path.endsWith('/chat'));
-    const sent = new Map<string, Asked[]>(chats.map(({ body }) => [body.message, []]));
-    for (const chat of chats) sent.get(chat.body.message)!.push(chat);
-    for (const { turn, question, text, fence, finished } of turns.values()) {
+    const sent = grouped(chats, ({ body }) => promptOf(body));
+    for (const { turn, prompt, text, fence, finished } of turns.values()) {
       // A turn that expires before its first output stands, and its chat is answered by a status.
-      const mayStand = sent.get(question)?.some(({ status, json }) => status === null || status === 200 || json?.error?.code === 'session_expired');
-      const refused = mayStand ? undefined : sent.get(question)?.find(({ status }) => status === 503);
+      const mayStand = sent.get(prompt)?.some(({ status, json }) => status === null || status === 200 || json?.error?.code === 'session_expired');
+      const refused = mayStand ? undefined : sent.get(prompt)?.find(({ status }) => status === 503);
       // A turn that another process sealed stands: it cannot know the chat's answer, unless there was no output, no call and no stop. A dead process withdraws nothing.
       const stopped = turn.stopReason === 'aborted' || turn.stopReason === 'expired';
-      const spoke = text !== '' || (turn.calls?.made ?? 0) > 0;
+      const spoke = text !== '' || (turn.calls?.made ?? 0) + (turn.calls?.sent ?? 0) > 0;
       const sealed = finished !== null && finished.fence.epoch > 1 && (spoke || stopped);
       const died = deaths.some(({ host, atMs }) => host === refused?.host && atMs >= refused.answeredMs! && atMs < refused.answeredMs! + withdrawalMs);
       if (refused !== undefined && !sealed && !(died && (spoke || fence.epoch === 1))) this.#fault(refused, 'refused', `503 and left ${turn.id} ${turn.status}`);
@@ -212,11 +211,11 @@ export class Answers {
       const states = versions.map(({ turn, text }) => `${turn.status} (${codePoints(text)} characters, ${turn.inputTokens} and ${turn.outputTokens} tokens)`);
       this.#fault(asked, 'terminal', `was told ${last.event} ${JSON.stringify(last.data)} at ${position}, and ${turnId} is ${states.join(', ')}`);
     }
-    const question = asked.method === 'POST' ? asked.body.message : null;
-    // A reply is a stream only once the provider has begun to answer; an empty answer, an abort or an expiry may come first.
-    const began = seen !== '' || events.some(({ event }) => event === 'tool.started') || last?.event !== 'error' || last.data.code === 'session_expired';
-    if (question !== null && !began && !this.#forgets) this.#fault(asked, 'begun', `${turnId} is a stream of nothing and ${JSON.stringify(last.data)}`);
-    if (question !== null && !versions.some((turn) => turn.question === question)) this.#fault(asked, 'stream', `${turnId} answers another question`);
+    const prompt = asked.method === 'POST' ? promptOf(asked.body) : null;
+    // A reply is a stream only once the provider has begun to answer; an empty answer, an abort or an expiry may come first. Of a call that was to wait nothing is shown.
+    const began = seen !== '' || versions.some(({ turn }) => (turn.calls?.made ?? 0) > 0) || events.some(({ event }) => event === 'tool.started') || last?.event !== 'error' || last.data.code === 'session_expired';
+    if (prompt !== null && !began && !this.#forgets) this.#fault(asked, 'begun', `${turnId} is a stream of nothing and ${JSON.stringify(last.data)}`);
+    if (prompt !== null && !versions.some((turn) => turn.prompt === prompt)) this.#fault(asked, 'stream', `${turnId} answers another question`);
   }
 
   /** Whether the turn ended as its readers were told. A turn that a failover forgot is an `api_error`, and so is a turn withdrawn for a fault of ours. */

@@ -9,9 +9,10 @@ import type { ModelMessage } from '../../src/providers/model.ts';
 import { pastOf } from '../../src/turn/past.ts';
 import { Answers } from './answers.ts';
 import { epochMs } from './clock.ts';
-import type { History } from './history.ts';
+import { checkCalls } from './calls.ts';
+import { answeringOf, type History, type Said } from './history.ts';
 import { Oracle, type State } from './oracle.ts';
-import type { World } from './world.ts';
+import { grouped, type World } from './world.ts';
 
 /** Returns the violations, one line each with the rule first; none if all is well. `store` is the store after the run. */
 export async function check({ history, mode, seeds }: World, store: Store): Promise<string[]> {
@@ -40,7 +41,7 @@ async function checkLeft({ state }: Oracle, store: Store, workspaceId: string): 
       said.push(...page.items.map(({ content }) => content));
       after = page.next;
     }
-    const due = [...(known.greeting === null ? [] : [known.greeting]), ...known.turnIds.flatMap((turnId) => [state.turns.get(turnId)!.question, state.turns.get(turnId)!.text])];
+    const due = [...(known.greeting === null ? [] : [known.greeting]), ...known.turnIds.map((turnId) => state.turns.get(turnId)!).flatMap(({ turn, prompt, text }) => (turn.unasked ? [text] : [prompt, text]))];
     if (JSON.stringify(said) !== JSON.stringify(due)) wrong.push(`presence: ${id} says ${JSON.stringify(said)}, not ${JSON.stringify(due)}`);
     if (found.record.messageCount !== known.session.messageCount || found.record.messageCount !== due.length + known.gaps) {
       wrong.push(`presence: ${id} counts ${found.record.messageCount} messages of ${due.length} with gaps of ${known.gaps}`);
@@ -120,20 +121,40 @@ async function checkUsage({ sessions, turns }: State, store: Store, workspaceId:
   });
 }
 
-/** Checks that every text is a prefix of one model call's output for that question, and that models are sent the real history. */
-function checkTexts({ state, forgotten }: Oracle, { said }: History): string[] {
+/** A call of the model: its turn's prompt, the messages before that turn, and all that the turn would have said up to then. */
+function understood(oracle: Oracle, { messages, text }: Said): { prompt: string; before: readonly ModelMessage[]; text: string } {
+  const asked = messages.findLastIndex(({ role }) => role === 'user');
+  let from = asked + 1;
+  let prompt = messages[asked]?.content ?? '';
+  // A turn that answers calls goes on behind their results.
+  for (let at = from; at < messages.length; at++) {
+    const message = messages[at]!;
+    const answered = message.role === 'tool' ? [] : (message.calls ?? []).map(({ id }) => id).filter((id) => oracle.calls.answering.has(id));
+    if (answered.length === 0) continue;
+    prompt = answeringOf(answered);
+    from = messages.findIndex(({ role }, index) => index > at && role !== 'tool');
+    if (from < 0) from = messages.length;
+  }
+  const rounds = messages.slice(from).filter(({ role }) => role === 'assistant').map(({ content }) => content);
+  return { prompt, before: messages.slice(0, from === asked + 1 ? asked : from), text: rounds.join('') + text };
+}
+
+/** Checks that every text is a prefix of one model call's output for that prompt, and that models are sent the real history. */
+function checkTexts(oracle: Oracle, history: History): string[] {
+  const { state, forgotten } = oracle;
   const wrong: string[] = [];
   const turns = [...forgotten, state].flatMap(({ turns, withdrawn }) => [...turns.values(), ...withdrawn.values()]);
-  const saidTo = grouped(said, ({ question }) => question);
-  const askedIn = grouped(turns, ({ question }) => question);
-  for (const { question, text, turn } of turns) {
-    const calls = saidTo.get(question) ?? [];
-    if (text !== '' && !calls.some((call) => call.text.toWellFormed().startsWith(text))) wrong.push(`one writer: ${turn.id} says ${JSON.stringify(text)}, which nobody said to ${question}`);
+  const said = history.said.map((one) => understood(oracle, one));
+  const saidTo = grouped(said, ({ prompt }) => prompt);
+  const askedIn = grouped(turns, ({ prompt }) => prompt);
+  for (const { prompt, text, turn } of turns) {
+    const calls = saidTo.get(prompt) ?? [];
+    if (text !== '' && !calls.some((call) => call.text.toWellFormed().startsWith(text))) wrong.push(`one writer: ${turn.id} says ${JSON.stringify(text)}, which nobody said to ${prompt}`);
     if (turn.status === 'completed' && !calls.some((call) => call.text === text)) wrong.push(`presence: ${turn.id} is completed with ${codePoints(text)} characters`);
   }
-  for (const { question, messages } of said) {
-    const told = JSON.stringify(joined(messages.slice(0, -1)));
-    if (!askedIn.get(question)?.some(({ before }) => JSON.stringify(before) === told)) wrong.push(`one order: the model was told ${told} before ${question}`);
+  for (const { prompt, before: messages } of said) {
+    const told = JSON.stringify(joined(messages));
+    if (!askedIn.get(prompt)?.some(({ before }) => JSON.stringify(before) === told)) wrong.push(`one order: the model was told ${told} before ${prompt}`);
   }
   return wrong;
 }
@@ -151,23 +172,6 @@ function joined(messages: readonly ModelMessage[]): string[] {
   return texts.filter((text) => text.trim() !== '');
 }
 
-/** Checks that each call of a tool reached it at most once, from the process that had stored it before, and stands in the transcript (T1, T2). */
-async function checkCalls({ calls, state, forgotten }: Oracle, { reached }: History, store: Store, workspaceId: string): Promise<string[]> {
-  const wrong: string[] = [];
-  for (const [callId, sent] of grouped(reached, (one) => one.callId)) {
-    const { host, turnId } = sent[0]!;
-    if (sent.length > 1) wrong.push(`calls: ${callId} of ${turnId} reached the tool ${sent.length} times`);
-    if (calls.get(callId)?.host !== host) wrong.push(`calls: ${callId} of ${turnId} was sent by ${host}, and stored by ${calls.get(callId)?.host ?? 'nobody'}`);
-    // A failover forgets calls with their turn, or the turn's calls.
-    if (forgotten.length > 0) continue;
-    const turn = state.turns.get(turnId)?.turn;
-    const messages = turn === undefined ? [] : await store.sessions.recentMessages(workspaceId, turn.sessionId, turn.messageIndex + 1, Number.MAX_SAFE_INTEGER, 1);
-    const call = messages[0]?.toolCalls?.find(({ id }) => id === callId);
-    if (call === undefined || call.status === 'running' || call.status === 'pending') wrong.push(`calls: ${callId} reached the tool, and is ${call?.status ?? 'not'} in the transcript of ${turnId}`);
-  }
-  return wrong;
-}
-
 /** No request is charged twice, whatever became of the answers on the way. */
 function checkCharges({ takes }: Oracle, { asked }: History): string[] {
   const charged = grouped(takes, ({ keyId }) => keyId);
@@ -176,10 +180,4 @@ function checkCharges({ takes }: Oracle, { asked }: History): string[] {
     const requests = arrived.get(keyId)?.length ?? 0;
     return length > requests ? [`limits: ${keyId} was charged ${length} times for ${requests} requests`] : [];
   });
-}
-
-function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
-  return groups;
 }

@@ -8,7 +8,14 @@ import { operatorToken, type ClientKey, type World } from './world.ts';
 export class Gossip {
   readonly sessions: string[] = [];
   readonly turns: { sessionId: string; turnId: string }[] = [];
+  /** Calls that a client has heard wait, the newest last. */
+  readonly waiting: { readonly sessionId: string; readonly calls: readonly WaitingCall[] }[] = [];
   number = 0;
+}
+
+interface WaitingCall {
+  readonly call_id: string;
+  readonly wants: 'result' | 'approval';
 }
 
 const attemptsMax = 4;
@@ -32,7 +39,7 @@ export class Client {
   async run(untilMs: number): Promise<void> {
     const { scheduler } = this.#world;
     const { random } = scheduler;
-    const deeds: (() => Promise<unknown>)[] = [() => this.create(), this.chat, this.chat, this.chat, this.chat, this.abort, this.watch, this.read, this.end, this.hammer];
+    const deeds: (() => Promise<unknown>)[] = [() => this.create(), this.chat, this.chat, this.chat, this.chat, this.answer, this.abort, this.watch, this.read, this.end, this.hammer];
     while (scheduler.now < untilMs) {
       await scheduler.sleep(random.delay(this.#thinkMs, 10_000));
       await (this.#gossip.sessions.length === 0 ? this.create() : random.pick(deeds).call(this));
@@ -57,14 +64,38 @@ export class Client {
   /** Sends a unique message, and leaves after so many events. */
   async say(sessionId: string, patience = Infinity): Promise<Asked> {
     const { random } = this.#world.scheduler;
-    const body = { message: `question ${this.#gossip.number++}` };
+    const asked = await this.#converse(sessionId, { message: `question ${this.#gossip.number++}` }, patience);
+    if (random.chance(0.6) && this.#gossip.waiting.at(-1)?.sessionId === sessionId && patience === Infinity) await this.answer(sessionId);
+    return asked;
+  }
+
+  /** Answers calls that wait, or did once: each with what it wants, approved or declined; now and then not as it must be. */
+  async answer(sessionId?: string): Promise<unknown> {
+    const { random } = this.#world.scheduler;
+    const { waiting } = this.#gossip;
+    const newest = waiting.filter((one) => sessionId === undefined || one.sessionId === sessionId).slice(-3);
+    if (newest.length === 0) return;
+    const found = sessionId === undefined ? random.pick(newest) : newest.at(-1)!;
+    const answers = found.calls.map(({ call_id, wants }) => (wants === 'result' ? { call_id, output: `output ${this.#gossip.number++}` } : { call_id, approved: random.chance(0.6) }));
+    if (random.chance(0.1)) answers.pop();
+    if (random.chance(0.1)) answers.push({ call_id: random.pick(waiting).calls[0]!.call_id, approved: true });
+    if (answers.length > 0) return this.#converse(found.sessionId, { tool_results: answers }, random.chance(0.2) ? 2 : Infinity);
+  }
+
+  async #converse(sessionId: string, body: object, patience: number): Promise<Asked> {
+    const { random } = this.#world.scheduler;
     const asked = await this.#insist({ method: 'POST', path: `/sessions/${sessionId}/chat`, body, headers: this.#onceOnly() }, (asked) => {
       const turnId = asked.stream?.turnId;
       if (turnId !== undefined && this.#gossip.turns.at(-1)?.turnId !== turnId) this.#gossip.turns.push({ sessionId, turnId });
       return (asked.stream?.events.length ?? 0) >= patience;
     });
+    this.#learn(sessionId, asked.stream?.events.at(-1)?.data.tool_calls);
     if (asked.stream !== null && asked.stream.over !== 'ended' && random.chance(0.8)) await this.#resume(sessionId, asked);
     return asked;
+  }
+
+  #learn(sessionId: string, calls: readonly WaitingCall[] | undefined): void {
+    if (calls !== undefined && calls.length > 0) this.#gossip.waiting.push({ sessionId, calls });
   }
 
   async abort(): Promise<unknown> {
@@ -83,7 +114,15 @@ export class Client {
   async read(): Promise<unknown> {
     const id = this.#world.scheduler.random.pick(this.#gossip.sessions);
     const path = this.#world.scheduler.random.chance(0.3) ? `/sessions/${id}` : `/sessions/${id}/transcript`;
-    return this.#ask({ method: 'GET', path, query: path.endsWith('transcript') ? 'limit=100' : '' });
+    const asked = await this.#ask({ method: 'GET', path, query: path.endsWith('transcript') ? 'limit=100' : '' });
+    this.#learn(id, asked.json?.pending_tool_calls);
+    return asked;
+  }
+
+  /** Asks every process for the newest sessions. */
+  async survey(): Promise<unknown> {
+    const sessions = this.#gossip.sessions.slice(-12);
+    return Promise.all(this.#world.hosts.flatMap((host) => sessions.map((id) => this.#ask({ method: 'GET', path: `/sessions/${id}` }, undefined, host))));
   }
 
   async end(): Promise<unknown> {
@@ -117,6 +156,7 @@ export class Client {
       await scheduler.sleep(scheduler.random.delay(300, 3000));
       const place = scheduler.random.chance(0.5) ? { query: `after=${cursor}` } : { headers: { 'last-event-id': String(cursor) } };
       const asked = await this.#ask({ method: 'GET', path: `/sessions/${sessionId}/turns/${turnId}/events`, ...place });
+      this.#learn(sessionId, asked.stream?.events.at(-1)?.data.tool_calls);
       if (asked.stream?.over === 'ended') return;
       cursor = asked.stream?.events.at(-1)?.id ?? cursor;
     }
@@ -133,9 +173,8 @@ export class Client {
     }
   }
 
-  #ask(request: Request, leaves?: (asked: Asked) => boolean): Promise<Asked> {
+  #ask(request: Request, leaves?: (asked: Asked) => boolean, host = this.#world.scheduler.random.pick(this.#world.hosts)): Promise<Asked> {
     const headers = { ...request.headers, authorization: `Bearer ${this.#key.text}` };
-    const host = this.#world.scheduler.random.pick(this.#world.hosts);
     return ask(this.#world, { name: this.name, keyId: this.#key.id }, host, { ...request, headers }, leaves).over;
   }
 }

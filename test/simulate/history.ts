@@ -11,6 +11,8 @@ export interface StepEntry {
   readonly args: readonly any[];
   readonly answer: any;
   readonly atMs: number;
+  /** The simulated time at which it was answered. */
+  readonly nowMs: number;
 }
 
 export type Entry =
@@ -61,10 +63,14 @@ export interface Asked {
   arrived: boolean;
 }
 
-/** A call of the model, with all the text of its turn that it would have given up to then. */
+/** The name of a turn by its chat: its message, or the calls that it answers. */
+export const promptOf = ({ message, tool_results: answers }: { message?: string; tool_results?: readonly { call_id: string }[] }): string => message ?? answeringOf((answers ?? []).map(({ call_id: id }) => id));
+
+export const answeringOf = (callIds: readonly string[]): string => `answers ${[...callIds].sort().join(' ')}`;
+
+/** A call of the model with all that it was sent, and the text that it would have given. */
 export interface Said {
   readonly host: string;
-  readonly question: string;
   readonly messages: readonly ModelMessage[];
   readonly text: string;
 }
@@ -74,6 +80,10 @@ export interface Reached {
   readonly host: string;
   readonly callId: string;
   readonly turnId: string;
+  readonly name: string;
+  /** How many entries the history had by then. */
+  readonly after: number;
+  readonly atMs: number;
 }
 
 export class History {
@@ -103,9 +113,10 @@ export class History {
     this.#tell?.(timed);
   }
 
-  reach(host: string, callId: string, turnId: string): void {
-    this.reached.push({ host, callId, turnId });
-    this.note(`${host} calls the tool: ${callId} of ${turnId}`);
+  reach(reached: Pick<Reached, 'host' | 'callId' | 'turnId' | 'name'>): void {
+    const { host, callId, turnId, name } = reached;
+    this.reached.push({ ...reached, after: this.entries.length, atMs: this.#scheduler.now });
+    this.note(`${host} calls ${name}: ${callId} of ${turnId}`);
   }
 
   died(host: string): void {
@@ -113,7 +124,7 @@ export class History {
   }
 
   step(host: string, verb: string, args: readonly any[], answer: any, atMs: number): void {
-    this.entries.push({ type: 'step', host, verb, args, answer, atMs });
+    this.entries.push({ type: 'step', host, verb, args, answer, atMs, nowMs: this.#scheduler.now });
     this.note(`${host} ${verb} ${brief(args)} → ${brief(answer)}`);
   }
 

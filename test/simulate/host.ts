@@ -93,7 +93,7 @@ export class SimulatedHost {
     const rest = { operatorToken, ...signing, failedAuthentications, baseUrlProblem: () => null, openapi: () => staticFile('', new Uint8Array()), asyncapi: () => staticFile('', new Uint8Array()), readiness, load: { steps: async () => [] }, draining: false };
     const [speakers, listeners] = [new VoiceProcesses({ count: 0, clock }), new VoiceProcesses({ count: 0, clock })];
     const voiced = { voice: new VoiceDesk([], { speakers, listeners }, clock), transcriptionTokens: socketTokens('transcription', 'a secret of thirty-two characters', ids, null), callTokens: socketTokens('call', 'a secret of thirty-two characters', ids, null), visitorTokens: visitorTokens('a secret of thirty-two characters', null) };
-    const tools = new ToolDesk({ host, store, vault, caller: simulatedCaller(this.#world, gate, name), clock, metrics });
+    const tools = new ToolDesk({ host, store, vault, caller: simulatedCaller(this.#world, gate, clock, name), clock, metrics });
     const services: Services = { config: readConfig({}), clock, ids, log, metrics, store, host, models, vault, tools, ...rest, ...voiced };
     this.#life = { gate, clock, services, pipeline: openPipeline(services) };
     history.note(`${name} started`);

@@ -2,7 +2,7 @@
 import type { Model, ModelFailure } from '../../src/providers/model.ts';
 import type { Gate } from './clock.ts';
 import type { Random } from './random.ts';
-import { functionName } from './tool.ts';
+import { functionNames, type FunctionName } from './tool.ts';
 import type { World } from './world.ts';
 
 type Ending = 'end' | 'hang' | ModelFailure;
@@ -10,8 +10,8 @@ type Ending = 'end' | 'hang' | ModelFailure;
 interface Plan {
   readonly pieces: readonly string[];
   readonly ending: Ending;
-  /** Calls of the tool at its end. */
-  readonly calls?: number;
+  /** The functions that it calls at its end. */
+  readonly calls?: readonly FunctionName[];
   /** Milliseconds before each piece, and before the end. */
   readonly waits: readonly number[];
 }
@@ -25,17 +25,14 @@ export function simulatedModel({ scheduler, history, weather }: World, gate: Gat
     start({ messages, tools }, sink) {
       const number = history.said.length;
       const plan = weather.modelErrs ? planned(scheduler.random, number, tools !== undefined) : plain(number);
-      // Behind it are the turn's rounds so far.
-      const at = messages.findLastIndex(({ role }) => role === 'user');
-      const rounds = messages.slice(at + 1).filter(({ role }) => role === 'assistant').map(({ content }) => content).join('');
-      history.said.push({ host, question: messages[at]?.content ?? '', messages: messages.slice(0, at + 1), text: rounds + plan.pieces.join('') });
+      history.said.push({ host, messages: [...messages], text: plan.pieces.join('') });
       let cancelled = false;
       let given = 0;
       const next = (): void => {
         if (cancelled) return;
         if (given < plan.pieces.length) sink.text(plan.pieces[given]!);
         else if (plan.ending === 'end') {
-          for (let call = 0; call < (plan.calls ?? 0); call++) sink.call?.({ name: functionName, arguments: '{}' });
+          for (const name of plan.calls ?? []) sink.call?.({ name, arguments: '{}' });
           return sink.end();
         } else if (plan.ending !== 'hang') return sink.failed(plan.ending);
         given++;
@@ -57,7 +54,7 @@ function planned(random: Random, number: number, mayCall: boolean): Plan {
   const whole = Array.from({ length: count }, (_, index) => `${number}.${index}${random.pick(words)} `);
   const pieces = whole.flatMap((piece) => (random.chance(0.2) ? halves(piece) : [piece]));
   const typicalMs = random.pick([5, 60, 400]);
-  const calls = mayCall && ending === 'end' && random.chance(0.5) ? random.between(1, 3) : 0;
+  const calls = mayCall && ending === 'end' && random.chance(0.5) ? Array.from({ length: random.between(1, 3) }, () => random.pick(functionNames)) : [];
   return { pieces, ending, calls, waits: Array.from({ length: pieces.length + 1 }, (_, at) => random.delay(at === 0 ? 300 : typicalMs, 8000)) };
 }
 

@@ -9,11 +9,13 @@ import type {
   AppendOutput, Basis, BeginTurn, BegunTurn, CreateSession, Fence, FinishTurn, Key, IdempotencyRecord, Message, TakenOver, Session, StopRequest, StepTurn, Taken, Turn, TurnPlace, WithdrawTurn,
 } from '../../src/store/store.ts';
 import { codePoints, indexAfter } from '../../src/base/text.ts';
-import type { Entry, StepEntry } from './history.ts';
+import { CallsOracle, type StoredCall } from './calls-oracle.ts';
+import { answeringOf, type Entry, type StepEntry } from './history.ts';
 
 export interface TurnState {
   readonly turn: Turn;
-  readonly question: string;
+  /** Its name by its chat: the person's message, or the calls that it answers. */
+  readonly prompt: string;
   /** The session's earlier messages, without empty ones. */
   readonly before: readonly string[];
   readonly fence: Fence;
@@ -50,6 +52,7 @@ export interface State {
   memories: Map<string, IdempotencyRecord>;
   buckets: Map<string, bucketOf.Bucket>;
   keys: Map<string, Key>;
+  calls: Map<string, StoredCall>;
 }
 
 const copyOf = (state: State): State => Object.fromEntries(Object.entries(state).map(([name, kept]) => [name, kept instanceof Set ? new Set(kept) : new Map(kept)])) as unknown as State;
@@ -66,14 +69,14 @@ const brief = ({ epoch, owner }: Fence): string => `${epoch} ${owner.slice(0, 4)
 const activeTurnOf = (session: Session): string | null => (session.machine.context as SessionContext).activeTurnId;
 
 export class Oracle {
-  state: State = { sessions: new Map(), turns: new Map(), withdrawn: new Map(), unbegun: new Set(), memories: new Map(), buckets: new Map(), keys: new Map() };
+  state: State = { sessions: new Map(), turns: new Map(), withdrawn: new Map(), unbegun: new Set(), memories: new Map(), buckets: new Map(), keys: new Map(), calls: new Map() };
   /** The states that failovers have undone, as they were then. */
   readonly forgotten: State[] = [];
   readonly takes: { keyId: string; taken: Taken }[] = [];
-  /** The steps that stored calls of tools as running, by call. */
-  readonly calls = new Map<string, StepEntry>();
+  readonly calls = new CallsOracle((rule, what) => this.#fault(rule, what));
   readonly wrong: string[] = [];
   readonly #snapshots: State[] = [];
+  #heard = 0;
   /** One process has the store to itself: while it lives its turns do, whatever its clock says. */
   readonly #alone: boolean;
   #persisted = new Map<string, bucketOf.Bucket>();
@@ -83,6 +86,7 @@ export class Oracle {
   }
 
   hear(entry: Entry): void {
+    this.calls.at(this.state, this.#heard++, entry);
     if (entry.type === 'snapshot') this.#snapshots[entry.id] = copyOf(this.state);
     else if (entry.type === 'failover') {
       this.forgotten.push(this.state);
@@ -117,7 +121,7 @@ export class Oracle {
       releaseOutput: () => answer !== 'fenced' && this.#release(args[0], args[1], args[2]),
       outputAfter: () => answer !== null && this.#shown(this.state.turns.get(args[0].turnId), answer.text, args[1]),
       messages: () => answer.items.forEach(({ turnId, role, content }: Message) => this.#shown(this.state.turns.get(turnId!), role === 'user' ? '' : content, 0)),
-      stepTurn: () => answer !== 'fenced' && this.#call(args[0], entry),
+      stepTurn: () => answer !== 'fenced' && this.#call(args[0]),
       renewTurn: () => answer !== 'fenced' && this.#renew(args[0], args[1], args[2]),
       requestStop: () => answer && this.#stop(args[0], args[1], args[2]),
       takeOverTurn: () => answer !== null && this.#seize(args[0], answer, args[2], args[3]),
@@ -184,6 +188,7 @@ export class Oracle {
     if (before) this.#fault('idempotency', `${turn.id} began beside ${before.resultId}`);
     if (this.state.unbegun.has(turn.id) || this.state.withdrawn.has(turn.id)) this.#fault('once', `${turn.id} began after it was withdrawn`);
     const earlier = this.state.sessions.get(session.id);
+    this.calls.begin(step, earlier?.session ?? null);
     if (earlier !== undefined && activeTurnOf(earlier.session) !== null) this.#fault('one writer', `${turn.id} began beside ${activeTurnOf(earlier.session)}`);
     let taken = 0;
     for (const other of this.state.turns.values()) if (other.finished === null && other.slotUntilMs > (this.#alone ? 0 : nowMs)) taken++;
@@ -197,7 +202,7 @@ export class Oracle {
     if (remember) this.#remember(session.workspaceId, remember);
     this.state.turns.set(turn.id, {
       turn,
-      question: step.userMessage!.content,
+      prompt: step.userMessage?.content ?? answeringOf(turn.answered?.ids ?? []),
       before: this.said(moved),
       fence: answer.fence,
       leaseUntilMs: step.leaseUntilMs,
@@ -239,9 +244,9 @@ export class Oracle {
     else if (text && position + codePoints(text) > known.released) this.#fault('releases', `${known.turn.id} is shown up to ${position + codePoints(text)}, and ${known.released} were released`);
   }
 
-  #call({ turnId, fence, calls }: StepTurn, entry: StepEntry): void {
-    this.#owned(turnId, fence, 'stored calls of');
-    for (const { id, status } of calls) if (status === 'running' && !this.calls.has(id)) this.calls.set(id, entry);
+  #call(step: StepTurn): void {
+    this.#owned(step.turnId, step.fence, 'stored calls of');
+    this.calls.step(step);
   }
 
   #longer({ text, turn }: TurnState, position: number, more: string): string {
@@ -282,6 +287,7 @@ export class Oracle {
     }
     const known = this.#owned(turn.id, fence, 'finished');
     if (known === null) return;
+    this.calls.finish(step);
     const whole = this.#longer(known, tail.position, tail.text);
     if (cutAt !== Infinity && cutAt > codePoints(whole)) this.#fault('one writer', `${turn.id} is cut at ${cutAt} of ${codePoints(whole)}`);
     const text = whole.slice(0, indexAfter(whole, cutAt));
@@ -307,12 +313,13 @@ export class Oracle {
       if (known.finished !== null) this.#fault('one writer', `${brief(fence)} withdrew ${turn.id}, which ${brief(known.finished.fence)} finished`);
       return;
     }
+    this.calls.withdraw(step);
     this.state.turns.delete(turn.id);
     this.state.withdrawn.set(turn.id, known);
     for (const [key, { resultId }] of this.state.memories) if (resultId === turn.id) this.state.memories.delete(key);
     const state = this.#move(session, step, moved, 'withdrawn');
     if (state === null) return;
-    const gap = state.turnIds.at(-1) === turn.id ? 0 : 2;
+    const gap = state.turnIds.at(-1) === turn.id ? 0 : turn.unasked ? 1 : 2;
     this.state.sessions.set(session.id, { ...state, gaps: state.gaps + gap, turnIds: state.turnIds.filter((id) => id !== turn.id) });
   }
 
@@ -342,9 +349,13 @@ export class Oracle {
     this.state.keys.set(key.id, key);
   }
 
-  /** The messages of a session that a model may be sent, without empty ones. */
+  /** The messages of a session that a model may be sent, without empty ones; a reply that goes on after its calls were answered is one. */
   said({ greeting, turnIds }: SessionState): string[] {
-    const turns = turnIds.map((id) => this.state.turns.get(id)!).flatMap(({ question, text }) => [question, text]);
-    return [...(greeting === null ? [] : [greeting]), ...turns].filter((text) => text.trim() !== '');
+    const texts = greeting === null ? [] : [greeting];
+    for (const { turn, prompt, text } of turnIds.map((id) => this.state.turns.get(id)!)) {
+      if (turn.unasked) texts.push(texts.pop()! + text);
+      else texts.push(prompt, text);
+    }
+    return texts.filter((text) => text.trim() !== '');
   }
 }

@@ -19,7 +19,7 @@ import { SimulatedHost } from './host.ts';
 import { Random, seededIds } from './random.ts';
 import { Scheduler } from './scheduler.ts';
 import { Server } from './server.ts';
-import { simulatedTool } from './tool.ts';
+import { functionNames, simulatedTool } from './tool.ts';
 import { clearUp, drawWeather, type Mode, type Seeds, type World } from './world.ts';
 
 export interface Verdict {
@@ -83,13 +83,17 @@ async function plant(store: Store, random: Random): Promise<Seeds> {
   const workspaceId = ids.make('wks');
   const turnsInFlightMax = random.between(2, 4);
   await store.catalog.create('workspace', { id: workspaceId, name: 'w', retentionDays: 30, turnsInFlightMax, createdAt, updatedAt: createdAt });
-  const toolId = ids.make('tool');
-  await store.catalog.create('tool', simulatedTool(toolId, workspaceId, createdAt));
+  const toolIds: string[] = [];
+  for (const name of functionNames) {
+    const id = ids.make('tool');
+    toolIds.push(id);
+    await store.catalog.create('tool', simulatedTool(name, id, workspaceId, createdAt));
+  }
   const assistantIds: string[] = [];
   for (const maxCallSeconds of [random.between(5, 60), 3600, 7200]) {
     const id = ids.make('asst');
     assistantIds.push(id);
-    await plantAssistant(store, { ...assistant(id, workspaceId, maxCallSeconds, random.chance(0.5) ? 'Hello 👋' : null), toolIds: [toolId], toolRoundsMax: 2 });
+    await plantAssistant(store, { ...assistant(id, workspaceId, maxCallSeconds, random.chance(0.5) ? 'Hello 👋' : null), toolIds, toolRoundsMax: 2 });
   }
   const briefId = ids.make('asst');
   await plantAssistant(store, assistant(briefId, workspaceId, 10, null));
@@ -132,6 +136,7 @@ async function live(world: World): Promise<void> {
   await acting;
   // Whatever is in flight has a time limit, and whatever a dead process left is found by a sweep.
   await scheduler.sleep(70_000);
+  await new Client(world, gossip, seeds.keys.at(-1)!, 'survey').survey();
   await probe(world, gossip);
   await scheduler.sleep(10_000);
   if (mode !== 'embedded') await outlive(world, gossip);

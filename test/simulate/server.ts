@@ -159,7 +159,7 @@ function within(clock: Clock, send: (sending: Sending) => Promise<unknown>): Pro
 }
 
 async function sendAgain({ server, history }: World, host: string, place: TurnPlace): Promise<void> {
-  for (const { id, status } of await server.store.turns.calls(place)) if (status === 'running') history.reach(host, id, place.turnId);
+  for (const { id, name, status } of await server.store.turns.calls(place)) if (status === 'running') history.reach({ host, callId: id, turnId: place.turnId, name });
 }
 
 /** One process's way to the server. */

@@ -128,7 +128,7 @@ export class Speaker {
     if (begun.outcome !== 'begun') return null;
     const points = [...Array.from({ length: random.between(1, 12) }, () => random.pick(words)).join('')];
     const heard = said.filter(({ content }) => content.trim() !== '').map(({ role, content }) => ({ role, content }));
-    history.said.push({ host: this.#host, question, messages: [...heard, { role: 'user', content: question }], text: points.join('') });
+    history.said.push({ host: this.#host, messages: [...heard, { role: 'user', content: question }], text: points.join('') });
     return { turn, fence: begun.fence, points, released };
   }
 

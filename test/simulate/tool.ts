@@ -1,28 +1,59 @@
-/** A tool that remembers every call that reaches it, takes its time, and fails. */
+/** Tools that remember every call that reaches them, take their time, and fail; one may be called again, one waits for approval, and one is run by its caller. */
+import type { Clock } from '../../src/base/clock.ts';
 import type { ToolCaller, ToolResult } from '../../src/providers/tool.ts';
+import { failed, sendWithin, type Sent } from '../../src/providers/tool/sending.ts';
 import type { Tool } from '../../src/store/store.ts';
 import type { Gate } from './clock.ts';
+import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
-export const functionName = 'count';
+type Settings = Pick<Tool, 'kind'> & Partial<Pick<Tool, 'repeatable' | 'approval'>>;
 
-/** The tool's record; it is reached without a signature, as an MCP server is. */
-export const simulatedTool = (id: string, workspaceId: string, createdAt: number): Tool => ({
-  id, workspaceId, kind: 'mcp', name: 't', url: 'https://tool.example/', credentialId: null, timeoutSeconds: 20, repeatable: false, approval: 'never', show: 'name', callsPerMinute: null,
-  functions: [{ name: functionName, description: null, parameters: { type: 'object' }, enabled: true, approval: null, show: null }],
+/** The settings of the tools, by the name of the one function that each has; those reached are so without a signature, as an MCP server is. */
+const settings = {
+  count: { kind: 'mcp' },
+  again: { kind: 'mcp', repeatable: true },
+  wait: { kind: 'mcp', approval: 'always' },
+  mine: { kind: 'client' },
+} as const satisfies Record<string, Settings>;
+
+export type FunctionName = keyof typeof settings;
+export const functionNames = Object.keys(settings) as FunctionName[];
+
+/** How often a call may reach its tool. */
+export const reachesMax = (name: string): number => (name === 'again' ? 3 : name === 'mine' ? 0 : 1);
+
+export const simulatedTool = (name: FunctionName, id: string, workspaceId: string, createdAt: number): Tool => ({
+  id, workspaceId, name, credentialId: null, timeoutSeconds: 20, repeatable: false, approval: 'never', show: 'name', callsPerMinute: null,
+  functions: [{ name, description: null, parameters: { type: 'object' }, enabled: true, approval: null, show: null }],
   refreshedAt: createdAt, sealed: null, createdAt, updatedAt: createdAt,
+  ...settings[name], url: name === 'mine' ? null : 'https://tool.example/',
 });
 
-/** Sends the calls of one process. */
-export function simulatedCaller({ scheduler, history, weather }: World, gate: Gate, host: string): ToolCaller {
+/** Sends the calls of one process, again where the product does. */
+export function simulatedCaller({ scheduler, history, weather }: World, gate: Gate, clock: Clock, host: string): ToolCaller {
+  const { random } = scheduler;
   return {
-    call: (_tool, _called, { callId, context }, signal) =>
-      new Promise<ToolResult>((resolve) => {
-        history.reach(host, callId, context.turnId!);
-        const result: ToolResult = weather.modelErrs && scheduler.random.chance(0.2) ? { status: 'failed', error: 'refused' } : { status: 'completed', output: `done ${callId}` };
-        scheduler.after(weather.modelErrs ? scheduler.random.delay(300, 8000) : 10, () => gate.enter(() => resolve(result)));
-        signal.addEventListener('abort', () => resolve({ status: 'cancelled' }), { once: true });
+    call: (tool, { name }, { callId, context }, signal) =>
+      sendWithin(clock, tool, signal, (end) => {
+        const sent = weather.modelErrs ? drawn(random, callId) : done(callId);
+        if (sent.again !== 'unsent') history.reach({ host, callId, turnId: context.turnId!, name });
+        scheduler.after(weather.modelErrs ? random.delay(300, 8000) : 10, () => gate.enter(() => end(sent)));
+        return () => {};
       }),
     list: async () => null,
   };
 }
+
+const done = (callId: string): Sent => ({ result: { status: 'completed', output: `done ${callId}` } satisfies ToolResult, again: 'never' });
+
+/** The end of one try: its answer, a refusal, one that passes, an answer that is lost, or no connection at all. */
+const drawn = (random: Random, callId: string): Sent =>
+  random.chance(0.6)
+    ? done(callId)
+    : random.pick<Sent>([
+        { result: failed('refused'), again: 'never' },
+        { result: failed('refused'), again: 'repeatable' },
+        { result: failed('unreachable'), again: 'repeatable' },
+        { result: failed('unreachable'), again: 'unsent' },
+      ]);

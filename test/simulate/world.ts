@@ -102,3 +102,9 @@ export interface World {
 }
 
 export const operatorToken = 'operator-token-of-the-simulation';
+
+export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
+}
