@@ -131,6 +131,18 @@ t.test('later failures are errors of JSON-RPC', async (t) => {
   t.match([over.status, await over.json()], [413, { jsonrpc: '2.0', error: { code: -32600 } }]);
 });
 
+t.test('a call of the wrong types is refused in words of ours', async (t) => {
+  const house = await openWorkspace();
+  const name = toolOf(await house.assistant());
+  const answer = async (params: unknown) => {
+    const text = await (await send(house, { jsonrpc: '2.0', id: 1, method: 'tools/call', params })).text();
+    return JSON.parse(text.split('\n').find((line) => line.startsWith('data: '))!.slice('data: '.length));
+  };
+  for (const params of [undefined, {}, [], { name: 5, arguments: { message: 'Hi' } }]) t.match(await answer(params), { id: 1, error: { code: -32602, message: /^No such tool\.$/ } }, JSON.stringify(params));
+  const words = 'The field `message` is required.';
+  for (const given of [undefined, null, 'Hi', ['Hi']]) t.match(await answer({ name, arguments: given }), { id: 1, result: { isError: true, content: [{ text: words }] } }, JSON.stringify(given));
+});
+
 t.test('the revisions of the protocol are three', async (t) => {
   const house = await openWorkspace();
   const initialize = (protocolVersion: string) => ({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } } });

@@ -38,14 +38,26 @@ export async function mcp(request: Request<PartyCaller>): Promise<Reply> {
 
 const rpcFailure = (status: number, code: number, message: string): Reply => ({ status, headers: { 'content-type': jsonType }, text: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }) });
 
+type Fields = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A call whose name is a text and whose arguments are an object, as the package has them: what it refuses itself has a text of its own, and these are refused by name. */
+function readable(call: Fields): Fields {
+  const params = isObject(call['params']) ? call['params'] : {};
+  const { name, arguments: given } = params;
+  return { ...call, params: { ...params, name: typeof name === 'string' ? name : '', arguments: isObject(given) ? given : {} } };
+}
+
 /** A call is answered as an event stream, all else whole. */
-async function serve(request: Request<PartyCaller>, message: unknown): Promise<Reply> {
+async function serve(request: Request<PartyCaller>, given: unknown): Promise<Reply> {
   const sdk = await import('@modelcontextprotocol/server');
   const ending = new AbortController();
   request.head.onGone(() => ending.abort());
-  const asked = new globalThis.Request('http://localhost/mcp', { method: 'POST', headers: headersOf(request.head), body: JSON.stringify(message), signal: ending.signal });
-  const method = typeof message === 'object' && message !== null ? (message as { method?: unknown }).method : undefined;
+  const method = isObject(given) ? given['method'] : undefined;
   const streams = method === 'tools/call';
+  const message = streams ? readable(given as Fields) : given;
+  const asked = new globalThis.Request('http://localhost/mcp', { method: 'POST', headers: headersOf(request.head), body: JSON.stringify(message), signal: ending.signal });
   const onerror = (error: Error): void => request.services.log.debug({ request_id: request.requestId, err: error }, 'a request to the MCP server was refused');
   let response: Response;
   if (await sdk.isLegacyRequest(asked, message)) {
