@@ -17,6 +17,7 @@ t.test(edge, async (t) => {
   await t.test('a client whose microphone stops in the middle of a word', (t) => breaks(t, house));
   await t.test('odd frames at 44.1 kHz, in and out', (t) => odd(t, house));
   await t.test('a message longer than one may be with the words before it', (t) => long(t, house));
+  await t.test('a reply of which nothing was heard is in no usage', (t) => uncounted(t, house));
   await t.test('a reply that is aborted before its first sound', (t) => abortedSoon(t, house));
   await t.test('messages at random', (t) => random(t, house));
 });
@@ -153,6 +154,28 @@ async function long(t: Test, house: House): Promise<void> {
   await caller.until('turn.started', ({ text }) => text === 'what was typed next');
   t.same((await spoken(house, caller)).filter(({ role }) => role === 'user').map(({ content }) => content), [`${before} and`, 'what was typed next'], 'the rest is answered too, though nobody speaks');
   caller.socket.terminate();
+}
+
+async function uncounted(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { model: 'tokens=6', characterMs: 60 });
+  caller.send({ type: 'message', text: 'Hello' });
+  const { message_id: first } = await caller.until('audio.start');
+  caller.send({ type: 'interrupt' });
+  await caller.until('audio.clear');
+  caller.send({ type: 'played', message_id: first, samples: 0 });
+  await caller.until('turn.withdrawn');
+  caller.send({ type: 'message', text: 'again' });
+  await caller.until('audio.start', ({ message_id: id }) => id !== first);
+  await caller.plays();
+  await caller.until('turn.completed');
+  caller.send({ type: 'hangup' });
+  t.equal(await caller.closed, 1000);
+  const [, { content }] = await spoken(house, caller);
+  const totals = await until(async () => {
+    const { json } = await house.ask(`/usage?assistant_id=${caller.session.assistant_id}`);
+    return json.totals.speech_characters > 0 ? json.totals : null;
+  });
+  t.match(totals, { turns: 1, speech_characters: content.length });
 }
 
 /** The store may be writing the first words when the turn is stopped. */

@@ -79,6 +79,7 @@ export class Call implements HeardCall {
       isOver: () => actor.closed,
       reason: () => this.context.reason,
       leave: (reply) => this.#leave(reply),
+      stays: this.#counts.stays,
       putBack: (words) => this.hearing.putBack(words),
       failed: (error) => this.#broken(error),
     });
@@ -240,7 +241,7 @@ export class Call implements HeardCall {
     const narration = services.voice.narrate({
       ...{ provider, encoding, sampleRate },
       request: { caller: party.workspaceId, name, voice, speed: 1, access },
-      begun: this.#counts.begun,
+      begun: (characters) => void (reply.characters += characters),
       written: live(() => wrote(false)),
     });
     const reply: Reply = new Reply({
@@ -374,6 +375,7 @@ export class Call implements HeardCall {
     reply.mouth.stop();
     if (this.reply !== reply) return;
     this.reply = null;
+    if (reply === this.#greeting) this.#counts.stays(reply);
     if (reply.isTold || reply === this.#greeting) this.last = { reply, at: this.#options.services.clock.monotonic() };
     if (reply.words !== null) this.hearing.putBack(reply.words);
     reply.words = null;
@@ -477,12 +479,13 @@ export class Call implements HeardCall {
     this.#chats.close();
     if (this.reply !== null) this.#leave(this.reply);
     this.#endings.close();
-    this.#counts.count();
     const late = new Promise<void>((resolve) => void services.clock.after(limits.callEndMs, resolve));
     await Promise.race([this.#endings.steps, late]);
+    this.#counts.count();
     if (reason === 'hangup' || reason === 'replaced') send({ type: 'ended', reason });
     end(code, close);
     await this.#endings.steps;
+    this.#counts.count();
     await this.#lookout.leave();
   }
 }

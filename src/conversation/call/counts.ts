@@ -1,10 +1,18 @@
-/** Counts what a call adds to its workspace's usage: the characters that it has spoken, beside the seconds of audio that its socket counts (contract 18). */
+/**
+ * Counts what a call adds to its workspace's usage: the characters of its replies, beside the seconds of audio that its socket counts. A
+ * reply that is withdrawn leaves no trace there, so the characters of each are counted once it is certain that it stays (contract 18).
+ */
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { AudioIntake } from '../audio-intake.ts';
 import type { Party } from '../party.ts';
 import { keyOf } from '../reach.ts';
 import type { Services } from '../services.ts';
 import { countVoice } from '../voice-usage.ts';
+
+interface Spoken {
+  /** Characters of begun sentences, not counted yet. */
+  characters: number;
+}
 
 export interface CountsOptions {
   readonly party: Party;
@@ -16,13 +24,17 @@ export interface CountsOptions {
 export class Counts {
   readonly #options: CountsOptions;
   #characters = 0;
+  #left = false;
 
   constructor(options: CountsOptions) {
     this.#options = options;
   }
 
-  /** The synthesis of a sentence has begun. */
-  readonly begun = (characters: number): void => void (this.#characters += characters);
+  /** The reply stays: takes the characters of its sentences. */
+  readonly stays = (reply: Spoken): void => {
+    if (!this.#left) this.#characters += reply.characters;
+    reply.characters = 0;
+  };
 
   count(): void {
     const { party, assistant, services } = this.#options;
@@ -33,6 +45,7 @@ export class Counts {
 
   /** The workspace was removed: there is no usage left to count in. */
   leaveUncounted(): void {
+    this.#left = true;
     this.#characters = 0;
     this.#options.intake.leaveUncounted();
   }

@@ -16,6 +16,8 @@ export interface EndingsOptions {
   reason(): string | null;
   /** The call has to do with the reply no more. */
   leave(reply: Reply): void;
+  /** The reply is not withdrawn. */
+  stays(reply: Reply): void;
   putBack(words: Words): void;
   /** Tells the client. */
   tell(message: object): void;
@@ -68,6 +70,7 @@ export class Endings {
         this.#options.tell({ type: 'turn.withdrawn', turn_id: runner.turnId });
         return this.takeBack(reply);
       }
+      this.#options.stays(reply);
       this.#stop(reply, reason);
       await runner.ended;
       this.#tellEnd(reply, heard);
@@ -87,6 +90,7 @@ export class Endings {
   finish(reply: Reply): void {
     reply.finish();
     reply.words = null;
+    this.#options.stays(reply);
     this.#options.leave(reply);
     this.step(async () => {
       if (reply.runner === null) return;
@@ -106,6 +110,7 @@ export class Endings {
     this.step(async () => {
       const heard = await settling;
       if (reply.runner !== null && heard.points > 0) {
+        this.#options.stays(reply);
         reply.runner.endSpeech({ dropped: faults[code] ?? 'ours' });
         await reply.runner.ended;
         this.#options.services.metrics.calls.heard.inc({ basis: heard.voice.heard });

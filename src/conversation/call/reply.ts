@@ -44,6 +44,8 @@ export class Reply implements Speaker {
   asked = '';
   /** The text that was typed is all of its message that is new: the words before it. */
   typed: { readonly before: Words | null } | null = null;
+  /** Characters of its begun sentences, not counted yet. */
+  characters = 0;
   /** How long its turn would have to wait for the limit that refuses it. */
   waitSeconds: number | undefined;
   /** The code of its first failure. */
