@@ -171,6 +171,8 @@ export class TurnCalls implements CallsMade {
     const result = await this.#tools.call(offered, call.id, call.arguments ?? {}, this.#turn.turnId, controller.signal);
     if (this.#over) return;
     const ended = this.#with(call, result);
+    // Approved calls are in one message: each step stores all of their results so far, else a later one would take an earlier one back.
+    if (this.#isApproved(call)) this.#approved = withCall(this.#approved!, ended);
     try {
       const stored = await this.#again(() => this.#storeResult(ended));
       if (this.#over || !this.#goesOn(stored)) return;
@@ -190,17 +192,20 @@ export class TurnCalls implements CallsMade {
     this.#turn.roundOver(this.#rounds.length > this.#tools.roundsMax ? 'ended' : 'answered');
   }
 
+  /** Whether the call is one of the message before, which the turn was approved to send. */
+  #isApproved({ id }: ToolCall): boolean {
+    return !this.made.some((call) => call.id === id);
+  }
+
   #storeResult(call: ToolCall): Promise<AppendResult> {
-    const at = this.made.findIndex(({ id }) => id === call.id);
-    if (at >= 0) return this.#steps.step(at, [call]);
-    return this.#steps.step(0, [], withCall(this.#approved!, call));
+    if (this.#isApproved(call)) return this.#steps.step(0, [], this.#approved!);
+    return this.#steps.step(this.made.findIndex(({ id }) => id === call.id), [call]);
   }
 
   #replace(running: Running, call: ToolCall): void {
     running.call = call;
-    const at = this.made.findIndex(({ id }) => id === call.id);
-    if (at >= 0) this.made[at] = call;
-    else this.#approved = withCall(this.#approved!, call);
+    if (this.#isApproved(call)) this.#approved = withCall(this.#approved!, call);
+    else this.made[this.made.findIndex(({ id }) => id === call.id)] = call;
   }
 
   #with(call: ToolCall, result: ToolResult): ToolCall {

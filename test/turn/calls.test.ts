@@ -4,6 +4,7 @@ import { limits } from '../../src/base/limits.ts';
 import type { OfferedFunction } from '../../src/providers/tool.ts';
 import { argumentsOf, checkArguments } from '../../src/providers/tool/arguments.ts';
 import type { ToolCall } from '../../src/store/store.ts';
+import type { Approved } from '../../src/turn/answers.ts';
 import { TurnCalls, type Calling } from '../../src/turn/calls.ts';
 import type { TurnSteps, TurnTools } from '../../src/turn/outcome.ts';
 import { TurnLog } from '../../src/turn/turn.ts';
@@ -64,4 +65,24 @@ t.test('nothing waits behind a turn that ends otherwise than for an answer', asy
   t.same(made.map(({ status }) => status), ['running', 'pending', 'pending'], 'the turn ends so that they be answered');
   calls.end(false);
   t.same(made.slice(1).map(({ status, error }) => [status, error]), [['cancelled', 'cancelled'], ['cancelled', 'cancelled']], 'it is aborted, or fails');
+});
+
+t.test('a result of an approved call takes no earlier one back, however their steps are answered', async (t) => {
+  const approved: OfferedFunction = { ...act, approval: 'always' };
+  const call = (id: string): ToolCall => ({ id, name: 'act', round: 0, position: 0, arguments: {}, output: null, show: 'name', status: 'running', error: null, sent: true, createdAtMs: 0, endedAtMs: null });
+  const message = { role: 'assistant', toolCalls: ['call_1', 'call_2'].map(call) } as unknown as Approved['message'];
+  const stored: string[][] = [];
+  const answer: (() => void)[] = [];
+  const steps = { step: (_: number, __: ToolCall[], amended: Approved) => (stored.push(amended.message.toolCalls!.map(({ status }) => status)), new Promise((resolve) => answer.push(() => resolve('stored')))) } as unknown as TurnSteps;
+  const tools = { find: () => approved, call: async (_: OfferedFunction, id: string) => ({ status: 'completed', output: id }) } as unknown as TurnTools;
+  let over = (): void => {};
+  const isOver = new Promise<void>((resolve) => (over = resolve));
+  const turn = { turnId: 'turn_1', calls: true, retries: false, noted: () => {}, roundOver: () => over() } as unknown as Calling;
+  const calls = new TurnCalls(turn, tools, steps, new TurnLog(), new ManualClock(), { index: 0, message, ids: ['call_1', 'call_2'] } as unknown as Approved);
+  calls.send();
+  while (answer.length < 2) await new Promise((resolve) => setImmediate(resolve));
+  t.same(stored, [['completed', 'running'], ['completed', 'completed']]);
+  for (const one of answer.toReversed()) one();
+  await isOver;
+  t.same(calls.amended!.message.toolCalls!.map(({ output }) => output), ['call_1', 'call_2']);
 });
