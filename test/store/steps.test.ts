@@ -49,9 +49,11 @@ t.test('an embedded store answers in the order of the steps', async (t) => {
     store.turns.step({ ...place, fence, from: 0, calls: [] }).then(note('step')),
     store.turns.finish(turn.finishStep({ tail: { position: 3, text: '' } })).then(note('finish')),
     store.turns.step({ ...place, fence, from: 0, calls: [] }).then(note('too late')),
+    // A turn that begins behind the end of another may take its slot.
+    store.turns.inFlight(place.workspaceId).then(note('in flight')),
   ];
   await Promise.all(steps);
-  t.same(answered, ['append', 'release', 'step', 'finish', 'too late']);
+  t.same(answered, ['append', 'release', 'step', 'finish', 'too late', 'in flight']);
 });
 
 t.test('the steps that metrics count, by their public names (contract 12)', async (t) => {

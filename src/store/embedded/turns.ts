@@ -358,12 +358,13 @@ export class EmbeddedTurns implements TurnStore {
     return flight;
   }
 
-  /** Tells readers before the caller has the answer. Answers come in the order of their steps. */
+  /** Tells readers before the caller has the answer, which is returned as it is: answers come in the order of their steps, and one callback more would let a later one pass. */
   #telling<Answer>(place: TurnPlace, decided: Promise<Answer>, shows: (answer: Answer) => boolean): Promise<Answer> {
-    return decided.then((answer) => {
-      if (shows(answer)) this.#notices.tellMoved(place);
-      return answer;
-    });
+    decided.then(
+      (answer) => shows(answer) && this.#notices.tellMoved(place),
+      () => {},
+    );
+    return decided;
   }
 
   #passTime(nowMs: number): void {
