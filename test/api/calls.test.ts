@@ -252,13 +252,17 @@ async function backchannel(t: Test, house: House): Promise<void> {
 
 async function busy(t: Test, house: House): Promise<void> {
   const caller = await opened(house, { model: 'tokens=20,delay_ms=20' });
+  caller.send({ type: 'message', text: 'Never mind' });
+  await caller.until('turn.started');
+  caller.send({ type: 'interrupt' });
+  await caller.until('turn.withdrawn');
   const stream = await house.stream(`/sessions/${caller.session.id}/chat`, { body: { message: 'Typed elsewhere' } });
-  t.match(await caller.until('turn.started'), { turn_id: stream.turnId, text: 'Typed elsewhere', spoken: false });
+  t.match(await caller.until('turn.started', ({ spoken }) => !spoken), { turn_id: stream.turnId, text: 'Typed elsewhere', spoken: false });
   caller.send({ type: 'message', text: 'Me too' });
-  t.match(await caller.until('turn.failed'), { turn_id: null, code: 'turn_in_progress' });
+  t.match(await caller.until('turn.failed'), { turn_id: null, code: 'turn_in_progress' }, 'the turn that was withdrawn has nothing to do with it');
   await caller.until('turn.completed');
   await stream.rest();
-  t.equal(caller.textOf(caller.heard.find(({ type }) => type === 'turn.started')!.message_id), (await transcript(house, caller)).at(-1).content);
+  t.equal(caller.textOf(caller.heard.find(({ type, spoken }) => type === 'turn.started' && !spoken)!.message_id), (await transcript(house, caller)).at(-1).content);
   await caller.until('state', ({ state }) => state === 'listening');
   caller.socket.terminate();
 }

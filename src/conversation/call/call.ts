@@ -384,7 +384,7 @@ export class Call implements HeardCall {
   #withdraw(reply: Reply, tells: boolean): void {
     this.#leave(reply);
     if (tells && reply.isTold) this.#options.send({ type: 'turn.withdrawn', turn_id: reply.turnId });
-    this.#failedTurn = reply;
+    this.#failedTurn = tells ? null : reply;
     this.#endings.step(() => this.#endings.takeBack(reply));
   }
 
