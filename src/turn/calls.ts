@@ -44,6 +44,8 @@ interface Round {
 /** A call that has been sent. */
 interface Running {
   call: ToolCall;
+  /** With its result, once it has come; it may not be stored yet. */
+  ended: ToolCall | null;
   readonly offered: OfferedFunction;
   readonly controller: AbortController;
 }
@@ -61,6 +63,8 @@ export class TurnCalls implements CallsMade {
   #asked: Asked[] = [];
   #kept: unknown;
   #running: Running[] = [];
+  /** The results of approved calls that were stored, one after the other. */
+  #storing: Promise<unknown> = Promise.resolve();
   /** Code points of results in this turn. */
   #results = 0;
   #over = false;
@@ -141,7 +145,7 @@ export class TurnCalls implements CallsMade {
       if (call.sent) this.#log.mark({ kind: 'started', call });
       if (call.status === 'failed') this.#log.mark({ kind: 'ended', call });
     }
-    this.#running = calls.filter(({ status }) => status === 'running').map((call) => ({ call, offered: this.#tools.find(call.name)!, controller: new AbortController() }));
+    this.#running = calls.filter(({ status }) => status === 'running').map((call) => ({ call, ended: null, offered: this.#tools.find(call.name)!, controller: new AbortController() }));
     if (this.#running.length === 0) return this.#end();
     for (const running of this.#running) void this.#run(running);
   }
@@ -157,7 +161,8 @@ export class TurnCalls implements CallsMade {
     this.#over = true;
     const endedAtMs = this.#clock.now();
     if (!awaits) for (const [at, call] of this.made.entries()) if (call.status === 'pending') this.made[at] = { ...call, status: 'cancelled', error: 'cancelled', endedAtMs };
-    for (const running of this.#running) this.#replace(running, { ...running.call, status: 'cancelled', error: 'cancelled', endedAtMs });
+    // A result on its way to the store may be there already, and readers elsewhere may have been told of it.
+    for (const running of this.#running) this.#replace(running, running.ended ?? { ...running.call, status: 'cancelled', error: 'cancelled', endedAtMs });
   }
 
   /** Tells readers of the results that the end of the turn has stored. */
@@ -170,11 +175,9 @@ export class TurnCalls implements CallsMade {
     const { call, offered, controller } = running;
     const result = await this.#tools.call(offered, call.id, call.arguments ?? {}, this.#turn.turnId, controller.signal);
     if (this.#over) return;
-    const ended = this.#with(call, result);
-    // Approved calls are in one message: each step stores all of their results so far, else a later one would take an earlier one back.
-    if (this.#isApproved(call)) this.#approved = withCall(this.#approved!, ended);
+    const ended = (running.ended = this.#with(call, result));
     try {
-      const stored = await this.#again(() => this.#storeResult(ended));
+      const stored = await this.#storeResult(ended);
       if (this.#over || !this.#goesOn(stored)) return;
     } catch (error) {
       return this.#turn.unstored(error);
@@ -197,9 +200,13 @@ export class TurnCalls implements CallsMade {
     return !this.made.some((call) => call.id === id);
   }
 
+  /** Approved calls are in one message, which each step stores whole: with all results so far, and behind the step before, else one would take another back. */
   #storeResult(call: ToolCall): Promise<AppendResult> {
-    if (this.#isApproved(call)) return this.#steps.step(0, [], this.#approved!);
-    return this.#steps.step(this.made.findIndex(({ id }) => id === call.id), [call]);
+    if (!this.#isApproved(call)) return this.#again(() => this.#steps.step(this.made.findIndex(({ id }) => id === call.id), [call]));
+    this.#approved = withCall(this.#approved!, call);
+    const stored = this.#storing.then(() => this.#again(() => this.#steps.step(0, [], this.#approved!)));
+    this.#storing = stored.catch(() => {});
+    return stored;
   }
 
   #replace(running: Running, call: ToolCall): void {

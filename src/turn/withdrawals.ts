@@ -7,12 +7,12 @@ import { sessionKind, type SessionEvent, type SessionOutcome } from '../../machi
 import type { Clock, Timer } from '../base/clock.ts';
 import { limits, retryMs } from '../base/limits.ts';
 import { firstIndexOf } from '../store/records.ts';
-import { StoreUnavailable, type Basis, type Cause, type Fence, type Finished, type IdempotencyRecord, type Session, type Store, type Turn, type TurnPast, type Versioned } from '../store/store.ts';
+import { StoreUnavailable, type AmendedMessage, type Basis, type Cause, type Fence, type Finished, type IdempotencyRecord, type Session, type Store, type Turn, type TurnPast, type Versioned } from '../store/store.ts';
 import { openActor, UnreadableSnapshot } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { moveOf } from '../actors/history.ts';
 import type { Inspector } from '../actors/inspector.ts';
-import { reopened } from './answers.ts';
+import { pendingOf, reopened } from './answers.ts';
 import { withdrawn, type Settled } from './link-use.ts';
 import type { TurnReports } from './outcome.ts';
 
@@ -154,9 +154,9 @@ export class Withdrawals {
       const turn = await store.turns.read(workspaceId, draft.sessionId, draft.id);
       // A turn that has not begun may still begin as long as the session has the version and mark of its basis.
       if (turn === null && (found.version !== basis.version || found.record.mark !== basis.mark)) return true;
-      const { session, machine, decision, ...settled } = this.#without(found, { ...(turn ?? draft), ...(draft.link && { link: draft.link }) }, turn !== null);
+      const waits = turn === null ? null : await reopened(store, workspaceId, turn);
+      const { session, machine, decision, amends, ...settled } = this.#without(found, { ...(turn ?? draft), ...(draft.link && { link: draft.link }) }, turn !== null, waits);
       const { at } = decision.event;
-      const amends = turn === null ? null : await reopened(store, workspaceId, turn);
       const step = { session, ...settled, ...(amends && { amends }), nowMs: at, version: found.version, mark: found.record.mark, turn: turn ?? draft, fence: pending.fence, remember, move: moveOf(decision, found.version + 1, at, cause, session.machine, past) };
       const answer: Finished = await store.turns.withdraw(step);
       if (answer.outcome === 'finished') {
@@ -186,16 +186,20 @@ export class Withdrawals {
 
   /**
    * The session without the turn. The turn's messages are the last ones, unless another turn has begun since. For a turn that has
-   * not begun the machine stays where it is, and nothing is given back.
+   * not begun the machine stays where it is, and nothing is given back. `waits`: the message whose calls the turn has answered, as before;
+   * they wait again, unless another turn has begun since.
    */
-  #without({ record }: Versioned<Session>, turn: Turn, begun: boolean) {
+  #without({ record }: Versioned<Session>, turn: Turn, begun: boolean, waits: AmendedMessage | null) {
     const { clock, inspector, mark } = this.#options;
     const identity = { kind: 'session', id: record.id, workspaceId: record.workspaceId } as const;
     const machine = openActor<SessionEvent, SessionOutcome>(sessionKind, { snapshot: record.machine }, identity, inspector);
     const decision = machine.decide({ type: 'finished', at: clock.now(), turnId: turn.id });
     const last = begun && record.messageCount === turn.messageIndex + 1;
-    const session: Session = { ...record, messageCount: last ? firstIndexOf(turn) : record.messageCount, mark: mark(), machine: machine.snapshot() };
+    const amends = last ? waits : null;
+    // The end of the turn, if it was stored, has let them wait no more.
+    const pending = amends && { index: amends.index, calls: pendingOf(amends.message.toolCalls!.filter(({ status }) => status === 'pending')) };
+    const session: Session = { ...record, ...(pending && { pending }), messageCount: last ? firstIndexOf(turn) : record.messageCount, mark: mark(), machine: machine.snapshot() };
     const settled: Settled = begun ? withdrawn(session, turn) : { session };
-    return { ...settled, machine, decision };
+    return { ...settled, amends, machine, decision };
   }
 }

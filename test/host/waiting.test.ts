@@ -3,6 +3,7 @@ import t from 'tap';
 import type { CallAnswer } from '../../src/turn/answers.ts';
 import type { OfferedFunction } from '../../src/providers/tool.ts';
 import type { TurnRunner } from '../../src/turn/runner.ts';
+import { open } from './losses.ts';
 import { noTools, Scene, StagedModel, unreported } from './scene.ts';
 
 const mine: OfferedFunction = { toolId: 'tool_1', kind: 'client', name: 'mine', description: null, parameters: { type: 'object' }, approval: 'never', show: 'name' };
@@ -36,4 +37,30 @@ t.test('whoever seals the turn of a dead process tells no calls as waiting that 
   t.equal(record.pending, undefined);
   await t.rejects(begun(second, id, new StagedModel(), answers), { code: 'invalid_request' }, 'an answer is taken once');
   second.host.close();
+});
+
+t.test('calls wait again when the turn that answered them is withdrawn, also if its end was stored', async (t) => {
+  for (const loss of ['the answer', 'the step'] as const) {
+    const { scene, losses, pass, close } = await open();
+    const { id } = await scene.session();
+    const asking = new CallingModel((sink) => {
+      sink.call!({ name: 'mine', arguments: '{}' });
+      sink.end();
+    });
+    await (await begun(scene, id, asking)).settled;
+    const waits = (await scene.actor(id)).record.pending;
+    losses.set('finishTurn', loss);
+    const answers = [{ callId: 'call_1', output: 'done' }];
+    const failing = await begun(scene, id, new StagedModel((sink) => sink.end()), answers);
+    for (const verb of ['withdrawTurn', 'appendOutput'] as const) losses.set(verb, loss);
+    await pass(5_000);
+    losses.clear();
+    await pass(30_000);
+    await failing.over;
+    const { record } = await scene.actor(id);
+    t.same(record.pending, waits, loss);
+    t.match((await scene.transcript(id)).at(-1), { toolCalls: [{ status: 'pending', output: null }] }, loss);
+    t.ok(await begun(scene, id, new StagedModel((sink) => sink.text('one ')), answers), 'and are answered again');
+    close();
+  }
 });

@@ -85,9 +85,7 @@ export class CallsOracle {
     const { calls: stored } = this.#state!;
     for (const call of calls) {
       const known = stored.get(call.id);
-      // A turn that stops cancels a call whose result is on its way to the store: that nobody has heard of it is checked with what was shown.
-      const isCut = known?.call.sent === true && call.status === 'cancelled';
-      if (known !== undefined && known.call.status !== call.status && !isCut && !ways[known.call.status]?.includes(call.status)) {
+      if (known !== undefined && known.call.status !== call.status && !ways[known.call.status]?.includes(call.status)) {
         this.#fault('calls', `${call.id} of ${turnId} went ${known.call.status} → ${call.status}`);
       }
       stored.set(call.id, { turnId, call });

@@ -67,7 +67,7 @@ t.test('nothing waits behind a turn that ends otherwise than for an answer', asy
   t.same(made.slice(1).map(({ status, error }) => [status, error]), [['cancelled', 'cancelled'], ['cancelled', 'cancelled']], 'it is aborted, or fails');
 });
 
-t.test('a result of an approved call takes no earlier one back, however their steps are answered', async (t) => {
+t.test('results of approved calls are stored one after the other, with all that are known', async (t) => {
   const approved: OfferedFunction = { ...act, approval: 'always' };
   const call = (id: string): ToolCall => ({ id, name: 'act', round: 0, position: 0, arguments: {}, output: null, show: 'name', status: 'running', error: null, sent: true, createdAtMs: 0, endedAtMs: null });
   const message = { role: 'assistant', toolCalls: ['call_1', 'call_2'].map(call) } as unknown as Approved['message'];
@@ -80,9 +80,25 @@ t.test('a result of an approved call takes no earlier one back, however their st
   const turn = { turnId: 'turn_1', calls: true, retries: false, noted: () => {}, roundOver: () => over() } as unknown as Calling;
   const calls = new TurnCalls(turn, tools, steps, new TurnLog(), new ManualClock(), { index: 0, message, ids: ['call_1', 'call_2'] } as unknown as Approved);
   calls.send();
-  while (answer.length < 2) await new Promise((resolve) => setImmediate(resolve));
-  t.same(stored, [['completed', 'running'], ['completed', 'completed']]);
-  for (const one of answer.toReversed()) one();
+  for (const expected of [['completed', 'completed'], ['completed', 'completed']]) {
+    while (answer.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    t.same(stored.at(-1), expected);
+    answer.shift()!();
+  }
   await isOver;
+  t.equal(stored.length, 2);
   t.same(calls.amended!.message.toolCalls!.map(({ output }) => output), ['call_1', 'call_2']);
+});
+
+t.test('a result on its way to the store is kept by the end of the turn', async (t) => {
+  const { made, calls } = await decided([['act', '{"a":1}'], ['act', '{"a":2}']], {
+    find: () => act,
+    call: (_, id) => (id === 'call_0' ? Promise.resolve({ status: 'completed', output: 'done' }) : new Promise(() => {})),
+  });
+  calls.send();
+  // The result is there, and its step has no answer yet.
+  await new Promise<void>((resolve) => queueMicrotask(resolve));
+  calls.cancel();
+  calls.end(false);
+  t.same(made.map(({ status, output }) => [status, output]), [['completed', 'done'], ['cancelled', null]]);
 });
