@@ -1,5 +1,10 @@
 /** JSON as it is sent to clients and read from their sockets (contract 12). */
 
+/** A JSON object of unknown make-up. */
+export type Json = Readonly<Record<string, unknown>>;
+
+export const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** Ends of a line to some readers, though not to JSON. V8 finds at once that a text of Latin-1 has none. */
 const lineEnds = /[\u2028\u2029]/;
 

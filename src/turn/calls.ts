@@ -195,14 +195,15 @@ export class TurnCalls implements CallsMade {
     this.#turn.roundOver(this.#rounds.length > this.#tools.roundsMax ? 'ended' : 'answered');
   }
 
-  /** Whether the call is one of the message before, which the turn was approved to send. */
-  #isApproved({ id }: ToolCall): boolean {
-    return !this.made.some((call) => call.id === id);
+  /** The call's place among those of the turn; -1 for one of the message before, which the turn was approved to send. */
+  #placeOf({ id }: ToolCall): number {
+    return this.made.findIndex((call) => call.id === id);
   }
 
   /** Approved calls are in one message, which each step stores whole: with all results so far, and behind the step before, else one would take another back. */
   #storeResult(call: ToolCall): Promise<AppendResult> {
-    if (!this.#isApproved(call)) return this.#again(() => this.#steps.step(this.made.findIndex(({ id }) => id === call.id), [call]));
+    const at = this.#placeOf(call);
+    if (at >= 0) return this.#again(() => this.#steps.step(at, [call]));
     this.#approved = withCall(this.#approved!, call);
     const stored = this.#storing.then(() => this.#again(() => this.#steps.step(0, [], this.#approved!)));
     this.#storing = stored.catch(() => {});
@@ -211,8 +212,9 @@ export class TurnCalls implements CallsMade {
 
   #replace(running: Running, call: ToolCall): void {
     running.call = call;
-    if (this.#isApproved(call)) this.#approved = withCall(this.#approved!, call);
-    else this.made[this.made.findIndex(({ id }) => id === call.id)] = call;
+    const at = this.#placeOf(call);
+    if (at >= 0) this.made[at] = call;
+    else this.#approved = withCall(this.#approved!, call);
   }
 
   #with(call: ToolCall, result: ToolResult): ToolCall {

@@ -342,7 +342,10 @@ export class Call implements HeardCall {
     if (refusal === 'limited') reply.words = null;
     if (refusal === 'full' && !hidden) return this.#send({ type: 'full', at });
     // A message is not taken while the session answers a chat, and the words before it wait.
-    if (refusal === 'busy' && reply.typed !== null) reply.words = this.hearing.untype(reply.typed.before);
+    if (refusal === 'busy' && reply.typed !== null) {
+      this.hearing.untype();
+      reply.words = reply.typed.before;
+    }
     const owed = reply.words !== null;
     this.#leave(reply);
     if (refusal === 'barred') this.fault(code, 1008);

@@ -106,9 +106,8 @@ export class Hearing {
   }
 
   /** A text that was typed is not taken: only the words before it stay. */
-  untype(before: Words | null): Words | null {
+  untype(): void {
     this.#hand.untype();
-    return before;
   }
 
   /** Makes the person's next turn of the words that are left over from the message that was answered, unless they speak. */

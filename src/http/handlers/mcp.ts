@@ -1,4 +1,5 @@
 /** `POST /mcp`: an MCP server, without sessions, in both eras of the protocol (contract 15). The package of the protocol is loaded at the first request. */
+import { isObject, type Json } from '../../base/json.ts';
 import type { Server } from '@modelcontextprotocol/server';
 import manifest from '../../../package.json' with { type: 'json' };
 import { Failure, failureText, refused } from '../../base/errors.ts';
@@ -38,12 +39,8 @@ export async function mcp(request: Request<PartyCaller>): Promise<Reply> {
 
 const rpcFailure = (status: number, code: number, message: string): Reply => ({ status, headers: { 'content-type': jsonType }, text: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }) });
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** A call whose name is a text and whose arguments are an object, as the package has them: what it refuses itself has a text of its own, and these are refused by name. */
-function readable(call: Fields): Fields {
+function readable(call: Json): Json {
   const params = isObject(call['params']) ? call['params'] : {};
   const { name, arguments: given } = params;
   return { ...call, params: { ...params, name: typeof name === 'string' ? name : '', arguments: isObject(given) ? given : {} } };
@@ -56,7 +53,7 @@ async function serve(request: Request<PartyCaller>, given: unknown): Promise<Rep
   request.head.onGone(() => ending.abort());
   const method = isObject(given) ? given['method'] : undefined;
   const streams = method === 'tools/call';
-  const message = streams ? readable(given as Fields) : given;
+  const message = streams ? readable(given as Json) : given;
   const asked = new globalThis.Request('http://localhost/mcp', { method: 'POST', headers: headersOf(request.head), body: JSON.stringify(message), signal: ending.signal });
   const onerror = (error: Error): void => request.services.log.debug({ request_id: request.requestId, err: error }, 'a request to the MCP server was refused');
   let response: Response;

@@ -1,4 +1,5 @@
 /** Anthropic's Messages API, with server-sent events. */
+import { isObject, type Json } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import type { Model, ModelMessage, ModelRequest } from '../model.ts';
 import { streamAnswer } from './answer.ts';
@@ -7,8 +8,7 @@ import type { Asking } from './attempts.ts';
 import { noteFinish } from './dialect.ts';
 import type { Dialect, Teller } from './dialect.ts';
 import { alternating, declaredTools } from './history.ts';
-import { countAt, isObject, objectAt, textOf, thoughtOf } from './json.ts';
-import type { Json } from './json.ts';
+import { countAt, objectAt, textOf, thoughtOf } from './json.ts';
 import { tryKey } from './key-trial.ts';
 import { Lessons } from './learnt.ts';
 import { refuseCall } from './refused.ts';

@@ -1,6 +1,6 @@
 /** The wire format of a provider, and the messages that it carries. */
+import type { Json } from '../../base/json.ts';
 import type { ModelFailure, ModelUsage } from '../model.ts';
-import type { Json } from './json.ts';
 
 /** Receives the parts of an event or a whole answer. */
 export interface Teller {

@@ -1,8 +1,5 @@
 /** JSON of unknown make-up, as providers send it. */
-
-export type Json = Readonly<Record<string, unknown>>;
-
-export const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+import { isObject, type Json } from '../../base/json.ts';
 
 /** The text as a JSON object; null if it is none. */
 export function parseObject(text: string): Json | null {

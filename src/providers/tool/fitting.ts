@@ -3,10 +3,11 @@
  * without a bound would let them hold the event loop for seconds (a pattern that backtracks, `anyOf` within `$ref`, 32 KiB of small items). What cannot be
  * told within the steps, and what is not looked at, counts as fitting: the tool checks its arguments itself.
  */
+import { isObject, type Json } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints } from '../../base/text.ts';
 
-type Schema = Readonly<Record<string, unknown>>;
+type Schema = Json;
 
 /** `null`: it cannot be told. */
 type Verdict = boolean | null;
@@ -210,8 +211,6 @@ export class Fitting {
 
 /** The deepest nesting of checks: of schemas within schemas, and of values within values. */
 const depthMax = 200;
-
-const isObject = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const schemasIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 

@@ -1,7 +1,8 @@
 /** The argument that does not fit its schema, and why: for a person who tests a function (contract 13). It is named as far as the check can tell, in as many steps as that has. */
+import { isObject, type Json } from '../../base/json.ts';
 import { exhausted, Fitting } from './fitting.ts';
 
-type Schema = Readonly<Record<string, unknown>>;
+type Schema = Json;
 
 /** The keywords whose meaning depends on their neighbours. */
 const neighbours: Readonly<Record<string, readonly string[]>> = {
@@ -74,8 +75,6 @@ function itemSchema(schema: Schema, keyword: string, index: number): unknown {
   if (keyword === 'prefixItems') return first[index] ?? true;
   return keyword === 'items' && index >= first.length ? schema['items'] : true;
 }
-
-const isObject = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const named = (path: string): string => (path === '' ? 'The whole' : `\`${path}\``);
 
