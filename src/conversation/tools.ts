@@ -74,9 +74,9 @@ export class AssistantTools implements TurnTools {
     return 'unknown_tool';
   }
 
-  call(offered: OfferedFunction, callId: string, given: Readonly<Record<string, unknown>>, turnId: string, signal: AbortSignal): Promise<ToolResult> {
+  call(offered: OfferedFunction, callId: string, given: Readonly<Record<string, unknown>>, turnId: string, signal: AbortSignal, stands: () => Promise<boolean>): Promise<ToolResult> {
     const { workspaceId, id: sessionId, assistantId, channel, visitor, metadata } = this.#session;
     const context: CallContext = { workspaceId, assistantId, sessionId, turnId, channel, visitor, metadata };
-    return this.#services.tools.call(offered, { callId, arguments: given, context }, signal);
+    return this.#services.tools.call(offered, { callId, arguments: given, context, stands }, signal);
   }
 }

@@ -8,7 +8,7 @@ import type { TurnFault } from '../base/metrics.ts';
 import type { ModelFailure } from '../providers/model.ts';
 import { promptly } from '../base/promptly.ts';
 import { refusedByDrain, type Services } from './services.ts';
-import type { Assistant, Message, Session, Turn } from '../store/store.ts';
+import { StoreUnavailable, type Assistant, type Message, type Session, type Turn } from '../store/store.ts';
 import { outputWithCalls, type CallAnswer } from '../turn/answers.ts';
 import { terminalOf, TurnLog } from '../turn/turn.ts';
 import type { Begun, PreparedCall, TurnModel, TurnReports, TurnStatus } from '../turn/outcome.ts';
@@ -144,15 +144,15 @@ const awaitBeginning = ({ runner, log }: FoundTurn): void | Promise<void> =>
     if (log.shown === 0 && log.terminal?.type === 'failed' && log.terminal.errorCode === 'session_expired') throw new Failure('session_expired');
   });
 
-/** A turn of the session, for reading. Throws 404 `turn_not_found`. */
+/** A turn of the session, for reading. Throws 404 `turn_not_found`; `StoreUnavailable` while its fate is not known. */
 export async function reachTurn(party: Party, sessionId: string, turnId: string, services: Services): Promise<FoundTurn> {
   const actor = await reachActor(party, sessionId, services);
   const turn = await findTurn(actor, turnId, services);
   if (turn === null) throw new Failure('turn_not_found');
   // The chat of a turn that waits to be withdrawn was answered 503, so its stored output must not be read, unless a repeat of that chat was
-  // answered with it since, which keeps it.
+  // answered with it since, which keeps it. Nor is it gone yet: another process may have taken it over, and seal it.
   const waits = services.host.turns.withdraws(actor, turnId);
-  if (waits && (await services.store.turns.read(party.workspaceId, sessionId, turnId))?.claimed !== true) throw new Failure('turn_not_found');
+  if (waits && (await services.store.turns.read(party.workspaceId, sessionId, turnId))?.claimed !== true) throw new StoreUnavailable('the turn waits to be withdrawn');
   return turn;
 }
 

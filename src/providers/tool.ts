@@ -29,6 +29,8 @@ export interface AskedCall {
   readonly callId: string;
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly context: CallContext;
+  /** Whether the call's turn still runs here: asked before the call is sent again. Absent where no turn makes the call. */
+  stands?(): Promise<boolean>;
 }
 
 export type ToolResult =

@@ -74,7 +74,7 @@ export const rowShapes = {
   message,
   flight: new RecordShape(
     ...[['place', place], ['fence', fence], 'leaseUntilMs', 'slotUntilMs', 'slotsMax', 'memory', 'stop', 'slotName', 'seizedUntilMs'] as const,
-    ...[['turn', turn], ['begun', answer], ['said', message], 'move', 'released', 'calls'] as const,
+    ...[['turn', turn], ['begun', answer], ['said', message], 'move', 'released', 'calls', 'amended'] as const,
   ),
   exchange: new RecordShape(['said', message], ['reply', message]),
   moves,

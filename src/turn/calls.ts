@@ -173,7 +173,7 @@ export class TurnCalls implements CallsMade {
 
   async #run(running: Running): Promise<void> {
     const { call, offered, controller } = running;
-    const result = await this.#tools.call(offered, call.id, call.arguments ?? {}, this.#turn.turnId, controller.signal);
+    const result = await this.#tools.call(offered, call.id, call.arguments ?? {}, this.#turn.turnId, controller.signal, () => this.#stands());
     if (this.#over) return;
     const ended = (running.ended = this.#with(call, result));
     try {
@@ -186,6 +186,11 @@ export class TurnCalls implements CallsMade {
     this.#running = this.#running.filter((other) => other !== running);
     this.#log.mark({ kind: 'ended', call: ended });
     if (this.#running.length === 0) this.#end();
+  }
+
+  /** Whether the turn still runs here, by the store's word: a step without calls changes nothing. Rejects if the store is away. */
+  async #stands(): Promise<boolean> {
+    return this.#goesOn(await this.#steps.step(0, [])) && !this.#over;
   }
 
   #end(): void {

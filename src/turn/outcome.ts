@@ -130,8 +130,8 @@ export interface TurnTools {
   admit(offered: OfferedFunction): Promise<ToolError | null>;
   /** Counts a call that is not sent, for a reason that the turn has found. */
   noteUnsent(error: ToolError): void;
-  /** Sends a call. Never rejects. */
-  call(offered: OfferedFunction, callId: string, given: Readonly<Record<string, unknown>>, turnId: string, signal: AbortSignal): Promise<ToolResult>;
+  /** Sends a call. `stands` is asked before it is sent again: whether the turn still runs here. Never rejects. */
+  call(offered: OfferedFunction, callId: string, given: Readonly<Record<string, unknown>>, turnId: string, signal: AbortSignal, stands: () => Promise<boolean>): Promise<ToolResult>;
 }
 
 export interface PreparedCall {

@@ -32,15 +32,16 @@ const checks: Record<string, Check> = {
   'requests reach each of them, and a session lives in all': async (t, house, houses) => {
     const { id } = await house.session((await synthetic(house, 'tokens=3')).id);
     const ids: string[] = [];
-    for (const _ of times) {
+    const chat = async (): Promise<void> => {
       const stream = await say(house, id);
       ids.push(stream.headers.get('x-request-id')!);
       t.equal((await stream.rest()).at(-1)!.event, 'turn.completed');
-    }
-    const servedBy = (await servers(house, houses, ids)).map((lines) => lines.length);
-    t.ok(servedBy.every((count) => count > 0), `each served some of the turns: ${servedBy}`);
+    };
+    for (const _ of times) await chat();
+    // A server that was too busy for a check of its health is left out for a while.
+    await until(async () => (await servers(house, houses, ids)).every((lines) => lines.length > 0) || chat());
     const transcripts = await Promise.all(times.map(() => transcriptOf(house, id)));
-    t.equal(transcripts[0]!.length, 12);
+    t.equal(transcripts[0]!.length, 2 * ids.length);
     for (const transcript of transcripts) t.same(transcript, transcripts[0]);
     const lists = await Promise.all(times.map(async () => (await house.ask('/sessions')).json.data));
     t.match(lists[0], [{ id }]);
@@ -128,16 +129,20 @@ const checks: Record<string, Check> = {
 
   'who is behind the proxy is known to those who trust it, and cannot be made up': async (t, house, houses) => {
     const headers = { 'x-forwarded-for': '203.0.113.9' };
-    const ids = await Promise.all(
-      times.map(async () => {
-        const sent = request(`${house.url}/healthz`, { headers, localAddress: '127.0.0.2', agent: false }).end();
-        const [response] = (await once(sent, 'response')) as [IncomingMessage];
-        response.resume();
-        return String(response.headers['x-request-id']);
-      }),
-    );
+    const ids: string[] = [];
+    const ask = async (): Promise<void> => {
+      const sent = request(`${house.url}/healthz`, { headers, localAddress: '127.0.0.2', agent: false }).end();
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      response.resume();
+      ids.push(String(response.headers['x-request-id']));
+    };
+    for (const _ of times) await ask();
     const expected = ['127.0.0.2', '127.0.0.2', '127.0.0.1'];
-    const seen = (await servers(house, houses, ids)).map((lines) => new Set(lines.map(({ address }) => address)));
+    const seen = await until(async () => {
+      const lines = await servers(house, houses, ids);
+      if (lines.every((some) => some.length > 0)) return lines.map((some) => new Set(some.map(({ address }) => address)));
+      return ask();
+    });
     t.same(seen, expected.map((address) => new Set([address])));
   },
 

@@ -34,13 +34,13 @@ export const simulatedTool = (name: FunctionName, id: string, workspaceId: strin
 export function simulatedCaller({ scheduler, history, weather }: World, gate: Gate, clock: Clock, host: string): ToolCaller {
   const { random } = scheduler;
   return {
-    call: (tool, { name }, { callId, context }, signal) =>
+    call: (tool, { name }, { callId, context, stands }, signal) =>
       sendWithin(clock, tool, signal, (end) => {
         const sent = weather.modelErrs ? drawn(random, callId) : done(callId);
         if (sent.again !== 'unsent') history.reach({ host, callId, turnId: context.turnId!, name });
         scheduler.after(weather.modelErrs ? random.delay(300, 8000) : 10, () => gate.enter(() => end(sent)));
         return () => {};
-      }),
+      }, stands),
     list: async () => null,
   };
 }

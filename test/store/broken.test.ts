@@ -2,6 +2,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { codePoints, indexAfter, textBehind } from '../../src/base/text.ts';
+import { endedCalls, hasEnded } from '../../src/store/calls.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { wrapStore, type Steps } from '../../src/store/steps.ts';
 import type { Fence, FinishTurn, Message, Session, Store, Turn, TurnPlace, Versioned } from '../../src/store/store.ts';
@@ -277,6 +278,25 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
   },
   'calls of which the last is lost': (store) => ({ stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.length > 1 ? step.calls.slice(0, -1) : step.calls }) }),
   'results that are not stored': (store) => ({ stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.filter(({ status }) => status === 'running') }) }),
+  'a result that a late step takes back': (store) => ({
+    async stepTurn(step) {
+      const before = (await store.turns.calls(step)).filter(hasEnded);
+      const calls = step.calls.map((call) => (before.some(({ id, round }) => id === call.id && round === call.round) && !hasEnded(call) ? { ...call, status: 'cancelled' as const } : call));
+      return store.turns.step({ ...step, calls });
+    },
+  }),
+  'an amended result that a late step takes back': (store) => {
+    const known = new Map<string, number>();
+    return {
+      async stepTurn({ amends, ...step }) {
+        const ended = known.get(step.turnId) ?? 0;
+        if (amends !== undefined) known.set(step.turnId, Math.max(ended, endedCalls(amends.message)));
+        const isLate = amends !== undefined && endedCalls(amends.message) < ended;
+        const message = amends && { ...amends.message, toolCalls: amends.message.toolCalls!.map((call) => ({ ...call, status: 'cancelled' as const })) };
+        return store.turns.step({ ...step, amends: isLate ? { ...amends, message: message! } : amends });
+      },
+    };
+  },
   'a step that tells of no request to stop': (store) => ({ stepTurn: (step) => store.turns.step(step).then((answer) => (typeof answer === 'object' ? 'stored' : answer)) }),
   'a message that a withdrawal leaves amended': (store) => ({ withdrawTurn: ({ amends: _, ...step }) => store.turns.withdraw(step) }),
   'a message that a step does not amend': (store) => ({ stepTurn: ({ amends: _, ...step }) => store.turns.step(step) }),

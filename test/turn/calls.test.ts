@@ -102,3 +102,23 @@ t.test('a result on its way to the store is kept by the end of the turn', async 
   calls.end(false);
   t.same(made.map(({ status, output }) => [status, output]), [['completed', 'done'], ['cancelled', null]]);
 });
+
+t.test('a call is sent again only while the store says that its turn runs here', async (t) => {
+  for (const [answer, expected] of [['stored', true], ['fenced', false], [{ stop: 'aborted' }, false]] as const) {
+    const told: string[] = [];
+    const turn = { turnId: 'turn_1', calls: true, retries: false, noted: () => {}, roundOver: () => {}, taken: () => told.push('taken'), unstored: () => {} } as unknown as Calling;
+    let stood: boolean | undefined;
+    const tools = {
+      roundsMax: 8, find: () => act, check: () => ({ a: 1 }), makeId: () => 'call_1', admit: async () => null, noteUnsent: () => {},
+      call: async (...[, , , , , stands]: Parameters<TurnTools['call']>) => (stood = await stands(), { status: 'failed', error: 'refused' } as const),
+    } satisfies TurnTools;
+    const store = { step: async (_: number, sent: ToolCall[]) => (sent.length > 0 ? 'stored' : answer) } as unknown as TurnSteps;
+    const calls = new TurnCalls({ ...turn, stopRequested: () => (told.push('stopped'), calls.cancel()) }, tools, store, new TurnLog(), new ManualClock());
+    calls.ask('act', '{"a":1}');
+    await calls.store('', 0);
+    calls.send();
+    await new Promise(setImmediate);
+    t.equal(stood, expected, JSON.stringify(answer));
+    t.same(told, answer === 'stored' ? [] : [answer === 'fenced' ? 'taken' : 'stopped']);
+  }
+});

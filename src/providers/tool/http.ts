@@ -15,7 +15,7 @@ export const callHttpTool = (http: ProviderHttp, clock: Clock, tool: ToolAccess,
     const call = http.post(postOf(tool, name, asked, clock.now()), answer, { silenceMs: limits.toolTimeoutSecondsMax * 1000 });
     answer.call = call;
     return () => call.cancel();
-  });
+  }, asked.stands);
 
 function postOf(tool: ToolAccess, name: string, { callId, arguments: given, context }: AskedCall, nowMs: number): ProviderPost {
   const { assistantId, sessionId, turnId, channel, visitor, metadata } = context;

@@ -23,7 +23,7 @@ export const callMcpTool = (http: ProviderHttp, clock: Clock, tool: ToolAccess, 
     const toolDefinition = { name: called.name, inputSchema: { ...called.parameters, type: 'object' as const } };
     const result = await client.callTool({ name: called.name, arguments: given, _meta }, { toolDefinition, signal: ending, timeout: waitMs(tool), maxTotalTimeout: waitMs(tool) });
     end({ result: resultOf(result), again: 'never' });
-  }));
+  }), asked.stands);
 
 /** The list of a server, whole; null if it cannot be read. */
 export async function listMcpTools(http: ProviderHttp, clock: Clock, tool: ToolAccess): Promise<readonly ListedTool[] | null> {

@@ -25,8 +25,8 @@ const pausesMs = [250, 1000] as const;
 /** A pause that took so much longer: the process stood still, and another may have taken the turn over. */
 const stillMs = limits.leaseMs / 2;
 
-/** Never rejects. */
-export async function sendWithin(clock: Clock, { timeoutSeconds, repeatable }: ToolAccess, signal: AbortSignal, start: Try): Promise<ToolResult> {
+/** Sends a call. `stands`: see `AskedCall`. Never rejects. */
+export async function sendWithin(clock: Clock, { timeoutSeconds, repeatable }: ToolAccess, signal: AbortSignal, start: Try, stands = async () => true): Promise<ToolResult> {
   const until = clock.monotonic() + timeoutSeconds * 1000;
   for (let tries = 1; ; tries++) {
     const { result, again } = await sendOnce(clock, until, signal, start);
@@ -38,8 +38,11 @@ export async function sendWithin(clock: Clock, { timeoutSeconds, repeatable }: T
       clock.after(pauseMs, resolve);
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
+    const isLate = (): boolean => clock.monotonic() >= Math.min(until, dueAt + stillMs);
+    // Another process may have sealed the turn, and its notice may be on its way.
+    const goesOn = !signal.aborted && !isLate() && (await stands().catch(() => false));
     if (signal.aborted) return { status: 'cancelled' };
-    if (clock.monotonic() >= Math.min(until, dueAt + stillMs)) return result;
+    if (!goesOn || isLate()) return result;
   }
 }
 

@@ -37,6 +37,8 @@ export interface FlightRow {
   readonly released?: number | undefined;
   /** How many calls it has, each in a row of its own. */
   readonly calls?: number;
+  /** How many calls have ended in the message that its steps amend. */
+  readonly amended?: number;
 }
 
 /** A flight's row of an earlier version: beside it the turn has a row, and the assistant's message one with the status `streaming`. */

@@ -7,6 +7,7 @@ import type {
 } from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { codePoints, indexAfter, textBehind } from '../../base/text.ts';
+import { endedCalls, hasEnded } from '../calls.ts';
 import { committedTurn, slotNameOf, turnRowOf, type Flight, type FlightRow, type Flights } from './flights.ts';
 import { moveRow } from '../moves.ts';
 import { dropBehind, putMoves, turnMovesOf } from './history.ts';
@@ -146,12 +147,13 @@ export class EmbeddedTurns implements TurnStore {
     const decided = this.#ledger.step<AppendResult>((draft) => {
       const flight = this.#flights.get(step);
       if (flight === undefined || !same(flight.row.fence, step.fence)) return 'fenced';
-      const { calls = 0 } = flight.row;
+      const { calls = 0, amended = 0 } = flight.row;
       if (step.from > calls) throw gap(step.from, calls);
-      const ends = step.from + step.calls.length;
-      if (ends > calls) this.#change(draft, flight, { calls: ends });
-      for (const [index, call] of step.calls.entries()) draft.put(keys.call(step, step.from + index), call);
-      this.#amend(draft, step, step.amends);
+      const ends = Math.max(calls, step.from + step.calls.length);
+      for (const [index, call] of step.calls.entries()) if (step.from + index >= calls || hasEnded(call)) draft.put(keys.call(step, step.from + index), call);
+      const ended = step.amends === undefined ? 0 : endedCalls(step.amends.message);
+      if (ended >= amended) this.#amend(draft, step, step.amends);
+      if (ends > calls || ended > amended) this.#change(draft, flight, { ...(ends > 0 && { calls: ends }), ...(ended > amended && { amended: ended }) });
       return stopOf(flight) ?? 'stored';
     });
     return this.#telling(step, decided, (answer) => answer !== 'fenced');

@@ -92,8 +92,9 @@ export interface StepTurn extends TurnPlace {
   readonly fence: Fence;
   /** The place of the first one among the turn's calls: at most their number, or the step rejects with a `RangeError`. */
   readonly from: number;
-  /** Stored together; one that is stored already is replaced. */
+  /** Stored together. A call that has ended replaces what is stored; one that is still open does not: the step may arrive late, behind that of its result. */
   readonly calls: readonly ToolCall[];
+  /** Not stored if an earlier step of the turn has amended the message with more results, for the same reason. */
   readonly amends?: AmendedMessage | undefined;
 }
 

@@ -39,7 +39,7 @@ export const steps = {
   'append-output': ['session', 'turn', 'epoch', 'owner', 'position', 'count', 'text', 'lease'],
   'renew-turn': ['session', 'turn', 'epoch', 'owner', 'lease'],
   'release-output': ['session', 'turn', 'epoch', 'owner', 'points'],
-  'step-turn': ['session', 'turn', 'epoch', 'owner', 'from', 'amends', '...calls'],
+  'step-turn': ['session', 'turn', 'epoch', 'owner', 'from', 'amends', 'ended', 'open', '...calls'],
   'request-stop': ['session', 'turn', 'reason', 'lease', 'channel', 'workspaceId', 'sessionId', 'turnId'],
   'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', 'cut', ...counted, 'amends', 'move', '...settled'],
   'withdraw-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'first', 'index', 'turnId', 'given', ...counted, 'amends', 'move', '...settled'],

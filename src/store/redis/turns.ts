@@ -6,6 +6,7 @@ import type {
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints } from '../../base/text.ts';
+import { endedCalls, hasEnded } from '../calls.ts';
 import { packRow, unpackRow } from '../codec.ts';
 import { firstIndexOf, streamingMessage } from '../records.ts';
 import { moveField } from './history.ts';
@@ -105,7 +106,9 @@ export class RedisTurns implements TurnStore {
   }
 
   async step({ workspaceId, sessionId, turnId, fence: { epoch, owner }, from, calls, amends }: StepTurn): Promise<AppendResult> {
-    const given = { session: part(sessionId), turn: part(turnId), epoch, owner, from, amends: amendsField(amends), calls: calls.map((call) => packRow(call)) };
+    const ended = amends === undefined ? 0 : endedCalls(amends.message);
+    const open = calls.map((call) => (hasEnded(call) ? '0' : '1')).join('');
+    const given = { session: part(sessionId), turn: part(turnId), epoch, owner, from, amends: amendsField(amends), ended, open, calls: calls.map((call) => packRow(call)) };
     const [outcome, stop] = await this.#place([from], () => this.#link.runDurable('step-turn', this.#roots.workspace(workspaceId), given));
     return stop === undefined || stop === null ? (textOfReply(outcome) as 'stored' | 'fenced') : { stop: textOfReply(stop) as StopRequest };
   }

@@ -32,6 +32,8 @@ export const stepCases: readonly Case[] = [
       deepEqual(await store.turns.calls(place), [answered, second, { ...first, round: 1 }]);
       equal(await store.turns.step({ ...place, fence: { ...fence, owner: 'another' }, from: 0, calls: [first] }), 'fenced');
       deepEqual(await store.turns.calls(place), [answered, second, { ...first, round: 1 }]);
+      equal(await store.turns.step({ ...place, fence, from: 0, calls: [first, second] }), 'stored', 'the first step, once more and late');
+      await sees([answered, second, { ...first, round: 1 }], 'a result is not taken back');
 
       const step = turn.finishStep({ tail }, { calls: { made: 2, sent: 2 } });
       equal((await store.turns.finish({ ...step, message: { ...step.message, toolCalls: [answered, second] } })).outcome, 'finished');
@@ -85,6 +87,8 @@ export const stepCases: readonly Case[] = [
       await stored({ status: 'running' }, 'begun again');
       equal(await store.turns.step({ ...next.place, fence: next.fence, from: 0, calls: [], amends: withCall({ status: 'completed', output: 'no' }) }), 'stored');
       await stored({ status: 'completed', output: 'no' }, 'stepped');
+      equal(await store.turns.step({ ...next.place, fence: next.fence, from: 0, calls: [], amends: withCall({ status: 'running' }) }), 'stored');
+      await stored({ status: 'completed', output: 'no' }, 'a step with fewer results comes late');
       const last = next.finishStep({ tail, amends: withCall({ status: 'unknown', error: 'unknown' }) });
       equal((await store.turns.finish(last)).outcome, 'finished');
       await stored({ status: 'unknown', error: 'unknown' }, 'finished');
