@@ -6,7 +6,7 @@
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Ids } from '../base/ids.ts';
-import type { Tool } from '../store/store.ts';
+import { replacedSecrets, type Tool } from '../store/records/tools.ts';
 
 /** How many opened secrets are kept. */
 const openedMax = 1000;
@@ -31,10 +31,10 @@ export interface SealedHolder extends Holder {
 /** The holder of a tool's signing secrets: the tool itself, whatever its URL. */
 export const signingHolder = ({ id, workspaceId }: Pick<Holder, 'id' | 'workspaceId'>): Holder => ({ id, workspaceId, provider: 'tool', baseUrl: null });
 
-/** A tool's signing secrets, the newest first: while one is rotated there are two. */
+/** A tool's signing secrets, the newest first: its own, and those that rotations replaced. */
 export function signingSecrets(tool: Tool): SealedHolder[] {
   const holder = signingHolder(tool);
-  return [tool.sealed, tool.previous?.sealed].flatMap((sealed) => (sealed ? [{ ...holder, sealed }] : []));
+  return [tool, ...replacedSecrets(tool)].flatMap(({ sealed }) => (sealed ? [{ ...holder, sealed }] : []));
 }
 
 /** How a secret is sealed. */

@@ -6,6 +6,7 @@ import type { Host } from '../host/host.ts';
 import { maySendIn } from '../providers/tool/credential-header.ts';
 import { checkArguments, textOf } from '../providers/tool/arguments.ts';
 import type { AskedCall, CallContext, CalledFunction, ListedTool, OfferedFunction, ToolAccess, ToolCaller, ToolResult } from '../providers/tool.ts';
+import { replacedSecrets } from '../store/records/tools.ts';
 import type { Store, Tool, ToolError } from '../store/store.ts';
 
 export interface ToolDeskParts {
@@ -106,14 +107,14 @@ export class ToolDesk {
     return error;
   }
 
-  /** The secrets that sign; null if the tool's own cannot be opened: a call is never sent unsigned. */
+  /** The secrets that sign, the newest first; null if the tool's own cannot be opened: a call is never sent unsigned. */
   #secrets(tool: Tool): string[] | null {
     const { vault, clock } = this.#parts;
     const holder = signingHolder(tool);
     const secret = tool.sealed && vault.open({ ...holder, sealed: tool.sealed });
     if (secret === null) return null;
-    const previous = tool.previous != null && tool.previous.untilMs > clock.now() ? vault.open({ ...holder, sealed: tool.previous.sealed }) : null;
-    return previous === null ? [secret] : [secret, previous];
+    const replaced = replacedSecrets(tool).filter(({ untilMs }) => untilMs > clock.now()).map(({ sealed }) => vault.open({ ...holder, sealed }));
+    return [secret, ...replaced.filter((text) => text !== null)];
   }
 
   /** The headers of the tool's credential, none where it names none; null if the credential is gone, of another kind, for another origin, in a header that it may not be in, or cannot be opened. */

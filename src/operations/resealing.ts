@@ -2,6 +2,7 @@
 import { limits } from '../base/limits.ts';
 import { signingHolder, type SealedHolder } from '../access/vault.ts';
 import type { Services } from '../conversation/services.ts';
+import { replacedSecrets, withReplacedSecrets } from '../store/records/tools.ts';
 import type { CatalogKind, CatalogRecords, Page, Store, Tool } from '../store/store.ts';
 
 /**
@@ -61,11 +62,11 @@ async function resealRecord<K extends 'credential' | 'tool'>({ store, vault }: P
   vault.forget(workspaceId, id);
 }
 
-/** A tool with its signing secrets sealed again, also the one that a rotation has replaced and that signs still. */
+/** A tool with its signing secrets sealed again, also those that rotations have replaced and that sign still. */
 function resealedTool(tool: Tool, again: Again): Tool {
   const holder = signingHolder(tool);
   const sealed = tool.sealed && again({ ...holder, sealed: tool.sealed });
-  return { ...tool, sealed, ...(tool.previous && { previous: { ...tool.previous, sealed: again({ ...holder, sealed: tool.previous.sealed }) } }) };
+  return withReplacedSecrets({ ...tool, sealed }, replacedSecrets(tool).map((one) => ({ ...one, sealed: again({ ...holder, sealed: one.sealed }) })));
 }
 
 async function* all<K extends CatalogKind>({ catalog }: Store, kind: K, workspaceId: string): AsyncGenerator<CatalogRecords[K]> {

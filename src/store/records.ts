@@ -4,9 +4,9 @@
  */
 import type { LinkLimitName } from '../base/limits.ts';
 import { aliasKey } from '../base/text.ts';
-import type { ToolError } from '../base/tool-errors.ts';
+import type { AnsweredCalls, PendingCall, Tool, ToolCall } from './records/tools.ts';
 
-export type { ToolError } from '../base/tool-errors.ts';
+export type * from './records/tools.ts';
 
 /** A stored snapshot of a machine: its version, its state and its context. Stores that write to disk pack it with msgpackr. */
 export interface Snapshot {
@@ -185,44 +185,6 @@ export interface Credential {
   readonly updatedAt: number;
 }
 
-/** A tool that assistants may use (contract 13). */
-export interface Tool {
-  readonly id: string;
-  readonly workspaceId: string;
-  readonly kind: 'http' | 'mcp' | 'client';
-  readonly name: string;
-  /** Null for `client`. */
-  readonly url: string | null;
-  readonly credentialId: string | null;
-  readonly timeoutSeconds: number;
-  readonly repeatable: boolean;
-  readonly approval: 'never' | 'always';
-  readonly show: ToolCall['show'];
-  readonly callsPerMinute: number | null;
-  readonly functions: readonly ToolFunction[];
-  /** When the list of an MCP server was read last. */
-  readonly refreshedAt: number | null;
-  /** The secret that signs the requests of an `http` tool, sealed as a credential is; null for other kinds. */
-  readonly sealed: Uint8Array | null;
-  /** The secret before, which signs too until `untilMs`. */
-  readonly previous?: { readonly sealed: Uint8Array; readonly untilMs: number } | null;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
-
-export interface ToolFunction {
-  readonly name: string;
-  readonly description: string | null;
-  /** A JSON Schema of an object. */
-  readonly parameters: Readonly<Record<string, unknown>>;
-  readonly enabled: boolean;
-  /** Null: the tool's. */
-  readonly approval: Tool['approval'] | null;
-  readonly show: Tool['show'] | null;
-  /** Its name on the MCP server, where that is another one. */
-  readonly remoteName?: string;
-}
-
 /**
  * A charge to a limit that cannot be refused, because the use is over, or (with a cost below zero) a refund. It is part of the
  * step that causes it, so that it is applied once, as that step is.
@@ -306,46 +268,6 @@ export interface Message {
   readonly voice?: SpokenVoice | HeardVoice;
   /** The calls of its turn, in the model's order. Absent where there are none. */
   readonly toolCalls?: readonly ToolCall[];
-}
-
-/** `running`: stored, without a result; `pending`: waits for `tool_results`; `unknown`: its process died before the result was stored. */
-export type ToolStatus = 'running' | 'pending' | 'completed' | 'failed' | 'declined' | 'cancelled' | 'unknown';
-
-/** A model's call of a tool (contract 13). */
-export interface ToolCall {
-  readonly id: string;
-  /** In a name that no tool has, `_` stands for characters that no tool's name may have. */
-  readonly name: string;
-  /** The round of the model in its turn, from 0: the calls of a round are sent side by side. */
-  readonly round: number;
-  /** Code points of the message's text before it. */
-  readonly position: number;
-  readonly status: ToolStatus;
-  /** Null while it has no result, and for one that completed. */
-  readonly error: ToolError | 'declined' | 'cancelled' | 'unknown' | null;
-  /** Null if the model gave no JSON object. */
-  readonly arguments: Readonly<Record<string, unknown>> | null;
-  readonly output: string | null;
-  /** How much of it the API's callers see. */
-  readonly show: 'none' | 'name' | 'full';
-  /** The answer that it waits for, or waited for; absent where it waits for nobody. */
-  readonly wants?: 'result' | 'approval';
-  /** It was sent to its tool. */
-  readonly sent?: true;
-  readonly createdAtMs: number;
-  readonly endedAtMs: number | null;
-}
-
-/** A call that waits for `tool_results`. */
-export type PendingCall = Pick<ToolCall, 'id' | 'name' | 'arguments'> & { readonly wants: 'result' | 'approval' };
-
-/** The calls that a turn answered, approved or declined when it began. They are in an earlier message of its session. */
-export interface AnsweredCalls {
-  /** That message's index. */
-  readonly index: number;
-  readonly ids: readonly string[];
-  /** The approved ones among them: this turn sends them. */
-  readonly approved: readonly string[];
 }
 
 /** A person's message that was said: milliseconds from the first to the last voice (contract 18). */

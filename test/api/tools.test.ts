@@ -235,19 +235,28 @@ t.test('a test call is signed and bounded as a turn’s, and is no usage', async
   t.equal((await house.console(`/workspaces/${house.workspaceId}/usage`)).json.totals.tool_calls, 0);
 });
 
-t.test('after a rotation both secrets sign, the new one first', async (t) => {
+t.test('after rotations the new secret signs, and so do the nine newest before it', async (t) => {
   const house = await openWorkspace();
   const tool = await openTool(t);
   const made = await newTool(house, { url: tool.url });
-  const rotated = await house.console(`${toolsPath(house)}/${made.id}/rotate-secret`, { method: 'POST' });
   const session = await sessionWith(house, 'call=look_up', [made.id]);
-  await chat(house, session.id);
-  const { headers, text } = tool.got[0]!;
-  const signed = [rotated.json.signing_secret, made.signing_secret].map((secret: string) => {
-    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
-    return `v1,${createHmac('sha256', key).update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`).digest('base64')}`;
-  });
-  t.equal(headers['webhook-signature'], signed.join(' '));
+  const secrets: string[] = [made.signing_secret];
+  const rotate = async () => secrets.unshift((await house.console(`${toolsPath(house)}/${made.id}/rotate-secret`, { method: 'POST' })).json.signing_secret);
+  const signedBy = async (signing: readonly string[]) => {
+    await chat(house, session.id);
+    const { headers, text } = tool.got.at(-1)!;
+    const signed = signing.map((secret) => {
+      const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+      return `v1,${createHmac('sha256', key).update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`).digest('base64')}`;
+    });
+    t.equal(headers['webhook-signature'], signed.join(' '), `${signing.length} of ${secrets.length}`);
+  };
+  for (const count of [2, 3]) {
+    await rotate();
+    await signedBy(secrets.slice(0, count));
+  }
+  while (secrets.length < 11) await rotate();
+  await signedBy(secrets.slice(0, 10));
 });
 
 t.test("a tool's path is asked for as it was entered", async (t) => {

@@ -41,6 +41,17 @@ t.test('the secret before signs for a day', async (t) => {
   }
 });
 
+t.test('each secret that was replaced signs until its own end, the newest first', async (t) => {
+  const clock = new ManualClock();
+  const replaced = (secret: string, afterMs: number) => ({ sealed: sealed(secret), untilMs: nowMs + afterMs });
+  const { desk, sent } = deskWith({ ...blank, sealed: sealed('whsec_4'), previous: replaced('whsec_3', 300), earlier: [replaced('whsec_2', 200), replaced('whsec_1', 100)] }, clock);
+  for (const count of [4, 3, 2, 1]) {
+    await desk.call(offered, asked, new AbortController().signal);
+    t.same(sent.at(-1)!.secrets, ['whsec_4', 'whsec_3', 'whsec_2', 'whsec_1'].slice(0, count));
+    clock.advance(100);
+  }
+});
+
 t.test('a test call takes no arguments that a turn would not take', async (t) => {
   const { desk, sent } = deskWith({ ...blank, sealed: sealed('whsec_new') }, new ManualClock());
   const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`);

@@ -37,10 +37,10 @@ t.test('on lmdb', async (t) => {
   const first = await open({ PARLEY_SECRET: old });
   const { assistant, provider } = await onProvider(t, first, (response) => answered(response, ['yes']));
   await converses(t, first, assistant.id);
-  // A tool whose secret was turned has two that sign.
+  // A tool whose secret was turned twice has three that sign.
   const tool = await openTool(t);
   const { id: toolId } = await told(first, '/tools', { kind: 'http', name: 'T', url: tool.url, functions: [{ name: 'act' }] });
-  await told(first, `/tools/${toolId}/rotate-secret`, {});
+  for (let turn = 0; turn < 2; turn++) await told(first, `/tools/${toolId}/rotate-secret`, {});
   const { id: callerId } = await assistantWith(first, 'call=act,tokens=1', [toolId]);
   t.equal(await calls(first, callerId), 'completed');
   await first.stop();
@@ -52,11 +52,11 @@ t.test('on lmdb', async (t) => {
   await alone.stop();
   const both = { PARLEY_SECRET: young, PARLEY_SECRET_PREVIOUS: old };
   t.match(await checked(both), { status: 'warn', found: '1 of 1 open only with PARLEY_SECRET_PREVIOUS' });
-  t.match(await checked(both, 'signing-secrets'), { status: 'warn', found: '2 of 2 open only with PARLEY_SECRET_PREVIOUS' });
-  t.match(await checked({ PARLEY_SECRET: young }, 'signing-secrets'), { status: 'fail', found: /2 of 2 do not open/ });
+  t.match(await checked(both, 'signing-secrets'), { status: 'warn', found: '3 of 3 open only with PARLEY_SECRET_PREVIOUS' });
+  t.match(await checked({ PARLEY_SECRET: young }, 'signing-secrets'), { status: 'fail', found: /3 of 3 do not open/ });
   const turning = await open(both);
   await converses(t, turning, assistant.id);
-  t.equal(await resealed(turning), '3');
+  t.equal(await resealed(turning), '4');
   t.equal(await calls(turning, callerId), 'completed');
   t.notMatch(turning.stdout() + turning.stderr(), /canary-secret/);
   await converses(t, turning, assistant.id);
@@ -66,9 +66,9 @@ t.test('on lmdb', async (t) => {
   const after = await open({ PARLEY_SECRET: young });
   await converses(t, after, assistant.id);
   t.equal(await calls(after, callerId), 'completed');
-  t.same(tool.reached.map(({ signatures }) => signatures), [2, 2, 2]);
+  t.same(tool.reached.map(({ signatures }) => signatures), [3, 3, 3]);
   await after.stop();
-  t.match(await checked({ PARLEY_SECRET: young }, 'signing-secrets'), { status: 'ok', found: 'all 2 open with PARLEY_SECRET' });
+  t.match(await checked({ PARLEY_SECRET: young }, 'signing-secrets'), { status: 'ok', found: 'all 3 open with PARLEY_SECRET' });
   t.match(await checked({ PARLEY_SECRET: old }), { status: 'fail' });
   const again = await open(both);
   t.equal(await resealed(again), '0', 'there is nothing left to do');

@@ -86,7 +86,7 @@ export const rooms: readonly Room[] = [
   room('voice process', ['src/providers/voice/engine/'], ['audio'], 'It runs apart from the server: it is given orders, and knows neither who gives them nor any setting.', ['onnxruntime-node', 'llama-tokenizer-js', '@bjorn3/browser_wasi_shim', 'node:fs', 'node:module', 'node:os', 'node:path']),
   room('voices', ['src/providers/voice/'], ['voice process', 'audio', 'model and voice', 'provider client', 'base'], 'An implementation knows its interface and the leaves; the desk puts them together.'),
 
-  room('store interface', ['src/store/store.ts', 'src/store/records.ts', 'src/store/readiness.ts', 'src/store/parts/'], ['base'], 'An interface shows nothing of its implementations.'),
+  room('store interface', ['src/store/store.ts', 'src/store/records.ts', 'src/store/records/', 'src/store/readiness.ts', 'src/store/parts/'], ['base'], 'An interface shows nothing of its implementations.'),
   room('wire', ['src/base/wire.ts', 'src/base/wire/'], ['base'], 'The client shares the shapes, so they drag no server along.'),
   room('budget', ['machines/budget.ts'], [], "The budgets' arithmetic is one pure function, which the key's machine and the stores share.", []),
 ];

@@ -8,6 +8,7 @@ import { isAt } from '../../conversation/tool-desk.ts';
 import { toolView } from '../../conversation/views.ts';
 import type { Services } from '../../conversation/services.ts';
 import { secretPrefix } from '../../providers/tool/signature.ts';
+import { replacedSecrets, withReplacedSecrets } from '../../store/records/tools.ts';
 import { StoreUnavailable, type Tool, type ToolFunction } from '../../store/store.ts';
 import type { PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
@@ -51,14 +52,16 @@ export async function patchTool(request: ConsoleRequest<unknown, PatchToolBody>)
   return { status: 200, json: toolView(tool) };
 }
 
-/** The secret before signs too, for a day. */
+/** The secret before signs too, for a day, as do those before it for what is left of theirs. */
 export async function rotateSecret(request: ConsoleRequest): Promise<Reply> {
   const { services } = request;
   const secret = newSecret(services);
   await changeTool(request, (before) => {
     if (before.kind !== 'http') throw new Failure('invalid_field', { field: 'kind' });
-    const previous = before.sealed && { sealed: before.sealed, untilMs: services.clock.now() + limits.toolSecretOverlapMs };
-    return { ...before, sealed: services.vault.seal(signingHolder(before), secret), previous };
+    const now = services.clock.now();
+    const replaced = before.sealed === null ? [] : [{ sealed: before.sealed, untilMs: now + limits.toolSecretOverlapMs }];
+    const signing = [...replaced, ...replacedSecrets(before).filter(({ untilMs }) => untilMs > now)].slice(0, limits.toolSecretsReplacedMax);
+    return withReplacedSecrets({ ...before, sealed: services.vault.seal(signingHolder(before), secret) }, signing);
   });
   return { status: 200, json: { signing_secret: secret } };
 }

@@ -39,7 +39,7 @@ export const tools: Area = {
     },
     [`POST ${inWorkspace}/tools/{id}/rotate-secret`]: {
       does: 'Gives an `http` tool a new signing secret. The one before signs too for 24 hours.',
-      repeat: 'A repeat gives it another one, and the first is the one before.',
+      repeat: 'A repeat gives it another one, and the first signs too for 24 hours: of those before the new one, the nine newest do.',
       surprises: 'A tool of another kind is 422 `kind`.',
       answer: { signing_secret: example.signingSecret },
     },

@@ -4,7 +4,7 @@ import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
 import { limits, linkLimitNames } from '../../base/limits.ts';
 import type { DumpRow } from '../dump.ts';
-import type { Tool } from '../store.ts';
+import type { ReplacedSecret, Tool } from '../records/tools.ts';
 import { usageFields } from '../usage.ts';
 
 const Name = () => Type.String({ minLength: 1 });
@@ -168,6 +168,8 @@ const turn = row('turn', {
   ),
 });
 
+const replacedSecret = Type.Object({ sealed: Base64(), untilMs: Whole() });
+
 const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
   workspace: record('workspace', { id: Name(), name: Text(), retentionDays: Whole(), turnsInFlightMax: Whole(), ...stamps }),
   assistant,
@@ -194,7 +196,8 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
     functions: Type.Array(Type.Object({ name: Name(), description: Nullable(Text()), parameters: MapOf(Type.Unknown()), enabled: Type.Boolean(), approval: Nullable(OneOf('never', 'always')), show: Nullable(OneOf('none', 'name', 'full')), remoteName: Type.Optional(Text()) })),
     refreshedAt: Nullable(Whole()),
     sealed: Nullable(Base64()),
-    previous: Type.Optional(Nullable(Type.Object({ sealed: Base64(), untilMs: Whole() }))),
+    previous: Type.Optional(Nullable(replacedSecret)),
+    earlier: Type.Optional(Type.Array(replacedSecret)),
     ...stamps,
   }),
   key,
@@ -246,9 +249,10 @@ export function rowOf(value: unknown): DumpRow {
 }
 
 /** A tool with its secrets in another form. */
-const toolWith = ({ sealed, previous, ...tool }: Tool, form: (bytes: Uint8Array) => string) => ({
-  ...tool, sealed: sealed && form(sealed), ...(previous && { previous: { ...previous, sealed: form(previous.sealed) } }),
-});
+function toolWith({ sealed, previous, earlier, ...tool }: Tool, form: (bytes: Uint8Array) => string) {
+  const formed = (one: ReplacedSecret) => ({ ...one, sealed: form(one.sealed) });
+  return { ...tool, sealed: sealed && form(sealed), ...(previous && { previous: formed(previous) }), ...(earlier && { earlier: earlier.map(formed) }) };
+}
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'base64'));

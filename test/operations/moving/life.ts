@@ -1,6 +1,6 @@
 /** A store that has lived: everything it can hold, by the verbs that a server uses, and everything that can be asked of it. */
 import type { Fence, FinishTurn, Key, Session, Store, TurnPlace, WithdrawTurn } from '../../../src/store/store.ts';
-import { assistant, at, credential, ids, key, message, page, remembered, Scene, snapshot, toolCall, usageQuery, workspace } from '../../store/fixtures.ts';
+import { assistant, at, credential, ids, key, message, page, remembered, Scene, snapshot, tool, toolCall, usageQuery, workspace } from '../../store/fixtures.ts';
 
 export interface Life {
   readonly scene: Scene;
@@ -83,6 +83,7 @@ async function configure({ store, workspaceId, assistantId, now, nowMs }: Scene)
   await catalog.create('assistant', assistant(workspaceId, { voice: { provider: 'p', name: null, voice: 'v', credentialId: 'crd_1' }, link: null }));
   await catalog.create('assistant', assistant(workspaceId, { machine: snapshot('disabled') }));
   await catalog.create('credential', credential(workspaceId, { sealed: new Uint8Array(Array.from({ length: 256 }, (_, byte) => byte)) }));
+  await catalog.create('tool', tool(workspaceId));
   const keys = [
     key(workspaceId),
     key(workspaceId, { assistantIds: [assistantId], name: 'restricted' }),
@@ -126,13 +127,13 @@ async function inFlight(scene: Scene): Promise<TurnPlace[]> {
 /** All that can be asked without changing anything. */
 export async function answers(store: Store, { scene, keys, sessionIds, flying, finishing }: Life): Promise<unknown> {
   const { workspaceId, assistantId, nowMs, now } = scene;
-  const listed = async (kind: 'workspace' | 'assistant' | 'key' | 'credential') => (await store.catalog.list(kind, workspaceId, page())).items;
+  const listed = async (kind: 'workspace' | 'assistant' | 'key' | 'credential' | 'tool') => (await store.catalog.list(kind, workspaceId, page())).items;
   const sessions = sessionIds.map(async (id) => [await store.sessions.read(workspaceId, id), (await store.sessions.messages(workspaceId, id, page())).items]);
   const turns = [...flying, ...finishing.map(({ session, turn }) => ({ workspaceId, sessionId: session.id, turnId: turn.id }))];
   const day = Math.floor(now / 86_400) * 86_400;
   const { items: assistants } = await store.catalog.list('assistant', workspaceId, page());
   return {
-    catalog: [await listed('workspace'), await listed('assistant'), await listed('key'), await listed('credential')],
+    catalog: [await listed('workspace'), await listed('assistant'), await listed('key'), await listed('credential'), await listed('tool')],
     versions: [await store.catalog.read('workspace', workspaceId, workspaceId), await store.catalog.read('assistant', workspaceId, assistantId)],
     keys: await Promise.all(keys.map(({ publicId }) => store.catalog.keyByPublicId(publicId))),
     slugs: await Promise.all(assistants.map(async ({ link }) => link?.slug && (await store.catalog.assistantBySlug(link.slug)))),

@@ -124,7 +124,7 @@ function Acts({ tool: { id, name, kind }, path, users, stored, setChanges }: Act
       <Failure failure={failure} again={() => void readList()} advice={({ status }) => (status === 503 ? 'The server of the tool does not answer, or not as an MCP server does. Look at its URL and credential.' : 'Nothing was changed.')} />
       {asking === 'rotate' && (
         <ConfirmDialog name="Rotate secret" act="Rotate secret" close={close} run={async () => setSecret((await ask<{ signing_secret: string }>(`${path}/rotate-secret`, { method: 'POST' })).signing_secret)}>
-          <p>The tool gets a new signing secret, which is shown once. For 24 hours calls are signed with both; a second rotation within that time ends the oldest one.</p>
+          <p>The tool gets a new signing secret, which is shown once. For 24 hours calls are signed with the old one too, also when it is rotated again within that time.</p>
         </ConfirmDialog>
       )}
       {asking === 'delete' && (
