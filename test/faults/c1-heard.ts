@@ -163,7 +163,7 @@ class Cut {
     trial.must(reply.id === messageId && reply.status === 'partial', `${this.#whose}: the first reply is ${reply.id}, ${reply.status}`);
     const script = this.#script;
     // The estimate goes on from the last report, at most as far as was sent.
-    const sent = played + aheadMs * samplesPerMs + 2 * frameSamples;
+    const sent = played + aheadMs * samplesPerMs;
     // A client on a busy machine may answer too late: then the estimate counts (contract 18).
     const isLate = isAnswered && reply.voice?.heard === 'estimated';
     if (isLate) trial.count('answers that came too late');

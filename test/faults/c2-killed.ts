@@ -11,7 +11,6 @@ const callsCount = 3;
 const sentencesCount = 8;
 const aheadMs = 1_000;
 const samplesPerMs = 16;
-const frameSamples = 320;
 
 interface Speaking {
   readonly caller: Caller;
@@ -78,7 +77,7 @@ async function check(trial: Trial, house: House, { speaking: { caller, script, m
   if (reply.status === 'completed') return trial.must(reply.content === script.text, `${id}: a whole reply is stored as ${JSON.stringify(reply.content)}`);
   const heard = script.heardAt(played);
   // The server sends no more than a second beyond the last report, which is no newer than what was played.
-  within(trial, script, reply.content, [told.length > heard.length ? told : heard, script.begunAt(played + aheadMs * samplesPerMs + 2 * frameSamples)], id);
+  within(trial, script, reply.content, [told.length > heard.length ? told : heard, script.begunAt(played + aheadMs * samplesPerMs)], id);
   const ended = `${reply.status} ${reply.stop_reason} ${reply.error_code} ${reply.voice?.heard} ${reply.voice?.cut_by}`;
   trial.must(ended === 'partial error api_error sent null', `${id}: it ended as ${ended}`);
   trial.measured('characters beyond what was heard', [...reply.content].length - [...heard].length);

@@ -1,9 +1,10 @@
 /** The listener of one reply: how much of its audio they have heard, and of its text (contract 18). Samples are of the output. */
-import { heardAt, type UtterancePlan } from '../../providers/voice/plan.ts';
+import { begunAt, heardAt, type UtterancePlan } from '../../providers/voice/plan.ts';
 
-/** A sentence of the reply, and the samples before it. */
+/** A sentence of the reply: its text, without the white space behind it, and the samples before it. */
 interface Sentence {
   readonly from: number;
+  readonly to: number;
   readonly start: number;
   plan: UtterancePlan | null;
 }
@@ -25,8 +26,8 @@ export class Cursor {
     this.#estimatedAt = now;
   }
 
-  sentence(from: number, start: number): void {
-    this.#sentences.push({ from, start, plan: null });
+  sentence(from: number, to: number, start: number): void {
+    this.#sentences.push({ from, to, start, plan: null });
   }
 
   /** The plan of the sentence that came last. */
@@ -69,10 +70,19 @@ export class Cursor {
 
   /** The code points of the reply that were heard with so many samples: whole words, whole sentences, never behind white space. */
   pointsAt(samples: number): number {
-    for (const { from, start, plan } of this.#sentences.toReversed()) {
-      // The white space before a sentence is no word's, so it counts once a word behind it was heard.
-      const points = start > samples || plan === null ? from : heardAt(plan, samples - start);
-      if (points > from) return points;
+    return this.#reached(({ from, start, plan }) => (start > samples || plan === null ? from : heardAt(plan, samples - start)));
+  }
+
+  /** The code points of the reply whose audio begins within so many samples, never behind white space; all of a sentence whose words are not known yet. */
+  begunAt(samples: number): number {
+    return this.#reached(({ from, to, start, plan }) => (start >= samples ? from : plan === null ? to : begunAt(plan, samples - start)));
+  }
+
+  /** `within`: the position in a sentence. The white space before one is no word's, so it counts once a word behind it does. */
+  #reached(within: (sentence: Sentence) => number): number {
+    for (const sentence of this.#sentences.toReversed()) {
+      const points = within(sentence);
+      if (points > sentence.from) return points;
     }
     return 0;
   }

@@ -2,7 +2,6 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Narration } from '../../providers/voice/narration.ts';
-import type { UtterancePlan } from '../../providers/voice/plan.ts';
 import { Cursor } from './cursor.ts';
 
 export interface MouthOptions {
@@ -41,10 +40,6 @@ export class Mouth {
   /** Whether audio is sent. */
   isBegun = false;
   #allSent = false;
-  /** The sentence that is sent: the samples before it, the code points before its end, and its words once they are known. */
-  #sentenceStart = 0;
-  #sentenceEnd = 0;
-  #plan: UtterancePlan | null = null;
   #begun: () => void = () => {};
   readonly #beginning: Promise<void>;
   #paused = false;
@@ -121,15 +116,9 @@ export class Mouth {
     try {
       for await (const item of narration.spoken()) {
         if (this.#stopped) return;
-        if (item.type === 'sentence') {
-          this.cursor.sentence(item.from, item.start);
-          this.#sentenceStart = item.start;
-          this.#sentenceEnd = item.to;
-          this.#plan = null;
-        } else if (item.type === 'plan') {
-          this.cursor.plan(item.plan);
-          this.#plan = item.plan;
-        } else if (!(await this.#frame(item.bytes, item.samples))) break;
+        if (item.type === 'sentence') this.cursor.sentence(item.from, item.to, item.start);
+        else if (item.type === 'plan') this.cursor.plan(item.plan);
+        else if (!(await this.#frame(item.bytes, item.samples))) break;
       }
     } catch (error) {
       if (!this.#stopped) failed(error);
@@ -148,34 +137,27 @@ export class Mouth {
     this.#options.ready();
   }
 
-  /** Sends a frame once its text is stored and the listener has room; false if that will not be. */
+  /** Sends a frame once the listener has room and its text is stored, which is not before: what is stored may be all that is kept of them. False if that will not be. */
   async #frame(bytes: Uint8Array, samples: number): Promise<boolean> {
     this.#getReady();
     await this.#beginning;
-    if (!(await this.#options.supply(this.#textBefore(this.cursor.sent + samples - this.#sentenceStart)))) {
+    if (!(await this.#canSend(samples))) return false;
+    if (!(await this.#options.supply(this.cursor.begunAt(this.cursor.sent + samples)))) {
       if (!this.#stopped) this.#options.unstored();
       return false;
     }
-    while (!this.#stopped && (this.#paused || !this.#options.isFree() || !this.#hasRoom(samples))) await this.#rest();
-    if (this.#stopped) return false;
+    // It may have been paused while the text was stored.
+    if (!(await this.#canSend(samples))) return false;
     this.cursor.send(samples, this.#now);
     this.#setStarved(false);
     this.#options.send(bytes);
     return true;
   }
 
-  /** The text whose audio begins within so many samples of the sentence; all of the sentence where its words are not known yet. */
-  #textBefore(samples: number): number {
-    const plan = this.#plan;
-    if (plan === null) return this.#sentenceEnd;
-    let begins = 0;
-    let points = plan.before;
-    for (const word of plan.words) {
-      if (begins >= samples) break;
-      points = word.textEnd;
-      begins = word.end;
-    }
-    return points;
+  /** Resolves once the listener has room for so many samples; with false if nothing is sent any more. */
+  async #canSend(samples: number): Promise<boolean> {
+    while (!this.#stopped && (this.#paused || !this.#options.isFree() || !this.#hasRoom(samples))) await this.#rest();
+    return !this.#stopped;
   }
 
   #hasRoom(samples: number): boolean {

@@ -136,7 +136,7 @@ export class Reply implements Speaker {
 
   async #position(basis: Basis, cutBy: HeardVoice['cutBy']): Promise<Heard> {
     const { cursor } = this.mouth;
-    if (basis === 'sent') return this.#heardAt(this.#supplied, cursor.sent, 'sent', cutBy);
+    if (basis === 'sent') return this.#heardAt(cursor.begunAt(cursor.sent), cursor.sent, 'sent', cutBy);
     const estimate = cursor.estimated(this.#clock.monotonic());
     if (basis === 'answer' && cursor.sent > 0 && (await this.#answer())) return this.#heardAt(cursor.pointsAt(cursor.reported!), cursor.reported!, 'played', cutBy);
     if (basis === 'report') return this.#heardAt(cursor.pointsAt(cursor.reported ?? 0), cursor.reported ?? 0, 'played', cutBy);

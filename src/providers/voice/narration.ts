@@ -26,7 +26,7 @@ export interface NarrationOptions {
 
 /** For each sentence first its text, then its frames. Its plan is before them where the voice knows its words, else among them, as soon as all of its audio has come. Samples are of the output. */
 export type Narrated =
-  /** A sentence begins behind so many samples of the reply. Its text is that from one code point to before another. */
+  /** A sentence begins behind so many samples of the reply. Its text is that from one code point to before another, without the white space behind it. */
   | { readonly type: 'sentence'; readonly from: number; readonly to: number; readonly start: number }
   | ({ readonly type: 'frame' } & Frame)
   | { readonly type: 'plan'; readonly plan: UtterancePlan };
@@ -141,7 +141,7 @@ export class Narration {
     const output = this.#output;
     const { pieces, sampleRate, words } = output.samples === 0 ? await atOnce(await audio) : await audio;
     for (const frame of output.begin(sampleRate)) yield { type: 'frame', ...frame };
-    yield { type: 'sentence', from: sentence.from, to: sentence.from + codePoints(sentence.raw), start: output.samples };
+    yield { type: 'sentence', from: sentence.from, to: sentence.from + codePoints(sentence.raw.trimEnd()), start: output.samples };
     // Audio whose words are known is made whole, so that its plan can come first.
     const heard = words === undefined ? gathered(pieces, sampleRate) : wholeOf(await allOf(pieces), sampleRate);
     const step = Math.round((sampleRate * limits.speechPieceMs) / 1000);

@@ -19,9 +19,9 @@ export interface PlannedText {
 export interface PlannedWord {
   /** Where it ends in the text, without white space. */
   readonly textEnd: number;
-  /** Samples of the sentence after which half of it was played, and all of it. */
+  /** Samples of the sentence before it, and after which half of it was played. */
+  readonly begin: number;
   readonly half: number;
-  readonly end: number;
 }
 
 /** One sentence of a reply, whose audio is known to its end. */
@@ -36,11 +36,17 @@ export interface UtterancePlan {
 }
 
 /** The position when so many samples of the sentence were played: never within a word, never behind white space. */
-export function heardAt({ words, before }: UtterancePlan, samples: number): number {
+export const heardAt = (plan: UtterancePlan, samples: number): number => behind(plan, ({ half }) => half <= samples);
+
+/** The position behind the words of which something is in so many samples of the sentence; never before what was heard of them. */
+export const begunAt = (plan: UtterancePlan, samples: number): number => behind(plan, ({ begin }) => begin < samples);
+
+/** The position behind the words that are reached: the first of them, as many as there are. */
+function behind({ words, before }: UtterancePlan, isReached: (word: PlannedWord) => boolean): number {
   let [low, high] = [0, words.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (words[middle]!.half <= samples) low = middle + 1;
+    if (isReached(words[middle]!)) low = middle + 1;
     else high = middle;
   }
   return low === 0 ? before : words[low - 1]!.textEnd;
@@ -54,13 +60,15 @@ export function planOf({ from, raw, said }: PlannedText, spans: readonly WordSpa
     return { text, end };
   });
   const owned = spansOf(texts.map(({ text }) => bareWords(sayable(speakableText(text)))), said, spans);
-  const words: { textEnd: number; half: number; end: number }[] = [];
+  const words: { textEnd: number; begin: number; half: number }[] = [];
   let before = from;
   for (const [index, { end }] of texts.entries()) {
     const span = owned[index];
     const last = words.at(-1);
-    if (span !== undefined) words.push({ textEnd: end, half: Math.max(last?.half ?? 0, Math.ceil((span.from + span.to) / 2)), end: span.to });
-    else if (last !== undefined) last.textEnd = end;
+    if (span !== undefined) {
+      const half = Math.max(last?.half ?? 0, Math.ceil((span.from + span.to) / 2));
+      words.push({ textEnd: end, begin: Math.max(last?.begin ?? -1, Math.min(span.from, half - 1)), half });
+    } else if (last !== undefined) last.textEnd = end;
     // At the reply's beginning there is no word that it could belong to.
     else if (from > 0) before = end;
   }
