@@ -3,7 +3,6 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { reachTurn } from '../../src/conversation/turns.ts';
 import { limits } from '../../src/base/limits.ts';
-import { StoreUnavailable } from '../../src/store/store.ts';
 import { left, nothing, open, remember, unanswered, verbs } from './losses.ts';
 
 for (const loss of ['the answer', 'the step', 'late'] as const) {
@@ -217,7 +216,7 @@ t.test('the events of a turn that waits to be withdrawn are not read', async (t)
   await talk.runner.over;
   const { clock, host, store, workspaceId } = scene;
   const party = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
-  await t.rejects(reachTurn(party, id, talk.runner.turnId, { clock, host, store } as never), StoreUnavailable);
+  await t.rejects(reachTurn(party, id, talk.runner.turnId, { clock, host, store } as never), { message: 'the turn waits to be withdrawn' });
   losses.clear();
   await pass(limits.storeRetryMsMax);
   t.same(await left(scene, id), nothing);
@@ -234,7 +233,7 @@ t.test('the events of a turn that waits to be withdrawn are read once a repeat h
   const { clock, host, store, workspaceId } = scene;
   const { turnId } = talk.runner;
   const party = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
-  await t.rejects(reachTurn(party, id, turnId, { clock, host, store } as never), StoreUnavailable);
+  await t.rejects(reachTurn(party, id, turnId, { clock, host, store } as never), { message: 'the turn waits to be withdrawn' });
   t.equal(await store.turns.claim({ workspaceId, sessionId: id, turnId }), true, 'as a process does that joins the repeat to the turn');
   t.match((await reachTurn(party, id, turnId, { clock, host, store } as never)).log.terminal, { type: 'completed' });
   close();
