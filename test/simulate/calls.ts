@@ -176,7 +176,8 @@ function checkWaiting({ entries, asked }: History): string[] {
   for (const { client, host, method, path, status, json, sentMs, answeredMs } of asked) {
     if (method !== 'GET' || status !== 200 || json?.object !== 'session') continue;
     const known = waited.get(json.id) ?? [];
-    const first = Math.max(0, known.findLastIndex(({ fromMs }) => fromMs <= sentMs));
+    // What moved in the millisecond in which it was asked for may have moved after that.
+    const first = Math.max(0, known.findLastIndex(({ fromMs }) => fromMs < sentMs));
     const possible = known.slice(first).filter(({ fromMs }, index) => index === 0 || fromMs <= answeredMs!);
     // By a clock that is ahead a session may look expired that is not.
     if (json.status === 'expired' && json.pending_tool_calls.length === 0) continue;
