@@ -14,6 +14,7 @@ t.test(edge, async (t) => {
   await t.test('speech over a reply is told once its words count', (t) => interrupted(t, house));
   await t.test('the settings that hold', (t) => settings(t, house));
   await t.test('a turn that the client ends', (t) => manual(t, house));
+  await t.test('speech that is told of, and a response that the client asks for', (t) => detected(t, house));
   await t.test('audio that is cleared is not heard', (t) => cleared(t, house));
   await t.test('a reply that is cut before a word of it was heard says by what', (t) => withdrawn(t, house));
   await t.test('a greeting that is cut is over', (t) => greeted(t, house));
@@ -61,6 +62,11 @@ class Client {
     const audio = Int16Array.from({ length: Math.floor(samples.length * 1.5) + silentMs * 24 }, (_, at) => samples[Math.floor(at / 1.5)] ?? 0);
     const bytes = Buffer.from(audio.buffer);
     for (let at = 0; at < bytes.length; at += 4_800) this.send({ type: 'input_audio_buffer.append', audio: bytes.subarray(at, at + 4_800).toString('base64') });
+  }
+
+  /** The types of the events from `from` on that match. */
+  told(types: RegExp, from = 0): string[] {
+    return this.events.slice(from).map(({ type }) => type).filter((type) => types.test(type));
   }
 
   textOf(itemId: string): string {
@@ -195,6 +201,7 @@ async function manual(t: Test, house: House): Promise<void> {
   await client.until('input_audio_buffer.committed');
   t.equal((await client.until('conversation.item.input_audio_transcription.completed')).transcript, 'hello there', 'before a response is asked for');
   t.same(await transcript(house, session.id), [], 'no silence ends it');
+  t.same(client.told(/speech_/), [], 'nobody looks where speech begins and ends');
   client.send({ type: 'input_audio_buffer.commit', event_id: 'empty' });
   t.equal((await client.until('error')).error.event_id, 'empty', 'nothing was said since');
   client.send({ type: 'response.create' });
@@ -202,10 +209,28 @@ async function manual(t: Test, house: House): Promise<void> {
   t.match((await transcript(house, session.id))[0], { content: 'hello there' });
 }
 
-async function cleared(t: Test, house: House): Promise<void> {
+async function detected(t: Test, house: House): Promise<void> {
+  for (const interrupts of [true, false]) {
+    const { client, session } = await opened(t, house, { texts: 'one|two' });
+    client.send({ type: 'session.update', session: { audio: { input: { turn_detection: { type: 'server_vad', silence_duration_ms: 300, create_response: false, interrupt_response: interrupts } } } } });
+    t.match((await client.until('session.updated')).session.audio.input.turn_detection, { type: 'server_vad', silence_duration_ms: 300, create_response: false, interrupt_response: interrupts });
+    const clip = await clipOf(house);
+    for (const said of ['one', 'two']) {
+      const from = client.events.length;
+      client.say(clip);
+      t.equal((await client.until('conversation.item.input_audio_transcription.completed', from)).transcript, said);
+      t.same(client.told(/^input_audio_buffer/, from), ['input_audio_buffer.speech_started', 'input_audio_buffer.speech_stopped', 'input_audio_buffer.committed'], 'each by itself');
+    }
+    t.same([await transcript(house, session.id), client.told(/^response/)], [[], []], 'no silence asks for a response');
+    client.send({ type: 'response.create' });
+    await client.until('response.done');
+    t.match((await transcript(house, session.id))[0], { content: 'one two' });
+  }
+}
+
+async function clearedIn(t: Test, house: House, clip: Buffer, detection: object | null): Promise<void> {
   const { client, session } = await opened(t, house, { texts: 'one|two|three' });
-  client.send({ type: 'session.update', session: { audio: { input: { turn_detection: null } } } });
-  const clip = await clipOf(house);
+  client.send({ type: 'session.update', session: { audio: { input: { turn_detection: detection } } } });
   client.say(clip, 0);
   client.send({ type: 'input_audio_buffer.commit' });
   client.say(clip, 0);
@@ -221,7 +246,12 @@ async function cleared(t: Test, house: House): Promise<void> {
   const open = client.events.filter(({ type }) => type === 'input_audio_buffer.speech_started').map(({ item_id: id }) => id);
   const known = client.events.filter(({ type }) => type === 'input_audio_buffer.speech_stopped' || type === 'input_audio_buffer.committed').map(({ item_id: id }) => id);
   t.same(open.filter((id) => !known.includes(id)), [], 'speech that was told of has ended');
+}
 
+async function cleared(t: Test, house: House): Promise<void> {
+  const clip = await clipOf(house);
+  await clearedIn(t, house, clip, null);
+  await clearedIn(t, house, clip, { type: 'server_vad', silence_duration_ms: 3_000, create_response: false });
   const { client: heard, session: other } = await opened(t, house, { texts: 'one' });
   heard.say(clip, 0);
   await heard.until('input_audio_buffer.speech_started');

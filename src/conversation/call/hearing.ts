@@ -155,7 +155,7 @@ export class Hearing {
       early: (words) => this.#pauses(words),
       resumed: () => this.#resumed(),
       quiet: () => {},
-      over: () => this.#turnIsOver(),
+      over: () => this.#isSilent(),
     });
   }
 
@@ -238,10 +238,17 @@ export class Hearing {
   }
 
   #pauses(words: Words): void {
-    if (this.#call.state !== 'hearing' || words.toMs - words.fromMs >= earlyMsMax) return;
+    const { state, settings } = this.#call;
+    if (state !== 'hearing' || settings.clientEndsTurns || words.toMs - words.fromMs >= earlyMsMax) return;
     this.early = words;
     this.#ends(words.toMs);
     this.#options.send({ type: 'early', ...this.#noted });
+  }
+
+  /** The person has been silent for as long as ends a turn, or has said as much as a message may have. */
+  #isSilent(): void {
+    const waits = this.#call.settings.clientEndsTurns && this.#hand.text !== '' && !this.#hand.isFull;
+    if (!waits) this.#turnIsOver();
   }
 
   /** The person's turn is over, with words or without. */

@@ -10,6 +10,8 @@ export interface CallSettings {
   readonly language: string | null;
   readonly partials: boolean;
   readonly turnSilenceMs: number;
+  /** Whether silence ends an utterance alone, and the client says when the person's turn is over. */
+  readonly clientEndsTurns: boolean;
   readonly bargeIn: BargeIn;
   readonly outputEncoding: OutputEncoding;
   readonly outputSampleRate: number;
@@ -20,7 +22,7 @@ export interface CallSettings {
 type StartSettings = Pick<CallQuery, 'encoding' | 'sample_rate' | 'language' | 'partials' | 'turn_silence_ms' | 'barge_in'>;
 
 const defaults: CallSettings = {
-  encoding: 'pcm_s16le', sampleRate: 16_000, language: null, partials: true, turnSilenceMs: 500, bargeIn: 'words',
+  encoding: 'pcm_s16le', sampleRate: 16_000, language: null, partials: true, turnSilenceMs: 500, clientEndsTurns: false, bargeIn: 'words',
   outputEncoding: 'pcm_s16le', outputSampleRate: 16_000, aheadMs: 1_000, greets: true,
 };
 

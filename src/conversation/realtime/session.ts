@@ -4,11 +4,10 @@ import type { Encoding } from '../../base/audio-formats.ts';
 import type { RealtimeUpdate } from '../../base/wire.ts';
 import type { OutputEncoding } from '../../providers/voice/audio/outgoing.ts';
 
-/** The settings that a call has and a session of that API has not: who says that the person's turn is over. */
 export interface RealtimeSettings {
   readonly call: CallSettings;
-  /** Whether the client says when a turn is over, and asks for the response. */
-  readonly isManual: boolean;
+  /** Whether the server looks for speech in the audio, and tells of it; else the client says what an utterance is. */
+  readonly detects: boolean;
 }
 
 const rates = { 'audio/pcm': 24_000, 'audio/pcmu': 8_000, 'audio/pcma': 8_000 } as const;
@@ -16,13 +15,13 @@ const encodings = { 'audio/pcm': 'pcm_s16le', 'audio/pcmu': 'pcm_mulaw', 'audio/
 type Format = keyof typeof rates;
 
 const [silenceMsMin, silenceMsMax] = [200, 3_000];
-/** A silence that no turn has. */
+/** A silence that no utterance has. */
 const endlessMs = 24 * 3_600_000;
 
 export const realtimeDefaults: RealtimeSettings = {
-  isManual: false,
+  detects: true,
   call: {
-    ...{ encoding: 'pcm_s16le', sampleRate: 24_000, language: null, partials: true, turnSilenceMs: 500, bargeIn: 'words' },
+    ...{ encoding: 'pcm_s16le', sampleRate: 24_000, language: null, partials: true, turnSilenceMs: 500, clientEndsTurns: false, bargeIn: 'words' },
     ...{ outputEncoding: 'pcm_s16le', outputSampleRate: 24_000, aheadMs: 1_000, greets: true },
   },
 };
@@ -42,19 +41,19 @@ type Detection = NonNullable<NonNullable<RealtimeUpdate['audio']>['input']>['tur
 
 function withDetection(before: RealtimeSettings, detection: Detection): RealtimeSettings {
   if (detection === undefined) return before;
-  if (detection === null) return { isManual: true, call: { ...before.call, turnSilenceMs: endlessMs, bargeIn: 'off' } };
+  if (detection === null) return { detects: false, call: { ...before.call, turnSilenceMs: endlessMs, clientEndsTurns: true, bargeIn: 'off' } };
   const { silence_duration_ms: silenceMs = 500, create_response: creates = true, interrupt_response: interrupts = true } = detection;
-  const turnSilenceMs = creates ? Math.round(Math.min(silenceMsMax, Math.max(silenceMsMin, silenceMs))) : endlessMs;
-  return { isManual: !creates, call: { ...before.call, turnSilenceMs, bargeIn: interrupts ? 'words' : 'off' } };
+  const turnSilenceMs = Math.round(Math.min(silenceMsMax, Math.max(silenceMsMin, silenceMs)));
+  return { detects: true, call: { ...before.call, turnSilenceMs, clientEndsTurns: !creates, bargeIn: interrupts ? 'words' : 'off' } };
 }
 
 const formatView = (encoding: string): object => (encoding === 'pcm_mulaw' ? { type: 'audio/pcmu' } : encoding === 'pcm_alaw' ? { type: 'audio/pcma' } : { type: 'audio/pcm', rate: 24_000 });
 
-function detectionView({ call, isManual }: RealtimeSettings): object | null {
-  if (isManual && call.bargeIn === 'off') return null;
+function detectionView({ call, detects }: RealtimeSettings): object | null {
+  if (!detects) return null;
   return {
-    ...{ type: 'server_vad', threshold: 0.5, prefix_padding_ms: 300, silence_duration_ms: isManual ? 500 : call.turnSilenceMs },
-    ...{ create_response: !isManual, interrupt_response: call.bargeIn !== 'off', idle_timeout_ms: null },
+    ...{ type: 'server_vad', threshold: 0.5, prefix_padding_ms: 300, silence_duration_ms: call.turnSilenceMs },
+    ...{ create_response: !call.clientEndsTurns, interrupt_response: call.bargeIn !== 'off', idle_timeout_ms: null },
   };
 }
 

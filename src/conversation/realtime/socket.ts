@@ -49,7 +49,7 @@ export class RealtimeSocket implements SocketListener {
     this.#options = options;
     this.#pace = new TokenBucket(services.clock, limits.socketTextsMax, limits.socketTextsPerSecond);
     this.#intake = callIntake(options, () => this.#call, { received: () => {}, message: (data) => this.message(data) });
-    this.#told = new Told({ callId: actor.identity.id, sessionId: session.id, greeting: assistant.record.greeting ?? '', send: (event) => this.#send(event) });
+    this.#told = new Told({ callId: actor.identity.id, sessionId: session.id, greeting: assistant.record.greeting ?? '', detects: () => this.#settings.detects, send: (event) => this.#send(event) });
     const wire = {
       send: (message: object) => this.#told.message(message as { type: string }),
       sendAudio: (frame: Uint8Array) => this.#told.audio(frame),
@@ -146,7 +146,7 @@ export class RealtimeSocket implements SocketListener {
     if (!this.#call.hearing.listens) return false;
     const { committed } = this.#told;
     this.#told.commit();
-    if (this.#settings.isManual) void this.#call.hearing.endUtterance().then(() => this.#told.committed > committed || this.#refuse(event));
+    if (this.#settings.call.clientEndsTurns) void this.#call.hearing.endUtterance().then(() => this.#told.committed > committed || this.#refuse(event));
     else void this.#call.hearing.flush();
     return true;
   }

@@ -9,6 +9,8 @@ export interface ToldOptions {
   readonly sessionId: string;
   /** The text of the greeting, which has no deltas. */
   readonly greeting: string;
+  /** Whether the client is told where speech begins and ends; else it says what an utterance is. */
+  detects(): boolean;
   send(event: RealtimeEvent): void;
 }
 
@@ -135,7 +137,7 @@ export class Told {
   #tell(utterance: Utterance): void {
     if (utterance.isTold) return;
     utterance.isTold = true;
-    this.#send('input_audio_buffer.speech_started', { audio_start_ms: utterance.startMs, item_id: utterance.itemId });
+    if (this.#options.detects()) this.#send('input_audio_buffer.speech_started', { audio_start_ms: utterance.startMs, item_id: utterance.itemId });
   }
 
   #stopped(number: number, atMs: number): void {
@@ -149,7 +151,7 @@ export class Told {
   }
 
   #fallSilent({ itemId }: Utterance, atMs: number): void {
-    this.#send('input_audio_buffer.speech_stopped', { audio_end_ms: atMs, item_id: itemId });
+    if (this.#options.detects()) this.#send('input_audio_buffer.speech_stopped', { audio_end_ms: atMs, item_id: itemId });
   }
 
   #commit(utterance: Utterance): void {

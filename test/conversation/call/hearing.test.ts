@@ -74,3 +74,19 @@ t.test('events have the utterance that they are about: from its beginning to whe
   happens(4_050, () => ear.emit({ type: 'transcript.final', utterance: 1, text: 'hello you', start_ms: 1_000, end_ms: 2_400, reason: 'length', ignored: 'failed' }));
   t.same(told.at(-1), ['unsaid', 14_050, { from: 13_980, to: 14_000 }], 'a final of an earlier one, which comes late, changes nothing of this one');
 });
+
+t.test('where the client ends turns, silence ends none with words in hand, and nothing is asked for early', async (t) => {
+  const at = { fromMs: 0, toMs: 500 };
+  for (const [clientEndsTurns, expected] of [[false, ['early', 'unsaid', 'said']], [true, ['unsaid']]] as const) {
+    const { ear, events } = hearing({ state: 'hearing', settings: { partials: true, clientEndsTurns } as never });
+    ear.early({ text: 'one', ...at });
+    ear.over();
+    ear.hand!.add({ text: 'one', ...at });
+    ear.over();
+    t.same(events, expected);
+  }
+  const { ear, events } = hearing({ state: 'hearing', settings: { partials: true, clientEndsTurns: true } as never });
+  ear.hand!.add({ text: 'one '.repeat(2_500), ...at });
+  ear.over();
+  t.same(events, ['said'], 'more than a message holds');
+});
