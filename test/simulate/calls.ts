@@ -176,7 +176,7 @@ function checkWaiting({ entries, asked }: History): string[] {
   for (const { client, host, method, path, status, json, sentMs, answeredMs } of asked) {
     if (method !== 'GET' || status !== 200 || json?.object !== 'session') continue;
     const known = waited.get(json.id) ?? [];
-    // What moved in the millisecond in which it was asked for may have moved after that.
+    // A change in the millisecond in which it was asked for may have come after that.
     const first = Math.max(0, known.findLastIndex(({ fromMs }) => fromMs < sentMs));
     const possible = known.slice(first).filter(({ fromMs }, index) => index === 0 || fromMs <= answeredMs!);
     // By a clock that is ahead a session may look expired that is not.
