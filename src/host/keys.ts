@@ -48,10 +48,20 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
 
   /** The key with this text; throws the 401 that says why the text is not a valid key. Charges no budget. */
   authenticate(text: string, requestId: string | null = null): KeyActor | Promise<KeyActor> {
+    const live = this.#live(text);
+    return live !== null && this.#isFresh(live) ? this.#admit(live, requestId) : this.#recognize(text, requestId);
+  }
+
+  /** The key with this text as this process read it last, if it was valid then: for an answer that must tell its budgets while the store cannot be asked. */
+  held(text: string): KeyActor | null {
+    const live = this.#live(text);
+    return live === null || live.record.revokedAt !== null || isOverdue(live, this.options.clock.now()) ? null : live;
+  }
+
+  #live(text: string): KeyActor | null {
     const publicId = publicIdOf(text);
     const live = publicId === null ? undefined : this.population.peek(keyIdOf(publicId));
-    const known = live !== undefined && matchesDigest(text, live.record.digest);
-    return known && this.#isFresh(live) ? this.#admit(live, requestId) : this.#recognize(text, requestId);
+    return live !== undefined && matchesDigest(text, live.record.digest) ? live : null;
   }
 
   /** Does the same for a key that is not live or may have changed. */

@@ -32,22 +32,20 @@ t.test('a 503 tells a key what this process knows of its budget', { skip: whyNoR
   const house = await openHouse(t, { env: { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' } });
   const { key } = await house.newKey({ limits: { requests: 1000, speech: 5 } });
   const { retryAfter: _, ...unavailable } = refusals.draining;
-  /** The answers to a request while Redis hangs, and to one after it. On a slow machine the key may have to be looked up for the first as well. */
-  const whileAway = async (path: string, options: Ask, tries = 3): Promise<Answer[]> => {
-    await until(async () => (await house.ask('/sessions', { key })).status === 200);
-    redis.signal('SIGSTOP');
-    const answers = [await house.ask(path, { key, ...options }), await house.ask(path, { key, ...options })];
-    redis.signal('SIGCONT');
-    return tries > 1 && !answers[0]!.headers.has(rateHeaders[0]) ? whileAway(path, options, tries - 1) : answers;
-  };
-  for (const [path, options, ceiling, least] of [['/sessions', {}, 1000, 900], ['/speech', { body: {} }, 5, 5]] as const) {
-    const [known, later] = await whileAway(path, options);
-    isRefused(t, known!, unavailable, `${path}: the budgets are not answered`);
-    const [limit, remaining] = told(known!) as [number, number];
-    t.equal(limit, ceiling, `${path}: of its own budget`);
-    t.ok(remaining >= least && remaining <= ceiling, `${path}: ${remaining} left`);
-    isRefused(t, later!, unrated(unavailable), `${path}: the key is not looked up`);
+  const { key: unused } = await house.newKey();
+  await until(async () => (await house.ask('/sessions', { key })).status === 200);
+  redis.signal('SIGSTOP');
+  // The key may be asked for at the first answer, and is at the second, since each takes longer than a key is believed without a read.
+  for (const time of ['first', 'second']) {
+    for (const [path, options, ceiling, least] of [['/sessions', {}, 1000, 900], ['/speech', { body: {} }, 5, 5]] as const) {
+      const answer = await house.ask(path, { key, ...options });
+      isRefused(t, answer, unavailable, `${path}, ${time}`);
+      const [limit, remaining] = told(answer) as [number, number];
+      t.equal(limit, ceiling, `${path}: of its own budget`);
+      t.ok(remaining >= least && remaining <= ceiling, `${path}: ${remaining} left`);
+    }
   }
+  isRefused(t, await house.ask('/sessions', { key: unused }), unrated(unavailable), 'a key that this process does not know');
 });
 
 t.teardown(() => clock.stop());

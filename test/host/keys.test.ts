@@ -1,7 +1,9 @@
 /** A key's limits: its machine is told only of what may move it, and nobody can tell. */
 import fc from 'fast-check';
 import t from 'tap';
-import { activeSnapshot, Keys } from '../../src/host/keys.ts';
+import { makeKey } from '../../src/access/keys.ts';
+import { checksum, randomIds } from '../../src/base/ids.ts';
+import { activeSnapshot, keyIdOf, Keys } from '../../src/host/keys.ts';
 import { Inspector } from '../../src/actors/inspector.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import type { BudgetName, Key, Taken } from '../../src/store/store.ts';
@@ -83,6 +85,26 @@ t.test('a budget stands as it was answered last, and refills', async (t) => {
     clock.advance(31_000);
   }
   t.same(keys.standing(actor, 'requests'), { remaining: 5, resetAt: resetIn(0) });
+});
+
+t.test('a key is held while it lives here, by its own text, and as long as it is valid', async (t) => {
+  const clock = new ManualClock();
+  const store = memoryStore();
+  await store.open(clock.now());
+  const keys = new Keys(store, clock, new Inspector());
+  const ids = randomIds(clock);
+  const { text, publicId, digest } = makeKey(ids);
+  const record: Key = key('wks_1', { id: keyIdOf(publicId), publicId, digest, expiresAt: Math.floor(clock.now() / 1000) + 60, machine: activeSnapshot(null) });
+  await store.catalog.create('key', record);
+  t.equal(keys.held(text), null, 'nobody has asked for it');
+  const actor = await keys.authenticate(text);
+  t.equal(keys.held(text), actor);
+  const body = `ak_${publicId}_${ids.secret()}`;
+  t.equal(keys.held(body + checksum(body)), null, 'another secret');
+  clock.advance(30_000);
+  t.equal(keys.held(text), actor);
+  await keys.revoke('wks_1', record.id);
+  t.equal(keys.held(text), null, 'revoked');
 });
 
 /** A key of sixty requests a minute, with the events that its watchers and its history get. */

@@ -2,15 +2,24 @@
 import { Failure, refused, type Refusal } from '../../../base/errors.ts';
 import type { RequestHead } from '../../../base/edge.ts';
 import { realtimePath } from '../../../base/fronts.ts';
-import type { KeyActor } from '../../../host/keys.ts';
+import type { KeyActor, Keys } from '../../../host/keys.ts';
 import { promptly } from '../../../base/promptly.ts';
 import type { KeyCaller } from '../../request.ts';
 import type { Taken } from '../../../store/store.ts';
+import type { Course } from '../reply.ts';
 import type { CallerKind } from './kind.ts';
 import { bearer } from './bearer.ts';
 
 export const byKey: CallerKind<KeyCaller> = {
-  recognise: (head, _params, { host }, { requestId }) => promptly(host.keys.authenticate(presentedKey(head), requestId), callerOf),
+  recognise(head, _params, { host }, course) {
+    const text = presentedKey(head);
+    // A key that the store does not tell now may be known to this process: then the 503 is an answer to a key, and has rate headers (contract 5).
+    return promptly(host.keys.authenticate(text, course.requestId), callerOf, (reason) => {
+      const actor = reason instanceof Failure ? null : host.keys.held(text);
+      if (actor !== null) tellStanding(actor, course, host.keys);
+      throw reason;
+    });
+  },
 
   /** The rate headers describe the last budget charged: the one that refused, or else the endpoint's own. */
   charge({ actor }, route, course, { host }): Refusal | null | Promise<Refusal | null> {
@@ -21,9 +30,7 @@ export const byKey: CallerKind<KeyCaller> = {
     };
     // The key is authenticated, so the failure has rate headers as well (contract 5).
     const failed = (reason: unknown): never => {
-      const budget = route.budgets.at(-1)!;
-      const taken = { budget, passed: true, retryAfterSeconds: 0, restSeconds: 0, ...host.keys.standing(actor, budget) };
-      course.rate = { ceiling: actor.record.limits[budget], taken };
+      tellStanding(actor, course, host.keys);
       throw reason;
     };
     try {
@@ -33,6 +40,13 @@ export const byKey: CallerKind<KeyCaller> = {
     }
   },
 };
+
+/** Has the answer tell the endpoint's own budget as this process knows it. */
+function tellStanding(actor: KeyActor, course: Course, keys: Keys): void {
+  const budget = course.route!.budgets.at(-1)!;
+  const taken = { budget, passed: true, retryAfterSeconds: 0, restSeconds: 0, ...keys.standing(actor, budget) };
+  course.rate = { ceiling: actor.record.limits[budget], taken };
+}
 
 function callerOf(actor: KeyActor): KeyCaller {
   const { id, name, workspaceId, assistantIds } = actor.record;
