@@ -42,7 +42,9 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
   onGone(() => stop.abort());
   const { workspaceId } = assistant.record;
   let begun = 0;
-  const count = (): void => void (wish.counted && countVoice(assistant.record, wish.keyId, { speechCharacters: begun }, services));
+  const count = async (): Promise<void> => {
+    if (wish.counted) await countVoice(assistant.record, wish.keyId, { speechCharacters: begun }, services);
+  };
   const speak = (index: number): Promise<SentenceAudio> => {
     const { said, characters } = sentences[index]!;
     begun += characters;
@@ -53,7 +55,7 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
     return audio;
   };
   const first = await speak(0).catch((error) => {
-    if (stop.signal.aborted) count();
+    if (stop.signal.aborted) void count();
     throw error;
   });
   const whole = !wish.stream || (wish.format === 'wav' && sentences.length === 1 && codePoints(wish.text) <= limits.sentenceCharactersMax);
@@ -85,7 +87,8 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
       throw error;
     } finally {
       stop.abort();
-      count();
+      // The count is stored before the answer ends: a client that has all of it finds it in the usage.
+      await count();
     }
   };
   return { encoder, whole, bytes: bytes() };
