@@ -52,8 +52,8 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     this.#forgetNames();
   }
 
-  override doubtAll(): void {
-    super.doubtAll();
+  override doubtAll(workspaceId?: string): void {
+    super.doubtAll(workspaceId);
     this.#forgetNames();
   }
 

@@ -139,6 +139,8 @@ export class Host {
     for (const actors of [this.workspaces, this.assistants, this.keys]) {
       if (notice.type === 'missed') actors.doubtAll();
       else if (notice.kind === actors.kind) actors.doubt(notice.id);
+      // It may be gone, with all that it held.
+      else if (notice.kind === 'workspace') actors.doubtAll(notice.id);
     }
   }
 

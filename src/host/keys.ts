@@ -41,8 +41,8 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     this.#lookUps.forget(id);
   }
 
-  override doubtAll(): void {
-    super.doubtAll();
+  override doubtAll(workspaceId?: string): void {
+    super.doubtAll(workspaceId);
     this.#lookUps.forgetAll();
   }
 

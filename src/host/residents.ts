@@ -118,8 +118,9 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
     if (actor !== undefined) actor.checkedAt = -Infinity;
   }
 
-  doubtAll(): void {
-    for (const actor of this.population.residents()) actor.checkedAt = -Infinity;
+  /** Does so for all, or for those of one workspace. */
+  doubtAll(workspaceId?: string): void {
+    for (const actor of this.population.residents()) if (workspaceId === undefined || actor.identity.workspaceId === workspaceId) actor.checkedAt = -Infinity;
   }
 
   /** Reads the store if the last read is older than `catalogFreshMs`; false if the record was removed. */

@@ -1,14 +1,17 @@
 /** A key's limits: its machine is told only of what may move it, and nobody can tell. */
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
 import { makeKey } from '../../src/access/keys.ts';
 import { checksum, randomIds } from '../../src/base/ids.ts';
+import { limits } from '../../src/base/limits.ts';
 import { activeSnapshot, keyIdOf, Keys } from '../../src/host/keys.ts';
 import { Inspector } from '../../src/actors/inspector.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import type { BudgetName, Key, Taken } from '../../src/store/store.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 import { key } from '../store/fixtures.ts';
+import { Scene, withSteps } from './scene.ts';
 
 type Command =
   | { kind: 'take'; budgets: BudgetName[] }
@@ -150,4 +153,20 @@ t.test('a debt that is paid off is shown, live and in the history', async (t) =>
     t.same(moves(), ['request active → limited undefined', 'request limited → active request']);
     t.same(shown, ['limited → active']);
   });
+});
+
+t.test('a key of a workspace that another process has removed is unknown before any time has passed', async (t) => {
+  const made = await Scene.open();
+  const { host, store, workspaceId, assistantId } = made.beside(withSteps(made.store, { leaseMs: limits.leaseMs }));
+  const { publicId, text, digest } = makeKey(randomIds(made.clock));
+  await store.catalog.create('key', key(workspaceId, { id: keyIdOf(publicId), publicId, digest, machine: activeSnapshot(null) }));
+  await host.start();
+  t.teardown(() => host.close());
+  // A key that was found by its text is read once more before it is relied on.
+  for (let times = 0; times < 2; times++) await host.keys.authenticate(text);
+  t.ok(await host.assistants.of(workspaceId, assistantId));
+  await store.catalog.remove('workspace', workspaceId, workspaceId);
+  await turnOfTheLoop();
+  await t.rejects(async () => host.keys.authenticate(text), { code: 'invalid_api_key' });
+  t.equal(await host.assistants.of(workspaceId, assistantId), null);
 });

@@ -138,7 +138,8 @@ export class RedisCatalog implements Catalog {
       }
     }
     const root = this.#roots.workspace(workspaceId);
-    while ((await this.#link.runDurable('remove-holdings', root, { limit: limits.removalRowsMax })) !== 1);
+    const given = { limit: limits.removalRowsMax, channel: this.#roots.channel('notices'), workspaceId };
+    while ((await this.#link.runDurable('remove-holdings', root, given)) !== 1);
     await this.#link.send(this.#roots.workspaces, 'SREM', `${this.#roots.workspaces}:removals`, workspaceId);
   }
 

@@ -67,7 +67,7 @@ export const steps = {
   'find-aged-sessions': ['retention', 'offset', 'count'],
   'sweep-session': ['session', 'retention'],
   'sweep-memories': ['limit'],
-  'remove-holdings': ['limit'],
+  'remove-holdings': ['limit', 'channel', 'workspaceId'],
   'read-time': [],
   'read-installation': ['database', 'id'],
   'put-load': ['row', 'start', 'kept'],

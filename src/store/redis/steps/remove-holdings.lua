@@ -1,8 +1,9 @@
--- Removes one bounded batch of a removed workspace's rows, those of its API keys first.
+-- Removes one bounded batch of a removed workspace's rows, those of its API keys first, and publishes that these are gone.
 -- KEYS: the workspace's root.
--- ARGV: limit.
+-- ARGV: limit, channel, workspace_id.
 -- Answer: 1 when nothing is left, else 0.
 --- @include "at"
+--- @include "publish"
 --- @include "remove-session"
 
 local left = tonumber(limit)
@@ -10,6 +11,7 @@ for _, key in ipairs(redis.call('ZRANGE', at('key', 'ids'), 0, -1)) do redis.cal
 for _, assistant in ipairs(redis.call('ZRANGE', at('assistant', 'ids'), 0, -1)) do redis.call('UNLINK', at('history', 'assistant', assistant)) end
 for _, kind in ipairs({ 'key', 'assistant', 'credential', 'tool' }) do redis.call('UNLINK', at(kind), at(kind, 'ids')) end
 redis.call('UNLINK', at('aliases'), at('used'), at('memories'), at('memory-ends'))
+publish(channel, { type = 'changed', kind = 'workspace', workspaceId = workspace_id, id = workspace_id })
 
 local sessions = redis.call('ZRANGE', at('sessions'), 0, left - 1)
 for _, session in ipairs(sessions) do remove_session(session) end
