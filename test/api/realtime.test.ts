@@ -207,6 +207,9 @@ async function manual(t: Test, house: House): Promise<void> {
   client.send({ type: 'response.create' });
   await client.until('response.done');
   t.match((await transcript(house, session.id))[0], { content: 'hello there' });
+  const from = client.events.length;
+  client.send({ type: 'response.create', event_id: 'unsaid' });
+  t.equal((await client.until('error', from)).error.event_id, 'unsaid', 'there is nothing to answer');
 }
 
 async function detected(t: Test, house: House): Promise<void> {

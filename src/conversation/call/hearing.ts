@@ -80,10 +80,10 @@ export class Hearing {
     if (ear.backlogMs > limits.socketBacklogMs) this.#options.failed(new Error('No detector takes the audio.'));
   }
 
-  /** Makes a turn of all that was said so far. */
-  async flush(): Promise<void> {
+  /** Makes a turn of all that was said so far; false without a word. */
+  async flush(): Promise<boolean> {
     await this.#ear?.flush();
-    this.#turnIsOver();
+    return this.#turnIsOver();
   }
 
   /** The words so far come to hand, and the turn goes on. */
@@ -251,10 +251,11 @@ export class Hearing {
     if (!waits) this.#turnIsOver();
   }
 
-  /** The person's turn is over, with words or without. */
-  #turnIsOver(): void {
+  /** The person's turn is over; returns whether with words. */
+  #turnIsOver(): boolean {
     const { text } = this.#hand;
     if (text !== '') this.#options.send({ type: 'said', ...this.#noted, kept: this.#call.reply?.asked === text });
     else if (this.#call.state === 'hearing') this.#options.send({ type: 'unsaid', ...this.#noted, ignored: null });
+    return text !== '';
   }
 }

@@ -125,7 +125,7 @@ export class RealtimeSocket implements SocketListener {
     'conversation.item.create': (event) => this.#write(event),
     'conversation.item.truncate': (event) => this.#truncate(event),
     'conversation.item.retrieve': (event) => this.#retrieve(event),
-    'response.create': () => this.#respond(),
+    'response.create': (event) => this.#respond(event),
     'response.cancel': () => this.#cancel(),
   };
 
@@ -166,10 +166,11 @@ export class RealtimeSocket implements SocketListener {
     return true;
   }
 
-  #respond(): boolean {
+  /** Answers what was written or said; where there is nothing, the client would wait for a response that never comes. */
+  #respond(event: ClientEvent): boolean {
     const text = this.#written.splice(0).join(' ');
     if (text !== '') this.#call.message(text);
-    else if (this.#call.hearing.listens) void this.#call.hearing.flush();
+    else if (this.#call.hearing.listens) void this.#call.hearing.flush().then((spoke) => spoke || this.#refuse(event));
     else return false;
     return true;
   }
