@@ -17,6 +17,7 @@ import { StoreUnavailable } from './store.ts';
 import { EmbeddedStore } from './embedded.ts';
 import { AppendedBytes, applyChange, type Row, type Write } from './engine.ts';
 import { JournaledEngine, type Base } from './journal.ts';
+import { checkHeader } from './lmdb/header.ts';
 import { livingOwner, ownerKey, thisProcess } from './lmdb/owner.ts';
 import type { Owner } from './lmdb/owner.ts';
 import { rangeRows } from './lmdb/rows.ts';
@@ -40,6 +41,7 @@ export class LmdbEngine implements Base {
   async open(): Promise<void> {
     let database: RootDatabase<Buffer, string> | null = null;
     let holder: Owner | null;
+    checkHeader(this.#folder);
     try {
       database = open<Buffer, string>({
         path: this.#folder,

@@ -5,7 +5,8 @@ import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../../base/config.ts';
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import { dataFile, isLmdb, lockFile, lookInto, ownerOf } from '../../store/lmdb/look.ts';
+import { dataFile, headerProblem } from '../../store/lmdb/header.ts';
+import { lockFile, lookInto, ownerOf } from '../../store/lmdb/look.ts';
 import { codePoints } from '../../base/text.ts';
 import { check, fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Check, Finding } from '../../store/doctor/check.ts';
@@ -79,12 +80,13 @@ async function keptFile(folder: string, name: string, given: string | null, vari
 }
 
 async function storeChecks(folder: string, file: string, secrets: OpeningSecrets, ids: Ids): Promise<Check[]> {
-  if (!(await exists(file))) return [check('store', ok('empty; the first start fills it'))];
+  if ((await stat(file).then(({ size }) => size, () => 0)) === 0) return [check('store', ok('empty; the first start fills it'))];
   const closed = await problem(file, constants.R_OK | constants.W_OK);
   if (closed !== null) return [check('store', fail(`${file} cannot be read and written (${closed})`, `chown -R USER ${resolve(folder)} with the user that runs parley.`))];
   const backup = 'Bring back the last good copy of the data folder, or name an empty folder in PARLEY_STORE.';
   try {
-    if (!isLmdb(file)) return [check('store', fail(`${file} is not an LMDB database`, backup))];
+    const damage = headerProblem(file);
+    if (damage !== null) return [check('store', fail(`${file} ${damage}`, backup))];
     // Reading makes the lock file where there is none, and it would be ours instead of the server's.
     if (!(await exists(lockFile(folder)))) return [check('store', ok('not looked into: no parley has opened this copy yet'))];
     const owner = await ownerOf(folder);

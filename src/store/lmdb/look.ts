@@ -1,5 +1,4 @@
 /** Reads a folder without changing it and without a lock: LMDB lets any process read beside the one that writes. */
-import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import type { Records } from '../store.ts';
@@ -15,25 +14,8 @@ import { livingOwner, ownerKey } from './owner.ts';
 import type { Owner } from './owner.ts';
 import { LmdbSnapshot } from './snapshot.ts';
 
-/** The file in the folder that holds all data. */
-export const dataFile = (folder: string): string => join(folder, 'data.mdb');
-
-/** The file beside it that all processes share which have the store open. */
+/** The file beside the data that all processes share which have the store open. */
 export const lockFile = (folder: string): string => join(folder, 'lock.mdb');
-
-const magic = Buffer.from('dec0efbe', 'hex');
-const magicAt = 24;
-
-/** Whether the file begins as LMDB writes it. LMDB itself would end the process if it does not. */
-export function isLmdb(file: string): boolean {
-  const head = Buffer.alloc(magicAt + magic.length);
-  const descriptor = openSync(file, 'r');
-  try {
-    return readSync(descriptor, head) === head.length && head.subarray(magicAt).equals(magic);
-  } finally {
-    closeSync(descriptor);
-  }
-}
 
 /** The living process that has the folder's store open; null if there is none. The store must exist. */
 export async function ownerOf(folder: string): Promise<Owner | null> {

@@ -4,7 +4,6 @@
  * journal, held in memory.
  */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { open } from 'lmdb';
 import type { RootDatabase, Transaction } from 'lmdb';
 import { StoreUnavailable } from '../store.ts';
@@ -14,6 +13,7 @@ import { filesIn, nextKey, nextOf, replay, journalStanding } from '../journal/re
 import { readSegment } from '../journal/segment.ts';
 import type { SegmentFile } from '../journal/segment.ts';
 import { WaitingRows } from '../journal/waiting.ts';
+import { checkHeader, dataFile } from './header.ts';
 import { rangeRows } from './rows.ts';
 
 interface State {
@@ -41,7 +41,8 @@ export class LmdbSnapshot implements Readable, Engine {
 
   async open(): Promise<void> {
     // Even if lmdb opens only for reading, it creates an empty folder where there was none.
-    if (!existsSync(join(this.#folder, 'data.mdb'))) throw new StoreUnavailable(`The folder ${this.#folder} holds no store.`);
+    if (!existsSync(dataFile(this.#folder))) throw new StoreUnavailable(`The folder ${this.#folder} holds no store.`);
+    checkHeader(this.#folder);
     try {
       this.#database = open<Buffer, string>({ path: this.#folder, noSubdir: false, encoding: 'binary', readOnly: true });
       this.#state = look(this.#database, () => this.#files(this.#folder));

@@ -104,10 +104,12 @@ t.test('a path that is no folder, or cannot be used', async (t) => {
 
 t.test('folders that hold no store', async (t) => {
   const folder = await temporaryFolder(t);
-  for (const content of ['', 'garbage', 'garbage '.repeat(10_000)]) {
+  for (const content of ['garbage', 'garbage '.repeat(10_000)]) {
     await writeFile(join(folder, 'data.mdb'), content);
     t.match((await examined(folder)).of('store'), { status: 'fail', found: /is not an LMDB database/ });
   }
+  await writeFile(join(folder, 'data.mdb'), '');
+  t.match((await examined(folder)).of('store'), { status: 'ok', found: /empty; the first start fills it/ });
 });
 
 t.test('rows of a later version', async (t) => {

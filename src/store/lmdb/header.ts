@@ -1,0 +1,74 @@
+/**
+ * The first bytes of LMDB's file. LMDB ends the process where they are not as it wrote them, or where they point behind the file's end, so they are
+ * looked at before it opens the file. A file that LMDB has written passes, whatever the size of its pages, encrypted or not.
+ */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { endianness } from 'node:os';
+import { join } from 'node:path';
+import { StoreUnavailable } from '../store.ts';
+
+/** The file in the folder that holds all data. */
+export const dataFile = (folder: string): string => join(folder, 'data.mdb');
+
+/** Where the fields are on 64-bit machines: a page's header, and the meta data behind it. */
+const at = { flags: 18, magic: 24, version: 28, pageBytes: 48, freeRoot: 88, mainRoot: 136, end: 168 };
+const magic = 0xbeefc0de;
+const version = 2;
+const metaFlag = 8;
+/** The root of a tree without rows. */
+const noPage = 2n ** 64n - 1n;
+const pageBytesMax = 64 * 1024;
+/** Other layouts are left to LMDB. */
+const isKnownLayout = endianness() === 'LE' && !['arm', 'ia32', 'mips', 'mipsel', 'ppc'].includes(process.arch);
+
+/** Rejects a folder whose file LMDB must not open, with one clear sentence. */
+export function checkHeader(folder: string): void {
+  const file = dataFile(folder);
+  const problem = headerProblem(file);
+  if (problem !== null) throw new StoreUnavailable(`The file ${file} ${problem}. Bring back the last good copy of the folder, or name an empty folder.`);
+}
+
+/** The reason why LMDB must not open the file, as the end of a sentence. Null where there is none, as for an empty file and one that is not there. */
+export function headerProblem(file: string): string | null {
+  if (!isKnownLayout) return null;
+  const descriptor = openIfThere(file);
+  if (descriptor === null) return null;
+  try {
+    const found = fstatSync(descriptor);
+    return found.size === 0 || !found.isFile() ? null : problemOf(found.size, (from) => bytesAt(descriptor, from));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Null also for a file that may not be read, which LMDB says. */
+function openIfThere(file: string): number | null {
+  try {
+    return openSync(file, 'r');
+  } catch {
+    return null;
+  }
+}
+
+function bytesAt(descriptor: number, from: number): Buffer {
+  const bytes = Buffer.alloc(at.end);
+  readSync(descriptor, bytes, 0, bytes.length, from);
+  return bytes;
+}
+
+function problemOf(size: number, read: (from: number) => Buffer): string | null {
+  const first = read(0);
+  const pageBytes = first.readUInt32LE(at.pageBytes);
+  if ((first.readUInt16LE(at.flags) & metaFlag) === 0 || first.readUInt32LE(at.magic) !== magic) return 'is not an LMDB database';
+  if ((first.readUInt32LE(at.version) & 0xffff) !== version) return 'is an LMDB database of another version';
+  if (pageBytes < 2 * at.end || pageBytes > pageBytesMax || (pageBytes & (pageBytes - 1)) !== 0) return 'is a damaged LMDB database';
+  if (size < 2 * pageBytes) return 'was cut short';
+  // In the middle of the first page is what was flushed last; nothing, before the first flush.
+  if (![0, pageBytes].includes(read(pageBytes / 2).readUInt32LE(at.pageBytes))) return 'is a damaged LMDB database';
+  // LMDB goes on from the one of these states that it trusts, and each has its two trees. Only a file that has none of them whole is certainly cut.
+  const states = [0, pageBytes / 2, pageBytes].map(read).filter((state) => state.readUInt32LE(at.pageBytes) === pageBytes);
+  const pages = BigInt(Math.floor(size / pageBytes));
+  const isThere = (root: bigint): boolean => root === noPage || root < pages;
+  const isWhole = (state: Buffer): boolean => isThere(state.readBigUInt64LE(at.freeRoot)) && isThere(state.readBigUInt64LE(at.mainRoot));
+  return states.some(isWhole) ? null : 'was cut short';
+}
