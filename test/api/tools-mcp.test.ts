@@ -105,6 +105,15 @@ t.test('a refresh tells what is new, changed, gone and refused', async (t) => {
   t.same(json.functions.map(({ name, enabled }: { name: string; enabled: boolean }) => [name, enabled]), [['look_up', false], ['stays', true]]);
 });
 
+for (const era of ['modern', 'legacy'] as const)
+  t.test(`a schema that the protocol does not allow takes no other function with it, ${era}`, async (t) => {
+    const house = await openWorkspace();
+    const server = await openServer(t, era, { tools: [listed('look_up'), listed('text', { type: 'string' }), { name: 'bare' }, listed('untyped', { properties: {} })] });
+    const tool = await refreshedTool(house, server.url);
+    t.same(tool.changes, [{ name: 'look_up', change: 'added' }, { name: 'text', change: 'refused' }, { name: 'bare', change: 'refused' }, { name: 'untyped', change: 'refused' }]);
+    t.same(tool.functions.map(({ name }: { name: string }) => name), ['look_up']);
+  });
+
 t.test('a server that is away is 503', async (t) => {
   const house = await openWorkspace();
   const made = await house.console(toolsPath(house), { body: { kind: 'mcp', name: 'Away', url: 'http://127.0.0.1:1/mcp' } });

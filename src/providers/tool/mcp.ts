@@ -8,6 +8,7 @@ import { limits } from '../../base/limits.ts';
 import type { ProviderHttp } from '../client.ts';
 import type { AskedCall, CalledFunction, ListedTool, ToolAccess, ToolResult } from '../tool.ts';
 import { mcpFetch, type McpExchange } from './mcp-fetch.ts';
+import { readList } from './mcp-list.ts';
 import { failed, sendWithin, type Sent } from './sending.ts';
 
 /** The era that servers speak, so that a call need not ask; by server and credential. An older era is asked for again after a while. */
@@ -29,8 +30,7 @@ export const callMcpTool = (http: ProviderHttp, clock: Clock, tool: ToolAccess, 
 export async function listMcpTools(http: ProviderHttp, clock: Clock, tool: ToolAccess): Promise<readonly ListedTool[] | null> {
   let listed: readonly ListedTool[] | null = null;
   await sendWithin(clock, tool, new AbortController().signal, (end) => within(http, clock, tool, end, async (client, _, ending) => {
-    const { tools } = await client.listTools(undefined, { signal: ending, timeout: waitMs(tool) });
-    listed = tools.map(({ name, description = null, inputSchema }) => ({ name, description, parameters: inputSchema }));
+    listed = await readList(client, { signal: ending, timeout: waitMs(tool) });
     end({ result: { status: 'completed', output: '' }, again: 'never' });
   }));
   return listed;
