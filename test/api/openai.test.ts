@@ -141,6 +141,7 @@ async function refused(t: Test, house: House): Promise<void> {
     [{ messages: [...hi, call, ...hi] }, 'messages'],
     [{ messages: [...hi, call, { role: 'tool', tool_call_id: 'c2', content: '' }] }, 'messages'],
     [{ messages: [{ role: 'robot', content: 'Hi' }] }, 'messages.0.role'],
+    [{ messages: [{ role: 'user', content: 'a\ud800' }] }, 'messages'],
     [{ n: 2 }, 'n'],
     [{ response_format: { type: 'json_object' } }, 'response_format'],
     [{ logprobs: true }, 'logprobs'],
@@ -162,6 +163,7 @@ async function refused(t: Test, house: House): Promise<void> {
   const long = await complete(house, id, user('x'.repeat(8001)));
   t.same([long.status, long.json.error.code, long.json.error.param], [400, 'message_too_long', 'messages']);
   t.equal((await complete(house, id, { n: 1, logprobs: false, response_format: { type: 'text' }, stop: null, temperature: 0.1, user: 'x', tool_choice: 'none', seed: 4 })).status, 200, 'the rest is ignored');
+  t.equal((await complete(house, id, { messages: [...user('a\ud800').messages, { role: 'assistant', content: 'y' }, ...hi] })).status, 200, 'what was said before is mended');
   t.equal((await complete(house, id, { messages: [{ role: 'user', content: [{ type: 'text', text: 'x'.repeat(300_000) }] }, { role: 'assistant', content: 'y' }, ...hi] })).status, 200, 'over the bound of other bodies');
   t.same((await house.ask('/v1/chat/completions', { body: 'x'.repeat(1024 * 1024 + 1) })).json.error.message, 'The body is larger than 1048576 bytes.');
   for (const name of ['', 'x'.repeat(129), 'ü']) t.equal((await complete(house, id, {}, { 'x-conversation-id': name })).status, 400, `X-Conversation-Id: ${name.length}`);

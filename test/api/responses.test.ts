@@ -116,6 +116,8 @@ async function functions(t: Test, house: House): Promise<void> {
   const result = { type: 'function_call_output', call_id: call.call_id, output: 'seen' };
   const wrong = await respond(house, id, { tools, previous_response_id: asked.id, input: [{ ...result, call_id: 'call_of_nobody' }] });
   t.same([wrong.status, wrong.json.error.param], [400, 'input']);
+  const long = await respond(house, id, { tools, previous_response_id: asked.id, input: [{ ...result, output: 'x'.repeat(16_001) }] });
+  t.same([long.status, long.json.error.param], [400, 'input'], 'an output has the bound of one in a chat');
   const then = (await respond(house, id, { tools, previous_response_id: asked.id, input: [result] })).json;
   t.same([then.status, then.conversation], ['completed', asked.conversation]);
   const whole = (await respond(house, id, { tools, input: [{ role: 'user', content: 'Hi' }, call, result] })).json;
@@ -175,6 +177,8 @@ async function refused(t: Test, house: House): Promise<void> {
   const cases: [object, string][] = [
     [{ input: [] }, 'input'],
     [{ input: '' }, 'input'],
+    [{ input: 'a\ud800' }, 'input'],
+    [{ input: [{ role: 'user', content: [{ type: 'input_text', text: '\udc00' }] }] }, 'input'],
     [{ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input'],
     [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input'],
     [{ input: [{ type: 'function_call_output', call_id: 'c', output: '' }] }, 'input'],

@@ -1,8 +1,9 @@
 /** The items that a response is asked with (contract 14), as the messages of a chat completion. */
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
+import { codePoints } from '../../base/text.ts';
 import type { ChatCompletionMessage, ResponseBody } from '../../base/wire.ts';
-import { callOf, checkText, isOffered, readFunctions, readMessages, textOf, type GivenMessages } from './messages.ts';
+import { callOf, checkText, isOffered, readFunctions, readMessages, textOf, writtenOf, type GivenMessages } from './messages.ts';
 import type { OfferedFunction } from '../../providers/tool.ts';
 
 type Items = Exclude<ResponseBody['input'], string>;
@@ -21,7 +22,7 @@ export function readNewInput(input: ResponseBody['input']): GivenMessages {
   const instructions = items.filter(isInstruction).map((item) => textOf(item.content, partTypes));
   const last = items.findLastIndex((item) => isAnswer(item) || item.type === 'function_call');
   const trailing = items.slice(last + 1);
-  const texts = trailing.filter(({ role }) => role === 'user').map((item) => textOf(item.content, partTypes));
+  const texts = trailing.filter(({ role }) => role === 'user').map((item) => writtenOf(item.content, partTypes));
   const results = trailing.flatMap(({ type, call_id: callId, output }) => (type === 'function_call_output' ? [{ callId: callId ?? '', output: checkOutput(textOf(output, partTypes)) }] : []));
   if ((texts.length > 0) === (results.length > 0) || trailing.some(({ type }) => type === 'item_reference')) throw wrong();
   const text = texts.length > 0 ? checkText(texts.join('\n\n'), 'input') : null;
@@ -32,7 +33,7 @@ const isInstruction = ({ role }: Item): boolean => role === 'system' || role ===
 const isAnswer = ({ role }: Item): boolean => role === 'assistant';
 
 function checkOutput(output: string): string {
-  if (output.length > 2 * limits.toolOutputCharactersMax) throw wrong();
+  if (codePoints(output) > limits.toolOutputCharactersMax) throw wrong();
   return output;
 }
 
@@ -41,7 +42,7 @@ function messagesOf(items: Items): ChatCompletionMessage[] {
   const messages: ChatCompletionMessage[] = [];
   for (const { type = 'message', role, content, call_id: callId, name, arguments: given, output } of items) {
     if (type === 'reasoning') continue;
-    if (type === 'message' && role !== undefined) messages.push({ role: role as ChatCompletionMessage['role'], content: textOf(content, partTypes) });
+    if (type === 'message' && role !== undefined) messages.push({ role: role as ChatCompletionMessage['role'], content: writtenOf(content, partTypes) });
     else if (type === 'function_call_output' && callId !== undefined) messages.push({ role: 'tool', tool_call_id: callId, content: textOf(output, partTypes) });
     else if (type === 'function_call' && callId !== undefined && name !== undefined && given !== undefined) {
       const { id, ...one } = callOf(callId, name, given);

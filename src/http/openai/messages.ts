@@ -29,14 +29,14 @@ export function readMessages(messages: readonly ChatCompletionMessage[], sentOn 
   const last = said.at(-1);
   if (last === undefined || last.role === 'assistant' || isInstruction(messages.at(-1)!)) throw wrongMessages();
   if (last.role === 'tool') return { text: null, results: trailing(said), earlier: said, prompt };
-  return { text: checkText(last.content, 'messages'), results: [], earlier: said.slice(0, -1), prompt };
+  return { text: checkText(writtenOf(messages.at(-1)!.content), 'messages'), results: [], earlier: said.slice(0, -1), prompt };
 }
 
 const isInstruction = ({ role }: Pick<ChatCompletionMessage, 'role'>): boolean => role === 'system' || role === 'developer';
 
 /** A message of the user has the bounds of a chat's. */
 export function checkText(text: string, param: string): string {
-  if (text === '') throw wrong(param);
+  if (text === '' || !text.isWellFormed()) throw wrong(param);
   if (codePoints(text) > limits.messageCharactersMax) throw new Failure('message_too_long', { limit: limits.messageCharactersMax, param });
   return text;
 }
@@ -55,14 +55,17 @@ function messageOf({ role, content, tool_calls: calls = [], tool_call_id: callId
 /** A call as models are sent it back: with a name that they take, and with the text of an object. */
 export const callOf = (id: string, name: string, given: string) => ({ id, name: name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, limits.nameCharactersMax), arguments: argumentsOf(given) === null || given.trim() === '' ? '{}' : given });
 
-/** The text of a message: a text, or its parts. */
-export function textOf(content: unknown, types: readonly string[] = ['text']): string {
+/** The text of a message that was said before, or of a result: what a client has cut between two surrogates does not stop the conversation. */
+export const textOf = (content: unknown, types?: readonly string[]): string => writtenOf(content, types).toWellFormed();
+
+/** The text of a message as it was sent: a text, or its parts. */
+export function writtenOf(content: unknown, types: readonly string[] = ['text']): string {
   if (content === undefined || content === null) return '';
-  if (typeof content === 'string') return content.toWellFormed();
+  if (typeof content === 'string') return content;
   if (!Array.isArray(content)) throw wrongMessages();
   return content.map((part: { type?: unknown; text?: unknown } | null) => {
     if (part === null || typeof part !== 'object' || !types.includes(part.type as string) || typeof part.text !== 'string') throw wrongMessages();
-    return part.text.toWellFormed();
+    return part.text;
   }).join('');
 }
 
