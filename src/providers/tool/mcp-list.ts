@@ -17,7 +17,7 @@ export async function readList(client: Client, options: RequestOptions): Promise
 /** A schema that the protocol allows and that is refused. */
 const refusedSchema = { type: 'object', $ref: '' };
 
-/** What is read of a tool in a list. */
+/** The parts of a listed tool that are read. */
 function plain(tool: unknown): unknown {
   if (!isObject(tool)) return tool;
   const { name, description, inputSchema } = tool;
