@@ -84,6 +84,21 @@ const forever = Number.MAX_SAFE_INTEGER;
 class LiveTurns {
   readonly inFlight = new Members<TurnRunner>();
   readonly #followed = new Members<TurnRunner>();
+  /** By session: who is told of its turns. */
+  readonly #told = new Map<string, Set<(runner: TurnRunner) => void>>();
+
+  /** Calls back with each turn of the session that begins in this process, before anything comes of it; returns how to end that. */
+  onBegun(sessionId: string, tell: (runner: TurnRunner) => void): () => void {
+    const told = this.#told.get(sessionId) ?? new Set();
+    this.#told.set(sessionId, told.add(tell));
+    return () => {
+      if (told.delete(tell) && told.size === 0) this.#told.delete(sessionId);
+    };
+  }
+
+  begun(sessionId: string, runner: TurnRunner): void {
+    for (const tell of this.#told.get(sessionId) ?? []) tell(runner);
+  }
 
   get size(): number {
     return this.inFlight.size + this.#followed.size;
@@ -369,6 +384,7 @@ export class Turns {
     actor.runner = runner;
     if (turn.answered !== undefined) runner.log.learn(refusedCalls(begun.history.at(-1), turn.answered));
     this.#watchDeadline(actor);
+    this.population.begun(actor.record.id, runner);
     runner.over.then((endedBy) => this.#close(actor, runner, wanted, endedBy)).catch((error) => reports.ourFault(turn.id, 'error', error));
     runner.start();
     return runner;

@@ -23,6 +23,7 @@ for (const edge of edges) {
     await t.test('a backchannel lets the reply go on', (t) => backchannel(t, house));
     await t.test('speech cuts by its voice, or not at all, as the client wishes', (t) => modes(t, house));
     await t.test('a chat is read along', (t) => busy(t, house));
+    await t.test('chats that are over at once are read along, one after the other', (t) => quick(t, house));
     await t.test('requests of the API cut a reply', (t) => aborted(t, house));
     await t.test('the end of its session ends a call', (t) => ended(t, house));
     await t.test('a newer call takes the place of an earlier one', (t) => replaced(t, house));
@@ -264,6 +265,22 @@ async function busy(t: Test, house: House): Promise<void> {
   await stream.rest();
   t.equal(caller.textOf(caller.heard.find(({ type, spoken }) => type === 'turn.started' && !spoken)!.message_id), (await transcript(house, caller)).at(-1).content);
   await caller.until('state', ({ state }) => state === 'listening');
+  caller.socket.terminate();
+}
+
+async function quick(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { model: 'tokens=1' });
+  const turns: string[] = [];
+  for (const message of ['one', 'two', 'three', 'four']) {
+    const stream = await house.stream(`/sessions/${caller.session.id}/chat`, { body: { message } });
+    turns.push(stream.turnId);
+    await stream.rest();
+  }
+  await caller.until('turn.completed', ({ turn_id: id }) => id === turns.at(-1));
+  const told = caller.heard.filter(({ type }) => type.startsWith('turn.')).map(({ type, turn_id: id }) => `${type} ${turns.indexOf(id)}`);
+  t.same(told, [0, 1, 2, 3].flatMap((turn) => [`turn.started ${turn}`, `turn.completed ${turn}`]));
+  const lastBusy = caller.heard.findLastIndex(({ state }) => state === 'busy');
+  await caller.until('state', (message) => message['state'] === 'listening' && caller.heard.indexOf(message) > lastBusy);
   caller.socket.terminate();
 }
 

@@ -27,9 +27,11 @@ export interface ChatTurnsOptions {
 
 export class ChatTurns {
   readonly #options: ChatTurnsOptions;
+  /** The turn that was found last, that which is read, and those behind it. */
   #turn: ChatTurn | null = null;
+  #reading: ChatTurn | null = null;
+  readonly #waiting: ChatTurn[] = [];
   #reader: TurnReader | null = null;
-  #isReading = false;
   #closed = false;
 
   constructor(options: ChatTurnsOptions) {
@@ -38,28 +40,35 @@ export class ChatTurns {
 
   /** Whether a turn is read along whose end was not told. */
   get isReading(): boolean {
-    return this.#isReading;
+    return this.#reading !== null || this.#waiting.length > 0;
   }
 
   /** Whether the turn is of the call, or was taken up before. */
   knows(turnId: string): boolean {
-    return this.#turn?.turnId === turnId || this.#options.owns(turnId);
+    return [this.#turn, this.#reading, ...this.#waiting].some((turn) => turn?.turnId === turnId) || this.#options.owns(turnId);
   }
 
   /** The session runs a turn: tells of it from its beginning, unless it is known. */
   found(turn: ChatTurn): void {
     if (this.#closed || this.knows(turn.turnId)) return;
-    this.#reader?.stop();
     this.#turn = turn;
-    this.#isReading = true;
+    this.#waiting.push(turn);
     this.busy();
-    void this.#read(turn);
+    // The turn before is over. Where that is known here, its end is read first.
+    if ((this.#reading?.log.terminal ?? null) === null) this.#next();
+  }
+
+  #next(): void {
+    this.#reader?.stop();
+    this.#reading = this.#waiting.shift() ?? null;
+    if (this.#reading === null) this.foundNone();
+    else void this.#read(this.#reading);
   }
 
   /** The session runs no turn. */
   foundNone(): void {
     const { send, services } = this.#options;
-    if (!this.#isReading) send({ type: 'elsewhere.over', at: services.clock.now() });
+    if (!this.isReading) send({ type: 'elsewhere.over', at: services.clock.now() });
   }
 
   /** The call waits for the end of the turn that is read along. */
@@ -76,7 +85,7 @@ export class ChatTurns {
   async #read(turn: ChatTurn): Promise<void> {
     const { tell, services } = this.#options;
     const text = await this.#said(turn.turnId);
-    if (this.#closed || this.#turn !== turn) return;
+    if (this.#closed || this.#reading !== turn) return;
     tell({ type: 'turn.started', turn_id: turn.turnId, message_id: turn.messageId, text, spoken: false });
     this.#reader = new TurnReader(turn.log, 0, this.#sink(turn), services.clock);
     this.#reader.start();
@@ -98,17 +107,12 @@ export class ChatTurns {
       },
       terminal: (terminal) => {
         tell(endMessage(terminal, turn, null));
-        this.#over();
+        this.#next();
       },
       mark: () => true,
-      cut: () => this.#over(),
+      cut: () => this.#next(),
       heartbeat: () => true,
       onDrain: () => {},
     };
-  }
-
-  #over(): void {
-    this.#isReading = false;
-    this.foundNone();
   }
 }

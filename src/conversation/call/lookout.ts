@@ -28,15 +28,22 @@ export class Lookout {
   #lookedAt: number;
   #saidAt: number;
   #closed = false;
+  readonly #leaveTurns: () => void;
 
   constructor(options: LookoutOptions) {
+    const { services, session, chats } = options;
     this.#options = options;
+    // A chat may be over before the next look.
+    this.#leaveTurns = services.host.turns.population.onBegun(session.id, (runner) => {
+      if (!runner.isSpoken) chats.found(runner);
+    });
     // The call was noted in its session as it was opened.
     this.#lookedAt = this.#saidAt = options.services.clock.monotonic();
   }
 
   close(): void {
     this.#closed = true;
+    this.#leaveTurns();
   }
 
   /** In this process it finds everything at once, in another one within a second. */
