@@ -6,12 +6,14 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { inTurn } from './turns.mjs';
 
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const inRoot = (...names) => join(root, ...names);
 const bundle = inRoot('dist', 'parley.mjs');
 const commands = inRoot('dist', 'commands.mjs');
 const server = inRoot('dist', 'server.cjs');
+const installing = inRoot('dist', 'installing');
 const loader = new URL('./load.mjs', import.meta.url);
 
 /** Where the built command is, as `import` wants it. */
@@ -45,12 +47,26 @@ export function checkNode() {
 
 /**
  * Installs the packages when they are missing or older than the lockfile. The development packages come along when
- * asked for, or when they were there before, so that starting the server never takes a developer's tools away.
+ * asked for, or when they were there before, so that starting the server never takes a developer's tools away. One process does
+ * so at a time, and those that waited for it find the packages there.
  */
 export async function install({ development }) {
+  if (isInstalled(development)) return;
+  const waits = (holder) => process.stderr.write(`parley: waiting for process ${holder}, which installs packages (if it does not: remove ${installing})\n`);
+  await inTurn(installing, waits, () => isInstalled(development) || installAnew(development)).catch((error) => {
+    // A clone that may not be written to.
+    throw error.code === undefined ? error : new PrepareError(`no packages can be installed: ${error.message}`);
+  });
+}
+
+function isInstalled(development) {
   const { dependencies, devDependencies } = manifest();
   const current = modified(inRoot('node_modules', '.package-lock.json')) >= modified(inRoot('package-lock.json'));
-  if (current && installed(dependencies) && (!development || installed(devDependencies))) return;
+  return current && installed(dependencies) && (!development || installed(devDependencies));
+}
+
+async function installAnew(development) {
+  const { devDependencies } = manifest();
   // One of them is enough: those that a new lockfile has added cannot be there yet.
   const all = development || Object.keys(devDependencies).some((name) => installed({ [name]: '' }));
   const { spawnSync } = await import('node:child_process');

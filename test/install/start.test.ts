@@ -24,7 +24,7 @@ async function cloneWith(t: Owner, command: string): Promise<Clone> {
   for (const name of ['src/install', 'src/cli', 'src/store/redis']) await mkdir(path(name), { recursive: true });
   await mkdir(path('src/providers/voice/engine'), { recursive: true });
   await mkdir(path('machines'));
-  for (const name of ['package.json', 'package-lock.json', 'src/install/start.mjs', 'src/install/prepare.mjs', 'src/install/load.mjs']) await copyFile(join(root, name), path(name));
+  for (const name of ['package.json', 'package-lock.json', 'src/install/start.mjs', 'src/install/prepare.mjs', 'src/install/turns.mjs', 'src/install/load.mjs']) await copyFile(join(root, name), path(name));
   await utimes(path('package-lock.json'), 1, 1);
   await symlink(join(root, 'node_modules'), path('node_modules'));
   await writeFile(path('src/cli/cli.ts'), command);
@@ -201,6 +201,55 @@ t.test('a start takes no development packages away, though a new lockfile has ad
   await writeFile(path('bin/npm'), `#!/bin/sh\necho "$@" > '${path('asked')}'\n`, { mode: 0o755 });
   await run([], { PATH: `${path('bin')}:${process.env['PATH']}` });
   t.match(await readFile(path('asked'), 'utf8'), /^ci --include=dev /);
+});
+
+/** A clone whose packages are older than its lockfile, and an npm that says in `asked` that it was, waits for `go` to be written to, and has them current then. */
+async function staleClone(t: Owner): Promise<Clone & { readonly env: NodeJS.ProcessEnv }> {
+  const clone = await cloneWith(t, "console.log('runs');");
+  const { path } = clone;
+  await rm(path('node_modules'));
+  await mkdir(path('node_modules'));
+  for (const name of await readdir(join(root, 'node_modules'))) if (!name.startsWith('.')) await symlink(join(root, 'node_modules', name), path(`node_modules/${name}`));
+  await mkdir(path('bin'));
+  await promisify(execFile)('mkfifo', [path('go')]);
+  await writeFile(path('bin/npm'), '#!/bin/sh\necho asked >> asked\ncat go\necho > node_modules/.package-lock.json\n', { mode: 0o755 });
+  return { ...clone, env: { PATH: `${path('bin')}:${process.env['PATH']}` } };
+}
+
+t.test('of several starts at once one installs the packages, and the others wait and say so', { skip: process.platform === 'win32' && 'npm is no script there' }, async (t) => {
+  const { path, env } = await staleClone(t);
+  const start = () => {
+    const child = spawn(process.execPath, [path('src/install/start.mjs')], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    t.teardown(() => child.kill('SIGKILL'));
+    const said = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const) child[name].setEncoding('utf8').on('data', (text: string) => (said[name] += text));
+    return { child, said, begun: once(child.stderr, 'data'), ended: once(child, 'close') };
+  };
+  const first = start();
+  await first.begun;
+  t.equal(first.said.stderr, 'parley: installing packages (npm ci)\n');
+  const others = [start(), start()];
+  for (const { begun, said } of others) {
+    await begun;
+    t.equal(said.stderr, `parley: waiting for process ${first.child.pid}, which installs packages (if it does not: remove ${path('dist/installing')})\n`);
+  }
+  await writeFile(path('go'), '');
+  for (const { ended, said } of [first, ...others]) {
+    t.same(await ended, [0, null]);
+    t.equal(said.stdout, 'runs\n');
+  }
+  t.equal(await readFile(path('asked'), 'utf8'), 'asked\n');
+  t.same((await readdir(path('dist'))).filter((name) => name.includes('installing')), [], 'and nothing is left of it');
+});
+
+t.test('nobody waits for a process that has died while it installed', { skip: process.platform === 'win32' && 'npm is no script there' }, async (t) => {
+  const { path, run, env } = await staleClone(t);
+  const dead = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
+  await once(dead, 'exit');
+  await mkdir(path('dist/installing'), { recursive: true });
+  await writeFile(path(`dist/installing/${dead.pid}`), '');
+  const [ran] = await Promise.all([run([], env), writeFile(path('go'), '')]);
+  t.same(ran, { code: 0, stdout: 'runs\n', stderr: 'parley: installing packages (npm ci)\n' });
 });
 
 t.test('a Node older than package.json wants is refused', async (t) => {
