@@ -84,14 +84,20 @@ const isRefused = ({ ids }: AnsweredCalls, { id, wants, status, sent }: ToolCall
 /** The approved calls that are not sent, for the readers of the turn that answers them. */
 export const refusedCalls = (message: Message | undefined, answered: AnsweredCalls): readonly ToolCall[] => toldOf(message ?? {}, (call) => isRefused(answered, call));
 
+/** An answered message that changes no more, because none of the calls that were approved runs: who looks often keeps it. */
+export interface Settled {
+  message?: Message | undefined;
+}
+
 /** A turn and its text behind a position, with all calls that its readers are told of: those that were approved are in an earlier message, and stand before its text. */
-export async function outputWithCalls(store: Store, place: TurnPlace, position: number): Promise<OutputAfter | null> {
+export async function outputWithCalls(store: Store, place: TurnPlace, position: number, settled: Settled = {}): Promise<OutputAfter | null> {
   const found = await store.turns.outputAfter(place, position);
   const answered = found?.turn.answered;
   if (!found || answered === undefined) return found;
   // Until a turn without calls has said something it may be withdrawn, and its readers are told of nothing.
   const isCertain = answered.approved.length > 0 || found.turn.status !== 'streaming' || position > 0 || found.text !== '' || (found.calls?.length ?? 0) > 0;
-  const message = isCertain ? await messageAt(store, place.workspaceId, place.sessionId, answered.index) : undefined;
+  const message = isCertain ? (settled.message ?? (await messageAt(store, place.workspaceId, place.sessionId, answered.index))) : undefined;
+  if (message?.toolCalls?.every(({ status }) => status !== 'running')) settled.message = message;
   const told = toldOf(message ?? {}, (call) => answered.approved.includes(call.id) || isRefused(answered, call));
   return told.length === 0 ? found : { ...found, calls: [...told, ...(found.calls ?? [])] };
 }

@@ -3,13 +3,15 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { StoreUnavailable, type OutputAfter, type Store, type TurnPlace } from '../store/store.ts';
 import { textBehind } from '../base/text.ts';
-import { outputWithCalls } from './answers.ts';
+import { outputWithCalls, type Settled } from './answers.ts';
 import { terminalOf, TurnLog, type TurnEnd } from './turn.ts';
 
 /** A turn that is followed, with one log for all its readers in this process. */
 interface Followed {
   readonly place: TurnPlace;
   readonly log: TurnLog;
+  /** The message whose calls the turn has answered. */
+  readonly settled: Settled;
   /** Set until the next poll; null while a poll is under way. */
   timer: Timer | null;
   /** A notice came while a poll was under way; the poll may have read the turn before the change. */
@@ -35,7 +37,8 @@ export class RemoteTurns {
     const known = this.#followed.get(place.turnId);
     const log = known?.log ?? new TurnLog();
     // A reader may come with a cursor from another process, beyond the text that this process has read.
-    await this.#look(place, log);
+    const settled = known?.settled ?? {};
+    await this.#look(place, log, settled);
     if (known !== undefined && log.terminal === forgotten) {
       // The log holds text that a failover lost. A new reader must not see text that is in no transcript.
       this.#leave(known);
@@ -44,7 +47,7 @@ export class RemoteTurns {
     const other = this.#followed.get(place.turnId);
     if (other !== undefined) return other.log;
     if (log.terminal === null) {
-      const followed: Followed = { place, log, timer: null, moved: false, awayAt: null, gaveUp: new Set() };
+      const followed: Followed = { place, log, settled, timer: null, moved: false, awayAt: null, gaveUp: new Set() };
       this.#followed.set(place.turnId, followed);
       this.#rest(followed, limits.remotePollMs);
     }
@@ -141,7 +144,7 @@ export class RemoteTurns {
   }
 
   async #visit(followed: Followed): Promise<void> {
-    const { place, log } = followed;
+    const { place, log, settled } = followed;
     followed.timer?.cancel();
     followed.timer = null;
     let grown = false;
@@ -149,7 +152,7 @@ export class RemoteTurns {
     try {
       do {
         followed.moved = false;
-        grown = await this.#look(place, log);
+        grown = await this.#look(place, log, settled);
         followed.awayAt = null;
       } while (followed.moved && log.terminal === null);
     } catch (error) {
@@ -169,9 +172,9 @@ export class RemoteTurns {
   }
 
   /** Appends new text and the turn's end to the log; resolves with whether there was new text. Concurrent polls append each piece once. */
-  async #look(place: TurnPlace, log: TurnLog): Promise<boolean> {
+  async #look(place: TurnPlace, log: TurnLog, settled: Settled): Promise<boolean> {
     const from = log.length;
-    const found = await outputWithCalls(this.#store, place, from);
+    const found = await outputWithCalls(this.#store, place, from, settled);
     // The text beyond what other polls appended while this one was under way; null if this one read less than that.
     const fresh = textBehind(found?.text ?? '', log.length - from);
     if (fresh || found?.calls !== undefined) log.add(fresh ?? '', found?.calls ?? none);
