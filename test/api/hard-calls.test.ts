@@ -1,4 +1,7 @@
 /** Calls with people who speak on, models that drip, and clients that lie, go back, read nothing or send nonsense (contract 18). */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { Loudspeaker } from '../faults/loudspeaker.ts';
@@ -8,7 +11,7 @@ import { edge, openHouse, type House } from './house.ts';
 import { transcriptOf, until } from './talk.ts';
 
 t.test(edge, async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_SYNTHETIC: '1' } });
+  const house = await openHouse(t, { env: { PARLEY_SYNTHETIC: '1', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
   await t.test('speech that goes on behind the end of a turn', (t) => resumed(t, house));
   await t.test('a turn that is ended again while its model is asked early', (t) => flushed(t, house));
   await t.test('a model that drips, and one that drips into a failure', (t) => drips(t, house));
@@ -19,6 +22,7 @@ t.test(edge, async (t) => {
   await t.test('a message longer than one may be with the words before it', (t) => long(t, house));
   await t.test('a reply of which nothing was heard is in no usage', (t) => uncounted(t, house));
   await t.test('a reply that is aborted before its first sound', (t) => abortedSoon(t, house));
+  await t.test('a reply that is cut while its tool is called', (t) => calling(t, house));
   await t.test('messages at random', (t) => random(t, house));
 });
 
@@ -247,4 +251,28 @@ async function random(t: Test, house: House): Promise<void> {
     { seed: 18, numRuns: 60 },
   );
   t.equal((await house.ask('/sessions')).status, 200, 'the server goes on');
+}
+
+/** A turn with a stored call is never withdrawn (contract 13): a call says so too, and its words begin no other message. */
+async function calling(t: Test, house: House): Promise<void> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const reached = once(server, 'request');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const functions = [{ name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } }];
+  const tool = await house.console(`/workspaces/${house.workspaceId}/tools`, { body: { kind: 'http', name: 'Slow', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, functions } });
+  const caller = await opened(house, { model: 'call=look,tokens=2', fields: { tool_ids: [tool.json.id] } });
+  caller.send({ type: 'message', text: 'first' });
+  await reached;
+  caller.send({ type: 'interrupt' });
+  t.match(await caller.until('turn.aborted'), { cut_by: 'client', stop_reason: 'aborted' });
+  t.same(caller.heard.filter(({ type }) => type === 'turn.withdrawn'), []);
+  const messages = await spoken(house, caller);
+  t.match(messages, [{ content: 'first' }, { content: '', status: 'partial', stop_reason: 'aborted', tool_calls: [{ status: 'cancelled' }], voice: { cut_by: 'client' } }]);
+  caller.send({ type: 'message', text: 'second' });
+  t.match(await caller.until('turn.started', ({ text }) => text !== 'first'), { text: 'second' });
+  caller.socket.terminate();
 }

@@ -385,9 +385,11 @@ export class Call implements HeardCall {
   }
 
   #withdraw(reply: Reply, tells: boolean): void {
+    this.#failedTurn = tells ? null : reply;
+    // A turn whose calls are stored stays, with its words.
+    if (reply.hasCalled) return tells ? this.#endings.cut(reply, this.state === 'hearing' ? 'speech' : 'client') : this.#endings.fail(reply, false);
     this.#leave(reply);
     if (tells && reply.isTold) this.#options.send({ type: 'turn.withdrawn', turn_id: reply.turnId });
-    this.#failedTurn = tells ? null : reply;
     this.#endings.step(() => this.#endings.takeBack(reply));
   }
 

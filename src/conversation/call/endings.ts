@@ -65,7 +65,7 @@ export class Endings {
       if (runner === null) return;
       // Nobody knows of a turn that was asked for early: it never was.
       if (!reply.isTold) return this.takeBack(reply);
-      if (heard.points === 0 && !over && (reason === 'speech' || reason === 'client')) {
+      if (heard.points === 0 && !reply.hasCalled && !over && (reason === 'speech' || reason === 'client')) {
         if (words !== null) this.#options.putBack(words);
         this.#options.tell({ type: 'turn.withdrawn', turn_id: runner.turnId });
         return this.takeBack(reply);
@@ -100,8 +100,8 @@ export class Endings {
     });
   }
 
-  /** Seals a reply that failed when something of it had been heard; else it never was. */
-  fail(reply: Reply): void {
+  /** Seals a reply that failed when something of it had been heard, or its calls are stored; else it never was. */
+  fail(reply: Reply, tells = true): void {
     const code = reply.failing ?? 'assistant_unavailable';
     const settling = reply.settle('none', 'estimate');
     const words = reply.words;
@@ -109,7 +109,7 @@ export class Endings {
     this.#options.leave(reply);
     this.step(async () => {
       const heard = await settling;
-      if (reply.runner !== null && heard.points > 0) {
+      if (reply.runner !== null && (heard.points > 0 || reply.hasCalled)) {
         this.#options.stays(reply);
         reply.runner.endSpeech({ dropped: faults[code] ?? 'ours' });
         await reply.runner.ended;
@@ -119,7 +119,7 @@ export class Endings {
         await this.takeBack(reply);
       }
       this.replies.delete(reply.messageId);
-      this.#options.tell(failedMessage(reply.turnId, code));
+      if (tells) this.#options.tell(failedMessage(reply.turnId, code));
     });
   }
 

@@ -1,6 +1,6 @@
 /** One reply of a call: its turn, its text as the model writes it, and how far its listener is (contract 18). */
 import type { CutBy } from '../../../machines/call.ts';
-import type { TurnEnding } from '../../../machines/turn.ts';
+import type { TurnContext, TurnEnding } from '../../../machines/turn.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints, indexAfter } from '../../base/text.ts';
@@ -121,6 +121,11 @@ export class Reply implements Speaker {
     void this.#supply(points);
     this.#release(points);
     this.settled = Promise.resolve(this.#heardAt(points, this.mouth.cursor.sent, this.#options.reports() ? 'played' : 'estimated', null));
+  }
+
+  /** Whether calls of tools are stored in its turn, which is then never withdrawn. */
+  get hasCalled(): boolean {
+    return this.runner !== null && (this.runner.machine.context as TurnContext).called;
   }
 
   /** Settles where its listener is; nothing of it is sent any more. */
