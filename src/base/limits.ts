@@ -6,6 +6,7 @@ export const limits = {
   frontMessagesMax: 2000, // of a request to /v1/chat/completions
   realtimePartsMax: 100, // of an item that a client of /v1/realtime creates
   conversationNameCharactersMax: 128, // contract 14
+  responseNameCharactersMax: 512, // of `user` and the like, which a response repeats
   frontToolsMax: 128, // that such a request may bring
   bodyMsMax: 30_000,
   bodyPauseMs: 4_000, // of waiting for more of it, less than half of what uWebSockets.js itself allows

@@ -19,6 +19,16 @@ export interface ResponseFacts {
   /** Whether its session stays open. */
   readonly stored: boolean;
   readonly previous: string | null;
+  /** Absent where the request had none of them, and in those of versions that kept none. */
+  readonly echoed?: Echoed;
+}
+
+/** Fields of a request that mean nothing here: a response tells them again, for those who keep books by them. */
+export interface Echoed {
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly safety_identifier?: string;
+  readonly prompt_cache_key?: string;
+  readonly user?: string;
 }
 
 export interface FoundResponse extends ResponseFacts {
@@ -62,6 +72,7 @@ export interface ResponseRequest extends Omit<FrontMessage, 'conversation'> {
   readonly session: Session | null;
   readonly previous: string | null;
   readonly stored: boolean;
+  readonly echoed: Echoed;
 }
 
 /** Begins the turn of a response, or joins that of an earlier request with the same key. Throws what refuses it. */
@@ -76,9 +87,9 @@ export function respond(party: Party, assistant: AssistantActor, asked: Response
 }
 
 async function respondIn(party: Party, { session }: Made, asked: ResponseRequest, services: Services): Promise<FrontTurn> {
-  const { text, results, earlier, settings, requestId, remember, model, stored, previous } = asked;
+  const { text, results, earlier, settings, requestId, remember, model, stored, previous, echoed } = asked;
   const turnId = services.ids.make('turn');
-  const facts: ResponseFacts = { sessionId: session.id, model, stored, previous };
+  const facts: ResponseFacts = { sessionId: session.id, model, stored, previous, ...(Object.keys(echoed).length > 0 && { echoed }) };
   const found = { by: { scope, key: turnId, bodyDigest: JSON.stringify(facts) }, ms: await keptMs(party, services) };
   const goesOn = asked.session !== null;
   const answers = !goesOn || results.length === 0 ? undefined : results;

@@ -55,6 +55,17 @@ async function answers(t: Test, house: House): Promise<void> {
   isResponse(t, again.json, 'fetched');
   t.match(again.json, { id: json.id, status: 'completed', model: id, output: json.output, usage: json.usage, created_at: json.created_at });
 
+  const echoed = { metadata: { order: 'A7 👋' }, safety_identifier: 'person-1', prompt_cache_key: 'p', user: 'u' };
+  const named = (await respond(house, id, echoed)).json;
+  isResponse(t, named, 'with fields that it tells again');
+  t.match(named, echoed);
+  t.match((await get(house, named.id)).json, echoed, 'fetched too');
+  const followed = eventsOf(await respond(house, id, { ...echoed, stream: true }));
+  t.match([followed[0].response, followed.at(-1).response], [echoed, echoed], 'streamed too');
+  const without = { metadata: {}, safety_identifier: null, prompt_cache_key: null, user: null };
+  t.match((await respond(house, id, { metadata: null, safety_identifier: null, user: null })).json, without);
+  t.match((await respond(house, id, { metadata: { order: 7 } })).json.error, { param: 'metadata.order' });
+
   const events = eventsOf(await respond(house, id, { stream: true, input: [{ role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }] }));
   const deltas = events.filter(({ type }) => type === 'response.output_text.delta');
   t.same(events.map(({ type }) => type).filter((type) => type !== 'response.output_text.delta'), [

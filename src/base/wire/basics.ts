@@ -35,7 +35,7 @@ export const listOf = <S extends TSchema>(name: string, item: S) =>
   );
 
 /** An object of the client's own names, whatever they mean to JavaScript; a lone surrogate is no text that can be kept. */
-export const mapOf = <S extends TSchema>(value: S, options: { maxProperties?: number; propertyNames?: object } = {}) =>
+export const mapOf = <S extends TSchema>(value: S, options: { maxProperties?: number; propertyNames?: object; description?: string } = {}) =>
   Type.Refine(Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: value, ...options }), (map) =>
     Object.keys(map).every((name) => name.isWellFormed()),
   );

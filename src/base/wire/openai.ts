@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
 import { speechFormats } from '../audio-formats.ts';
-import { named, Nullable, Strings, Text, UnixSeconds, whole } from './basics.ts';
+import { mapOf, named, Nullable, Strings, Text, UnixSeconds, whole } from './basics.ts';
 
 const bound = () => Type.Optional(Type.Integer({ minimum: 1 }));
 const Model = () => Text(limits.nameCharactersMax, 1, "An assistant's id or alias.");
@@ -115,6 +115,16 @@ export const ResponseBody = named(
     background: Type.Optional(Type.Literal(false)),
     text: Type.Optional(whole(Type.Object({ format: Type.Optional(Type.Object({ type: Type.Literal('text') })) }))),
     top_logprobs: Type.Optional(Type.Literal(0)),
+    metadata: Type.Optional(
+      mapOf(Text(limits.metadataValueCharactersMax, 0), {
+        maxProperties: limits.metadataPairsMax,
+        propertyNames: { type: 'string', maxLength: limits.metadataKeyCharactersMax },
+        description: 'Kept with the response and told with it, as are the three fields below.',
+      }),
+    ),
+    safety_identifier: Type.Optional(Text(limits.responseNameCharactersMax, 0)),
+    prompt_cache_key: Type.Optional(Text(limits.responseNameCharactersMax, 0)),
+    user: Type.Optional(Text(limits.responseNameCharactersMax, 0)),
   }),
 );
 export type ResponseBody = Static<typeof ResponseBody>;
@@ -151,16 +161,16 @@ export const ResponseView = named(
     top_logprobs: Type.Integer(),
     temperature: Type.Number(),
     reasoning: Type.Null(),
-    user: Type.Null(),
+    user: Nullable(Type.String()),
     usage: Nullable(Type.Object({ input_tokens: Type.Integer(), input_tokens_details: Tokens, output_tokens: Type.Integer(), output_tokens_details: Tokens, total_tokens: Type.Integer() })),
     max_output_tokens: Nullable(Type.Integer()),
     max_tool_calls: Type.Null(),
     store: Type.Boolean(),
     background: Type.Boolean(),
     service_tier: Type.String(),
-    metadata: Type.Object({}),
-    safety_identifier: Type.Null(),
-    prompt_cache_key: Type.Null(),
+    metadata: mapOf(Type.String()),
+    safety_identifier: Nullable(Type.String()),
+    prompt_cache_key: Nullable(Type.String()),
     conversation: Type.Object({ id: Type.String({ description: 'The session.' }) }),
   }),
 );

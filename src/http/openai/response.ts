@@ -3,7 +3,7 @@ import { rowOfCode } from '../../base/errors.ts';
 import { bareId } from '../../base/ids.ts';
 import { jsonText } from '../../base/json.ts';
 import { textOf } from '../../conversation/front.ts';
-import { responseIdOf } from '../../conversation/responses.ts';
+import { responseIdOf, type Echoed } from '../../conversation/responses.ts';
 import type { FoundTurn } from '../../conversation/turns.ts';
 import type { OfferedFunction } from '../../providers/tool.ts';
 import type { PendingCall } from '../../store/store.ts';
@@ -16,6 +16,7 @@ export interface ResponseOf {
   readonly model: string;
   readonly previous: string | null;
   readonly stored: boolean;
+  readonly echoed: Echoed;
   /** Unix seconds. */
   readonly createdAt: number;
   readonly completedAt: number | null;
@@ -59,7 +60,7 @@ const functionView = ({ name, description, parameters }: OfferedFunction) => ({ 
 
 /** The response as it is, or as it was before its first output. */
 export function responseView(response: ResponseOf, end: TurnEnd | null, output: readonly object[]) {
-  const { turn, sessionId, model, previous, stored, createdAt, completedAt, instructions, outputTokensMax, temperature, tools, offersTools } = response;
+  const { turn, sessionId, model, previous, stored, echoed, createdAt, completedAt, instructions, outputTokensMax, temperature, tools, offersTools } = response;
   return {
     id: responseIdOf(turn.turnId),
     object: 'response',
@@ -83,16 +84,16 @@ export function responseView(response: ResponseOf, end: TurnEnd | null, output: 
     top_logprobs: 0,
     temperature: temperature ?? 1,
     reasoning: null,
-    user: null,
+    user: echoed.user ?? null,
     usage: usageView(end),
     max_output_tokens: outputTokensMax,
     max_tool_calls: null,
     store: stored,
     background: false,
     service_tier: 'default',
-    metadata: {},
-    safety_identifier: null,
-    prompt_cache_key: null,
+    metadata: echoed.metadata ?? {},
+    safety_identifier: echoed.safety_identifier ?? null,
+    prompt_cache_key: echoed.prompt_cache_key ?? null,
     conversation: { id: sessionId },
   };
 }

@@ -6,7 +6,7 @@ import { abortOnLeave, reachModel, underName, whenSealed } from '../../conversat
 import { idempotencyOf, type Idempotency } from '../../conversation/idempotency.ts';
 import type { Party } from '../../conversation/party.ts';
 import { findAssistant, reachSession } from '../../conversation/reach.ts';
-import { reachResponse, respond, responseIdOf, sessionAfter } from '../../conversation/responses.ts';
+import { reachResponse, respond, responseIdOf, sessionAfter, type Echoed } from '../../conversation/responses.ts';
 import type { Services } from '../../conversation/services.ts';
 import { endSession } from '../../conversation/sessions.ts';
 import { reachTurn } from '../../conversation/turns.ts';
@@ -31,13 +31,13 @@ export async function createResponse(request: Request<PartyCaller, unknown, Resp
   await checkNames(tools, assistant, services);
   const [instructions, previous, stored, outputTokensMax] = [body.instructions ?? null, body.previous_response_id ?? null, body.store ?? true, body.max_output_tokens ?? null];
   const settings = { prompt: [instructions, prompt].filter((text) => text !== null && text !== '').join('\n\n') || null, outputTokensMax, tools };
-  const begun = await respond(party, assistant, { ...message, settings, model: body.model, session, previous, stored, remember, requestId }, services);
+  const begun = await respond(party, assistant, { ...message, settings, model: body.model, session, previous, stored, echoed: echoedOf(body), remember, requestId }, services);
   const { turn, replayed, ended } = begun;
   if (!replayed) abortOnLeave(party, begun.session.id, turn, requestId, (callback) => head.onGone(callback), services);
   const headers = { 'x-session-id': begun.session.id, 'x-turn-id': turn.turnId, ...(replayed && { 'idempotent-replayed': 'true' }) };
   const times = () => (replayed ? services.store.turns.read(party.workspaceId, begun.session.id, turn.turnId) : null);
   const response: ResponseOf = {
-    ...{ turn, sessionId: begun.session.id, model: body.model, previous, stored, instructions, outputTokensMax, tools },
+    ...{ turn, sessionId: begun.session.id, model: body.model, previous, stored, echoed: echoedOf(body), instructions, outputTokensMax, tools },
     ...{ createdAt: (await times())?.createdAt ?? secondsOf(services.clock.now()), completedAt: null, temperature: assistant.record.model.temperature, offersTools: body.tool_choice !== 'none' },
   };
   if (body.stream) return streamResponse(response, headers, ended, services);
@@ -47,6 +47,9 @@ export async function createResponse(request: Request<PartyCaller, unknown, Resp
   if (terminal.type === 'failed') return failedReply(terminal.errorCode, requestId, headers);
   return { status: 200, headers, json: responseView({ ...response, completedAt: (await times())?.endedAt ?? secondsOf(services.clock.now()) }, terminal, outputOf(turn, terminal)) };
 }
+
+const echoedOf = ({ metadata, safety_identifier, prompt_cache_key, user }: ResponseBody): Echoed =>
+  ({ ...(metadata && { metadata }), ...(safety_identifier !== undefined && { safety_identifier }), ...(prompt_cache_key !== undefined && { prompt_cache_key }), ...(user !== undefined && { user }) });
 
 /** Throws 422 for places that exclude each other: a session that goes on keeps what is said in it. */
 function checkPlace({ previous_response_id: previous, conversation, store }: ResponseBody): void {
@@ -62,7 +65,7 @@ async function sessionOf(party: Party, { previous_response_id: previous, convers
 }
 
 export async function getResponse({ caller: { party }, params, services }: Request<PartyCaller>): Promise<Reply> {
-  const { turnId, session, model, previous, stored } = await reachResponse(party, params.id!, services);
+  const { turnId, session, model, previous, stored, echoed = {} } = await reachResponse(party, params.id!, services);
   const [turn, kept, assistant] = await Promise.all([
     reachTurn(party, session.id, turnId, services),
     services.store.turns.read(party.workspaceId, session.id, turnId),
@@ -71,7 +74,7 @@ export async function getResponse({ caller: { party }, params, services }: Reque
   if (kept === null) throw new Failure('turn_not_found');
   const { terminal } = turn.log;
   const response: ResponseOf = {
-    ...{ turn, sessionId: session.id, model, previous, stored, instructions: null, outputTokensMax: null, tools: [], offersTools: true },
+    ...{ turn, sessionId: session.id, model, previous, stored, echoed, instructions: null, outputTokensMax: null, tools: [], offersTools: true },
     ...{ createdAt: kept.createdAt, completedAt: kept.endedAt, temperature: assistant?.record.model.temperature ?? null },
   };
   return { status: 200, json: responseView(response, terminal, outputOf(turn, terminal)) };
