@@ -64,9 +64,10 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
     'calls that any process may store',
     'calls of which the last is lost',
     'results that are not stored',
+    'a result that a late step takes back',
   ],
   'a step is answered with the request to stop its turn': ['a step that tells of no request to stop'],
-  'an earlier message is amended by each kind of step, whichever row it is in': ['a message that a withdrawal leaves amended', 'a message that a step does not amend'],
+  'an earlier message is amended by each kind of step, whichever row it is in': ['a message that a withdrawal leaves amended', 'a message that a step does not amend', 'an amended result that a late step takes back'],
   'a stop is kept with the turn and told to its owner, who still owns it': ['a stop that is not kept'],
   'who asks a turn to stop leaves its owner only so long, and whoever seizes it then is told of it': [
     'a stop that cuts no lease',

@@ -23,7 +23,7 @@ function opened(kind: 'call' | 'realtime', channel: 'api' | 'console' = 'api', g
   const services = {
     ...{ clock, ids: { secret: () => 'id' }, log: { warn: () => {}, error: () => {} }, draining: false, voice: { ear: () => (ears.opened++, ear) } },
     store: { leaseMs: null, usage: { count: async (step: { transcriptionSeconds: number }) => void counted.push(step.transcriptionSeconds) } },
-    host: { sessions: { population: { find: () => undefined }, of: async () => null, read: async () => (gone.session ? null : { machine: { state: 'open', context: {} } }) }, workspaces: { of: async () => (gone.workspace ? null : {}) } },
+    host: { turns: { population: { onBegun: () => () => {} } }, sessions: { population: { find: () => undefined }, of: async () => null, read: async () => (gone.session ? null : { machine: { state: 'open', context: {} } }) }, workspaces: { of: async () => (gone.workspace ? null : {}) } },
   };
   const facts = { id: 'call_a', workspaceId: 'wks_a', tokenUntilMs: clock.now() + 60_000, expiresAt: session.expiresAt, cause: nobody };
   const options = {
