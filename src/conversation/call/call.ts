@@ -389,8 +389,7 @@ export class Call implements HeardCall {
     // A turn whose calls are stored stays, with its words.
     if (reply.hasCalled) return tells ? this.#endings.cut(reply, this.state === 'hearing' ? 'speech' : 'client') : this.#endings.fail(reply, false);
     this.#leave(reply);
-    if (tells && reply.isTold) this.#options.send({ type: 'turn.withdrawn', turn_id: reply.turnId });
-    this.#endings.step(() => this.#endings.takeBack(reply));
+    this.#endings.step(() => (tells && reply.isTold ? this.#endings.withdraw(reply) : this.#endings.takeBack(reply)));
   }
 
   #clear(reply: Reply | null): void {

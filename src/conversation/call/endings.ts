@@ -67,8 +67,7 @@ export class Endings {
       if (!reply.isTold) return this.takeBack(reply);
       if (heard.points === 0 && !reply.hasCalled && !over && (reason === 'speech' || reason === 'client')) {
         if (words !== null) this.#options.putBack(words);
-        this.#options.tell({ type: 'turn.withdrawn', turn_id: runner.turnId });
-        return this.takeBack(reply);
+        return this.withdraw(reply);
       }
       this.#options.stays(reply);
       this.#stop(reply, reason);
@@ -121,6 +120,12 @@ export class Endings {
       this.replies.delete(reply.messageId);
       if (tells) this.#options.tell(failedMessage(reply.turnId, code));
     });
+  }
+
+  /** Takes a turn back that was told, and says so once nothing of it is stored: a client that hears of it may read the transcript at once. */
+  async withdraw(reply: Reply): Promise<void> {
+    await this.takeBack(reply);
+    this.#options.tell({ type: 'turn.withdrawn', turn_id: reply.turnId });
   }
 
   async takeBack(reply: Reply): Promise<void> {

@@ -1,0 +1,27 @@
+/** How the replies of a call end (contract 18). */
+import t from 'tap';
+import { Endings, type EndingsOptions } from '../../../src/conversation/call/endings.ts';
+import type { Reply } from '../../../src/conversation/call/reply.ts';
+
+t.test('a client is told of a withdrawal once nothing of the turn is stored, whoever has withdrawn it', async (t) => {
+  for (const way of ['cut', 'withdraw'] as const) {
+    let isGone = (): void => {};
+    const ended = new Promise<void>((resolve) => (isGone = resolve));
+    const events: string[] = [];
+    const runner = { turnId: 'turn_a', ended, endSpeech: (end: string) => events.push(end) };
+    const reply = { messageId: 'msg_a', turnId: 'turn_a', words: 'Hello', isTold: true, hasCalled: false, runner, settle: async () => ({ points: 0 }) } as unknown as Reply;
+    const endings = new Endings({
+      services: { metrics: { calls: { interruptions: { inc: () => {} } } } },
+      ...{ isOver: () => false, reason: () => null, leave: () => {}, stays: () => {}, putBack: (words: unknown) => events.push(`put back: ${words}`) },
+      ...{ tell: ({ type }: { type: string }) => events.push(type), failed: (error: unknown) => t.fail(String(error)) },
+    } as unknown as EndingsOptions);
+    if (way === 'cut') endings.cut(reply, 'client');
+    else endings.step(() => endings.withdraw(reply));
+    await new Promise(setImmediate);
+    const before = way === 'cut' ? ['put back: Hello', 'unheard'] : ['unheard'];
+    t.same(events, before, 'nothing is told while the store holds it');
+    isGone();
+    await endings.steps;
+    t.same(events, [...before, 'turn.withdrawn']);
+  }
+});
