@@ -1,6 +1,6 @@
 /** The calls of tools that the store should hold, and what waits for an answer, worked out from its steps. */
 import type { AmendedMessage, BeginTurn, FinishTurn, Session, StepTurn, ToolCall, ToolStatus, WithdrawTurn } from '../../src/store/store.ts';
-import { hasEnded } from '../../src/store/calls.ts';
+import { hasEnded } from '../../src/store/records/tools.ts';
 import type { Entry, StepEntry } from './history.ts';
 import type { State } from './oracle.ts';
 

@@ -2,7 +2,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { codePoints, indexAfter, textBehind } from '../../src/base/text.ts';
-import { endedCalls, hasEnded } from '../../src/store/calls.ts';
+import { endedCalls, hasEnded } from '../../src/store/records/tools.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { wrapStore, type Steps } from '../../src/store/steps.ts';
 import type { Fence, FinishTurn, Message, Session, Store, Turn, TurnPlace, Versioned } from '../../src/store/store.ts';

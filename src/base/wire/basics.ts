@@ -40,6 +40,14 @@ export const mapOf = <S extends TSchema>(value: S, options: { maxProperties?: nu
     Object.keys(map).every((name) => name.isWellFormed()),
   );
 
+/** A client's own pairs of strings (contract 6). */
+export const metadataOf = (description?: string) =>
+  mapOf(Text(limits.metadataValueCharactersMax, 0), {
+    maxProperties: limits.metadataPairsMax,
+    propertyNames: { type: 'string', maxLength: limits.metadataKeyCharactersMax },
+    ...(description !== undefined && { description }),
+  });
+
 /** The query of a list whose cursors look like this. */
 const pageQuery = (cursor: string, order: 'asc' | 'desc') => ({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.listMax, default: limits.listDefault, description: 'How many items a page has at most.' })),

@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
 import { toolErrors } from '../tool-errors.ts';
 import { encodings, speechFormats } from '../audio-formats.ts';
-import { Id, indexQuery, listOf, mapOf, messagesQuery, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
+import { Id, indexQuery, listOf, mapOf, messagesQuery, metadataOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
 
 export const VisitorField = named(
   'VisitorField',
@@ -169,12 +169,7 @@ export const CreateSessionBody = named(
     visitor: Type.Optional(
       mapOf(Type.Union([Text(limits.visitorValueCharactersMax, 0), Type.Number(), Type.Boolean()]), { maxProperties: limits.visitorFieldsMax }),
     ),
-    metadata: Type.Optional(
-      mapOf(Text(limits.metadataValueCharactersMax, 0), {
-        maxProperties: limits.metadataPairsMax,
-        propertyNames: { type: 'string', maxLength: limits.metadataKeyCharactersMax },
-      }),
-    ),
+    metadata: Type.Optional(metadataOf()),
   }),
 );
 export type CreateSessionBody = Static<typeof CreateSessionBody>;

@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
 import { speechFormats } from '../audio-formats.ts';
-import { mapOf, named, Nullable, Strings, Text, UnixSeconds, whole } from './basics.ts';
+import { mapOf, metadataOf, named, Nullable, Strings, Text, UnixSeconds, whole } from './basics.ts';
 
 const bound = () => Type.Optional(Type.Integer({ minimum: 1 }));
 const Model = () => Text(limits.nameCharactersMax, 1, "An assistant's id or alias.");
@@ -115,13 +115,7 @@ export const ResponseBody = named(
     background: Type.Optional(Type.Literal(false)),
     text: Type.Optional(whole(Type.Object({ format: Type.Optional(Type.Object({ type: Type.Literal('text') })) }))),
     top_logprobs: Type.Optional(Type.Literal(0)),
-    metadata: Type.Optional(
-      mapOf(Text(limits.metadataValueCharactersMax, 0), {
-        maxProperties: limits.metadataPairsMax,
-        propertyNames: { type: 'string', maxLength: limits.metadataKeyCharactersMax },
-        description: 'Kept with the response and told with it, as are the three fields below.',
-      }),
-    ),
+    metadata: Type.Optional(metadataOf('Kept with the response and told with it, as are the three fields below.')),
     safety_identifier: Type.Optional(Text(limits.responseNameCharactersMax, 0)),
     prompt_cache_key: Type.Optional(Text(limits.responseNameCharactersMax, 0)),
     user: Type.Optional(Text(limits.responseNameCharactersMax, 0)),

@@ -7,7 +7,7 @@ import type {
 } from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { codePoints, indexAfter, textBehind } from '../../base/text.ts';
-import { endedCalls, hasEnded } from '../calls.ts';
+import { endedCalls, hasEnded } from '../records/tools.ts';
 import { committedTurn, slotNameOf, turnRowOf, type Flight, type FlightRow, type Flights } from './flights.ts';
 import { moveRow } from '../moves.ts';
 import { dropBehind, putMoves, turnMovesOf } from './history.ts';

@@ -85,6 +85,12 @@ export interface ToolCall {
   readonly endedAtMs: number | null;
 }
 
+/** Whether a call has a result, or will have none. */
+export const hasEnded = ({ status }: ToolCall): boolean => status !== 'running' && status !== 'pending';
+
+/** How many of a message's calls have ended: by that a store tells a step that arrives late, or twice, from a new one. */
+export const endedCalls = ({ toolCalls = [] }: { readonly toolCalls?: readonly ToolCall[] }): number => toolCalls.filter(hasEnded).length;
+
 /** A call that waits for `tool_results`. */
 export type PendingCall = Pick<ToolCall, 'id' | 'name' | 'arguments'> & { readonly wants: 'result' | 'approval' };
 

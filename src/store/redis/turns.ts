@@ -6,7 +6,7 @@ import type {
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints } from '../../base/text.ts';
-import { endedCalls, hasEnded } from '../calls.ts';
+import { endedCalls, hasEnded } from '../records/tools.ts';
 import { packRow, unpackRow } from '../codec.ts';
 import { firstIndexOf, streamingMessage } from '../records.ts';
 import { moveField } from './history.ts';
