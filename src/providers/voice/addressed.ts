@@ -13,8 +13,8 @@ export interface SpokenReply {
   readonly outlasted: boolean;
 }
 
-/** Words in which a hyphen or a full stop within is heard or not. */
-const backchannels = String.raw`uh ?huh|mm ?hmm|mhm|hmm|yeah|yep|yes|okay|o ?k|right|sure|alright|good|great|wow|really|oh|i see|got it`;
+/** Words of which a recogniser writes a hyphen, a full stop or a space or does not. */
+const backchannels = String.raw`uh ?huh|mm ?hmm|mhm|hmm|yeah|yep|yes|okay|o ?k|right|sure|al(?:l )?right|good|great|wow|really|oh|i see|got it`;
 const wholly = new RegExp(`^(?:(?:${backchannels})(?: |$))+$`);
 
 /** The least number of words that make an echo. */

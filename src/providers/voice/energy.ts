@@ -1,4 +1,5 @@
 /** A voice activity detector without a network, for a server whose voice processes are turned off: how far a window rises over the noise. */
+import { decibels } from './edges.ts';
 import { windowSamples } from './engine/messages.ts';
 
 /** Decibels over the noise at which speech is as likely as not, and over which the chance rises from 0 to 1. */
@@ -21,11 +22,4 @@ export class EnergyDetector {
   }
 
   close(): void {}
-}
-
-/** Returns the level of the samples relative to full scale. */
-function decibels(samples: Int16Array): number {
-  let sum = 0;
-  for (const sample of samples) sum += sample * sample;
-  return 10 * Math.log10(sum / samples.length / 32_768 ** 2 + 1e-10);
 }

@@ -5,19 +5,22 @@
 import { limits } from '../../base/limits.ts';
 import { VoiceFailed, type DecodingDraft } from '../voice.ts';
 import { windowSamples } from './engine/messages.ts';
+import { endBefore, onsetBefore } from './edges.ts';
 import { Hypothesis } from './hypothesis.ts';
 import { Segmenter, type FinalReason, type Segmented } from './segmenter.ts';
 import { Tape } from './tape.ts';
 
 const samplesPerMs = 16;
-/** Before the onset, because the detector is sure only once a word has begun. */
-const prerollSamples = 500 * samplesPerMs;
-/** Behind the end, where it was silent already. */
-const hangoverSamples = 120 * samplesPerMs;
+/** Audio that is kept before a voice begins. */
+const keptSamples = 1_000 * samplesPerMs;
+/** Decoded with an utterance: so much before its onset and behind its end. */
+const [prerollSamples, hangoverSamples] = [320 * samplesPerMs, 200 * samplesPerMs];
+/** For a partial less audio before it, and silence behind it: of so little speech the recogniser else finds no words, or only part of the last one. */
+const [partialPrerollSamples, partialSilenceSamples] = [160 * samplesPerMs, 100 * samplesPerMs];
 /** Audio of an utterance at which it is decoded for a partial; the spaces grow, so that the cost does not grow with the square of its length. */
 const partialsAt = [350, 1_000, 1_500, 2_250, 3_400, 5_000, 7_600].map((ms) => ms * samplesPerMs);
 /** Where the first decoding finds no words, it is repeated with so much more audio, up to the second. */
-const emptyAgain = 200 * samplesPerMs;
+const emptyAgain = 100 * samplesPerMs;
 /** Windows detected at a time. */
 const windowsMax = 32;
 
@@ -105,7 +108,10 @@ export class Listener {
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    this.#segmenter = new Segmenter(options.silenceMs);
+    this.#segmenter = new Segmenter(options.silenceMs, {
+      onset: (sure, position) => onsetBefore(sure, position, this.#tape),
+      end: (sure, position) => endBefore(sure, position, this.#tape),
+    });
   }
 
   /** Milliseconds of audio that wait for the detector. */
@@ -221,7 +227,7 @@ export class Listener {
       this.#maybePartial();
       this.#options.follower?.looked(msOf(this.#segmenter.position), msOf(this.#segmenter.voiced));
     }
-    this.#tape.forget(Math.min(this.#spoken?.audioFrom ?? Infinity, this.#segmenter.position - prerollSamples));
+    this.#tape.forget(Math.min(this.#spoken?.audioFrom ?? Infinity, this.#segmenter.position - keptSamples));
   }
 
   #cutHere(reason: 'flush' | 'finish'): void {
@@ -293,7 +299,7 @@ export class Listener {
     while (said >= (partialsAt[spoken.partialsMade] ?? Infinity) * stretch) spoken.partialsMade++;
     const to = this.#segmenter.position;
     const stop = (spoken.partial = new AbortController());
-    this.#options.transcribe(this.#audio(spoken, to), spoken, 'partial', stop.signal).then(
+    this.#options.transcribe(this.#beginning(spoken, to), spoken, 'partial', stop.signal).then(
       (text) => {
         spoken.partial = null;
         if (text === '' && spoken.partialsMade === 1) spoken.again = to - spoken.from + emptyAgain;
@@ -342,6 +348,14 @@ export class Listener {
 
   #audio({ audioFrom }: Spoken, to: number): Int16Array {
     return this.#tape.slice(audioFrom, Math.min(to + hangoverSamples, this.#segmenter.position));
+  }
+
+  /** The utterance so far, as if it ended there. */
+  #beginning({ from, audioFrom }: Spoken, to: number): Int16Array {
+    const start = Math.max(audioFrom, from - partialPrerollSamples);
+    const samples = new Int16Array(to - start + partialSilenceSamples);
+    samples.set(this.#tape.slice(start, to));
+    return samples;
   }
 
   #emit(event: ListenerEvent): void {

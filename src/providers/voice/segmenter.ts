@@ -9,8 +9,9 @@ const samplesOf = (ms: number): number => Math.round((ms * sampleRate) / 1000);
 
 /** Above the first, speech begins; below the second it may be over: between them it goes on as it was. */
 const [onsetChance, offsetChance] = [0.5, 0.35];
-/** A click is shorter than that. */
+/** A click is shorter than that; fewer windows are enough where the detector is that sure of them. */
 const onsetWindows = 3;
+const sureEvidence = 1.8;
 /** An utterance is cut there at the latest; the cut is put where the speaker is quietest within the last part of it. */
 const lengthMax = samplesOf(10_000);
 const cutWithin = samplesOf(2_000);
@@ -33,39 +34,45 @@ interface Utterance {
   readonly from: number;
   /** The end of the last window with speech in it. */
   spokenTo: number;
+  /** Where the speech ended, if the present pause is its end; null where there is none. */
+  endsAt: number | null;
   /** Samples of its windows with speech in them. */
   voiced: number;
   /** The silence that ends it. */
   silence: number;
-  paused: boolean;
   /** The chances of its windows of late, for a cut. */
   readonly chances: number[];
 }
 
-/** Whole windows, the nearest: the detector looks no finer. */
-const windowsOf = (ms: number): number => Math.round(samplesOf(ms) / windowSamples) * windowSamples;
+/** Finds the edges of a voice, which the detector knows to be around there. */
+export interface Edges {
+  /** Returns where the voice began that the detector hears from `sure` to `position`. */
+  onset(sure: number, position: number): number;
+  /** Returns where the voice ended that the detector hears up to `sure`, and not from there to `position`. */
+  end(sure: number, position: number): number;
+}
 
 export class Segmenter {
   readonly #silence: number;
+  readonly #edges: Edges;
   /** Windows looked at. */
   #windows = 0;
   #utterances = 0;
   #current: Utterance | null = null;
-  /** Windows in a row that may be the onset of speech. */
+  /** Windows in a row that may be the onset of speech, and the sum of their chances. */
   #onset = 0;
+  #evidence = 0;
+  /** The end of the utterance before. */
+  #lastEnd = 0;
 
-  constructor(silenceMs: number) {
-    this.#silence = windowsOf(silenceMs);
+  constructor(silenceMs: number, edges: Edges) {
+    this.#silence = samplesOf(silenceMs);
+    this.#edges = edges;
   }
 
   /** The position up to which the stream was looked at. */
   get position(): number {
     return this.#windows * windowSamples;
-  }
-
-  /** Where speech may have begun that has not been announced yet. */
-  get onset(): number {
-    return (this.#windows - this.#onset) * windowSamples;
   }
 
   /** Samples with speech in them of the utterance under way; 0 if there is none. */
@@ -75,12 +82,12 @@ export class Segmenter {
 
   /** Whether one more window of silence would end the utterance under way. */
   get ending(): boolean {
-    return this.#current !== null && this.position + windowSamples - this.#current.spokenTo >= this.#current.silence;
+    return this.#current !== null && this.#current.endsAt !== null && this.position + windowSamples - this.#current.endsAt >= this.#current.silence;
   }
 
   /** Lets the utterance under way end after another silence, until it goes on. */
   putOff(silenceMs: number): void {
-    if (this.#current !== null) this.#current.silence = windowsOf(silenceMs);
+    if (this.#current !== null) this.#current.silence = samplesOf(silenceMs);
   }
 
   /** Looks at one more window. */
@@ -96,41 +103,38 @@ export class Segmenter {
     const utterance = this.#current;
     if (utterance === null) return [];
     // The speaker may be in the middle of a word, of which all there is counts.
-    const to = utterance.paused ? utterance.spokenTo : this.position;
-    this.#current = null;
-    this.#onset = 0;
-    return [{ type: 'ended', utterance: utterance.number, from: utterance.from, to, reason }];
+    this.#onset = this.#evidence = 0;
+    return [this.#ended(utterance, utterance.endsAt ?? this.position, reason)];
   }
 
   #listen(chance: number): Segmented[] {
-    this.#onset = chance >= onsetChance ? this.#onset + 1 : 0;
-    if (this.#onset < onsetWindows) return [];
-    const from = this.onset;
-    this.#onset = 0;
-    return [this.#begin(from)];
+    const isOnset = chance >= onsetChance;
+    this.#onset = isOnset ? this.#onset + 1 : 0;
+    this.#evidence = isOnset ? this.#evidence + chance : 0;
+    if (this.#onset < onsetWindows && this.#evidence < sureEvidence) return [];
+    const from = this.#edges.onset(this.position - this.#onset * windowSamples, this.position);
+    this.#onset = this.#evidence = 0;
+    return [this.#begin(Math.max(from, this.#lastEnd))];
   }
 
   #begin(from: number): Segmented {
-    this.#current = { number: ++this.#utterances, from, spokenTo: this.position, voiced: this.position - from, silence: this.#silence, paused: false, chances: [] };
+    this.#current = { number: ++this.#utterances, from, spokenTo: this.position, endsAt: null, voiced: this.position - from, silence: this.#silence, chances: [] };
     return { type: 'started', utterance: this.#utterances, at: from };
   }
 
   #follow(utterance: Utterance, chance: number, windowFrom: number): Segmented[] {
     const found: Segmented[] = [];
-    const spoken = chance >= (utterance.paused ? onsetChance : offsetChance);
-    if (spoken) {
+    const { number, endsAt } = utterance;
+    if (chance >= (endsAt === null ? offsetChance : onsetChance)) {
       utterance.spokenTo = this.position;
       utterance.voiced += windowSamples;
       utterance.silence = this.#silence;
-      if (utterance.paused) found.push({ type: 'resumed', utterance: utterance.number });
-      utterance.paused = false;
-    } else if (this.position - utterance.spokenTo >= utterance.silence) {
-      this.#current = null;
-      return [{ type: 'ended', utterance: utterance.number, from: utterance.from, to: utterance.spokenTo, reason: 'silence' }];
-    } else if (!utterance.paused && this.position - utterance.spokenTo >= pauseSamples) {
-      utterance.paused = true;
-      found.push({ type: 'paused', utterance: utterance.number, at: utterance.spokenTo });
-    }
+      utterance.endsAt = null;
+      if (endsAt !== null) found.push({ type: 'resumed', utterance: number });
+    } else if (endsAt === null && this.position - utterance.spokenTo >= pauseSamples) {
+      utterance.endsAt = Math.max(utterance.from, this.#edges.end(utterance.spokenTo, this.position));
+      found.push({ type: 'paused', utterance: number, at: utterance.endsAt });
+    } else if (endsAt !== null && this.position - endsAt >= utterance.silence) return [this.#ended(utterance, endsAt, 'silence')];
     utterance.chances.push(chance);
     if (utterance.chances.length > cutWithin / windowSamples) utterance.chances.shift();
     return this.position - utterance.from >= lengthMax ? [...found, ...this.#cut(utterance, windowFrom)] : found;
@@ -142,13 +146,18 @@ export class Segmenter {
     let quietest = chances.length - 1;
     for (let i = quietest; i >= 0; i--) if (chances[i]! < chances[quietest]!) quietest = i;
     const at = windowFrom - (chances.length - 1 - quietest) * windowSamples;
-    this.#current = null;
-    const ended: Segmented = { type: 'ended', utterance: utterance.number, from: utterance.from, to: at, reason: 'length' };
+    const ended = this.#ended(utterance, at, 'length');
     // While the speaker pauses the next words begin an utterance of their own.
-    if (utterance.paused) return [ended];
+    if (utterance.endsAt !== null) return [ended];
     const started = this.#begin(at);
     this.#current!.spokenTo = utterance.spokenTo;
     this.#current!.chances.push(...chances.slice(quietest));
     return [ended, started];
+  }
+
+  #ended({ number, from }: Utterance, to: number, reason: FinalReason): Segmented {
+    this.#current = null;
+    this.#lastEnd = to;
+    return { type: 'ended', utterance: number, from, to, reason };
   }
 }

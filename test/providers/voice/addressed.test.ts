@@ -16,7 +16,7 @@ const cases: readonly (readonly [Addressed, string, SpokenReply | null])[] = [
   ['counts', 'yeah', null],
   ['counts', 'open from nine', null],
 
-  ...'uh-huh,Uh huh.,mm-hmm,Mmhmm!,mhm,hmm,yeah,YEAH,yep,yes,okay,ok,O.K.,right,sure,alright,good,great,wow,really,oh,I see.,got it'
+  ...'uh-huh,Uh huh.,mm-hmm,Mmhmm!,mhm,hmm,yeah,YEAH,yep,yes,okay,ok,O.K.,right,sure,alright,All right.,good,great,wow,really,oh,I see.,got it'
     .split(',')
     .map((text): readonly [Addressed, string, SpokenReply] => ['backchannel', text, reply]),
   ['backchannel', 'Okay, great. Got it!', reply],

@@ -117,12 +117,13 @@ t.test('a pause within the silence goes on with one utterance, whose early text 
 });
 
 t.test('while no words are found at the beginning, they are looked for more often', async (t) => {
-  for (const [empties, expected] of [[0, [352, 1_024, 1_504]], [1, [352, 576, 1_024, 1_504]], [9, [352, 576, 800, 1_024, 1_504]]] as const) {
+  for (const [empties, expected] of [[0, [352, 1_024, 1_504]], [1, [352, 480, 1_024, 1_504]], [9, [352, 480, 608, 736, 864, 992, 1_024, 1_504]]] as const) {
     const looks: number[] = [];
     const { hear } = listening(t, [], {
       partials: true,
       transcribe: async (samples, _utterance, urgency) => {
-        if (urgency === 'partial') looks.push(samples.length / 16);
+        // Behind the speech there is silence.
+        if (urgency === 'partial') looks.push(samples.findLastIndex((sample) => sample !== 0) / 16 + 1 / 16);
         return looks.length <= empties ? '' : 'stop';
       },
     });
@@ -205,7 +206,7 @@ t.test('voiced milliseconds grow with the voice', async (t) => {
   const voiced: number[] = [];
   const { hear } = listening(t, ['Yes'], { voiced: (_, ms) => void voiced.push(ms) });
   await hear(silence(320), voice(224), silence(160), voice(64));
-  t.same(voiced, [96, 128, 160, 192, 224, 256, 288]);
+  t.same(voiced, [64, 96, 128, 160, 192, 224, 256, 288]);
 });
 
 t.test('a flush puts the words in hand, in the middle of a word or in silence', async (t) => {
