@@ -121,7 +121,7 @@ const whileUnspoken = {
     { target: 'busy', actions: ['clearTurn', 'noteOwed', 'noteBusy', 'tellBusy'] },
   ],
   failed: [
-    { guard: 'isMute', target: 'closed', actions: [...withdraw, ...silenced] },
+    { guard: 'isMute', target: 'closed', actions: ['withdraw', tellFailure('voice_unavailable'), 'clearTurn', ...silenced] },
     { target: 'listening', actions: ['noteFailure', 'withdraw', 'tellEventCode', 'clearTurn'] },
   ],
   sentence: { actions: ['noteSentence', 'unchanged'] },

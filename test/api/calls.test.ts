@@ -345,6 +345,7 @@ async function failures(t: Test, house: House): Promise<void> {
   }
   t.match(await mute.until('error'), { code: 'voice_unavailable' });
   t.equal(await mute.closed, 1011);
+  t.same(mute.heard.filter(({ type }) => type === 'turn.failed' || type === 'turn.withdrawn').map(({ type, code }) => [type, code]), Array(3).fill(['turn.failed', 'voice_unavailable']), 'the last failure is told as the others are');
 }
 
 /** A voice that fails behind its first sentence, or a model that does. */
@@ -357,7 +358,7 @@ async function failsLate(t: Test, house: House): Promise<void> {
     await caller.plays('turn.failed');
     t.match(await caller.until('turn.failed'), { turn_id: turnId, code });
     const [, reply] = await transcript(house, caller);
-    t.match(reply, { status: 'partial', stop_reason: 'error', error_code: code, content: caller.textOf(messageId), voice: { cut_by: null } });
+    t.match(reply, { status: 'partial', stop_reason: 'error', error_code: code, content: caller.textOf(messageId), voice: { heard: 'played', cut_by: null } });
     t.not(reply.content, '', 'what was sent is played first');
     const events = await (await house.stream(`/sessions/${caller.session.id}/turns/${turnId}/events`)).rest();
     t.match(events.at(-1), { event: 'error', data: { code } });

@@ -107,7 +107,7 @@ const unspoken = (from: 'thinking' | 'held'): CallRow[] => [
   { from, context: beginning, event: { ...elsewhere, typed: true }, to: 'busy', outcomes: [says('call.busy'), { type: 'turn.failed', code: 'turn_in_progress' }], changes: { ...cleared, until: at + 600_000 } },
   { from, context: begun, event: failed('assistant_unavailable'), to: 'listening', outcomes: [withdraw, turnFailed('assistant_unavailable')], changes: cleared },
   { from, context: begun, event: failed('voice_unavailable'), to: 'listening', outcomes: [withdraw, turnFailed('voice_unavailable')], changes: { ...cleared, unspoken: 1 } },
-  { from, context: { ...begun, unspoken: 2 }, event: failed('voice_unavailable'), to: 'closed', outcomes: [withdraw, closed('voice_unavailable', 1011)], changes: because('voice_unavailable') },
+  { from, context: { ...begun, unspoken: 2 }, event: failed('voice_unavailable'), to: 'closed', outcomes: [withdraw, turnFailed('voice_unavailable'), closed('voice_unavailable', 1011)], changes: because('voice_unavailable') },
   { from, context: begun, event: sentence(false), to: from, outcomes: [unchanged], changes: { replyUntil: at + 30_000 } },
   { from, context: begun, event: sentence(true), to: from, outcomes: [unchanged], changes: { replyUntil: null } },
   { from, context: begun, event: plain('drain'), to: 'draining', outcomes: [says('call.draining')], changes: { drainUntil: at + 30_000, decideUntil: null } },

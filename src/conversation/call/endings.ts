@@ -102,7 +102,7 @@ export class Endings {
   /** Seals a reply that failed when something of it had been heard, or its calls are stored; else it never was. */
   fail(reply: Reply, tells = true): void {
     const code = reply.failing ?? 'assistant_unavailable';
-    const settling = reply.settle('none', 'estimate');
+    const settling = reply.settle('none', reply.isReported ? 'report' : 'estimate');
     const words = reply.words;
     reply.words = null;
     this.#options.leave(reply);

@@ -110,6 +110,11 @@ export class Reply implements Speaker {
     this.#answered();
   }
 
+  /** Whether the client says what it plays. */
+  get isReported(): boolean {
+    return this.#options.reports();
+  }
+
   /** No report comes any more: a cut that waits for one goes by the estimate. */
   unreported(): void {
     this.#unanswered();
