@@ -359,7 +359,7 @@ export class Turns {
     }
     await actor.reload();
     if (answer.outcome === 'full') throw admitted === null ? await this.#failFull(before) : new LinkRefused(['visitor_turn'], 0);
-    if (answer.outcome === 'limited') throw await visitors.refuse(before.workspaceId, wanted.use!, admitted!, answer.answers, at, cause);
+    if (answer.outcome === 'limited') throw wanted.isEarly ? visitors.refuseEarly(admitted!, answer.answers, at) : await visitors.refuse(before.workspaceId, wanted.use!, admitted!, answer.answers, at, cause);
     return null;
   }
 

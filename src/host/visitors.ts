@@ -116,6 +116,12 @@ export class Visitors {
     return new LinkRefused(refusing, waitMs);
   }
 
+  /** The refusal of a turn that nobody knows of yet: it is counted where the turn is asked for again. */
+  refuseEarly(wanted: Pick<MessageCharge, 'names'>, answers: readonly TakenLimit[], nowMs: number): LinkRefused {
+    const { refusing, waitMs } = refusalOfLimits(wanted, answers, nowMs)!;
+    return new LinkRefused(refusing, waitMs);
+  }
+
   /** A message of the session was accepted: its clock runs until `untilMs` at least. */
   noteAccepted({ workspaceId, id, link }: Session, untilMs: number, cause: Cause): void {
     if (link === undefined) return;

@@ -1,6 +1,7 @@
 /** Voice over the link: a visitor's own sessions alone, and each use a message of the visitor's (contract 9). */
 import { WebSocket } from 'ws';
 import t from 'tap';
+import { Caller, clipOf } from '../../api/caller.ts';
 import { openHouse } from '../../api/house.ts';
 import { linked, statusOf, verdict, Visit } from './visits.ts';
 
@@ -29,6 +30,20 @@ t.test('voice', async (t) => {
     await visit.ask(`/sessions/${session.id}/end`, { method: 'POST' });
     t.equal(await new Promise((resolve) => socket.once('close', resolve)), 1008, 'the socket ends with its session');
     t.equal((await statusOf(house, assistant)).visitors_present, 0);
+  });
+
+  await t.test('a turn of a call that a limit refuses is counted once, however often its model was to be asked early', async (t) => {
+    const assistant = await linked(house, 'called', { ...spoken, voice: { provider: 'synthetic', transcription_name: 'texts=hello' }, limits: { ...none, messages_per_visitor_per_day: 1 } });
+    const visit = await Visit.to(house, 'called');
+    const session = await visit.session();
+    const { json } = await visit.ask('/call-tokens', { body: { session_id: session.id } });
+    const caller = new Caller(`${json.url}&turn_silence_ms=2000`, session);
+    await caller.until('ready');
+    caller.say(await clipOf(house), 3_000);
+    t.match(await caller.until('turn.failed'), { turn_id: null, code: 'rate_limited' });
+    t.equal((await statusOf(house, assistant)).refused.messages_per_visitor_per_day, 1);
+    caller.send({ type: 'hangup' });
+    t.equal(await caller.closed, 1000);
   });
 
   await t.test('the order of its checks', async (t) => {
