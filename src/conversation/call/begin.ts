@@ -67,7 +67,11 @@ export async function beginTurn(party: Party, message: SpokenMessage, services: 
     if (started.kind !== 'started') throw new Error('a turn of a call was remembered');
     return { runner: started.runner };
   } catch (error) {
-    if (error instanceof LinkRefused) return { refusal: 'limited', code: 'rate_limited', seconds: error.seconds };
+    if (error instanceof LinkRefused) {
+      // A turn that is asked for early is asked for again.
+      if (!message.isEarly) for (const limiter of error.limiters) services.metrics.limited.inc(limiter);
+      return { refusal: 'limited', code: 'rate_limited', seconds: error.seconds };
+    }
     if (error instanceof Failure) return { refusal: refusals[error.code] ?? 'away', code: error.code, seconds: error.seconds };
     if (error instanceof StoreUnavailable) return { refusal: 'away', code: 'api_error' };
     throw error;

@@ -39,9 +39,12 @@ t.test('voice', async (t) => {
     const { json } = await visit.ask('/call-tokens', { body: { session_id: session.id } });
     const caller = new Caller(`${json.url}&turn_silence_ms=2000`, session);
     await caller.until('ready');
+    const refusals = async (): Promise<number> => Number(/limited_total\{budget="messages_per_visitor_per_day"\} (\d+)/.exec((await house.ask('/metrics', { key: null })).text)![1]);
+    const before = await refusals();
     caller.say(await clipOf(house), 3_000);
     t.match(await caller.until('turn.failed'), { turn_id: null, code: 'rate_limited' });
     t.equal((await statusOf(house, assistant)).refused.messages_per_visitor_per_day, 1);
+    t.equal(await refusals() - before, 1, 'as of a chat');
     caller.send({ type: 'hangup' });
     t.equal(await caller.closed, 1000);
   });
