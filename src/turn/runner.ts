@@ -1,7 +1,7 @@
 /**
- * Runs a turn: feeds its machine (`machines/turn.ts`) with what the model, the store, the lease and requests bring, and carries out
- * what the machine decides. Pieces of text go past the machine, from the model into the log, from there into the store and then to the
- * readers. The turn belongs to the session, not to the request that began it.
+ * Runs a turn: feeds its machine (`machines/turn.ts`) with what the model (`rounds.ts`), the store, the lease and requests bring, and
+ * carries out what the machine decides. Pieces of text go past the machine, from the model into the log, from there into the store and
+ * then to the readers. The turn belongs to the session, not to the request that began it.
  */
 import { begunTurn, turnKind, turnVersion, type TurnContext, type TurnEvent, type TurnOutcome, type TurnStop } from '../../machines/turn.ts';
 import { openActor, type Stateful } from '../actors/actor.ts';
@@ -12,14 +12,14 @@ import type { Timer } from '../base/clock.ts';
 import { limits, retryMs } from '../base/limits.ts';
 import type { Member } from '../base/members.ts';
 import type { TurnFault } from '../base/metrics.ts';
-import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../providers/model.ts';
+import type { ModelCall, ModelFailure, ModelUsage } from '../providers/model.ts';
 import { StoreUnavailable, type Cause, type StopRequest, type TurnPast } from '../store/store.ts';
-import { codePoints, textBehind, WholePoints } from '../base/text.ts';
+import { codePoints } from '../base/text.ts';
 import type { LeaseEvents } from './lease.ts';
-import { TurnCalls, type Calling } from './calls.ts';
-import { endOfFate, faultOf, oursEnd, results, sumOf, terminalFor, type Begun, type Heard, type PreparedCall, type Speaker, type TurnFacts, type TurnParts, type TurnStatus } from './outcome.ts';
+import { endOfFate, faultOf, oursEnd, results, terminalFor, type Begun, type Heard, type TurnFacts, type TurnParts, type TurnStatus } from './outcome.ts';
 import type { TurnInFlight } from './session-actor.ts';
 import { causeOf, TurnEvents } from './past.ts';
+import { ModelRounds, type Asking } from './rounds.ts';
 import { awaitingEnd, final, listening, running, storing } from './states.ts';
 import { Supply } from './supply.ts';
 import { TurnLog, type TurnEnd } from './turn.ts';
@@ -28,7 +28,7 @@ import { Writer, type Written } from './writer.ts';
 /** How long readers wait for an end that is not known here, before their streams are cut. */
 const readersWaitMs = limits.leaseMs + limits.fateReadersMs;
 
-export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight, Written, Calling {
+export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, Asking {
   readonly turnId: string;
   readonly messageId: string;
   readonly isSpoken: boolean;
@@ -51,20 +51,9 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
   readonly #ended = new Announced<void>();
   /** Whether the end of the turn is stored. */
   readonly #settled = new Announced<boolean>();
-  model: ModelCall | null = null;
-  #usage: ModelUsage | null = null;
-  /** The tokens of the rounds before this one. */
-  #spent: ModelUsage | null = null;
-  /** Null until the model calls a tool. */
-  #calls: TurnCalls | null = null;
-  /** Where the model's round began, in code points of its answer. */
-  #roundAt = 0;
-  /** The model's answer and its code points, where a reply is spoken. */
-  #said = '';
-  #saidPoints = 0;
+  readonly #rounds: ModelRounds;
   readonly #supply = new Supply();
   #heard: Heard | null = null;
-  readonly #whole = new WholePoints();
   readonly #writer: Writer;
   /** How the turn ended, as its readers are told; until that is known, what they are told if they cannot wait. */
   #terminal: TurnEnd = oursEnd;
@@ -98,6 +87,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
     this.machine = openActor(turnKind, { snapshot }, this.identity, inspector);
     this.#guard(() => inspector.life('activated', this.identity, this.machine));
     this.#watchDeadline();
+    this.#rounds = new ModelRounds(this, this.log, parts);
     this.#writer = new Writer(this.log, this, (position, text) => parts.steps.append(position, text), parts);
     parts.steps.open(this);
   }
@@ -124,30 +114,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
 
   /** Calls the model, or first the tools whose calls were approved. */
   start(): void {
-    const { steps, model, clock } = this.#parts;
-    if (steps.approved === null) return this.#ask();
-    this.#calls = new TurnCalls(this, model.tools, steps, this.log, clock, steps.approved);
-    this.#send({ type: 'called', at: this.#now });
-  }
-
-  #ask(): void {
-    const { model, steps } = this.#parts;
-    // A fault of ours, such as a store that is away, must not be reported as the assistant's.
-    const failed = (error: unknown): void => this.#send({ type: 'fault', at: this.#now, fault: faultOf(error) }, error);
-    try {
-      const preparing = model.prepare(steps.conversation(this.#calls?.amended ?? null));
-      if (preparing instanceof Promise) preparing.then((prepared) => this.#call(prepared)).catch(failed);
-      else this.#call(preparing);
-    } catch (error) {
-      failed(error);
-    }
-  }
-
-  #call(prepared: PreparedCall | null): void {
-    const calls = this.#calls;
-    if (prepared === null) return this.failed('credential');
-    if (prepared.leftOut > 0 && calls === null) this.noteLeftOut(prepared.leftOut);
-    if (this.listens) this.model = prepared.start(this, calls?.messages ?? none, calls?.mayCall ?? true);
+    this.#rounds.start();
   }
 
   /** The turn's steps so far. */
@@ -172,26 +139,26 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
     this.#send({ type: 'lease.lost', at: this.#now });
   }
 
-  /** Takes a piece of the model's answer. */
-  text(piece: string): void {
-    if (!this.listens) return;
-    const whole = this.#whole.take(piece);
-    if (whole === '') return;
+  /** A speaker gives the text back as it is heard. */
+  wrote(text: string): void {
     const { speaker } = this.#parts;
-    if (speaker !== null) return this.#speak(whole, speaker);
-    this.log.append(whole);
+    if (speaker !== null) return this.#guard(() => speaker.text(text));
+    this.log.append(text);
     this.#writer.note();
     if (this.machine.state === 'waiting') this.#send({ type: 'output', at: this.#now });
     else this.#writer.begin();
-    if (this.log.length > limits.outputCharactersMax) this.#send({ type: 'overflow', at: this.#now });
   }
 
-  /** The speaker gives the text back as it is heard. */
-  #speak(text: string, speaker: Speaker): void {
-    this.#said += text;
-    this.#saidPoints += codePoints(text);
-    this.#guard(() => speaker.text(text));
-    if (this.#saidPoints > limits.outputCharactersMax) this.#send({ type: 'overflow', at: this.#now });
+  overflowed(): void {
+    this.#send({ type: 'overflow', at: this.#now });
+  }
+
+  answered(how: 'called' | 'ended'): void {
+    this.#send({ type: how, at: this.#now });
+  }
+
+  unasked(error: unknown): void {
+    this.#send({ type: 'fault', at: this.#now, fault: faultOf(error) }, error);
   }
 
   /** Whether only its call knows of the turn. */
@@ -227,37 +194,12 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
     this.#send(typeof end === 'string' ? { type: end, at: this.#now } : { type: 'dropped', at: this.#now, reason: end.dropped });
   }
 
-  noteLeftOut(messages: number): void {
-    this.#parts.steps.noteLeftOut(messages);
-  }
-
-  usage(usage: ModelUsage): void {
-    this.#usage = sumOf(this.#spent, usage);
-  }
-
-  call({ name, arguments: text }: { readonly name: string; readonly arguments: string }): void {
-    if (!this.listens) return;
-    const { model, steps, clock } = this.#parts;
-    this.#calls ??= new TurnCalls(this, model.tools, steps, this.log, clock);
-    this.#calls.ask(name, text);
-  }
-
-  keep(opaque: unknown): void {
-    this.#calls?.keep(opaque);
-  }
-
-  end(): void {
-    if (!this.listens) return;
-    const { speaker } = this.#parts;
-    const rest = this.#whole.rest();
-    if (rest !== '' && speaker === null) this.log.append(rest);
-    else if (rest !== '') speaker!.text(rest);
-    if (this.#calls?.asked) speaker?.rests();
-    this.#send({ type: this.#calls?.asked ? 'called' : 'ended', at: this.#now });
-  }
-
   failed(reason: ModelFailure): void {
     this.#send({ type: 'failed', at: this.#now, reason });
+  }
+
+  get model(): ModelCall | null {
+    return this.#rounds.model;
   }
 
   get stores(): boolean {
@@ -371,12 +313,11 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
       case 'calls.store':
         return void this.#storeCalls();
       case 'calls.send':
-        return this.#calls!.send();
+        return this.#rounds.calls!.send();
       case 'model.ask':
-        return this.#ask();
+        return this.#rounds.ask();
       case 'model.cancel':
-        this.#calls?.cancel();
-        return this.model?.cancel();
+        return this.#rounds.cancel();
       case 'chat.begun':
         return this.#announceBegun({ kind: 'begun' });
       case 'reply.over':
@@ -425,15 +366,9 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
 
   /** Stores the calls of the model's round, once no write is under way. */
   async #storeCalls(): Promise<void> {
-    this.model = null;
-    this.#spent = this.#usage;
+    this.#rounds.rest();
     await this.#writer.idle;
-    if (!this.calls) return;
-    const { speaker } = this.#parts;
-    const answer = speaker === null ? this.log.pieces.join('') : this.#said;
-    const text = textBehind(answer, this.#roundAt) ?? '';
-    this.#roundAt += codePoints(text);
-    await this.#calls!.store(text, this.#roundAt);
+    if (this.calls) await this.#rounds.store();
   }
 
   /** Stores the end, once no write is under way. If only the stored output is sealed, that may be less than readers have seen, after a failover. */
@@ -445,11 +380,11 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
     const cause = this.#causeOf('sealed');
     if (this.#parts.speaker !== null) this.#heard ??= await this.#parts.speaker.heard(ending!);
     const heard = this.#heard;
-    const calls = this.#calls;
+    const { calls, counted: usage } = this.#rounds;
     calls?.end(ending === 'tool_calls');
     let counted: 'fenced' | ModelUsage;
     try {
-      counted = await this.#parts.steps.finish({ result, tail: asStored ? null : this.log.rest(), usage: this.#usage, log: this.log, past: this.past, cause, heard, calls });
+      counted = await this.#parts.steps.finish({ result, tail: asStored ? null : this.log.rest(), usage, log: this.log, past: this.past, cause, heard, calls });
     } catch (error) {
       this.#tries++;
       // A fault in the program is retried a few times, a store that is away until it answers.
@@ -458,7 +393,7 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
     }
     if (counted === 'fenced') return this.#send({ type: 'taken', at: this.#now, until: this.#waitUntil });
     this.#sealedBy = cause;
-    this.#terminal = terminalFor(result, counted, calls?.made ?? none);
+    this.#terminal = terminalFor(result, counted, calls?.made ?? []);
     calls?.tell();
     this.#allStored = !asStored;
     if (heard !== null) this.log.release(heard.points);
@@ -496,5 +431,3 @@ export class TurnRunner implements Member, ModelSink, LeaseEvents, TurnInFlight,
     return state === 'asking' || (state === 'following' && this.log.followed);
   }
 }
-
-const none: readonly never[] = [];

@@ -1,6 +1,6 @@
 /**
  * A call: carries out what its machine decides (`machines/call.ts`, contract 18). The ear hears the person, a reply speaks; turns begin
- * and end one after the other. The socket, which only reads and writes messages, is in `socket.ts`.
+ * (`beginnings.ts`) and end (`endings.ts`) one after the other. The socket, which only reads and writes messages, is in `socket.ts`.
  */
 import type { CallContext, CallEvent, CallOutcome } from '../../../machines/call.ts';
 import type { TurnEnding } from '../../../machines/turn.ts';
@@ -8,14 +8,13 @@ import type { Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { SocketActor } from '../../host/sockets.ts';
-import type { Words } from '../../providers/voice/hand.ts';
 import type { Session } from '../../store/store.ts';
 import type { Heard } from '../../turn/outcome.ts';
 import type { AudioIntake } from '../audio-intake.ts';
 import { causeByParty, type Party } from '../party.ts';
 import type { Services } from '../services.ts';
 import { choiceOf, failureOfVoice, type ReadyVoice } from '../voice-call.ts';
-import { beginTurn, type TurnRefusal } from './begin.ts';
+import { Beginnings } from './beginnings.ts';
 import { ChatTurns } from './chat-turns.ts';
 import { Counts } from './counts.ts';
 import { Endings } from './endings.ts';
@@ -50,6 +49,7 @@ export class Call implements HeardCall {
   readonly hearing: Hearing;
   readonly #lookout: Lookout;
   readonly #chats: ChatTurns;
+  readonly #beginnings: Beginnings;
   readonly #endings: Endings;
   readonly #counts: Counts;
   /** The reply that is thought of or spoken. */
@@ -59,7 +59,6 @@ export class Call implements HeardCall {
   #greeting: Reply | null = null;
   /** The turn that a failure is told of. */
   #failedTurn: Reply | null = null;
-  #typed: string | null = null;
   #reports = false;
   /** As the client was told. */
   state = '';
@@ -82,6 +81,14 @@ export class Call implements HeardCall {
       stays: this.#counts.stays,
       putBack: (words) => this.hearing.putBack(words),
       failed: (error) => this.#broken(error),
+    });
+    this.#beginnings = new Beginnings({
+      ...{ services, session, send },
+      ...{ party: options.party, requestId: options.requestId, hearing: this.hearing, endings: this.#endings },
+      newReply: () => this.#newReply(),
+      leave: (reply) => this.#leave(reply),
+      refused: (reply, code) => this.#refused(reply, code),
+      ended: (reply) => this.#turnEnded(reply),
     });
     this.#chats = new ChatTurns({ services, session, tell, send, isFree: () => this.context.turn === 'none', owns: (turnId) => [this.reply, ...this.#endings.replies.values()].some((reply) => reply?.turnId === turnId) });
     this.#lookout = new Lookout({ services, session, callId: actor.identity.id, cause: actor.cause, send, chats: this.#chats, isBusy: () => this.state === 'busy', said: () => this.#counts.count(), homeless: () => this.#counts.leaveUncounted() });
@@ -117,7 +124,7 @@ export class Call implements HeardCall {
 
   message(text: string): void {
     if (this.#actor.machine.state === 'busy') return this.#send({ type: 'typed', at: this.#now });
-    this.#typed = text;
+    this.#beginnings.typed = text;
     this.#send({ type: 'typed', at: this.#now });
   }
 
@@ -174,11 +181,11 @@ export class Call implements HeardCall {
       case 'greeting.begin':
         return this.#greet();
       case 'turn.prepare':
-        return this.#begin(this.hearing.early);
+        return this.#beginnings.begin(this.hearing.early);
       case 'turn.begin':
-        return reply === null ? this.#begin(null) : this.#tryAgain(reply);
+        return reply === null ? this.#beginnings.begin(null) : this.#beginnings.tryAgain(reply);
       case 'turn.announce':
-        return this.#announce(reply!);
+        return this.#beginnings.announce(reply!);
       case 'turn.started':
         return this.#started(reply!);
       case 'turn.withdraw':
@@ -292,78 +299,9 @@ export class Call implements HeardCall {
     }).catch((error) => this.#spoiled(reply, error));
   }
 
-  /** `early`: the words that the model is asked with before the person has finished; null if their turn is over. */
-  #begin(early: Words | null): void {
-    const reply = this.#newReply();
-    const typed = this.#typed;
-    this.#typed = null;
-    if (early !== null) reply.asked = early.text;
-    this.#endings.step(async () => {
-      if (early === null) {
-        const taken = typed === null ? null : await this.hearing.takeWith(typed);
-        reply.words = taken === null ? this.hearing.take() : taken.words;
-        reply.typed = taken && { before: taken.spoken };
-        reply.asked = reply.words?.text ?? '';
-        // No words, no turn.
-        if (reply.asked === '' && !reply.isLeft) return this.interrupt();
-      }
-      await this.#ask(reply, early ?? reply.words, early !== null);
-    });
-  }
-
-  #tryAgain(reply: Reply): void {
-    this.#options.services.clock.after(limits.callSlotMs, () => this.#endings.step(() => this.#ask(reply, reply.words, false)));
-  }
-
-  async #ask(reply: Reply, words: Words | null, hidden: boolean): Promise<void> {
-    if (reply.isLeft || reply.runner !== null) return;
-    const { party, session, requestId, services } = this.#options;
-    const voice = words === null || words.typed ? undefined : { audioMs: words.toMs - words.fromMs };
-    const begun = await beginTurn(party, { sessionId: session.id, text: reply.asked, voice, speaker: reply, isEarly: hidden, requestId }, services);
-    if ('refusal' in begun) return this.#refused(reply, begun, hidden);
-    const { runner } = begun;
-    reply.runner = runner;
-    reply.messageId = runner.messageId;
-    this.#endings.replies.set(runner.messageId, reply);
-    void runner.ended.then(() => this.#turnEnded(reply));
-    if (reply.isLeft) return runner.endSpeech('unheard');
-    if (!hidden) await this.#begunNow(reply);
-  }
-
-  async #begunNow(reply: Reply): Promise<void> {
-    await reply.runner!.announce();
-    if (!reply.isLeft) this.#send({ type: 'begun', at: this.#now });
-  }
-
-  #refused(reply: Reply, { refusal, code, seconds }: TurnRefusal, hidden: boolean): void {
-    if (reply.isLeft) return;
-    const at = this.#now;
-    reply.waitSeconds = seconds;
-    if (refusal === 'limited') reply.words = null;
-    if (refusal === 'full' && !hidden) return this.#send({ type: 'full', at });
-    // A message is not taken while the session answers a chat, and the words before it wait.
-    if (refusal === 'busy' && reply.typed !== null) {
-      this.hearing.untype();
-      reply.words = reply.typed.before;
-    }
-    const owed = reply.words !== null;
-    this.#leave(reply);
-    if (refusal === 'barred') this.fault(code, 1008);
-    else if (refusal === 'busy') this.#send({ type: 'elsewhere', at, owed, typed: reply.typed !== null });
-    else if (refusal === 'over') this.#send(code === 'session_expired' ? { type: 'tick', at } : { type: 'session.ended', at });
-    else {
-      this.#failedTurn = reply;
-      this.#send({ type: 'refused', at, code });
-    }
-  }
-
-  #announce(reply: Reply): void {
-    reply.words = this.hearing.take();
-    this.#endings.step(async () => {
-      if (!reply.isLeft && reply.runner !== null) await this.#begunNow(reply);
-      // The turn that was asked for early could not begin.
-      else if (!reply.isLeft) await this.#ask(reply, reply.words, false);
-    });
+  #refused(reply: Reply, code: string): void {
+    this.#failedTurn = reply;
+    this.#send({ type: 'refused', at: this.#now, code });
   }
 
   #started(reply: Reply): void {
