@@ -438,14 +438,19 @@ async function expires(t: Test, house: House): Promise<void> {
 async function drains(t: Test, house: House): Promise<void> {
   const idle = await opened(house);
   const caller = await opened(house, { model: 'tokens=20', characterMs: 20 });
-  caller.send({ type: 'message', text: 'Tell me a story' });
+  const thinking = await opened(house, { model: 'tokens=5,first_ms=800', characterMs: 20 });
+  for (const each of [thinking, caller]) each.send({ type: 'message', text: 'Tell me a story' });
+  await thinking.until('turn.started');
   await caller.until('message.delta');
   const stopped = house.stop();
   t.match(await idle.until('error'), { code: 'api_error' });
   t.equal(await idle.closed, 1012);
-  await caller.until('turn.completed');
-  t.match(await caller.until('error'), { code: 'api_error' });
-  t.equal(await caller.closed, 1012);
+  for (const each of [caller, thinking]) {
+    await each.until('turn.completed');
+    t.match(await each.until('error'), { code: 'api_error' });
+    t.equal(await each.closed, 1012);
+    t.same(each.states(), ['listening', 'thinking', 'speaking']);
+  }
   t.same(await stopped, { code: 0, signal: null });
 }
 

@@ -20,7 +20,7 @@ import { Counts } from './counts.ts';
 import { Endings } from './endings.ts';
 import { Hearing, type HeardCall } from './hearing.ts';
 import { Lookout } from './lookout.ts';
-import { failedMessage, wireStates } from './messages.ts';
+import { failedMessage, toldState } from './messages.ts';
 import { Reply } from './reply.ts';
 import type { CallSettings } from './settings.ts';
 
@@ -60,8 +60,10 @@ export class Call implements HeardCall {
   /** The turn that a failure is told of. */
   #failedTurn: Reply | null = null;
   #reports = false;
-  /** As the client was told. */
+  /** The machine's state once its outcomes are carried out. */
   state = '';
+  /** The state as the client was told. */
+  #toldState = '';
   #timer: Timer | null = null;
   #closing = false;
 
@@ -159,9 +161,11 @@ export class Call implements HeardCall {
 
   #decided(outcomes: readonly CallOutcome[]): void {
     const { state } = this.#actor.machine;
-    if (state !== this.state && wireStates.has(state)) this.#options.send({ type: 'state', state });
+    const told = toldState(state, this.#toldState, outcomes);
+    if (told !== this.#toldState) this.#options.send({ type: 'state', state: told });
+    this.#toldState = told;
     this.state = state;
-    this.hearing.deafen(this.context.bargeIn === 'off' && (state === 'speaking' || state === 'paused'));
+    this.hearing.deafen(this.context.bargeIn === 'off' && (told === 'speaking' || told === 'paused'));
     const fails = outcomes.some(({ type }) => type === 'turn.failed' || type === 'turn.fail');
     for (const outcome of outcomes) this.#act(outcome, fails);
     if (state === 'thinking' && this.context.turn === 'begun' && this.reply?.mouth.isReady) this.#send({ type: 'audio', at: this.#now });
