@@ -57,7 +57,7 @@ export async function readUses() {
 /** Returns the imports of each source file, as the bundler resolves them. */
 async function importsOf(sources) {
   const { build } = await import('esbuild');
-  const options = { bundle: true, write: false, metafile: true, packages: 'external', format: 'esm', platform: 'node', outdir: 'reached', logLevel: 'error' };
+  const options = { bundle: true, write: false, metafile: true, packages: 'external', format: 'esm', platform: 'node', splitting: true, outdir: 'reached', logLevel: 'error' };
   const made = build({ ...options, absWorkingDir: root, entryPoints: sources });
   const { metafile } = await made.catch(() => {
     throw new PrepareError('see above.');
