@@ -1,8 +1,9 @@
 /** Runs one test file in a process of its own and parses its stdout, TAP. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { Parser } from 'tap-parser';
-import { root } from '../../src/install/prepare.mjs';
+import { bundleUrl, root } from '../../src/install/prepare.mjs';
 import { inSource } from '../bundle.mjs';
 
 const bounds = {
@@ -19,15 +20,18 @@ const bounds = {
  */
 const compilesLate = Number.parseInt(process.versions.v8) < 12 ? ['--interrupt-budget=500000'] : [];
 
+/** Garbage is collected seldom, and by one thread: the other core has another file to run. */
+const collectsSeldom = ['--min-semi-space-size=16', '--single-threaded-gc'];
+
 /**
  * Resolves with what came of a job: `{ passed, failed, skipped, lines, seconds, cpuSeconds }`. The lines tell of what failed or was skipped.
  * @param {{ name: string, bundle: string, env: Record<string, string>, files?: readonly string[] }} job of several files, if it names them
  */
 export async function runFile({ name, bundle, env, files }, { timeoutSeconds, hangSeconds, stderr } = bounds) {
   const started = performance.now();
-  const child = spawn(process.execPath, ['--enable-source-maps', ...compilesLate, bundle], {
+  const child = spawn(process.execPath, ['--enable-source-maps', ...compilesLate, ...collectsSeldom, bundle], {
     cwd: root,
-    env: { ...process.env, ...env, TAP_TIMEOUT: String(timeoutSeconds) },
+    env: { ...process.env, ...env, PARLEY_TEST_COMMAND: fileURLToPath(bundleUrl), TAP_TIMEOUT: String(timeoutSeconds) },
     stdio: ['ignore', 'pipe', stderr],
   });
   const hung = setTimeout(() => child.kill('SIGKILL'), hangSeconds * 1000);
