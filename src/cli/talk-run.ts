@@ -15,6 +15,7 @@ import { wholeVisitor } from './visitor.ts';
 export interface TalkOptions extends VoiceOptions {
   readonly session?: string;
   readonly visitor?: readonly string[];
+  readonly voice?: string | true;
   readonly headphones?: boolean;
   readonly from?: readonly string[];
   readonly keep?: boolean;
@@ -28,6 +29,7 @@ const silence: Clip = { samples: new Int16Array(soundRate / 50), sampleRate: sou
 
 export async function runTalk(io: Io, options: TalkOptions): Promise<void> {
   if (options.session !== undefined && options.assistant !== undefined) throw new UsageFailure('Give --assistant or --session, not both: a session has its assistant.');
+  if (typeof options.voice === 'string') throw new UsageFailure(othersVoice(options.voice, options.assistant));
   const clips: Clip[] = [];
   for (const file of options.from ?? []) clips.push(resampled(await readClip(io, file, 'parley talk --from'), soundRate));
   const ear = options.from === undefined ? microphone(io.env) : null;
@@ -40,6 +42,10 @@ export async function runTalk(io: Io, options: TalkOptions): Promise<void> {
     mouth?.stop();
   }
 }
+
+/** A call has no voice of its own to choose: the assistant's is everybody's. */
+const othersVoice = (voice: string, assistant = 'NAME'): string =>
+  `A call speaks with the voice of its assistant, in every call. To set it: parley assistants update ${assistant} --voice-id ${voice} (parley voices lists them), or in the console.`;
 
 interface Sounds {
   readonly clips: readonly Clip[];
@@ -55,7 +61,7 @@ async function talk(io: Io, options: TalkOptions, { parley, assistant, signal }:
   const player = new StreamPlayer((audio) => mouth?.input.write(audio), { sampleRate: soundRate });
   // A file is not heard together with the reply.
   const bargeIn = ear === null || options.headphones ? 'words' : 'off';
-  const live = call(parley, session.id, { player, signal, WebSocket: WebSocket as never, sample_rate: soundRate, output_sample_rate: soundRate, barge_in: bargeIn });
+  const live = call(parley, session.id, { player, signal, WebSocket: WebSocket as never, sample_rate: soundRate, output_sample_rate: soundRate, barge_in: bargeIn, thinkingSound: true });
   const over = watch(live, view, theirs.greeting);
   if (!options.json && io.stdin.isTTY && ear !== null) note(io, `Session ${session.id}. ${options.headphones ? '' : bareNote}Space cuts a reply, Ctrl-C hangs up.`);
   const release = keys(io, live);

@@ -11,6 +11,7 @@ export function registerTalk(program: Command, io: Io): void {
     .option('--key <key>', 'the API key to use (PARLEY_API_KEY; default: one made for this call and revoked at its end)')
     .option('--session <id>', 'go on with this session')
     .option('--visitor <name=value>', 'a visitor field; may be given several times', gather)
+    .option('--voice [id]', "nothing to choose: a call is spoken, with the assistant's voice, which `parley assistants update NAME --voice-id ID` sets")
     .option('--headphones', 'the microphone does not hear the reply, so speech may cut it')
     .option('--from <file>', 'say this WAV file instead of listening to the microphone; - is stdin; several are said one after the other', gather)
     .option('--keep', 'leave the session open at the end')
@@ -24,8 +25,9 @@ export function registerTalk(program: Command, io: Io): void {
 const explanation = `
 The microphone is heard through arecord, rec (sox), parecord or ffmpeg, and the reply is played through ffplay, aplay, play (sox) or
 paplay. Without --headphones nothing that is said while the assistant speaks is heard, as it would hear itself. The space bar cuts a
-reply, Ctrl-C hangs up. Behind each reply stands the time from the end of your voice to its first sound. With --from the reply is
-played if there is a player, and the call ends when it has been heard. With --json the events of the call are printed, one a line.
+reply, Ctrl-C hangs up. Behind each reply stands the time from the end of your voice to its first sound. A soft sound tells that a reply
+is thought of for long. With --from the reply is played if there is a player, and the call ends when it has been heard. With --json the
+events of the call are printed, one a line. The assistant's voice speaks; its page in the console sets it too.
 
 Examples:
   parley talk

@@ -1,6 +1,7 @@
 /**
  * `parley-client/browser-call`: a call in a browser, with its microphone and its loudspeaker. The screen stays on while it lasts, a
- * microphone that is unplugged is followed by another, and a device that falls silent is told.
+ * microphone that is unplugged is followed by another, and a device that falls silent is told. Where the browser does not cancel the echo
+ * of the reply the call is half duplex, so that the assistant's words do not come back as the person's.
  */
 import { Call, type CallOptions } from './call.ts';
 import { Loudspeaker, loudspeaker } from './loudspeaker.ts';
@@ -9,6 +10,12 @@ import { microphone, type Microphone, type MicrophoneOptions } from './microphon
 export { Loudspeaker, loudspeaker, type LoudspeakerOptions } from './loudspeaker.ts';
 
 export interface BrowserCallOptions extends Omit<CallOptions, 'player' | 'encoding' | 'sample_rate' | 'output_encoding' | 'output_sample_rate'> {
+  /**
+   * The speech that cuts a reply, as in any call. Without it the microphone decides, and each that takes its place: while one hears the reply the
+   * call is half duplex. That is `call.halfDuplex`, not the service's `off`, which cannot be changed once there was audio: set it to false where
+   * the person has headphones. With it nothing is decided here.
+   */
+  barge_in?: CallOptions['barge_in'];
   /** The microphone's id; the browser's choice by default. */
   deviceId?: string;
   /** A context for the reply that was made in the handler of a click, where the call itself is opened later. The call closes it. */
@@ -19,10 +26,11 @@ export interface BrowserCallOptions extends Omit<CallOptions, 'player' | 'encodi
   onDevice?: (device: Device) => void;
 }
 
-/** `silent`: it has given nothing but zeros for three seconds, as one that is switched off. `lost`: there is none, until one is plugged in. `held`: the loudspeaker is taken away, as by a phone call. */
+/** `silent`: it has given nothing but zeros for three seconds, as one that is switched off. `lost`: there is none, until one is plugged in. `held`: the loudspeaker is taken away, as by a phone call. `heard`: the browser does not cancel what the loudspeaker plays. */
 export interface Device {
   readonly microphone: 'open' | 'silent' | 'lost';
   readonly loudspeaker: 'open' | 'held';
+  readonly echo: 'cancelled' | 'heard';
 }
 
 export interface BrowserCall {
@@ -69,7 +77,9 @@ class Talk implements BrowserCall {
   level = 0;
   readonly #options: MicrophoneOptions;
   readonly #tell: ((device: Device) => void) | undefined;
-  #device: Device = { microphone: 'open', loudspeaker: 'open' };
+  #device: Device = { microphone: 'open', loudspeaker: 'open', echo: 'cancelled' };
+  /** Whether the microphone decides who may speak over a reply. */
+  readonly #decides: boolean;
   #source: Microphone | null = null;
   #opening = false;
   #silent = 0;
@@ -79,6 +89,7 @@ class Talk implements BrowserCall {
     // A later microphone has to have the rate of the first.
     this.#options = { ...device, sampleRate: source.sampleRate };
     this.#tell = tell;
+    this.#decides = options.barge_in === undefined;
     this.call = new Call({ ...options, player, sample_rate: source.sampleRate, output_sample_rate: player.sampleRate });
     player.onHeld = (held) => this.#note({ loudspeaker: held ? 'held' : 'open' });
     const { navigator } = globalThis as unknown as Browser;
@@ -95,6 +106,8 @@ class Talk implements BrowserCall {
   async #hear(source: Microphone): Promise<void> {
     this.#source = source;
     this.#silent = 0;
+    if (this.#decides) this.call.halfDuplex = !source.cancelsEcho;
+    this.#note({ microphone: 'open', echo: source.cancelsEcho ? 'cancelled' : 'heard' });
     if (this.call.state === 'closed') source.stop();
     for await (const frame of source) {
       this.level = frame.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0) / 32_768;
@@ -114,9 +127,7 @@ class Talk implements BrowserCall {
     this.#source = null;
     before?.stop();
     try {
-      const source = await microphone(this.#options);
-      this.#note({ microphone: 'open' });
-      void this.#hear(source);
+      void this.#hear(await microphone(this.#options));
     } catch {
       this.level = 0;
       this.#note({ microphone: 'lost' });
@@ -126,7 +137,7 @@ class Talk implements BrowserCall {
 
   #note(change: Partial<Device>): void {
     const device = { ...this.#device, ...change };
-    if (device.microphone === this.#device.microphone && device.loudspeaker === this.#device.loudspeaker) return;
+    if ((Object.keys(device) as (keyof Device)[]).every((part) => device[part] === this.#device[part])) return;
     this.#device = device;
     this.#tell?.(device);
   }

@@ -33,7 +33,7 @@ export interface CallSettings {
   greeting?: boolean;
   /** The silence that ends a turn: 200 to 3000 milliseconds, 500 by default. */
   turn_silence_ms?: number;
-  /** The speech that cuts a reply: words (default), any voice, or none. */
+  /** The speech that cuts a reply: words (default), any voice, or none: for a loudspeaker that the microphone hears, with no echo canceller between them. */
   barge_in?: 'words' | 'voice' | 'off';
 }
 

@@ -8,6 +8,7 @@ import { realClock, type Clock } from './clock.ts';
 import type { Parley } from './parley.ts';
 import type { Player } from './player.ts';
 import type { Socket, SocketClass } from './socket.ts';
+import { ThinkingSound } from './thinking.ts';
 
 export type { CallMessage, CallSettings, CallToken, CutBy } from './call-messages.ts';
 export { StreamPlayer, type Player, type StreamPlayerOptions } from './player.ts';
@@ -27,6 +28,8 @@ export interface CallOptions extends CallSettings {
   /** Gives a token for each socket: of `parley.sessions.callToken`, or of a server that keeps the key. */
   token: (options: { signal: AbortSignal }) => Promise<Pick<CallToken, 'url'>>;
   player: Player;
+  /** Whether the player sounds softly while a reply is thought of for longer than 1.5 s; false by default. */
+  thinkingSound?: boolean;
   /** Ends the call as `hangUp` does. */
   signal?: AbortSignal;
   /** Instead of the runtime's own. */
@@ -40,6 +43,8 @@ export type AudioSource = AsyncIterable<ArrayBuffer | ArrayBufferView>;
 
 /** Times in milliseconds. */
 const [reportMs, hangUpMs, keptMs] = [250, 2_000, 2_000];
+/** The last of a reply is in the microphone so long after it has left the loudspeaker, as far as nobody knows: its own delay, the room, the way to the program. */
+const echoMs = 300;
 /** Audio that waits in a socket that does not take it is worth nothing later. */
 const bufferedBytesMax = 65_536;
 
@@ -85,15 +90,21 @@ export class Call {
   #asked: number | null = null;
   #greeted = false;
   #muted = false;
+  #halfDuplex: boolean;
+  /** When a reply was spoken last. */
+  #spokenAt = -Infinity;
+  readonly #thinking: ThinkingSound | null;
   #hangingUp = false;
   #giveUp: () => void = () => {};
 
   constructor({ signal, ...options }: CallOptions) {
-    const { token, player, WebSocket, clock = realClock, ...settings } = options;
+    const { token, player, WebSocket, clock = realClock, thinkingSound = false, ...settings } = options;
     this.#sockets = new CallSockets({ token, settings, clock, WebSocket, onMessage: (message) => this.#take(message), onAudio: (audio) => this.#audio(audio) });
     this.#settings = settings;
     this.#clock = clock;
     this.#player = player;
+    this.#thinking = thinkingSound ? new ThinkingSound(player, settings.output_encoding ?? 'pcm_s16le', clock) : null;
+    this.#halfDuplex = settings.barge_in === 'off';
     this.#closed = new Promise((resolve) => (this.#settle = resolve));
     player.onPlayed = (id, samples) => this.#heard(id, samples);
     signal?.addEventListener('abort', () => void this.hangUp(), { signal: this.#ending.signal });
@@ -123,6 +134,18 @@ export class Call {
     this.#muted = on;
   }
 
+  get halfDuplex(): boolean {
+    return this.#halfDuplex;
+  }
+
+  /**
+   * While true, silence is sent in place of the person's audio while a reply is spoken and for 300 ms after it: for a microphone that hears the
+   * loudspeaker. True from the start where `barge_in` is `off`, which the service keeps to throughout; otherwise it can be changed during the call.
+   */
+  set halfDuplex(on: boolean) {
+    this.#halfDuplex = on;
+  }
+
   /** Calls `listener` with each event. The function returned ends it. */
   subscribe(listener: (event: CallEvent) => void): () => void {
     this.#listeners.add(listener);
@@ -133,9 +156,11 @@ export class Call {
   send(audio: ArrayBuffer | ArrayBufferView): void {
     const view = ArrayBuffer.isView(audio) ? new Uint8Array(audio.buffer, audio.byteOffset, audio.byteLength) : new Uint8Array(audio);
     const { encoding = 'pcm_s16le' } = this.#settings;
-    if (this.#state === 'closed' || (this.#muted && encoding === 'opus')) return;
+    const silent = this.#muted || (this.#halfDuplex && this.#echoes);
+    // A second without audio counts as silence too, and a packet of silence is the encoder's to make.
+    if (this.#state === 'closed' || (silent && encoding === 'opus')) return;
     // The caller may reuse its buffer.
-    const own = this.#muted ? new Uint8Array(view.length).fill(silences[encoding] ?? 0) : view.slice();
+    const own = silent ? new Uint8Array(view.length).fill(silences[encoding] ?? 0) : view.slice();
     if (this.#socket !== null) return this.#sendAudio(own);
     this.#kept.push(own);
     while (this.#kept.length > 1 && this.#msOf(this.#kept.reduce((sum, { length }) => sum + length, 0)) > keptMs) this.#kept.shift();
@@ -188,8 +213,20 @@ export class Call {
 
   #enter(state: CallState): void {
     if (this.#state === state || this.#state === 'closed') return;
+    if (this.#speaks) this.#spokenAt = this.#clock.now();
     this.#state = state;
+    if (state === 'thinking') this.#thinking?.start();
+    else this.#thinking?.stop();
     this.#tell({ type: 'state', state });
+  }
+
+  get #speaks(): boolean {
+    return this.#state === 'speaking' || this.#state === 'paused';
+  }
+
+  /** Whether the microphone may hear the loudspeaker. */
+  get #echoes(): boolean {
+    return this.#speaks || this.#clock.now() < this.#spokenAt + echoMs;
   }
 
   #send(message: object): void {
@@ -311,6 +348,7 @@ export class Call {
 
   /** Drops what is being played. */
   #silence(): void {
+    this.#thinking?.stop();
     if (this.#playing === null) return;
     this.#playing.over = true;
     void this.#player.clear(this.#playing.id);

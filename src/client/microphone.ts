@@ -25,10 +25,17 @@ interface Node {
 
 interface Track extends EventTarget {
   stop(): void;
+  /** Not in every browser; a newer one names the sound that it cancels. */
+  getSettings?(): { readonly echoCancellation?: boolean | string };
 }
 
 interface Stream {
   getTracks(): readonly Track[];
+}
+
+interface Devices {
+  getUserMedia(constraints: object): Promise<Stream>;
+  getSupportedConstraints?(): { readonly echoCancellation?: boolean };
 }
 
 interface WorkletNode extends Node {
@@ -45,7 +52,7 @@ interface Context {
 }
 
 interface Browser {
-  readonly navigator: { readonly mediaDevices?: { getUserMedia(constraints: object): Promise<Stream> } };
+  readonly navigator: { readonly mediaDevices?: Devices };
   readonly AudioContext: new (options?: { sampleRate: number }) => Context;
   readonly AudioWorkletNode: new (context: Context, name: string, options: object) => WorkletNode;
 }
@@ -63,6 +70,8 @@ export class Microphone implements AsyncIterable<Int16Array> {
   readonly encoding = 'pcm_s16le';
   /** Hertz: for the `sample_rate` of the transcription. */
   readonly sampleRate: number;
+  /** Whether the browser keeps out what the page itself plays, as far as it tells: with `remote-only` it does not. */
+  readonly cancelsEcho: boolean;
   readonly #context: Context;
   readonly #stream: Stream;
   readonly #worklet: WorkletNode;
@@ -70,8 +79,9 @@ export class Microphone implements AsyncIterable<Int16Array> {
   #wake: (() => void) | null = null;
   #over = false;
 
-  constructor(context: Context, stream: Stream, worklet: WorkletNode) {
+  constructor(context: Context, stream: Stream, worklet: WorkletNode, cancelsEcho: boolean) {
     this.sampleRate = context.sampleRate;
+    this.cancelsEcho = cancelsEcho;
     this.#context = context;
     this.#stream = stream;
     this.#worklet = worklet;
@@ -122,7 +132,7 @@ export async function microphone({ deviceId, echoCancellation = true, sampleRate
     const url = String(address ?? URL.createObjectURL(new Blob([`(${microphoneWorklet})();`], { type: 'text/javascript' })));
     await context.audioWorklet.addModule(url).finally(() => address === undefined && URL.revokeObjectURL(url));
     const worklet = new AudioWorkletNode(context, 'parley-microphone', { channelCount: 1, channelCountMode: 'explicit' });
-    const opened = new Microphone(context, stream, worklet);
+    const opened = new Microphone(context, stream, worklet, cancels(stream, navigator.mediaDevices, echoCancellation));
     context.createMediaStreamSource(stream).connect(worklet);
     // It plays nothing, but only nodes connected to the loudspeaker run.
     worklet.connect(context.destination);
@@ -133,4 +143,12 @@ export async function microphone({ deviceId, echoCancellation = true, sampleRate
     void context.close();
     throw error;
   }
+}
+
+/** Whether the echo of the page is cancelled. A browser that does not say does as it was asked, unless it knows no such constraint. */
+function cancels(stream: Stream, devices: Devices, asked: boolean): boolean {
+  const told = stream.getTracks()[0]?.getSettings?.().echoCancellation;
+  if (told !== undefined) return told !== false && told !== 'remote-only';
+  const known = devices.getSupportedConstraints?.();
+  return asked && (known === undefined || known.echoCancellation === true);
 }

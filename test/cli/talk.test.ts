@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Call, CallEvent } from '../../src/client/call.ts';
+import { softSound } from '../../src/client/thinking.ts';
 import { keys } from '../../src/cli/talk-run.ts';
 import { TalkText } from '../../src/cli/talk-view.ts';
 import type { Io } from '../../src/cli/io.ts';
@@ -36,7 +37,7 @@ const lines = /^polite> Good day\.\nyou> hello there\npolite> word word word wor
 
 t.test('files are said one after the other, each with its reply and its time', async (t) => {
   await talker('polite', 'hello_there|and_goodbye', 'tokens=4', { greeting: 'Good day.' });
-  const { code, stdout, stderr } = await run(['talk', '--assistant', 'polite', '--from', file, '--from', file], { env });
+  const { code, stdout, stderr } = await run(['talk', '--voice', '--assistant', 'polite', '--from', file, '--from', file], { env });
   t.equal(stderr, '');
   t.match(stdout, lines);
   t.equal(code, 0);
@@ -62,6 +63,7 @@ t.test('refusals before a call', async (t) => {
   await program('arecord', 'exec /bin/cat');
   t.match(await run(['talk'], { env: { ...env, PATH: folder } }), { code: 2, stderr: /^parley: Nothing to play with is installed \(ffplay, aplay, play or paplay\)\.\n$/ });
   t.match(await run(['talk', '--session', 'ses_1', '--assistant', 'polite', '--from', file], { env }), { code: 2 });
+  t.match(await run(['talk', '--voice', 'rms', '--assistant', 'polite', '--from', file], { env }), { code: 2, stderr: /^parley: A call speaks with the voice of its assistant.*parley assistants update polite --voice-id rms/ });
   t.match(await run(['talk', '--from', join(folder, 'none.wav')], { env }), { code: 1, stderr: /cannot be read \(ENOENT\)/ });
   await talker('curious', 'hello', 'tokens=4', { visitor_fields: [{ name: 'email', label: 'E-mail', type: 'email', required: true }] });
   t.match(await run(['talk', '--assistant', 'curious', '--from', file], { env }), { code: 2, stderr: /--visitor email=…/ });
@@ -77,19 +79,22 @@ setInterval(() => {
 }, 20);
 `;
 
-t.test('a microphone and a loudspeaker, until Ctrl-C', async (t) => {
+t.test('a microphone and a loudspeaker, until Ctrl-C; a long thought has a soft sound', async (t) => {
+  await talker('slow', 'hello_there', 'tokens=4,first_ms=2600', { greeting: 'Good day.' });
   await writeFile(join(folder, 'said'), clip);
   await writeFile(join(folder, 'microphone.mjs'), microphone);
   await program('arecord', `exec '${process.execPath}' '${join(folder, 'microphone.mjs')}'`);
   await program('aplay', `exec /bin/cat > '${join(folder, 'played')}'`);
-  const talking = start(t, ['talk', '--assistant', 'polite', '--headphones', '--keep'], { env: { ...env, PATH: folder } });
+  const talking = start(t, ['talk', '--assistant', 'slow', '--headphones', '--keep'], { env: { ...env, PATH: folder } });
   await talking.printed(' ms\n');
   talking.kill('SIGINT');
   const { code, stdout, stderr } = await talking.finished;
-  t.match(stdout, /^polite> Good day\.\n(.*\n)*polite> word word word word  \d+ ms\n$/);
+  t.match(stdout, /^slow> Good day\.\n(.*\n)*slow> word word word word  \d+ ms\n$/);
   t.match(stderr, /^The session stays open; go on with --session ses_\w+\n$/);
   t.equal(code, 0);
-  t.ok((await readFile(join(folder, 'played'))).length > 19 * 20 * 32);
+  const played = await readFile(join(folder, 'played'));
+  t.ok(played.length > 19 * 20 * 32);
+  t.ok(played.includes(Buffer.from(softSound(16_000).subarray(0, 3_200))));
 });
 
 t.test('a microphone that is not there', async (t) => {

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { WebSocket } from 'ws';
+import { softSound } from '../../src/client/thinking.ts';
 import { Resampler } from '../../src/providers/voice/audio/resample.ts';
 import { bytesOfMuLaw } from '../../src/providers/voice/audio/g711.ts';
 import { clipOf } from '../api/caller.ts';
@@ -110,8 +111,8 @@ class Carrier {
 
 const newestSession = async (): Promise<any> => (await house.ask('/sessions?limit=1')).json.data[0];
 
-t.test('a caller is answered, and hangs up', async (t) => {
-  const carrier = new Carrier(await bridge('hello_there', 'tokens=4'));
+t.test('a caller is answered, after a soft sound while the reply is thought of, and hangs up', async (t) => {
+  const carrier = new Carrier(await bridge('hello_there', 'tokens=4,first_ms=2600'));
   const session = await until(async () => (await newestSession())?.active_call_id && newestSession());
   carrier.say(words);
   const [person, reply] = await until(async () => {
@@ -120,7 +121,10 @@ t.test('a caller is answered, and hangs up', async (t) => {
   });
   t.match(person, { content: 'hello there' });
   t.match(reply, { content: 'word word word word', voice: { heard: 'played', cut_by: null } });
-  t.equal(reply.voice.audio_ms, carrier.heard / 8);
+  const sounds = carrier.received.flatMap(({ event, media }) => (event === 'media' ? [Buffer.from(media.payload, 'base64')] : []));
+  const ofReply = sounds.filter((audio) => !audio.equals(softSound(8000, 'pcm_mulaw')));
+  t.ok(ofReply.length < sounds.length);
+  t.equal(reply.voice.audio_ms, ofReply.reduce((sum, { length }) => sum + length, 0) / 8, 'which counts for no reply');
   t.ok(carrier.received.every(({ streamSid }) => streamSid === 'MZ1'));
   carrier.send({ event: 'stop' });
   await carrier.closed;

@@ -110,10 +110,10 @@ export class CallBar {
     this.#left.textContent = seconds === null ? '' : filled(this.#words.timeLeft, { seconds });
   }
 
-  /** Says what is wrong, with a button that mends it. An empty text takes it away. */
-  hint(text: string, act?: { readonly label: string; run(): void }): void {
+  /** Says what is wrong, with a button that mends it, or gives advice, which needs no answer. An empty text takes it away. */
+  hint(text: string, act?: { readonly label: string; readonly advice?: true; run(): void }): void {
     if (this.#hint.firstChild?.textContent === text) return;
-    this.#hint.replaceChildren(...(text === '' ? [] : [element('p', {}, text)]), ...(act === undefined ? [] : [button(act.label, act.run, 'primary')]));
+    this.#hint.replaceChildren(...(text === '' ? [] : [element('p', {}, text)]), ...(act === undefined ? [] : [button(act.label, act.run, act.advice ? '' : 'primary')]));
   }
 
   #typing(type: (on: boolean) => void): void {

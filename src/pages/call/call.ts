@@ -1,10 +1,9 @@
-/** A call on a page: the client's call with the bar, its keys, its hints and the sound while a reply is thought of. Loaded with the first call. */
+/** A call on a page: the client's call with the bar, its keys and its hints. Loaded with the first call. */
 import { browserCall, type BrowserCall, type Device } from '../../client/browser-call.ts';
 import type { CallEvent, CallOptions } from '../../client/call.ts';
 import { realClock } from '../../client/clock.ts';
 import { RateLimitError } from '../../client/failure.ts';
 import { CallBar } from './bar.ts';
-import { ThinkingSound } from './sound.ts';
 import type { CallWords } from './words.ts';
 
 export interface PageCallOptions {
@@ -57,10 +56,11 @@ export async function callOnPage(options: PageCallOptions): Promise<void> {
 class Talk {
   readonly #options: PageCallOptions;
   readonly #bar: CallBar;
-  readonly #sound: ThinkingSound;
   readonly #leaving = new AbortController();
   #open: BrowserCall | null = null;
-  #device: Device = { microphone: 'open', loudspeaker: 'open' };
+  #device: Device = { microphone: 'open', loudspeaker: 'open', echo: 'cancelled' };
+  /** Whether it is said that nobody is heard over a reply: from the first moment of a microphone that hears the reply to the end of the first that it heard. */
+  #advises = false;
   /** Words of utterances that are no message yet. */
   #finals: string[] = [];
   #heard = '';
@@ -72,8 +72,7 @@ class Talk {
 
   constructor(options: PageCallOptions) {
     this.#options = options;
-    const { words, context } = options;
-    this.#sound = new ThinkingSound(context);
+    const { words } = options;
     this.#bar = new CallBar({
       words,
       interrupt: () => this.#open?.call.interrupt(),
@@ -91,7 +90,9 @@ class Talk {
     const { context, worklet, token, words, opened } = this.#options;
     const { signal } = this.#leaving;
     try {
-      this.#open = await browserCall({ context, worklet, token, onDevice: (device) => this.#note(device) });
+      // A person who wants less of what moves by itself wants less of what sounds by itself.
+      const thinkingSound = !matchMedia('(prefers-reduced-motion: reduce)').matches;
+      this.#open = await browserCall({ context, worklet, token, thinkingSound, onDevice: (device) => this.#note(device) });
     } catch (error) {
       if (signal.aborted) return;
       const { name } = error as Error;
@@ -110,7 +111,6 @@ class Talk {
   leave(): void {
     this.#leaving.abort();
     this.#stopClock();
-    this.#sound.stop();
     this.#bar.element.remove();
   }
 
@@ -145,18 +145,18 @@ class Talk {
 
   #take(event: CallEvent): void {
     const bar = this.#bar;
-    if (event.type === 'state') {
-      bar.state = event.state;
-      this.#sound.thinks = event.state === 'thinking';
-    } else if (event.type === 'ready') this.#count(event.expires_at);
+    if (event.type === 'state') bar.state = event.state;
+    else if (event.type === 'ready') this.#count(event.expires_at);
     else if (event.type === 'transcript.partial') bar.partial([...this.#finals, event.text].join(' '));
     else if (event.type === 'transcript.final') this.#final(event);
     else if (event.type === 'turn.started') {
       [this.#finals, this.#heard] = [[], ''];
       if (event.spoken) this.#say('');
     } else if (event.type === 'message.delta') bar.heard((this.#heard += event.text), 'speaking');
-    else if (event.type === 'turn.completed') bar.heard(this.#heard, 'whole');
-    else if (event.type === 'turn.aborted') bar.heard(this.#heard, 'cut');
+    else if (event.type === 'turn.completed' || event.type === 'turn.aborted') {
+      bar.heard(this.#heard, event.type === 'turn.completed' ? 'whole' : 'cut');
+      this.#advise(false);
+    }
     else if (event.type === 'turn.failed') this.#say(this.#failed(event.code, event.turn_id));
     else if (event.type === 'closed') this.#failure = this.#ending(event);
     this.#options.event(event);
@@ -197,17 +197,31 @@ class Talk {
   }
 
   #note(device: Device): void {
+    if (device.echo !== this.#device.echo) this.#advises = device.echo === 'heard';
     this.#device = device;
     this.#hint();
   }
 
-  /** A device that fails is said before all else. */
+  #advise(advises: boolean): void {
+    this.#advises = advises;
+    this.#hint();
+  }
+
+  /** A device that fails is said before all else, and what goes wrong before advice. */
   #hint(): void {
     const { words } = this.#options;
     const { microphone, loudspeaker } = this.#device;
     const bar = this.#bar;
+    const wrong = microphone === 'lost' ? words.unplugged : microphone === 'silent' && !this.#open?.call.muted ? words.silent : this.#fault;
     if (loudspeaker === 'held') bar.hint(words.away, { label: words.goOn, run: () => this.#open?.loudspeaker.unlock() });
-    else bar.hint(microphone === 'lost' ? words.unplugged : microphone === 'silent' && !this.#open?.call.muted ? words.silent : this.#fault);
+    else if (wrong === '' && this.#advises) bar.hint(words.halfDuplex, { label: words.withHeadphones, advice: true, run: () => this.#speakOver() });
+    else bar.hint(wrong);
+  }
+
+  /** The person has headphones. */
+  #speakOver(): void {
+    this.#open!.call.halfDuplex = false;
+    this.#advise(false);
   }
 
   /** Shows the time left from the last minute on. */

@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap';
 import type { Page } from 'playwright-core';
 import { openHouse } from '../../api/house.ts';
+import { until } from '../../api/talk.ts';
 import { faintTexts, openBrowser, openPage, overflow, whyNoBrowser } from '../../browser.ts';
 import { phraseFor } from '../../phrase.ts';
 import { findings } from './browser.ts';
@@ -173,9 +174,56 @@ calling('a microphone that gives nothing, one that is unplugged, and another one
   await hint(page).filter({ hasNotText: 'gone' }).waitFor({ state: 'attached' });
 }, { before: silent });
 
-/** Keeps the page's context of sound, and counts its tones. */
+/** Microphones of which the browser says that it cancels the echo of other pages alone, unless told. */
+const echoing = `globalThis.opened = 0;
+const get = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+navigator.mediaDevices.getUserMedia = async (wanted) => (globalThis.stream = await get(wanted));
+MediaStreamTrack.prototype.getSettings = () => (opened++, { echoCancellation: globalThis.cancels ?? 'remote-only' });`;
+
+/** Another microphone takes the place of this one. */
+async function replaced(page: Page, cancels: boolean): Promise<void> {
+  const before = await page.evaluate('opened');
+  await page.evaluate(`(() => {
+    globalThis.cancels = ${cancels};
+    const [track] = stream.getTracks();
+    track.stop();
+    track.dispatchEvent(new Event('ended'));
+  })()`);
+  await until(() => page.evaluate(`opened > ${before}`) as Promise<boolean>);
+}
+
+calling('a microphone that hears the reply: headphones are asked for, until one says so or a reply has been heard', async (t, page, line) => {
+  const advice = 'Use headphones to speak over the reply.';
+  line.ready();
+  await said(page, advice);
+  t.same([await findings(page, 'not contrast'), await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], [], 0]);
+  line.asks('When do you open?');
+  await words(page, 'Thinking');
+  line.fails('assistant_unavailable');
+  await said(page, 'There was no reply.');
+  t.not(await hint(page).textContent(), advice, 'what goes wrong is said instead');
+  line.asks('When do you open?');
+  await said(page, advice);
+  line.speaks('We open at nine');
+  await words(page, 'Speaking');
+  await hint(page).filter({ hasText: advice }).waitFor();
+  line.cut();
+  await hint(page).locator('p').waitFor({ state: 'detached' });
+  await replaced(page, true);
+  t.equal(await hint(page).textContent(), '');
+  await replaced(page, false);
+  await said(page, advice);
+  await hint(page).getByRole('button', { name: 'I have headphones' }).click();
+  await hint(page).locator('p').waitFor({ state: 'detached' });
+}, { before: echoing, width: 360 });
+
+/** Keeps the page's context of sound, and counts its tones: half a second of sound at once, which no reply sends. */
 const sounds = `globalThis.tones = 0;
-globalThis.OscillatorNode = class extends OscillatorNode { constructor(...given) { super(...given); tones++; } };
+const { postMessage } = MessagePort.prototype;
+MessagePort.prototype.postMessage = function (message, ...rest) {
+  if (message?.type === 'play' && message.samples.length === 12_000) tones++;
+  return postMessage.call(this, message, ...rest);
+};
 globalThis.AudioContext = class extends AudioContext { constructor(...given) { super(...given); globalThis.context ??= this; } };`;
 
 calling('the sound is taken away, and comes back with a click', async (t, page, line) => {
