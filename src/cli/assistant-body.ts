@@ -21,6 +21,7 @@ export interface AssistantOptions {
   readonly outputTokensMax?: number;
   readonly reasoning?: string;
   readonly voice?: boolean;
+  readonly voiceId?: string;
   readonly link?: boolean;
   readonly widget?: boolean;
   readonly visitorField?: readonly string[];
@@ -47,6 +48,7 @@ export const assistantFlags = (command: Command): Command =>
     .addOption(new Option('--reasoning <mode>', "whether the model's reasoning is shown").choices(['hidden', 'shown']))
     .option('--voice', 'turn voice on')
     .option('--no-voice', 'turn voice off')
+    .option('--voice-id <id>', 'the voice that it speaks with, here and in calls: one of `parley voices`')
     .option('--link', 'turn the public link on')
     .option('--no-link', 'turn the public link off')
     .option('--widget', 'turn the widget on')
@@ -67,6 +69,7 @@ export async function assistantBody(io: Pick<Io, 'stdin'>, options: AssistantOpt
     visitor_fields: options.visitorField?.map(visitorField) ?? base.visitor_fields,
     channels: merged(base.channels, { voice: options.voice, link: options.link, widget: options.widget }),
     model: merged(base.model, await model(io, options)),
+    voice: merged(base.voice, { voice: options.voiceId }),
   });
   if (purpose === 'create') complete(body);
   return body;
@@ -92,7 +95,14 @@ function complete(body: Record<string, unknown>): void {
   const { provider = 'scripted', ...rest } = (body.model ?? {}) as Record<string, unknown>;
   if (provider !== 'scripted' && rest.name === undefined) throw new UsageFailure(`Name the model of ${String(provider)} with --model.`);
   body.model = { provider, name: 'scripted', ...rest };
+  if (isVoiceAlone(body.voice)) body.voice = { provider: usualVoice, ...body.voice };
 }
+
+/** The provider of an assistant that has no settings of a voice. */
+export const usualVoice = 'embedded';
+
+/** Whether a voice is named and not whose it is. */
+export const isVoiceAlone = (voice: unknown): voice is { readonly voice: string } => typeof voice === 'object' && voice !== null && !('provider' in voice);
 
 const defined = (object: Record<string, unknown>): Record<string, unknown> => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { List } from '../client/types.ts';
 import type { ConsoleAssistantView } from '../base/wire.ts';
-import { assistantBody, assistantFlags, type AssistantOptions } from './assistant-body.ts';
+import { assistantBody, assistantFlags, isVoiceAlone, usualVoice, type AssistantOptions } from './assistant-body.ts';
 import { addConnectionOptions, inWorkspace, moreLine, addPageOptions, pageQuery, type ConsoleConnection, type ConnectionOptions, type PageOptions } from './connection.ts';
 import { segment } from './console-client.ts';
 import { toolId } from './tools.ts';
@@ -41,6 +41,7 @@ Examples:
   parley assistants create support --provider openai --model gpt-4o-mini --credential crd_… \\
     --system-prompt-file prompt.txt --visitor-field email:email:required --publish
   parley assistants update support --tool Orders --tool-rounds-max 4
+  parley assistants update support --voice --voice-id rms
   parley assistants update support --temperature 0.2 --greeting "Hello! How can I help?"
   parley assistants disable support`;
 
@@ -68,7 +69,9 @@ const update = (io: Io) => async (selector: string, options: AssistantOptions & 
   const body = await assistantBody(io, options, 'update');
   if (Object.keys(body).length === 0 && options.tool === undefined) throw new UsageFailure('Nothing to change: name a setting, as in --greeting "Hello!".');
   return inWorkspace(io, options, async (connection) => {
-    const answer = await connection.client.patch<ConsoleAssistantView>(await pathOf(connection, selector), { ...body, ...(await toolsOf(connection, options)) });
+    const path = await pathOf(connection, selector);
+    if (isVoiceAlone(body.voice) && (await connection.client.get<ConsoleAssistantView>(path)).body.voice === null) body.voice = { provider: usualVoice, ...body.voice };
+    const answer = await connection.client.patch<ConsoleAssistantView>(path, { ...body, ...(await toolsOf(connection, options)) });
     connection.show(answer, (assistant) => `Changed the assistant "${oneLine(assistant.name)}" (${assistant.id}).`);
   });
 };
@@ -108,7 +111,7 @@ function renderList(assistants: List<ConsoleAssistantView>): string {
 }
 
 function renderOne(assistant: ConsoleAssistantView): string {
-  const { model } = assistant;
+  const { model, voice } = assistant;
   const channels = Object.entries(assistant.channels).flatMap(([name, on]) => (on ? [name] : []));
   const visitorFields = assistant.visitor_fields.map((field) => `${field.name} (${field.type}${field.required ? ', required' : ''}): ${oneLine(field.label)}`);
   return fields([
@@ -124,6 +127,7 @@ function renderOne(assistant: ConsoleAssistantView): string {
     ['output tokens', String(model.output_tokens_max ?? '')],
     ['reasoning', model.reasoning],
     ['system prompt', model.system_prompt ?? ''],
+    ['voice', voice === null ? '' : [voice.provider, voice.voice ?? voice.name ?? ''].join(' ').trim()],
     ['channels', ['api', ...channels].join(', ')],
     ['visitor fields', visitorFields.join('\n')],
     ['tools', (assistant.tool_ids ?? []).join('\n')],

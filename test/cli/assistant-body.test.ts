@@ -26,6 +26,13 @@ t.test('a new assistant has a name and, unless told otherwise, the embedded mode
   await t.rejects(assistantBody({ name: 'a', provider: 'openai' }, 'create'), { message: 'Name the model of openai with --model.' });
 });
 
+t.test('the voice that speaks', async (t) => {
+  t.strictSame((await assistantBody({ name: 'a', voiceId: 'rms' }, 'create')).voice, { provider: 'embedded', voice: 'rms' });
+  t.strictSame(await assistantBody({ voiceId: 'rms' }, 'update'), { voice: { voice: 'rms' } }, 'whose it is stays');
+  const folder = t.testdir({ 'voice.json': JSON.stringify({ name: 'a', voice: { provider: 'openai', name: 'tts-1' } }) });
+  t.strictSame((await assistantBody({ voiceId: 'alloy', from: join(folder, 'voice.json') }, 'create')).voice, { provider: 'openai', name: 'tts-1', voice: 'alloy' });
+});
+
 t.test('an update holds only what was named', async (t) => {
   t.strictSame(await assistantBody({}, 'update'), {});
   t.strictSame(await assistantBody({ greeting: 'Hi', voice: false, link: true }, 'update'), { greeting: 'Hi', channels: { voice: false, link: true } });

@@ -166,6 +166,8 @@ t.test('assistants: create, update, change of state, delete', async (t) => {
   t.equal(await said('create', 'demo', '--publish'), `Created the assistant "demo" (${assistant.id}). It is published.\n`);
   t.equal(await said('update', 'demo', '--temperature', '0.2', '--no-voice'), `Changed the assistant "demo" (${assistant.id}).\n`);
   t.strictSame(server.received.at(-1)!.body, { channels: { voice: false }, model: { temperature: 0.2 } });
+  await said('update', 'demo', '--voice-id', 'rms');
+  t.strictSame(server.received.at(-1)!.body, { voice: { provider: 'embedded', voice: 'rms' } }, 'an assistant without settings of a voice has the embedded one');
   t.equal(await said('disable', 'demo'), `The assistant "demo" (${assistant.id}) is disabled.\n`);
   t.equal(await said('unpublish', assistant.id), `The assistant "demo" (${assistant.id}) is a draft.\n`);
   t.equal(await said('publish', assistant.id), `The assistant "demo" (${assistant.id}) is published.\n`);
