@@ -1,12 +1,16 @@
 /** C4: the assistant's own words, heard by the microphone, never become the person's message. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { clipOf, type Caller } from '../api/caller.ts';
+import { call, StreamPlayer } from '../../src/client/call.ts';
+import { Parley } from '../../src/client/parley.ts';
+import { clipOf, type Heard } from '../api/caller.ts';
 import type { House } from '../api/house.ts';
 import { transcriptOf } from '../api/talk.ts';
-import type { Experiment, Trial } from './experiment.ts';
+import type { Owner } from '../folders.ts';
+import type { Experiment, StoreKind, Trial } from './experiment.ts';
 import { until } from './ground.ts';
 import { Loudspeaker } from './loudspeaker.ts';
-import { Microphone } from './microphone.ts';
+import { frameSamples, Microphone, pacing } from './microphone.ts';
+import { Room } from './room.ts';
 import { asking, Script } from './script.ts';
 import { Stage } from './stage.ts';
 
@@ -34,14 +38,16 @@ export const ownWordsAlike: Experiment = {
       const microphone = new Microphone(caller, clip);
       caller.send({ type: 'message', text: asking(trial.seed, sentencesCount) });
       const { message_id: messageId } = await caller.until('turn.started');
-      const end = over(caller);
+      const end = over(caller.heard);
       for (const [time, index] of echoed.entries()) {
         const last = heard[time]!.at(-1)!;
         await Promise.race([end, until(() => caller.textOf(messageId).includes(last) && caller.textOf(messageId).length >= sentences.slice(0, index + 1).join(' ').length - 4)]);
         microphone.hear(clip);
         await Promise.race([end, caller.until('transcript.final', ({ utterance }) => utterance === time + 1)]);
       }
-      await check(trial, house, caller, end);
+      await check(trial, house, caller.session.id, caller.heard, end);
+      caller.socket.terminate();
+      await caller.closed;
     };
   },
 };
@@ -59,7 +65,7 @@ const english = [
   'You can borrow up to ten books at a time, and keep them for four weeks.',
   'If you need more time, you may ask for it once on our website.',
 ];
-const loudness = 10 ** (-10 / 20);
+const recital = (): string => english.join(' ');
 
 export const ownWordsHeard: Experiment = {
   promise: 'C4',
@@ -67,44 +73,93 @@ export const ownWordsHeard: Experiment = {
   does: 'the loudspeaker in the microphone, at -10 dB and 80 to 300 ms later, with the embedded voice',
   stores: ['lmdb'],
   abreast: { lmdb: 1, redis: 1 },
+  open: (t, store) => inRoom(t, store, { recites: recital }),
+};
+
+/** Other words at the end: half a duplex may hear those. */
+const endings = ['It is free.', 'Ask at the desk.', 'We look forward to your visit.', 'The last one leaves at ten.', 'Bring your card with you.', 'That is all I know about it.', 'Shall I send you the address?', 'You can keep them for four weeks.'];
+const pick = <T>(all: readonly T[], message: string): T => all[Number(message.slice(-1)) % all.length]!;
+const recitalWith = (message: string): string => `${pick(english, message)} ${pick(endings, message)}`;
+
+const halfDuplexIn = (tailMs: 0 | 400): Experiment => ({
+  promise: 'C4',
+  name: tailMs === 0 ? 'half-duplex' : 'half-duplex-tail',
+  does: `the same with barge_in=off${tailMs === 0 ? '' : `, in a room whose sound goes on for ${tailMs} ms`}`,
+  stores: ['lmdb'],
+  abreast: { lmdb: 1, redis: 1 },
+  open: (t, store) => inRoom(t, store, { recites: recitalWith, query: '&barge_in=off', tailMs }),
+});
+
+/** A client that sends no audio while the reply is spoken and shortly after it, in rooms with and without a tail. */
+const halfDuplexByClient: Experiment = {
+  promise: 'C4',
+  name: 'half-duplex-client',
+  does: 'the same with parley-client, half duplex, 80 to 500 ms later',
+  stores: ['lmdb'],
+  abreast: { lmdb: 1, redis: 1 },
   async open(t, store) {
-    const stage = await Stage.open(t, store, english.join(' '));
+    const stage = await Stage.open(t, store, recitalWith);
     const house = await stage.ground.server({ PARLEY_SYNTHETIC: '1' });
-    const clip = await clipOf(house);
+    const parley = new Parley({ url: house.url, key: house.key });
     return async (trial) => {
-      const caller = await stage.call(house, await stage.assistant(house, '', { voice: { provider: 'embedded' } }));
-      const [loudspeaker, microphone] = [new Loudspeaker(caller), new Microphone(caller, clip)];
-      const delayMs = trial.random.between(80, 300);
-      loudspeaker.onSound = (audio) => void setTimeout(() => microphone.hear(quieter(audio)), delayMs);
-      caller.send({ type: 'message', text: 'recite' });
-      await check(trial, house, caller, over(caller));
+      const session = await house.session(await stage.assistant(house, '', { voice: { provider: 'embedded' } }));
+      const room = new Room({ delayMs: trial.random.between(80, 500), loudness: -10, tailMs: trial.random.pick([0, 400]) }, trial.random);
+      const live = call(parley, session.id, { player: new StreamPlayer((audio) => room.play(Buffer.from(audio))) });
+      live.halfDuplex = true;
+      const heard: Heard[] = [];
+      live.subscribe((event) => heard.push(event));
+      const microphone = pacing(() => live.send(room.hear(frameSamples)));
+      await until(() => live.state === 'listening' || null);
+      live.message(`recite ${trial.seed % 8}`);
+      await check(trial, house, session.id, heard, over(heard));
+      await live.hangUp();
+      microphone.stop();
     };
   },
 };
 
-function quieter(audio: Buffer): Buffer {
-  const samples = new Int16Array(audio.buffer.slice(audio.byteOffset, audio.byteOffset + audio.length));
-  return Buffer.from(samples.map((sample) => sample * loudness).buffer);
+export const halfDuplex: readonly Experiment[] = [halfDuplexIn(0), halfDuplexIn(400), halfDuplexByClient];
+
+interface Recital {
+  recites(message: string): string;
+  readonly query?: string;
+  readonly tailMs?: number;
+}
+
+/** Calls whose microphone hears their loudspeaker. */
+async function inRoom(t: Owner, store: StoreKind, { recites, query = '', tailMs = 0 }: Recital): Promise<(trial: Trial) => Promise<void>> {
+  const stage = await Stage.open(t, store, recites);
+  const house = await stage.ground.server({ PARLEY_SYNTHETIC: '1' });
+  const clip = await clipOf(house);
+  return async (trial) => {
+    const caller = await stage.call(house, await stage.assistant(house, '', { voice: { provider: 'embedded' } }), query);
+    const room = new Room({ delayMs: trial.random.between(80, 300), loudness: -10, tailMs }, trial.random);
+    new Loudspeaker(caller).onSound = (audio) => room.play(audio);
+    new Microphone(caller, clip).room = room;
+    caller.send({ type: 'message', text: `recite ${trial.seed % 8}` });
+    await check(trial, house, caller.session.id, caller.heard, over(caller.heard));
+    caller.socket.terminate();
+    await caller.closed;
+  };
 }
 
 /** The end of the one turn, or of the time that it may take. */
-const over = (caller: Caller): Promise<unknown> =>
-  Promise.race([until(() => caller.heard.find(({ type }) => type === 'turn.completed' || type === 'turn.aborted' || type === 'turn.withdrawn')), pause(replyMs, null, { ref: false })]);
+const over = (heard: readonly Heard[]): Promise<unknown> =>
+  Promise.race([until(() => heard.find(({ type }) => type === 'turn.completed' || type === 'turn.aborted' || type === 'turn.withdrawn')), pause(replyMs, null, { ref: false })]);
 
-async function check(trial: Trial, house: House, caller: Caller, end: Promise<unknown>): Promise<void> {
+async function check(trial: Trial, house: House, sessionId: string, heard: readonly Heard[], end: Promise<unknown>): Promise<void> {
   await end;
   // Words that are still owed would begin a turn.
   await pause(2_000);
-  const finals = caller.heard.filter(({ type }) => type === 'transcript.final');
+  const finals = heard.filter(({ type }) => type === 'transcript.final');
   const told = JSON.stringify(finals.map(({ text, ignored }) => [text, ignored]));
-  const turns = caller.heard.filter(({ type }) => type === 'turn.started');
-  trial.must(turns.length === 1, `${caller.session.id}: its own words became the message ${JSON.stringify(turns.at(-1)?.['text'])}: ${told}`);
-  trial.must(caller.heard.some(({ type }) => type === 'turn.completed'), `${caller.session.id}: the reply was not heard to its end: ${JSON.stringify(caller.heard.filter(({ type }) => type !== 'audio.received').slice(-14))}`);
-  const messages = await transcriptOf(house, caller.session.id);
-  trial.must(messages.length === 2, `${caller.session.id}: ${messages.length} messages`);
-  trial.count('voices over the reply', caller.heard.filter(({ type }) => type === 'speech.started').length);
+  const turns = heard.filter(({ type }) => type === 'turn.started');
+  trial.must(turns.length === 1, `${sessionId}: its own words became the message ${JSON.stringify(turns.at(-1)?.['text'])}: ${told}`);
+  trial.must(heard.some(({ type }) => type === 'turn.completed'), `${sessionId}: the reply was not heard to its end: ${JSON.stringify(heard.filter(({ type }) => type !== 'audio.received').slice(-14))}`);
+  const messages = await transcriptOf(house, sessionId);
+  trial.must(messages.length === 2, `${sessionId}: ${messages.length} messages`);
+  trial.count('voices over the reply', heard.filter(({ type }) => type === 'speech.started').length);
   trial.count('utterances over the reply', finals.length);
+  trial.count('of them with words', finals.filter(({ text }) => text !== '').length);
   trial.count('of them echoes', finals.filter(({ ignored }) => ignored === 'echo').length);
-  caller.socket.terminate();
-  await caller.closed;
 }

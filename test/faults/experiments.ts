@@ -3,7 +3,7 @@ import type { Experiment } from './experiment.ts';
 import { heardIsStored } from './c1-heard.ts';
 import { killedWhileSpeaking } from './c2-killed.ts';
 import { frozen } from './c3-frozen.ts';
-import { ownWordsAlike, ownWordsHeard } from './c4-echo.ts';
+import { halfDuplex, ownWordsAlike, ownWordsHeard } from './c4-echo.ts';
 import { endsInTime } from './c5-expiry.ts';
 import { oneWriter, oneWriterUnheard } from './p1-owners.ts';
 import { seenIsStored } from './p2-kill.ts';
@@ -59,5 +59,6 @@ export const experiments: readonly Experiment[] = [
   ...frozen,
   ownWordsAlike,
   ownWordsHeard,
+  ...halfDuplex,
   endsInTime,
 ];

@@ -1,25 +1,34 @@
-/** The microphone of a caller: at the pace of speech, silence, a voice without end, or what it is given to hear. */
+/** The microphone of a caller: at the pace of speech, silence, a voice without end, what it is given to hear, or a room with a loudspeaker in it. */
 import type { Caller } from '../api/caller.ts';
+import type { Room } from './room.ts';
 
 const frameMs = 20;
 const frameBytes = frameMs * 32;
+export const frameSamples = frameBytes / 2;
 /** A part of the clip without a pause in it. */
 const [voiceFrom, voiceBytes] = [16_000, 24_000];
+
+/** Sends a frame every 20 ms, until it is stopped. */
+export function pacing(send: () => void): { stop(): void } {
+  let dueAt = performance.now();
+  const timer = setInterval(() => {
+    // A timer that is late sends what it owes.
+    for (const now = performance.now(); dueAt <= now; dueAt += frameMs) send();
+  }, frameMs);
+  return { stop: () => clearInterval(timer) };
+}
 
 export class Microphone {
   /** Whether somebody speaks, without end. */
   speaks = false;
+  /** The room that it stands in. */
+  room: Room | null = null;
   #heard = Buffer.alloc(0);
-  readonly #timer: NodeJS.Timeout;
+  readonly #pace: { stop(): void };
   #at = 0;
-  #dueAt = performance.now();
 
   constructor(caller: Caller, clip: Buffer) {
-    this.#timer = setInterval(() => {
-      if (caller.socket.readyState !== 1) return this.stop();
-      // A timer that is late sends what it owes.
-      for (const now = performance.now(); this.#dueAt <= now; this.#dueAt += frameMs) caller.send(this.#frame(clip));
-    }, frameMs);
+    this.#pace = pacing(() => (caller.socket.readyState === 1 ? caller.send(this.#frame(clip)) : this.stop()));
     caller.socket.on('close', () => this.stop());
   }
 
@@ -29,10 +38,11 @@ export class Microphone {
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#pace.stop();
   }
 
   #frame(clip: Buffer): Buffer {
+    if (this.room !== null) return this.room.hear(frameSamples);
     const frame = this.#heard.subarray(0, frameBytes);
     this.#heard = this.#heard.subarray(frame.length);
     if (frame.length === frameBytes) return frame;

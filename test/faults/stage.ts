@@ -31,7 +31,7 @@ export class Stage {
     this.#asked = asked;
   }
 
-  static async open(t: Owner, store: StoreKind, plain = otherwise): Promise<Stage> {
+  static async open(t: Owner, store: StoreKind, plain: (message: string) => string = () => otherwise): Promise<Stage> {
     const asked: (readonly Message[])[] = [];
     const answer = (response: ServerResponse, { body }: Seen): void => {
       const messages = body.messages as readonly Message[];
@@ -39,7 +39,7 @@ export class Stage {
       const last = messages.at(-1)!.content;
       if (waits.test(last)) return;
       response.writeHead(200, eventStream);
-      for (const piece of (askedFor(last)?.text ?? plain).match(/\s*\S+/gu)!) response.write(delta(piece));
+      for (const piece of (askedFor(last)?.text ?? plain(last)).match(/\s*\S+/gu)!) response.write(delta(piece));
       if (!stalls.test(last)) response.end(delta('', 'stop') + done);
     };
     const model = await provider(answer);
