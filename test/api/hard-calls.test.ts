@@ -13,6 +13,7 @@ import { transcriptOf, until } from './talk.ts';
 t.test(edge, async (t) => {
   const house = await openHouse(t, { env: { PARLEY_SYNTHETIC: '1', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
   await t.test('speech that goes on behind the end of a turn', (t) => resumed(t, house));
+  await t.test('two turns that are said before the first is answered', (t) => hurried(t, house));
   await t.test('a turn that is ended again while its model is asked early', (t) => flushed(t, house));
   await t.test('a model that drips, and one that drips into a failure', (t) => drips(t, house));
   await t.test('a client that claims more than it was sent, and less than before', (t) => lies(t, house));
@@ -54,6 +55,19 @@ async function resumed(t: Test, house: House): Promise<void> {
       const replies = caller.heard.filter(({ type }) => type === 'turn.started').length;
       const gone = caller.heard.filter(({ type }) => type === 'turn.withdrawn').length;
       t.equal(messages.length, 2 * (replies - gone), `${afterMs} ms: a reply that was not heard leaves nothing`);
+    }),
+  );
+}
+
+/** The audio comes faster than it is said, and nothing is reported: the second turn is over before it is known what of the reply to the first was heard. */
+async function hurried(t: Test, house: House): Promise<void> {
+  const clip = await clipOf(house);
+  await Promise.all(
+    [0, 1, 2].map(async (time) => {
+      const caller = await opened(house, { texts: 'hello_there|and_more', model: 'text=Uncharacteristically,tokens=2', characterMs: 60 });
+      caller.say(clip, 1_000);
+      caller.say(clip, 1_000);
+      await holdsAll(t, house, caller, `time ${time}`);
     }),
   );
 }

@@ -47,8 +47,12 @@ export class Beginnings {
     const reply = newReply();
     const { typed } = this;
     this.typed = null;
-    if (early !== null) reply.asked = early.text;
+    const { returned } = endings;
+    // Words that come back begin the message: what is asked early is no more than a part of it while some may.
+    if (early !== null && !endings.owesWords) reply.asked = early.text;
     endings.step(async () => {
+      if (early !== null && endings.returned !== returned) return;
+      if (early !== null) reply.asked = early.text;
       if (early === null) {
         const taken = typed === null ? null : await hearing.takeWith(typed);
         reply.words = taken === null ? hearing.take() : taken.words;

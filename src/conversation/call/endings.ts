@@ -30,14 +30,36 @@ export class Endings {
   readonly replies = new Map<string, Reply>();
   /** Turns begin and end in order. */
   steps: Promise<unknown> = Promise.resolve();
+  /** Replies that ended and are not settled, whose words may come back. */
+  #owed = 0;
+  /** How often words came back to begin the person's next message. */
+  returned = 0;
 
   constructor(options: EndingsOptions) {
     this.#options = options;
   }
 
+  /** Whether words of an earlier turn may yet come before those that the person says now. */
+  get owesWords(): boolean {
+    return this.#owed > 0;
+  }
+
   /** Takes a step once those before it are done. */
   step(act: () => Promise<void> | void): void {
     this.steps = this.steps.then(act).catch((error) => this.#options.failed(error));
+  }
+
+  /** Takes a step that may put these words back. */
+  #stepWith(words: Words | null, act: () => Promise<void>): void {
+    const owed = words === null ? 0 : 1;
+    this.#owed += owed;
+    this.step(() => act().finally(() => (this.#owed -= owed)));
+  }
+
+  #putBack(words: Words | null): void {
+    if (words === null) return;
+    this.returned++;
+    this.#options.putBack(words);
   }
 
   /** The client says no more: what waits for a report ends at once. */
@@ -59,14 +81,14 @@ export class Endings {
     const settling = reply.settle(reason, basisOf(reason, over));
     this.#options.leave(reply);
     this.#options.services.metrics.calls.interruptions.inc({ kind: reason });
-    this.step(async () => {
+    this.#stepWith(words, async () => {
       const heard = await settling;
       const { runner } = reply;
       if (runner === null) return;
       // Nobody knows of a turn that was asked for early: it never was.
       if (!reply.isTold) return this.takeBack(reply);
       if (heard.points === 0 && !reply.hasCalled && !over && (reason === 'speech' || reason === 'client')) {
-        if (words !== null) this.#options.putBack(words);
+        this.#putBack(words);
         return this.withdraw(reply);
       }
       this.#options.stays(reply);
@@ -106,7 +128,7 @@ export class Endings {
     const words = reply.words;
     reply.words = null;
     this.#options.leave(reply);
-    this.step(async () => {
+    this.#stepWith(words, async () => {
       const heard = await settling;
       if (reply.runner !== null && (heard.points > 0 || reply.hasCalled)) {
         this.#options.stays(reply);
@@ -114,7 +136,7 @@ export class Endings {
         await reply.runner.ended;
         this.#options.services.metrics.calls.heard.inc({ basis: heard.voice.heard });
       } else {
-        if (words !== null) this.#options.putBack(words);
+        this.#putBack(words);
         await this.takeBack(reply);
       }
       this.replies.delete(reply.messageId);
