@@ -331,6 +331,8 @@ export class Call implements HeardCall {
     // A turn whose calls are stored stays, with its words.
     if (reply.hasCalled) return tells ? this.#endings.cut(reply, this.state === 'hearing' ? 'speech' : 'client') : this.#endings.fail(reply, false);
     this.#leave(reply);
+    // At once: its calls may be stored before the steps that wait are taken.
+    reply.runner?.endSpeech('unheard');
     this.#endings.step(() => (tells && reply.isTold ? this.#endings.withdraw(reply) : this.#endings.takeBack(reply)));
   }
 
