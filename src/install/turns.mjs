@@ -1,19 +1,23 @@
 /**
- * Lets processes of one clone take turns: two that install packages at once remove each other's. The turn is a folder with the holder's id as
- * the name of a file. It appears with its content or not at all, since a folder is not renamed onto one that has something in it, and it goes
- * only when it is empty, so that nobody removes the turn of another by mistake. The turn of a process that has died is void.
+ * Lets processes of one clone take turns: two that install packages at once remove each other's. The turn is a folder with the holder's name as
+ * that of a file: its process id, and on Linux when it began, as the id of a process that has died is given to another. It appears with its
+ * content or not at all, since a folder is not renamed onto one that has something in it, and it goes only when it is empty, so that nobody
+ * removes the turn of another by mistake. The turn of a process that has died is void.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const lookMs = 200;
+const begun = beginningOf(process.pid);
+const ownName = begun === null ? String(process.pid) : `${process.pid}-${begun}`;
 
 /** Runs `work` while no other process has the turn of this folder. `waits` is called once with the holder's id, if somebody has it. */
 export async function inTurn(folder, waits, work) {
   const own = join(dirname(folder), `.${process.pid}.${basename(folder)}`);
+  rmSync(own, { recursive: true, force: true });
   mkdirSync(own, { recursive: true });
-  writeFileSync(join(own, String(process.pid)), '');
+  writeFileSync(join(own, ownName), '');
   try {
     for (let told = false; !isMoved(own, folder); await delay(lookMs)) {
       const holder = holderOf(folder);
@@ -23,7 +27,7 @@ export async function inTurn(folder, waits, work) {
     return await work();
   } finally {
     rmSync(own, { recursive: true, force: true });
-    remove(folder, String(process.pid));
+    remove(folder, ownName);
   }
 }
 
@@ -40,7 +44,10 @@ function isMoved(own, folder) {
 /** The living process whose turn it is; null if there is none. A dead one may have had this process's id, as in a container that starts again. */
 function holderOf(folder) {
   for (const name of namesIn(folder)) {
-    if (name !== String(process.pid) && isAlive(Number(name))) return Number(name);
+    const [id, begun] = name.split('-');
+    const pid = Number(id);
+    const isAnother = begun !== undefined && (beginningOf(pid) ?? begun) !== begun;
+    if (pid !== process.pid && isAlive(pid) && !isAnother) return pid;
     remove(folder, name);
   }
   return null;
@@ -53,6 +60,16 @@ function namesIn(folder) {
     return names;
   } catch {
     return [];
+  }
+}
+
+/** When a process began, in ticks since the machine's start; null where that cannot be read. It stands behind the command, which may have brackets and spaces in it. */
+function beginningOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  } catch {
+    return null;
   }
 }
 

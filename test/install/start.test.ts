@@ -257,6 +257,14 @@ t.test('nobody waits for a process that has died while it installed', { skip: pr
   t.same(ran, { code: 0, stdout: 'runs\n', stderr: 'parley: installing packages (npm ci)\n' });
 });
 
+t.test('nobody waits for a process that has the id of one that has died while it installed', { skip: process.platform !== 'linux' && 'when a process began is not known there' }, async (t) => {
+  const { path, run, env } = await staleClone(t);
+  await mkdir(path('dist/installing'), { recursive: true });
+  await writeFile(path(`dist/installing/${process.pid}-1`), '');
+  const [ran] = await Promise.all([run([], env), writeFile(path('go'), '')]);
+  t.same(ran, { code: 0, stdout: 'runs\n', stderr: 'parley: installing packages (npm ci)\n' });
+});
+
 t.test('a Node older than package.json wants is refused', async (t) => {
   const { path, run } = await cloneWith(t, "console.log('runs');");
   const want = async (version: number[]): Promise<unknown> => {
