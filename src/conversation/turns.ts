@@ -113,9 +113,10 @@ export function wantedTurn(party: Party, { actor, assistant }: { readonly actor:
   };
 }
 
-function awaitAnswer(runner: TurnRunner, startedAt: number, { metrics, clock }: Services): FoundTurn | Promise<FoundTurn> {
+function awaitAnswer(runner: TurnRunner, startedAt: number, services: Services): FoundTurn | Promise<FoundTurn> {
+  const { metrics, clock } = services;
   const turn = running(runner);
-  return promptly(awaitBeginning(turn), () => {
+  return promptly(awaitBeginning(turn, services), () => {
     if (runner.log.shown > 0) metrics.firstOutput.observe((clock.monotonic() - startedAt) / 1000);
     return turn;
   });
@@ -128,19 +129,19 @@ async function join(actor: SessionActor, turnId: string, services: Services): Pr
   if (turn === null || host.turns.withdraws(actor, turnId)) return null;
   const { id: sessionId, workspaceId } = actor.record;
   if (turn.runner === null && !(await host.remote.awaitBeginning({ workspaceId, sessionId, turnId }, turn.log, turn.endedAt))) return null;
-  await awaitBeginning(turn);
+  await awaitBeginning(turn, services);
   return turn;
 }
 
 /**
  * A reply gets status 200 only once the provider has begun to answer; a failure before that has its own status (contract 3). An abort is no failure.
  */
-const awaitBeginning = ({ runner, log }: FoundTurn): void | Promise<void> =>
+const awaitBeginning = ({ runner, log }: FoundTurn, services: Services): void | Promise<void> =>
   promptly<Begun | null, void>(runner && runner.begun, (answer) => {
     const kind = answer?.kind;
     if (kind === 'withdrawn') throw new Failure('assistant_unavailable');
     if (kind === 'late') throw new Failure('api_error');
-    if (kind === 'unavailable') throw new Failure('service_unavailable');
+    if (kind === 'unavailable') throw services.draining ? refusedByDrain() : new Failure('service_unavailable');
     if (log.shown === 0 && log.terminal?.type === 'failed' && log.terminal.errorCode === 'session_expired') throw new Failure('session_expired');
   });
 

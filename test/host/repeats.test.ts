@@ -16,19 +16,19 @@ async function openNoting(shared: boolean): Promise<{ scene: Scene; asked: strin
   return { scene: plain.beside(wrapStore(store, noting)), asked };
 }
 
-/** Sends a message as the API does; resolves with the turn's id and whether it was there before. */
-async function send(scene: Scene, sessionId: string, idempotencyKey: string | null, draining = false): Promise<[turnId: string, replayed: boolean]> {
+/** The request of a chat; `hangs`: to a model that says nothing. */
+function requestOf(scene: Scene, sessionId: string, idempotencyKey: string | null, { draining = false, hangs = false } = {}) {
   const model = {
     provider: 'scripted',
     needsCredential: false,
     start: (_: unknown, sink: { text(piece: string): void; end(): void }) => {
-      sink.text('one');
-      sink.end();
+      if (!hangs) sink.text('one');
+      if (!hangs) sink.end();
       return { cancel: () => {} };
     },
   };
   const silent = { inc: () => {}, observe: () => {} };
-  const request = {
+  return {
     caller: { kind: 'key', party: { workspaceId: scene.workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } },
     params: { id: sessionId },
     body: { message: 'Hello' },
@@ -36,7 +36,13 @@ async function send(scene: Scene, sessionId: string, idempotencyKey: string | nu
     idempotencyKey,
     services: { host: scene.host, store: scene.store, clock: scene.clock, models: new Map([['scripted', model]]), metrics: { turns: silent, firstOutput: silent }, draining },
   };
-  const { headers } = await chat(request as unknown as Request<KeyCaller, unknown, { message: string }>);
+}
+
+const ask = (request: object) => chat(request as Request<KeyCaller, unknown, { message: string }>);
+
+/** Sends a message as the API does; resolves with the turn's id and whether it was there before. */
+async function send(scene: Scene, sessionId: string, idempotencyKey: string | null, draining = false): Promise<[turnId: string, replayed: boolean]> {
+  const { headers } = await ask(requestOf(scene, sessionId, idempotencyKey, { draining }));
   return [headers!['x-turn-id']!, headers!['idempotent-replayed'] === 'true'];
 }
 
@@ -98,5 +104,20 @@ t.test('a repeat that comes while the first request begins its turn joins that t
   begin();
   const [turnId] = await first;
   t.same(await repeat, [turnId, true]);
+  scene.host.close();
+});
+
+t.test('a chat that still waits for its first words at the end of a drain is refused as new work is', async (t) => {
+  const scene = await Scene.open();
+  const { id } = await scene.session();
+  const request = requestOf(scene, id, null, { hangs: true });
+  const refused = t.rejects(ask(request), { code: 'api_error', status: 503, seconds: 5 });
+  while (scene.host.turns.inFlight === 0) await turnOfTheLoop();
+  request.services.draining = true;
+  const drained = scene.host.turns.drain(1000, 5000);
+  await pass(scene, 1000);
+  await refused;
+  await drained;
+  t.same(await scene.transcript(id), [], 'and leaves nothing behind');
   scene.host.close();
 });
