@@ -273,9 +273,9 @@ export class Sessions {
     return actor.mailbox.post(async () => {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         if (actor.machine.state !== 'open' && actor.machine.state !== 'streaming') return;
-        const { call: _, ...record } = actor.record;
+        const { call, ...record } = actor.record;
         const at = this.options.clock.now();
-        const moved = { ...record, lastActivityAt: secondsOf(at), mark: this.options.mark(), ...(callId !== null && { call: { id: callId, untilMs: at + limits.callOpenMs } }) };
+        const moved = { ...record, lastActivityAt: secondsOf(at), mark: this.options.mark(), ...(callId !== null && { call: { ...(call?.id === callId && call), id: callId, untilMs: at + limits.callOpenMs } }) };
         if (await actor.save(moved)) return;
       }
     });

@@ -315,7 +315,8 @@ export class Turns {
     const userMessage = wanted.message === null ? null : messageOf(turn, ids.make('msg'), 'user', wanted.message, wanted.voice && { status: 'completed', stopReason: null, errorCode: null, voice: wanted.voice });
     turn.messageId = ids.make('msg');
     if (admitted !== null) turn.link = admitted.link;
-    const moved = movedSession(before, at, this.#options.mark(), actor.machine.snapshot(), turn.messageIndex + 1);
+    const next = movedSession(before, at, this.#options.mark(), actor.machine.snapshot(), turn.messageIndex + 1);
+    const moved = wanted.speaker === undefined || next.call === undefined ? next : { ...next, call: { ...next.call, turnId: turn.id } };
     const session: Session = admitted === null ? moved : { ...moved, link: { visitorId: wanted.use!.visitorId, clock: admitted.clock } };
     const step: Unsealed<BeginTurn> = {
       session,

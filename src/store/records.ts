@@ -245,8 +245,8 @@ export interface Session {
   readonly mark?: string;
   /** Absent where no visitor holds the conversation. */
   readonly link?: SessionLink;
-  /** The open call, and the milliseconds since the epoch until which its process has said that it is open. Absent where there is none. */
-  readonly call?: { readonly id: string; readonly untilMs: number };
+  /** The open call, and the milliseconds since the epoch until which its process has said that it is open; `turnId`: its last turn, absent before its first. Absent where there is none. */
+  readonly call?: { readonly id: string; readonly untilMs: number; readonly turnId?: string };
   /** How many of the messages before it the model of the last turn was not sent, because there were too many. Absent where that never happened. */
   readonly historyLeftOut?: number;
   /** The calls of the last turn that wait for `tool_results`, and the index of their message: a turn in flight has answered or declined them. Absent where there are none. */

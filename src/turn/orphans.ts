@@ -146,7 +146,9 @@ async function seal(
   const decision = machine.decide({ type: 'finished', at: nowMs, turnId: turn.id });
   // If the session's deadline passed while no process ran it, the session expires, and that ends its turn.
   const ending = endings[stop ?? (overStates.find((state) => state === decision.from || state === decision.to) ?? 'died')];
-  const moved = { ...found.record, mark: mark(), machine: machine.snapshot() };
+  // A call is in the process that runs its turn.
+  const { call, ...rest } = found.record;
+  const moved = { ...rest, ...(call !== undefined && call.turnId !== turn.id && { call }), mark: mark(), machine: machine.snapshot() };
   const move = moveOf(decision, found.version + 1, nowMs, nobody, moved.machine);
   const basis = { version: found.version, mark: found.record.mark, move };
   if (ending === endings.died && ((output === '' && calls.count === null) || hidden)) {

@@ -56,7 +56,7 @@ t.test('kill -9 leaves what was sent, a second too much at most, and never too l
   t.match(reply, { stop_reason: 'error', error_code: 'api_error', voice: { heard: 'sent', cut_by: null } });
   t.ok(reply.content.startsWith(heard) && heard !== '', 'what was heard is a prefix of what is kept');
   t.ok(reply.content.length - heard.length <= 25, `${reply.content.length - heard.length} characters more: a second of speech and the word under way`);
-  t.match((await second.ask(`/sessions/${caller.session.id}`, { key: first.key })).json, { status: 'open', active_turn_id: null });
+  t.match((await second.ask(`/sessions/${caller.session.id}`, { key: first.key })).json, { status: 'open', active_turn_id: null, active_call_id: null });
   t.equal((await second.ask('/call-tokens', { key: first.key, body: { session_id: caller.session.id } })).status, 201);
 });
 

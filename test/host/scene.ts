@@ -11,7 +11,7 @@ import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
 import { stepOf, storeOf, type Steps } from '../../src/store/steps.ts';
 import type { Cause, Message, IdempotencyRecord, Session, Store } from '../../src/store/store.ts';
-import type { PreparedCall, TurnModel, TurnReports, TurnTools } from '../../src/turn/outcome.ts';
+import type { PreparedCall, Speaker, TurnModel, TurnReports, TurnTools } from '../../src/turn/outcome.ts';
 import type { TurnRunner } from '../../src/turn/runner.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 import * as records from '../store/fixtures.ts';
@@ -119,7 +119,7 @@ export class Scene {
   }
 
   /** Begins a turn; throws the refusal. */
-  async begin(sessionId: string, remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null = null, takesSlot = true, cause?: Cause): Promise<Talk> {
+  async begin(sessionId: string, remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null = null, takesSlot = true, cause?: Cause, speaker?: Speaker): Promise<Talk> {
     const model = new StagedModel();
     const started = await this.host.turns.begin(await this.actor(sessionId), {
       message: 'Hello',
@@ -127,6 +127,7 @@ export class Scene {
       takesSlot,
       remember,
       ...(cause && { cause }),
+      ...(speaker && { speaker }),
       model,
       reports: {
         ...unreported,

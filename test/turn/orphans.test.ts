@@ -6,6 +6,7 @@ import { limits } from '../../src/base/limits.ts';
 import { takeStep, type Steps } from '../../src/store/steps.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { findTurn } from '../../src/conversation/turns.ts';
+import type { Speaker } from '../../src/turn/outcome.ts';
 import type { TurnEnd } from '../../src/turn/turn.ts';
 import { TurnReader } from '../../src/turn/reader.ts';
 import { Scene, withSteps } from '../host/scene.ts';
@@ -48,6 +49,27 @@ for (const [budget, inputTokens] of [[null, 10], [7, 4], [1, 2]] as const) {
     second.host.close();
   });
 }
+
+t.test('a call is over with the turn that it has left, and a newer one is not', async (t) => {
+  const speaker: Speaker = { text: () => {}, rests: () => {}, over: () => {}, heard: () => ({ points: 0, voice: { audioMs: 0, heard: 'estimated', cutBy: null } }) };
+  const first = await Scene.open();
+  const noted = async (scene: Scene, id: string, callId: string): Promise<void> => scene.host.sessions.noteCall(await scene.actor(id), callId);
+  const ids = [];
+  for (const calls of [['call_1'], ['call_1', 'call_1'], ['call_1', 'call_2']]) {
+    const { id } = await first.session();
+    await noted(first, id, calls[0]!);
+    await first.begin(id, null, true, undefined, speaker);
+    if (calls.length > 1) await noted(first, id, calls[1]!);
+    ids.push(id);
+  }
+  const typed = await first.session();
+  await noted(first, typed.id, 'call_1');
+  await first.streaming(typed.id);
+  const second = await first.afterDeath();
+  const read = async (id: string) => (await second.host.sessions.read(second.workspaceId, id))!.call?.id ?? null;
+  t.same(await Promise.all([...ids, typed.id].map(read)), [null, null, 'call_2', 'call_1'], 'a chat beside a call says nothing of it');
+  second.host.close();
+});
 
 t.test('so does whoever touches it first', async (t) => {
   const first = await Scene.open();

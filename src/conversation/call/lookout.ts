@@ -85,7 +85,8 @@ export class Lookout {
     const { call } = found;
     if (call !== undefined && call.id !== callId && call.untilMs > at) return send({ type: 'replaced', at });
     if (services.store.leaseMs !== null) await this.#lookElsewhere((found.machine.context as SessionContext).activeTurnId, waits);
-    if (!this.#closed && now - this.#saidAt >= limits.callOpenEveryMs) await this.#say(now);
+    // Another process may have taken this one for dead.
+    if (!this.#closed && (call === undefined || now - this.#saidAt >= limits.callOpenEveryMs)) await this.#say(now);
   }
 
   /** Looks for a turn in another process. That of a dead process is sealed on the way. */
