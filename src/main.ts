@@ -116,8 +116,8 @@ export async function serve(config: Config): Promise<void> {
   void load.start();
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
   endInOrder({ services, edge, service, http, log, clock, supervisor });
-  // A closed stdout is no reason to end.
-  process.stdout.on('error', () => {});
+  // A closed stdout is no reason to end, as it is for other commands.
+  process.stdout.removeAllListeners('error').on('error', () => {});
   const isFirst = supervisor === null || supervisor.number === 1;
   if (isFirst) process.stdout.write(await firstStart(services, url, edge.engine));
   log.info({ url, engine: edge.engine, store: store.name }, 'listening');

@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { temporaryFolder, type Owner } from '../folders.ts';
+import { freePort } from '../../bench/harness/process.ts';
+import { until } from '../api/talk.ts';
 import { startServer } from '../process.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -301,4 +303,15 @@ t.test('a server whose output nobody reads any more serves on, and takes two sig
   server.child.kill('SIGTERM');
   server.child.kill('SIGINT');
   t.same(await once(server.child, 'exit'), [0, null]);
+});
+
+t.test('so does one whose output was never read', async (t) => {
+  const [port, { PATH, HOME }] = [await freePort(), process.env];
+  const server = spawn(process.execPath, [join(root, 'src/install/start.mjs'), 'serve'], { cwd: root, env: { PATH, HOME, PORT: String(port), PARLEY_STORE: 'memory:' }, stdio: ['ignore', 'pipe', 'ignore'] });
+  t.teardown(() => server.kill('SIGKILL'));
+  server.stdout.destroy();
+  const ended = once(server, 'exit');
+  await until(async () => server.exitCode !== null || (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null))?.ok);
+  server.kill('SIGTERM');
+  t.same([server.exitCode, await ended], [null, [0, null]], 'it serves until it is to end');
 });
