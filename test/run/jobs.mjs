@@ -28,8 +28,11 @@ export function filesOf(argument) {
 /** Modules of what must not be shared: processes, threads, a browser. */
 const unshared = /^(?:node:(?:child_process|cluster|worker_threads)|playwright-core)$|\/@tapjs\/redis\.mjs$/;
 
-/** Starts servers, each of which ends with its test. The suites beside it that start nothing else may share a process all the same. */
-const servers = 'test/api/house.ts';
+/** Start servers and commands, each of which ends with its test. */
+const starters = ['test/process.ts', 'test/api/house.ts', 'test/cli/support.ts'];
+
+/** Folders whose suites may share a process all the same, if they start nothing else. */
+const served = ['test/api', 'test/cli', 'test/client'];
 
 /** The engines of their servers, in turn. */
 const engines = ['uws', 'node'];
@@ -37,10 +40,10 @@ const engines = ['uws', 'node'];
 /** How many files share a process at most, so that both cores have some at the end. */
 const sharingMax = 12;
 
-/** Whether a file may share its process: it starts no other than servers, and changes nothing of its own. Loading Node, tap and the source takes longer than most of them run. */
+/** Whether a file may share its process: it starts none but a server's, and changes nothing of its own. Loading Node, tap and the source takes longer than most of them run. */
 function isSharing(file, inputs) {
   const reached = new Set([file]);
-  const isServed = (path) => path === servers && dirname(file) === dirname(servers);
+  const isServed = (path) => served.includes(dirname(file)) && starters.includes(path);
   for (const path of reached) if (!isServed(path)) for (const { path: used } of inputs[path]?.imports ?? []) reached.add(used);
   return ![...reached].some((path) => unshared.test(path)) && !/\bprocess\.|'node:module'|^t\.(?!test\b)/m.test(readFileSync(join(root, file), 'utf8'));
 }

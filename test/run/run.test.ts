@@ -106,7 +106,7 @@ t.test('files of a folder that start no process and change nothing of their own 
 t.test('suites that start no more than servers share a process, with the engines in turn; on Redis each has its own', async (t) => {
   const suite = (name: string): string => `test/api/${name}.test.ts`;
   const served = ['abort', 'chat', 'crash', 'end', 'errors', 'exports', 'fields', 'heads', 'history', 'lists', 'order', 'smoke', 'usage'].map(suite);
-  const files = [...served, suite('proxies'), 'test/client/voice.test.ts'];
+  const files = [...served, suite('proxies'), 'test/providers/voice/socket.test.ts'];
   const house = { path: 'test/api/house.ts' };
   const starter = { path: 'node:child_process' };
   const inputs = Object.fromEntries([...files.map((file) => [file, { imports: file === suite('proxies') ? [house, starter] : [house] }]), [house.path, { imports: [starter] }]]);
@@ -115,7 +115,7 @@ t.test('suites that start no more than servers share a process, with the engines
     ['test/api/ 1 of 2', { PARLEY_TEST_EDGE: 'uws' }],
     ['test/api/ 2 of 2', { PARLEY_TEST_EDGE: 'node' }],
     [suite('proxies'), {}],
-    ['test/client/voice.test.ts', {}],
+    ['test/providers/voice/socket.test.ts', {}],
     [`${suite('crash')} on Redis`, { PARLEY_TEST_STORE: 'redis' }],
   ]);
   t.same(new Set(jobs.slice(0, 2).flatMap(({ files }) => files)), new Set(served));
