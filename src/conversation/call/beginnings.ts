@@ -58,6 +58,8 @@ export class Beginnings {
         reply.words = taken === null ? hearing.take() : taken.words;
         reply.typed = taken && { before: taken.spoken };
         reply.asked = reply.words?.text ?? '';
+        // The person spoke on before the turn could begin.
+        if (reply.isLeft && reply.words !== null) return hearing.putBack(reply.words);
         // No words, no turn.
         if (reply.asked === '' && !reply.isLeft) return send({ type: 'interrupt', at: this.#now });
       }
