@@ -14,9 +14,11 @@ const samplesPerMs = 16;
 /** Audio that is kept before a voice begins. */
 const keptSamples = 1_000 * samplesPerMs;
 /** Decoded with an utterance: so much before its onset and behind its end. */
-const [prerollSamples, hangoverSamples] = [320 * samplesPerMs, 200 * samplesPerMs];
-/** For a partial less audio before it, and silence behind it: of so little speech the recogniser else finds no words, or only part of the last one. */
-const [partialPrerollSamples, partialSilenceSamples] = [160 * samplesPerMs, 100 * samplesPerMs];
+const [prerollSamples, hangoverSamples] = [320 * samplesPerMs, 120 * samplesPerMs];
+/** Less is decoded before a partial: of little speech behind much silence the recogniser finds no words. */
+const partialPrerollSamples = 160 * samplesPerMs;
+/** Silence behind all that is decoded: without it the recogniser ends a finished sentence in a comma, and misses a word that is under way. */
+const paddingSamples = 200 * samplesPerMs;
 /** Audio of an utterance at which it is decoded for a partial; the spaces grow, so that the cost does not grow with the square of its length. */
 const partialsAt = [350, 1_000, 1_500, 2_250, 3_400, 5_000, 7_600].map((ms) => ms * samplesPerMs);
 /** Where the first decoding finds no words, it is repeated with so much more audio, up to the second. */
@@ -255,7 +257,7 @@ export class Listener {
     if (spoken === null || !this.#options.repeats) return;
     spoken.early?.stop.abort();
     const stop = new AbortController();
-    const text = this.#options.transcribe(this.#audio(spoken, to), spoken, 'final', stop.signal);
+    const text = this.#options.transcribe(this.#whole(spoken, to), spoken, 'final', stop.signal);
     const early: NonNullable<Spoken['early']> = (spoken.early = { to, text, stop, ready: null, decided: false });
     text.then((ready) => this.#early(spoken, early, ready), () => {});
   }
@@ -343,18 +345,20 @@ export class Listener {
     if (spoken.early?.to === to && !spoken.isDropped) return spoken.early.text;
     spoken.early?.stop.abort();
     if (spoken.isDropped) return Promise.resolve('');
-    return this.#options.transcribe(this.#audio(spoken, to), spoken, 'final', this.#stop.signal);
+    return this.#options.transcribe(this.#whole(spoken, to), spoken, 'final', this.#stop.signal);
   }
 
-  #audio({ audioFrom }: Spoken, to: number): Int16Array {
-    return this.#tape.slice(audioFrom, Math.min(to + hangoverSamples, this.#segmenter.position));
+  #whole({ audioFrom }: Spoken, to: number): Int16Array {
+    return this.#padded(audioFrom, Math.min(to + hangoverSamples, this.#segmenter.position));
   }
 
-  /** The utterance so far, as if it ended there. */
   #beginning({ from, audioFrom }: Spoken, to: number): Int16Array {
-    const start = Math.max(audioFrom, from - partialPrerollSamples);
-    const samples = new Int16Array(to - start + partialSilenceSamples);
-    samples.set(this.#tape.slice(start, to));
+    return this.#padded(Math.max(audioFrom, from - partialPrerollSamples), to);
+  }
+
+  #padded(from: number, to: number): Int16Array {
+    const samples = new Int16Array(to - from + paddingSamples);
+    samples.set(this.#tape.slice(from, to));
     return samples;
   }
 

@@ -44,6 +44,9 @@ interface Utterance {
   readonly chances: number[];
 }
 
+/** The least silence that is within half a window of this one: the detector looks no finer. */
+const nearestOf = (ms: number): number => samplesOf(ms) - windowSamples / 2;
+
 /** Finds the edges of a voice, which the detector knows to be around there. */
 export interface Edges {
   /** Returns where the voice began that the detector hears from `sure` to `position`. */
@@ -66,7 +69,7 @@ export class Segmenter {
   #lastEnd = 0;
 
   constructor(silenceMs: number, edges: Edges) {
-    this.#silence = samplesOf(silenceMs);
+    this.#silence = nearestOf(silenceMs);
     this.#edges = edges;
   }
 
@@ -87,7 +90,7 @@ export class Segmenter {
 
   /** Lets the utterance under way end after another silence, until it goes on. */
   putOff(silenceMs: number): void {
-    if (this.#current !== null) this.#current.silence = samplesOf(silenceMs);
+    if (this.#current !== null) this.#current.silence = nearestOf(silenceMs);
   }
 
   /** Looks at one more window. */
