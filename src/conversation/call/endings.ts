@@ -3,6 +3,7 @@ import type { CutBy } from '../../../machines/call.ts';
 import type { Words } from '../../providers/voice/hand.ts';
 import type { Cause } from '../../store/store.ts';
 import type { Heard } from '../../turn/outcome.ts';
+import { isStopping } from '../../turn/states.ts';
 import type { Services } from '../services.ts';
 import { endMessage, failedMessage } from './messages.ts';
 import type { Basis, Reply } from './reply.ts';
@@ -87,12 +88,14 @@ export class Endings {
       if (runner === null) return;
       // Nobody knows of a turn that was asked for early: it never was.
       if (!reply.isTold) return this.takeBack(reply);
-      if (heard.points === 0 && !reply.hasCalled && !over && (reason === 'speech' || reason === 'client')) {
+      // A request may have ended the turn meanwhile: it stays.
+      const isStopped = isStopping(runner.machine) || runner.log.terminal !== null;
+      if (heard.points === 0 && !isStopped && !reply.hasCalled && !over && (reason === 'speech' || reason === 'client')) {
         this.#putBack(words);
         return this.withdraw(reply);
       }
       this.#options.stays(reply);
-      this.#stop(reply, reason);
+      if (!isStopped) this.#stop(reply, reason);
       await runner.ended;
       this.#tellEnd(reply, heard);
     });
