@@ -270,13 +270,13 @@ export const call: Question = {
   // Each round is long, and the clips were spoken by the server already.
   warmUps: 0,
   goals: [
-    most('voice to voice, finished sentences, p50 ≤ 550 ms', finished, v2v50, 550, 'The silence that ends a turn is 500 ms (contract 18), and it counts from where the detector hears the voice end: 40 to 100 ms behind the last loud sample. The reply is ready by then.'),
+    most('voice to voice, finished sentences, p50 ≤ 550 ms', finished, v2v50, 550, 'The silence that ends a turn is 500 ms (contract 18), looked at in windows of 32 ms that come in frames of 20. The reply is ready by then.'),
     most('voice to voice, finished sentences, p95 ≤ 750 ms', finished, v2v95, 750),
     most('voice to voice, unfinished sentences, p95 ≤ 1,500 ms', unfinished, v2v95, 1_500),
     most('voice to voice, four calls, p95 ≤ 950 ms', four, v2v95, 950),
     most('voice to voice grows by ≤ 1 ms a turn', finished, grows, 1),
-    most('speech over a reply to its pause p95 ≤ 350 ms', over, stop95, 350, 'The detector is sure of a short "Stop" of flite 0.28 s after its onset, and 0.2 s of voice are wanted. People over a reply: see their row.'),
-    most('speech over a reply to its clear p95 ≤ 700 ms', over, clear95, 700, 'Words cut a reply. Of "No, the other one" by flite the recogniser finds none before 0.8 s.'),
+    most('speech over a reply to its pause p95 ≤ 350 ms', over, stop95, 350),
+    most('speech over a reply to its clear p95 ≤ 700 ms', over, clear95, 700),
     most('missed cuts ≤ 2 %', over, missed, 2),
     most('no cut by a sound', sounds, falseCuts, 0),
     most('cuts by a backchannel ≤ 2 %', backchannels, falseCuts, 2),

@@ -98,9 +98,9 @@ t.test('a reply begins with its first sound, and pauses between its sentences st
     return { plans: plansIn(narrated), samples: samplesIn(narrated), frames: narrated.filter(({ type }) => type === 'frame').length };
   };
   const [plain, trimmed, inProportion, slow] = await Promise.all([told(late(0, true)), told(late(200, true)), told(late(200, false)), told(late(600, true))]);
-  t.same(trimmed.plans[0]!.words, plain.plans[0]!.words.map((word) => ({ ...word, begin: word.begin + 160 - 1, half: word.half + 160 - 1 })), 'words move with their audio');
-  for (const { plans } of [trimmed, inProportion]) t.same(plans.map(({ samples }) => samples), [80 * 16 + 160 - 1, (110 + 200) * 16]);
-  t.ok(inProportion.plans[0]!.words[0]!.half > 160, 'the first sound is behind what stays of the silence');
+  t.same(trimmed.plans[0]!.words, plain.plans[0]!.words.map((word) => ({ ...word, begin: word.begin + 80 - 1, half: word.half + 80 - 1 })), 'words move with their audio');
+  for (const { plans } of [trimmed, inProportion]) t.same(plans.map(({ samples }) => samples), [80 * 16 + 80 - 1, (110 + 200) * 16]);
+  t.ok(inProportion.plans[0]!.words[0]!.half > 80, 'the first sound is behind what stays of the silence');
   t.same(slow.plans.map(({ samples }) => samples), [680 * 16, 710 * 16], 'a long silence is meant');
   const silence = await told(late(300, false), 'audio_ms=0');
   t.same(silence.plans.map(({ samples }) => samples), [300 * 16, 300 * 16], 'nothing sounds');

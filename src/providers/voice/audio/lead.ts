@@ -4,7 +4,7 @@ import { joinedSamples, noSamples } from './samples.ts';
 /** Samples below are silence. */
 const soundLevel = 100;
 /** So much of it stays, for the soft beginning of a sound. */
-const keptMs = 10;
+const keptMs = 5;
 /** A longer silence is taken as the voice's own. */
 const leadMsMax = 500;
 
