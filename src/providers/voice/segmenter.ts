@@ -106,7 +106,6 @@ export class Segmenter {
     const utterance = this.#current;
     if (utterance === null) return [];
     // The speaker may be in the middle of a word, of which all there is counts.
-    this.#onset = this.#evidence = 0;
     return [this.#ended(utterance, utterance.endsAt ?? this.position, reason)];
   }
 
