@@ -24,7 +24,7 @@ const commands: Readonly<Record<string, Example>> = {
   'npm test': {
     help: ['[path...]', '(default: test)', '--changed ', '--measure ', 'N passed, N failed[, N skipped]'],
     wrong: {
-      '--nonsense': `${unknown} --changed, --measure`,
+      '--nonsense': `${unknown} --changed, --skip-checks, --measure`,
       '--changed=all': "option '--changed' does not take an argument",
     },
   },
