@@ -47,30 +47,26 @@ export class AddressThrottle {
   }
 }
 
-/** Failed sign-ins: a bucket for each address, and one for all (contract 9). An attempt takes one of both, a success puts them back. */
+/**
+ * Failed sign-ins: a bucket for each address, and one for all (contract 9). Only a token that is not valid takes from them, so that
+ * nobody's failures refuse a valid one.
+ */
 export class SignInThrottle {
   readonly #each: AddressThrottle;
   readonly #all: AddressThrottle;
 
   constructor(clock: Clock) {
-    // A refusal costs nothing, so that refused requests of one client cannot keep others from signing in.
     this.#each = new AddressThrottle(clock, limits.failedSignInsPerMinute, { debt: false });
     this.#all = new AddressThrottle(clock, limits.failedSignInsPerMinuteOfAll, { debt: false });
   }
 
-  /** Begins an attempt: returns null, or the whole seconds until one from this address would be looked at. */
-  begin(address: string): number | null {
+  /** Counts a failure from this address: returns null, or the whole seconds until the next one is within the limits. */
+  take(address: string): number | null {
     const seconds = this.#each.take(address);
     if (seconds !== null) return seconds;
     const ofAll = this.#all.take(everybody);
     if (ofAll !== null) this.#each.giveBack(address);
     return ofAll;
-  }
-
-  /** Ends an attempt that has not failed. */
-  noteSuccess(address: string): void {
-    this.#each.giveBack(address);
-    this.#all.giveBack(everybody);
   }
 }
 

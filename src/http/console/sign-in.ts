@@ -22,15 +22,12 @@ export async function signIn({ head, body, services }: Request<NobodyCaller, unk
   const { config, signIns, failedSignIns, clock } = services;
   if (!maySignIn(head, config)) throw new Failure('insecure_sign_in');
   const address = clientAddress(head, config.trustedProxies);
-  const seconds = failedSignIns.begin(address);
-  if (seconds !== null) throw new Failure('rate_limited', { seconds, limiter: 'authentication' });
-  // Another site's page would sign its own person in here, unnoticed by the user. A failure of the store costs nothing.
-  const link = isFromElsewhere(head, config) ? undefined : await findSignInLink(body.token, services).catch((error: unknown) => {
-    failedSignIns.noteSuccess(address);
-    throw error;
-  });
-  if (link === undefined) throw new Failure('invalid_token');
-  failedSignIns.noteSuccess(address);
+  // Another site's page would sign its own person in here, unnoticed by the user.
+  const link = isFromElsewhere(head, config) ? undefined : await findSignInLink(body.token, services);
+  if (link === undefined) {
+    const seconds = failedSignIns.take(address);
+    throw seconds === null ? new Failure('invalid_token') : new Failure('rate_limited', { seconds, limiter: 'authentication' });
+  }
   await endReplaced(head, services);
   const begun = await signIns.begin(link, { address, agent: head.headers('user-agent')[0]?.slice(0, limits.agentCharactersMax) ?? null });
   const cookie = cookieText(signIns.cookieName, begun.cookie, signInEnd(begun.signIn) - secondsOf(clock.now()));

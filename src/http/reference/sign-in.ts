@@ -19,7 +19,7 @@ A request with the cookie that changes something must come from a page of the sa
       does: 'Signs a person in with the operator token or the token of a link, and sets the cookie. A link is used up by that.',
       cost: `A failure takes one of ${limits.failedSignInsPerMinute} a minute for the client's address and of ${limits.failedSignInsPerMinuteOfAll} for all; a success costs nothing.`,
       repeat: 'A repeat with the operator token signs in once more; with a link it is 401 `invalid_token`.',
-      surprises: 'Over plain HTTP it works on this machine alone: elsewhere it is 400 `invalid_request`. After too many failures it is 429 `rate_limited`, whatever the token.',
+      surprises: 'Over plain HTTP it works on this machine alone: elsewhere it is 400 `invalid_request`. After too many failures a token that is not valid is 429 `rate_limited`; a valid one always signs in.',
       body: { token: signInToken },
     },
     'POST /console/api/sign-out': {
