@@ -1,5 +1,6 @@
 /** The party on whose behalf a conversation is held. */
 import type { By, Cause, Session } from '../store/store.ts';
+import type { CallAnswer } from '../turn/answers.ts';
 
 /** A party that holds a conversation: all that the handlers of sessions, turns and transcripts know of their caller. */
 export interface Party {
@@ -19,3 +20,13 @@ export interface Party {
 
 /** Returns the cause of a step that a request of the party makes. */
 export const causeByParty = ({ kind, id, name }: Party, requestId: string): Cause => ({ requestId, by: { kind, id, name } });
+
+/** Whether a channel is one of the public link's: whoever speaks on it has proved nothing. */
+export const isVisitorChannel = (channel: Session['channel']): boolean => channel === 'link' || channel === 'widget';
+
+/**
+ * Whether the party may give this answer to a call that waits in the session (contract 13). The visitor alone approves what the visitor was asked;
+ * anybody else may decline it. A visitor gives no result: the functions of a client belong to the callers of the API.
+ */
+export const mayAnswer = ({ visitor }: Party, { channel }: Session, answer: CallAnswer): boolean =>
+  'output' in answer ? visitor === undefined : visitor !== undefined || !answer.approved || !isVisitorChannel(channel);

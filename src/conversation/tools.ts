@@ -6,6 +6,7 @@ import { argumentsOf, checkArguments } from '../providers/tool/arguments.ts';
 import type { Assistant, Session, ToolError } from '../store/store.ts';
 import type { TurnTools } from '../turn/outcome.ts';
 import type { FrontSettings } from './front-settings.ts';
+import { isVisitorChannel } from './party.ts';
 import type { Services } from './services.ts';
 
 export class AssistantTools implements TurnTools {
@@ -75,8 +76,12 @@ export class AssistantTools implements TurnTools {
   }
 
   call(offered: OfferedFunction, callId: string, given: Readonly<Record<string, unknown>>, turnId: string, signal: AbortSignal, stands: () => Promise<boolean>): Promise<ToolResult> {
-    const { workspaceId, id: sessionId, assistantId, channel, visitor, metadata } = this.#session;
-    const context: CallContext = { workspaceId, assistantId, sessionId, turnId, channel, visitor, metadata };
+    const { workspaceId, id: sessionId, assistantId, channel } = this.#session;
+    const context: CallContext = { workspaceId, assistantId, sessionId, turnId, channel, ...personOf(this.#session) };
     return this.#services.tools.call(offered, { callId, arguments: given, context, stands }, signal);
   }
 }
+
+/** The person of a conversation, as a tool learns of them: known by the backend that opened the session, or on the public link only claimed (contract 13). */
+const personOf = ({ channel, visitor, metadata }: Session): Pick<CallContext, 'visitor' | 'metadata' | 'claimed'> =>
+  isVisitorChannel(channel) ? { visitor: {}, metadata: {}, claimed: { visitor, metadata } } : { visitor, metadata };

@@ -15,7 +15,7 @@ import type { Begun, PreparedCall, TurnModel, TurnReports, TurnStatus } from '..
 import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
-import { causeByParty, type Party } from './party.ts';
+import { causeByParty, mayAnswer, type Party } from './party.ts';
 import { reachActor, reachConversation, turnRefusal } from './reach.ts';
 import { cutHistory, modelMessages } from '../providers/model/history.ts';
 import type { ModelMessage, ModelRequest, ModelSink, ToolOffer } from '../providers/model.ts';
@@ -99,6 +99,7 @@ export function wantedTurn(party: Party, { actor, assistant }: { readonly actor:
   return {
     message: sent.text,
     ...(sent.answers && { answers: sent.answers }),
+    mayAnswer: (answer) => mayAnswer(party, actor.record, answer),
     admits: (call) => model.tools.admitsAgain(call.name),
     assistantRefusal: turnRefusal(actor.record, assistant, cause, services),
     takesSlot: party.channel === 'api',

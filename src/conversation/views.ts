@@ -6,6 +6,7 @@ import { keyStatus } from '../host/keys.ts';
 import { secondsOf } from '../base/clock.ts';
 import { hintOf } from '../access/keys.ts';
 import { limits, linkLimitNames } from '../base/limits.ts';
+import { isVisitorChannel } from './party.ts';
 import type { Voice } from '../providers/voice.ts';
 import type { Assistant, Credential, Key, KeyStanding, LinkSettings, Message, PendingCall, Session, StandingBudget, Tool, ToolCall, Turn, UsageCounts, Workspace } from '../store/store.ts';
 
@@ -97,19 +98,17 @@ export const turnView = (turn: Turn) => ({
 /** A caller as its channel tells: an API key, the console, or a visitor of the link or the widget. */
 export type Channel = Session['channel'];
 
-const isVisitor = (channel: Channel): boolean => channel === 'link' || channel === 'widget';
-
 /** The calls that wait for the caller: a visitor sees those that want approval. */
 export const pendingCallsView = (calls: readonly PendingCall[], channel: Channel) =>
   calls
-    .filter(({ wants }) => !isVisitor(channel) || wants === 'approval')
+    .filter(({ wants }) => !isVisitorChannel(channel) || wants === 'approval')
     .map(({ id, name, arguments: given, wants }) => ({ call_id: id, name, arguments: given, wants }));
 
 /** How much of a call a caller sees (contract 13): the console all of it; of what waits for an answer everybody the arguments that they must know. */
 export function sightOf({ show, status, wants }: Pick<ToolCall, 'show' | 'status' | 'wants'>, channel: Channel): { readonly call: boolean; readonly arguments: boolean; readonly output: boolean } {
   if (channel === 'console') return { call: true, arguments: true, output: true };
   const waits = status === 'pending';
-  if (isVisitor(channel)) return { call: waits ? wants === 'approval' : show !== 'none', arguments: waits && wants === 'approval', output: false };
+  if (isVisitorChannel(channel)) return { call: waits ? wants === 'approval' : show !== 'none', arguments: waits && wants === 'approval', output: false };
   return { call: waits || show !== 'none', arguments: waits || show === 'full', output: show === 'full' };
 }
 

@@ -28,6 +28,8 @@ export interface WantedTurn {
   readonly message: string | null;
   /** The answers to the calls that wait; left out where the message declines them. */
   readonly answers?: readonly CallAnswer[];
+  /** Whether the caller may give an answer. */
+  readonly mayAnswer?: (answer: CallAnswer) => boolean;
   /** Whether an approved call may be sent: null, or why not. */
   readonly admits?: (call: ToolCall) => Promise<ToolError | null>;
   /** The refusal of the assistant's machine to `converse`; null if it does not refuse. */

@@ -13,15 +13,21 @@ export interface OfferedFunction extends ToolOffer {
   readonly show: 'none' | 'name' | 'full';
 }
 
-/** The conversation that a call is made for. The tool is told of it; the model has no say in it. A test in the console has none: its ids are null. */
-export interface CallContext {
+/** The person of a conversation. */
+export interface CallPerson {
+  readonly visitor: Readonly<Record<string, string | number | boolean>>;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** The conversation that a call is made for, as the tool is sent it; the model cannot change it. The ids are null for a test in the console. */
+export interface CallContext extends CallPerson {
   readonly workspaceId: string;
   readonly assistantId: string | null;
   readonly sessionId: string | null;
   readonly turnId: string | null;
   readonly channel: string;
-  readonly visitor: Readonly<Record<string, string | number | boolean>>;
-  readonly metadata: Readonly<Record<string, string>>;
+  /** Statements of a visitor of the public link, which nothing proves; absent on other channels. */
+  readonly claimed?: CallPerson;
 }
 
 export interface AskedCall {

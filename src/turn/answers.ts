@@ -20,19 +20,21 @@ export interface Answered {
 /** The chat that answers. */
 interface Answering {
   readonly answers?: readonly CallAnswer[];
+  /** Whether the chat's caller may give an answer. */
+  readonly mayAnswer?: (answer: CallAnswer) => boolean;
   /** Whether an approved call may be sent: null, or why not. */
   readonly admits?: (call: ToolCall) => Promise<ToolError | null>;
 }
 
 /**
  * Answers the calls of a session that wait, or declines them if the chat has no answers; null if none wait and there is no answer. Throws 422
- * `tool_results` unless each call that waits is answered once, and with what it waits for.
+ * `tool_results` unless each call that waits is answered once, with what it waits for, and by a caller who may answer so.
  */
-export async function answeredCalls(store: Store, { workspaceId, id, pending }: Session, { answers, admits }: Answering, nowMs: number): Promise<Answered | null> {
+export async function answeredCalls(store: Store, { workspaceId, id, pending }: Session, { answers, mayAnswer = () => true, admits }: Answering, nowMs: number): Promise<Answered | null> {
   const waiting = pending?.calls ?? [];
   const given = new Map(answers?.map((answer) => [answer.callId, answer]));
   const fits = waiting.every(({ id: callId, wants }) => (wants === 'result' ? 'output' : 'approved') in (given.get(callId) ?? {}));
-  if (answers !== undefined && (waiting.length === 0 || answers.length !== waiting.length || !fits)) throw new Failure('invalid_field', { field: 'tool_results' });
+  if (answers !== undefined && (waiting.length === 0 || answers.length !== waiting.length || !fits || !answers.every(mayAnswer))) throw new Failure('invalid_field', { field: 'tool_results' });
   if (pending === undefined) return null;
   const message = await messageAt(store, workspaceId, id, pending.index);
   if (message?.toolCalls === undefined) throw new StoreUnavailable('the calls that wait were lost');

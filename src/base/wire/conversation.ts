@@ -178,7 +178,7 @@ const ToolResult = Type.Object({
   call_id: Text(limits.bodyBytesMax),
   // A longer one is a fault of `message` (contract 13), so its bound is not looked at here.
   output: Type.Optional(Text(limits.bodyBytesMax, 0, `The result of a call that wants one: at most ${limits.toolOutputCharactersMax} characters.`)),
-  approved: Type.Optional(Type.Boolean({ description: 'Whether a call that wants approval may be sent.' })),
+  approved: Type.Optional(Type.Boolean({ description: 'Whether a call that wants approval may be sent. What a visitor of the link was asked, no API key approves.' })),
 });
 
 export const ChatBody = named(

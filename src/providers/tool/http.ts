@@ -18,8 +18,8 @@ export const callHttpTool = (http: ProviderHttp, clock: Clock, tool: ToolAccess,
   }, asked.stands);
 
 function postOf(tool: ToolAccess, name: string, { callId, arguments: given, context }: AskedCall, nowMs: number): ProviderPost {
-  const { assistantId, sessionId, turnId, channel, visitor, metadata } = context;
-  const data = { call_id: callId, name, arguments: given, assistant_id: assistantId, session_id: sessionId, turn_id: turnId, channel, visitor, metadata };
+  const { assistantId, sessionId, turnId, channel, visitor, metadata, claimed } = context;
+  const data = { call_id: callId, name, arguments: given, assistant_id: assistantId, session_id: sessionId, turn_id: turnId, channel, visitor, metadata, claimed };
   const body = JSON.stringify({ type: 'tool.call', timestamp: new Date(nowMs).toISOString(), data });
   const { secrets, headers } = tool;
   const signed = signatureHeaders(callId, Math.floor(nowMs / 1000), body, secrets);

@@ -18,7 +18,8 @@ const eras = new Map<string, { readonly prior: PriorDiscovery; readonly until: n
 export const callMcpTool = (http: ProviderHttp, clock: Clock, tool: ToolAccess, called: CalledFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult> =>
   sendWithin(clock, tool, signal, (end) => within(http, clock, tool, end, async (client, exchange, ending) => {
     const { callId, arguments: given, context } = asked;
-    const _meta = { 'parley/call_id': callId, ...(context.sessionId !== null && { 'parley/session_id': context.sessionId }), 'parley/visitor': context.visitor };
+    const { sessionId, visitor, claimed } = context;
+    const _meta = { 'parley/call_id': callId, ...(sessionId !== null && { 'parley/session_id': sessionId }), 'parley/visitor': visitor, ...(claimed && { 'parley/claimed': claimed }) };
     exchange.calling = true;
     // With the definition at hand no list is fetched.
     const toolDefinition = { name: called.name, inputSchema: { ...called.parameters, type: 'object' as const } };
