@@ -4,13 +4,13 @@ import { WheelClock, type Clock } from './base/clock.ts';
 import { Coalesced } from './base/coalesced.ts';
 import { SettingError, type Config } from './base/config.ts';
 import { makeDataFolder } from './operations/data-folder.ts';
-import { startListening, openEdge, openServicePort } from './operations/edges.ts';
+import { startListening, openEdge, openManagementPort } from './operations/edges.ts';
 import { endInOrder } from './operations/ending.ts';
 import { firstStart } from './operations/first-start.ts';
 import { Host } from './host/host.ts';
 import { randomIds, type Ids } from './base/ids.ts';
 import { limits } from './base/limits.ts';
-import { openLog } from './base/log.ts';
+import { openLog, warnOfIgnored, type Log } from './base/log.ts';
 import { openMetrics, type Metrics } from './base/metrics.ts';
 import { LoopLag, LoopShare } from './base/metrics/lag.ts';
 import { LoadMeter, type LoadBoard } from './base/metrics/load.ts';
@@ -59,7 +59,7 @@ export async function serve(config: Config): Promise<void> {
   const shared = config.store.kind === 'redis' ? new StoreClock(clock) : null;
   const time = shared ?? clock;
   const supervisor = config.processes > 1 ? new (await import('./operations/supervisor/worker.ts')).SupervisorLine(clock) : null;
-  const log = openLog(config.log, clock, { worker: supervisor?.number ?? null });
+  const log = openProcessLog(config, clock, supervisor?.number ?? null);
   const ids = randomIds(time);
   if (config.store.kind === 'lmdb') makeDataFolder(config.store.folder);
   const { secret, operatorToken } = readSecrets(config, ids);
@@ -110,8 +110,8 @@ export async function serve(config: Config): Promise<void> {
 
   const edge = await openEdge(config, { exchange: openPipeline(services), upgrade: openUpgrader(services), refuse: openRefuser(services) }, clock, log);
   const port = await startListening(edge, config, supervisor);
-  // With several processes, the supervisor answers on the service port for all.
-  const service = config.servicePort === null || supervisor !== null ? null : await openServicePort(config, services);
+  // With several processes, the supervisor answers on the management port for all.
+  const service = config.managementPort === null || supervisor !== null ? null : await openManagementPort(config, services);
   void host.start();
   void load.start();
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
@@ -122,6 +122,13 @@ export async function serve(config: Config): Promise<void> {
   if (isFirst) process.stdout.write(await firstStart(services, url, edge.engine));
   log.info({ url, engine: edge.engine, store: store.name }, 'listening');
   if (isFirst && isToReseal(services)) void resealSecrets(services);
+}
+
+/** The log of this process, whose number is null without a supervisor; a supervisor has warned of ignored variables for all. */
+function openProcessLog(config: Config, clock: WheelClock, worker: number | null): Log {
+  const log = openLog(config.log, clock, { worker });
+  if (worker === null) warnOfIgnored(config, log);
+  return log;
 }
 
 /** Names the setting in the error. It is wrong if the store refuses it; a store that does not answer may come up yet. */

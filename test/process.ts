@@ -92,5 +92,5 @@ export async function startServer(t: Owner, { env = {}, args = [], folder, worke
     ended.then(({ code, signal }) => reject(new Error(`The server ended with ${code ?? signal} before it listened.\n${stdout}${stderr}`)), reject);
   });
   const key = /\bak_\w+/.exec(stdout)?.[0] ?? null;
-  return { url, key, operatorToken, folder: cwd, program: JSON.stringify([command, args, env['PARLEY_SERVICE_PORT']]), child, ended, stdout: () => stdout, stderr: () => stderr, kill, stop: () => kill('SIGTERM') };
+  return { url, key, operatorToken, folder: cwd, program: JSON.stringify([command, args, env['PARLEY_MANAGEMENT_PORT']]), child, ended, stdout: () => stdout, stderr: () => stderr, kill, stop: () => kill('SIGTERM') };
 }

@@ -11,7 +11,7 @@ export interface Config {
   readonly port: number;
   readonly host: string;
   /** The port of the service paths; null if they are on the public port. */
-  readonly servicePort: number | null;
+  readonly managementPort: number | null;
   readonly store: { readonly kind: 'lmdb'; readonly folder: string } | { readonly kind: 'memory' } | { readonly kind: 'redis'; readonly url: string };
   /** Null: generated into the data folder; with Redis it must be given. */
   readonly secret: string | null;
@@ -38,6 +38,8 @@ export interface Config {
   readonly turnMsMax: number;
   /** How long a model's provider may be silent. */
   readonly providerSilenceMs: number;
+  /** Variables of the environment that look like settings and are none, because Kubernetes set them. */
+  readonly ignoredVariables: readonly string[];
   /** Processes that listen for the embedded voice, and as many that speak; 0 turns it off. */
   readonly voiceProcesses: number;
   /** The folder of the voice provider `local`; null if there is none. */
@@ -69,7 +71,7 @@ const setting = (variable: string, flag: string, value: string, fallback: string
 export const settings: readonly Setting[] = [
   setting('PORT', '--port', 'number', '8080', 'port to listen on; 0 picks a free one'),
   setting('HOST', '--host', 'address', '127.0.0.1', 'address to listen on'),
-  setting('PARLEY_SERVICE_PORT', '--service-port', 'number', '', 'separate port, on HOST, for /healthz, /readyz and /metrics; the last two are then on this port only'),
+  setting('PARLEY_MANAGEMENT_PORT', '--management-port', 'number', '', 'separate port, on HOST, for /healthz, /readyz and /metrics; the last two are then on this port only'),
   setting('PARLEY_STORE', '--store', 'url', 'lmdb:./data', 'the store of all state: lmdb:FOLDER, memory:, redis://HOST:PORT or redis-cluster://HOST:PORT,HOST:PORT'),
   setting('PARLEY_SECRET', '--secret', 'string', '', `encrypts credentials, ${limits.secretCharactersMin} characters or more; generated into the data folder if unset, required with Redis`),
   setting('PARLEY_SECRET_PREVIOUS', '--secret-previous', 'string', '', 'the previous secret, while it is changed: credentials encrypted under it still open, and are encrypted anew at the start'),
@@ -94,13 +96,13 @@ export const settings: readonly Setting[] = [
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const read = (variable: string): string => {
     const value = environment[variable];
-    return value === undefined || value === '' ? settings.find((one) => one.variable === variable)!.fallback : value;
+    return value === undefined || value === '' || isServiceAddress(variable, value) ? settings.find((one) => one.variable === variable)!.fallback : value;
   };
   const store = storeSetting(read('PARLEY_STORE'));
   return {
     port: integer('PORT', read('PORT'), 0, 65535),
     host: read('HOST'),
-    servicePort: servicePort(read('PARLEY_SERVICE_PORT'), read('PORT')),
+    managementPort: managementPort(read('PARLEY_MANAGEMENT_PORT'), read('PORT')),
     store,
     secret: text('PARLEY_SECRET', read('PARLEY_SECRET'), limits.secretCharactersMin),
     secretPrevious: text('PARLEY_SECRET_PREVIOUS', read('PARLEY_SECRET_PREVIOUS'), limits.secretCharactersMin),
@@ -119,7 +121,20 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     voiceFolder: read('PARLEY_VOICE_FOLDER') || null,
     turnMsMax: integer('PARLEY_TURN_MS_MAX', read('PARLEY_TURN_MS_MAX'), 100, dayMs),
     providerSilenceMs: integer('PARLEY_PROVIDER_SILENCE_MS', read('PARLEY_PROVIDER_SILENCE_MS'), 100, dayMs),
+    ignoredVariables: ignoredVariables(environment),
   };
+}
+
+/** The address of a Kubernetes service, as in `PARLEY_PORT=tcp://10.0.0.1:8080`. Kubernetes sets such variables in every pod beside a service named `parley` or `parley-…`. */
+const isServiceAddress = (variable: string, value: string): boolean => variable.endsWith('_PORT') && /^(?:tcp|udp|sctp):\/\//i.test(value);
+
+/** `PARLEY_SERVICE_PORT` and `PARLEY_PORT` of a service named `parley`, and a setting that holds a service's address. */
+function ignoredVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
+  const candidates = ['PARLEY_PORT', 'PARLEY_SERVICE_PORT', ...settings.map(({ variable }) => variable)];
+  return candidates.filter((variable) => {
+    const value = environment[variable] ?? '';
+    return variable === 'PARLEY_SERVICE_PORT' ? value !== '' : isServiceAddress(variable, value);
+  });
 }
 
 const dayMs = 24 * 3600 * 1000;
@@ -131,10 +146,10 @@ function integer(variable: string, value: string, least: number, most: number): 
 }
 
 /** A port of 0 is any free one, here as there. */
-function servicePort(value: string, publicPort: string): number | null {
+function managementPort(value: string, publicPort: string): number | null {
   if (value === '') return null;
-  const port = integer('PARLEY_SERVICE_PORT', value, 0, 65535);
-  if (port !== 0 && port === Number(publicPort)) throw new SettingError(`PARLEY_SERVICE_PORT must be another port than PORT, which is ${port} too.`);
+  const port = integer('PARLEY_MANAGEMENT_PORT', value, 0, 65535);
+  if (port !== 0 && port === Number(publicPort)) throw new SettingError(`PARLEY_MANAGEMENT_PORT must be another port than PORT, which is ${port} too.`);
   return port;
 }
 

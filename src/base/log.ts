@@ -1,6 +1,7 @@
 /** Logs: one JSON line per request and per event of the process; never a key, a message's text or a credential. */
 import { destination, pino, type Logger } from 'pino';
 import type { Clock, Timer } from './clock.ts';
+import type { Config } from './config.ts';
 import { limits } from './limits.ts';
 
 export type Log = Logger;
@@ -64,6 +65,11 @@ export function openLog(level: string, clock: Clock, { worker = null, shared = w
     out.destroy();
   });
   return log;
+}
+
+/** Logs one line that names the variables which look like settings and were ignored. */
+export function warnOfIgnored({ ignoredVariables: variables }: Pick<Config, 'ignoredVariables'>, log: Log): void {
+  if (variables.length > 0) log.warn({ variables }, 'variables ignored: Kubernetes sets them for a service; a separate port for health and metrics is PARLEY_MANAGEMENT_PORT');
 }
 
 /** The size that a pipe takes in one piece (PIPE_BUF), so that lines of several processes are not mixed. */

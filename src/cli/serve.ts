@@ -58,7 +58,7 @@ async function run(io: Io, options: Flags): Promise<void> {
     const isWorker = config.processes > 1 && !(await import('node:cluster')).default.isPrimary;
     // A worker that replaces another serves on where the folder has disappeared meanwhile.
     if (!isWorker) checkVoiceFolder(config.voiceFolder);
-    if (config.processes > 1 && !isWorker) await (await import('../operations/supervisor.ts')).supervise(config, (await import('../operations/edges.ts')).openServicePort);
+    if (config.processes > 1 && !isWorker) await (await import('../operations/supervisor.ts')).supervise(config, (await import('../operations/edges.ts')).openManagementPort);
     else await (await import('../main.ts')).serve(config);
   } catch (error) {
     throw startFailure(error, config);

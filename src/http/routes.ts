@@ -15,15 +15,15 @@ export const routes: readonly Route[] = [...apiRoutes, ...openaiRoutes, mcpRoute
 /** The paths that also become a WebSocket. */
 export const documented: readonly Route[] = [...routes, ...socketRoutes];
 
-/** The paths that move to a service port if there is one; `/healthz` costs nothing, reveals nothing and stays. */
+/** The paths that move to a management port if there is one; `/healthz` costs nothing, reveals nothing and stays. */
 const moved: readonly string[] = ['/readyz', '/metrics'];
 
 /** The documented routes of the public port. */
-export const publicRoutes = ({ servicePort }: { readonly servicePort: number | null }): readonly Route[] =>
-  servicePort === null ? documented : documented.filter(({ path }) => !moved.includes(path));
+export const publicRoutes = ({ managementPort }: { readonly managementPort: number | null }): readonly Route[] =>
+  managementPort === null ? documented : documented.filter(({ path }) => !moved.includes(path));
 
 /** All that the public port answers: the documented routes; pages, and `OPTIONS` where it is answered, stand in no document. */
-export const answeredRoutes = (config: { readonly servicePort: number | null }): readonly Route[] => [...publicRoutes(config), ...pageRoutes, ...linkPages, ...preflightRoutes];
+export const answeredRoutes = (config: { readonly managementPort: number | null }): readonly Route[] => [...publicRoutes(config), ...pageRoutes, ...linkPages, ...preflightRoutes];
 
 /** The route of a request, with its parameters; HEAD uses GET's route. Throws 404 `route_not_found`. */
 export type Find = (method: string, path: string) => { route: Route; params: Record<string, string> };

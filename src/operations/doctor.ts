@@ -2,8 +2,8 @@
 import type { Clock } from '../base/clock.ts';
 import { redacted, type Config } from '../base/config.ts';
 import { check, warn } from '../store/doctor/check.ts';
-import type { Check } from '../store/doctor/check.ts';
-import { port, servicePort } from './doctor/port.ts';
+import type { Check, Finding } from '../store/doctor/check.ts';
+import { port, managementPort } from './doctor/port.ts';
 import { engine, nodeVersion, settingsOf, type Environment } from './doctor/program.ts';
 import { way } from './doctor/way.ts';
 import { examineRecords } from './doctor/records.ts';
@@ -29,14 +29,19 @@ export async function examine(environment: Environment, { clock, ids, url }: Exa
   const { checks: settings, config } = settingsOf(environment, ids);
   const checks = [check('node', nodeVersion()), ...settings];
   if (config !== null) {
+    const { ignoredVariables: ignored } = config;
+    if (ignored.length > 0) checks.push(check('variables', ignoredByServer(ignored)));
     checks.push(check('engine', await engine(config)), check('port', await port(config, clock)));
-    if (config.servicePort !== null) checks.push(check('service-port', await servicePort(config, clock)));
+    if (config.managementPort !== null) checks.push(check('management-port', await managementPort(config, clock)));
     if (config.consoleOrigins.length > 0 && config.trustedProxies.length === 0) checks.push(check('proxies', hiddenAddresses));
     if (url !== undefined) checks.push(check('url', await way(url, clock)));
     checks.push(...(await examineStore(config, clock, ids)), ...(await examineVoice(config, clock)));
   }
   return { ok: checks.every(({ status }) => status !== 'fail'), store: config && named(config.store), checks };
 }
+
+const ignoredByServer = (variables: readonly string[]): Finding =>
+  warn(`${variables.join(', ')}: ignored, because Kubernetes sets such variables for a service`, 'Set PARLEY_MANAGEMENT_PORT for a separate port, or enableServiceLinks: false in the pod to be rid of them.');
 
 const hiddenAddresses = warn(
   'PARLEY_CONSOLE_ORIGIN says that a proxy stands in front, and PARLEY_TRUSTED_PROXIES names none: all visitors of a public link share the limit of one address',

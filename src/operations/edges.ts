@@ -7,7 +7,7 @@ import type { Edge, EdgeListener } from '../base/edge.ts';
 import { bodyBytesOf } from '../base/fronts.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
-import { openServiceListener } from '../http/service-port.ts';
+import { openManagementListener } from '../http/management-port.ts';
 import type { ServiceDesk } from '../conversation/services.ts';
 import type { SupervisorLine } from './supervisor/worker.ts';
 
@@ -38,17 +38,17 @@ export async function startListening(edge: Edge, { host, port }: Config, supervi
   }
 }
 
-/** Listens on the service port. A failure is reported as a wrong setting. */
-export async function openServicePort(config: Config, desk: ServiceDesk): Promise<Edge> {
-  const edge = await openEdge(config, openServiceListener(desk), desk.clock, desk.log);
+/** Listens on the management port. A failure is reported as a wrong setting. */
+export async function openManagementPort(config: Config, desk: ServiceDesk): Promise<Edge> {
+  const edge = await openEdge(config, openManagementListener(desk), desk.clock, desk.log);
   try {
-    const port = await edge.listen(config.host, config.servicePort!);
-    desk.log.info({ host: config.host, port }, 'service port listens');
+    const port = await edge.listen(config.host, config.managementPort!);
+    desk.log.info({ host: config.host, port }, 'management port listens');
     return edge;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE') throw new SettingError(`PARLEY_SERVICE_PORT is ${config.servicePort}, which is in use on ${config.host}.`);
-    if (code === 'EACCES') throw new SettingError(`PARLEY_SERVICE_PORT is ${config.servicePort}, which may not be listened on.`);
+    if (code === 'EADDRINUSE') throw new SettingError(`PARLEY_MANAGEMENT_PORT is ${config.managementPort}, which is in use on ${config.host}.`);
+    if (code === 'EACCES') throw new SettingError(`PARLEY_MANAGEMENT_PORT is ${config.managementPort}, which may not be listened on.`);
     throw error;
   }
 }

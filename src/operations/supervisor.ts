@@ -1,6 +1,6 @@
 /**
  * Several processes that serve as one: each worker is a complete `parley serve` and listens on the same port; this first process
- * starts them, replaces those that die, and ends them in order. It handles no requests except those on a service port.
+ * starts them, replaces those that die, and ends them in order. It handles no requests except those on a management port.
  */
 import cluster from 'node:cluster';
 import { isatty } from 'node:tty';
@@ -9,7 +9,7 @@ import type { Config } from '../base/config.ts';
 import type { Edge } from '../base/edge.ts';
 import { randomIds } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import { openLog, type Log } from '../base/log.ts';
+import { openLog, warnOfIgnored, type Log } from '../base/log.ts';
 import { metricsType, openRequests } from '../base/metrics.ts';
 import type { ServiceDesk } from '../conversation/services.ts';
 import { onEndingSignal } from '../base/signals.ts';
@@ -31,7 +31,7 @@ export function supervise(config: Config, openService: OpenService): Promise<voi
   return new Supervisor(config, clock, openLog(config.log, clock, { shared: true })).start(openService);
 }
 
-/** Listens on the service port; rejects if it cannot. */
+/** Listens on the management port; rejects if it cannot. */
 export type OpenService = (config: Config, desk: ServiceDesk) => Promise<Edge>;
 
 class Supervisor {
@@ -62,7 +62,8 @@ class Supervisor {
   /** The first worker starts alone, so that an error in the settings, the store or the port is logged once. */
   async start(openService: OpenService): Promise<void> {
     watchUnhandled(this.#log, this.#counted.unhandledRejections);
-    if (this.#config.servicePort !== null) this.#service = await openService(this.#config, this.#desk());
+    warnOfIgnored(this.#config, this.#log);
+    if (this.#config.managementPort !== null) this.#service = await openService(this.#config, this.#desk());
     const refused = new Promise<never>((_, reject) => (this.#portRefused = reject));
     const first = this.#add(limits.workerRestartMs);
     if (!(await Promise.race([first.listening, refused]))) {
@@ -77,7 +78,7 @@ class Supervisor {
     for (let count = 1; count < this.#config.processes; count++) this.#add(limits.workerRestartMs);
   }
 
-  /** The services behind the service port; they cover all workers. */
+  /** The services behind the management port; they cover all workers. */
   #desk(): ServiceDesk {
     const isEnding = (): boolean => this.#exitCode !== null;
     return {
@@ -212,5 +213,5 @@ class Supervisor {
   }
 }
 
-/** How long answers on the service port may take after every worker has ended, in milliseconds. */
+/** How long answers on the management port may take after every worker has ended, in milliseconds. */
 const serviceGraceMs = 1000;

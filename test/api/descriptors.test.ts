@@ -139,9 +139,9 @@ for (const edge of edges) {
 t.test(`${edge}: a supervisor that cannot fork tries again`, lacking === null ? {} : { skip: lacking }, async (t) => {
   const redis = await RedisServer.start();
   t.teardown(() => redis.stop());
-  const house = await openSupervised(t, redis.url, 2, { descriptors, env: { PARLEY_SERVICE_PORT: '0', PARLEY_ALLOW_VOLATILE: '1' } });
+  const house = await openSupervised(t, redis.url, 2, { descriptors, env: { PARLEY_MANAGEMENT_PORT: '0', PARLEY_ALLOW_VOLATILE: '1' } });
   const workers = await workersUp(house, 2);
-  const free = await fill(t, (await lineOf(house, ({ msg }) => msg === 'service port listens')).port);
+  const free = await fill(t, (await lineOf(house, ({ msg }) => msg === 'management port listens')).port);
   process.kill(workers.get(2)!, 'SIGKILL');
   await lineOf(house, ({ msg, worker }) => msg === 'worker died' && worker === 4);
   t.match(told(house, 'worker died').slice(1, 3), [{ worker: 3, code: 1 }, { worker: 4, code: 1 }], 'it was tried twice in vain');

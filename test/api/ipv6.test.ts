@@ -96,12 +96,12 @@ t.test(`${edge}: what is printed works as it is`, { skip }, async (t) => {
 });
 
 for (const edge of edges) {
-  t.test(`${edge}: turns, and the service port`, { skip }, async (t) => {
-    const house = await openHouse(t, { env: { ...host, PARLEY_EDGE: edge, PARLEY_LOG: 'info', PARLEY_SERVICE_PORT: '0' } });
+  t.test(`${edge}: turns, and the management port`, { skip }, async (t) => {
+    const house = await openHouse(t, { env: { ...host, PARLEY_EDGE: edge, PARLEY_LOG: 'info', PARLEY_MANAGEMENT_PORT: '0' } });
     const { stream } = await begin(house, (await synthetic(house, 'tokens=3')).id);
     t.equal((await stream.rest()).at(-1)?.event, 'turn.completed');
     t.equal((await lineOf(house, ({ route }) => route === '/sessions/{id}/chat')).address, '::1');
-    const { port } = await lineOf(house, ({ msg }) => msg === 'service port listens');
+    const { port } = await lineOf(house, ({ msg }) => msg === 'management port listens');
     t.equal((await fetch(`http://[::1]:${port}/readyz`)).status, 200);
     t.same(listenersOf(house.child.pid!).toSorted(), [port as number, portOf(house)].map((each) => `::1 ${each}`).toSorted(), 'it listens nowhere else');
   });
@@ -110,12 +110,12 @@ for (const edge of edges) {
 t.test(`${edge}: several processes`, { skip: skip || (whyNoRedis() ?? false) }, async (t) => {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
-  const house = await openSupervised(t, redis.url, 2, { env: { ...host, PARLEY_SERVICE_PORT: '0' } });
+  const house = await openSupervised(t, redis.url, 2, { env: { ...host, PARLEY_MANAGEMENT_PORT: '0' } });
   await workersUp(house, 2);
   t.equal(house.url, `http://[::1]:${portOf(house)}`);
   const { stream } = await begin(house, (await synthetic(house, 'tokens=3')).id);
   t.equal((await stream.rest()).at(-1)?.event, 'turn.completed');
-  const { port } = await lineOf(house, ({ msg }) => msg === 'service port listens');
+  const { port } = await lineOf(house, ({ msg }) => msg === 'management port listens');
   t.match(await (await fetch(`http://[::1]:${port}/metrics`)).text(), /\nparley_turns_in_flight 0\n/);
   t.same(await house.stop(), { code: 0, signal: null });
 });

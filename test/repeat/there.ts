@@ -3,7 +3,7 @@ import { answeredRoutes } from '../../src/http/routes.ts';
 import * as wire from '../../src/base/wire.ts';
 
 /** All that must have a row, as the table of routes has it. */
-export const routesThere = (): string[] => answeredRoutes({ servicePort: null }).filter(({ open }) => open === undefined).map(({ method, path }) => `${method} ${path}`);
+export const routesThere = (): string[] => answeredRoutes({ managementPort: null }).filter(({ open }) => open === undefined).map(({ method, path }) => `${method} ${path}`);
 
 interface Shape {
   readonly properties?: { readonly type?: { readonly const?: string } };

@@ -50,11 +50,11 @@ const domain = ['machines', 'conversation', 'host', 'turn', 'actors', 'access', 
 /** The first room that fits a file has it; a file that none fits is in its part alone. */
 export const rooms: readonly Room[] = [
   room('first start', ['src/operations/first-start.ts', 'src/operations/secrets.ts', 'src/operations/resealing.ts'], ['console', 'access', 'host', 'actors', 'conversation', 'store interface', 'base'], 'What an empty store and an empty folder are given before the first request.'),
-  room('supervisor', ['src/operations/supervisor.ts', 'src/operations/supervisor/'], ['conversation', 'store', 'base'], 'What starts and ends processes names no engine and sees no request but those of a service port; each worker is a whole server.'),
+  room('supervisor', ['src/operations/supervisor.ts', 'src/operations/supervisor/'], ['conversation', 'store', 'base'], 'What starts and ends processes names no engine and sees no request but those of a management port; each worker is a whole server.'),
   room('moving', ['src/operations/moving.ts', 'src/operations/moving/'], ['operations', 'access', 'store', 'base'], 'A program that carries all from one store to another names both, and serves nobody.'),
   room('doctor', ['src/operations/doctor.ts', 'src/operations/doctor/'], ['operations', 'engines', 'access', 'providers', 'store', 'base', 'package.json'], 'It looks at what main would construct, and constructs nothing but a voice process for a moment.'),
 
-  room('pipeline', ['src/http/pipeline.ts', 'src/http/pipeline/', 'src/http/service-port.ts'], ['routes', 'handlers', 'console', ...domain], 'The order of checks stands above what is checked.'),
+  room('pipeline', ['src/http/pipeline.ts', 'src/http/pipeline/', 'src/http/management-port.ts'], ['routes', 'handlers', 'console', ...domain], 'The order of checks stands above what is checked.'),
   room('docs', ['src/http/reference/docs.ts', 'src/http/reference/docs/'], ['palette'], 'The page is made of the OpenAPI document and of nothing else, in the colours of all pages.', ['node:crypto']),
   room('routes', ['src/http/routes.ts', 'src/http/routes/', 'src/http/router.ts', 'src/http/reference.ts', 'src/http/reference/'], ['handlers', 'openai front', 'console', 'package.json', ...domain], 'One table names the handlers.'),
   room('console', ['src/http/console/'], ['handlers', 'charts', 'framing', ...domain], "The console's API may use a handler; no handler uses the console's."),

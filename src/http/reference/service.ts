@@ -30,12 +30,12 @@ export const service: Area = {
     },
     'GET /readyz': {
       does: 'Says whether the process takes work: it is not draining, and its store answers. A load balancer sends requests here while it is 200.',
-      surprises: '503 `api_error` while the server drains before its end, and while the store is away or cannot do its work. With a service port the path is on that port alone.',
+      surprises: '503 `api_error` while the server drains before its end, and while the store is away or cannot do its work. With a management port the path is on that port alone.',
       answer: { status: 'ready' },
     },
     'GET /metrics': {
-      does: 'Returns the metrics in the text format of Prometheus; all names begin with `parley_`. With several processes under one supervisor the service port has the sum of all.',
-      surprises: 'With a service port the path is on that port alone.',
+      does: 'Returns the metrics in the text format of Prometheus; all names begin with `parley_`. With several processes under one supervisor the management port has the sum of all.',
+      surprises: 'With a management port the path is on that port alone.',
       answer: metrics,
     },
   },

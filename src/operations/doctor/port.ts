@@ -7,13 +7,13 @@ import { limits } from '../../base/limits.ts';
 import { fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Finding } from '../../store/doctor/check.ts';
 
-type Ports = Pick<Config, 'host' | 'port' | 'servicePort'>;
+type Ports = Pick<Config, 'host' | 'port' | 'managementPort'>;
 
 /** Listens on the address for a moment, which is the only way to know. */
 export const port = (config: Ports, clock: Clock): Promise<Finding> => portOf('PORT', config.port, config, clock);
 
-/** The same for the service port, if there is one. */
-export const servicePort = (config: Ports, clock: Clock): Promise<Finding> => portOf('PARLEY_SERVICE_PORT', config.servicePort!, config, clock);
+/** The same for the management port, if there is one. */
+export const managementPort = (config: Ports, clock: Clock): Promise<Finding> => portOf('PARLEY_MANAGEMENT_PORT', config.managementPort!, config, clock);
 
 async function portOf(variable: string, port: number, config: Ports, clock: Clock): Promise<Finding> {
   const { host } = config;
@@ -33,7 +33,7 @@ async function portOf(variable: string, port: number, config: Ports, clock: Cloc
   }
 }
 
-async function whoHas(variable: string, port: number, { host, servicePort }: Ports, clock: Clock): Promise<Finding> {
+async function whoHas(variable: string, port: number, { host, managementPort }: Ports, clock: Clock): Promise<Finding> {
   const near = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
   const aborted = new AbortController();
   const deadline = clock.after(limits.doctorPortMs, () => aborted.abort());
@@ -41,8 +41,8 @@ async function whoHas(variable: string, port: number, { host, servicePort }: Por
   try {
     const alive = await ask(port, '/healthz');
     if (!alive.headers.get('x-request-id')?.startsWith('req_') || (await alive.text()) !== '{"status":"ok"}') throw new Error('Somebody else.');
-    const ready = await ask(servicePort || port, '/readyz').catch(() => null);
-    if (ready === null) return warn(`${port} on ${host} is served by a parley that does not answer on ${servicePort || port}`, 'Start it again with these settings, or look at its log.');
+    const ready = await ask(managementPort || port, '/readyz').catch(() => null);
+    if (ready === null) return warn(`${port} on ${host} is served by a parley that does not answer on ${managementPort || port}`, 'Start it again with these settings, or look at its log.');
     await ready.arrayBuffer();
     if (ready.ok) return ok(`${port} on ${host} is served by a parley, which is ready`);
     return warn(`${port} on ${host} is served by a parley that is not ready (${ready.status})`, 'It is ending, or its store does not answer: look at its log.');

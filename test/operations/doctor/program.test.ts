@@ -53,30 +53,36 @@ t.test('the port: free, or somebody else has it, or an address that is not ours'
   t.match((await diagnose({ PARLEY_STORE: 'memory:', PORT: port, HOST: '192.0.2.1' })).of('port'), { status: 'fail', found: /no address of this machine/ });
 });
 
-t.test('the service port: looked at where there is one, and not the port itself', async (t) => {
+t.test('the management port: looked at where there is one, and not the port itself', async (t) => {
   const store = { PARLEY_STORE: 'memory:' };
-  t.equal((await diagnose(store)).of('service-port').status, 'not looked at');
-  t.match((await diagnose({ ...store, PARLEY_SERVICE_PORT: '0' })).of('service-port'), { status: 'ok', found: 'PARLEY_SERVICE_PORT=0: a free one is picked' });
-  const same = await diagnose({ ...store, PORT: '9000', PARLEY_SERVICE_PORT: '9000' });
-  t.match(same.of('settings'), { status: 'fail', found: /^PARLEY_SERVICE_PORT must be another port than PORT/, advice: /PARLEY_SERVICE_PORT/ });
-  const both = await diagnose({ ...store, PORT: 'eighty', PARLEY_SERVICE_PORT: 'ninety' });
-  t.same(both.checks.filter(({ status }) => status === 'fail').map(({ found }) => found.split(' ')[0]), ['PORT', 'PARLEY_SERVICE_PORT']);
+  t.equal((await diagnose(store)).of('management-port').status, 'not looked at');
+  t.match((await diagnose({ ...store, PARLEY_MANAGEMENT_PORT: '0' })).of('management-port'), { status: 'ok', found: 'PARLEY_MANAGEMENT_PORT=0: a free one is picked' });
+  const same = await diagnose({ ...store, PORT: '9000', PARLEY_MANAGEMENT_PORT: '9000' });
+  t.match(same.of('settings'), { status: 'fail', found: /^PARLEY_MANAGEMENT_PORT must be another port than PORT/, advice: /PARLEY_MANAGEMENT_PORT/ });
+  const both = await diagnose({ ...store, PORT: 'eighty', PARLEY_MANAGEMENT_PORT: 'ninety' });
+  t.same(both.checks.filter(({ status }) => status === 'fail').map(({ found }) => found.split(' ')[0]), ['PORT', 'PARLEY_MANAGEMENT_PORT']);
 
   const other = createServer((_request, response) => response.end('{"status":"ok"}')).listen(0, '127.0.0.1');
   await once(other, 'listening');
   const taken = String((other.address() as AddressInfo).port);
-  const found = await diagnose({ ...store, PARLEY_SERVICE_PORT: taken });
-  t.match(found.of('service-port'), { status: 'fail', found: `${taken} on 127.0.0.1 is in use by another program`, advice: /PARLEY_SERVICE_PORT/ });
+  const found = await diagnose({ ...store, PARLEY_MANAGEMENT_PORT: taken });
+  t.match(found.of('management-port'), { status: 'fail', found: `${taken} on 127.0.0.1 is in use by another program`, advice: /PARLEY_MANAGEMENT_PORT/ });
   other.closeAllConnections();
   other.close();
 
-  const house = await startServer(t, { env: { ...store, PARLEY_SERVICE_PORT: '0', PARLEY_LOG: 'info' } });
-  while (!house.stdout().includes('service port listens')) await once(house.child.stdout!, 'data');
-  const ports = { PORT: new URL(house.url).port, PARLEY_SERVICE_PORT: /"port":(\d+)/.exec(house.stdout())![1]! };
+  const house = await startServer(t, { env: { ...store, PARLEY_MANAGEMENT_PORT: '0', PARLEY_LOG: 'info' } });
+  while (!house.stdout().includes('management port listens')) await once(house.child.stdout!, 'data');
+  const ports = { PORT: new URL(house.url).port, PARLEY_MANAGEMENT_PORT: /"port":(\d+)/.exec(house.stdout())![1]! };
   const served = await diagnose({ ...store, ...ports });
-  for (const id of ['port', 'service-port']) t.match(served.of(id), { status: 'ok', found: /is served by a parley, which is ready$/ }, id);
-  const elsewhere = await diagnose({ ...store, PORT: ports.PORT, PARLEY_SERVICE_PORT: '1' });
+  for (const id of ['port', 'management-port']) t.match(served.of(id), { status: 'ok', found: /is served by a parley, which is ready$/ }, id);
+  const elsewhere = await diagnose({ ...store, PORT: ports.PORT, PARLEY_MANAGEMENT_PORT: '1' });
   t.match(elsewhere.of('port'), { status: 'warn', found: /is served by a parley that does not answer on 1$/ });
+});
+
+t.test('variables that Kubernetes sets for a service are named', async (t) => {
+  const found = await diagnose({ PARLEY_STORE: 'memory:', PARLEY_SERVICE_PORT: '8080', PARLEY_PORT: 'tcp://10.96.0.10:8080' });
+  t.match(found.of('variables'), { status: 'warn', found: /^PARLEY_PORT, PARLEY_SERVICE_PORT: ignored/, advice: /PARLEY_MANAGEMENT_PORT/ });
+  t.equal(found.of('settings').status, 'ok');
 });
 
 t.test('Node and the engine', async (t) => {

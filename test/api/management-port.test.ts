@@ -1,20 +1,21 @@
-/** `PARLEY_SERVICE_PORT`: health, readiness and metrics on a port apart from the API's. */
+/** `PARLEY_MANAGEMENT_PORT`: health, readiness and metrics on a port apart from the API's. */
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { readConfig } from '../../src/base/config.ts';
+import { probePort } from '../../src/operations/supervisor/port.ts';
 import { startServer } from '../process.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { edge, edges, openHouse, type House } from './house.ts';
 import { rawAsk, refusedUpgrade } from './raw.ts';
-import { lineOf, openSupervised, streaming, workersUp } from './supervised.ts';
+import { lineOf, linesOf, openSupervised, streaming, workersUp } from './supervised.ts';
 import { refused, until } from './talk.ts';
 
 const skip = whyNoRedis() ?? false;
 
 /** Where the service paths are; the house logs at `info`. */
 async function serviceUrl(house: House): Promise<string> {
-  const { port } = await lineOf(house, ({ msg }) => msg === 'service port listens');
+  const { port } = await lineOf(house, ({ msg }) => msg === 'management port listens');
   return `http://127.0.0.1:${port}`;
 }
 
@@ -40,7 +41,7 @@ async function holds(t: Test, house: House, service: string): Promise<void> {
 
 for (const edge of edges) {
   t.test(`${edge}: one process`, async (t) => {
-    const house = await openHouse(t, { env: { PARLEY_EDGE: edge, PARLEY_LOG: 'info', PARLEY_SERVICE_PORT: '0' } });
+    const house = await openHouse(t, { env: { PARLEY_EDGE: edge, PARLEY_LOG: 'info', PARLEY_MANAGEMENT_PORT: '0' } });
     const service = await serviceUrl(house);
     await holds(t, house, service);
     const { id, stream } = await streaming(t, house, 'tokens=100000,delay_ms=5');
@@ -58,7 +59,7 @@ for (const edge of edges) {
 t.test(`${edge}: several processes`, { skip }, async (t) => {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
-  const house = await openSupervised(t, redis.url, 2, { env: { PARLEY_SERVICE_PORT: '0' } });
+  const house = await openSupervised(t, redis.url, 2, { env: { PARLEY_MANAGEMENT_PORT: '0' } });
   const workers = await workersUp(house, 2);
   const service = await serviceUrl(house);
   await holds(t, house, service);
@@ -80,6 +81,35 @@ t.test(`${edge}: several processes`, { skip }, async (t) => {
   t.equal(house.stderr(), '');
 });
 
+/** Variables that Kubernetes sets in every pod beside a service named `parley` with the port 8080. */
+const injected = {
+  PARLEY_SERVICE_HOST: '10.96.0.10', PARLEY_SERVICE_PORT: '8080', PARLEY_SERVICE_PORT_HTTP: '8080', PARLEY_PORT: 'tcp://10.96.0.10:8080',
+  PARLEY_PORT_8080_TCP: 'tcp://10.96.0.10:8080', PARLEY_PORT_8080_TCP_PROTO: 'tcp', PARLEY_PORT_8080_TCP_PORT: '8080', PARLEY_PORT_8080_TCP_ADDR: '10.96.0.10',
+  // A service named `parley-management`.
+  PARLEY_MANAGEMENT_PORT: 'tcp://10.96.0.11:9090', PARLEY_MANAGEMENT_SERVICE_HOST: '10.96.0.11', PARLEY_MANAGEMENT_SERVICE_PORT: '9090',
+};
+const ignored = ['PARLEY_PORT', 'PARLEY_SERVICE_PORT', 'PARLEY_MANAGEMENT_PORT'];
+
+t.test('variables that Kubernetes sets for a service named parley open no port, end no server, and are one log line', async (t) => {
+  // Free, so that a server which took it for a setting would listen there.
+  const house = await openHouse(t, { env: { ...injected, PORT: '0', PARLEY_SERVICE_PORT: String(await probePort('127.0.0.1', 0)), PARLEY_LOG: 'info' } });
+  t.equal((await rawAsk(house.url, '/readyz')).status, 200, 'the public port has it, as without a management port');
+  await lineOf(house, ({ route }) => route === '/readyz');
+  t.same(linesOf(house).filter(({ level }) => level === 'warn').map(({ variables }) => variables), [ignored]);
+  t.same(linesOf(house).filter(({ msg }) => msg === 'management port listens'), []);
+  t.match(readConfig({ ...injected, PORT: '8080' }), { port: 8080, managementPort: null });
+  t.same(readConfig({ PARLEY_MANAGEMENT_PORT: '9090', PARLEY_SERVICE_HOST: '10.96.0.10' }).ignoredVariables, []);
+  for (const address of ['udp://10.0.0.1:53', 'sctp://[fd00::1]:9', 'TCP://10.0.0.1:80']) t.equal(readConfig({ PARLEY_MANAGEMENT_PORT: address }).managementPort, null, address);
+});
+
+t.test('several processes log that line once', { skip }, async (t) => {
+  const redis = await RedisServer.start(...appendOnly);
+  t.teardown(() => redis.stop());
+  const house = await openSupervised(t, redis.url, 2, { env: injected });
+  await workersUp(house, 2);
+  t.same(linesOf(house).filter(({ variables }) => variables !== undefined).map(({ variables, worker }) => [variables, worker]), [[ignored, undefined]]);
+});
+
 /** How a server that cannot start says so. */
 const failure = (t: Test, env: Record<string, string>): Promise<string> => startServer(t, { env: { PARLEY_STORE: 'memory:', ...env } }).then(() => 'it started', (error: Error) => error.message);
 
@@ -89,16 +119,16 @@ t.test('a port that cannot be is one line that names the setting, and exit 2', a
   await once(holder, 'listening');
   const taken = String((holder.address() as AddressInfo).port);
   const several = { PARLEY_STORE: 'redis://127.0.0.1:1', PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_PROCESSES: '2' };
-  for (const env of [{ PARLEY_SERVICE_PORT: 'eighty' }, { PARLEY_SERVICE_PORT: '70000' }, { PARLEY_SERVICE_PORT: '8080', PORT: '' }, { PARLEY_SERVICE_PORT: taken, PORT: taken }]) {
-    t.throws(() => readConfig(env), { message: /^[^\n]*\bPARLEY_SERVICE_PORT\b[^\n]*$/ }, JSON.stringify(env));
+  for (const env of [{ PARLEY_MANAGEMENT_PORT: 'eighty' }, { PARLEY_MANAGEMENT_PORT: '70000' }, { PARLEY_MANAGEMENT_PORT: '8080', PORT: '' }, { PARLEY_MANAGEMENT_PORT: taken, PORT: taken }]) {
+    t.throws(() => readConfig(env), { message: /^[^\n]*\bPARLEY_MANAGEMENT_PORT\b[^\n]*$/ }, JSON.stringify(env));
   }
   const wrong: Record<string, string>[] = [
-    { PARLEY_SERVICE_PORT: '70000' },
-    ...edges.map((edge) => ({ PARLEY_SERVICE_PORT: taken, PARLEY_EDGE: edge })),
-    { PARLEY_SERVICE_PORT: taken, ...several },
+    { PARLEY_MANAGEMENT_PORT: '70000' },
+    ...edges.map((edge) => ({ PARLEY_MANAGEMENT_PORT: taken, PARLEY_EDGE: edge })),
+    { PARLEY_MANAGEMENT_PORT: taken, ...several },
   ];
   for (const env of wrong) {
     const text = (await failure(t, { PARLEY_LOG: 'silent', ...env })).replace(/\n  parley listens on[^]*\n\n/, '');
-    t.match(text, /^The server ended with 2 before it listened\.\n[^\n]*\bPARLEY_SERVICE_PORT\b[^\n]*\n$/, JSON.stringify(env));
+    t.match(text, /^The server ended with 2 before it listened\.\n[^\n]*\bPARLEY_MANAGEMENT_PORT\b[^\n]*\n$/, JSON.stringify(env));
   }
 });

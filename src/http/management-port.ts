@@ -16,8 +16,8 @@ const handlers: Readonly<Record<string, (look: { readonly services: ServiceView 
   '/metrics': metrics,
 };
 
-/** The callbacks of an engine on the service port. */
-export const openServiceListener = (desk: ServiceDesk): EdgeListener => ({
+/** The callbacks of an engine on the management port. */
+export const openManagementListener = (desk: ServiceDesk): EdgeListener => ({
   exchange: (exchange) => serve(exchange, desk),
   upgrade: (upgrade) => refuse(upgrade, new Failure('route_not_found'), beginCourse(upgrade, desk), desk),
   refuse: openRefuser(desk),
