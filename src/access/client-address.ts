@@ -57,10 +57,6 @@ export function noteUnnamedProxy(head: RequestHead, config: { readonly trustedPr
 /** Whether visitors may share one address: one of them, or who asks now, came as through a proxy that nobody has named. */
 export const mayShareAddress = (head: RequestHead, config: { readonly trustedProxies: readonly string[] }): boolean => behindUnnamed.has(config) || passedOnByUnnamed(head, config.trustedProxies);
 
-/** Where the client reached this server: the beginning of an address that works for the client. */
-export const reachedBase = (head: RequestHead, { host, port, trustedProxies }: { readonly host: string; readonly port: number; readonly trustedProxies: readonly string[] }): string =>
-  `${cameByTls(head, trustedProxies) ? 'https' : 'http'}://${head.headers('host')[0] ?? `${host}:${port}`}`;
-
 const isTrusted = (list: BlockList, address: string): boolean => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 function trustedList(ranges: readonly string[]): BlockList {

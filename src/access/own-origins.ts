@@ -1,20 +1,20 @@
 /**
  * Our own origins: where browsers reach the console, and which requests come from its own pages (contract 9).
  *
- * `PARLEY_CONSOLE_ORIGIN` names them. Without it the request's own address is ours, under two conditions: over plain HTTP it must be
- * a name of loopback, which browsers resolve by themselves, and any other name counts only where a trusted proxy says that the client
- * came by TLS. So a name of somebody else's that was made to point at this machine (DNS rebinding) is never ours: its pages can
- * neither sign in nor use a sign-in.
+ * `PARLEY_CONSOLE_ORIGIN` names them. Without it `PARLEY_PUBLIC_URL` is ours, and so is the request's own address, under two conditions: over
+ * plain HTTP it must be a name of loopback, which browsers resolve by themselves, and any other name counts only where a trusted proxy says
+ * that the client came by TLS. So a name of somebody else's that was made to point at this machine (DNS rebinding) is never ours: its pages
+ * can neither sign in nor use a sign-in.
  */
 import { BlockList, isIP } from 'node:net';
 import { clientAddress, cameByTls, isBehindTrustedProxy } from './client-address.ts';
 import type { Config } from '../base/config.ts';
 import type { RequestHead, ResponseHeaders } from '../base/edge.ts';
 
-type OriginConfig = Pick<Config, 'consoleOrigins' | 'trustedProxies'>;
+type OriginConfig = Pick<Config, 'publicUrl' | 'consoleOrigins' | 'trustedProxies'>;
 
 /** The origin at which the client reached this server, whoever's name it is; null if it cannot be told. */
-export function reachedOrigin(head: RequestHead, { trustedProxies }: OriginConfig): string | null {
+export function reachedOrigin(head: RequestHead, { trustedProxies }: Pick<Config, 'trustedProxies'>): string | null {
   const forwarded = isBehindTrustedProxy(head, trustedProxies) ? head.headers('x-forwarded-host')[0]?.split(',')[0]!.trim() : undefined;
   const host = forwarded || head.headers('host')[0];
   const url = `${cameByTls(head, trustedProxies) ? 'https' : 'http'}://${host}`;
@@ -22,11 +22,14 @@ export function reachedOrigin(head: RequestHead, { trustedProxies }: OriginConfi
   return host !== undefined && /^[\w.:[\]-]+$/.test(host) && URL.canParse(url) ? new URL(url).origin : null;
 }
 
+/** The origins that the operator names as the console's. */
+const namedOrigins = ({ consoleOrigins, publicUrl }: OriginConfig): readonly string[] => (consoleOrigins.length > 0 || publicUrl === null ? consoleOrigins : [publicUrl]);
+
 /** The origins that are ours, for this request. */
 function ownOrigins(head: RequestHead, config: OriginConfig): readonly string[] {
   if (config.consoleOrigins.length > 0) return config.consoleOrigins;
   const origin = reachedOrigin(head, config);
-  return origin !== null && isSafe(origin) ? [origin] : [];
+  return [...namedOrigins(config), ...(origin === null ? [] : [origin])].filter(isSafe);
 }
 
 /** Whether browsers keep a `Secure` cookie there: it is https, or loopback. */
@@ -71,17 +74,17 @@ loopback.addAddress('::1', 'ipv6');
 const isLoopbackAddress = (address: string): boolean => isIP(address) !== 0 && loopback.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 /**
- * Whether a token may be sent this way: by TLS, or over plain HTTP within this machine. The operator
- * vouches for the origins in `PARLEY_CONSOLE_ORIGIN`, so a proxy that ends TLS without saying so need not be trusted with anything else.
+ * Whether a token may be sent this way: by TLS, or over plain HTTP within this machine. The operator vouches for the origins in
+ * `PARLEY_CONSOLE_ORIGIN` and `PARLEY_PUBLIC_URL`, so a proxy that ends TLS without saying so need not be trusted with anything else.
  */
 export function maySignIn(head: RequestHead, config: OriginConfig): boolean {
-  const { consoleOrigins, trustedProxies } = config;
+  const { trustedProxies } = config;
   if (cameByTls(head, trustedProxies)) return true;
   const page = only(head, 'origin');
   // A proxy on this machine may pass a request on under a name of loopback: then the page says where the browser is.
   if (isWithinMachine(head, config) && (page === undefined || page === 'null' || isSafe(page))) return true;
   const isSaid = isBehindTrustedProxy(head, trustedProxies) && head.headers('x-forwarded-proto').length > 0;
-  return !isSaid && page !== undefined && consoleOrigins.includes(page) && isSafe(page);
+  return !isSaid && page !== undefined && namedOrigins(config).includes(page) && isSafe(page);
 }
 
 function isWithinMachine(head: RequestHead, config: OriginConfig): boolean {
@@ -104,8 +107,17 @@ export function isForeign(head: RequestHead, config: OriginConfig): boolean {
   if (origin !== undefined && !isOwn(origin, head, config)) return true;
   if (!isLoopbackAddress(clientAddress(head, config.trustedProxies))) return false;
   const reached = reachedOrigin(head, config);
-  return reached === null || !(isLoopbackName(new URL(reached).hostname) || config.consoleOrigins.some((own) => URL.canParse(own) && new URL(own).host === new URL(reached).host));
+  const named = [...config.consoleOrigins, config.publicUrl].map(hostOf);
+  return reached === null || !(isLoopbackName(new URL(reached).hostname) || named.includes(hostOf(reached)));
 }
 
-/** Where the console is, for a link to it. */
-export const consoleOrigin = (head: RequestHead, config: OriginConfig, fallback: string): string => config.consoleOrigins[0] ?? reachedOrigin(head, config) ?? fallback;
+const hostOf = (origin: string | null): string | null => (origin === null ? null : new URL(origin).host);
+
+/** Address of the console, for a link to it. */
+export const consoleOrigin = (head: RequestHead, config: AddressConfig): string => config.consoleOrigins[0] ?? publicAddress(head, config);
+
+type AddressConfig = OriginConfig & Pick<Config, 'host' | 'port'>;
+
+/** Address by which this client reaches the server: as the operator says, else as the request does. A proxy may hide from the server the name that clients use. */
+export const publicAddress = (head: RequestHead, config: AddressConfig): string =>
+  config.publicUrl ?? reachedOrigin(head, config) ?? `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`;

@@ -23,7 +23,9 @@ export interface Config {
   readonly edge: 'uws' | 'node' | null;
   /** Addresses and CIDR ranges whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[];
-  /** Where browsers reach the console; none: where their requests say. */
+  /** Origin by which clients reach the server, the console's first one unless set; null: the one that their requests name. */
+  readonly publicUrl: string | null;
+  /** Origins of the console; none: the public one, and the one that a request names. */
   readonly consoleOrigins: readonly string[];
   readonly allowPrivateProviders: boolean;
   /** The proxy to https:// base URLs; null: no proxy. */
@@ -78,7 +80,8 @@ export const settings: readonly Setting[] = [
   setting('PARLEY_OPERATOR_TOKEN', '--operator-token', 'string', '', `opens the console's API, ${limits.operatorTokenCharactersMin} characters or more; generated into the data folder if unset, required with Redis`),
   setting('PARLEY_EDGE', '--edge', 'uws|node', '', 'HTTP engine; unset takes uws (HTTP/1.1 alone, so no ApacheBench) where it loads, else node'),
   setting('PARLEY_TRUSTED_PROXIES', '--trusted-proxies', 'list', '', 'addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is trusted'),
-  setting('PARLEY_CONSOLE_ORIGIN', '--console-origin', 'list', '', 'the origins of the console behind a proxy, as https://HOST[:PORT], separated by commas; unset takes the host that a request names'),
+  setting('PARLEY_PUBLIC_URL', '--public-url', 'url', '', 'the address by which clients reach the server, as https://HOST[:PORT]: socket addresses, links and snippets begin with it; unset takes the first of PARLEY_CONSOLE_ORIGIN, else the address that a request names'),
+  setting('PARLEY_CONSOLE_ORIGIN', '--console-origin', 'list', '', 'the origins of the console behind a proxy, as https://HOST[:PORT], separated by commas; unset takes PARLEY_PUBLIC_URL and the host that a request names'),
   setting('PARLEY_ALLOW_PRIVATE_PROVIDERS', '--allow-private-providers', '0|1', '0', 'let base URLs of providers point at private addresses, and begin with http:// there'),
   setting('PARLEY_PROVIDER_PROXY', '--provider-proxy', 'url', '', 'proxy for requests to https:// base URLs of providers: http://[USER:PASSWORD@]HOST[:PORT]'),
   setting('PARLEY_DURABILITY', '--durability', durabilityNames.join('|'), 'committed', 'the failures that an acknowledged write survives: the end of the process (committed), a power cut (flushed, lmdb), the loss of a Redis primary (replicated, or replicated-output for the text of a reply under way too)'),
@@ -99,6 +102,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     return value === undefined || value === '' || isServiceAddress(variable, value) ? settings.find((one) => one.variable === variable)!.fallback : value;
   };
   const store = storeSetting(read('PARLEY_STORE'));
+  const consoleOrigins = origins('PARLEY_CONSOLE_ORIGIN', read('PARLEY_CONSOLE_ORIGIN'));
   return {
     port: integer('PORT', read('PORT'), 0, 65535),
     host: read('HOST'),
@@ -109,7 +113,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     operatorToken: text('PARLEY_OPERATOR_TOKEN', read('PARLEY_OPERATOR_TOKEN'), limits.operatorTokenCharactersMin),
     edge: oneOf('PARLEY_EDGE', read('PARLEY_EDGE') || null, ['uws', 'node']),
     trustedProxies: proxies(read('PARLEY_TRUSTED_PROXIES')),
-    consoleOrigins: consoleOrigins(read('PARLEY_CONSOLE_ORIGIN')),
+    publicUrl: publicUrl(read('PARLEY_PUBLIC_URL')) ?? consoleOrigins[0] ?? null,
+    consoleOrigins,
     allowPrivateProviders: flag('PARLEY_ALLOW_PRIVATE_PROVIDERS', read('PARLEY_ALLOW_PRIVATE_PROVIDERS')),
     providerProxy: providerProxy(read('PARLEY_PROVIDER_PROXY')),
     durability: durability(read('PARLEY_DURABILITY'), store),
@@ -255,14 +260,26 @@ export const redacted = (url: string): string => url.replace(/^([^/]*\/\/).*@/, 
 
 const listItems = (value: string): string[] => value.split(',').map((item) => item.trim()).filter((item) => item !== '');
 
-/** As browsers write them: in lower case, without a default port. */
-function consoleOrigins(value: string): string[] {
+/** Returns the origin as browsers write it, in lower case and without a default port; null unless the text is a scheme, a host and perhaps a port. A slash at the end is allowed. */
+function originOf(text: string): string | null {
+  if (!/^https?:\/\/[^/\\?#@\s]+\/?$/i.test(text) || !URL.canParse(text)) return null;
+  const { host, origin } = new URL(text);
+  return /^[\w.:[\]-]+$/.test(host) ? origin : null;
+}
+
+function origins(variable: string, value: string): string[] {
   return listItems(value).map((item) => {
-    const url = URL.canParse(item) ? new URL(item) : null;
-    const fits = url !== null && ['http:', 'https:'].includes(url.protocol) && [url.origin, `${url.origin}/`].includes(url.href) && !/[?#]/.test(item);
-    if (!fits) throw new SettingError(`PARLEY_CONSOLE_ORIGIN must list origins as https://HOST[:PORT]; "${redacted(item)}" is none.`);
-    return url.origin;
+    const origin = originOf(item);
+    if (origin === null) throw new SettingError(`${variable} must list origins as https://HOST[:PORT]; "${redacted(item)}" is none.`);
+    return origin;
   });
+}
+
+function publicUrl(value: string): string | null {
+  if (value === '') return null;
+  const origin = originOf(value);
+  if (origin === null) throw new SettingError(`PARLEY_PUBLIC_URL must be a scheme, a host and perhaps a port, as https://HOST[:PORT], not "${redacted(value)}".`);
+  return origin;
 }
 
 function proxies(value: string): string[] {

@@ -33,7 +33,8 @@ export async function examine(environment: Environment, { clock, ids, url }: Exa
     if (ignored.length > 0) checks.push(check('variables', ignoredByServer(ignored)));
     checks.push(check('engine', await engine(config)), check('port', await port(config, clock)));
     if (config.managementPort !== null) checks.push(check('management-port', await managementPort(config, clock)));
-    if (config.consoleOrigins.length > 0 && config.trustedProxies.length === 0) checks.push(check('proxies', hiddenAddresses));
+    const namesProxy = proxyNamedBy(config);
+    if (namesProxy !== null && config.trustedProxies.length === 0) checks.push(check('proxies', hiddenAddresses(namesProxy)));
     if (url !== undefined) checks.push(check('url', await way(url, clock)));
     checks.push(...(await examineStore(config, clock, ids)), ...(await examineVoice(config, clock)));
   }
@@ -43,10 +44,17 @@ export async function examine(environment: Environment, { clock, ids, url }: Exa
 const ignoredByServer = (variables: readonly string[]): Finding =>
   warn(`${variables.join(', ')}: ignored, because Kubernetes sets such variables for a service`, 'Set PARLEY_MANAGEMENT_PORT for a separate port, or enableServiceLinks: false in the pod to be rid of them.');
 
-const hiddenAddresses = warn(
-  'PARLEY_CONSOLE_ORIGIN says that a proxy stands in front, and PARLEY_TRUSTED_PROXIES names none: all visitors of a public link share the limit of one address',
-  "Set PARLEY_TRUSTED_PROXIES to the proxy's address, unless browsers reach this server directly.",
-);
+/** The setting that says that a proxy stands in front: the server itself speaks no TLS. */
+function proxyNamedBy({ consoleOrigins, publicUrl }: Config): string | null {
+  if (consoleOrigins.length > 0) return 'PARLEY_CONSOLE_ORIGIN';
+  return publicUrl?.startsWith('https:') === true ? 'PARLEY_PUBLIC_URL' : null;
+}
+
+const hiddenAddresses = (variable: string): Finding =>
+  warn(
+    `${variable} says that a proxy stands in front, and PARLEY_TRUSTED_PROXIES names none: all visitors of a public link share the limit of one address`,
+    "Set PARLEY_TRUSTED_PROXIES to the proxy's address, unless browsers reach this server directly.",
+  );
 
 const named = (store: Config['store']): string => (store.kind === 'redis' ? redacted(store.url) : store.kind === 'lmdb' ? `lmdb:${store.folder}` : 'memory:');
 

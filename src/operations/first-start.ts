@@ -34,7 +34,7 @@ export async function firstStart(services: Services, url: string, engine: string
 async function signInLines({ signIns, config }: Services, url: string): Promise<string[]> {
   await signIns.endThoseBefore();
   const { token } = await signIns.makeLink(operatorPerson.name);
-  const origin = config.consoleOrigins[0] ?? browsable(url);
+  const origin = config.consoleOrigins[0] ?? config.publicUrl ?? browsable(url);
   const there = url === defaultUrl ? '' : ` --url ${url}`;
   return [
     `  Console         ${signInUrl(origin, token)}`,

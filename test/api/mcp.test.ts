@@ -111,6 +111,8 @@ t.test('behind a proxy of the same machine, which is trusted or whose public add
     [{}, 403],
     [{ PARLEY_TRUSTED_PROXIES: '127.0.0.1' }, 200],
     [{ PARLEY_CONSOLE_ORIGIN: 'https://parley.example' }, 200],
+    [{ PARLEY_PUBLIC_URL: 'https://parley.example' }, 200],
+    [{ PARLEY_PUBLIC_URL: 'https://other.example' }, 403],
   ];
   for (const [env, status] of ways) {
     const house = await openHouse(t, { env });

@@ -1,9 +1,9 @@
 /** `…/assistants/{id}/link`: where an assistant's public link is, and what it has used of its limits today (contract 9). */
-import { mayShareAddress, reachedBase } from '../../access/client-address.ts';
+import { mayShareAddress } from '../../access/client-address.ts';
 import { secondsOf } from '../../base/clock.ts';
 import { nextDay, shownUse } from '../../turn/link-use.ts';
 import { linkLimitNames } from '../../base/limits.ts';
-import { consoleOrigin } from '../../access/own-origins.ts';
+import { publicAddress } from '../../access/own-origins.ts';
 import type { Reply } from '../request.ts';
 import { reachPathAssistant, type ConsoleRequest } from './common.ts';
 
@@ -16,8 +16,7 @@ export async function linkStatus(request: ConsoleRequest): Promise<Reply> {
   const nowMs = clock.now();
   const [usedMs, visitors, ...refused] = (await store.limits.used(record.workspaceId, shownUse(record.id), nowMs)) as [number, number, ...number[]];
   const slug = record.link?.slug ?? null;
-  // A proxy may hide the name that browsers use; what the operator says of it counts.
-  const origin = consoleOrigin(head, config, reachedBase(head, config));
+  const origin = publicAddress(head, config);
   const json = {
     object: 'link_status',
     url: slug && `${origin}/p/${slug}`,

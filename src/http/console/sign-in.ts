@@ -82,8 +82,7 @@ export async function deleteSignIn({ params, services }: ConsoleRequest): Promis
 export async function createSignInLink({ head, body, services }: ConsoleRequest<unknown, CreateSignInLinkBody>): Promise<Reply> {
   const { config, signIns } = services;
   const { token, expiresAt } = await signIns.makeLink(body.name);
-  const origin = consoleOrigin(head, config, `http://${config.host}:${config.port}`);
-  return { status: 201, headers: { 'cache-control': 'no-store' }, json: { object: 'sign_in_link', url: signInUrl(origin, token), name: body.name, expires_at: expiresAt } };
+  return { status: 201, headers: { 'cache-control': 'no-store' }, json: { object: 'sign_in_link', url: signInUrl(consoleOrigin(head, config), token), name: body.name, expires_at: expiresAt } };
 }
 
 /** A socket that ends with the sign-in that opened it; one of the operator token has no end of its own. */

@@ -1,5 +1,5 @@
 /** `POST /transcription-tokens`, and the socket that a token opens (contract 8). */
-import { reachedBase } from '../../access/client-address.ts';
+import { publicAddress } from '../../access/own-origins.ts';
 import type { SocketUse, TokenClaims } from '../../access/socket-tokens.ts';
 import { secondsOf } from '../../base/clock.ts';
 import { causeByParty, type Party } from '../../conversation/party.ts';
@@ -59,7 +59,7 @@ function checkSession(session: Session, assistantId: string, services: Services)
 }
 
 /** The same address as a socket. */
-const socketOrigin = (head: Request['head'], { config }: Services): string => reachedBase(head, config).replace(/^http/, 'ws');
+const socketOrigin = (head: Request['head'], { config }: Services): string => publicAddress(head, config).replace(/^http/, 'ws');
 
 /** `GET /transcription`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good. */
 export async function openTranscription({ caller, query, requestId, services }: Request<TokenCaller, TranscriptionQuery>, upgrade: Upgrade, headers: ResponseHeaders): Promise<void> {

@@ -37,6 +37,8 @@ t.test('proxies: an address of the console behind a proxy, and no proxy that is 
   t.match((await diagnose(behind)).of('proxies'), { status: 'warn', found: /share the limit of one address/, advice: /PARLEY_TRUSTED_PROXIES/ });
   t.equal((await diagnose({ ...behind, PARLEY_TRUSTED_PROXIES: '10.0.0.0/8' })).of('proxies').status, 'not looked at');
   t.equal((await diagnose({ PARLEY_STORE: 'memory:' })).of('proxies').status, 'not looked at');
+  t.match((await diagnose({ PARLEY_STORE: 'memory:', PARLEY_PUBLIC_URL: 'https://parley.example.com' })).of('proxies'), { status: 'warn', found: /^PARLEY_PUBLIC_URL / });
+  t.equal((await diagnose({ PARLEY_STORE: 'memory:', PARLEY_PUBLIC_URL: 'http://10.0.0.5:8080' })).of('proxies').status, 'not looked at', 'clients may reach the server directly');
 });
 
 t.test('the port: free, or somebody else has it, or an address that is not ours', async (t) => {

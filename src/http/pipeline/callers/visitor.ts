@@ -80,8 +80,11 @@ function checkOrigin(head: RequestHead, { record }: AssistantActor, course: Cour
   else if (origins.length > 1 || !isOurs(origin, head, config)) throw new Failure('site_not_permitted');
 }
 
-/** Whether the page that asks came from this server: under one of the origins that `PARLEY_CONSOLE_ORIGIN` names, or under the request's own host. Only the proxy knows of a TLS connection, so the scheme is left out. */
-function isOurs(origin: string, head: RequestHead, { consoleOrigins }: Services['config']): boolean {
+/**
+ * Whether the page that asks came from this server: under `PARLEY_PUBLIC_URL`, one of the origins that `PARLEY_CONSOLE_ORIGIN` names, or the
+ * request's own host. Only the proxy knows of a TLS connection, so the scheme is left out.
+ */
+function isOurs(origin: string, head: RequestHead, { consoleOrigins, publicUrl }: Services['config']): boolean {
   const [host] = head.headers('host');
-  return consoleOrigins.includes(origin) || (host !== undefined && (origin === `https://${host}` || origin === `http://${host}`));
+  return origin === publicUrl || consoleOrigins.includes(origin) || (host !== undefined && (origin === `https://${host}` || origin === `http://${host}`));
 }
