@@ -82,7 +82,7 @@ export const settings: readonly Setting[] = [
   setting('PARLEY_TRUSTED_PROXIES', '--trusted-proxies', 'list', '', 'addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is trusted'),
   setting('PARLEY_PUBLIC_URL', '--public-url', 'url', '', 'the address by which clients reach the server, as https://HOST[:PORT]: socket addresses, links and snippets begin with it; unset takes the first of PARLEY_CONSOLE_ORIGIN, else the address that a request names'),
   setting('PARLEY_CONSOLE_ORIGIN', '--console-origin', 'list', '', 'the origins of the console behind a proxy, as https://HOST[:PORT], separated by commas; unset takes PARLEY_PUBLIC_URL and the host that a request names'),
-  setting('PARLEY_ALLOW_PRIVATE_PROVIDERS', '--allow-private-providers', '0|1', '0', 'let base URLs of providers point at private addresses, and begin with http:// there'),
+  setting('PARLEY_ALLOW_PRIVATE_PROVIDERS', '--allow-private-providers', '0|1', '0', 'let base URLs of providers point at private addresses, and begin with http:// there; never at link-local addresses or those of cloud metadata'),
   setting('PARLEY_PROVIDER_PROXY', '--provider-proxy', 'url', '', 'proxy for requests to https:// base URLs of providers: http://[USER:PASSWORD@]HOST[:PORT]'),
   setting('PARLEY_DURABILITY', '--durability', durabilityNames.join('|'), 'committed', 'the failures that an acknowledged write survives: the end of the process (committed), a power cut (flushed, lmdb), the loss of a Redis primary (replicated, or replicated-output for the text of a reply under way too)'),
   setting('PARLEY_ALLOW_VOLATILE', '--allow-volatile', '0|1', '0', 'start on a Redis without an append-only file, which loses acknowledged writes when it dies'),

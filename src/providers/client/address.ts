@@ -3,6 +3,7 @@ import { lookup as systemLookup } from 'node:dns';
 import type { LookupAddress, LookupAllOptions } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { isMetadataAddress } from './metadata-addresses.ts';
 
 /** Resolves a name to all its addresses, as `dns.lookup` does with `all`. */
 export type Lookup = (
@@ -27,7 +28,7 @@ export function isPublicAddress(address: string): boolean {
   return parsed.kind() === 'ipv4' || parsed.match(globalUnicast);
 }
 
-const privateRanges: readonly string[] = ['loopback', 'unspecified', 'private', 'uniqueLocal', 'linkLocal', 'carrierGradeNat'];
+const privateRanges: readonly string[] = ['loopback', 'unspecified', 'private', 'uniqueLocal', 'carrierGradeNat'];
 
 /**
  * Whether an address belongs to this machine or a private network. Some addresses are neither that nor public: reserved ones, and
@@ -35,10 +36,14 @@ const privateRanges: readonly string[] = ['loopback', 'unspecified', 'private', 
  */
 export const isPrivateAddress = (address: string): boolean => ipaddr.isValid(address) && privateRanges.includes(ipaddr.process(address).range());
 
-/** Returns a check of addresses. Without encryption (`secure` false) the provider's key must not leave the private network. */
+/**
+ * Returns a check of addresses. Without encryption (`secure` false) the provider's key must not leave the private network. Link-local addresses and
+ * those of cloud metadata are refused whatever is allowed: they would give a caller this machine's own credentials.
+ */
 export function mayCall(secure: boolean, allowPrivate: boolean): (address: string) => boolean {
-  if (secure) return allowPrivate ? () => true : isPublicAddress;
-  return allowPrivate ? isPrivateAddress : () => false;
+  if (!secure && !allowPrivate) return () => false;
+  const isAllowed = !secure ? isPrivateAddress : allowPrivate ? () => true : isPublicAddress;
+  return (address) => isAllowed(address) && !isMetadataAddress(address);
 }
 
 /**
@@ -53,9 +58,13 @@ export function baseUrlProblem(url: string, allowPrivate: boolean): 'invalid_fie
   // The URL parser has already turned octal, hexadecimal and short forms into dotted decimals.
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   const isAddress = ipaddr.isValid(host);
-  if (protocol === 'http:') return allowPrivate && (!isAddress || isPrivateAddress(host)) ? null : 'unencrypted_url';
   const isHere = host === 'localhost' || host.endsWith('.localhost');
-  return allowPrivate || (!isHere && (!isAddress || isPublicAddress(host))) ? null : 'invalid_field';
+  const secure = protocol === 'https:';
+  if (!secure && !allowPrivate) return 'unencrypted_url';
+  // A name is allowed until it is resolved, but for one that always leads to this machine.
+  if (!isAddress) return isHere && !allowPrivate ? 'invalid_field' : null;
+  if (mayCall(secure, allowPrivate)(host)) return null;
+  return secure || isMetadataAddress(host) ? 'invalid_field' : 'unencrypted_url';
 }
 
 /**

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { LookupAddress } from 'node:dns';
+import { isIP } from 'node:net';
 import { AddressRefused, baseUrlProblem, guardedLookup, isPublicAddress, mayCall } from '../../../src/providers/client/address.ts';
 import { openaiModel } from '../../../src/providers/model/openai.ts';
 import { WheelClock } from '../../../src/base/clock.ts';
@@ -16,11 +17,23 @@ const refusedHosts = [
   '[2001:db8::1]', '[2001::1]', '[100::1]', '[4000::1]', 'localhost', 'LOCALHOST', 'localhost.', 'a.localhost',
 ];
 
+/** Addresses of cloud metadata and link-local ones, in every notation and wrapped in every form of IPv6 that a network may translate back. */
+const neverCalled = [
+  '169.254.169.254', '169.254.0.1', '169.254.255.255', '169.254.170.2', '0xa9fea9fe', '2852039166', '025177524776', '0251.0376.0251.0376', '0xa9.0xfe.0xa9.0xfe', '169.254.43518', '169.16689662', '１６９.254.169.254', '169.254.169.254.',
+  '100.100.100.200', '0x646464c8', '1684301000', '168.63.129.16', '0xa83f8110', '2822734096', '192.0.0.192',
+  '[fe80::1]', '[fe80::a9fe:a9fe]', '[febf:ffff::1]', '[fd00:ec2::254]', '[fd00:0ec2:0:0:0:0:0:254]', '[fd00:ec2::23]', '[fd20:ce::254]', '[fd00:42::42]', '[fd00:c1::a9fe:a9fe]',
+  '[::ffff:169.254.169.254]', '[::ffff:a9fe:a9fe]', '[::ffff:6464:64c8]', '[::ffff:168.63.129.16]', '[::169.254.169.254]', '[::a83f:8110]', '[::ffff:0:169.254.169.254]', '[::ffff:0:6464:64c8]',
+  '[64:ff9b::169.254.169.254]', '[64:ff9b::a9fe:1]', '[64:ff9b::6464:64c8]', '[64:ff9b::a83f:8110]', '[64:ff9b:1::a9fe:a9fe]', '[64:ff9b:1:a9fe:a9:fe00::]', '[64:ff9b:1:0:a9:fea9:fe00:0]', '[64:ff9b:1:a9:fe:a9fe::]',
+  '[2002:a9fe:a9fe::]', '[2002:a9fe:1::1]', '[2002:6464:64c8::1]', '[2002:a83f:8110::1]',
+  '[2001::5601:5601]', '[2001:0:808:808:0:ffff:5601:5601]', '[2001:0:a9fe:a9fe::1]', '[2001::9b9b:9b37]',
+  '[2001:db8::5efe:a9fe:1]', '[fd12::200:5efe:169.254.169.254]', '[2606:4700::a9fe:a9fe]', '[fd12:3456::a83f:8110]', '[2001:db8:a9fe:a9fe::]', '[2001:db8:122:a9fe:a9:fe00::]',
+];
+
 t.test('base URLs that reach into a private network are refused by their text', async (t) => {
   for (const host of refusedHosts) {
     t.equal(baseUrlProblem(`http://${host}/v1`, false), 'unencrypted_url', host);
     t.equal(baseUrlProblem(`https://${host}:8443/v1`, false), 'invalid_field', host);
-    t.equal(baseUrlProblem(`https://${host}/v1`, true), null, `${host}, where private addresses are allowed`);
+    if (!neverCalled.includes(host)) t.equal(baseUrlProblem(`https://${host}/v1`, true), null, `${host}, where private addresses are allowed`);
   }
 });
 
@@ -31,7 +44,7 @@ t.test('without encryption only a private address is called, and only where thes
     t.equal(baseUrlProblem(`HTTP://${host}:8080/v1`, true), host === 'example.com' ? null : 'unencrypted_url', `${host}, where private addresses are allowed`);
     t.equal(baseUrlProblem(`https://${host}/v1`, true), null, `${host}, encrypted`);
   }
-  const private_ = ['127.0.0.1', '0x7f000001', '10.1.2.3', '172.16.0.1', '192.168.0.1', '169.254.1.1', '100.64.0.1', '0.0.0.0', '[::1]', '[::]', '[fe80::1]', '[fd12:3456::1]', '[::ffff:10.0.0.1]', 'localhost', 'a.localhost.'];
+  const private_ = ['127.0.0.1', '0x7f000001', '10.1.2.3', '172.16.0.1', '192.168.0.1', '100.64.0.1', '0.0.0.0', '[::1]', '[::]', '[fd12:3456::1]', '[::ffff:10.0.0.1]', 'localhost', 'a.localhost.'];
   for (const host of private_) t.equal(baseUrlProblem(`http://${host}:8080/v1`, true), null, host);
 });
 
@@ -78,6 +91,57 @@ t.test('the addresses handed on are the addresses checked, and a later answer is
   t.equal(asked.length, 1);
   guarded('rebinding.test', {}, (error) => t.ok(error instanceof AddressRefused));
   guardedLookup(isPublicAddress, resolving(['8.8.8.8']).lookup)('one.test', { all: false }, (error, address, family) => t.same([error, address, family], [null, '8.8.8.8', 4]));
+});
+
+t.test('no setting allows a link-local address or one of cloud metadata, in any notation', async (t) => {
+  for (const host of neverCalled) {
+    for (const url of [`http://${host}/latest/meta-data`, `https://${host}/v1`, `http://${host}:32526/`]) {
+      t.equal(baseUrlProblem(url, true), 'invalid_field', url);
+      t.ok(baseUrlProblem(url, false), `${url}, where private addresses are not allowed`);
+    }
+  }
+  const allowed = ['169.253.255.255', '169.255.0.1', '100.100.100.199', '168.63.129.15', '[fd00:ec1::254]', '[fec0::1]', '[64:ff9b::a00:1]', '[2002:a00:1::1]', '[2606:4700::a9fe:1]', '[::ffff:10.0.0.1]', '[::1]'];
+  for (const host of allowed) t.equal(baseUrlProblem(`https://${host}/v1`, true), null, `${host} is its neighbour`);
+});
+
+t.test('a name that resolves to a link-local address or one of cloud metadata is never connected to, whatever the settings', async (t) => {
+  const server = await provider((response) => response.writeHead(200, eventStream).end(delta('x', 'stop') + done));
+  t.teardown(server.close);
+  const port = new URL(server.baseUrl).port;
+  // A resolver gives no IPv4 address in another notation than decimal.
+  const resolved = neverCalled.map((host) => host.replace(/^\[|\]$/g, '')).filter((host) => isIP(host) !== 0).concat('fe80::1%eth0', 'no address');
+  t.ok(resolved.length > 40);
+  for (const address of resolved) {
+    for (const addresses of [[address], ['127.0.0.1', address], [address, '8.8.8.8'], ['10.0.0.1', '2606:4700::1111', address]]) {
+      for (const secure of [false, true]) {
+        for (const allowPrivate of [false, true]) guardedLookup(mayCall(secure, allowPrivate), resolving(addresses).lookup)('rebinding.test', { all: true }, (error) => t.ok(error instanceof AddressRefused, addresses.join()));
+      }
+    }
+    const { lookup, asked } = resolving([address], ['127.0.0.1']);
+    for (const scheme of ['http', 'https']) {
+      const http = client(t, {}, { allowPrivate: true, lookup: resolving(['127.0.0.1', address]).lookup });
+      t.equal(await ask(openaiModel(http), { baseUrl: `${scheme}://metadata.test:${port}/v1` }).settled, 'address', `${scheme}: ${address}`);
+    }
+    for (const kind of ['http', 'mcp'] as const) t.same(await called(client(t, {}, { lookup: resolving([address]).lookup }), kind, `http://metadata.test:${port}/call`), { status: 'failed', error: 'unreachable' }, `a tool, ${kind}: ${address}`);
+    const model = openaiModel(client(t, {}, { lookup }));
+    t.equal(await ask(model, { baseUrl: `http://metadata.test:${port}/v1` }).settled, 'address');
+    t.same(asked, ['metadata.test'], 'one look-up decides');
+  }
+  t.equal(server.sockets.length, 0);
+});
+
+t.test('an answer that redirects to cloud metadata is not followed', async (t) => {
+  const server = await provider((response) => response.writeHead(307, { location: 'http://169.254.169.254/latest/meta-data' }).end());
+  t.teardown(server.close);
+  const asked: string[] = [];
+  const lookup = (hostname: string, _options: object, callback: (error: null, addresses: LookupAddress[]) => void): void => {
+    asked.push(hostname);
+    callback(null, [{ address: '127.0.0.1', family: 4 }]);
+  };
+  const url = server.baseUrl.replace('127.0.0.1', 'redirects.test');
+  for (const kind of ['http', 'mcp'] as const) t.match(await called(client(t, {}, { lookup }), kind, url), { status: 'failed', error: 'refused' }, kind);
+  t.equal(await ask(openaiModel(client(t, {}, { lookup })), { baseUrl: url }).settled, 'redirect');
+  t.same([...new Set(asked)], ['redirects.test']);
 });
 
 /** A call of a tool that is never sent: it is repeatable, so that a second try would show. */
