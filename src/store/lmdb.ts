@@ -17,6 +17,7 @@ import { StoreUnavailable } from './store.ts';
 import { EmbeddedStore } from './embedded.ts';
 import { AppendedBytes, applyChange, type Row, type Write } from './engine.ts';
 import { JournaledEngine, type Base } from './journal.ts';
+import { dataFile, keepPrivate, lockFile } from './lmdb/files.ts';
 import { checkHeader } from './lmdb/header.ts';
 import { livingOwner, ownerKey, thisProcess } from './lmdb/owner.ts';
 import type { Owner } from './lmdb/owner.ts';
@@ -42,6 +43,7 @@ export class LmdbEngine implements Base {
     let database: RootDatabase<Buffer, string> | null = null;
     let holder: Owner | null;
     checkHeader(this.#folder);
+    for (const file of [dataFile(this.#folder), lockFile(this.#folder)]) keepPrivate(file);
     try {
       database = open<Buffer, string>({
         path: this.#folder,

@@ -5,8 +5,9 @@ import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../../base/config.ts';
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import { dataFile, headerProblem } from '../../store/lmdb/header.ts';
-import { lockFile, lookInto, ownerOf } from '../../store/lmdb/look.ts';
+import { dataFile, lockFile } from '../../store/lmdb/files.ts';
+import { headerProblem } from '../../store/lmdb/header.ts';
+import { lookInto, ownerOf } from '../../store/lmdb/look.ts';
 import { codePoints } from '../../base/text.ts';
 import { check, fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Check, Finding } from '../../store/doctor/check.ts';
@@ -21,7 +22,7 @@ export async function examineFolder(folder: string, config: Config, ids: Ids): P
   const size = await bytesIn(folder);
   const secret = await keptFile(folder, 'secret', config.secret, 'PARLEY_SECRET', limits.secretCharactersMin);
   const token = await keptFile(folder, 'operator-token', config.operatorToken, 'PARLEY_OPERATOR_TOKEN', limits.operatorTokenCharactersMin);
-  const before = [check('folder', there), ...(await filesystemChecks(folder, size)), secret.check, token.check];
+  const before = [check('folder', there), ...(await filesystemChecks(folder, size)), secret.check, token.check, check('files', await filesCheck(folder))];
   return [...before, ...(await storeChecks(folder, file, { secret: secret.text, previous: config.secretPrevious }, ids))];
 }
 
@@ -62,6 +63,16 @@ async function folderCheck(folder: string): Promise<Finding> {
 
 const octal = (mode: number): string => (mode & 0o777).toString(8);
 const othersMay = (mode: number): boolean => process.platform !== 'win32' && (mode & 0o077) !== 0;
+
+/** The store's files, of which others may read none: a folder that is open now, or was copied from, shows them. Each secret has a check of its own. */
+async function filesCheck(folder: string): Promise<Finding> {
+  const names = (await readdir(folder)).filter((name) => name !== 'secret' && name !== 'operator-token').sort();
+  const modes = await Promise.all(names.map((name) => stat(join(folder, name)).then((found) => (found.isFile() ? found.mode : 0), () => 0)));
+  const open = names.flatMap((name, at) => (othersMay(modes[at]!) ? [{ name, mode: modes[at]! }] : []));
+  if (open.length === 0) return ok('for their owner alone');
+  const found = open.map(({ name, mode }) => `${name} is open to other users (mode ${octal(mode)})`).join(', ');
+  return warn(found, `chmod 600 ${open.map(({ name }) => join(resolve(folder), name)).join(' ')}`);
+}
 
 /** A secret that is kept in the folder where the settings give none. */
 async function keptFile(folder: string, name: string, given: string | null, variable: string, charactersMin: number): Promise<{ check: Check; text: string | null }> {

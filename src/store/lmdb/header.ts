@@ -4,11 +4,8 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
-import { join } from 'node:path';
 import { StoreUnavailable } from '../store.ts';
-
-/** The file in the folder that holds all data. */
-export const dataFile = (folder: string): string => join(folder, 'data.mdb');
+import { dataFile } from './files.ts';
 
 /** Where the fields are on 64-bit machines: a page's header, and the meta data behind it. */
 const at = { flags: 18, magic: 24, version: 28, pageBytes: 48, freeRoot: 88, mainRoot: 136, end: 168 };

@@ -1,5 +1,4 @@
 /** Reads a folder without changing it and without a lock: LMDB lets any process read beside the one that writes. */
-import { join } from 'node:path';
 import { open } from 'lmdb';
 import type { Records } from '../store.ts';
 import { EmbeddedCatalog } from '../embedded/catalog.ts';
@@ -13,9 +12,6 @@ import { Ledger } from '../ledger.ts';
 import { livingOwner, ownerKey } from './owner.ts';
 import type { Owner } from './owner.ts';
 import { LmdbSnapshot } from './snapshot.ts';
-
-/** The file beside the data that all processes share which have the store open. */
-export const lockFile = (folder: string): string => join(folder, 'lock.mdb');
 
 /** The living process that has the folder's store open; null if there is none. The store must exist. */
 export async function ownerOf(folder: string): Promise<Owner | null> {

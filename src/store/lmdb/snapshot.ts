@@ -13,7 +13,8 @@ import { filesIn, nextKey, nextOf, replay, journalStanding } from '../journal/re
 import { readSegment } from '../journal/segment.ts';
 import type { SegmentFile } from '../journal/segment.ts';
 import { WaitingRows } from '../journal/waiting.ts';
-import { checkHeader, dataFile } from './header.ts';
+import { dataFile, lockFile, makePrivate } from './files.ts';
+import { checkHeader } from './header.ts';
 import { rangeRows } from './rows.ts';
 
 interface State {
@@ -43,6 +44,7 @@ export class LmdbSnapshot implements Readable, Engine {
     // Even if lmdb opens only for reading, it creates an empty folder where there was none.
     if (!existsSync(dataFile(this.#folder))) throw new StoreUnavailable(`The folder ${this.#folder} holds no store.`);
     checkHeader(this.#folder);
+    makePrivate(lockFile(this.#folder));
     try {
       this.#database = open<Buffer, string>({ path: this.#folder, noSubdir: false, encoding: 'binary', readOnly: true });
       this.#state = look(this.#database, () => this.#files(this.#folder));

@@ -91,6 +91,18 @@ t.test('secrets: for the owner alone, and not empty', { skip: process.platform =
   t.equal((await stat(join(folder, 'secret'))).mode & 0o777, 0o600);
 });
 
+t.test('files of the store that others may read are named, with the command that closes them', { skip: process.platform === 'win32' }, async (t) => {
+  const folder = await temporaryFolder(t);
+  await stored(folder, (store) => store.catalog.create('workspace', workspace()));
+  t.equal((await examined(folder)).of('files').status, 'ok');
+  await chmod(join(folder, 'data.mdb'), 0o644);
+  t.match((await examined(folder)).of('files'), { status: 'warn', found: 'data.mdb is open to other users (mode 644)', advice: `chmod 600 ${join(folder, 'data.mdb')}` });
+  await chmod(join(folder, 'lock.mdb'), 0o640);
+  t.match((await examined(folder)).of('files'), { status: 'warn', found: /data\.mdb .*lock\.mdb/, advice: `chmod 600 ${join(folder, 'data.mdb')} ${join(folder, 'lock.mdb')}` });
+  await stored(folder, async () => {});
+  t.equal((await examined(folder)).of('files').status, 'ok', 'a start closes them');
+});
+
 t.test('a path that is no folder, or cannot be used', async (t) => {
   const above = await temporaryFolder(t);
   await writeFile(join(above, 'file'), '');
