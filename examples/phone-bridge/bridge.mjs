@@ -81,7 +81,7 @@ server.on('connection', (carrier) => {
     const left = new AbortController();
     carrier.on('close', () => left.abort());
     if (carrier.readyState !== carrier.OPEN) left.abort();
-    live = call(parley, session.id, { player: line, signal: left.signal, encoding: 'pcm_mulaw', sample_rate: 8000, output_encoding: 'pcm_mulaw', thinkingSound: true });
+    live = call(parley, session.id, { url: parley.url, player: line, signal: left.signal, encoding: 'pcm_mulaw', sample_rate: 8000, output_encoding: 'pcm_mulaw', thinkingSound: true });
     live.subscribe((event) => event.type === 'closed' && event.error !== null && console.error(event.error.message));
     await live.closed;
     carrier.close();

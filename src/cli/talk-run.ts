@@ -61,7 +61,7 @@ async function talk(io: Io, options: TalkOptions, { parley, assistant, signal }:
   const player = new StreamPlayer((audio) => mouth?.input.write(audio), { sampleRate: soundRate });
   // A file is not heard together with the reply.
   const bargeIn = ear === null || options.headphones ? 'words' : 'off';
-  const live = call(parley, session.id, { player, signal, WebSocket: WebSocket as never, sample_rate: soundRate, output_sample_rate: soundRate, barge_in: bargeIn, thinkingSound: true });
+  const live = call(parley, session.id, { url: parley.url, player, signal, WebSocket: WebSocket as never, sample_rate: soundRate, output_sample_rate: soundRate, barge_in: bargeIn, thinkingSound: true });
   const over = watch(live, view, theirs.greeting);
   if (!options.json && io.stdin.isTTY && ear !== null) note(io, `Session ${session.id}. ${options.headphones ? '' : bareNote}Space cuts a reply, Ctrl-C hangs up.`);
   const release = keys(io, live);

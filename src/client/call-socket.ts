@@ -4,11 +4,13 @@ import { pause, type Clock } from './clock.ts';
 import { codedError, ConnectionError, ParleyError } from './failure.ts';
 import { parseJson } from './http.ts';
 import { socketClass } from './socket-class.ts';
-import type { Socket, SocketClass } from './socket.ts';
+import { socketAt, type Socket, type SocketClass } from './socket.ts';
 
 export interface Wiring {
   /** Gives a token for a socket. */
   readonly token: (options: { signal: AbortSignal }) => Promise<Pick<CallToken, 'url'>>;
+  /** Address of the server, where it is not the token's. */
+  readonly url: string | undefined;
   readonly settings: CallSettings;
   readonly clock: Clock;
   readonly WebSocket: SocketClass | undefined;
@@ -77,7 +79,8 @@ export class CallSockets {
   #address(url: string, greeting: boolean): string {
     const settings = { ...this.#wiring.settings, ...(!greeting && { greeting }) };
     const query = inAddress.flatMap((name) => (settings[name] === undefined ? [] : [`&${name}=${settings[name]}`]));
-    return url + query.join('');
+    const { url: server } = this.#wiring;
+    return (server === undefined ? url : socketAt(server, url.replace(/^\w+:\/\/[^/?]*/, ''))) + query.join('');
   }
 
   #start(): string {

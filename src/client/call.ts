@@ -27,6 +27,8 @@ export type CallEvent =
 export interface CallOptions extends CallSettings {
   /** Gives a token for each socket: of `parley.sessions.callToken`, or of a server that keeps the key. */
   token: (options: { signal: AbortSignal }) => Promise<Pick<CallToken, 'url'>>;
+  /** Address of the server for the socket, such as `https://parley.example.com`; by default that of the token. */
+  url?: string;
   player: Player;
   /** Whether the player sounds softly while a reply is thought of for longer than 1.5 s; false by default. */
   thinkingSound?: boolean;
@@ -98,8 +100,8 @@ export class Call {
   #giveUp: () => void = () => {};
 
   constructor({ signal, ...options }: CallOptions) {
-    const { token, player, WebSocket, clock = realClock, thinkingSound = false, ...settings } = options;
-    this.#sockets = new CallSockets({ token, settings, clock, WebSocket, onMessage: (message) => this.#take(message), onAudio: (audio) => this.#audio(audio) });
+    const { token, url, player, WebSocket, clock = realClock, thinkingSound = false, ...settings } = options;
+    this.#sockets = new CallSockets({ token, url, settings, clock, WebSocket, onMessage: (message) => this.#take(message), onAudio: (audio) => this.#audio(audio) });
     this.#settings = settings;
     this.#clock = clock;
     this.#player = player;

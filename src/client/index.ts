@@ -7,7 +7,7 @@ export type { AwaitablePages, Pages } from './pages.ts';
 export type { CallOptions, OnceOptions, Retry } from './requester.ts';
 export type { Socket, SocketClass } from './socket.ts';
 export type { Speech } from './speech.ts';
-export type { Transcription } from './transcription.ts';
+export type { TranscribeOptions, Transcription } from './transcription.ts';
 export type { Turn, TurnOptions } from './turn.ts';
 export type * from './types.ts';
 export type { LinkOptions } from './visit.ts';

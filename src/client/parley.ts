@@ -7,7 +7,7 @@ import { AwaitablePages, given, Pages } from './pages.ts';
 import { Requester, type CallOptions, type OnceOptions, type Retry } from './requester.ts';
 import type { SocketClass } from './socket.ts';
 import type { Speech } from './speech.ts';
-import { Transcription } from './transcription.ts';
+import { Transcription, type TranscribeOptions } from './transcription.ts';
 import { sendMessage, sessionPath, Turn, type TurnOptions } from './turn.ts';
 import type { Assistant, Link, Message, NewSession, NewSpeech, NewTranscription, NewVisitorSession, NewVisitorSpeech, NewVisitorTranscription, PageQuery, Session, ToolResult, SessionsQuery, Usage, UsageQuery, Visitor, Voice, VoicesQuery } from './types.ts';
 import type { LinkOptions } from './visit.ts';
@@ -47,6 +47,11 @@ export class Parley {
   readonly sessions: SessionsResource;
   readonly turns: TurnsResource;
   readonly #requester: Requester;
+
+  /** Address of the server, without a slash at its end. */
+  get url(): string {
+    return this.#requester.options.url;
+  }
 
   /** Throws a `TypeError` for options that contradict each other. */
   constructor(options: ParleyOptions) {
@@ -102,7 +107,7 @@ export class Parley {
   }
 
   /** Opens a socket that takes audio, at the pace in which it is spoken, and yields its transcription. */
-  transcribe(settings: (NewTranscription | NewVisitorTranscription) & CallOptions, options: CallOptions = {}): Transcription {
+  transcribe(settings: (NewTranscription | NewVisitorTranscription) & TranscribeOptions, options: TranscribeOptions = {}): Transcription {
     return new Transcription(this.#requester, { ...settings, ...options });
   }
 }

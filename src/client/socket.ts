@@ -10,5 +10,8 @@ export interface Socket {
   addEventListener(type: string, listener: (event: any) => void): void;
 }
 
+/** Address of the socket at `path` of a server, whose own address may begin with http as well. */
+export const socketAt = (server: string, path: string): string => server.replace(/\/+$/, '').replace(/^http/i, 'ws') + path;
+
 /** A class of WebSockets, as browsers, Deno, Bun, workers and Node 22 have one. */
 export type SocketClass = new (url: string) => Socket;

@@ -5,13 +5,18 @@ import { parseJson } from './http.ts';
 import { given } from './pages.ts';
 import type { CallOptions, Requester } from './requester.ts';
 import { socketClass } from './socket-class.ts';
-import type { Socket, SocketClass } from './socket.ts';
+import { socketAt, type Socket, type SocketClass } from './socket.ts';
 import type { ErrorCode, NewTranscription, NewVisitorTranscription, TranscriptionMessage, TranscriptionSettings } from './types.ts';
 
 /** While more waits in the socket, `send` waits too; looked at every few milliseconds, since no event tells. */
 const bufferedBytesMax = 65_536;
 const lookMs = 10;
 const openMs = 30_000;
+
+export interface TranscribeOptions extends CallOptions {
+  /** Address of the server for the socket, such as `https://parley.example.com`; by default that of the client. */
+  url?: string;
+}
 
 /**
  * Iterate over it for the messages. The socket opens by itself, and audio sent before waits for it. Leaving the iteration leaves
@@ -21,6 +26,8 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
   readonly #requester: Requester;
   readonly #options: CallOptions;
   readonly #settings: TranscriptionSettings;
+  /** Address of the server. */
+  readonly #server: string;
   readonly #opening: Promise<Socket>;
   /** From the beginning of its opening. */
   #socket: Socket | null = null;
@@ -30,11 +37,12 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
   #over = false;
   #failure: unknown = null;
 
-  constructor(requester: Requester, asked: (NewTranscription | NewVisitorTranscription) & CallOptions) {
-    const { assistant_id, session_id, signal, timeoutMs, ...settings } = asked as NewTranscription & CallOptions;
+  constructor(requester: Requester, asked: (NewTranscription | NewVisitorTranscription) & TranscribeOptions) {
+    const { assistant_id, session_id, url, signal, timeoutMs, ...settings } = asked as NewTranscription & TranscribeOptions;
     this.#requester = requester;
     this.#options = given({ signal, timeoutMs });
     this.#settings = settings;
+    this.#server = url ?? requester.options.url;
     signal?.addEventListener('abort', this.#stop);
     if (signal?.aborted) this.#stop();
     this.#opening = this.#open({ assistant_id, session_id });
@@ -103,7 +111,7 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
     const call = { method: 'POST', path: '/transcription-tokens', body, budgets: ['tokens', 'requests'], ...this.#options } as const;
     const { token } = await requester.json<{ token: string }>('transcription_token', call);
     const Class = await socketClass(requester.options.WebSocket);
-    const url = `${requester.options.url.replace(/^http/, 'ws')}/transcription?token=${token}`;
+    const url = socketAt(this.#server, `/transcription?token=${token}`);
     const patience = requester.patience('always');
     for (;;) {
       if (this.#over) throw this.#failure;

@@ -184,6 +184,47 @@ t.test('a service that cannot be reached is tried three times', async (t) => {
   t.equal(clock.timers, 0);
 });
 
+t.test('a call reaches its server at the address that the program gives, whatever the token names', async (t) => {
+  const behind = await openHouse(t, { env: { PARLEY_PUBLIC_URL: 'https://parley.invalid' } });
+  const own = new Parley({ url: `${behind.url}/`, key: behind.key });
+  const { id } = await behind.assistant({ channels: { voice: true }, model: { provider: 'synthetic', name: 'tokens=2' } });
+  const session = await own.sessions.create({ assistant_id: id });
+  t.match((await own.sessions.callToken(session.id)).url, /^wss:\/\/parley\.invalid\/call\?token=tok_/);
+  for (const url of [own.url, `${behind.url}/`, behind.url.replace('http', 'ws')]) {
+    const within = call(own, session.id, { player: new StreamPlayer(() => {}), url });
+    await new Listener(within).until('ready');
+    await within.hangUp();
+  }
+});
+
+t.test('a call is opened at the address of its token, or at the given one in its place', async (t) => {
+  const opened: string[] = [];
+  class Recorded {
+    readonly bufferedAmount = 0;
+    constructor(url: string) {
+      opened.push(url);
+    }
+    send(): void {}
+    close(): void {}
+    addEventListener(): void {}
+  }
+  const forms: readonly (readonly [string | undefined, string])[] = [
+    [undefined, 'wss://parley.invalid:8443/call?token=a%2Fb&ahead_ms=300'],
+    ['https://chat.example', 'wss://chat.example/call?token=a%2Fb&ahead_ms=300'],
+    ['http://127.0.0.1:8080/', 'ws://127.0.0.1:8080/call?token=a%2Fb&ahead_ms=300'],
+    ['https://chat.example/parley//', 'wss://chat.example/parley/call?token=a%2Fb&ahead_ms=300'],
+    ['wss://chat.example:444', 'wss://chat.example:444/call?token=a%2Fb&ahead_ms=300'],
+  ];
+  for (const [url, expected] of forms) {
+    const leaving = new AbortController();
+    const made = new Call({ token: async () => ({ url: 'wss://parley.invalid:8443/call?token=a%2Fb' }), player: new StreamPlayer(() => {}), WebSocket: Recorded, ahead_ms: 300, signal: leaving.signal, ...(url !== undefined && { url }) });
+    while (opened.length === 0) await new Promise(setImmediate);
+    t.equal(opened.pop(), expected);
+    leaving.abort();
+    await made.closed;
+  }
+});
+
 t.test('a muted person is silent, in any encoding, and the rest of a source is not read once the call is over', async (t) => {
   const sent: unknown[] = [];
   class Open {

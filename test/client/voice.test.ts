@@ -143,6 +143,17 @@ t.test('the end of audio at another rate, of which the resampler still holds som
   t.match((await rest(transcription)).at(-1), { type: 'done', audio_ms: 20 });
 });
 
+t.test('a transcription is opened at the address of the client, or at the one that the program gives', async (t) => {
+  const { port } = new URL(house.url);
+  // The client reaches its server in a way that takes no sockets.
+  const parley = new Parley({ url: 'http://parley.invalid', key: house.key, fetch: ((address: string, init: RequestInit) => fetch(address.replace('http://parley.invalid', house.url), init)) as typeof fetch });
+  for (const url of [house.url, `ws://127.0.0.1:${port}/`]) {
+    const transcription = parley.transcribe({ assistant_id, url });
+    await transcription.finish();
+    t.match((await rest(transcription)).map(({ type }) => type), ['ready', 'done']);
+  }
+});
+
 t.test('calls that are refused', async (t) => {
   await t.rejects(rest(parley.transcribe({ assistant_id: silent.id })), { code: 'voice_disabled', status: 409 });
   await t.rejects(parley.transcribe({ assistant_id: 'asst_none' }).finish(), { code: 'assistant_not_found' });

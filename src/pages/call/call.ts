@@ -92,7 +92,8 @@ class Talk {
     try {
       // A person who wants less of what moves by itself wants less of what sounds by itself.
       const thinkingSound = !matchMedia('(prefers-reduced-motion: reduce)').matches;
-      this.#open = await browserCall({ context, worklet, token, thinkingSound, onDevice: (device) => this.#note(device) });
+      // A server behind TLS may know itself by another name than the page does.
+      this.#open = await browserCall({ context, worklet, token, url: location.origin, thinkingSound, onDevice: (device) => this.#note(device) });
     } catch (error) {
       if (signal.aborted) return;
       const { name } = error as Error;

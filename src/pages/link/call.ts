@@ -25,7 +25,7 @@ export async function callFrom(view: VoicePage, worklet: string, context: AudioC
       context,
       worklet,
       ending,
-      token: async (options) => here(await chat.parley.sessions.callToken(await chat.session(), options)),
+      token: async (options) => chat.parley.sessions.callToken(await chat.session(), options),
       show: (bar) => composer.element.before(bar),
       type,
       say: (text) => announcer.say(text),
@@ -44,14 +44,6 @@ export async function callFrom(view: VoicePage, worklet: string, context: AudioC
     // The service has what was said, and what became of it.
     void chat.retry();
   }
-}
-
-/** The socket at the page's own origin: a server behind TLS may know itself by another name. */
-function here({ url }: { readonly url: string }): { url: string } {
-  const address = new URL(url);
-  address.protocol = location.protocol.replace('http', 'ws');
-  address.host = location.host;
-  return { url: address.href };
 }
 
 /** The messages of the call. Those of a turn have one id, by which the page takes them out once it has read them. */

@@ -44,7 +44,7 @@ export function useTrialCall(token: () => Promise<string>, heard: (event: CallEv
         context,
         worklet,
         now,
-        token: async () => ({ url: here(await token()) }),
+        token: async () => ({ url: await token() }),
         ending: ending.signal,
         show: (bar) => place.current!.append(bar),
         type: setTyping,
@@ -71,12 +71,4 @@ export function useTrialCall(token: () => Promise<string>, heard: (event: CallEv
     </>
   );
   return { running: running !== null, typing, start: () => void start(), message: (text) => send.current(text), bar };
-}
-
-/** The socket at the page's own origin: a server behind TLS may know itself by another name. */
-function here(url: string): string {
-  const address = new URL(url);
-  address.protocol = location.protocol.replace('http', 'ws');
-  address.host = location.host;
-  return address.href;
 }
