@@ -1,14 +1,15 @@
-/** Three processes behind a proxy without stickiness: whichever a request reaches, sessions, turns and keys are the same. */
+/** Three processes behind a proxy with TLS and without stickiness: whichever a request reaches, sessions, turns and keys are the same. */
 import { once } from 'node:events';
-import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { request } from 'node:https';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
-import { whyMissing } from '../installed.ts';
 import { data, delta, done } from '../providers/model/provider.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { houseAt, openHouse, textOf, type House } from './house.ts';
-import { openProxy, proxies } from './proxy.ts';
+import { openProxy, proxies, whyNoProxy } from './proxy.ts';
+import { fetchTrusting, trusted } from './request.ts';
 import { linesOf, secret } from './supervised.ts';
 import { abort, answering, begin, chatPath, end, onProvider, refused, say, sessionOf, synthetic, transcriptOf, turnPath, until } from './talk.ts';
 
@@ -103,7 +104,7 @@ const checks: Record<string, Check> = {
     }
 
     const client = new Client({ name: 'test', version: '1' });
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${house.url}/mcp`), { requestInit: { headers: { authorization: `Bearer ${house.key}` } } }));
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${house.url}/mcp`), { fetch: fetchTrusting, requestInit: { headers: { authorization: `Bearer ${house.key}` } } }));
     t.teardown(() => client.close());
     let session: string | undefined;
     for (const _ of times) {
@@ -116,7 +117,7 @@ const checks: Record<string, Check> = {
   },
 
   "a watcher's socket comes through": async (t, house) => {
-    const open = (token: string): WebSocket => new WebSocket(`${house.url.replace('http', 'ws')}/console/api/inspect`, { headers: { authorization: `Bearer ${token}` } });
+    const open = (token: string): WebSocket => new WebSocket(`${house.url.replace('http', 'ws')}/console/api/inspect`, { ca: trusted, headers: { authorization: `Bearer ${token}` } });
     const watcher = open(house.operatorToken);
     t.teardown(() => watcher.terminate());
     const [text] = (await once(watcher, 'message')) as [Buffer];
@@ -131,7 +132,7 @@ const checks: Record<string, Check> = {
     const headers = { 'x-forwarded-for': '203.0.113.9' };
     const ids: string[] = [];
     const ask = async (): Promise<void> => {
-      const sent = request(`${house.url}/healthz`, { headers, localAddress: '127.0.0.2', agent: false }).end();
+      const sent = request(`${house.url}/healthz`, { headers, ca: trusted, localAddress: '127.0.0.2', agent: false }).end();
       const [response] = (await once(sent, 'response')) as [IncomingMessage];
       response.resume();
       ids.push(String(response.headers['x-request-id']));
@@ -159,7 +160,7 @@ const checks: Record<string, Check> = {
     for (const _ of times) t.equal((await (await say(house, id)).rest()).at(-1)!.event, 'turn.completed');
     await Promise.all([two.kill('SIGKILL'), three.kill('SIGKILL')]);
     const away = await until(async () => {
-      const answer = await fetch(house.url + chatPath(id), { method: 'POST', body: '{}' });
+      const answer = await fetchTrusting(house.url + chatPath(id), { method: 'POST', body: '{}' });
       return answer.status === 503 && answer;
     });
     t.match(await away.json(), { error: { type: 'service_unavailable', code: 'api_error' }, request_id: away.headers.get('x-request-id') });
@@ -168,7 +169,7 @@ const checks: Record<string, Check> = {
 };
 
 // Before the first test: while a program is installed this process stands still.
-const missing = proxies.map((proxy) => [proxy, whyNoRedis() ?? whyMissing(proxy)] as const);
+const missing = proxies.map((proxy) => [proxy, whyNoRedis() ?? whyNoProxy(proxy)] as const);
 
 for (const [proxy, lacking] of missing) {
   t.test(proxy, lacking === null ? {} : { skip: lacking }, async (t) => {
@@ -177,7 +178,9 @@ for (const [proxy, lacking] of missing) {
     const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: secret, PARLEY_LOG: 'info', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' };
     const trusting = { ...env, PARLEY_TRUSTED_PROXIES: '127.0.0.1' };
     const houses = (await Promise.all([trusting, trusting, env].map((env) => openHouse(t, { env })))) as unknown as Houses;
-    const house = await houseAt({ ...houses[0], url: await openProxy(t, proxy, houses) });
+    const { url, ready } = await openProxy(t, proxy, houses);
+    await ready();
+    const house = await houseAt({ ...houses[0], url });
     for (const [name, check] of Object.entries(checks)) await t.test(name, (t) => check(t, house, houses));
   });
 }

@@ -7,11 +7,12 @@ import { gunzipSync } from 'node:zlib';
 import t from 'tap';
 import { temporaryFolder } from '../folders.ts';
 import { whyNoRedis } from '../store/redis-server.ts';
-import { secureRedis, whyNoTls } from '../store/redis-tls.ts';
+import { secureRedis } from '../store/redis-tls.ts';
+import { whyNoTls } from '../tls.ts';
 import { openHouse, textOf, type StreamEvent } from './house.ts';
 import { abort, begin, say, synthetic, transcriptOf, turnPath } from './talk.ts';
 
-const skip = whyNoRedis() ?? whyNoTls();
+const skip = whyNoRedis() ?? whyNoTls() ?? false;
 const settings = { PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_OPERATOR_TOKEN: 'operator-token-of-the-tests' };
 
 const command = fileURLToPath(new URL('../../src/install/start.mjs', import.meta.url));

@@ -27,7 +27,8 @@ async function finished(t: Test, house: House): Promise<void> {
 
   const whole = await eventsOf(house, id, stream.turnId);
   t.equal(whole.headers.get('content-type'), 'text/event-stream');
-  t.equal(whole.headers.get('cache-control'), 'no-store');
+  t.equal(whole.headers.get('cache-control'), 'no-store, no-transform');
+  t.equal(whole.headers.get('x-accel-buffering'), 'no');
   t.equal(whole.turnId, stream.turnId);
   const replayed = await whole.rest();
   t.same([replayed[0], textOf(replayed), replayed.at(-1)], [original[0], text.join(''), end], 'without a cursor all of it, turn.started too');

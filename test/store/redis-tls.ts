@@ -1,26 +1,7 @@
 /** A Redis over TLS for tests: a certificate made at run time, and another that no server shows. */
-import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
 import { temporaryFolder, type Owner } from '../folders.ts';
+import { certificateIn } from '../tls.ts';
 import { appendOnly, onFreePort, RedisServer } from './redis-server.ts';
-
-/** Why there is no certificate to be had, or false. */
-export function whyNoTls(): string | false {
-  try {
-    execFileSync('openssl', ['version'], { stdio: 'ignore' });
-    return false;
-  } catch {
-    return 'openssl is not installed here';
-  }
-}
-
-/** Makes `NAME.pem` and `NAME.key`: a certificate for 127.0.0.1 that is its own authority. */
-export function certificateIn(folder: string, name: string): { readonly certificate: string; readonly key: string } {
-  const [certificate, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)];
-  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj', `/CN=${name}`];
-  execFileSync('openssl', [...request, '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', certificate], { stdio: 'ignore' });
-  return { certificate, key };
-}
 
 export interface SecureRedis {
   /** `rediss://127.0.0.1:PORT` */

@@ -1,5 +1,8 @@
 /** The framing of an event stream (contract 7). These are only texts, because other parts send them. */
 
+/** Headers of an event stream. Without the last two, nginx and caches on the way hold events back: they buffer the answer, or compress it as a whole. */
+export const eventStreamHeaders = { 'content-type': 'text/event-stream', 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' } as const;
+
 /**
  * One event: `event:`, `id:` and one `data:` line. `data` is JSON text as `JSON.stringify` writes it without indentation: it
  * contains no line break, so it stays on one line.

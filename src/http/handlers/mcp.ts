@@ -6,7 +6,7 @@ import { Failure, failureText, refused } from '../../base/errors.ts';
 import type { Body, Outlet } from '../../base/edge.ts';
 import { limits } from '../../base/limits.ts';
 import { isForeign } from '../../access/own-origins.ts';
-import { comment } from '../edge/event-stream.ts';
+import { comment, eventStreamHeaders } from '../edge/event-stream.ts';
 import { jsonType, type ClientHead, type PartyCaller, type Reply, type Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import { StoreUnavailable } from '../../store/store.ts';
@@ -125,7 +125,7 @@ async function replyOf(response: Response, ending: AbortController): Promise<Rep
   if (body === null) throw new Error('a stream without a body');
   return {
     status,
-    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
+    headers: eventStreamHeaders,
     stream: (outlet, onGone) => {
       onGone(() => ending.abort());
       return flow(body, outlet).finally(() => ending.abort());

@@ -65,7 +65,7 @@ export async function replyWithSpeech(assistant: AssistantActor, chosen: Assista
   if (begun.whole) return { status: 200, headers, bytes: await readWhole(begun).catch(failed) };
   return {
     status: 200,
-    headers,
+    headers: { ...headers, 'x-accel-buffering': 'no' },
     stream: (outlet, onGone) =>
       pour(begun.bytes, outlet, onGone).catch((error) => {
         if (!gone) services.log.warn({ request_id: requestId, err: error }, 'voice provider failed');

@@ -3,7 +3,7 @@ import type { Outlet } from '../../base/edge.ts';
 import type { Services } from '../../conversation/services.ts';
 import { TurnReader, type Sink } from '../../turn/reader.ts';
 import type { CallMark, TurnEnd, TurnLog } from '../../turn/turn.ts';
-import { comment } from '../edge/event-stream.ts';
+import { comment, eventStreamHeaders } from '../edge/event-stream.ts';
 import type { Reply } from '../request.ts';
 
 export interface TurnStreaming {
@@ -18,7 +18,7 @@ export interface TurnStreaming {
 
 export const turnStream = ({ log, position, headers, ended = null, open }: TurnStreaming, services: Services): Reply => ({
   status: 200,
-  headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', ...headers },
+  headers: { ...eventStreamHeaders, ...headers },
   stream: (outlet, onGone) => {
     const sink = open(outlet);
     sink.after = ended;

@@ -66,6 +66,7 @@ const headers: Record<string, Json> = {
   'Set-Cookie': string('The cookie of the sign-in, or its removal.'),
   ETag: string('Changes when the answer does.'),
   'Cache-Control': string('How long the answer may be kept.'),
+  'X-Accel-Buffering': string('`no`: a proxy must pass each piece on as it comes.'),
   'X-Turn-Id': string('The turn that answers.'),
   'X-Session-Id': string('The session that the turn is held in.'),
   'X-Visitor-Addresses': { description: '`shared` if a request came with `X-Forwarded-For` from an address that `PARLEY_TRUSTED_PROXIES` does not name: if that is a proxy, all visitors behind it have one address, but a visitor can also have made the header up; else `own`.', schema: { type: 'string', enum: ['own', 'shared'] } },

@@ -21,7 +21,7 @@ export const turnStream: Success = {
   status: 200,
   description: "The turn's events: turn.started, any number of message.delta, and one of turn.completed, turn.aborted and error.",
   content: { type: 'text/event-stream', schema: wire.TurnStream },
-  headers: ['Cache-Control', 'X-Turn-Id'],
+  headers: ['Cache-Control', 'X-Accel-Buffering', 'X-Turn-Id'],
 };
 
 const onSession = ['session_not_found', 'assistant_not_permitted'] as const;
@@ -117,7 +117,7 @@ export const apiRoutes: readonly Route[] = [
     summary: 'Speaks a text, sentence by sentence.',
     body: wire.SpeechBody,
     tooLong: { text: { name: 'text_too_long', limit: limits.speechCharactersMax } },
-    success: { status: 200, description: 'The audio, as it is made or whole.', content: { type: 'audio/wav', schema: wire.Audio }, exports: ['audio/pcm', 'audio/mpeg', 'audio/ogg'], headers: ['X-Audio-Sample-Rate'] },
+    success: { status: 200, description: 'The audio, as it is made or whole.', content: { type: 'audio/wav', schema: wire.Audio }, exports: ['audio/pcm', 'audio/mpeg', 'audio/ogg'], headers: ['X-Accel-Buffering', 'X-Audio-Sample-Rate'] },
     errors: [...onVoice, 'text_too_long', 'assistant_unavailable'],
     newWork: true,
     budget: 'speech',

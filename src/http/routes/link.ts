@@ -76,7 +76,7 @@ export const linkRoutes: readonly Route[] = [
     summary: 'Speaks a text, sentence by sentence.',
     body: wire.LinkSpeechBody,
     tooLong: { text: { name: 'text_too_long', limit: limits.speechCharactersMax } },
-    success: { status: 200, description: 'The audio, as it is made or whole.', content: { type: 'audio/wav', schema: wire.Audio }, exports: ['audio/pcm', 'audio/mpeg', 'audio/ogg'], headers: ['X-Audio-Sample-Rate'] },
+    success: { status: 200, description: 'The audio, as it is made or whole.', content: { type: 'audio/wav', schema: wire.Audio }, exports: ['audio/pcm', 'audio/mpeg', 'audio/ogg'], headers: ['X-Accel-Buffering', 'X-Audio-Sample-Rate'] },
     errors: [...onVoice, 'text_too_long', 'assistant_unavailable'],
     newWork: true,
   }),

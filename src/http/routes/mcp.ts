@@ -9,7 +9,7 @@ export const mcpRoute: Route = {
   ...api('POST', mcpPath, mcp, {
     summary: 'A request to the MCP server.',
     body: wire.McpBody,
-    success: { ...json(wire.McpAnswer, 'The answer; to `tools/call` it comes as an event stream.', 200, ['Cache-Control']), exports: ['text/event-stream'] },
+    success: { ...json(wire.McpAnswer, 'The answer; to `tools/call` it comes as an event stream.', 200, ['Cache-Control', 'X-Accel-Buffering']), exports: ['text/event-stream'] },
     errors: ['assistant_not_permitted'],
   }),
   gate: refuseForeign,

@@ -19,7 +19,7 @@ export const openaiRoutes: readonly Route[] = [
     summary: 'Answers a conversation.',
     body: wire.ChatCompletionBody,
     success: {
-      ...json(wire.ChatCompletionView, 'The answer; with `stream` it comes as chunks.', 200, ['X-Session-Id', 'X-Turn-Id', 'Cache-Control']),
+      ...json(wire.ChatCompletionView, 'The answer; with `stream` it comes as chunks.', 200, ['X-Session-Id', 'X-Turn-Id', 'Cache-Control', 'X-Accel-Buffering']),
       exports: ['text/event-stream'],
     },
     errors: [...onModel, 'message_too_long', 'idempotency_mismatch', 'session_not_found', 'session_ended', 'session_expired', 'turn_in_progress', 'assistant_unavailable'],
@@ -29,7 +29,7 @@ export const openaiRoutes: readonly Route[] = [
   api('POST', '/v1/responses', createResponse, {
     summary: 'Answers, in a session that can go on.',
     body: wire.ResponseBody,
-    success: { ...json(wire.ResponseView, 'The response; with `stream` it comes as events.', 200, ['X-Session-Id', 'X-Turn-Id', 'Cache-Control']), exports: ['text/event-stream'] },
+    success: { ...json(wire.ResponseView, 'The response; with `stream` it comes as events.', 200, ['X-Session-Id', 'X-Turn-Id', 'Cache-Control', 'X-Accel-Buffering']), exports: ['text/event-stream'] },
     errors: [...onModel, 'message_too_long', 'idempotency_mismatch', 'session_not_found', 'assistant_not_permitted', 'session_ended', 'session_expired', 'turn_in_progress', 'assistant_unavailable'],
     newWork: true,
     repeatable: true,
@@ -40,7 +40,7 @@ export const openaiRoutes: readonly Route[] = [
     summary: 'Speaks a text.',
     body: wire.CompletionSpeechBody,
     tooLong: { input: { name: 'text_too_long', limit: limits.speechCharactersMax } },
-    success: { status: 200, description: 'The audio.', content: { type: 'audio/mpeg', schema: wire.Audio }, headers: ['X-Audio-Sample-Rate'], exports: ['audio/wav', 'audio/pcm', 'audio/ogg'] },
+    success: { status: 200, description: 'The audio.', content: { type: 'audio/mpeg', schema: wire.Audio }, headers: ['X-Accel-Buffering', 'X-Audio-Sample-Rate'], exports: ['audio/wav', 'audio/pcm', 'audio/ogg'] },
     errors: ['model_not_found', 'text_too_long', 'assistant_not_published', 'assistant_disabled', 'voice_disabled', 'voice_unavailable'],
     newWork: true,
     budget: 'speech',

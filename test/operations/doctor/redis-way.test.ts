@@ -4,7 +4,8 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import t from 'tap';
 import { Scene } from '../../store/fixtures.ts';
 import { appendOnly, whyNoRedis } from '../../store/redis-server.ts';
-import { secureRedis, whyNoTls } from '../../store/redis-tls.ts';
+import { secureRedis } from '../../store/redis-tls.ts';
+import { whyNoTls } from '../../tls.ts';
 import { diagnose, type Diagnosed } from './diagnosis.ts';
 import { examined, redis, stored } from './redis-support.ts';
 
@@ -97,7 +98,7 @@ t.test('a Redis that hangs, is away, or is loading', { skip }, async (t) => {
   await started;
 });
 
-t.test('TLS', { skip: skip || whyNoTls() }, async (t) => {
+t.test('TLS', { skip: skip || (whyNoTls() ?? false) }, async (t) => {
   const server = await redis(t, ...appendOnly);
   t.match((await diagnose({ PARLEY_STORE: server.url.replace('redis:', 'rediss:') })).of('reachable'), { status: 'fail', advice: /write redis: instead of rediss:/ });
 
