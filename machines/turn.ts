@@ -23,14 +23,20 @@ const migrations: readonly Migration[] = [
 ];
 export const turnVersion = versionAfter(migrations);
 
-/** How a turn ends: by itself, with calls that wait for the caller, by a request, with its session, by a failure of its provider or of the voice that speaks it, or by a fault of ours. */
-export type TurnEnding = 'completed' | 'tool_calls' | 'aborted' | 'expired' | 'provider' | 'voice' | 'ours';
+/** Why a model's answer is not whole: a bound of its length, or a filter of its provider. */
+export type AnswerCut = 'length' | 'content_filter';
+
+/** How a turn ends: by itself, whole or cut, with calls that wait for the caller, by a request, with its session, by a failure of its provider or of the voice that speaks it, or by a fault of ours. */
+export type TurnEnding = 'completed' | AnswerCut | 'tool_calls' | 'aborted' | 'expired' | 'provider' | 'voice' | 'ours';
 
 /** Why a turn is stopped: on request, with its session, or because the process ends. */
 export type TurnStop = 'aborted' | 'expired' | 'drain';
 
 /** The answer to a chat whose turn has not begun: its provider failed, its time ran out, or the service is unavailable. */
 export type ChatRefusal = 'withdrawn' | 'late' | 'unavailable';
+
+/** The endings that leave a completed turn. */
+export const completions: ReadonlySet<TurnEnding> = new Set(['completed', 'length', 'content_filter', 'tool_calls']);
 
 export interface TurnContext {
   /** When its time is up, in milliseconds since the epoch. */
@@ -43,7 +49,7 @@ export interface TurnContext {
   readonly begun: boolean;
   /** Whether calls of tools are stored. */
   readonly called: boolean;
-  /** The end that is being stored; null before. */
+  /** The end that is being stored; null before. In `voicing`, why the answer that is spoken is not whole; null if it is. */
   readonly ending: TurnEnding | null;
   /** Whether only the stored output is sealed: the rest was lost with a failed step. */
   readonly asStored: boolean;
@@ -63,8 +69,8 @@ export type TurnEvent =
   | { type: 'stored'; at: number }
   /** The store did not take a piece of output, for the named fault. */
   | { type: 'unstored'; at: number; fault: string }
-  /** The model has answered all. */
-  | { type: 'ended'; at: number }
+  /** The model has ended its answer. `cut`: why that is not whole; absent if it is. */
+  | { type: 'ended'; at: number; cut?: AnswerCut }
   /** The model's round has ended in calls of tools. */
   | { type: 'called'; at: number }
   /** The store has the round's calls. */
@@ -189,7 +195,10 @@ const replyOver = (reason: 'completed' | 'provider' | 'ours') => ({ type: 'tellR
 /** The ends that the listener of a spoken turn decides. */
 const whileListenedTo = {
   announced: { actions: [...begin] },
-  heard: { target: 'sealing', actions: ['cancel', ...seal('completed')] },
+  heard: [
+    { guard: 'wasCut', target: 'sealing', actions: ['cancel', 'sealAgain'] },
+    { target: 'sealing', actions: ['cancel', ...seal('completed')] },
+  ],
   cut: { target: 'sealing', actions: ['cancel', ...seal('aborted')] },
   dropped: [
     { guard: 'isOurs', target: 'sealing', actions: ['cancel', ...seal('ours')] },
@@ -206,7 +215,9 @@ const whileListenedTo = {
 const whileAnswering = {
   ...whileListenedTo,
   ended: [
+    { guard: 'isSpokenCut', target: 'voicing', actions: ['noteCut', replyOver('completed')] },
     { guard: 'isSpoken', target: 'voicing', actions: replyOver('completed') },
+    { guard: 'isCut', target: 'sealing', actions: ['noteCut', 'sealCut'] },
     { target: 'sealing', actions: [...seal('completed')] },
   ],
   failed: [
@@ -251,6 +262,9 @@ export const turnMachine = setup({
     isUnbegunOverdue: ({ context, event }) => !context.begun && event.at >= context.runsUntil,
     isHidden: ({ context }) => context.spoken && !context.begun,
     isSpoken: ({ context }) => context.spoken,
+    isCut: ({ event }) => event.type === 'ended' && event.cut !== undefined,
+    isSpokenCut: ({ context, event }) => context.spoken && event.type === 'ended' && event.cut !== undefined,
+    wasCut: ({ context }) => context.ending !== null,
     isSpokenOverdue: ({ context, event }) => context.spoken && event.at >= context.runsUntil,
     isOurs: ({ event }) => event.type === 'dropped' && event.reason === 'ours',
     isVoice: ({ event }) => event.type === 'dropped' && event.reason === 'voice',
@@ -260,7 +274,7 @@ export const turnMachine = setup({
     isAlone: ({ context }) => !context.shared,
     isDrain: ({ event }) => event.type === 'stop' && event.reason === 'drain',
     isExpiry: ({ event }) => event.type === 'stop' && event.reason === 'expired',
-    isCompleted: ({ context }) => context.ending === 'completed' || context.ending === 'tool_calls',
+    isCompleted: ({ context }) => completions.has(context.ending!),
     isAborted: ({ context }) => context.ending === 'aborted',
     isFenced: ({ context }) => context.fenced,
     isLastAlone: ({ context, event }) => event.type === 'unsealed' && event.last && !context.shared,
@@ -278,12 +292,14 @@ export const turnMachine = setup({
     append: emit({ type: 'append' }),
     seal: emit((_, { reason }: { reason: TurnEnding }) => ({ type: 'seal' as const, reason })),
     sealAgain: emit(({ context }) => ({ type: 'seal' as const, reason: context.ending! })),
+    sealCut: emit(({ event }) => ({ type: 'seal' as const, reason: 'cut' in event ? event.cut! : ('completed' as const) })),
     withdraw: emit({ type: 'withdraw' }),
     follow: emit({ type: 'follow' }),
     store: emit({ type: 'calls.store' }),
     send: emit({ type: 'calls.send' }),
     ask: emit({ type: 'model.ask' }),
     noteCalled: assign({ called: true }),
+    noteCut: assign(({ event }) => ({ ending: event.type === 'ended' ? event.cut! : null })),
     cancel: emit({ type: 'model.cancel' }),
     begin: emit({ type: 'chat.begun' }),
     tellReply: emit((_, { reason }: { reason: 'completed' | 'provider' | 'ours' }) => ({ type: 'reply.over' as const, reason })),

@@ -61,6 +61,7 @@ export const limits = {
   toolRoundsMax: 8,
   toolArgumentsBytesMax: 32 * 1024,
   toolArgumentsKept: 1024, // characters, of a call beyond those of a round
+  toolMisfitCharactersMax: 400, // of the sentence that tells a model why its arguments do not fit
   toolCheckStepsMax: 50_000, // of arguments against their schema, all in one turn of the event loop
   toolOutputCharactersMax: 16_000,
   toolOutputsCharactersMax: 64_000,

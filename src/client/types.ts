@@ -121,7 +121,7 @@ export interface Visitor {
   expires_at: number;
 }
 
-export type StopReason = 'end' | 'aborted' | 'error' | 'expired' | 'tool_calls';
+export type StopReason = 'end' | 'length' | 'aborted' | 'error' | 'expired' | 'tool_calls';
 
 /** A call that waits for `tool_results`; the next message declines it. */
 export interface PendingToolCall {
@@ -299,5 +299,5 @@ export type TurnEvent =
   | { type: 'message.delta'; text: string }
   | { type: 'tool.started'; call_id: string; name: string; arguments?: Record<string, unknown> | null }
   | { type: 'tool.ended'; call_id: string; name: string; status: ToolStatus; error: ToolError | null; output?: string | null }
-  | { type: 'turn.completed'; turn_id: string; message_id: string; stop_reason: 'end' | 'tool_calls'; tool_calls?: PendingToolCall[]; usage: { input_tokens: number; output_tokens: number } }
+  | { type: 'turn.completed'; turn_id: string; message_id: string; stop_reason: 'end' | 'length' | 'tool_calls'; tool_calls?: PendingToolCall[]; usage: { input_tokens: number; output_tokens: number } }
   | { type: 'turn.aborted'; turn_id: string; message_id: string; stop_reason: 'aborted' };

@@ -59,11 +59,12 @@ export class ToolDesk {
 
   /** Sends one call outside any conversation, as a turn's would be: against the schema, within the calls per minute, signed and guarded. Rejects with `StoreUnavailable`. */
   async test(tool: Tool, { name, parameters }: CalledFunction, given: Readonly<Record<string, unknown>>, callId: string): Promise<ToolResult> {
-    if (checkArguments(parameters, textOf(given) ?? tooDeep) === null) return { status: 'failed', error: this.#counted('arguments') };
+    const checked = checkArguments(parameters, textOf(given) ?? tooDeep);
+    if (checked === null) return { status: 'failed', error: this.#counted('arguments') };
     const error = await this.#admit(tool);
     if (error !== null) return { status: 'failed', error };
     const context: CallContext = { workspaceId: tool.workspaceId, assistantId: null, sessionId: null, turnId: null, channel: 'console', visitor: {}, metadata: {} };
-    return this.#timed(() => this.#send(tool, { name, parameters }, { callId, arguments: given, context }, new AbortController().signal));
+    return this.#timed(() => this.#send(tool, { name, parameters }, { callId, arguments: checked, context }, new AbortController().signal));
   }
 
   async #timed(send: () => Promise<ToolResult>): Promise<ToolResult> {

@@ -2,7 +2,7 @@
 import { limits } from '../base/limits.ts';
 import type { ToolOffer } from '../providers/model.ts';
 import type { CallContext, OfferedFunction, ToolResult } from '../providers/tool.ts';
-import { argumentsOf, checkArguments } from '../providers/tool/arguments.ts';
+import { argumentsOf, checkArguments, misfitOfText } from '../providers/tool/arguments.ts';
 import type { Assistant, Session, ToolError } from '../store/store.ts';
 import type { TurnTools } from '../turn/outcome.ts';
 import type { FrontSettings } from './front-settings.ts';
@@ -52,6 +52,10 @@ export class AssistantTools implements TurnTools {
 
   check(offered: OfferedFunction | null, text: string): Readonly<Record<string, unknown>> | null {
     return offered === null ? argumentsOf(text) : checkArguments(offered.parameters, text);
+  }
+
+  misfit({ parameters }: OfferedFunction, text: string): string {
+    return misfitOfText(parameters, text);
   }
 
   makeId(): string {

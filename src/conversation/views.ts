@@ -8,7 +8,7 @@ import { hintOf } from '../access/keys.ts';
 import { limits, linkLimitNames } from '../base/limits.ts';
 import { isVisitorChannel } from './party.ts';
 import type { Voice } from '../providers/voice.ts';
-import type { Assistant, Credential, Key, KeyStanding, LinkSettings, Message, PendingCall, Session, StandingBudget, Tool, ToolCall, Turn, UsageCounts, Workspace } from '../store/store.ts';
+import type { Assistant, Credential, Key, KeyStanding, LinkSettings, Message, PendingCall, Session, StandingBudget, StopReason, Tool, ToolCall, Turn, UsageCounts, Workspace } from '../store/store.ts';
 
 export const assistantView = (assistant: Assistant) => ({
   id: assistant.id,
@@ -83,13 +83,16 @@ export function sessionView(session: Session, nowMs: number, channel: Session['c
   };
 }
 
+/** Clients of OpenAI's API alone are told of a provider's filter (contract 7 and 14). */
+const shownReason = (reason: StopReason | null): Exclude<StopReason, 'content_filter'> | null => (reason === 'content_filter' ? 'end' : reason);
+
 export const turnView = (turn: Turn) => ({
   id: turn.id,
   object: 'turn',
   session_id: turn.sessionId,
   message_id: turn.messageId,
   status: turn.status,
-  stop_reason: turn.stopReason,
+  stop_reason: shownReason(turn.stopReason),
   error_code: turn.errorCode,
   created_at: turn.createdAt,
   ended_at: turn.endedAt,
@@ -128,7 +131,7 @@ export const messageView = (message: Message, channel: Channel = 'api') => ({
   role: message.role,
   content: message.content,
   status: message.status,
-  stop_reason: message.stopReason,
+  stop_reason: shownReason(message.stopReason),
   error_code: message.errorCode,
   voice: messageVoiceView(message.voice),
   tool_calls: message.toolCalls === undefined ? [] : toolCallsView(message.toolCalls, channel),

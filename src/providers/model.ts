@@ -77,6 +77,9 @@ export type ModelFailure =
   | 'provider_error' // an error event within its stream
   | 'cut'; // the connection ended before the answer did
 
+/** Why an answer is not whole: a bound of its length, a filter of its provider, or a refusal of the model's. */
+export type AnswerCut = 'length' | 'content_filter' | 'refusal';
+
 /** Receives an answer: `text` any number of times, then exactly one of `end` and `failed`; no call after `cancel`. */
 export interface ModelSink {
   /** A piece of the answer, never empty; a surrogate pair may be split between two pieces. */
@@ -89,7 +92,8 @@ export interface ModelSink {
   call?(call: { readonly name: string; readonly arguments: string }): void;
   /** The data that the provider wants back with the calls of this answer, such as the model's thoughts; the last counts. */
   keep?(opaque: unknown): void;
-  end(): void;
+  /** The answer has ended; `cut`: why it is not whole, absent if it is. */
+  end(cut?: AnswerCut): void;
   failed(reason: ModelFailure): void;
 }
 

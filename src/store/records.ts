@@ -253,7 +253,8 @@ export interface Session {
   readonly pending?: { readonly index: number; readonly calls: readonly PendingCall[] };
 }
 
-export type StopReason = 'end' | 'aborted' | 'error' | 'expired' | 'tool_calls';
+/** `content_filter` is for clients of OpenAI's API; others are told `end`. */
+export type StopReason = 'end' | 'length' | 'content_filter' | 'aborted' | 'error' | 'expired' | 'tool_calls';
 
 export interface Message {
   readonly id: string;

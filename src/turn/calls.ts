@@ -5,7 +5,7 @@
 import { limits, retryMs } from '../base/limits.ts';
 import type { Clock } from '../base/clock.ts';
 import { codePoints } from '../base/text.ts';
-import type { ModelMessage } from '../providers/model.ts';
+import type { AnswerCut, ModelMessage } from '../providers/model.ts';
 import { resultText } from '../providers/model/history.ts';
 import { cutOutput, type OfferedFunction, type ToolResult } from '../providers/tool.ts';
 import { StoreUnavailable, type AmendedMessage, type AppendResult, type StopRequest, type ToolCall, type ToolError } from '../store/store.ts';
@@ -22,8 +22,8 @@ export interface Calling {
   /** Whether a result that the store did not take is sent again. */
   readonly retries: boolean;
   noted(): void;
-  /** Each call of the round has a result, or waits for the caller: then `awaited`; behind the last round `ended`. */
-  roundOver(how: 'answered' | 'awaited' | 'ended'): void;
+  /** Each call of the round has a result, or waits for the caller: then `awaited`; after the last round `ended`. `cut`: why the round was not whole. */
+  roundOver(how: 'answered' | 'awaited' | 'ended', cut?: AnswerCut): void;
   unstored(error: unknown): void;
   taken(): void;
   stopRequested(reason: StopRequest): void;
@@ -61,6 +61,8 @@ export class TurnCalls implements CallsMade {
   readonly #rounds: Round[] = [];
   #approved: Approved | null;
   #asked: Asked[] = [];
+  /** Why the round is not whole, and its arguments may not be; undefined if it is. */
+  #cut: AnswerCut | undefined;
   #kept: unknown;
   #running: Running[] = [];
   /** The results of approved calls that were stored, one after the other. */
@@ -78,8 +80,9 @@ export class TurnCalls implements CallsMade {
     this.#approved = approved;
   }
 
-  /** Whether the round of the model has called, so far. */
-  get asked(): boolean {
+  /** Ends the model's round; returns whether it has called. `cut`: why the round is not whole. */
+  close(cut?: AnswerCut): boolean {
+    this.#cut = cut;
     return this.#asked.length > 0;
   }
 
@@ -120,7 +123,7 @@ export class TurnCalls implements CallsMade {
 
   /** Stores the round's calls, once the text before them is; `text`: the round's own, `position`: where it ends. */
   async store(text: string, position: number): Promise<void> {
-    if (this.#approved !== null && this.#rounds.length === 0 && !this.asked) return this.#turn.noted();
+    if (this.#approved !== null && this.#rounds.length === 0 && this.#asked.length === 0) return this.#turn.noted();
     try {
       const from = this.made.length;
       const calls = await this.#decided(position);
@@ -197,7 +200,7 @@ export class TurnCalls implements CallsMade {
     if (!this.#turn.calls) return;
     const from = this.#rounds.at(-1)?.from ?? 0;
     if (this.made.slice(from).some(({ status }) => status === 'pending')) return this.#turn.roundOver('awaited');
-    this.#turn.roundOver(this.#rounds.length > this.#tools.roundsMax ? 'ended' : 'answered');
+    this.#turn.roundOver(this.#rounds.length > this.#tools.roundsMax ? 'ended' : 'answered', this.#cut);
   }
 
   /** The call's place among those of the turn; -1 for one of the message before, which the turn was approved to send. */
@@ -242,11 +245,11 @@ export class TurnCalls implements CallsMade {
       // The arguments of what is too much are kept only if they are short: a model may make many such calls.
       const isKept = index < limits.toolCallsMax || text.length <= limits.toolArgumentsKept;
       const base = { id: tools.makeId(), name: offered?.name ?? namable(name), round, position, arguments: isKept ? (found ?? tools.check(null, text)) : null, output: null, show: offered?.show ?? 'name', createdAtMs } as const;
-      const failed = (error: ToolError): ToolCall => ({ ...base, status: 'failed', error, endedAtMs: createdAtMs });
-      const unsent = index >= limits.toolCallsMax || round >= tools.roundsMax ? 'limit' : offered === null ? 'unknown_tool' : found === null ? 'arguments' : null;
+      const failed = (error: ToolError, reason?: string): ToolCall => ({ ...base, status: 'failed', error, ...(reason !== undefined && { reason }), endedAtMs: createdAtMs });
+      const unsent = index >= limits.toolCallsMax || round >= tools.roundsMax ? 'limit' : offered === null ? 'unknown_tool' : found === null || this.#isCutOff(found) ? 'arguments' : null;
       if (unsent !== null || offered === null) {
         tools.noteUnsent(unsent!);
-        return failed(unsent!);
+        return unsent !== 'arguments' ? failed(unsent!) : failed(unsent, this.#cut === undefined ? tools.misfit(offered!, text) : cutReasonOf(this.#cut));
       }
       const wants = offered.kind === 'client' ? 'result' : offered.approval === 'always' ? 'approval' : null;
       if (wants !== null) return { ...base, status: 'pending', error: null, wants, endedAtMs: null };
@@ -254,6 +257,11 @@ export class TurnCalls implements CallsMade {
       if (refusal !== null) return failed(refusal);
       return { ...base, status: 'running', error: null, sent: true, endedAtMs: null };
     }));
+  }
+
+  /** Whether arguments may be the beginning of longer ones. */
+  #isCutOff(given: Readonly<Record<string, unknown>>): boolean {
+    return this.#cut !== undefined && Object.keys(given).length === 0;
   }
 
   /** Whether the turn goes on after a step. */
@@ -275,6 +283,9 @@ export class TurnCalls implements CallsMade {
     }
   }
 }
+
+/** The reason of arguments that a provider has cut, for the model. */
+const cutReasonOf = (cut: AnswerCut): string => `The reply was cut off before they were complete.${cut === 'length' ? ' Call again, with less in one reply.' : ''}`;
 
 const withCall = (approved: Approved, call: ToolCall): Approved => ({
   ...approved,

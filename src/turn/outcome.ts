@@ -6,14 +6,14 @@ import type { OfferedFunction, ToolResult } from '../providers/tool.ts';
 import { StoreUnavailable, type AmendedMessage, type AppendResult, type Cause, type HeardVoice, type Message, type ToolCall, type ToolError, type TurnPast } from '../store/store.ts';
 import type { Inspector } from '../actors/inspector.ts';
 import type { Clock } from '../base/clock.ts';
-import { pendingOf, type Approved } from './answers.ts';
+import type { Approved } from './answers.ts';
 import type { LeaseEvents } from './lease.ts';
 import type { Pace } from './pace.ts';
-import type { TurnEnd, TurnLog } from './turn.ts';
+import { completedEnd, type TurnEnd, type TurnLog } from './turn.ts';
 
 /** The result of a turn (contract 6). Time limit, output limit, drain and store faults are ours: `api_error`. */
 export type TurnResult =
-  | { status: 'completed'; stopReason: 'end' | 'tool_calls'; errorCode: null }
+  | { status: 'completed'; stopReason: 'end' | 'length' | 'content_filter' | 'tool_calls'; errorCode: null }
   | { status: 'aborted'; stopReason: 'aborted'; errorCode: null }
   | { status: 'failed'; stopReason: 'error'; errorCode: 'assistant_unavailable' | 'voice_unavailable' | 'api_error' }
   | { status: 'failed'; stopReason: 'expired'; errorCode: 'session_expired' };
@@ -23,6 +23,8 @@ export type TurnStatus = TurnResult['status'] | 'withdrawn';
 
 export const results = {
   completed: { status: 'completed', stopReason: 'end', errorCode: null },
+  length: { status: 'completed', stopReason: 'length', errorCode: null },
+  content_filter: { status: 'completed', stopReason: 'content_filter', errorCode: null },
   tool_calls: { status: 'completed', stopReason: 'tool_calls', errorCode: null },
   aborted: { status: 'aborted', stopReason: 'aborted', errorCode: null },
   expired: { status: 'failed', stopReason: 'expired', errorCode: 'session_expired' },
@@ -125,6 +127,8 @@ export interface TurnTools {
   find(name: string): OfferedFunction | null;
   /** The object that the arguments are, if the function takes it, or where none is named; else null. */
   check(offered: OfferedFunction | null, text: string): Readonly<Record<string, unknown>> | null;
+  /** Why the function does not take the arguments, in a sentence for the model. */
+  misfit(offered: OfferedFunction, text: string): string;
   makeId(): string;
   /** Whether a call may be sent: null, or why not; then it is counted. */
   admit(offered: OfferedFunction): Promise<ToolError | null>;
@@ -198,7 +202,7 @@ export function faultOf(error: unknown): TurnFault {
 }
 
 export const terminalFor = (outcome: TurnResult, usage: ModelUsage, calls: readonly ToolCall[]): TurnEnd => {
-  if (outcome.status === 'completed') return { type: 'completed', ...usage, ...(outcome.stopReason === 'tool_calls' && { pending: pendingOf(calls) }) };
+  if (outcome.status === 'completed') return completedEnd(usage, outcome.stopReason, calls);
   if (outcome.status === 'aborted') return { type: 'aborted' };
   return { type: 'failed', errorCode: outcome.errorCode };
 };

@@ -1,5 +1,5 @@
 /** A turn's past: the events that moved its machine, which the step that ends the turn stores with its session's history (P23). */
-import { begunTurn, turnKind, turnVersion, type NewTurn, type TurnEnding, type TurnEvent, type TurnOutcome } from '../../machines/turn.ts';
+import { begunTurn, completions, turnKind, turnVersion, type NewTurn, type TurnEnding, type TurnEvent, type TurnOutcome } from '../../machines/turn.ts';
 import { openActor } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { Inspector, type Decision } from '../actors/inspector.ts';
@@ -52,7 +52,7 @@ const ofItself: ReadonlySet<TurnEvent['type']> = new Set(['tick', 'lease.lost', 
 export function causeOf(type: TurnEvent['type'], ending: TurnEnding | null, chat: Cause, stop: Cause): Cause {
   if (type === 'stop') return stop;
   if (ofItself.has(type)) return nobody;
-  if (ending === null || ending === 'completed' || ending === 'provider' || ending === 'voice') return chat;
+  if (ending === null || completions.has(ending) || ending === 'provider' || ending === 'voice') return chat;
   return ending === 'aborted' ? stop : nobody;
 }
 

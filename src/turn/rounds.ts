@@ -4,7 +4,7 @@
  */
 import { limits } from '../base/limits.ts';
 import { codePoints, textBehind, WholePoints } from '../base/text.ts';
-import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../providers/model.ts';
+import type { AnswerCut, ModelCall, ModelFailure, ModelSink, ModelUsage } from '../providers/model.ts';
 import { TurnCalls, type Calling } from './calls.ts';
 import { sumOf, type PreparedCall, type TurnParts } from './outcome.ts';
 import type { TurnLog } from './turn.ts';
@@ -17,8 +17,8 @@ export interface Asking extends Calling {
   wrote(text: string): void;
   /** The answer is longer than a turn's may be. */
   overflowed(): void;
-  /** The model has ended its answer, or waits for the tools that it `called`. */
-  answered(how: 'called' | 'ended'): void;
+  /** The model has ended its answer, or waits for the tools that it `called`. `cut`: why the answer is not whole. */
+  answered(how: 'called' | 'ended', cut?: AnswerCut): void;
   failed(reason: ModelFailure): void;
   /** The model could not be asked, for a fault of ours. */
   unasked(error: unknown): void;
@@ -112,15 +112,15 @@ export class ModelRounds implements ModelSink {
     this.calls?.keep(opaque);
   }
 
-  end(): void {
+  end(cut?: AnswerCut): void {
     if (!this.#turn.listens) return;
     const { speaker } = this.#parts;
     const rest = this.#whole.rest();
     if (rest !== '' && speaker === null) this.#log.append(rest);
     else if (rest !== '') speaker!.text(rest);
-    const called = this.calls?.asked ?? false;
+    const called = this.calls?.close(cut) ?? false;
     if (called) speaker?.rests();
-    this.#turn.answered(called ? 'called' : 'ended');
+    this.#turn.answered(called ? 'called' : 'ended', cut);
   }
 
   failed(reason: ModelFailure): void {

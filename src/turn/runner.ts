@@ -12,7 +12,7 @@ import type { Timer } from '../base/clock.ts';
 import { limits, retryMs } from '../base/limits.ts';
 import type { Member } from '../base/members.ts';
 import type { TurnFault } from '../base/metrics.ts';
-import type { ModelCall, ModelFailure, ModelUsage } from '../providers/model.ts';
+import type { AnswerCut, ModelCall, ModelFailure, ModelUsage } from '../providers/model.ts';
 import { StoreUnavailable, type Cause, type StopRequest, type TurnPast } from '../store/store.ts';
 import { codePoints } from '../base/text.ts';
 import type { LeaseEvents } from './lease.ts';
@@ -153,8 +153,14 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     this.#send({ type: 'overflow', at: this.#now });
   }
 
-  answered(how: 'called' | 'ended'): void {
-    this.#send({ type: how, at: this.#now });
+  answered(how: 'called' | 'ended', cut?: AnswerCut): void {
+    if (how === 'called') this.#send({ type: 'called', at: this.#now });
+    else this.#answerEnded(cut);
+  }
+
+  /** Clients are told of the model's own refusal as of a filter. */
+  #answerEnded(cut: AnswerCut | undefined): void {
+    this.#send({ type: 'ended', at: this.#now, ...(cut !== undefined && { cut: cut === 'refusal' ? 'content_filter' : cut }) });
   }
 
   unasked(error: unknown): void {
@@ -239,8 +245,9 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     this.#send({ type: 'noted', at: this.#now });
   }
 
-  roundOver(how: 'answered' | 'awaited' | 'ended'): void {
-    this.#send({ type: how, at: this.#now });
+  roundOver(how: 'answered' | 'awaited' | 'ended', cut?: AnswerCut): void {
+    if (how === 'ended') this.#answerEnded(cut);
+    else this.#send({ type: how, at: this.#now });
   }
 
   get #context(): TurnContext {

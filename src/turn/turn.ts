@@ -2,28 +2,39 @@
  * A turn's output: one append-only text with many cursors (idea 3 of the architecture). Positions count Unicode code
  * points. Text becomes visible to cursors only once the store has it: that is the output gate.
  */
-import type { PendingCall, ToolCall, Turn } from '../store/store.ts';
+import type { AnswerCut } from '../../machines/turn.ts';
+import type { ModelUsage } from '../providers/model.ts';
+import type { PendingCall, StopReason, ToolCall, Turn } from '../store/store.ts';
 import { codePoints, indexAfter } from '../base/text.ts';
 import { pendingOf } from './answers.ts';
 
 /** How a turn ended, as its readers see it. */
 export type TurnEnd =
-  | { type: 'completed'; inputTokens: number; outputTokens: number; pending?: readonly PendingCall[] }
+  | { type: 'completed'; inputTokens: number; outputTokens: number; cut?: AnswerCut; pending?: readonly PendingCall[] }
   | { type: 'aborted' }
   | { type: 'failed'; errorCode: string };
 
 /** The calls that a turn ended in and that wait for the caller. */
 export const waitingCalls = (end: TurnEnd | null): readonly PendingCall[] => (end?.type === 'completed' ? (end.pending ?? []) : []);
 
+/** Why the reply of a turn is not whole; null if it is, or the turn is not completed. */
+export const cutOf = (end: TurnEnd | null): AnswerCut | null => (end?.type === 'completed' ? (end.cut ?? null) : null);
+
 /** How a stored turn ended; null while it streams. */
 export function terminalOf(turn: Turn, calls: readonly ToolCall[] = []): TurnEnd | null {
   if (turn.status === 'streaming') return null;
   if (turn.status === 'completed') {
-    const { inputTokens, outputTokens, stopReason } = turn;
-    return { type: 'completed', inputTokens, outputTokens, ...(stopReason === 'tool_calls' && { pending: pendingOf(calls) }) };
+    return completedEnd(turn, turn.stopReason, calls);
   }
   if (turn.status === 'aborted') return { type: 'aborted' };
   return { type: 'failed', errorCode: turn.errorCode ?? 'api_error' };
+}
+
+/** The end of a turn that is completed. `calls`: those of its message. */
+export function completedEnd({ inputTokens, outputTokens }: ModelUsage, stopReason: StopReason | null, calls: readonly ToolCall[]): TurnEnd {
+  const end = { type: 'completed', inputTokens, outputTokens } as const;
+  if (stopReason === 'tool_calls') return { ...end, pending: pendingOf(calls) };
+  return stopReason === 'length' || stopReason === 'content_filter' ? { ...end, cut: stopReason } : end;
 }
 
 /** A step of a call of a tool, as readers are told of it (contract 13): it was sent, or it has its result. */

@@ -1,4 +1,4 @@
-import { begunTurn, turnMachine, type TurnContext, type TurnEnding, type TurnEvent, type TurnStop } from '../../machines/turn.ts';
+import { begunTurn, turnMachine, type AnswerCut, type TurnContext, type TurnEnding, type TurnEvent, type TurnStop } from '../../machines/turn.ts';
 import type { Row } from './machine.ts';
 
 type TurnRow = Row<TurnContext, TurnEvent>;
@@ -18,6 +18,7 @@ const output: TurnEvent = { type: 'output', at };
 const stored: TurnEvent = { type: 'stored', at };
 const unstored: TurnEvent = { type: 'unstored', at, fault: 'store_away' };
 const ended: TurnEvent = { type: 'ended', at };
+const endedCut = (cut: AnswerCut): TurnEvent => ({ type: 'ended', at, cut });
 const failed: TurnEvent = { type: 'failed', at, reason: 'cut' };
 const called: TurnEvent = { type: 'called', at };
 const noted: TurnEvent = { type: 'noted', at };
@@ -70,6 +71,8 @@ const stops = (from: string, context: TurnContext): TurnRow[] => [
   { from, context, event: stop('drain'), to: 'sealing', outcomes: [cancel, faulted('drain'), seal('ours')], changes: { ending: 'ours' } },
   { from, context, event: tick(runsUntil), to: 'sealing', outcomes: [cancel, faulted('time_limit'), seal('ours')], changes: { ending: 'ours' } },
   { from, context, event: ended, to: 'sealing', outcomes: [seal('completed')], changes: { ending: 'completed' } },
+  { from, context, event: endedCut('length'), to: 'sealing', outcomes: [seal('length')], changes: { ending: 'length' } },
+  { from, context, event: endedCut('content_filter'), to: 'sealing', outcomes: [seal('content_filter')], changes: { ending: 'content_filter' } },
   { from, context, event: failed, to: 'sealing', outcomes: [providerFailed, seal('provider')], changes: { ending: 'provider' } },
   { from, context, event: overflow, to: 'sealing', outcomes: [cancel, faulted('output_limit'), seal('ours')], changes: { ending: 'ours' } },
 ];
@@ -84,6 +87,7 @@ const replyOver = (reason: string) => ({ type: 'reply.over', reason });
 const listened = (from: string): TurnRow[] => [
   { from, context: hidden, event: announced, to: from, outcomes: from === 'calling' ? [begin, store] : [begin], changes: { begun: true } },
   { from, context: told, event: heard, to: 'sealing', outcomes: [cancel, seal('completed')], changes: { ending: 'completed' } },
+  { from, context: { ...told, ending: 'length' }, event: heard, to: 'sealing', outcomes: [cancel, seal('length')] },
   { from, context: told, event: cut, to: 'sealing', outcomes: [cancel, seal('aborted')], changes: { ending: 'aborted' } },
   { from, context: told, event: dropped('ours'), to: 'sealing', outcomes: [cancel, seal('ours')], changes: { ending: 'ours' } },
   { from, context: told, event: dropped('voice'), to: 'sealing', outcomes: [cancel, seal('voice')], changes: { ending: 'voice' } },
@@ -98,6 +102,7 @@ const listened = (from: string): TurnRow[] => [
 /** The model of a spoken turn makes no more, in a state in which it answers. */
 const replied = (from: string): TurnRow[] => [
   { from, context: told, event: ended, to: 'voicing', outcomes: [replyOver('completed')] },
+  { from, context: told, event: endedCut('length'), to: 'voicing', outcomes: [replyOver('completed')], changes: { ending: 'length' } },
   { from, context: told, event: failed, to: 'voicing', outcomes: [providerFailed, replyOver('provider')] },
   { from, context: told, event: tick(runsUntil), to: 'voicing', outcomes: [cancel, faulted('time_limit'), replyOver('ours')] },
 ];
@@ -113,6 +118,7 @@ const losses = (from: string): TurnRow[] => [
 const rows: TurnRow[] = [
   { from: 'waiting', context: alone, event: output, to: 'starting', outcomes: [{ type: 'append' }] },
   { from: 'waiting', context: alone, event: ended, to: 'sealing', outcomes: [seal('completed')], changes: { ending: 'completed' } },
+  { from: 'waiting', context: alone, event: endedCut('length'), to: 'sealing', outcomes: [seal('length')], changes: { ending: 'length' } },
   { from: 'waiting', context: alone, event: failed, to: 'withdrawing', outcomes: [providerFailed, withdraw], changes: { refusal: 'withdrawn' } },
   { from: 'waiting', context: alone, event: fault, to: 'withdrawing', outcomes: [faulted('error'), withdraw], changes: unavailable },
   { from: 'waiting', context: alone, event: stop('aborted'), to: 'sealing', outcomes: [cancel, seal('aborted')], changes: { ending: 'aborted' } },
@@ -159,7 +165,9 @@ const rows: TurnRow[] = [
   { from: 'calling', context: begun, event: answered, to: 'answering', outcomes: [ask] },
   { from: 'calling', context: begun, event: awaited, to: 'sealing', outcomes: [seal('tool_calls')], changes: { ending: 'tool_calls' } },
   { from: 'calling', context: begun, event: ended, to: 'sealing', outcomes: [seal('completed')], changes: { ending: 'completed' } },
+  { from: 'calling', context: begun, event: endedCut('length'), to: 'sealing', outcomes: [seal('length')], changes: { ending: 'length' } },
   { from: 'calling', context: told, event: ended, to: 'voicing', outcomes: [replyOver('completed')] },
+  { from: 'calling', context: told, event: endedCut('length'), to: 'voicing', outcomes: [replyOver('completed')], changes: { ending: 'length' } },
   { from: 'calling', context: alone, event: unstored, to: 'withdrawing', outcomes: [cancel, faulted('store_away'), ...givenUp], changes: unavailable },
   { from: 'calling', context: begunAlone, event: unstored, to: 'sealing', outcomes: [cancel, faulted('store_away'), endReaders, unsettled, seal('ours')], changes: lost },
   { from: 'calling', context: begun, event: unstored, to: 'sealing', outcomes: [cancel, faulted('store_away'), seal('ours')], changes: lost },
@@ -174,6 +182,7 @@ const rows: TurnRow[] = [
   { from: 'calling', context: alone, event: tick(runsUntil), to: 'withdrawing', outcomes: [cancel, faulted('time_limit'), withdraw], changes: { refusal: 'late' } },
   { from: 'calling', context: begun, event: tick(runsUntil), to: 'sealing', outcomes: [cancel, faulted('time_limit'), seal('ours')], changes: { ending: 'ours' } },
   { from: 'calling', context: told, event: tick(runsUntil), to: 'voicing', outcomes: [cancel, faulted('time_limit'), replyOver('ours')] },
+  { from: 'sealing', context: { ...begun, ending: 'length' }, event: sealed, to: 'completed', outcomes: [left, settled, endReaders, begin] },
   { from: 'sealing', context: { ...begun, ending: 'tool_calls' }, event: sealed, to: 'completed', outcomes: [left, settled, endReaders, begin] },
 
   ...listened('voicing'),

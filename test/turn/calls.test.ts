@@ -2,7 +2,7 @@
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import type { OfferedFunction } from '../../src/providers/tool.ts';
-import { argumentsOf, checkArguments } from '../../src/providers/tool/arguments.ts';
+import { argumentsOf, checkArguments, misfitOfText } from '../../src/providers/tool/arguments.ts';
 import type { ToolCall } from '../../src/store/store.ts';
 import type { Approved } from '../../src/turn/answers.ts';
 import { TurnCalls, type Calling } from '../../src/turn/calls.ts';
@@ -21,6 +21,7 @@ async function decided(asked: readonly (readonly [name: string, text: string])[]
     roundsMax: 8,
     find: (name) => (name === act.name ? act : null),
     check: (offered, text) => (offered === null ? argumentsOf(text) : checkArguments(offered.parameters, text)),
+    misfit: ({ parameters }, text) => misfitOfText(parameters, text),
     makeId: () => `call_${id++}`,
     admit: async () => null,
     noteUnsent: (error) => counted.push(error),
@@ -45,6 +46,12 @@ t.test('a call that is not sent is counted by its error, once', async (t) => {
   const refused = await decided([fine], { admit: async () => 'limit' });
   t.same([refused.made[0]!.error, refused.counted], ['limit', []], 'whoever admits counts');
   t.same((await decided([fine], { roundsMax: 0 })).counted, ['limit'], 'behind the last round');
+});
+
+t.test('a call whose arguments do not fit has the reason that its model is told', async (t) => {
+  const { made, calls } = await decided([['act', '{}'], ['act', '[1]'], ['fly away', '{}'], ['act', '{"a":1}']]);
+  t.same(made.map(({ reason }) => reason), ['`a` is missing.', 'They are not an object in JSON.', undefined, undefined]);
+  t.match(calls.messages.map(({ content }) => content), ['', /do not fit the schema of the tool\. `a` is missing\.$/, /do not fit the schema of the tool\. They are not an object in JSON\.$/, /there is no tool of this name\.$/]);
 });
 
 t.test('long arguments of what is too much for a round are not kept, and neither are calls without end', async (t) => {
@@ -109,7 +116,7 @@ t.test('a call is sent again only while the store says that its turn runs here',
     const turn = { turnId: 'turn_1', calls: true, retries: false, noted: () => {}, roundOver: () => {}, taken: () => told.push('taken'), unstored: () => {} } as unknown as Calling;
     let stood: boolean | undefined;
     const tools = {
-      roundsMax: 8, find: () => act, check: () => ({ a: 1 }), makeId: () => 'call_1', admit: async () => null, noteUnsent: () => {},
+      roundsMax: 8, find: () => act, check: () => ({ a: 1 }), misfit: () => '', makeId: () => 'call_1', admit: async () => null, noteUnsent: () => {},
       call: async (...[, , , , , stands]: Parameters<TurnTools['call']>) => (stood = await stands(), { status: 'failed', error: 'refused' } as const),
     } satisfies TurnTools;
     const store = { step: async (_: number, sent: ToolCall[]) => (sent.length > 0 ? 'stored' : answer) } as unknown as TurnSteps;

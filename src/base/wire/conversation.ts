@@ -82,7 +82,7 @@ export const SessionView = named(
 );
 export const SessionList = listOf('SessionList', SessionView);
 
-const stopReasons = ['end', 'aborted', 'error', 'expired', 'tool_calls'] as const;
+const stopReasons = ['end', 'length', 'aborted', 'error', 'expired', 'tool_calls'] as const;
 
 export const TurnView = named(
   'Turn',
@@ -319,7 +319,7 @@ export const events = {
     Type.Object({
       turn_id: Id('turn'),
       message_id: Id('msg'),
-      stop_reason: Strings(['end', 'tool_calls']),
+      stop_reason: Strings(['end', 'length', 'tool_calls']),
       tool_calls: Type.Optional(Type.Array(PendingToolCall(), { description: 'What waits for `tool_results`, with the stop reason `tool_calls`.' })),
       usage: Type.Object(tokenCounts),
     }),

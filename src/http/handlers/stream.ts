@@ -64,7 +64,7 @@ function terminalEvent(terminal: TurnEnd, { turnId, messageId }: StreamedTurn, c
   if (terminal.type === 'completed') {
     const usage = { input_tokens: terminal.inputTokens, output_tokens: terminal.outputTokens };
     const { pending } = terminal;
-    if (pending === undefined) return { event: 'turn.completed', data: { turn_id: turnId, message_id: messageId, stop_reason: 'end', usage } };
+    if (pending === undefined) return { event: 'turn.completed', data: { turn_id: turnId, message_id: messageId, stop_reason: terminal.cut === 'length' ? 'length' : 'end', usage } };
     return { event: 'turn.completed', data: { turn_id: turnId, message_id: messageId, stop_reason: 'tool_calls', tool_calls: pendingCallsView(pending, channel), usage } };
   }
   if (terminal.type === 'aborted') return { event: 'turn.aborted', data: { turn_id: turnId, message_id: messageId, stop_reason: 'aborted' } };

@@ -8,7 +8,7 @@ import { textOf, type FrontTurn } from '../../conversation/front.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { FoundTurn } from '../../conversation/turns.ts';
 import type { PendingCall } from '../../store/store.ts';
-import { waitingCalls, type TurnEnd } from '../../turn/turn.ts';
+import { cutOf, waitingCalls, type TurnEnd } from '../../turn/turn.ts';
 import { TurnSink, turnStream } from '../handlers/turn-stream.ts';
 import type { Reply } from '../request.ts';
 
@@ -26,7 +26,7 @@ type GoodEnd = Exclude<TurnEnd, { type: 'failed' }>;
 
 const idOf = ({ turn }: Completion): string => `chatcmpl-${bareId(turn.turnId)}`;
 
-const finishOf = (end: GoodEnd): string => (waitingCalls(end).length > 0 ? 'tool_calls' : 'stop');
+const finishOf = (end: GoodEnd): string => (waitingCalls(end).length > 0 ? 'tool_calls' : (cutOf(end) ?? 'stop'));
 
 const callView = ({ id, name, arguments: given }: PendingCall) => ({ id, type: 'function', function: { name, arguments: jsonText(given ?? {}) } });
 

@@ -8,7 +8,7 @@ import type { PendingCall } from '../../store/store.ts';
 import { waitingCalls, type TurnEnd } from '../../turn/turn.ts';
 import { TurnSink, turnStream } from '../handlers/turn-stream.ts';
 import type { Reply } from '../request.ts';
-import { callItem, itemStatusOf, messageItem, outputOf, responseView, textPart, type ResponseOf } from './response.ts';
+import { callItem, endOf, itemStatusOf, messageItem, outputOf, responseView, textPart, type ResponseOf } from './response.ts';
 
 export const streamResponse = (response: ResponseOf, headers: Record<string, string>, ended: FrontTurn['ended'], services: Services): Reply =>
   turnStream({ log: response.turn.log, position: 0, headers, ended, open: (outlet) => new ResponseSink(outlet, response, services) }, services);
@@ -36,10 +36,9 @@ class ResponseSink extends TurnSink {
   protected endEvents(end: TurnEnd): string {
     const { turn } = this.#response;
     const response = { ...this.#response, completedAt: secondsOf(this.#services.clock.now()) };
-    const type = end.type === 'aborted' ? 'incomplete' : end.type;
     const closing = this.#closing(end);
     const calls = waitingCalls(end).map((call, index) => this.#called(call, index + (this.#speaks ? 1 : 0))).join('');
-    return `${closing}${calls}${this.#event(`response.${type}`, { response: responseView(response, end, outputOf(turn, end)) })}data: [DONE]\n\n`;
+    return `${closing}${calls}${this.#event(`response.${endOf(end)}`, { response: responseView(response, end, outputOf(turn, end)) })}data: [DONE]\n\n`;
   }
 
   get #place() {

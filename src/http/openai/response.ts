@@ -7,7 +7,7 @@ import { responseIdOf, type Echoed } from '../../conversation/responses.ts';
 import type { FoundTurn } from '../../conversation/turns.ts';
 import type { OfferedFunction } from '../../providers/tool.ts';
 import type { PendingCall } from '../../store/store.ts';
-import { waitingCalls, type TurnEnd } from '../../turn/turn.ts';
+import { cutOf, waitingCalls, type TurnEnd } from '../../turn/turn.ts';
 
 export interface ResponseOf {
   readonly turn: FoundTurn;
@@ -27,9 +27,24 @@ export interface ResponseOf {
   readonly offersTools: boolean;
 }
 
-const statusOf = (end: TurnEnd | null): string => (end === null ? 'in_progress' : end.type === 'aborted' ? 'cancelled' : end.type);
+function statusOf(end: TurnEnd | null): string {
+  if (end === null) return 'in_progress';
+  if (end.type === 'aborted') return 'cancelled';
+  return cutOf(end) === null ? end.type : 'incomplete';
+}
+
 /** Items know no failure. */
-export const itemStatusOf = (end: TurnEnd | null): string => (end === null ? 'in_progress' : end.type === 'completed' ? 'completed' : 'incomplete');
+export const itemStatusOf = (end: TurnEnd | null): string => (end === null ? 'in_progress' : end.type === 'completed' && cutOf(end) === null ? 'completed' : 'incomplete');
+
+/** The event that ends a stream. */
+export const endOf = (end: TurnEnd): string => (end.type === 'aborted' || cutOf(end) !== null ? 'incomplete' : end.type);
+
+const incompleteReasons = { length: 'max_output_tokens', content_filter: 'content_filter' } as const;
+
+function incompleteView(end: TurnEnd | null): object | null {
+  const cut = cutOf(end);
+  return cut && { reason: incompleteReasons[cut] };
+}
 
 export const textPart = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
 
@@ -65,9 +80,9 @@ export function responseView(response: ResponseOf, end: TurnEnd | null, output: 
     id: responseIdOf(turn.turnId),
     object: 'response',
     created_at: createdAt,
-    completed_at: end?.type === 'completed' ? completedAt : null,
+    completed_at: statusOf(end) === 'completed' ? completedAt : null,
     status: statusOf(end),
-    incomplete_details: null,
+    incomplete_details: incompleteView(end),
     model,
     previous_response_id: previous,
     instructions,

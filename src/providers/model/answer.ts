@@ -2,7 +2,7 @@
 import { isAscii } from 'node:buffer';
 import { StringDecoder } from 'node:string_decoder';
 import { limits } from '../../base/limits.ts';
-import type { ModelCall, ModelFailure, ModelSink, ModelUsage, ReasoningMode } from '../model.ts';
+import type { AnswerCut, ModelCall, ModelFailure, ModelSink, ModelUsage, ReasoningMode } from '../model.ts';
 import { isError } from './dialect.ts';
 import { JoinedCalls } from './calls.ts';
 import type { CallPart, Dialect, Teller } from './dialect.ts';
@@ -41,6 +41,8 @@ class Answer implements ProviderListener, ModelCall, Teller {
   #settled = false;
   #begun = false;
   #complete = false;
+  #cut: AnswerCut | null = null;
+  #refused = false;
   texts = 0;
 
   constructor(http: ProviderHttp, speaking: () => Dialect, attempts: Attempts, sink: ModelSink, mode: ReasoningMode, post: ProviderPost) {
@@ -87,9 +89,14 @@ class Answer implements ProviderListener, ModelCall, Teller {
     if (!this.#settled) this.#sink.usage(usage);
   }
 
-  complete(): void {
+  complete(cut: AnswerCut | null): void {
     this.#complete = true;
+    this.#cut ??= cut;
     this.#call?.outputEnded();
+  }
+
+  refuse(): void {
+    this.#refused = true;
   }
 
   finish(): void {
@@ -101,8 +108,8 @@ class Answer implements ProviderListener, ModelCall, Teller {
     if (this.#settled) return;
     this.#settled = true;
     this.#call?.release();
-    this.#calls?.tell(this.#sink);
-    this.#sink.end();
+    if (!this.#refused && this.#cut !== 'refusal') this.#calls?.tell(this.#sink);
+    this.#sink.end(this.#cut ?? undefined);
   }
 
   fail(failure: ModelFailure, said = ''): void {

@@ -1,6 +1,6 @@
 /** The wire format of a provider, and the messages that it carries. */
 import type { Json } from '../../base/json.ts';
-import type { ModelFailure, ModelUsage } from '../model.ts';
+import type { AnswerCut, ModelFailure, ModelUsage } from '../model.ts';
 
 /** Receives the parts of an event or a whole answer. */
 export interface Teller {
@@ -18,8 +18,10 @@ export interface Teller {
   keep(index: number, part: Readonly<Record<string, string>>): void;
   /** Token counts so far: the newest count, since some endpoints send them with every event. */
   usage(usage: ModelUsage): void;
-  /** All of the text has come: whatever follows or does not, the answer is whole. */
-  complete(): void;
+  /** All of the answer has come, whatever follows or does not; `cut`: why it is not whole, null if it is. */
+  complete(cut: AnswerCut | null): void;
+  /** The answer is a refusal: its calls are not made. */
+  refuse(): void;
   /** The answer is over. */
   finish(): void;
   /** The answer cannot be used: the rest of it is ignored. `said` is its error, if it is one. */
@@ -49,9 +51,16 @@ export const isError = (json: Json): boolean => Boolean(json['error']) || json['
 /** No reason, also as the text that a program prints for none. */
 const noReason = /^\s*(?:null|none|nil|undefined)?\s*$/i;
 
+/** The words of endpoints for an answer that is not whole: those of OpenAI, Anthropic and Gemini, of gateways to them, and of servers for local models. */
+const cuts: readonly (readonly [cut: AnswerCut, reasons: RegExp])[] = [
+  ['length', /^(?:length|max_?tokens|max_?(?:new|output|completion)_?tokens|model_length|model_context_window_exceeded|context_length_exceeded|incomplete)$/i],
+  ['content_filter', /^(?:content_?filter(?:ed)?(?:\W.*)?|function_call_filter(?:\W.*)?|malformed_function_call|safety|recitation|blocklist|prohibited_content|spii|image_safety|sensitive|guardrail_intervened)$/i],
+  ['refusal', /^refus(?:al|ed)$/i],
+];
+
 /** Completes the answer, whether its reason is the endpoint's own or one of the API's; the reason `error` fails it. */
 export function noteFinish(answer: Teller, reason: unknown): void {
   if (typeof reason !== 'string' || noReason.test(reason)) return;
-  if (reason === 'error') answer.fail('provider_error');
-  else answer.complete();
+  if (reason === 'error') return answer.fail('provider_error');
+  answer.complete(cuts.find(([, reasons]) => reasons.test(reason.trim()))?.[0] ?? null);
 }

@@ -19,6 +19,7 @@ export interface PastCall {
   readonly error: ToolError | 'declined' | 'cancelled' | 'unknown' | null;
   readonly arguments: Readonly<Record<string, unknown>> | null;
   readonly output: string | null;
+  readonly reason?: string;
   /** The answer that it waits for, or waited for. */
   readonly wants?: 'result' | 'approval';
 }
@@ -111,8 +112,11 @@ const sentences: Readonly<Record<ToolError | 'declined' | 'cancelled' | 'unknown
 };
 
 /** A call's result as the model is told of it. */
-export const resultText = ({ status, output, error }: PastCall): string =>
-  status === 'completed' ? (output ?? '') : sentences[error ?? (status === 'pending' ? 'declined' : 'unknown')];
+export function resultText({ status, output, error, reason }: PastCall): string {
+  if (status === 'completed') return output ?? '';
+  const sentence = sentences[error ?? (status === 'pending' ? 'declined' : 'unknown')];
+  return reason === undefined ? sentence : `${sentence} ${reason}`;
+}
 
 /** Roles that take turns, as the templates of many models require: neighbours of one role are one message. */
 export function alternating(messages: readonly ModelMessage[], answerFirst: boolean): ModelMessage[] {

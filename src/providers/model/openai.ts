@@ -125,6 +125,7 @@ class ChatCompletions implements Dialect {
     const calls = callsOf(choice['delta']);
     this.#callsInDeltas ||= calls.length > 0;
     tellCalls(answer, this.#callsInDeltas ? calls : callsOf(choice['message']));
+    if (refusalOf(choice['delta']) !== '' || refusalOf(choice['message']) !== '') answer.refuse();
     noteFinish(answer, choice['finish_reason']);
   }
 }
@@ -155,7 +156,9 @@ function tellCalls(answer: Teller, calls: readonly Json[]): void {
 }
 
 /** The text of a delta or a message, be it an answer or the refusal of one. */
-const wordsOf = (said: unknown): string => (isObject(said) ? textOf(said['content']) + textOf(said['refusal']) : textOf(said));
+const wordsOf = (said: unknown): string => (isObject(said) ? textOf(said['content']) + refusalOf(said) : textOf(said));
+
+const refusalOf = (said: unknown): string => (isObject(said) ? textOf(said['refusal']) : '');
 
 /** The text in a field for reasoning of a delta or a message; some endpoints have the same in two. */
 const thoughtsOf = (said: unknown): string =>

@@ -143,6 +143,7 @@ function textIn(dialect: Dialect, chunk: string): string | null {
     keep: other,
     usage: other,
     complete: other,
+    refuse: other,
     finish: other,
     fail: other,
   };

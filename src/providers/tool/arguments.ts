@@ -1,12 +1,20 @@
 /** Checks the arguments that a model gives a function against its schema, before the call is sent (contract 13). */
 import { limits } from '../../base/limits.ts';
+import { codePoints, indexAfter } from '../../base/text.ts';
 import { mayFit } from './fitting.ts';
+import { mended } from './mending.ts';
 import { misfitOf } from './misfit.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
 /** Arguments that are nested more deeply than this are none: what comes later would need a stack as deep. */
 const nestingMax = 100;
+
+const tooDeep = `The arguments are nested more than ${nestingMax} deep.`;
+const tooLong = `The arguments have more than ${limits.toolArgumentsBytesMax / 1024} KiB.`;
+
+/** Names of properties are a model's, and may be long. */
+const cut = (sentence: string): string => (codePoints(sentence) <= limits.toolMisfitCharactersMax ? sentence : `${sentence.slice(0, indexAfter(sentence, limits.toolMisfitCharactersMax))}…`);
 
 function isDeep(text: string): boolean {
   let depth = 0;
@@ -34,17 +42,37 @@ export function argumentsOf(text: string): Record<string, unknown> | null {
   }
 }
 
-/** The arguments as the function takes them; null if they do not fit its schema. */
+/** The arguments as the function takes them, mended where a model writes them so; null if they do not fit its schema. */
 export function checkArguments(parameters: Schema, text: string): Record<string, unknown> | null {
   const value = argumentsOf(text);
-  return value !== null && mayFit(parameters, value) ? value : null;
+  if (value === null || mayFit(parameters, value)) return value;
+  const found = mended(parameters, value, valueOf);
+  return mayFit(parameters, found) ? found : null;
+}
+
+/** The value that a text is in JSON; undefined if it is none, or nested too deeply. */
+function valueOf(text: string): unknown {
+  if (isDeep(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Why the function does not take what a model wrote as its arguments, in a sentence for the model. */
+export function misfitOfText(parameters: Schema, text: string): string {
+  const value = argumentsOf(text);
+  if (value !== null) return cut(wrongArguments(parameters, value));
+  if (Buffer.byteLength(text) > limits.toolArgumentsBytesMax) return tooLong;
+  return isDeep(text) ? tooDeep : 'They are not an object in JSON.';
 }
 
 /** Why the function does not take the arguments, in a sentence for whoever has written them. */
 export function wrongArguments(parameters: Schema, given: Readonly<Record<string, unknown>>): string {
   const text = textOf(given);
-  if (text === null || isDeep(text)) return `The arguments are nested more than ${nestingMax} deep.`;
-  if (Buffer.byteLength(text) > limits.toolArgumentsBytesMax) return `The arguments have more than ${limits.toolArgumentsBytesMax / 1024} KiB.`;
+  if (text === null || isDeep(text)) return tooDeep;
+  if (Buffer.byteLength(text) > limits.toolArgumentsBytesMax) return tooLong;
   return misfitOf(parameters, given) ?? 'The arguments do not fit the schema.';
 }
 

@@ -17,7 +17,7 @@ const Fence = () => Type.Object({ epoch: Whole(), owner: Type.String() });
 const Answered = () => Type.Object({ fence: Fence(), version: Whole() });
 const Bucket = () => Type.Optional(Type.Object({ level: Type.Integer(), at: Whole() }));
 const Text = () => Type.String();
-const StopReason = () => Nullable(OneOf('end', 'aborted', 'error', 'expired', 'tool_calls'));
+const StopReason = () => Nullable(OneOf('end', 'length', 'content_filter', 'aborted', 'error', 'expired', 'tool_calls'));
 const ToolCalls = () => Type.Optional(Type.Array(Type.Object({ id: Name(), name: Text(), round: Whole(), position: Whole(), status: Name(), show: OneOf('none', 'name', 'full'), createdAtMs: Whole(), endedAtMs: Nullable(Whole()) })));
 const LinkLimits = () => Type.Object(Object.fromEntries(linkLimitNames.map((name) => [name, Type.Optional(Nullable(Whole()))])));
 const MapOf = (value: TSchema) => Type.Record(Type.String(), value);

@@ -75,6 +75,8 @@ export interface ToolCall {
   /** Null if the model gave no JSON object. */
   readonly arguments: Readonly<Record<string, unknown>> | null;
   readonly output: string | null;
+  /** Why its arguments do not fit, as its model is told. Absent for every other error. */
+  readonly reason?: string;
   /** How much of it the API's callers see. */
   readonly show: 'none' | 'name' | 'full';
   /** The answer that it waits for, or waited for; absent where it waits for nobody. */

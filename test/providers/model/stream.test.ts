@@ -11,7 +11,7 @@ const dialect: Dialect = {
     if (event['error'] !== undefined) return teller.fail('provider_error');
     if (event['usage'] !== undefined) teller.usage({ inputTokens: 1, outputTokens: 1 });
     teller.text(textOf(objectAt(event, 'delta')['content']));
-    if (event['end'] === true) teller.complete();
+    if (event['end'] === true) teller.complete(null);
   },
   whole() {},
 };
@@ -44,6 +44,10 @@ class Heard implements Teller {
 
   complete(): void {
     this.said.push('complete');
+  }
+
+  refuse(): void {
+    this.said.push('refuse');
   }
 
   finish(): void {

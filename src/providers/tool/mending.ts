@@ -1,0 +1,66 @@
+/** Arguments that models write beside their schema and mean otherwise: a `null` for what is left out, and a text that holds the value. */
+import { isObject, type Json } from '../../base/json.ts';
+import { exhausted, Fitting } from './fitting.ts';
+
+/** The arguments with those mended that do not fit. `parsed`: the value that a text holds; undefined if it holds none. */
+export function mended(root: Json, given: Json, parsed: (text: string) => unknown): Json {
+  try {
+    return new Mending(root, parsed).mend(root, given) as Json;
+  } catch (error) {
+    if (error === exhausted) return given;
+    throw error;
+  }
+}
+
+class Mending {
+  readonly #fitting: Fitting;
+  readonly #parsed: (text: string) => unknown;
+
+  constructor(root: Json, parsed: (text: string) => unknown) {
+    this.#fitting = new Fitting(root);
+    this.#parsed = parsed;
+  }
+
+  mend(schema: unknown, value: unknown): unknown {
+    if (!isObject(schema) || this.#fits(schema, value)) return value;
+    if (typeof value === 'string') return this.#held(schema, value);
+    let found = value;
+    if (Array.isArray(value)) found = value.map((item, index) => this.mend(itemSchema(schema, index), item));
+    else if (isObject(value)) found = this.#properties(schema, value);
+    const { $ref, allOf } = schema;
+    if (typeof $ref === 'string') found = this.mend(this.#fitting.target($ref), found);
+    for (const each of Array.isArray(allOf) ? allOf : []) found = this.mend(each, found);
+    return found;
+  }
+
+  /** The value that a text holds, where the schema takes that and not the text. */
+  #held(schema: Json, text: string): unknown {
+    const value = this.#parsed(text);
+    if (value === undefined || value === null || typeof value === 'string') return text;
+    const found = this.mend(schema, value);
+    return this.#fits(schema, found) ? found : text;
+  }
+
+  #properties({ properties, required }: Json, value: Json): Json {
+    if (!isObject(properties)) return value;
+    const wanted: readonly unknown[] = Array.isArray(required) ? required : [];
+    const found: [string, unknown][] = [];
+    for (const [name, each] of Object.entries(value)) {
+      const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
+      if (each === null && schema !== undefined && !wanted.includes(name) && !this.#fits(schema, null)) continue;
+      found.push([name, schema === undefined ? each : this.mend(schema, each)]);
+    }
+    return Object.fromEntries(found);
+  }
+
+  #fits(schema: unknown, value: unknown): boolean {
+    return this.#fitting.check(schema, value) !== false;
+  }
+}
+
+function itemSchema({ items, prefixItems }: Json, index: number): unknown {
+  // Before 2020 the first items stood in `items` itself.
+  const first = Array.isArray(items) ? items : prefixItems;
+  if (Array.isArray(first) && index < first.length) return first[index];
+  return Array.isArray(items) ? undefined : items;
+}
