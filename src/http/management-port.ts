@@ -1,7 +1,7 @@
 /** The service paths on a port of their own, apart from the API's clients: the same answers, failures and log lines. */
 import { Failure } from '../base/errors.ts';
 import type { EdgeListener, Exchange } from '../base/edge.ts';
-import { healthz, metrics, readyz } from './handlers/service.ts';
+import { alive, metrics, readyz } from './handlers/service.ts';
 import { openRefuser } from './pipeline/head.ts';
 import { beginCourse, replyToFailure, refuse, sendReply, type Course } from './pipeline/reply.ts';
 import type { Reply } from './request.ts';
@@ -11,7 +11,7 @@ import type { ServiceDesk, ServiceView } from '../conversation/services.ts';
 
 const find = finderOf(serviceRoutes);
 const handlers: Readonly<Record<string, (look: { readonly services: ServiceView }) => Reply | Promise<Reply>>> = {
-  '/healthz': healthz,
+  '/healthz': alive,
   '/readyz': readyz,
   '/metrics': metrics,
 };

@@ -35,7 +35,7 @@ export async function examine(environment: Environment, { clock, ids, url }: Exa
     if (config.managementPort !== null) checks.push(check('management-port', await managementPort(config, clock)));
     const namesProxy = proxyNamedBy(config);
     if (namesProxy !== null && config.trustedProxies.length === 0) checks.push(check('proxies', hiddenAddresses(namesProxy)));
-    if (url !== undefined) checks.push(check('url', await way(url, clock)));
+    if (url !== undefined) checks.push(check('url', await way(url, clock, config)));
     checks.push(...(await examineStore(config, clock, ids)), ...(await examineVoice(config, clock)));
   }
   return { ok: checks.every(({ status }) => status !== 'fail'), store: config && named(config.store), checks };

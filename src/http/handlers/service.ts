@@ -1,6 +1,7 @@
 /** The paths without a key: health, readiness, metrics, and the OpenAPI and AsyncAPI documents. */
 import { Failure } from '../../base/errors.ts';
 import type { NobodyCaller, Reply, Request } from '../request.ts';
+import { reachedOrigin } from '../../access/own-origins.ts';
 import type { ServiceView } from '../../conversation/services.ts';
 import { fileReply } from './file.ts';
 
@@ -9,7 +10,13 @@ interface Look {
 }
 
 /** The process is alive. */
-export const healthz = (): Reply => ({ status: 200, json: { status: 'ok' } });
+export const alive = (): Reply => ({ status: 200, json: { status: 'ok' } });
+
+/** The same for clients of the API, with the address at which the server believes to be reached: `parley doctor` compares it with the one that it used. */
+export function healthz({ head, services }: Request<NobodyCaller>): Reply {
+  const reached = reachedOrigin(head, services.config);
+  return { ...alive(), headers: reached === null ? {} : { 'x-reached-at': reached } };
+}
 
 /** The process accepts work: it is not draining and its store answers. */
 export async function readyz({ services }: Look): Promise<Reply> {

@@ -70,6 +70,7 @@ const headers: Record<string, Json> = {
   'X-Turn-Id': string('The turn that answers.'),
   'X-Session-Id': string('The session that the turn is held in.'),
   'X-Visitor-Addresses': { description: '`shared` if a request came with `X-Forwarded-For` from an address that `PARLEY_TRUSTED_PROXIES` does not name: if that is a proxy, all visitors behind it have one address, but a visitor can also have made the header up; else `own`.', schema: { type: 'string', enum: ['own', 'shared'] } },
+  'X-Reached-At': string('The origin at which the server believes that this request reached it, with the scheme and host that a trusted proxy reports.'),
   'X-Audio-Sample-Rate': integer('The rate, in hertz, of the audio that was encoded.'),
   'Idempotent-Replayed': string('`true` where the same request was answered before.'),
 };

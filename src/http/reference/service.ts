@@ -25,7 +25,7 @@ export const service: Area = {
       answer: '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n',
     },
     'GET /healthz': {
-      does: 'Says that the process runs. It looks at nothing else, so a store that is away does not change the answer.',
+      does: 'Says that the process runs. It looks at nothing else, so a store that is away does not change the answer. `X-Reached-At` is the origin at which the server believes to be reached: where it differs from the one that was asked, a proxy does not report how the client came.',
       answer: { status: 'ok' },
     },
     'GET /readyz': {

@@ -153,7 +153,7 @@ export const docsRoute: Route = open('GET', '/docs', docs, { summary: 'This docu
 
 /** The paths for operators of a server. */
 export const serviceRoutes: readonly Route[] = [
-  open('GET', '/healthz', service.healthz, { summary: 'Whether the process lives.', success: json(Type.Object({ status: Type.Literal('ok') }), 'It does.') }),
+  open('GET', '/healthz', service.healthz, { summary: 'Whether the process lives.', success: json(Type.Object({ status: Type.Literal('ok') }), 'It does.', 200, ['X-Reached-At']) }),
   open('GET', '/readyz', service.readyz, {
     summary: 'Whether the process takes work.',
     success: json(Type.Object({ status: Type.Literal('ready') }), 'It does.'),

@@ -1,5 +1,6 @@
 /** node-redis, once for a single Redis and once for a cluster. */
 import { createClient, createCluster, RESP_TYPES } from 'redis';
+import { isUntrusted } from '../../base/certificates.ts';
 import { machineTime } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { StoreRefused } from '../store.ts';
@@ -73,10 +74,6 @@ const refusals: readonly (readonly [RegExp, string])[] = [
   [/^(?:NOAUTH|WRONGPASS)\b/, 'Redis wants another user or password.'],
   [/^ERR DB index\b/, 'Redis has no database of that number.'],
 ];
-
-/** Node's error codes for a certificate that is not trusted, or that is for another host. */
-export const isUntrusted = (code: string | undefined): boolean =>
-  /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT)/.test(code ?? '');
 
 /** Why no later attempt would succeed either; null if one may. */
 function refusalOf({ code, message }: NodeJS.ErrnoException): string | null {

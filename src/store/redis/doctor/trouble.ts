@@ -3,7 +3,7 @@ import { ConnectionTimeoutError, SocketClosedUnexpectedlyError } from 'redis';
 import { fail } from '../../doctor/check.ts';
 import type { Finding } from '../../doctor/check.ts';
 import { limits } from '../../../base/limits.ts';
-import { isUntrusted } from '../connection.ts';
+import { isUntrusted } from '../../../base/certificates.ts';
 import { NoAnswer } from './node.ts';
 
 export interface Place {
