@@ -63,6 +63,26 @@ const examples: Readonly<Record<string, { broken: Record<string, string>; says: 
     ],
     kept: { 'src/base/clock.ts': 'Date.now();', 'src/host.ts': '// Date.now\nnew Date(0); Date.parse(a); socket.setTimeout(0); f({ setTimeout: 1 }); Math.floor(1);', 'test/a.ts': 'Date.now();' },
   },
+  'each regular expression is tried for linear time': {
+    broken: {
+      'src/host.ts': "const late = (text: string) => new RegExp(text);\nconst unlisted = new RegExp('a');\ntext.match('b+');\ntext.search(`${a}+`);\nglobalThis.RegExp('c');",
+      'src/base/origin.ts': "const listed = new RegExp('a');\nfunction later() { return RegExp('b'); }",
+    },
+    says: [
+      'src/host.ts:1: RegExp is built in a function',
+      'src/host.ts:2: RegExp is not in the list',
+      'src/host.ts:3: match takes a text',
+      'src/host.ts:4: search takes a text',
+      'src/host.ts:5: RegExp is not in the list',
+      'src/base/origin.ts:2: RegExp is built in a function',
+    ],
+    kept: {
+      'src/host.ts': "/a+/.test(text); text.match(/b/); text.split('c'); text.replaceAll('d', ''); text.match(known);",
+      'src/base/origin.ts': "const listed = new RegExp('a');",
+      'src/providers/tool/fitting.ts': 'const given = (text: string) => new RegExp(text);',
+      'test/a.ts': "new RegExp('a');",
+    },
+  },
   'no file over 500 lines': {
     broken: { 'test/a.test.ts': linesOf(501) },
     says: ['test/a.test.ts:1: 501 lines'],

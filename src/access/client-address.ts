@@ -30,7 +30,7 @@ function hopAddress(hop: string): string | null {
   const address = bracketed.exec(hop)?.[1] ?? withPort.exec(hop)?.[1] ?? hop;
   const family = isIP(address);
   if (family !== 6) return family === 4 ? address : null;
-  const parsed = ipaddr.IPv6.parse(address.replace(/%.*$/, ''));
+  const parsed = ipaddr.IPv6.parse(address.split('%', 1)[0]!);
   return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : parsed.toRFC5952String();
 }
 

@@ -16,3 +16,17 @@ export function jsonText(value: unknown): string {
 
 /** The text without the byte order mark that may stand before JSON. */
 export const withoutMark = (text: string): string => (text.startsWith('\ufeff') ? text.slice(1) : text);
+
+/** Whether arrays and objects are nested in a value at most so deep. Without recursion, since a value may be nested more deeply than the stack allows. */
+export function isNestedWithin(value: unknown, depthMax: number): boolean {
+  let level = [value].filter(holdsValues);
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === depthMax) return false;
+    const next: object[] = [];
+    for (const one of level) for (const inner of Object.values(one)) if (holdsValues(inner)) next.push(inner);
+    level = next;
+  }
+  return true;
+}
+
+const holdsValues = (value: unknown): value is object => typeof value === 'object' && value !== null;

@@ -37,7 +37,12 @@ export function textBehind(text: string, count: number): string | null {
 export const endsInHalf = (text: string): boolean => text !== '' && isHigh(text.charCodeAt(text.length - 1));
 
 /** A whole number as English writes it: 8,000. `toLocaleString` loads the tables of all languages, a tenth of a start. */
-export const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',');
+export function grouped(count: number): string {
+  const digits = String(count);
+  const groups: string[] = [];
+  for (let end = digits.length; end > 0; end -= 3) groups.unshift(digits.slice(Math.max(0, end - 3), end));
+  return groups.join(',');
+}
 
 /** The alias of an assistant (contract 14). */
 export const aliasPattern = /^[a-z0-9._-]{1,60}$/;

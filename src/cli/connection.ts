@@ -52,7 +52,7 @@ function serverAddress(text: string): string {
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '') {
     throw new InvalidArgumentError('It must be an http or https address without a user name.');
   }
-  return url.origin + url.pathname.replace(/\/+$/, '');
+  return url.origin + url.pathname.replace(/(?<!\/)\/+$/, '');
 }
 
 /** The server's address without a slash at its end. */

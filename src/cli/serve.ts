@@ -29,7 +29,7 @@ Examples:
 
 /** A setting that is wrong is named by its variable as well. */
 const withVariable = (text: string): string =>
-  text.replace(/option '(--[\w-]+)[^']*'/, (option, flag: string) => {
+  text.replace(/option '(--[\w-]+)(?![\w-])[^']*'/, (option, flag: string) => {
     const setting = settings.find((one) => one.flag === flag);
     return setting === undefined ? option : `${option} (${setting.variable})`;
   });

@@ -34,7 +34,7 @@ export function wholeVisitor(assistant: Assistant, items: readonly string[]): Re
 /** The text as the field's type; null if it is not one. */
 export function fieldValue(field: VisitorField, text: string): Value | null {
   if (field.type === 'number') return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : null;
-  if (field.type === 'email') return /^\S+@\S+$/.test(text) ? text : null;
+  if (field.type === 'email') return /^[^\s@]+@[^\s@]+$/.test(text) ? text : null;
   if (field.type !== 'boolean') return text;
   if (['yes', 'y', 'true'].includes(text.toLowerCase())) return true;
   return ['no', 'n', 'false'].includes(text.toLowerCase()) ? false : null;

@@ -1,4 +1,5 @@
 /** The client of the API (contract 10). */
+import { withoutSlashes } from './address.ts';
 import type { CallToken } from './call-messages.ts';
 import { realClock, type Clock } from './clock.ts';
 import { ConnectionError } from './failure.ts';
@@ -62,7 +63,7 @@ export class Parley {
       throw new TypeError('Everybody who opens the page can read its API key. `allowKeyInBrowser` allows it.');
     }
     this.#requester = new Requester({
-      url: url.replace(/\/+$/, ''),
+      url: withoutSlashes(url),
       headers: { ...options.headers, ...(key !== undefined && { authorization: `Bearer ${key}` }) },
       fetch: options.fetch,
       timeoutMs: options.timeoutMs,

@@ -1,5 +1,7 @@
 /** The sockets that transcriptions and calls run on: the runtime's, or those of a class that the user gives. */
 
+import { withoutSlashes } from './address.ts';
+
 /** The parts of a WebSocket in use. */
 export interface Socket {
   readonly bufferedAmount: number;
@@ -11,7 +13,7 @@ export interface Socket {
 }
 
 /** Address of the socket at `path` of a server, whose own address may begin with http as well. */
-export const socketAt = (server: string, path: string): string => server.replace(/\/+$/, '').replace(/^http/i, 'ws') + path;
+export const socketAt = (server: string, path: string): string => withoutSlashes(server).replace(/^http/i, 'ws') + path;
 
 /** A class of WebSockets, as browsers, Deno, Bun, workers and Node 22 have one. */
 export type SocketClass = new (url: string) => Socket;

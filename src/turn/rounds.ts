@@ -3,7 +3,7 @@
  * The turn's machine decides when; the text goes on to the turn piece by piece.
  */
 import { limits } from '../base/limits.ts';
-import { codePoints, textBehind, WholePoints } from '../base/text.ts';
+import { codePoints, indexAfter, textBehind, WholePoints } from '../base/text.ts';
 import type { AnswerCut, ModelCall, ModelFailure, ModelSink, ModelUsage } from '../providers/model.ts';
 import { TurnCalls, type Calling } from './calls.ts';
 import { sumOf, type PreparedCall, type TurnParts } from './outcome.ts';
@@ -84,7 +84,7 @@ export class ModelRounds implements ModelSink {
 
   text(piece: string): void {
     if (!this.#turn.listens) return;
-    const whole = this.#whole.take(piece);
+    const whole = this.#within(this.#whole.take(piece));
     if (whole === '') return;
     if (this.#parts.speaker !== null) {
       this.#said += whole;
@@ -92,6 +92,12 @@ export class ModelRounds implements ModelSink {
     }
     this.#turn.wrote(whole);
     if (Math.max(this.#log.length, this.#saidPoints) > limits.outputCharactersMax) this.#turn.overflowed();
+  }
+
+  /** The beginning of a piece, of which no more is used than a turn may have and shows that it has more. */
+  #within(piece: string): string {
+    if (piece.length <= limits.deltaCharactersMax) return piece;
+    return piece.slice(0, indexAfter(piece, limits.outputCharactersMax + 1 - Math.max(this.#log.length, this.#saidPoints)));
   }
 
   noteLeftOut(messages: number): void {

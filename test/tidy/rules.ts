@@ -2,6 +2,7 @@
 import { mayImport, ownRoomOf, roomOf } from './house.ts';
 import { sourcesOf, type Source, type Tree } from './tree.ts';
 import { namesOfClockAndChance } from './names.ts';
+import { unlistedExpressions } from './expressions.ts';
 
 export interface Rule {
   readonly name: string;
@@ -36,6 +37,11 @@ export const rules: readonly Rule[] = [
   { name: 'every import exists', why: 'A path that leads nowhere would slip past the rules on imports.', check: dangling },
   { name: 'no cycles', why: 'Files in a circle can only be understood, tested and loaded together.', check: cycles },
   { name: 'clock and chance are passed in', why: 'Tests decide what time it is and what the dice say.', check: clockAndChance },
+  {
+    name: 'each regular expression is tried for linear time',
+    why: 'One that backtracks lets a text of a client or a provider stop the event loop; test/linear knows literals, and what the modules of its list build as they load.',
+    check: (tree) => houseOf(tree).flatMap(({ path, nodes }) => unlistedExpressions(path, nodes).map(({ line, what }) => `${path}:${line}: ${what}`)),
+  },
   { name: `no file over ${fileLinesMax} lines`, why: 'Small rooms: a file is one noun.', check: longFiles },
   { name: `no function over ${functionLinesMax} lines`, why: 'A function is read on one screen.', check: longFunctions },
   { name: 'nothing is unreachable', why: 'What nothing reaches is not tested, and is wrong before long.', check: unreachable },

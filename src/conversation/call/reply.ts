@@ -219,5 +219,15 @@ export class Reply implements Speaker {
   }
 }
 
-/** The last sentence of a text, or what there is of it. */
-const lastSentenceOf = (text: string): string => text.trimEnd().match(/[^.!?]*[.!?]*["'”’)*_]*$/u)?.[0] ?? '';
+const closingMarks = '"\'”’)*_';
+const sentenceMarks = '.!?';
+
+/** The last sentence of a text with the marks that close it, or the beginning of a sentence that has not ended. */
+export function lastSentenceOf(text: string): string {
+  const trimmed = text.trimEnd();
+  let at = trimmed.length;
+  while (at > 0 && closingMarks.includes(trimmed[at - 1]!)) at--;
+  while (at > 0 && sentenceMarks.includes(trimmed[at - 1]!)) at--;
+  while (at > 0 && !sentenceMarks.includes(trimmed[at - 1]!)) at--;
+  return trimmed.slice(at);
+}

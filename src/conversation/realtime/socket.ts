@@ -111,8 +111,9 @@ export class RealtimeSocket implements SocketListener {
 
   #listen(audio: string, event: ClientEvent): void {
     const bytes = Buffer.from(audio, 'base64');
+    const padding = audio.endsWith('==') ? 2 : audio.endsWith('=') ? 1 : 0;
     // Node leaves out what is no base64.
-    if (bytes.length === 0 || Math.ceil(bytes.length / 3) * 4 < audio.replace(/=+$/, '').length) return this.#refuse(event);
+    if (bytes.length === 0 || Math.ceil(bytes.length / 3) * 4 < audio.length - padding) return this.#refuse(event);
     this.#intake.push(new Uint8Array(bytes), this.#settings.call);
   }
 

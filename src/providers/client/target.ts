@@ -30,6 +30,6 @@ export function targetOf(baseUrl: string, allowPrivate: boolean): Target | null 
     port: port === '' ? (secure ? 443 : 80) : Number(port),
     authority: host,
     serverName: isIP(bare) === 0 ? bare.replace(/\.$/, '') : '',
-    path: pathname.replace(/\/+$/, ''),
+    path: pathname.replace(/(?<!\/)\/+$/, ''),
   };
 }

@@ -57,11 +57,11 @@ export class Attempts {
     this.first = this.#post();
   }
 
-  /** Returns the request after such a refusal; null if the refusal stands. */
+  /** Returns the request after such a refusal; null if the refusal stands. Only the beginning of a long refusal is searched for the reason. */
   next(status: number, said: string): ProviderPost | null {
     if (this.#posts === limits.providerAttemptsMax || this.#now() > this.#until) return null;
     this.#posts++;
-    return this.#mend(status, said) ? this.#post() : null;
+    return this.#mend(status, said.slice(0, limits.providerRefusalCharactersMax)) ? this.#post() : null;
   }
 
   /** Notes that the last request was accepted. Lessons on fields that this turn did not use stay as they were. */
@@ -107,26 +107,23 @@ export class Attempts {
 }
 
 /** How providers say that a request is too long. */
-const tooLongWords = new RegExp(
-  [
-    'context[_ -]?(?:length|window|size|limit)',
-    'maximum (?:context|model|prompt|input|sequence) length',
-    'max(?:imum)?[_ ](?:model|seq|sequence|input|prompt|context)[_ ]?(?:len|length|tokens)',
-    '(?:prompt|input|inputs|request|messages|conversation|sequence)(?: tokens?| length| token count)*(?: is| are)? (?:too (?:long|large|big)|exceeds?)',
-    'too many (?:input |prompt |total )?tokens',
-    'too large for model',
-    'token count.{0,60}exceeds?',
-    'exceed\\w*.{0,40}(?:token limit|tokens allowed|context)',
-    'reduce the length',
-    'range of input length',
-    '`?inputs`? tokens \\+',
-    'string_above_max_length',
-  ].join('|'),
-  'i',
-);
+const tooLongWords: readonly RegExp[] = [
+  /context[_ -]?(?:length|window|size|limit)/i,
+  /maximum (?:context|model|prompt|input|sequence) length/i,
+  /max(?:imum)?[_ ](?:model|seq|sequence|input|prompt|context)[_ ]?(?:len|length|tokens)/i,
+  /(?:prompt|inputs?|request|messages|conversation|sequence)(?: tokens?| length| token count)*(?: is| are)? (?:too (?:long|large|big)|exceeds?)/i,
+  /too many (?:input |prompt |total )?tokens/i,
+  /too large for model/i,
+  /token count.{0,60}exceeds?/i,
+  /exceed.{0,48}(?:token limit|tokens allowed|context)/i,
+  /reduce the length/i,
+  /range of input length/i,
+  /`?inputs`? tokens \+/i,
+  /string_above_max_length/i,
+];
 
 /** The reply is what does not fit: its bound can be left out, the history has no part in it. */
 const outputBound = /max_(?:completion_|output_|new_)?tokens\W{0,3}(?: or \W?max_completion_tokens\W?)?(?: is)? too (?:large|high)/i;
 
 /** Looks at the provider's own words with any status: some providers send them with a 500, or within a 200. */
-const isTooLong = (status: number, said: string): boolean => status === 413 || (tooLongWords.test(said) && !outputBound.test(said));
+const isTooLong = (status: number, said: string): boolean => status === 413 || (tooLongWords.some((words) => words.test(said)) && !outputBound.test(said));

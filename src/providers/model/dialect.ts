@@ -49,7 +49,7 @@ export interface Dialect {
 export const isError = (json: Json): boolean => Boolean(json['error']) || json['object'] === 'error' || json['type'] === 'error';
 
 /** No reason, also as the text that a program prints for none. */
-const noReason = /^\s*(?:null|none|nil|undefined)?\s*$/i;
+const noReasons: ReadonlySet<string> = new Set(['', 'null', 'none', 'nil', 'undefined']);
 
 /** The words of endpoints for an answer that is not whole: those of OpenAI, Anthropic and Gemini, of gateways to them, and of servers for local models. */
 const cuts: readonly (readonly [cut: AnswerCut, reasons: RegExp])[] = [
@@ -60,7 +60,7 @@ const cuts: readonly (readonly [cut: AnswerCut, reasons: RegExp])[] = [
 
 /** Completes the answer, whether its reason is the endpoint's own or one of the API's; the reason `error` fails it. */
 export function noteFinish(answer: Teller, reason: unknown): void {
-  if (typeof reason !== 'string' || noReason.test(reason)) return;
+  if (typeof reason !== 'string' || noReasons.has(reason.trim().toLowerCase())) return;
   if (reason === 'error') return answer.fail('provider_error');
   answer.complete(cuts.find(([, reasons]) => reasons.test(reason.trim()))?.[0] ?? null);
 }

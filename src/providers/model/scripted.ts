@@ -26,7 +26,7 @@ export function scriptedModel(clock: Clock): Model {
           return sink.end();
         }
         if (words === null) {
-          words = answerTo(messages, assistantName).match(/\s*\S+/g) ?? [];
+          words = answerTo(messages, assistantName).trimEnd().match(/\s+\S*|\S+/g) ?? [];
           if (words.length > longWords && messages.at(-1)?.role === 'user') stepMs = Math.min(longStepMs, (longMsMax * wordsPerStep) / words.length);
         }
         for (let i = 0; i < wordsPerStep && given < words.length && !cancelled; i++) sink.text(words[given++]!);

@@ -1,25 +1,19 @@
 /** The names and the schemas that a function of a tool may have (contract 13). */
+import { isNestedWithin, isObject } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
+import { isPattern } from './pattern.ts';
 
 export const functionName = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Whether a value is a JSON Schema of an object, not too large, that refers to itself alone. */
+/** The deepest nesting of schemas within schemas, and of values of any kind: to store and to send a deeper one would need a stack as deep. */
+const [depthMax, nestingMax] = [64, 200];
+
+/** Whether a value is a JSON Schema of an object, not too large, that refers to itself alone. Its size is looked at before anything that is in it. */
 export function isSchema(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  const { type } = value as { type?: unknown };
-  return type === 'object' && isSound(value, 0) && bytesOf(value) <= limits.toolSchemaBytesMax;
+  if (!isObject(value) || !isNestedWithin(value, nestingMax)) return false;
+  return Buffer.byteLength(JSON.stringify(value)) <= limits.toolSchemaBytesMax && value['type'] === 'object' && isSound(value, 0);
 }
 
-/** Infinite for one that is nested more deeply than the stack allows, as only a value in it can be. */
-function bytesOf(schema: object): number {
-  try {
-    return Buffer.byteLength(JSON.stringify(schema));
-  } catch {
-    return Infinity;
-  }
-}
-
-const depthMax = 64;
 /** The keywords whose values are schemas by names of the author's own. */
 const maps: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 /** The keywords whose values are values, and not schemas. */
@@ -41,13 +35,4 @@ function isSound(schema: unknown, depth: number): boolean {
     if (maps.has(keyword)) return !Array.isArray(value) && Object.values(value).every((each) => isSound(each, depth + 1));
     return isSound(value, depth + 1);
   });
-}
-
-function isPattern(text: string): boolean {
-  try {
-    new RegExp(text, 'u');
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -26,8 +26,9 @@ const currencies: Readonly<Record<string, Currency>> = {
   '¢': { one: 'cent', many: 'cents', parts: null },
 };
 const sign = `[${Object.keys(currencies).join('')}]`;
+const anySign = new RegExp(sign, 'gu');
 const before = new RegExp(String.raw`(${sign})\s?(${number})(?:\s?(${magnitude})\b)?`, 'giu');
-const behind = new RegExp(String.raw`(${number})(?:\s?(${magnitude}))?\s?(${sign})`, 'giu');
+const behind = new RegExp(String.raw`(?<!\d,?)(${number})(?:\s?(${magnitude}))?\s?(${sign})`, 'giu');
 
 function amount(sum: string, size: string | undefined, { one, many, parts }: Currency): string {
   if (size !== undefined) return ` ${sum} ${magnitudes[size.toLowerCase()] ?? size} ${many} `;
@@ -126,8 +127,8 @@ export function englishOf(text: string): string {
   const sums = replaced(folded, dashes)
     .replace(before, (_, currency: string, sum: string, size?: string) => amount(sum, size, currencies[currency]!))
     .replace(behind, (_, sum: string, size: string | undefined, currency: string) => amount(sum, size, currencies[currency]!))
-    .replace(new RegExp(sign, 'gu'), (currency) => ` ${currencies[currency]!.one} `);
+    .replace(anySign, (currency) => ` ${currencies[currency]!.one} `);
   const worded = replaced(sums, [...signs, ...punctuation]);
   const plain = worded.normalize('NFD').replace(/[\p{M}\p{Cf}]/gu, '').replace(/[^\0-\x7f]/gu, (letter) => letters[letter] ?? ' ');
-  return plain.replace(/\s+/gu, ' ').replace(/ (?=[.,;:!?](?:\s|$))/gu, '').replace(/^[\s.,;:!?]+|\s+$/gu, '');
+  return plain.replace(/\s+/gu, ' ').replace(/ (?=[.,;:!?](?:\s|$))/gu, '').replace(/^[\s.,;:!?]+/u, '').trimEnd();
 }

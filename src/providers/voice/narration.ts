@@ -104,6 +104,11 @@ export class Narration {
     return this.#ended || this.#stop.signal.aborted;
   }
 
+  /** Whether sentences of the text are still to be found. */
+  get #isBehind(): boolean {
+    return !this.#stop.signal.aborted && this.#stream.isBehind;
+  }
+
   get #now(): number {
     return this.#options.clock.monotonic();
   }
@@ -113,7 +118,7 @@ export class Narration {
     if (sentences.length > 0 && !this.#over) this.#options.written();
     this.#voice();
     this.#timer?.cancel();
-    const due = this.#over ? null : this.#stream.dueAt;
+    const due = this.#over && !this.#isBehind ? null : this.#stream.dueAt;
     this.#timer = due === null ? null : this.#options.clock.after(Math.max(0, due - this.#now), () => this.#offer(this.#stream.look(this.#now)));
     this.#wake();
   }
@@ -133,7 +138,7 @@ export class Narration {
   }
 
   async #next(): Promise<Voicing | null> {
-    while (this.#voicing.length === 0 && !this.#over) await new Promise<void>((resolve) => (this.#wake = resolve));
+    while (this.#voicing.length === 0 && (!this.#over || this.#isBehind)) await new Promise<void>((resolve) => (this.#wake = resolve));
     return this.#stop.signal.aborted ? null : (this.#voicing[0] ?? null);
   }
 

@@ -3,7 +3,7 @@ import { codePoints } from '../../base/text.ts';
 import type { WordSpan } from '../voice.ts';
 import { counterparts } from './audio/alignment.ts';
 import type { Sounds, Stretch } from './audio/sounds.ts';
-import { speakableText, wordsOf } from './sentences.ts';
+import { hasWord, speakableText, wordsOf } from './sentences.ts';
 
 /** A sentence of a reply. */
 export interface PlannedText {
@@ -59,7 +59,7 @@ export function planOf({ from, raw, said }: PlannedText, spans: readonly WordSpa
     end += codePoints(raw.slice(at, (at = index + text.length)));
     return { text, end };
   });
-  const owned = spansOf(texts.map(({ text }) => bareWords(sayable(speakableText(text)))), said, spans);
+  const owned = spansOf(texts.map(({ text }) => (mayBeSaid(text) ? bareWords(sayable(speakableText(text))) : [])), said, spans);
   const words: { textEnd: number; begin: number; half: number }[] = [];
   let before = from;
   for (const [index, { end }] of texts.entries()) {
@@ -74,6 +74,9 @@ export function planOf({ from, raw, said }: PlannedText, spans: readonly WordSpa
   }
   return { from, to: from + codePoints(raw), before, samples, words };
 }
+
+/** False for signs alone, which no voice says by themselves: a sentence may be followed by any number of them. */
+const mayBeSaid = (text: string): boolean => hasWord(text.normalize('NFKD'));
 
 /** For each word of the text the span in which it is said; undefined if it is not. */
 function spansOf(texts: readonly (readonly string[])[], said: string, spans: readonly WordSpan[]): (WordSpan | undefined)[] {

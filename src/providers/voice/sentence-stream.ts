@@ -15,6 +15,8 @@ const wordEnds = /\s+/gu;
 
 /** Above so many characters without a sentence the text is looked at again only once it has grown by a share of it. */
 const [oftenUpTo, growth] = [400, 1.25];
+/** Characters that are cut into sentences at a time: of a longer text the rest waits for the next look, which is due at once. */
+const cutAtOnce = 4_000;
 
 export class SentenceStream {
   readonly #sayable: (text: string) => string;
@@ -31,6 +33,8 @@ export class SentenceStream {
   #given = false;
   #lookAtLength = 0;
   #lookedAt = 0;
+  /** Whether all of the text is whole, though the rest of it is not cut yet. */
+  #isWhole = false;
 
   /** `sayable`: the voice's. */
   constructor(sayable: (text: string) => string) {
@@ -42,13 +46,21 @@ export class SentenceStream {
     if (text === '') return [];
     this.#begunAt ??= now;
     this.#lastAt = now;
+    this.#isWhole = false;
     this.#text += text;
     this.#tail = (this.#tail + text).slice(-oftenUpTo);
+    if (this.isBehind) return this.look(now);
     return [...this.#sentences(), ...this.look(now)];
+  }
+
+  /** Whether the next look is due at once: there is more text than is cut at a time. */
+  get isBehind(): boolean {
+    return this.#text.length > cutAtOnce || (this.#isWhole && this.#text !== '');
   }
 
   /** When to look again if no text comes before; null if there is nothing to wait for. */
   get dueAt(): number | null {
+    if (this.isBehind) return this.#lookedAt;
     const due = this.#endsWhole ? [this.#lastAt + wholeAfterMs] : [];
     // Once its time has come the first piece waits for text, not for time.
     if (this.#waitsForFirst) due.push(...[clauseAfterMs, wordAfterMs].map((ms) => this.#begunAt! + ms).filter((at) => at > this.#lookedAt));
@@ -58,6 +70,7 @@ export class SentenceStream {
   /** Returns what is whole because of the time that has passed. */
   look(now: number): PlannedText[] {
     this.#lookedAt = now;
+    if (this.isBehind) return this.#part();
     if (this.#endsWhole && now - this.#lastAt >= wholeAfterMs) return this.end();
     if (!this.#waitsForFirst) return [];
     const waited = now - this.#begunAt!;
@@ -65,9 +78,20 @@ export class SentenceStream {
     return end ? this.#take([this.#text.slice(0, end)]) : [];
   }
 
-  /** No more text comes, or only much later. */
+  /** No more text comes, or only much later. While it is behind, the rest is given by the looks that are due. */
   end(): PlannedText[] {
-    return this.#take(sentencesOf(this.#text));
+    this.#isWhole = true;
+    return this.#part();
+  }
+
+  /** The sentences at the beginning of a long text. */
+  #part(): PlannedText[] {
+    const sentences = sentencesOf(this.#text.slice(0, cutAtOnce));
+    // The last one may go on, unless it is as long as text of which nothing is said can be.
+    const goesOn = this.#text.length > cutAtOnce && sentences.length > 1;
+    const found = this.#take(goesOn ? sentences.slice(0, -1) : sentences);
+    this.#lookAtLength = 0;
+    return this.isBehind ? found : [...found, ...this.#sentences()];
   }
 
   get #endsWhole(): boolean {

@@ -5,7 +5,23 @@ const pieceMax = 200;
 
 /** Made with their first texts: the first reads tables for some ten milliseconds, which a start would wait for. */
 const segmenters: { sentence?: Intl.Segmenter; word?: Intl.Segmenter } = {};
-const segmented = (text: string, granularity: 'sentence' | 'word'): Intl.Segments => (segmenters[granularity] ??= new Intl.Segmenter('en', { granularity })).segment(text);
+
+/** Characters that are segmented at a time: for each segment of a longer text the segmenter takes time in proportion to the whole. */
+const segmentedAtOnce = 2_000;
+
+function segmentsOf(text: string, granularity: 'sentence' | 'word'): string[] {
+  const segmenter = (segmenters[granularity] ??= new Intl.Segmenter('en', { granularity }));
+  const found: string[] = [];
+  for (let from = 0; from < text.length; ) {
+    const part = text.slice(from, from + segmentedAtOnce);
+    const segments = hasWord(part) ? Array.from(segmenter.segment(part), ({ segment }) => segment) : [part];
+    // The last one may go on behind these characters; one as long as all of them is cut.
+    if (from + part.length < text.length && segments.length > 1) segments.pop();
+    for (const segment of segments) from += segment.length;
+    found.push(...segments);
+  }
+  return found;
+}
 
 /** Abbreviations after which a sentence goes on, whatever follows. Before a small letter the segmenter does not cut anyway. */
 const always =
@@ -15,9 +31,9 @@ const always =
 const beforeNumbers = 'No no Nos nos Fig fig Figs figs Vol vol Art art Sec sec Ch ch p pp c ca';
 
 /** At the end of a text: one of the words, as it is or in capitals, and its full stop. */
-const ending = (words: string): RegExp => new RegExp(`(?<![\\p{L}\\p{N}.])(?:${`${words} ${words.toUpperCase()}`.replaceAll('.', '\\.').replaceAll(' ', '|')})\\.$`, 'u');
-const endsInAbbreviation = ending(always);
-const endsInNumberWord = ending(beforeNumbers);
+const ending = (words: string): string => `(?<![\\p{L}\\p{N}.])(?:${`${words} ${words.toUpperCase()}`.replaceAll('.', '\\.').replaceAll(' ', '|')})\\.$`;
+const endsInAbbreviation = new RegExp(ending(always), 'u');
+const endsInNumberWord = new RegExp(ending(beforeNumbers), 'u');
 /** One capital letter, alone or after others: "J.", "J. R. R.", "U.S.". */
 const endsInInitial = /(?<![\p{L}\p{N}])\p{Lu}\.$/u;
 
@@ -31,37 +47,44 @@ export const hasWord = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
  * piece after it), even beyond the 200, as nothing of it is said. A text with neither is one piece; an empty one has none.
  */
 export function sentencesOf(text: string): string[] {
-  const segments = Array.from(segmented(text, 'sentence'), ({ segment }) => segment);
-  return joined(mended(segments).flatMap(cut));
+  return joined(mended(segmentsOf(text, 'sentence')).flatMap(cut));
 }
+
+/** Characters at the end of a piece that show whether its sentence goes on: an abbreviation, what stands before it, and some white space. */
+const endCharacters = 64;
 
 /** Joins segments that were cut after an abbreviation, and marks to the sentence that they close. A line break ends a sentence all the same. */
 function mended(segments: readonly string[]): string[] {
-  const pieces: string[] = [];
+  const pieces: string[][] = [];
+  // The end of the last piece alone: to look at a piece of many segments anew with each of them would take their square.
+  let end = '';
   for (const segment of segments) {
     const before = pieces.at(-1);
-    const closing = before === undefined || /\s$/u.test(before) ? '' : (closingMarks.exec(segment)?.[0] ?? '');
+    const closing = before === undefined || /\s$/u.test(end) ? '' : (closingMarks.exec(segment)?.[0] ?? '');
     const rest = segment.slice(closing.length);
-    if (before !== undefined && goesOn(before, segment)) pieces[pieces.length - 1] = before + segment;
+    if (before !== undefined && goesOn(end, segment)) before.push(segment);
     else {
-      if (closing !== '') pieces[pieces.length - 1] += closing;
-      if (rest !== '') pieces.push(rest);
+      if (closing !== '') before!.push(closing);
+      if (rest !== '') pieces.push([rest]);
     }
+    end = (pieces.at(-1) === before ? end + segment : rest).slice(-endCharacters);
   }
-  return pieces;
+  return pieces.map((parts) => parts.join(''));
 }
 
 /** Such as the end of bold text, which the segmenter takes for the beginning of the next sentence. */
 const closingMarks = /^[^\s\p{L}\p{N}]+\s+/u;
 
-function goesOn(before: string, next: string): boolean {
-  if (/[\n\r\u2028\u2029]\s*$/u.test(before)) return false;
-  return endsShort(before) || (endsInNumberWord.test(before.trimEnd()) && /^\p{N}/u.test(next));
+/** `end`: of the piece before. */
+function goesOn(end: string, next: string): boolean {
+  const trimmed = end.trimEnd();
+  if (/[\n\r\u2028\u2029]/u.test(end.slice(trimmed.length))) return false;
+  return endsShort(trimmed) || (endsInNumberWord.test(trimmed) && /^\p{N}/u.test(next));
 }
 
 /** Whether the text ends in an abbreviation after which a sentence goes on. A quotation mark or a bracket behind it ends more than a word, so only white space is left out. */
 export function endsShort(text: string): boolean {
-  const end = text.trimEnd();
+  const end = text.trimEnd().slice(-endCharacters);
   return endsInAbbreviation.test(end) || endsInInitial.test(end);
 }
 
@@ -104,10 +127,15 @@ export const wordsOf = (text: string): Word[] => Array.from(text.matchAll(/\S+/g
 
 function wordsWithin(text: string, from: number): Word[] {
   const words: { text: string; index: number }[] = [];
-  for (const { segment, index } of segmented(text, 'word')) {
+  let index = from;
+  let isWord = false;
+  for (const segment of segmentsOf(text, 'word')) {
     const last = words.at(-1);
-    if (last === undefined || (hasWord(segment) && hasWord(last.text))) words.push({ text: segment, index: from + index });
+    const begins = hasWord(segment);
+    if (last === undefined || (begins && isWord)) words.push({ text: segment, index });
     else last.text += segment;
+    isWord = begins || isWord;
+    index += segment.length;
   }
   return words;
 }
@@ -115,15 +143,15 @@ function wordsWithin(text: string, from: number): Word[] {
 /** Marks of Markdown and the text said in their place, in this order: a fence before the code in a line, bold before italics. */
 const marks: readonly (readonly [RegExp, string])[] = [
   [/^[ \t]*(?:```|~~~).*$/gmu, ''],
-  [/!?\[([^\]\n]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+"[^"\n]*")?\)/gu, '$1'],
-  [/<((?:https?:\/\/|mailto:)[^\s>]*)>/gu, '$1'],
+  [/!?\[([^[\]\n]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+"[^"\n]*")?\)/gu, '$1'],
+  [/<((?:https?:\/\/|mailto:)[^\s<>]*)>/gu, '$1'],
   [/^[ \t]*(?:[-*_][ \t]*){3,}$/gmu, ''],
   [/^[ \t]*(?:\||:?-+:?[ \t]*\|)[ \t|:-]*$/gmu, ''],
   [/^(?:[ \t]*>)+[ \t]?/gmu, ''],
   [/^[ \t]*#{1,6}[ \t]+/gmu, ''],
   [/^[ \t]*[-*+•][ \t]+(?:\[[ xX]\][ \t]+)?/gmu, ''],
   [/^[ \t]*\||\|[ \t]*$/gmu, ''],
-  [/[ \t]+\|[ \t]+/gu, ', '],
+  [/(?<![ \t])[ \t]+\|[ \t]+/gu, ', '],
   [/<br\s*\/?>/giu, ' '],
   // A backslash says that the next character is no mark; a star is not said either way.
   [/\\(?=[\p{P}\p{S}])/gu, ''],

@@ -6,7 +6,7 @@ const openWords = 'a an the and or but so because that if of to in on at for wit
 
 const openEnding = new RegExp(String.raw`,$|\p{Nd}$|(?<![\p{L}\p{N}'])(?:${`${small} ${large} ${openWords}`.replaceAll(' ', '|')})$`, 'iu');
 /** Recognisers put these behind a text whether it is finished or not, so they say nothing. */
-const closing = /[.?!…"'”’)\s]+$/u;
+const closing = /(?<![.?!…"'”’)\s])[.?!…"'”’)\s]+$/u;
 
 /** Ends in a comma, a digit, a word for a number or one of the words after which a sentence goes on, whatever full stop follows. */
 export const unfinished = (text: string): boolean => openEnding.test(text.replace(closing, ''));

@@ -256,7 +256,8 @@ export function connectCluster(url: string): RedisConnection {
 
 /** The hash slot of a key: CRC-16 (XMODEM) of its hash tag. */
 function slotOf(key: string): number {
-  const tag = /\{([^}]+)\}/.exec(key)?.[1] ?? key;
+  const [from, to] = [key.indexOf('{'), key.indexOf('}', key.indexOf('{'))];
+  const tag = from >= 0 && to > from + 1 ? key.slice(from + 1, to) : key;
   let sum = 0;
   for (const byte of Buffer.from(tag)) {
     sum ^= byte << 8;

@@ -1,6 +1,6 @@
 /** The text of a reply that is stored while it is spoken: all that its listener may have heard, and no more (contract 18). */
 import t from 'tap';
-import { Reply, type ReplyOptions } from '../../../src/conversation/call/reply.ts';
+import { lastSentenceOf, Reply, type ReplyOptions } from '../../../src/conversation/call/reply.ts';
 import type { Narrated } from '../../../src/providers/voice/narration.ts';
 import { planOf } from '../../../src/providers/voice/plan.ts';
 import { StillClock } from '../../http/edge/still-clock.ts';
@@ -80,4 +80,26 @@ t.test('a reply that is paused while a word of it is stored goes on once it is r
   reply.mouth.resume();
   await settled();
   t.equal(frames.at(-1), 160);
+});
+
+t.test('the last sentence of a text ends with the marks that close it', async (t) => {
+  const endings: Readonly<Record<string, string>> = {
+    'Hello. How are you?': ' How are you?',
+    'Hi!" he said.': '" he said.',
+    'One. Two (three).)': ' Two (three).)',
+    'One... "Two?!"  \n': ' "Two?!"',
+    'no end': 'no end',
+    'One. and then': ' and then',
+    '**Bold.**': '**Bold.**',
+    '...': '...',
+    '': '',
+  };
+  for (const [said, last] of Object.entries(endings)) t.equal(lastSentenceOf(said), last, said);
+  // The definition, as a pattern that takes too long for a whole reply.
+  const pattern = /[^.!?]*[.!?]*["'”’)*_]*$/u;
+  const signs = ['a', ' ', '.', '!', '"', ')', '*'];
+  for (let number = 0; number < signs.length ** 5; number++) {
+    const said = Array.from({ length: 5 }, (_, at) => signs[Math.floor(number / signs.length ** at) % signs.length]!).join('');
+    if (lastSentenceOf(said) !== (said.trimEnd().match(pattern)?.[0] ?? '')) return t.fail(JSON.stringify(said));
+  }
 });

@@ -13,6 +13,7 @@ const depthMax = 8;
 const cellsMax = 20;
 
 const fence = /^ {0,3}(`{3,999}|~{3,999})/;
+const fenceEnd = /^ {0,3}(`+|~+)[ \t]*$/;
 const heading = /^ {0,3}(#{1,6})(?:[ \t]+|$)/;
 const rule = /^ {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})$/;
 const quote = /^ {0,3}> ?/;
@@ -62,11 +63,17 @@ function withoutClosing(text: string): string {
 function code(lines: readonly string[], at: number): Found {
   const mark = fence.exec(lines[at]!)![1]!;
   const indent = lines[at]!.indexOf(mark);
-  const closing = new RegExp(`^ {0,3}\\${mark[0]}{${mark.length},}[ \\t]*$`);
-  const outer = new RegExp(`^ {0,${indent}}`);
   let end = at + 1;
-  while (end < lines.length && !closing.test(lines[end]!)) end++;
-  return [{ kind: 'code', text: lines.slice(at + 1, end).map((line) => line.replace(outer, '')).join('\n') }, end + 1];
+  // A longer run of the same sign closes as well.
+  while (end < lines.length && !fenceEnd.exec(lines[end]!)?.[1]!.startsWith(mark)) end++;
+  return [{ kind: 'code', text: lines.slice(at + 1, end).map((line) => outdented(line, indent)).join('\n') }, end + 1];
+}
+
+/** The line without so many spaces at its beginning, or as many as it has. */
+function outdented(line: string, width: number): string {
+  let at = 0;
+  while (at < width && line[at] === ' ') at++;
+  return line.slice(at);
 }
 
 function quoted(lines: readonly string[], at: number, depth: number): Found {
@@ -86,7 +93,7 @@ function list(lines: readonly string[], at: number, depth: number): Found {
     const width = found[0].length;
     const own = [lines[at]!.slice(width)];
     let end = at + 1;
-    while (end < lines.length && isInside(lines, end)) own.push(lines[end++]!.replace(new RegExp(`^ {0,${width}}`), ''));
+    while (end < lines.length && isInside(lines, end)) own.push(outdented(lines[end++]!, width));
     items.push(read(own, depth + 1));
     at = end;
     while (end < lines.length && isBlank(lines[end]!)) end++;

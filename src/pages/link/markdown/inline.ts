@@ -203,13 +203,15 @@ const unescaped = (text: string): string => text.replace(/\\([!-/:-@[-`{-~])/g, 
 
 /** An address within a sentence, without the sentence's punctuation. */
 function trimmed(address: string): string {
-  let text = address.replace(/[*_~]+$/, '');
-  for (;;) {
-    const last = text.at(-1)!;
-    const closes = last === ')' && text.split(')').length > text.split('(').length;
-    if (!closes && !'.,;:!?\'"]}*_~'.includes(last)) return text;
-    text = text.slice(0, -1);
+  // Brackets that close more than were opened.
+  let closing = address.split(')').length - address.split('(').length;
+  let end = address.length;
+  for (; end > 0; end--) {
+    const last = address[end - 1]!;
+    if (last === ')' && closing > 0) closing--;
+    else if (!'.,;:!?\'"]}*_~'.includes(last)) break;
   }
+  return address.slice(0, end);
 }
 
 /** The text of links that stand where another is made. */

@@ -81,7 +81,7 @@ function selfIn(text: string): Fact | null {
   return null;
 }
 
-const tidy = (value: string): string => value.trim().slice(0, valueCharactersMax).replace(/[.!?,;: ]+$/, '');
+const tidy = (value: string): string => value.trim().slice(0, valueCharactersMax).replace(/(?<![.!?,;: ])[.!?,;: ]+$/, '');
 
 /** Answers a question about the user from memory; null if the sentence is no such question. */
 export function recall(text: string, memory: KnownFacts): string | null {

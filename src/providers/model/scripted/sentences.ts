@@ -39,7 +39,7 @@ export function messageSentences(message: string): Sentence[] {
       rest = rest.slice(greeting[0].length);
     }
     const text = plain(rest);
-    if (text !== '') sentences.push({ text, question: /\?\W*$/.test(rest) || asking.test(text) });
+    if (text !== '') sentences.push({ text, question: /\?[^?\w]*$/.test(rest) || asking.test(text) });
   }
   return sentences.slice(0, sentencesMax);
 }
@@ -49,7 +49,7 @@ const asking = /^(?:what|who|whose|where|when|which|why|how|can|could|do(?! not)
 function plain(text: string): string {
   let spelled = text;
   for (const [pattern, replacement] of contractions) spelled = spelled.replace(pattern, replacement);
-  return spelled.trim().replace(/[.!?,;: ]+$/, '');
+  return spelled.trim().replace(/(?<![.!?,;: ])[.!?,;: ]+$/, '');
 }
 
 const mirror: Readonly<Record<string, string>> = {

@@ -13,7 +13,7 @@ export const service: readonly Rule[] = [
     ],
   },
   {
-    pattern: /\b(?:curl|example request|code example|get(?:ting)? started|quick ?start|first (?:request|steps|call)|where (?:do|should) i (?:start|begin))\b|\bhow (?:do|can|to)\b.*\b(?:call|use) (?:the |this |your )?(?:api|service)\b|\bhow does (?:the |this )?(?:api|service) work\b|\bhow do i start\b/i,
+    pattern: /\b(?:curl|example request|code example|get(?:ting)? started|quick ?start|first (?:request|steps|call)|where (?:do|should) i (?:start|begin))\b|\bhow (?:do|can|to)\b.{0,60}\b(?:call|use) (?:the |this |your )?(?:api|service)\b|\bhow does (?:the |this )?(?:api|service) work\b|\bhow do i start\b/i,
     replies: [
       'In three requests, each with your key in `Authorization: Bearer KEY`:\n1. `GET /assistants` lists the assistants that the key reaches.\n2. `POST /sessions` with `{"assistant_id":"…"}` opens a conversation.\n3. `POST /sessions/{id}/chat` with `{"message":"Hello"}` streams the reply.\n\nWith curl, add `-N` to the third to see the events as they come. Everything is described in `/openapi.json`.',
     ],
@@ -35,7 +35,7 @@ export const service: readonly Rule[] = [
     replies: ['After a 429 wait for `Retry-After` seconds; after a 500, or a 503 with the code `api_error`, back off with jitter; anything else is not retried. A repeated `POST /sessions` makes a second conversation and a repeated chat sends the message twice, unless both carry the same `Idempotency-Key`: then the second gets what the first made.'],
   },
   {
-    pattern: /\b(?:rate ?limit\w*|limits?|quotas?|429|too many requests|throttl\w*|how (?:many|long|big|large)\b.*\b(?:requests?|messages?|turns?|characters?))\b/i,
+    pattern: /\b(?:rate ?limit\w*|limits?|quotas?|429|too many requests|throttl\w*|how (?:many|long|big|large)\b.{0,60}\b(?:requests?|messages?|turns?|characters?))\b/i,
     replies: [
       `By default, per API key and minute: ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech, ${limits.transcriptionTokensPerMinute} transcription tokens. Per workspace: ${limits.turnsInFlightMax} turns in flight. A message may have ${grouped(limits.messageCharactersMax)} characters, a text to be spoken ${grouped(limits.speechCharactersMax)}. Every answer says in \`X-RateLimit-Remaining\` what is left; over the limit it is 429 with \`Retry-After\`, and retrying before that only makes the wait longer.`,
     ],
@@ -49,7 +49,7 @@ export const service: readonly Rule[] = [
     replies: ['Every failure has one shape: `{"error":{"type","code","message"},"request_id"}`, with the same id in `X-Request-Id`. Branch on the type, log the code. Once a stream has begun the status is 200, and a failure comes as an `error` event with `code` and `message`. Name a code, as in “what is turn_in_progress?”, and I explain it.'],
   },
   {
-    pattern: /\btranscripts?\b|\b(?:chat |conversation |message )?history\b|\bpast messages\b|\b(?:see|read|find|view|look up)\b.*\b(?:conversations?|messages|chats)\b|\bis this (?:stored|saved|recorded|logged)\b/i,
+    pattern: /\btranscripts?\b|\b(?:chat |conversation |message )?history\b|\bpast messages\b|\b(?:see|read|find|view|look up)\b.{0,60}\b(?:conversations?|messages|chats)\b|\bis this (?:stored|saved|recorded|logged)\b/i,
     replies: ['`GET /sessions/{id}/transcript` gives the messages in order, with `limit` and `after` for paging. A reply that was cut, for whatever reason, stands there as `partial` with what had been said.'],
   },
   {
@@ -65,7 +65,7 @@ export const service: readonly Rule[] = [
     replies: ['An assistant can have a page of its own for the public: `npx parley link create demo --slug hello` puts it at `/p/{slug}`, here `/p/hello`. Visitors talk there without a key, under limits of their own: minutes a day, visitors at a time, messages of a visitor and of an address. With `--widget --origin https://shop.example` it is on that site too, by one script tag, which the command prints; docs/widget.md describes its attributes and commands.'],
   },
   {
-    pattern: /\bsessions?\b|\bconversations?\b.*\b(?:work|end|start|open|long|last|create)\b|\bmax_call_seconds\b/i,
+    pattern: /\bsessions?\b|\bconversations?\b.{0,60}\b(?:work|end|start|open|long|last|create)\b|\bmax_call_seconds\b/i,
     replies: [
       'A session is one conversation with one assistant. `POST /sessions` opens it, `POST /sessions/{id}/chat` sends a message, `POST /sessions/{id}/end` closes it. It runs one turn at a time (a second gets 409 `turn_in_progress`), expires `max_call_seconds` after it was opened, and belongs to no process: any server of the deployment goes on with it.',
     ],

@@ -25,7 +25,7 @@ const real = 'A language model can; I cannot, because I am a table of rules. To 
 export const talk: readonly Rule[] = [
   { pattern: /^(?:help|menu|commands|options|\?+)$|\bwhat (?:else )?(?:can|do) you (?:do|know)\b|\bwhat can i (?:ask|say|do|try)\b|\bcan you help\b|^help me$/i, replies: [help] },
   {
-    pattern: /\b(?:are you|you are|is this|am i (?:talking|speaking|chatting) (?:to|with)) (?:really |just )?(?:a |an )?(?:real |actual )?(?:human|person|bot|chatbot|robot|machine|ai|a\.i\.|artificial intelligence|llm|(?:large )?language model|model|chatgpt|gpt\S*|claude|gemini|llama|openai)\b|\b(?:which|what) (?:ai |language )?(?:model|llm)\b.*\b(?:you|this)\b|\bare you (?:intelligent|conscious|sentient|alive|real)\b/i,
+    pattern: /\b(?:are you|you are|is this|am i (?:talking|speaking|chatting) (?:to|with)) (?:really |just )?(?:a |an )?(?:real |actual )?(?:human|person|bot|chatbot|robot|machine|ai|a\.i\.|artificial intelligence|llm|(?:large )?language model|model|chatgpt|gpt\S*|claude|gemini|llama|openai)\b|\b(?:which|what) (?:ai |language )?(?:model|llm)\b.{0,60}\b(?:you|this)\b|\bare you (?:intelligent|conscious|sentient|alive|real)\b/i,
     replies: [
       'Neither a person nor a language model: I am rule-based. I match what you write against a table of patterns and fill in a reply. I learn nothing beyond this conversation.',
       'I am a program made of rules, not a language model and nobody’s voice. The service around me is the real thing; I stand in until you plug in a model of your own.',

@@ -22,7 +22,7 @@ const pause = 'pau';
 /** The sounds of each utterance, pauses among them, as `-psdur` prints them: a line for each. */
 export const phonesIn = (printed: string): Phone[][] =>
   printed.split('\n').flatMap((line) => {
-    const phones = Array.from(line.matchAll(/(\S+):([\d.]+)/g), ({ 1: name, 2: end }) => ({ name: name!, end: Number(end) }));
+    const phones = Array.from(line.matchAll(/(?<!\S)(\S+):([\d.]+)/g), ({ 1: name, 2: end }) => ({ name: name!, end: Number(end) }));
     return phones.length > 0 ? [phones] : [];
   });
 
