@@ -170,6 +170,12 @@ export class RedisCluster {
     return this.servers.filter((_, index) => roles[index]!.startsWith('slave') && roles[index]!.split('\n')[2] === String(port));
   }
 
+  /** Runs a command of the cluster manager, as `reshard`, against a primary; resolves when it has ended well. */
+  async manage(command: string, options: readonly string[], signal?: AbortSignal): Promise<void> {
+    const [{ port }] = (await this.primaries()) as [RedisServer];
+    await promisify(execFile)('redis-cli', ['--cluster', command, `127.0.0.1:${port}`, ...options, '--cluster-yes'], { env: environment, signal });
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.servers.map((server) => server.stop()));
   }

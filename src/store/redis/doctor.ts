@@ -9,7 +9,7 @@ import type { Ids } from '../../base/ids.ts';
 import type { Records } from '../store.ts';
 import { RedisCatalog } from './catalog.ts';
 import { isCluster } from './connection.ts';
-import { clusterState, replicasOf } from './doctor/cluster.ts';
+import { clusterState, replicasOf, slotsClosed } from './doctor/cluster.ts';
 import type { Node, Timing } from './doctor/node.ts';
 import { permissions } from './doctor/permissions.ts';
 import { reach } from './doctor/reach.ts';
@@ -84,7 +84,7 @@ async function askedChecks(all: readonly Node[], each: Each, cluster: boolean, {
   return [
     await each('eviction', all, server.eviction),
     await each('append-only', all, (node) => server.appendOnlyFile(node, allowVolatile)),
-    ...(cluster ? [check('cluster', await runRule(() => clusterState(all[0]!)))] : []),
+    ...(cluster ? [check('cluster', await runRule(() => clusterState(all[0]!))), await each('slots', primaries, slotsClosed)] : []),
     ...(timings.length === 0 ? [] : [check('clock', server.clockOf(greatest(({ aheadMs }) => Math.abs(aheadMs)))), check('round-trip', server.roundTrip(greatest(({ roundTripMs }) => roundTripMs)))]),
     await each('permissions', primaries, (node) => permissions(node, scripts, cluster)),
     await each('scripts', primaries, (node) => server.scriptsLoad(node, scripts)),

@@ -6,8 +6,8 @@ import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { StoreUnavailable } from '../store.ts';
 import { packer } from '../packer.ts';
-import { connectCluster, connectSingle, isCluster } from './connection.ts';
-import type { RedisConnection } from './connection.ts';
+import { connect, type RedisConnection } from './connection.ts';
+import { isDemoted } from './connection/client.ts';
 import { Gathering } from './gathering.ts';
 import type { Argument, RedisReply } from './reply.ts';
 import type { Scripts } from './scripts.ts';
@@ -20,8 +20,8 @@ import { argumentsOf, gatheredSteps, steps, type Given, type ScriptName } from '
  */
 export type Durability = 'committed' | 'replicated' | 'replicated-output';
 
-/** Errors that a retry may pass: the server is starting, moving or being replaced. */
-const passing = /^(?:LOADING|READONLY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|MOVED|ASK|UNBLOCKED)\b/;
+/** Errors that a retry may pass, with those of a server that was replaced: the cluster or the slot is changing. */
+const passing = /^(?:CLUSTERDOWN|TRYAGAIN|MOVED|ASK)\b/;
 
 /** The pauses before retries, in milliseconds. */
 const pauses = [20, 60, 200, 400] as const;
@@ -41,7 +41,7 @@ export class RedisLink {
     this.#clock = clock;
     this.#scripts = scripts;
     this.#durability = durability;
-    this.#connection = isCluster(url) ? connectCluster(url) : connectSingle(url);
+    this.#connection = connect(url, clock);
   }
 
   async open(): Promise<void> {
@@ -201,7 +201,7 @@ const ofRedis = /^[A-Z]{3,} /;
 /** The errors of a script itself and of a row that has another type; all others are those of the server. */
 const ofScript = /^(?:ERR|WRONGTYPE) /;
 const mayPass = (error: Error): boolean =>
-  !(error instanceof StoreUnavailable) && (passing.test(error.message) || !ofRedis.test(error.message));
+  !(error instanceof StoreUnavailable) && (passing.test(error.message) || isDemoted(error.message) || !ofRedis.test(error.message));
 
 const unavailable = (error: Error): StoreUnavailable =>
   error instanceof StoreUnavailable ? error : new StoreUnavailable(`Redis could not answer: ${error.message}`, { cause: error });

@@ -9,6 +9,9 @@ import type { RedisReply } from './reply.ts';
 
 const daySeconds = 86_400;
 
+/** After this many workspaces in a row whose shard does not answer, Redis as a whole is taken to be away. */
+const unansweredMax = 8;
+
 export class RedisSweep {
   readonly #link: RedisLink;
   readonly #roots: Roots;
@@ -22,14 +25,23 @@ export class RedisSweep {
     this.#catalog = catalog;
   }
 
-  /** Deletes at most `limit` sessions, and expired memories; resolves with the number of sessions. */
+  /** Deletes at most `limit` sessions, and expired memories; resolves with the number of sessions. If a shard is away, the others are swept all the same. */
   async sessions(limit: number): Promise<number> {
     await this.#catalog.resumeRemovals();
     let deleted = 0;
+    let failure: unknown = null;
+    let unanswered = 0;
     for (const { workspaceId, stale } of await this.#registry.all()) {
-      while ((await this.#link.run('sweep-memories', this.#roots.workspace(workspaceId), { limit: limits.removalRowsMax })) === limits.removalRowsMax);
-      deleted += await this.#workspace(workspaceId, stale, limit - deleted);
+      try {
+        while ((await this.#link.run('sweep-memories', this.#roots.workspace(workspaceId), { limit: limits.removalRowsMax })) === limits.removalRowsMax);
+        deleted += await this.#workspace(workspaceId, stale, limit - deleted);
+        unanswered = 0;
+      } catch (error) {
+        failure = error;
+        if (++unanswered === unansweredMax) break;
+      }
     }
+    if (failure !== null && deleted === 0) throw failure;
     return deleted;
   }
 

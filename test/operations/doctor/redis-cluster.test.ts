@@ -1,6 +1,7 @@
 /** A cluster that loses its members one after the other. */
 import t from 'tap';
 import { RedisCluster, RedisServer, appendOnly, whyNoRedis } from '../../store/redis-server.ts';
+import { SlotMove } from '../../store/slot-move.ts';
 import { diagnose, type Diagnosed } from './diagnosis.ts';
 
 const skip = whyNoRedis() ?? false;
@@ -34,6 +35,16 @@ t.test('a cluster', { skip }, async (t) => {
     t.match(found.of('append-only').found, new RegExp(`^${addressOf(one)}: Redis keeps no append-only file`));
     t.match(found.of('eviction').found, new RegExp(`^${addressOf(one)}: maxmemory-policy volatile-lru`));
     await one.command('CONFIG', 'SET', 'appendonly', 'yes', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
+  });
+
+  await t.test('a slot is on the move', async (t) => {
+    const move = await SlotMove.of(cluster, 'wks_moving');
+    await move.open();
+    const found = await examined();
+    t.same(found.unwell, ['warn slots']);
+    t.match(found.of('slots').found, `slot ${move.slot} is being moved`);
+    t.match(found.of('slots'), { advice: /--cluster fix/ });
+    for (const server of [move.source, move.target]) await move.stable(server);
   });
 
   const primaries = await cluster.primaries();

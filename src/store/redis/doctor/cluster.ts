@@ -1,7 +1,8 @@
-/** Checks of a cluster alone: members, slots, the replicas of each primary. */
+/** Checks of a cluster alone: members, slots and their moves, the replicas of each primary. */
 import { fail, ok, warn } from '../../doctor/check.ts';
 import type { Finding } from '../../doctor/check.ts';
 import { limits } from '../../../base/limits.ts';
+import { reportedIn } from '../connection/open-slots.ts';
 import { textOfReply } from '../reply.ts';
 import type { Node } from './node.ts';
 
@@ -42,6 +43,16 @@ export async function clusterState(node: Node): Promise<Finding> {
     return fail(found, `Workspaces in the other slots answer 503. Start the primaries that are down again; slots that they no longer have: redis-cli --cluster fix ${node.address}.`);
   }
   return state === 'ok' ? ok(found) : fail(found, `redis-cli --cluster check ${node.address} says why.`);
+}
+
+/** Whether a primary has a slot that is on its way from or to another. */
+export async function slotsClosed(node: Node): Promise<Finding> {
+  const { open } = reportedIn(textOfReply(await node.ask('CLUSTER', 'NODES')));
+  if (open.length === 0) return ok('none is on the move');
+  return warn(
+    `${open.length === 1 ? `slot ${open[0]} is` : `slots ${open.join(', ')} are`} being moved, or the move was broken off: workspaces there answer 503`,
+    `Wait until the move has ended. If nothing moves slots any more: redis-cli --cluster fix ${node.address}.`,
+  );
 }
 
 /** Whether each primary's replicas follow it; for a primary without replicas, whether that matters. */

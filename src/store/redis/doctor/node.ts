@@ -1,7 +1,7 @@
 /** One Redis server, examined by itself: its answers, and how long they take. */
 import type { Clock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
-import { connectOnce } from '../connection.ts';
+import { connectOnce } from '../connection/client.ts';
 import { textOfReply } from '../reply.ts';
 import type { RedisReply } from '../reply.ts';
 

@@ -2,7 +2,8 @@
 import type { Clock } from '../../../base/clock.ts';
 import { check, fail, ok, warn, worstOf } from '../../doctor/check.ts';
 import type { Check, Finding } from '../../doctor/check.ts';
-import { clusterAddress, isCluster } from '../connection.ts';
+import { isCluster } from '../connection.ts';
+import { clusterAddress, memberUrl } from '../connection/cluster.ts';
 import { membersOf } from './cluster.ts';
 import type { ClusterNode } from './cluster.ts';
 import { Node } from './node.ts';
@@ -51,7 +52,7 @@ async function reachOne(address: string, way: Way, clock: Clock): Promise<Reache
 async function reachCluster(url: string, clock: Clock): Promise<Reached> {
   const { secure, user, hosts } = clusterAddress(url);
   const way = {
-    url: (address: string) => `redis${secure}://${user === undefined ? '' : `${user}@`}${address}`,
+    url: (address: string) => memberUrl(url, address),
     secure: secure === 's',
     named: user !== undefined,
     user: nameOf(user?.split(':')[0] ?? ''),

@@ -1,0 +1,90 @@
+/** node-redis's clients, and the errors that say what to do about a connection. */
+import { createClient, RESP_TYPES } from 'redis';
+import { isUntrusted } from '../../../base/certificates.ts';
+import { limits } from '../../../base/limits.ts';
+import type { RedisReply } from '../reply.ts';
+
+export type Arguments = readonly (string | Buffer)[];
+
+// The client's own timeout covers only commands not yet written, and keeps a signal with a timer of five seconds for each command.
+// Callers have a deadline of their own.
+const commandOptions = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer }, timeout: 0 };
+
+// Commands do not wait for a missing connection, and a silent connection is closed: commands written to it would never settle.
+export const clientOptions = {
+  disableOfflineQueue: true,
+  commandsQueueMaxLength: limits.redisCallsMax,
+  pingInterval: limits.redisPingMs,
+  // Present, so that those of a command replace them: with each command that adds an option V8 makes a new hidden class.
+  commandOptions: { typeMapping: {} },
+  socket: {
+    connectTimeout: limits.redisConnectMs,
+    socketTimeout: limits.redisSilenceMs,
+    reconnectStrategy: (tries: number): number => Math.min(50 * 2 ** tries, limits.redisReconnectMsMax),
+  },
+};
+
+const makeClient = () => createClient({ ...clientOptions, RESP: 3 });
+export type Client = ReturnType<typeof makeClient>;
+
+/** Never connected. Making a client's class, with a method for each command of Redis, takes 20 ms; duplicates share the model's. */
+let model: Client | null = null;
+
+export function single(url: string, reconnectStrategy: false | ((tries: number) => number) = clientOptions.socket.reconnectStrategy): Client {
+  model ??= makeClient();
+  return model.duplicate({ url, socket: { ...clientOptions.socket, reconnectStrategy } });
+}
+
+export const sendOn = (client: Client, args: Arguments): Promise<RedisReply> => client.sendCommand([...args], commandOptions) as unknown as Promise<RedisReply>;
+
+/** Callers learn of a connection's errors from their calls; without a listener an error event would end the process. */
+export const quiet = <T extends { on(event: 'error', listener: () => void): unknown }>(client: T): T => {
+  client.on('error', () => {});
+  return client;
+};
+
+export const endClient = (client: { readonly isOpen: boolean; destroy(): void }): void => {
+  if (client.isOpen) client.destroy();
+};
+
+/** Redis's own errors for an address that no retry can use. */
+const refusals: readonly (readonly [RegExp, string])[] = [
+  [/^(?:NOAUTH|WRONGPASS)\b/, 'Redis wants another user or password.'],
+  [/^ERR DB index\b/, 'Redis has no database of that number.'],
+];
+
+/** Why no later attempt would succeed either; null if one may. */
+export function refusalOf({ code, message }: NodeJS.ErrnoException): string | null {
+  const certificate = `Redis shows a certificate that is not trusted here (${code}): name the file of its authority in NODE_EXTRA_CA_CERTS, and the host as the certificate has it.`;
+  return isUntrusted(code) ? certificate : (refusals.find(([said]) => said.test(message))?.[1] ?? null);
+}
+
+/** One server, tried once: the doctor reports what is wrong instead of waiting for it to pass. */
+export function connectOnce(url: string) {
+  const client = quiet(single(url, false));
+  return {
+    open: async (): Promise<void> => void (await client.connect()),
+    close: (): void => endClient(client),
+    send: (args: Arguments): Promise<RedisReply> => sendOn(client, args),
+  };
+}
+
+/** Asks one server one thing over a connection of its own. */
+export async function askOnce(url: string, args: Arguments): Promise<RedisReply> {
+  const server = connectOnce(url);
+  try {
+    await server.open();
+    return await server.send(args);
+  } finally {
+    server.close();
+  }
+}
+
+/**
+ * The error of a server that is no primary any more, or is about to be none: a replica refuses writes, and reads everything again
+ * from its primary first. Redis before 7.0 puts the word into the error of the script.
+ */
+export const isDemoted = (message: string): boolean => /^(?:READONLY|MASTERDOWN|LOADING|UNBLOCKED)\b|-READONLY /.test(message);
+
+/** The server reads its data, after a start or as a new replica of another. */
+export const isLoading = ({ message }: Error): boolean => /^LOADING\b/.test(message);

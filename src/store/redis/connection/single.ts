@@ -1,0 +1,60 @@
+/** The connections to a single Redis. */
+import { machineTime } from '../../../base/clock.ts';
+import { StoreRefused } from '../../store.ts';
+import { Confirming } from '../confirming.ts';
+import { InFlightReplies } from '../in-flight-replies.ts';
+import { endClient, quiet, refusalOf, sendOn, single, type Arguments, type Client } from './client.ts';
+
+/** The first connection of a client, which itself would retry for ever after any error; and the code of its last error. */
+class Opening {
+  trouble: string | null = null;
+  readonly #client: Client;
+  #refuse: (refusal: StoreRefused) => void = () => {};
+
+  constructor(client: Client) {
+    this.#client = client;
+    client.on('error', (error: NodeJS.ErrnoException) => {
+      this.trouble = error.code ?? null;
+      const words = refusalOf(error);
+      if (words !== null) this.#refuse(new StoreRefused(words, { cause: error }));
+    });
+    client.on('ready', () => (this.trouble = null));
+  }
+
+  async connect(): Promise<void> {
+    if (this.#client.isOpen) return;
+    const refused = new Promise<never>((_, reject) => (this.#refuse = reject));
+    await Promise.race([this.#client.connect(), refused]);
+    this.#refuse = () => {};
+  }
+}
+
+export function connectSingle(url: string) {
+  const client = quiet(single(url));
+  const waiting = quiet(single(url));
+  const listening = quiet(single(url));
+  const opening = new Opening(client);
+  // The client closes silent connections by its own timers, so silence is measured by the same clock.
+  const owed = new InFlightReplies(machineTime);
+  const confirming = new Confirming(new InFlightReplies(machineTime), (args) => sendOn(waiting, args));
+  const opened = (each: Client): Promise<unknown> => (each.isOpen ? Promise.resolve() : each.connect());
+  return {
+    open: () => opening.connect(),
+    get trouble() {
+      return opening.trouble;
+    },
+    close: async () => [client, waiting, listening].forEach(endClient),
+    send: (_key: string, args: Arguments) => owed.ask(() => sendOn(client, args)),
+    sendConfirmed: (key: string, args: Arguments) => opened(waiting).then(() => confirming.send(key, args)),
+    primaries: () => [(args: Arguments) => owed.ask(() => sendOn(client, args))],
+    async subscribe(channel: string, heard: (text: string) => void, again: () => void) {
+      await opened(listening);
+      await listening.subscribe(channel, heard);
+      listening.on('ready', again);
+      return async () => {
+        listening.off('ready', again);
+        if (listening.isReady) await listening.unsubscribe(channel, heard);
+      };
+    },
+  };
+}
