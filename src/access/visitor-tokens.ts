@@ -8,6 +8,7 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 const macBytes = 20;
 const addressBytes = 16;
 const dayMs = 24 * 60 * 60 * 1000;
+const daysKept = 3;
 const pattern = /^(vis_[0-9a-hjkmnp-tv-z]{26})\.(link|widget)\.([0-9a-z]{1,9})\.([\w-]{27})$/;
 
 export interface VisitorClaims {
@@ -29,7 +30,16 @@ export interface VisitorTokens {
 
 export function visitorTokens(secret: string, previous: string | null): VisitorTokens {
   const keys = [secret, ...(previous === null ? [] : [previous])].map((each) => derived(each, 'parley visitor tokens'));
-  let day: { readonly number: number; readonly key: Buffer } = { number: -1, key: Buffer.alloc(0) };
+  /** The keys of the latest days that were asked for: a place that is taken before midnight is held on two. */
+  const days = new Map<number, Buffer>();
+  const keyOfDay = (number: number): Buffer => {
+    let key = days.get(number);
+    if (key === undefined) {
+      days.set(number, (key = derived(secret, `parley address ${number}`)));
+      if (days.size > daysKept) days.delete(days.keys().next().value!);
+    }
+    return key;
+  };
   return {
     seal: (claims) => `${headOf(claims)}.${macOf(keys[0]!, claims).toString('base64url')}`,
     open(token, assistantId) {
@@ -42,9 +52,7 @@ export function visitorTokens(secret: string, previous: string | null): VisitorT
       return isOurs ? claims : null;
     },
     addressKey(network, nowMs) {
-      const number = Math.floor(nowMs / dayMs);
-      if (day.number !== number) day = { number, key: derived(secret, `parley address ${number}`) };
-      return createHmac('sha256', day.key).update(network).digest().subarray(0, addressBytes).toString('base64url');
+      return createHmac('sha256', keyOfDay(Math.floor(nowMs / dayMs))).update(network).digest().subarray(0, addressBytes).toString('base64url');
     },
   };
 }

@@ -196,6 +196,7 @@ export const limits = {
   linkHoldMs: 60_000, // contract 9: how long a visitor's clock runs on after a turn
   linkSocketMs: 5_000, // between two charges of a visitor's open voice socket
   linkSocketAheadMs: 15_000, // for which it is charged at once: the excess charge if its process dies
+  linkSilenceMs: 60_000, // contract 9: of a visitor's voice socket, until it gives its place back
   visitorTokenMs: 30 * 24 * 60 * 60 * 1000, // contract 9
 
   // The console
@@ -329,8 +330,19 @@ export const linkLimits = {
   messages_per_visitor_per_day: 100,
   messages_per_address_per_hour: 120,
 } as const;
-export type LinkLimitName = keyof typeof linkLimits;
-export const linkLimitNames = Object.keys(linkLimits) as readonly LinkLimitName[];
+/** The limits of one address. The default of each is half of a limit of the link, and `least` at least (contract 9). */
+export const linkAddressLimits = {
+  places_per_address: { of: 'concurrent_visitors', least: 5 },
+  minutes_per_address: { of: 'minutes_per_day', least: 30 },
+} as const;
+export type LinkLimitName = keyof typeof linkLimits | keyof typeof linkAddressLimits;
+/** The default of a limit in words. */
+export function linkLimitDefault(name: LinkLimitName): string {
+  if (!(name in linkAddressLimits)) return String(linkLimits[name as keyof typeof linkLimits]);
+  const { of, least } = linkAddressLimits[name as keyof typeof linkAddressLimits];
+  return `half of \`${of}\`, ${least} at least`;
+}
+export const linkLimitNames = [...Object.keys(linkLimits), ...Object.keys(linkAddressLimits)] as readonly LinkLimitName[];
 
 /** Milliseconds before a step is sent again that the store did not answer: twice as long each time. */
 export const retryMs = (tries: number): number => Math.min(limits.storeRetryMs * 2 ** tries, limits.storeRetryMsMax);

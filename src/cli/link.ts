@@ -1,6 +1,6 @@
 /** `parley link` */
 import type { Command } from 'commander';
-import { limits, linkLimitNames } from '../base/limits.ts';
+import { limits, linkLimitNames, type LinkLimitName } from '../base/limits.ts';
 import type { ConsoleAssistantView, LinkStatusView } from '../base/wire.ts';
 import { gather, wholeNumber } from './arguments.ts';
 import { addConnectionOptions, inWorkspace, type ConsoleConnection, type ConnectionOptions } from './connection.ts';
@@ -16,6 +16,8 @@ interface CreateOptions extends ConnectionOptions {
   readonly concurrentVisitors?: number;
   readonly messagesPerVisitorPerDay?: number;
   readonly messagesPerAddressPerHour?: number;
+  readonly placesPerAddress?: number;
+  readonly minutesPerAddress?: number;
 }
 
 export function registerLink(program: Command, io: Io): void {
@@ -30,6 +32,8 @@ export function registerLink(program: Command, io: Io): void {
     .option('--concurrent-visitors <number>', 'visitors at a time (default: 25)', ceiling)
     .option('--messages-per-visitor-per-day <number>', 'messages of a visitor a day (default: 100)', ceiling)
     .option('--messages-per-address-per-hour <number>', 'messages of an address an hour (default: 120)', ceiling)
+    .option('--places-per-address <number>', 'visitors of an address at a time (default: half of the visitors, 5 at least)', ceiling)
+    .option('--minutes-per-address <number>', 'minutes of an address a day (default: half of the minutes, 30 at least)', ceiling)
     .action(create(io));
   addConnectionOptions(addCommand(link, 'show', "show its address and today's usage")).action(show(io));
   addConnectionOptions(addCommand(link, 'off', 'turn link and widget off; the slug stays its own')).action(off(io));
@@ -51,8 +55,15 @@ async function pathOf({ client, workspace }: ConsoleConnection, selector: string
 const create = (io: Io) => (selector: string, options: CreateOptions): Promise<void> =>
   inWorkspace(io, options, async (connection) => {
     const path = await pathOf(connection, selector);
-    const given = [options.minutesPerDay, options.concurrentVisitors, options.messagesPerVisitorPerDay, options.messagesPerAddressPerHour];
-    const ceilings = Object.fromEntries(linkLimitNames.flatMap((name, index) => (given[index] === undefined ? [] : [[name, given[index]]])));
+    const given: Record<LinkLimitName, number | undefined> = {
+      minutes_per_day: options.minutesPerDay,
+      concurrent_visitors: options.concurrentVisitors,
+      messages_per_visitor_per_day: options.messagesPerVisitorPerDay,
+      messages_per_address_per_hour: options.messagesPerAddressPerHour,
+      places_per_address: options.placesPerAddress,
+      minutes_per_address: options.minutesPerAddress,
+    };
+    const ceilings = Object.fromEntries(linkLimitNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
     const channels = { link: true, ...(options.widget && { widget: true }) };
     const link = { slug: options.slug, origins: options.origin, ...(Object.keys(ceilings).length > 0 && { limits: ceilings }) };
     const { body: assistant } = await connection.client.patch<ConsoleAssistantView>(path, { channels, link });

@@ -14,8 +14,11 @@ export interface Party {
   readonly channel: Session['channel'];
   /** The assistants that the party may use; null for all of the workspace. */
   readonly assistantIds: readonly string[] | null;
-  /** A visitor of the link, who reaches sessions of their own alone and whose messages count against the assistant's limits. `addressKey`: a digest of the visitor's address. */
-  readonly visitor?: { readonly addressKey: string };
+  /**
+   * A visitor of the link, who reaches sessions of their own alone and whose messages count against the assistant's limits.
+   * `addressKey`: returns a digest of the visitor's address under a key of the UTC day of a time.
+   */
+  readonly visitor?: { readonly addressKey: (atMs: number) => string };
 }
 
 /** Returns the cause of a step that a request of the party makes. */

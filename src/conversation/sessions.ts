@@ -62,7 +62,8 @@ export async function openTrial(party: Party, assistantId: string, requestId: st
 /** Ends the session and aborts its turn in flight; a session that is over stays as it is. */
 export async function endSession(party: Party, id: string, requestId: string, services: Services): Promise<Session> {
   const actor = await reachActor(party, id, services);
-  await services.host.sessions.end(actor, causeByParty(party, requestId));
+  const assistant = party.visitor && (await services.host.assistants.of(party.workspaceId, actor.record.assistantId));
+  await services.host.sessions.end(actor, causeByParty(party, requestId), assistant ? useOf(party, assistant) : undefined);
   return actor.record;
 }
 

@@ -9,6 +9,8 @@ import type { Timer } from '../base/clock.ts';
 import type { Services } from './services.ts';
 import type { Session } from '../store/store.ts';
 import { AudioIntake } from './audio-intake.ts';
+import type { Party } from './party.ts';
+import { keyOf } from './reach.ts';
 import { closingBytes, endWith, fits, ours, parseMessage, refused, tooLarge } from './socket-messages.ts';
 import { sessionView } from './views.ts';
 import type { Encoding } from '../base/audio-formats.ts';
@@ -16,6 +18,7 @@ import type { VoiceDetector } from '../providers/voice/desk.ts';
 import { Listener, type ListenerEvent } from '../providers/voice/listener.ts';
 import { shape, FinishMessage, FlushMessage, StartMessage } from '../base/wire.ts';
 import { failureOfVoice, transcriberOf, type ReadyVoice } from './voice-call.ts';
+import { VoicePresence } from './voice-presence.ts';
 
 export interface AudioSettings {
   readonly encoding: Encoding;
@@ -33,8 +36,8 @@ export interface TranscriptionSocketOptions {
   readonly actor: SocketActor<SocketEvent, SocketOutcome>;
   readonly assistant: AssistantActor;
   readonly session: Session | null;
-  /** The API key that its token was made for; null if none was. */
-  readonly keyId: string | null;
+  /** The holder of its token. */
+  readonly party: Party;
   readonly ready: ReadyVoice;
   readonly settings: AudioSettings;
   readonly requestId: string;
@@ -57,7 +60,7 @@ export class TranscriptionSocket implements SocketListener {
   readonly #intake: AudioIntake;
   #lookedAt: number;
   #homeAt = -Infinity;
-  #chargedAt = -Infinity;
+  readonly #presence: VoicePresence;
   #timer: Timer | null = null;
   #over = false;
   /** The cause of a close between the answer to the upgrade and the opening: a drain, or its session's end. */
@@ -68,11 +71,16 @@ export class TranscriptionSocket implements SocketListener {
     this.#options = options;
     this.#settings = options.settings;
     this.#lookedAt = clock.monotonic();
-    const { services, assistant, keyId } = options;
+    const { services, assistant, party, session, requestId } = options;
+    this.#presence = new VoicePresence({
+      ...{ services, party, session, requestId },
+      speaks: () => options.actor.machine.state === 'speaking',
+      refused: () => this.#fault('rate_limited', refused),
+    });
     this.#intake = new AudioIntake({
       services,
       assistant: assistant.record,
-      keyId,
+      keyId: keyOf(party),
       isCounted: true,
       take: (samples) => this.#listen(samples),
       received: (seconds) => this.#send({ type: 'audio.received', audio_ms: seconds * 1000 }),
@@ -90,7 +98,7 @@ export class TranscriptionSocket implements SocketListener {
     this.#socket = socket;
     const { sampleRate, encoding, silenceMs } = this.#settings;
     this.#send({ type: 'ready', sample_rate: sampleRate, encoding, silence_ms: silenceMs, expires_at: this.#options.session?.expiresAt ?? null });
-    void this.#charge(this.#options.services.clock.monotonic());
+    this.#presence.look();
     this.#tick();
     // The process may have begun to end while the token was taken.
     if (this.#options.services.draining) this.#options.actor.send({ type: 'drain', at: this.#now });
@@ -197,6 +205,7 @@ export class TranscriptionSocket implements SocketListener {
   /** Speech begins: from here on the assistant's state counts as it is now. */
   async #begins({ record }: AssistantActor): Promise<boolean> {
     const { host } = this.#options.services;
+    if (!(await this.#presence.begins())) return false;
     const now = await host.assistants.of(record.workspaceId, record.id);
     const refusal = now === null ? 'assistant_not_published' : host.assistants.voiceRefusal(now);
     if (this.#over) return false;
@@ -271,6 +280,7 @@ export class TranscriptionSocket implements SocketListener {
     this.#over = true;
     this.#timer?.cancel();
     this.#timer = null;
+    this.#presence.close();
     this.#intake.close();
     this.#hearing?.listener.close();
     this.#hearing?.detector.close();
@@ -290,22 +300,9 @@ export class TranscriptionSocket implements SocketListener {
       this.#intake.countWhenDue();
       if (this.#overdue) this.#options.actor.send({ type: 'tick', at: this.#now });
       if (!this.#over) void this.#look(now);
-      if (!this.#over && now - this.#chargedAt >= limits.linkSocketMs) void this.#charge(now);
+      if (!this.#over) this.#presence.look();
       if (!this.#over) this.#tick();
     });
-  }
-
-  /** The clock of a visitor's session runs while the socket is open. A charge that the store rejects now is made with the next look. */
-  async #charge(now: number): Promise<void> {
-    const { session, services, actor } = this.#options;
-    this.#chargedAt = now;
-    if (session?.link === undefined) return;
-    try {
-      const held = await services.host.sessions.of(session.workspaceId, session.id);
-      if (held !== null && !this.#over) await services.host.sessions.keepPresent(held, actor.cause);
-    } catch (error) {
-      services.log.warn({ request_id: this.#options.requestId, err: error }, "a visitor's socket could not be charged; the next look retries");
-    }
   }
 
   /** Closes the socket if its workspace or session has ended: in this process at once, in another one within a second. */

@@ -9,7 +9,7 @@ import { SessionActor, type SessionActorParts, type SessionDecision } from '../t
 import { migratedSnapshot } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { createdMove, moveOf } from '../actors/history.ts';
-import { admission, endSettlement, speechSettlement, type VisitorUse } from '../turn/link-use.ts';
+import { admission, endSettlement, speechAdmission, type ClockCharge, type VisitorUse } from '../turn/link-use.ts';
 import type { SessionsOptions } from './options.ts';
 import { sealOrphan } from '../turn/orphans.ts';
 import { Population } from '../actors/population.ts';
@@ -185,9 +185,12 @@ export class Sessions {
     return actor.abandoned || actor.unsettled;
   }
 
-  /** Ends the session and its turn in flight. Resolves once that turn is sealed, or the store did not accept the seal. */
-  async end(actor: SessionActor, cause: Cause = nobody): Promise<void> {
-    await this.tell(actor, (at) => ({ type: 'end', at }), cause);
+  /**
+   * Ends the session and its turn in flight. Resolves once that turn is sealed, or the store did not accept the seal. `use`: of the
+   * visitor who ends it.
+   */
+  async end(actor: SessionActor, cause: Cause = nobody, use?: VisitorUse): Promise<void> {
+    await this.tell(actor, (at) => ({ type: 'end', at }), cause, use);
     await this.#awaitStop(actor, actor.context.activeTurnId);
     await actor.runner?.settled;
     await this.options.store.confirm(actor.record.workspaceId);
@@ -232,39 +235,43 @@ export class Sessions {
     }
   }
 
-  /** Charges a request that counts as a message of the visitor but begins no turn. Throws the 429. */
-  spend(actor: SessionActor, use: VisitorUse, cause: Cause = nobody): Promise<void> {
-    return actor.mailbox.post(async () => {
-      const { clock, visitors } = this.options;
-      const at = clock.now();
+  /** Charges a request that counts as a message of the visitor but begins no turn. Throws `LinkRefused`. */
+  async spend(actor: SessionActor, use: VisitorUse, cause: Cause = nobody): Promise<void> {
+    const moved = await this.#charge(actor, use, cause, (at) => {
       const { activeTurnId } = actor.context;
       const turnRuns = activeTurnId !== null && actor.record.link?.clock?.movedBy === activeTurnId;
-      const wanted = admission(use, actor.record, at, limits.linkHoldMs, turnRuns ? activeTurnId : 'voice', turnRuns);
-      await visitors.take(actor.record.workspaceId, use, wanted, cause);
-      visitors.noteAccepted(actor.record, wanted.clock.untilMs, cause);
-      for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-        // A turn that another process has begun meanwhile settles the clock with its end.
-        const present = actor.record.link?.clock ?? null;
-        const isOfTurn = present !== null && present.movedBy === actor.context.activeTurnId;
-        const clock = isOfTurn ? { ...present, untilMs: Math.max(present.untilMs, wanted.clock.untilMs) } : wanted.clock;
-        const moved = { lastActivityAt: secondsOf(at), mark: this.options.mark(), link: { visitorId: use.visitorId, clock } };
-        if (await actor.save({ ...actor.record, ...moved })) return;
-      }
+      return admission(use, actor.record, at, limits.linkHoldMs, turnRuns ? activeTurnId : 'voice', turnRuns);
     });
+    if (moved !== null) this.options.visitors.noteAccepted(moved, moved.link!.clock!.untilMs, cause);
   }
 
-  /** A voice socket of the visitor's session is open: its clock runs, and the visitor is present. */
-  keepPresent(actor: SessionActor, cause: Cause): Promise<void> {
+  /** Keeps a visitor who speaks on a voice socket present until then. Throws `LinkRefused`. */
+  async keepPresent(actor: SessionActor, use: VisitorUse, untilMs: number, cause: Cause): Promise<void> {
+    const moved = await this.#charge(actor, use, cause, (at) => {
+      if (actor.machine.state !== 'open' && actor.machine.state !== 'streaming') return null;
+      return speechAdmission(use, actor.record, actor.context.activeTurnId, at, untilMs);
+    });
+    if (moved !== null) this.options.visitors.noteMoved(moved, cause);
+  }
+
+  /**
+   * Takes limits and moves the session's clock, in one step; resolves with the session after it, or with null if there is nothing
+   * to charge. `wantedAt`: called again after another writer has moved the session.
+   */
+  #charge(actor: SessionActor, use: VisitorUse, cause: Cause, wantedAt: (at: number) => ClockCharge | null): Promise<Session | null> {
     return actor.mailbox.post(async () => {
       const { clock, visitors } = this.options;
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-        if (actor.machine.state !== 'open' && actor.machine.state !== 'streaming') return;
         const at = clock.now();
-        const { session, settled } = speechSettlement(actor.record, actor.context.activeTurnId, at);
-        if (settled === undefined) return;
-        const moved = { ...session, lastActivityAt: secondsOf(at), mark: this.options.mark() };
-        if (await actor.save(moved, undefined, settled, at)) return visitors.noteMoved(moved, cause);
+        const wanted = wantedAt(at);
+        if (wanted === null) return null;
+        const link = { visitorId: use.visitorId, clock: wanted.clock };
+        const moved = { ...actor.record, lastActivityAt: secondsOf(at), mark: this.options.mark(), link };
+        const charged = await actor.charge(moved, wanted.asked, at);
+        if (charged.outcome === 'limited') throw await visitors.refuse(moved.workspaceId, use, wanted, charged.answers, at, cause);
+        if (charged.outcome === 'charged') return moved;
       }
+      throw new StoreUnavailable(`a session changed concurrently ${limits.decisionAttemptsMax} times`);
     });
   }
 
@@ -282,12 +289,12 @@ export class Sessions {
   }
 
   /** Sends the actor an event that stores no output: decides, commits if the machine moved, acts. Resolves with the outcomes. */
-  tell(actor: SessionActor, event: (at: number) => SessionEvent, cause: Cause = nobody): Promise<SessionOutcome[]> {
+  tell(actor: SessionActor, event: (at: number) => SessionEvent, cause: Cause = nobody, use?: VisitorUse): Promise<SessionOutcome[]> {
     return actor.mailbox.post(async () => {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         const at = this.options.clock.now();
         const decision = actor.machine.decide(event(at));
-        if (!(await this.settle(actor, decision, at, cause))) continue;
+        if (!(await this.settle(actor, decision, at, cause, use))) continue;
         actor.tell(decision, cause);
         return decision.outcomes;
       }
@@ -296,11 +303,11 @@ export class Sessions {
   }
 
   /** Commits an end or an expiry among the outcomes and stops the turn that it cuts; false if the caller must decide again. */
-  settle(actor: SessionActor, decision: SessionDecision, at: number, cause: Cause): boolean | Promise<boolean> {
-    return decision.outcomes.some(({ type }) => cutting.has(type)) ? this.#cut(actor, decision, at, cause) : true;
+  settle(actor: SessionActor, decision: SessionDecision, at: number, cause: Cause, use?: VisitorUse): boolean | Promise<boolean> {
+    return decision.outcomes.some(({ type }) => cutting.has(type)) ? this.#cut(actor, decision, at, cause, use) : true;
   }
 
-  async #cut(actor: SessionActor, decision: SessionDecision, at: number, cause: Cause): Promise<boolean> {
+  async #cut(actor: SessionActor, decision: SessionDecision, at: number, cause: Cause, use?: VisitorUse): Promise<boolean> {
     const { outcomes } = decision;
     const stop = outcomes.find((outcome) => outcome.type === 'turn.stop');
     if (stop !== undefined && actor.runner?.turnId !== stop.turnId) await this.#requestStop(actor, stop);
@@ -309,7 +316,7 @@ export class Sessions {
       // Retention counts from the deadline itself, not from when a process noticed it.
       const endedAt = over.type === 'session.expired' ? actor.record.expiresAt : secondsOf(at);
       const moved = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, endedAt), mark: this.options.mark(), machine: actor.machine.snapshot() };
-      const { session, settled } = endSettlement(moved, activeTurnOf(actor.record), Math.min(at, actor.record.expiresAt * 1000));
+      const { session, settled } = endSettlement(moved, activeTurnOf(actor.record), Math.min(at, actor.record.expiresAt * 1000), use);
       const move = moveOf(decision, actor.version + 1, at, cause, session.machine);
       if (!(await actor.save(session, move, settled, at).catch((error) => this.#failUnanswered(actor, error)))) return false;
       if (settled !== undefined) this.options.visitors.noteMoved(session, cause);

@@ -10,7 +10,7 @@ import type { Cause, Session, Store, TakenLimit } from '../store/store.ts';
 import { openActor, type Stateful } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { isRefused, type ActorIdentity, type Inspector } from '../actors/inspector.ts';
-import { notedRefusals, refusalOfLimits, sessionAdmission, type MessageCharge, type VisitorUse } from '../turn/link-use.ts';
+import { notedRefusals, refusalOfLimits, sessionAdmission, type Charge, type VisitorUse } from '../turn/link-use.ts';
 import { Population, type Resident } from '../actors/population.ts';
 
 /** The reason why a visitor's request was refused: one of the assistant's limits, or the visitor's own turn in flight. */
@@ -94,21 +94,17 @@ export class Visitors {
     this.population = new Population(clock, limits);
   }
 
-  /** Charges a new session of the visitor to the limits. Throws `LinkRefused`. */
+  /** Charges a new session of the visitor to the limits. Throws `LinkRefused`, and then nothing was taken. */
   async takeSession(workspaceId: string, use: VisitorUse, cause: Cause): Promise<void> {
-    await this.take(workspaceId, use, sessionAdmission(use), cause);
-  }
-
-  /** Takes limits apart from any turn. Throws `LinkRefused`, and then nothing was taken. */
-  async take(workspaceId: string, use: VisitorUse, wanted: Pick<MessageCharge, 'asked' | 'names'>, cause: Cause): Promise<void> {
-    if (wanted.asked.length === 0) return;
     const nowMs = this.#clock.now();
+    const wanted = sessionAdmission(use, nowMs);
+    if (wanted.asked.length === 0) return;
     const answers = await this.#store.limits.take({ workspaceId, asked: wanted.asked, nowMs });
     if (answers.some(({ passed }) => !passed)) throw await this.refuse(workspaceId, use, wanted, answers, nowMs, cause);
   }
 
   /** The refusal of limits that did not pass, after it is counted and the visitor's machine has it. */
-  async refuse(workspaceId: string, use: VisitorUse, wanted: Pick<MessageCharge, 'names'>, answers: readonly TakenLimit[], nowMs: number, cause: Cause): Promise<LinkRefused> {
+  async refuse(workspaceId: string, use: VisitorUse, wanted: Pick<Charge, 'names'>, answers: readonly TakenLimit[], nowMs: number, cause: Cause): Promise<LinkRefused> {
     const { refusing, waitMs } = refusalOfLimits(wanted, answers, nowMs)!;
     // The count is for the console: without it the request is refused all the same.
     await this.#store.limits.take({ workspaceId, asked: notedRefusals(use.assistantId, refusing), nowMs }).catch(() => {});
@@ -117,7 +113,7 @@ export class Visitors {
   }
 
   /** The refusal of a turn that nobody knows of yet: it is counted where the turn is asked for again. */
-  refuseEarly(wanted: Pick<MessageCharge, 'names'>, answers: readonly TakenLimit[], nowMs: number): LinkRefused {
+  refuseEarly(wanted: Pick<Charge, 'names'>, answers: readonly TakenLimit[], nowMs: number): LinkRefused {
     const { refusing, waitMs } = refusalOfLimits(wanted, answers, nowMs)!;
     return new LinkRefused(refusing, waitMs);
   }

@@ -205,6 +205,17 @@ export interface LinkClock {
   readonly chargedMs: number;
   /** The turn or the request that moved it last. */
   readonly movedBy: string;
+  /**
+   * Milliseconds that the end of the session charged (below zero: gave back) while its turn was in flight: the seal charges the
+   * turn's address the same.
+   */
+  readonly endMs?: number;
+}
+
+/** A visitor's address on the UTC day that begins at `dayMs`: a digest under a key of that day. */
+export interface AddressDay {
+  readonly dayMs: number;
+  readonly key: string;
 }
 
 /** The visitor of a session of the link or the widget, and its clock. */
@@ -218,6 +229,8 @@ export interface SessionLink {
 export interface TurnLink {
   readonly before: LinkClock | null;
   readonly taken: readonly SettledLimit[];
+  /** The visitor's address on each day that the turn's place may touch. Absent where no limit of an address counts the turn. */
+  readonly addresses?: readonly AddressDay[];
 }
 
 export interface Session {

@@ -19,6 +19,7 @@ const steps = {
   'sessions.read': 'session',
   'sessions.list': 'sessions',
   'sessions.save': 'saveSession',
+  'sessions.charge': 'chargeSession',
   'sessions.discard': 'discardSession',
   'sessions.messages': 'messages',
   'sessions.recentMessages': 'recentMessages',

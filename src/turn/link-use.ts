@@ -1,10 +1,22 @@
 /**
  * The use of an assistant's limits by conversations of the public link (contract 9). Each session has a clock, which runs from an
- * accepted message to a while after the message's turn is sealed, or to the session's end, and while a voice socket is open. A step that moves the clock charges
- * the difference to the day on which that happens. Nothing is stored here: the steps of the store apply the decisions.
+ * accepted message to a while after the message's turn is sealed, or to the session's end, and while somebody speaks on a voice
+ * socket. A step that moves the clock charges the difference to the day on which that happens, for the link and for the visitor's
+ * address. Nothing is stored here: the steps of the store apply the decisions.
  */
-import { linkLimitNames, linkLimits, limits, type LinkLimitName } from '../base/limits.ts';
-import type { AskedLimit, LinkClock, LinkSettings, LookedLimit, Session, SettledLimit, TakenLimit, Turn, TurnLink } from '../store/store.ts';
+import { linkAddressLimits, linkLimitNames, linkLimits, limits, type LinkLimitName } from '../base/limits.ts';
+import type {
+  AddressDay,
+  AskedLimit,
+  LinkClock,
+  LinkSettings,
+  LookedLimit,
+  Session,
+  SettledLimit,
+  TakenLimit,
+  Turn,
+  TurnLink,
+} from '../store/store.ts';
 
 const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;
@@ -15,18 +27,26 @@ export const nextDay = (at: number): number => beginOfDay(at) + dayMs;
 export interface VisitorUse {
   readonly assistantId: string;
   readonly visitorId: string;
-  /** A keyed digest of the address that the request came from. */
-  readonly addressKey: string;
+  /** Returns a digest of the visitor's address under a key of the UTC day of this time. */
+  readonly addressKey: (atMs: number) => string;
   /** As the assistant has them. */
   readonly limits: LinkSettings['limits'];
 }
 
-/** A message's request to the limits. */
-export interface MessageCharge {
+/** A request to the limits: each limit with its name. A name may stand twice, with an address on two days. */
+export interface Charge {
   readonly asked: readonly AskedLimit[];
   /** The names of the requested limits, in the same order. */
   readonly names: readonly LinkLimitName[];
+}
+
+/** A charge that moves the session's clock. */
+export interface ClockCharge extends Charge {
   readonly clock: LinkClock;
+}
+
+/** A message's request to the limits. */
+export interface MessageCharge extends ClockCharge {
   readonly link: TurnLink;
 }
 
@@ -41,84 +61,220 @@ const names = {
   visitors: (assistantId: string) => `${assistantId}/visitors`,
   messages: (assistantId: string, visitorId: string) => `${assistantId}/messages/${visitorId}`,
   address: (assistantId: string, addressKey: string) => `${assistantId}/address/${addressKey}`,
+  addressMinutes: (assistantId: string, addressKey: string) => `${assistantId}/address/${addressKey}/minutes`,
+  addressVisitors: (assistantId: string, addressKey: string) => `${assistantId}/address/${addressKey}/visitors`,
   refused: (assistantId: string, limit: LinkLimitName) => `${assistantId}/refused/${limit}`,
 };
 
 /** The ceiling of a limit; null for none. */
-export const ceilingOf = (given: LinkSettings['limits'], name: LinkLimitName): number | null => given[name] === undefined ? linkLimits[name] : given[name];
+export function ceilingOf(given: LinkSettings['limits'], name: LinkLimitName): number | null {
+  const own = given[name];
+  if (own !== undefined) return own;
+  if (!(name in linkAddressLimits)) return linkLimits[name as keyof typeof linkLimits];
+  const { of, least } = linkAddressLimits[name as keyof typeof linkAddressLimits];
+  const whole = ceilingOf(given, of);
+  return whole === null ? null : Math.max(least, Math.floor(whole / 2));
+}
 
 /** The name of the slots of which a visitor has one: a visitor has one turn at a time (contract 9). */
 export const visitorSlot = (visitorId: string): string => `visitor/${visitorId}`;
 
-const isRunning = (clock: LinkClock | null, at: number, turnRuns: boolean): clock is LinkClock => clock !== null && (turnRuns || clock.untilMs > at);
+const isRunning = (clock: LinkClock | null, at: number, turnRuns: boolean): clock is LinkClock =>
+  clock !== null && (turnRuns || clock.untilMs > at);
 
 /** Returns the clock with a later end, and the milliseconds that this charges to the day of `at`. */
-function movedTo(clock: LinkClock | null, untilMs: number, at: number, from: number, movedBy: string): { clock: LinkClock; costMs: number } {
+function movedTo(
+  clock: LinkClock | null,
+  untilMs: number,
+  at: number,
+  from: number,
+  movedBy: string,
+): { clock: LinkClock; costMs: number } {
   const costMs = Math.max(0, untilMs - from);
   const day = beginOfDay(at);
   const before = clock?.dayMs === day ? clock.chargedMs : 0;
   return { clock: { untilMs: from + costMs, dayMs: day, chargedMs: before + costMs, movedBy }, costMs };
 }
 
-const charge = ({ assistantId }: Pick<Session, 'assistantId'>, sinceMs: number, cost: number): SettledLimit => ({ kind: 'counter', name: names.minutes(assistantId), periodMs: dayMs, sinceMs, cost });
-
-const seat = ({ assistantId, link, id }: Session, untilMs: number): SettledLimit => ({ kind: 'place', name: names.visitors(assistantId), holder: link!.visitorId, seat: id, untilMs });
+/** Charges time to a day, of the link and of an address of that day, and moves the end of the session's seat at both. */
+function settlement(
+  { assistantId, link, id }: Session,
+  addresses: readonly AddressDay[],
+  sinceMs: number,
+  cost: number,
+  untilMs: number,
+): SettledLimit[] {
+  const today = addresses.filter((address) => address.dayMs === sinceMs);
+  const minutes = [names.minutes(assistantId), ...today.map(({ key }) => names.addressMinutes(assistantId, key))];
+  const places = [names.visitors(assistantId), ...addresses.map(({ key }) => names.addressVisitors(assistantId, key))];
+  return [
+    ...minutes.map((name): SettledLimit => ({ kind: 'counter', name, periodMs: dayMs, sinceMs, cost })),
+    ...places.map((name): SettledLimit => ({ kind: 'place', name, holder: link!.visitorId, seat: id, untilMs })),
+  ];
+}
 
 /** The end of a clock that is moved at `at`: no clock runs beyond its session. */
 const holdUntil = ({ expiresAt }: Session, at: number): number => Math.min(at + limits.linkHoldMs, expiresAt * 1000);
 
 /**
+ * The visitor's address on the day of `at`, and on the next day if a place that lasts until `untilMs` is held then: the next
+ * visitor's step counts the places of an address under the key of its own day. None if the assistant has no limit of an address.
+ */
+function addressesOf({ limits: given, addressKey }: VisitorUse, at: number, untilMs: number): AddressDay[] {
+  if ((Object.keys(linkAddressLimits) as LinkLimitName[]).every((name) => ceilingOf(given, name) === null)) return [];
+  const days = untilMs > nextDay(at) ? [at, untilMs] : [at];
+  return days.map((ms) => ({ dayMs: beginOfDay(ms), key: addressKey(ms) }));
+}
+
+/** The time that a request charges, and the place that it takes. */
+interface Wanted {
+  readonly at: number;
+  readonly costMs: number;
+  readonly placeUntilMs: number;
+  readonly addresses: readonly AddressDay[];
+}
+
+/**
+ * The limits of minutes and places, of the link and of the visitor's address; `ceiling`: of each. Minutes are counted and places
+ * are taken where there is no ceiling as well: the console shows them.
+ */
+function presence(
+  { assistantId, visitorId }: VisitorUse,
+  session: Session,
+  { at, costMs, placeUntilMs, addresses }: Wanted,
+  ceiling: (name: LinkLimitName) => number,
+): Partial<Record<LinkLimitName, readonly AskedLimit[]>> {
+  const minutes = (limit: LinkLimitName, name: string): AskedLimit => ({
+    kind: 'counter',
+    name,
+    ceiling: ceiling(limit) * 60_000,
+    periodMs: dayMs,
+    cost: costMs,
+  });
+  const place = (limit: LinkLimitName, name: string): AskedLimit => ({
+    kind: 'place',
+    name,
+    ceiling: ceiling(limit),
+    holder: visitorId,
+    seat: session.id,
+    untilMs: placeUntilMs,
+  });
+  const today = addresses.filter((address) => address.dayMs === beginOfDay(at));
+  return {
+    minutes_per_day: [minutes('minutes_per_day', names.minutes(assistantId))],
+    concurrent_visitors: [place('concurrent_visitors', names.visitors(assistantId))],
+    places_per_address: addresses.map(({ key }) => place('places_per_address', names.addressVisitors(assistantId, key))),
+    minutes_per_address: today.map(({ key }) => minutes('minutes_per_address', names.addressMinutes(assistantId, key))),
+  };
+}
+
+function chargeOf(wanted: Partial<Record<LinkLimitName, readonly AskedLimit[]>>): Charge {
+  const all = linkLimitNames.flatMap((name) => (wanted[name] ?? []).map((asked) => ({ name, asked })));
+  return { asked: all.map(({ asked }) => asked), names: all.map(({ name }) => name) };
+}
+
+/**
  * Returns a message's request to the limits. `placeMs`: for how long its place is taken, unless its end is settled before; `movedBy` names
  * the turn, or the kind of another request. `turnRuns`: whether a turn of the session is in flight, so that its clock runs.
  */
-export function admission(use: VisitorUse, session: Session, at: number, placeMs: number, movedBy: string, turnRuns = false): MessageCharge {
+export function admission(
+  use: VisitorUse,
+  session: Session,
+  at: number,
+  placeMs: number,
+  movedBy: string,
+  turnRuns = false,
+): MessageCharge {
   const { assistantId, visitorId } = use;
   const before = session.link?.clock ?? null;
   const from = isRunning(before, at, turnRuns) ? before.untilMs : at;
   const { clock, costMs } = movedTo(before, Math.max(from, holdUntil(session, at)), at, from, movedBy);
+  const addresses = addressesOf(use, at, at + placeMs);
+  const messages: Partial<Record<LinkLimitName, readonly AskedLimit[]>> = {};
+  const ofVisitor = ceilingOf(use.limits, 'messages_per_visitor_per_day');
+  if (ofVisitor !== null)
+    messages.messages_per_visitor_per_day = [
+      { kind: 'counter', name: names.messages(assistantId, visitorId), ceiling: ofVisitor, periodMs: dayMs, cost: 1 },
+    ];
+  messages.messages_per_address_per_hour = sessionAdmission(use, at).asked;
   const ceiling = (name: LinkLimitName): number => ceilingOf(use.limits, name) ?? Infinity;
-  const all: Record<LinkLimitName, AskedLimit> = {
-    minutes_per_day: { kind: 'counter', name: names.minutes(assistantId), ceiling: ceiling('minutes_per_day') * 60_000, periodMs: dayMs, cost: costMs },
-    concurrent_visitors: { kind: 'place', name: names.visitors(assistantId), ceiling: ceiling('concurrent_visitors'), holder: visitorId, seat: session.id, untilMs: at + placeMs },
-    messages_per_visitor_per_day: { kind: 'counter', name: names.messages(assistantId, visitorId), ceiling: ceiling('messages_per_visitor_per_day'), periodMs: dayMs, cost: 1 },
-    messages_per_address_per_hour: address(use),
+  const asked = chargeOf({
+    ...presence(use, session, { at, costMs, placeUntilMs: at + placeMs, addresses }, ceiling),
+    ...messages,
+  });
+  const link: TurnLink = {
+    before,
+    taken: Object.values(messages)
+      .flat()
+      .map((limit) => givenBack(limit, at)),
+    ...(addresses.length > 0 && { addresses }),
   };
-  // Minutes are counted and places are taken where there is no ceiling as well: the console shows them.
-  const shown: readonly LinkLimitName[] = ['minutes_per_day', 'concurrent_visitors'];
-  const taken = linkLimitNames.filter((name) => shown.includes(name) || ceilingOf(use.limits, name) !== null);
-  const link: TurnLink = { before, taken: taken.filter((name) => !shown.includes(name)).map((name) => givenBack(all[name], at)) };
-  return { asked: taken.map((name) => all[name]), names: taken, clock, link };
+  return { ...asked, clock, link };
 }
 
-const address = ({ assistantId, addressKey, limits: given }: VisitorUse): AskedLimit => ({
-  kind: 'bucket',
-  name: names.address(assistantId, addressKey),
-  ceiling: ceilingOf(given, 'messages_per_address_per_hour') ?? Infinity,
-  periodMs: hourMs,
-  cost: 1,
-});
+/** Milliseconds for which a voice socket keeps its visitor present whose last speech ended so long ago; 0 in a long silence. */
+export const presenceMs = (silentMs: number): number =>
+  Math.max(0, Math.min(limits.linkSocketAheadMs, limits.linkSilenceMs - silentMs));
+
+/**
+ * Returns the request of a voice socket, to keep a visitor who speaks present until `untilMs`; null if that moves nothing, because
+ * the clock runs so long already, or is that of the turn in flight. A clock that has stopped begins as with a message. While it
+ * runs, the minutes of the day refuse nothing (as they end no turn), and those of the address do.
+ */
+export function speechAdmission(
+  use: VisitorUse,
+  session: Session,
+  activeTurnId: string | null,
+  at: number,
+  untilMs: number,
+): ClockCharge | null {
+  const before = session.link?.clock ?? null;
+  if (before !== null && before.movedBy === activeTurnId) return null;
+  const runs = isRunning(before, at, false);
+  const { clock, costMs } = movedTo(before, Math.min(untilMs, session.expiresAt * 1000), at, runs ? before.untilMs : at, 'voice');
+  if (costMs === 0) return null;
+  const addresses = addressesOf(use, at, clock.untilMs);
+  const ceiling = (name: LinkLimitName): number =>
+    (runs && name === 'minutes_per_day' ? null : ceilingOf(use.limits, name)) ?? Infinity;
+  return { ...chargeOf(presence(use, session, { at, costMs, placeUntilMs: clock.untilMs, addresses }, ceiling)), clock };
+}
 
 function givenBack(limit: AskedLimit, at: number): SettledLimit {
   if (limit.kind === 'place') throw new TypeError('A place is not given back but ends.');
   const { name, ceiling, periodMs, cost } = limit;
-  return limit.kind === 'bucket' ? { kind: 'bucket', name, ceiling, periodMs, cost: -cost } : { kind: 'counter', name, periodMs, sinceMs: at - (at % periodMs), cost: -cost };
+  return limit.kind === 'bucket'
+    ? { kind: 'bucket', name, ceiling, periodMs, cost: -cost }
+    : { kind: 'counter', name, periodMs, sinceMs: at - (at % periodMs), cost: -cost };
 }
 
 /** Returns a new session's request to the limits (contract 9): one of its address's messages. */
-export const sessionAdmission = (use: VisitorUse): Pick<MessageCharge, 'asked' | 'names'> =>
-  ceilingOf(use.limits, 'messages_per_address_per_hour') === null ? { asked: [], names: [] } : { asked: [address(use)], names: ['messages_per_address_per_hour'] };
+export function sessionAdmission({ assistantId, addressKey, limits: given }: VisitorUse, at: number): Charge {
+  const ceiling = ceilingOf(given, 'messages_per_address_per_hour');
+  if (ceiling === null) return { asked: [], names: [] };
+  return chargeOf({
+    messages_per_address_per_hour: [
+      { kind: 'bucket', name: names.address(assistantId, addressKey(at)), ceiling, periodMs: hourMs, cost: 1 },
+    ],
+  });
+}
 
 /** Null if all limits pass. */
-export function refusalOfLimits({ names: asked }: Pick<MessageCharge, 'names'>, answers: readonly TakenLimit[], at: number): LimitsRefusal | null {
+export function refusalOfLimits(
+  { names: asked }: Pick<Charge, 'names'>,
+  answers: readonly TakenLimit[],
+  at: number,
+): LimitsRefusal | null {
   const refusing = asked.filter((_, index) => !answers[index]!.passed);
   const waits = asked.flatMap((name, index) => (answers[index]!.passed ? [] : [waitOf(name, answers[index]!.waitMs, at)]));
-  return refusing.length === 0 ? null : { refusing, waitMs: Math.max(...waits) };
+  return refusing.length === 0 ? null : { refusing: [...new Set(refusing)], waitMs: Math.max(...waits) };
 }
+
+const placeLimits: ReadonlySet<LinkLimitName> = new Set(['concurrent_visitors', 'places_per_address']);
 
 /** A limit of 0 may be another one tomorrow. A place falls free at any time, so its wait is at most the time that a clock runs on by itself. */
 function waitOf(name: LinkLimitName, waitMs: number | null, at: number): number {
   if (waitMs === null) return nextDay(at) - at;
-  return name === 'concurrent_visitors' ? Math.min(waitMs, limits.linkHoldMs) : waitMs;
+  return placeLimits.has(name) ? Math.min(waitMs, limits.linkHoldMs) : waitMs;
 }
 
 /** A session after a step, and the charges that the step settles; the unchanged session if there is nothing to settle. */
@@ -130,40 +286,65 @@ export interface Settled {
 /** The end of a turn: its clock runs on for a while, unless the session's end has stopped it. */
 export function sealSettlement(session: Session, turn: Pick<Turn, 'id' | 'link'>, at: number): Settled {
   const clock = session.link?.clock;
-  if (turn.link === undefined || clock?.movedBy !== turn.id) return { session };
-  const moved = movedTo(clock, Math.max(clock.untilMs, holdUntil(session, at)), at, clock.untilMs, turn.id);
-  return { session: { ...session, link: { ...session.link!, clock: moved.clock } }, settled: [charge(session, moved.clock.dayMs, moved.costMs), seat(session, moved.clock.untilMs)] };
+  const { addresses = [] } = turn.link ?? {};
+  if (turn.link === undefined || clock === null || clock === undefined) return { session };
+  if (clock.movedBy !== turn.id) return { session, ...endOfTurn(session, clock, addresses) };
+  const { clock: moved, costMs } = movedTo(clock, Math.max(clock.untilMs, holdUntil(session, at)), at, clock.untilMs, turn.id);
+  return {
+    session: { ...session, link: { ...session.link!, clock: moved } },
+    settled: settlement(session, addresses, moved.dayMs, costMs, moved.untilMs),
+  };
 }
 
-/** A voice socket of the session is open at `at`: its clock is kept a little ahead, as nobody knows when the socket closes. While a turn runs the clock is the turn's. */
-export function speechSettlement(session: Session, activeTurnId: string | null, at: number): Settled {
-  const before = session.link?.clock ?? null;
-  if (session.link === undefined || (before !== null && before.movedBy === activeTurnId)) return { session };
-  const from = isRunning(before, at, false) ? before.untilMs : at;
-  const { clock, costMs } = movedTo(before, Math.min(at + limits.linkSocketAheadMs, session.expiresAt * 1000), at, from, 'voice');
-  if (costMs === 0) return { session };
-  return { session: { ...session, link: { ...session.link, clock } }, settled: [charge(session, clock.dayMs, costMs), seat(session, clock.untilMs)] };
+/** The charges of a turn whose session has ended: the end has settled those of the link, but only the turn knows the visitor's address. */
+function endOfTurn(
+  session: Session,
+  { dayMs: day, endMs }: LinkClock,
+  addresses: readonly AddressDay[],
+): Pick<Settled, 'settled'> {
+  if (endMs === undefined || addresses.length === 0) return {};
+  const ofLink: ReadonlySet<string> = new Set([names.minutes(session.assistantId), names.visitors(session.assistantId)]);
+  return { settled: settlement(session, addresses, day, endMs, 0).filter(({ name }) => !ofLink.has(name)) };
 }
 
 /** Gives back the charges of a withdrawn turn, and puts the clock back. A day that is over is left alone. */
 export function withdrawn(session: Session, turn: Pick<Turn, 'id' | 'link'>): Settled {
   const clock = session.link?.clock;
   if (turn.link === undefined) return { session };
-  if (clock?.movedBy !== turn.id) return { session, settled: turn.link.taken };
-  const { before, taken } = turn.link;
+  const { before, taken, addresses = [] } = turn.link;
+  if (clock?.movedBy !== turn.id)
+    return { session, settled: [...taken, ...(clock ? (endOfTurn(session, clock, addresses).settled ?? []) : [])] };
   const charged = clock.chargedMs - (before?.dayMs === clock.dayMs ? before.chargedMs : 0);
-  return { session: { ...session, link: { ...session.link!, clock: before } }, settled: [...taken, charge(session, clock.dayMs, -charged), seat(session, before?.untilMs ?? 0)] };
+  return {
+    session: { ...session, link: { ...session.link!, clock: before } },
+    settled: [...taken, ...settlement(session, addresses, clock.dayMs, -charged, before?.untilMs ?? 0)],
+  };
 }
 
-/** The end of a session at `at`: time charged beyond `at` is given back. A turn in flight has moved the clock on since it was charged. */
-export function endSettlement(session: Session, activeTurnId: string | null, at: number): Settled {
+/**
+ * The end of a session at `at`: time charged beyond `at` is given back. A turn in flight has moved the clock on since it was
+ * charged, and its seal settles the charges of its address. `use`: of the visitor who ends the session; without one the place of
+ * the address ends by itself, and its minutes stay charged.
+ */
+export function endSettlement(session: Session, activeTurnId: string | null, at: number, use?: VisitorUse): Settled {
   const clock = session.link?.clock ?? null;
-  if (!isRunning(clock, at, clock?.movedBy === activeTurnId)) return { session };
+  const turnRuns = activeTurnId !== null && clock?.movedBy === activeTurnId;
+  if (!isRunning(clock, at, turnRuns)) return { session };
   const day = beginOfDay(at);
   const charged = clock.dayMs === day ? clock.chargedMs : 0;
   const costMs = Math.max(-charged, at - clock.untilMs);
-  const stopped: LinkClock = { untilMs: at, dayMs: day, chargedMs: charged + costMs, movedBy: 'end' };
-  return { session: { ...session, link: { ...session.link!, clock: stopped } }, settled: [charge(session, day, costMs), seat(session, 0)] };
+  const stopped: LinkClock = {
+    untilMs: at,
+    dayMs: day,
+    chargedMs: charged + costMs,
+    movedBy: 'end',
+    ...(turnRuns && { endMs: costMs }),
+  };
+  const addresses = turnRuns || use === undefined ? [] : addressesOf(use, at, clock.untilMs);
+  return {
+    session: { ...session, link: { ...session.link!, clock: stopped } },
+    settled: settlement(session, addresses, day, costMs, 0),
+  };
 }
 
 /** Removes the charges from the record of a turn that is over. */
@@ -175,7 +356,13 @@ export function overTurn(turn: Turn): Turn {
 
 /** The counts of refusals, one more for each of these limits. */
 export const notedRefusals = (assistantId: string, refusing: readonly LinkLimitName[]): AskedLimit[] =>
-  refusing.map((limit) => ({ kind: 'counter', name: names.refused(assistantId, limit), ceiling: Infinity, periodMs: dayMs, cost: 1 }));
+  refusing.map((limit) => ({
+    kind: 'counter',
+    name: names.refused(assistantId, limit),
+    ceiling: Infinity,
+    periodMs: dayMs,
+    cost: 1,
+  }));
 
 /** Returns the limits of an assistant's link that the console shows: milliseconds used, visitors present, and refusals in the order of `linkLimitNames`. */
 export const shownUse = (assistantId: string): LookedLimit[] => [

@@ -12,7 +12,7 @@ import { readFor } from './histories.ts';
 import { openActor } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { moveOf } from '../actors/history.ts';
-import { endSettlement, overTurn, sealSettlement, withdrawn } from './link-use.ts';
+import { endSettlement, overTurn, sealSettlement, withdrawn, type Settled } from './link-use.ts';
 import type { Takeovers } from './takeovers.ts';
 import type { Withdrawals, WithdrawalsOptions } from './withdrawals.ts';
 
@@ -157,8 +157,8 @@ async function seal(
     if (finished.outcome === 'finished') machine.tell(decision, finished.version, nobody);
     return { record, finished };
   }
-  const over = machine.state === 'expired' ? endSettlement(moved, turn.id, moved.expiresAt * 1000) : { session: moved };
-  const { session, ...settled } = over.settled === undefined ? sealSettlement(over.session, turn, nowMs) : over;
+  const over: Settled = machine.state === 'expired' ? endSettlement(moved, turn.id, moved.expiresAt * 1000) : { session: moved };
+  const { session, settled = [] } = sealSettlement(over.session, turn, nowMs);
   const message: Message = {
     id: turn.messageId,
     turnId: turn.id,
@@ -179,7 +179,7 @@ async function seal(
     message,
     tail: { position: codePoints(output), text: '' },
     fence,
-    ...settled,
+    settled: [...(over.settled ?? []), ...settled],
     ...(calls.amends && { amends: calls.amends }),
     nowMs,
   };

@@ -3,7 +3,7 @@ import { sessionKind, type SessionContext, type SessionEvent, type SessionOutcom
 import type { Timer } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import type { Basis, Cause, Move, Session, SettledLimit, StopRequest, Store, TurnPast, Versioned } from '../store/store.ts';
+import type { AskedLimit, Basis, Cause, ChargedSession, Move, Session, SettledLimit, StopRequest, Store, TurnPast, Versioned } from '../store/store.ts';
 import { openActor, type Stateful } from '../actors/actor.ts';
 import { isRefused, type ActorIdentity, type Decision, type Inspector } from '../actors/inspector.ts';
 import { Mailbox } from '../actors/mailbox.ts';
@@ -130,6 +130,14 @@ export class SessionActor implements Resident {
     if (version === null) await this.reload();
     else this.committed(session, version);
     return version !== null;
+  }
+
+  /** Stores the session with the limits that it takes; `lost` if another writer moved it, and then adopts the stored session. */
+  async charge(session: Session, asked: readonly AskedLimit[], nowMs: number): Promise<ChargedSession> {
+    const charged = await this.#parts.store.sessions.charge({ session, ...this.basis, asked, nowMs });
+    if (charged.outcome === 'charged') this.committed(session, charged.version);
+    else if (charged.outcome === 'lost') await this.reload();
+    return charged;
   }
 
   /** Drops the decision and adopts the stored session. Throws `session_not_found` if there is none any more, and `UnreadableSnapshot`. */

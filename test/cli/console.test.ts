@@ -221,7 +221,11 @@ t.test('usage: what was used, and its window', async (t) => {
 const one = `${base}/assistants/${consoleAssistant.id}`;
 const linkStatus = {
   object: 'link_status', url: 'http://127.0.0.1/p/hello', snippet: '<script src="http://127.0.0.1/widget.js" data-slug="hello" async></script>', day: '2026-09-21', minutes_used: 41.5, visitors_present: 3,
-  refused: { minutes_per_day: 0, concurrent_visitors: 2, messages_per_visitor_per_day: 0, messages_per_address_per_hour: 1 }, resets_at: 1_790_035_200,
+  refused: {
+    ...{ minutes_per_day: 0, concurrent_visitors: 2, messages_per_visitor_per_day: 0, messages_per_address_per_hour: 1 },
+    ...{ places_per_address: 0, minutes_per_address: 0 },
+  },
+  resets_at: 1_790_035_200,
 };
 const linkRoutes: Record<string, Route> = {
   ...workspaces,
@@ -235,10 +239,10 @@ t.test('link create: the slug, what is named of limits and sites, and where the 
   const done = await run(['link', 'create', 'demo', '--slug', 'hello'], { env: server.env });
   t.strictSame(done, { code: 0, stdout: `The assistant "demo" is at ${linkStatus.url}\n`, stderr: '' });
   t.strictSame(server.received.find(({ method }) => method === 'PATCH')!.body, { channels: { link: true }, link: { slug: 'hello' } });
-  const args = ['link', 'create', consoleAssistant.id, '--slug', 'hello', '--widget', '--origin', 'https://a.example', '--origin', '*', '--minutes-per-day', '0', '--messages-per-address-per-hour', '9'];
+  const args = ['link', 'create', consoleAssistant.id, '--slug', 'hello', '--widget', '--origin', 'https://a.example', '--origin', '*', '--minutes-per-day', '0', '--messages-per-address-per-hour', '9', '--places-per-address', '3', '--minutes-per-address', '4'];
   const both = await run(args, { env: server.env });
   t.ok(both.stdout.endsWith(`\n\nOn a site of yours:\n\n  ${linkStatus.snippet}\n`));
-  const link = { slug: 'hello', origins: ['https://a.example', '*'], limits: { minutes_per_day: 0, messages_per_address_per_hour: 9 } };
+  const link = { slug: 'hello', origins: ['https://a.example', '*'], limits: { minutes_per_day: 0, messages_per_address_per_hour: 9, places_per_address: 3, minutes_per_address: 4 } };
   t.strictSame(server.received.filter(({ method }) => method === 'PATCH').at(-1)!.body, { channels: { link: true, widget: true }, link });
   t.match((await run(['link', 'create', 'demo', '--slug', 'hello', '--widget'], { env: server.env })).stdout, /works on no site yet: name one with --origin\.\n$/);
   t.match(await run(['link', 'create', 'demo'], { env: server.env }), { code: 2, stderr: /--slug/ });

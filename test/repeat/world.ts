@@ -4,13 +4,13 @@ import type { Edge } from '../hostile/judge.ts';
 import { openWorld, type World } from '../hostile/world.ts';
 import { linked, Visit } from '../pages/link/visits.ts';
 import { provider, type Provider } from '../providers/model/provider.ts';
-import { limits } from '../../src/base/limits.ts';
+import { limits, linkLimitNames } from '../../src/base/limits.ts';
 import { Meter } from './meter.ts';
 
 const unlimited = { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null };
 
 /** Assistants of links where every visitor is refused, each for another limit. */
-export const refusing = ['minutes_per_day', 'concurrent_visitors', 'messages_per_visitor_per_day', 'messages_per_address_per_hour'].map((limit) => ({ slug: `refusing-${limit.replaceAll('_', '-')}`, limit }));
+export const refusing = linkLimitNames.map((limit) => ({ slug: `refusing-${limit.replaceAll('_', '-')}`, limit }));
 
 export interface RepeatWorld extends World {
   readonly meter: Meter;

@@ -142,6 +142,25 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
       return store.sessions.discard(session, found === null ? basis : { version: found.version, mark: found.record.mark }, named);
     },
   }),
+  'a charge of a session that has moved': (store) => ({
+    async chargeSession(step) {
+      const found = await store.sessions.read(step.session.workspaceId, step.session.id);
+      return store.sessions.charge({ ...step, version: found!.version, mark: found!.record.mark });
+    },
+  }),
+  'half a charge: the session moves where a limit refuses': (store) => ({
+    async chargeSession(step) {
+      const answer = await store.sessions.charge(step);
+      if (answer.outcome === 'limited') await store.sessions.save(step.session, step);
+      return answer;
+    },
+  }),
+  'half a charge: limits are taken for a session that has moved': (store) => ({
+    async chargeSession(step) {
+      await store.limits.take({ workspaceId: step.session.workspaceId, asked: step.asked, nowMs: step.nowMs });
+      return store.sessions.charge({ ...step, asked: [] });
+    },
+  }),
   'a session discarded without its memory': (store) => ({
     discardSession: (session, basis) => store.sessions.discard(session, basis, null),
   }),

@@ -19,7 +19,7 @@ const compared = stepNames.filter((name) => name !== 'open' && name !== 'close' 
 
 /** Answers that lives must reach, so that the stores are compared in these cases at all. */
 const wanted = [
-  ...['createSession created', 'createSession remembered', 'saveSession 2', 'saveSession null', 'discardSession true', 'discardSession false', 'beginTurn begun', 'beginTurn lost', 'beginTurn full', 'beginTurn limited'],
+  ...['createSession created', 'createSession remembered', 'saveSession 2', 'saveSession null', 'chargeSession charged', 'chargeSession lost', 'chargeSession limited', 'discardSession true', 'discardSession false', 'beginTurn begun', 'beginTurn lost', 'beginTurn full', 'beginTurn limited'],
   ...['appendOutput stored', 'appendOutput fenced', 'appendOutput stop', 'appendOutput failed', 'renewTurn renewed', 'renewTurn fenced', 'renewTurn stop'],
   ...['releaseOutput released', 'releaseOutput fenced', 'stepTurn stored', 'stepTurn fenced', 'stepTurn stop', 'stepTurn failed', 'requestStop true', 'requestStop false', 'finishTurn finished', 'finishTurn lost', 'finishTurn fenced', 'finishTurn failed', 'withdrawTurn finished', 'withdrawTurn lost'],
   ...['withdrawTurn fenced', 'claimTurn true', 'claimTurn false', 'takeOverTurn epoch', 'takeOverTurn null', 'catalog.remove true', 'catalog.replace 2', 'catalog.replace null', 'catalog.create failed', 'takeLimits passed', 'takeLimits refused'],

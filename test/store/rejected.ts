@@ -73,6 +73,13 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
     'a stop that cuts no lease',
     'a stop that prolongs a lease',
   ],
+  'a session is moved with the limits that it takes, or neither is': [
+    'a charge on any move',
+    'half a charge: the session moves where a limit refuses',
+    'half a charge: no limit is taken',
+    'a charge of a session that has moved',
+    'half a charge: limits are taken for a session that has moved',
+  ],
   'limits are taken all or none, and a refusal costs nothing': ['limits taken one by one'],
   'a place is held until its lease ends, and who has one needs no other': ['a place for each who asks'],
   'a counter refuses once it has reached its ceiling, a bucket where it holds less than is asked': ['a counter that is never counted'],

@@ -1,7 +1,7 @@
 /** The console's shapes (contract 9). In a PATCH, null clears a field that may be empty; absent fields stay as they are. */
 import { Type, type Static, type TSchema } from 'typebox';
 import { aliasPattern, slugPattern } from '../text.ts';
-import { limits, linkLimits, type LinkLimitName } from '../limits.ts';
+import { limits, linkLimitDefault, type LinkLimitName } from '../limits.ts';
 import { isOrigin } from '../origin.ts';
 import { Id, listOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds, whole } from './basics.ts';
 import { AssistantView, VisitorField } from './conversation.ts';
@@ -31,7 +31,7 @@ const VoiceSettings = Type.Object({
 
 const linkLimit = (name: LinkLimitName) =>
   Type.Optional(
-    Type.Union([Type.Integer({ minimum: 0, maximum: limits.ceilingMax }), Type.Null()], { description: `Absent: ${linkLimits[name]}. Null: no limit. 0: nobody.` }),
+    Type.Union([Type.Integer({ minimum: 0, maximum: limits.ceilingMax }), Type.Null()], { description: `Absent: ${linkLimitDefault(name)}. Null: no limit. 0: nobody.` }),
   );
 
 const LinkLimits = Type.Object({
@@ -39,6 +39,8 @@ const LinkLimits = Type.Object({
   concurrent_visitors: linkLimit('concurrent_visitors'),
   messages_per_visitor_per_day: linkLimit('messages_per_visitor_per_day'),
   messages_per_address_per_hour: linkLimit('messages_per_address_per_hour'),
+  places_per_address: linkLimit('places_per_address'),
+  minutes_per_address: linkLimit('minutes_per_address'),
 } satisfies Record<LinkLimitName, TSchema>);
 
 const LinkSettings = Type.Object({

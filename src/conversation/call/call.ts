@@ -14,6 +14,7 @@ import type { AudioIntake } from '../audio-intake.ts';
 import { causeByParty, type Party } from '../party.ts';
 import type { Services } from '../services.ts';
 import { choiceOf, failureOfVoice, type ReadyVoice } from '../voice-call.ts';
+import { VoicePresence } from '../voice-presence.ts';
 import { Beginnings } from './beginnings.ts';
 import { ChatTurns } from './chat-turns.ts';
 import { Counts } from './counts.ts';
@@ -52,6 +53,7 @@ export class Call implements HeardCall {
   readonly #beginnings: Beginnings;
   readonly #endings: Endings;
   readonly #counts: Counts;
+  readonly #presence: VoicePresence;
   /** The reply that is thought of or spoken. */
   reply: Reply | null = null;
   /** The last reply, and when it ended in monotonic milliseconds. */
@@ -73,7 +75,11 @@ export class Call implements HeardCall {
     this.settings = settings;
     const send = (event: CallEvent): void => this.#send(event);
     this.#counts = new Counts(options);
-    this.hearing = new Hearing({ services, ready, call: this, send, tell, failed: (error) => this.#failed(error) });
+    const begins = (): void => void this.#presence.begins();
+    this.hearing = new Hearing({ services, ready, call: this, send, tell, begins, failed: (error) => this.#failed(error) });
+    const { party, requestId } = options;
+    // A limit refuses the turns of a call, and the call continues.
+    this.#presence = new VoicePresence({ services, session, party, requestId, speaks: () => this.hearing.busy, refused: () => {} });
     this.#endings = new Endings({
       ...{ services, tell },
       cause: causeByParty(options.party, options.requestId),
@@ -93,7 +99,7 @@ export class Call implements HeardCall {
       ended: (reply) => this.#turnEnded(reply),
     });
     this.#chats = new ChatTurns({ services, session, tell, send, isFree: () => this.context.turn === 'none', owns: (turnId) => [this.reply, ...this.#endings.replies.values()].some((reply) => reply?.turnId === turnId) });
-    this.#lookout = new Lookout({ services, session, callId: actor.identity.id, cause: actor.cause, send, chats: this.#chats, isBusy: () => this.state === 'busy', said: () => this.#counts.count(), homeless: () => this.#counts.leaveUncounted() });
+    this.#lookout = new Lookout({ services, session, callId: actor.identity.id, send, chats: this.#chats, isBusy: () => this.state === 'busy', said: () => this.#counts.count(), homeless: () => this.#counts.leaveUncounted() });
     actor.onDecision = (outcomes) => this.#decided(outcomes);
   }
 
@@ -102,6 +108,7 @@ export class Call implements HeardCall {
     const { services, assistant, session } = this.#options;
     const greets = this.settings.greets && (assistant.record.greeting ?? '') !== '' && session.messageCount <= 1;
     this.#send({ type: 'open', at: this.#now, refusal: null, greets, bargeIn: this.settings.bargeIn });
+    this.#presence.look();
     this.#watch();
     if (services.draining) this.#send({ type: 'drain', at: this.#now });
   }
@@ -410,6 +417,7 @@ export class Call implements HeardCall {
       const { expiresAt, until, drainUntil, replyUntil, playUntil, decideUntil } = this.context;
       if ([expiresAt * 1000, until, drainUntil, replyUntil, playUntil, decideUntil].some((due) => due !== null && at >= due)) this.#send({ type: 'tick', at });
       this.#options.intake.countWhenDue();
+      this.#presence.look();
       void this.#lookout.look();
       if (!this.#closing) this.#watch();
     });
@@ -424,6 +432,7 @@ export class Call implements HeardCall {
     this.#timer?.cancel();
     this.hearing.close();
     this.#lookout.close();
+    this.#presence.close();
     this.#chats.close();
     if (this.reply !== null) this.#leave(this.reply);
     this.#endings.close();

@@ -30,6 +30,8 @@ export interface HearingOptions {
   send(event: CallEvent): void;
   /** Tells the client. */
   tell(message: object): void;
+  /** Somebody begins to speak. */
+  begins(): void;
   failed(error: unknown): void;
 }
 
@@ -173,6 +175,7 @@ export class Hearing {
   }
 
   #voice(utterance: number, atMs: number): void {
+    this.#options.begins();
     const { told, last, reply, state } = this.#call;
     const recent = last !== null && this.#options.services.clock.monotonic() - last.at <= afterReplyMs ? last.reply : null;
     this.#over.set(utterance, { reply: told ?? (awaited.has(state) ? reply : recent), told: told ?? recent });

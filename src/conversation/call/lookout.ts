@@ -2,7 +2,7 @@
 import type { CallEvent } from '../../../machines/call.ts';
 import type { SessionContext } from '../../../machines/session.ts';
 import { limits } from '../../base/limits.ts';
-import type { Cause, Session } from '../../store/store.ts';
+import type { Session } from '../../store/store.ts';
 import type { Services } from '../services.ts';
 import { findTurn } from '../turns.ts';
 import type { ChatTurns } from './chat-turns.ts';
@@ -11,7 +11,6 @@ export interface LookoutOptions {
   readonly services: Services;
   readonly session: Session;
   readonly callId: string;
-  readonly cause: Cause;
   send(event: CallEvent): void;
   /** The turns of the session that are none of the call's. */
   readonly chats: ChatTurns;
@@ -102,13 +101,12 @@ export class Lookout {
 
   /** Says in the session that the call is open. */
   async #say(now: number): Promise<void> {
-    const { services, session, callId, cause, said } = this.#options;
+    const { services, session, callId, said } = this.#options;
     const { sessions } = services.host;
     this.#saidAt = now;
     const held = await sessions.of(session.workspaceId, session.id);
     if (held === null || this.#closed) return;
     await sessions.noteCall(held, callId);
-    if (session.link !== undefined) await sessions.keepPresent(held, cause);
     said();
   }
 

@@ -3,7 +3,7 @@ import { publicAddress } from '../../access/own-origins.ts';
 import type { SocketUse, TokenClaims } from '../../access/socket-tokens.ts';
 import { secondsOf } from '../../base/clock.ts';
 import { causeByParty, type Party } from '../../conversation/party.ts';
-import { checkOpen, checkPermission, checkVisible, keyOf, findAssistant, reachAssistant, readSession } from '../../conversation/reach.ts';
+import { checkOpen, checkPermission, checkVisible, findAssistant, reachAssistant, readSession } from '../../conversation/reach.ts';
 import { takesRate, TranscriptionSocket, type AudioSettings } from '../../conversation/transcription-socket.ts';
 import { checkSpeaks, readyVoice, voiceOf, type AssistantVoice } from '../../conversation/voice-call.ts';
 import type { ResponseHeaders, Upgrade } from '../../base/edge.ts';
@@ -79,7 +79,7 @@ export async function openTranscription({ caller, query, requestId, services }: 
   if (!(await host.sockets.spend(facts, requestId))) throw new Failure('invalid_token');
   const actor = await host.sockets.open(facts);
   actor.send({ type: 'open', at: Math.min(services.clock.now(), claims.untilMs - 1), refusal: null });
-  const socket = new TranscriptionSocket({ actor, assistant, session, keyId: keyOf(party), ready, settings, requestId, services });
+  const socket = new TranscriptionSocket({ actor, assistant, session, party, ready, settings, requestId, services });
   upgrade.onGone(() => socket.closed());
   upgrade.accept(socket, headers, protocol ?? '');
 }

@@ -1,5 +1,5 @@
 /** The reference's texts on an assistant's public link. */
-import { limits, linkLimits } from '../../base/limits.ts';
+import { limits, linkLimitDefault, linkLimits } from '../../base/limits.ts';
 import { listOf, type Area, type OperationEntry } from './entry.ts';
 import * as example from './examples.ts';
 
@@ -13,8 +13,10 @@ const token = `${unknown} Without a token, or with a token that is not valid for
 const others = `${token} A session of another visitor is 404 \`session_not_found\`.`;
 
 const limited = `A message counts against the limits of the assistant's link, all of them or, where one refuses, none: ${linkLimits.minutes_per_day} minutes of conversation a day, ${linkLimits.concurrent_visitors} visitors at a time, \
-${linkLimits.messages_per_visitor_per_day} messages of a visitor a day and ${linkLimits.messages_per_address_per_hour} of an address an hour, unless it is given others. Days are UTC. \
+${linkLimits.messages_per_visitor_per_day} messages of a visitor a day and ${linkLimits.messages_per_address_per_hour} of an address an hour, unless it is given others. \
+Visitors of one address hold ${linkLimitDefault('places_per_address')}, of these places (\`places_per_address\`) and use ${linkLimitDefault('minutes_per_address')}, of these minutes (\`minutes_per_address\`). Days are UTC. \
 A visitor has one turn at a time, over all sessions.`;
+const spoken = `The minutes run and the visitor has a place while somebody speaks, and for ${limits.linkSilenceMs / 1000} seconds after that; in a longer silence both stop until the next speech.`;
 const refused = '429 `rate_limited` has a `Retry-After` and no rate headers; it costs nothing.';
 
 export const linkArea: Area = {
@@ -91,7 +93,7 @@ With \`channel: "widget"\` the \`host\` is the origin of the page that the widge
     },
     'POST /p/{slug}/transcription-tokens': {
       does: "Returns a token that opens one transcription socket of the session, where the assistant's voice is on.",
-      cost: 'It counts as a message. While its socket is open the minutes run and the visitor has a place.',
+      cost: `It counts as a message. ${spoken} A limit that refuses speech closes the socket: \`error\` \`rate_limited\`, 1008.`,
       repeat: 'A repeat makes a second token; the first stays good.',
       surprises: `${others} ${refused}`,
       body: { session_id: sessionId },
@@ -99,7 +101,7 @@ With \`channel: "widget"\` the \`host\` is the origin of the page that the widge
     },
     'POST /p/{slug}/call-tokens': {
       does: "Returns a token that opens one call on the session, where the assistant's voice is on.",
-      cost: 'It counts as a message, and so does each turn of the call. While the call is open the minutes run and the visitor has a place.',
+      cost: `It counts as a message, and so does each turn of the call. ${spoken} A limit that refuses fails the next turn: \`turn.failed\` \`rate_limited\`.`,
       repeat: 'A repeat makes a second token; the first stays good.',
       surprises: `${others} ${refused}`,
       body: { session_id: sessionId },
@@ -119,7 +121,7 @@ export const linkStatus: Record<string, OperationEntry> = {
   'GET /console/api/workspaces/{w}/assistants/{id}/link': {
     does: `Returns the address of the public link and the HTML of the widget, both null without a slug, and the link's use of its limits on this day in UTC. \
 \`refused\` counts requests by the limit that refused them; a request that several limits refuse counts for each. \
-\`X-Visitor-Addresses\` is \`shared\` where a request came with \`X-Forwarded-For\` from an address that \`PARLEY_TRUSTED_PROXIES\` does not name. If that is a proxy, all visitors share the limit of one address; a visitor can also have made the header up.`,
+\`X-Visitor-Addresses\` is \`shared\` where a request came with \`X-Forwarded-For\` from an address that \`PARLEY_TRUSTED_PROXIES\` does not name. If that is a proxy, all visitors share the limits of one address; a visitor can also have made the header up.`,
     surprises: 'An unknown assistant is 404 `assistant_not_found`, an unknown workspace 404 `route_not_found`.',
     answer: {
       object: 'link_status',
@@ -128,7 +130,10 @@ export const linkStatus: Record<string, OperationEntry> = {
       day: '2026-09-21',
       minutes_used: 41.5,
       visitors_present: 3,
-      refused: { minutes_per_day: 0, concurrent_visitors: 2, messages_per_visitor_per_day: 0, messages_per_address_per_hour: 1 },
+      refused: {
+        ...{ minutes_per_day: 0, concurrent_visitors: 2, messages_per_visitor_per_day: 0, messages_per_address_per_hour: 1 },
+        ...{ places_per_address: 4, minutes_per_address: 0 },
+      },
       resets_at: 1_790_035_200,
     },
   },

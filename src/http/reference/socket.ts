@@ -84,7 +84,7 @@ export const closes: readonly SocketClose[] = [
   {
     code: 1008,
     errors: ['invalid_request', 'rate_limited', 'session_ended', 'session_expired', 'assistant_not_published', 'assistant_disabled', 'voice_disabled'],
-    when: `for a message that is wrong, text messages and pings beyond ${limits.socketTextsMax} at once and ${limits.socketTextsPerSecond} a second, audio that comes faster than it is spoken or events that are not read, the end or the deadline of the session, the end of the workspace (\`session_ended\`), and, when speech next begins, the state of the assistant`,
+    when: `for a message that is wrong, text messages and pings beyond ${limits.socketTextsMax} at once and ${limits.socketTextsPerSecond} a second, audio that comes faster than it is spoken, events that are not read or a limit of the link that refuses a visitor's speech, the end or the deadline of the session, the end of the workspace (\`session_ended\`), and, when speech next begins, the state of the assistant`,
   },
   { code: 1009, errors: ['invalid_request'], when: `for a message of more than ${limits.socketMessageBytesMax} bytes` },
   { code: 1011, errors: ['voice_unavailable', 'assistant_unavailable', 'api_error'], when: "when the voice provider fails (`assistant_unavailable`: its rate limit), or the server does" },

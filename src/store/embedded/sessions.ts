@@ -1,7 +1,7 @@
 /** Sessions: their rows, their index rows, lists of them, and their messages. */
 import { secondsOf } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import type { Basis, CreatedSession, CreateSession, IdempotencyRecord, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../store.ts';
+import type { Basis, ChargedSession, ChargeSession, CreatedSession, CreateSession, IdempotencyRecord, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../store.ts';
 import { isOdd } from '../codec.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { matchesFilter, spanOf } from '../sessions.ts';
@@ -103,6 +103,18 @@ export class EmbeddedSessions implements SessionStore {
       this.#limits.settleIn(draft, session.workspaceId, settled, nowMs);
       putMove(draft, 'session', session.workspaceId, session.id, move);
       return version;
+    });
+  }
+
+  charge({ session, asked, nowMs, ...basis }: ChargeSession): Promise<ChargedSession> {
+    return this.#ledger.step((draft): ChargedSession => {
+      const before = this.#ledger.get<StoredSession>(keys.session(session.workspaceId, session.id));
+      if (!unmoved(before, basis)) return { outcome: 'lost' };
+      const answers = this.#limits.takeIn(draft, session.workspaceId, asked, nowMs);
+      if (answers.some(({ passed }) => !passed)) return { outcome: 'limited', answers };
+      const version = basis.version + 1;
+      putSession(draft, before, { ...before, session, version });
+      return { outcome: 'charged', version };
     });
   }
 

@@ -1,5 +1,6 @@
 /** The part of a store that keeps sessions and their messages. */
 import type { IdempotencyRecord, Message, Move, Session, SettledLimit } from '../records.ts';
+import type { AskedLimit, TakenLimit } from './limits.ts';
 import type { Page, PageRequest, Versioned } from './pages.ts';
 
 export interface CreateSession {
@@ -31,6 +32,19 @@ export interface Basis {
   /** Undefined for a session without a mark (see `Session`); then only the version is compared. */
   readonly mark: string | undefined;
 }
+
+/** Limits that a session takes with no turn of its own. */
+export interface ChargeSession extends Basis {
+  /** The session after the step. */
+  readonly session: Session;
+  readonly asked: readonly AskedLimit[];
+  readonly nowMs: number;
+}
+
+export type ChargedSession =
+  | { readonly outcome: 'charged'; readonly version: number }
+  | { readonly outcome: 'lost' } // another writer moved the session
+  | { readonly outcome: 'limited'; readonly answers: readonly TakenLimit[] }; // the limits' answers, as of `LimitStore.take`
 
 export interface SessionFilter {
   /** Only sessions of these assistants; null for any. */
@@ -67,6 +81,11 @@ export interface SessionStore {
    * session that is over. `settled`: limits that the move settles.
    */
   save(session: Session, basis: Basis, move?: Move, settled?: readonly SettledLimit[], nowMs?: number): Promise<number | null>;
+  /**
+   * Takes all of these limits and replaces the session, or does neither, because another writer moved the session or one of the
+   * limits refuses. A lost answer: the limits may have been taken.
+   */
+  charge(step: ChargeSession): Promise<ChargedSession>;
   /**
    * Removes a session that nobody was told of, with its messages, its count in the usage and, if it is remembered under this scope and key, that memory: true once it is
    * gone, false if it has moved or has a turn in flight. It must have had no turn. A lost answer: sent again it is gone.

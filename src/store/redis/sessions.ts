@@ -1,13 +1,13 @@
 /** Sessions and their messages. */
 import { limits } from '../../base/limits.ts';
 import type { Ids } from '../../base/ids.ts';
-import type { Basis, CreatedSession, CreateSession, IdempotencyRecord, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../store.ts';
+import type { Basis, ChargedSession, ChargeSession, CreatedSession, CreateSession, IdempotencyRecord, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../store.ts';
 import { unpackRow } from '../codec.ts';
 import { matchesRecord, spanOf } from '../sessions.ts';
 import { moveField } from './history.ts';
 import { account, memoryOf, part } from './keys.ts';
 import type { Roots } from './keys.ts';
-import { settledFields } from './limits.ts';
+import { answersOf, askedFields, settledFields } from './limits.ts';
 import type { RedisLink } from './link.ts';
 import { basisFields, memoryFields, messageFields, sessionFields } from './records.ts';
 import { textOfReply } from './reply.ts';
@@ -61,6 +61,16 @@ export class RedisSessions implements SessionStore {
     const root = this.#roots.workspace(session.workspaceId);
     const given = { session: part(session.id), ...basisFields(basis), ...sessionFields(session), write: this.#ids.secret(), ...moveField(move), settled: settledFields(settled, nowMs) };
     return (await this.#link.runDurable('save-session', root, given)) as number | null;
+  }
+
+  async charge({ session, asked, nowMs, ...basis }: ChargeSession): Promise<ChargedSession> {
+    const root = this.#roots.workspace(session.workspaceId);
+    const moved = { session: part(session.id), ...basisFields(basis), ...sessionFields(session) };
+    const given = { ...moved, write: this.#ids.secret(), asked: askedFields(asked, nowMs) };
+    const [outcome, ...answer] = (await this.#link.runDurable('charge-session', root, given)) as RedisReply[];
+    const name = textOfReply(outcome) as ChargedSession['outcome'];
+    if (name === 'limited') return { outcome: name, answers: answersOf(answer as number[]) };
+    return name === 'charged' ? { outcome: name, version: answer[0] as number } : { outcome: name };
   }
 
   async discard(session: Session, basis: Basis, remembered: Pick<IdempotencyRecord, 'scope' | 'key'> | null): Promise<boolean> {

@@ -26,6 +26,7 @@ const counted = ['account', 'ended', 'failed', 'input', 'output', 'calls'] as co
 export const steps = {
   'create-session': ['session', ...session, 'assistant', 'account', 'created', ...message, ...memory, 'replaces', 'trials', 'move', '...earlier'],
   'save-session': ['session', ...basis, ...session, 'write', 'move', '...settled'],
+  'charge-session': ['session', ...basis, ...session, 'write', '...asked'],
   'discard-session': ['session', ...basis, 'account', 'created', 'memory', 'result'],
   'list-sessions': ['order', 'after', 'wanted', 'looks', 'since', 'status', 'time', '...indexes'],
   'list-messages': ['session', 'order', 'after', 'count'],

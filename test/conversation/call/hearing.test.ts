@@ -12,7 +12,8 @@ function hearing(call: Partial<HeardCall>) {
   const events: string[] = [];
   const services = { clock: { now: () => 0, monotonic: () => 0 }, voice: { ear: (options: EarOptions) => ((ear = options), { push: () => {}, backlogMs: 0, positionMs: 0, busy: true }) } };
   const options = {
-    ...{ services, ready: { provider: { partials: true } }, tell: () => {}, failed: () => {}, send: ({ type }: { type: string }) => void events.push(type) },
+    ...{ services, ready: { provider: { partials: true } }, tell: () => {}, failed: () => {} },
+    ...{ begins: () => void events.push('begins'), send: ({ type }: { type: string }) => void events.push(type) },
     call: { settings: { partials: true }, context: { bargeIn: 'words' }, told: null, reply: null, last: null, ...call },
   };
   new Hearing(options as unknown as HearingOptions).listen(new Int16Array(0));
@@ -26,24 +27,24 @@ t.test('speech between the end of a turn and the client that is told of it is ov
     ear.voice(1, 0);
     ear.voiced(1, 200);
     ear.heard(1, 'and more', 'counts');
-    t.same(events, ['voice', 'voiced', 'words'], state);
+    t.same(events, ['begins', 'voice', 'voiced', 'words'], state);
     t.equal(ear.replyOf(1), null, 'it has not begun during the reply');
   }
   const told = hearing({ state: 'thinking', reply, told: reply });
   told.ear.voice(1, 0);
   told.ear.heard(1, 'and more', 'counts');
-  t.same([told.events, told.ear.replyOf(1)], [['voice', 'words'], spoken]);
+  t.same([told.events, told.ear.replyOf(1)], [['begins', 'voice', 'words'], spoken]);
   const next = { spoken: () => null } as never;
   const soon = hearing({ state: 'thinking', reply: next, last: { reply, at: 0 } });
   soon.ear.voice(1, 0);
   soon.ear.voiced(1, 200);
   soon.ear.heard(1, 'and more', 'counts');
-  t.same([soon.events, soon.ear.replyOf(1)?.lately], [['voice', 'voiced', 'words'], 'one two'], 'just behind the reply before it holds the next one, and may be an echo of that before');
+  t.same([soon.events, soon.ear.replyOf(1)?.lately], [['begins', 'voice', 'voiced', 'words'], 'one two'], 'just behind the reply before it holds the next one, and may be an echo of that before');
   const early = hearing({ state: 'hearing', reply });
   early.ear.voice(1, 0);
   early.ear.voiced(1, 200);
   early.ear.heard(1, 'and more', 'counts');
-  t.same(early.events, ['voice'], 'a reply that was asked for early is withdrawn by the voice');
+  t.same(early.events, ['begins', 'voice'], 'a reply that was asked for early is withdrawn by the voice');
 });
 
 t.test('events have the utterance that they are about: from its beginning to where a voice was heard last', async (t) => {
@@ -54,7 +55,7 @@ t.test('events have the utterance that they are about: from its beginning to whe
   const metrics = { voice: { utterances: { inc: () => {} } } };
   const services = { metrics, clock: { now: () => 10_000 + at.ms, monotonic: () => at.ms }, voice: { ear: (options: EarOptions) => ((ear = options), { push: () => {}, backlogMs: 0, get positionMs() { return at.ms - 80; }, busy: true }) } };
   const options = {
-    ...{ services, ready: { provider: { partials: true } }, tell: () => {}, failed: () => {}, send: ({ type, at, utterance }: { type: string; at: number; utterance?: Utterance }) => void told.push([type, at, utterance]) },
+    ...{ services, ready: { provider: { partials: true } }, tell: () => {}, begins: () => {}, failed: () => {}, send: ({ type, at, utterance }: { type: string; at: number; utterance?: Utterance }) => void told.push([type, at, utterance]) },
     call: { settings: { partials: true }, context: { bargeIn: 'words' }, state: 'hearing', told: null, reply: null, last: null },
   };
   new Hearing(options as unknown as HearingOptions).listen(new Int16Array(0));

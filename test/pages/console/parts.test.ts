@@ -1,8 +1,8 @@
 /** Counts that the console makes for its pages: the axes of plots over any time, and what a public link may cost. */
 import t from 'tap';
-import { linkLimits } from '../../../src/base/limits.ts';
+import { linkAddressLimits, linkLimits } from '../../../src/base/limits.ts';
 import { worstDay } from '../../../src/pages/console/parts/link-cost.ts';
-import { linkDefaults } from '../../../src/pages/console/parts/link-limits.ts';
+import { addressDefaults, linkDefaults } from '../../../src/pages/console/parts/link-limits.ts';
 import { increments, labelOf, rangeOf } from '../../../src/pages/console/parts/time-axis.ts';
 
 const hour = 3600;
@@ -30,7 +30,7 @@ t.test('a plot is never without width', (t) => {
 });
 
 t.test('what the worst day may cost', async (t) => {
-  t.same(linkDefaults, linkLimits, 'the form has the defaults of the server');
+  t.same([linkDefaults, addressDefaults], [linkLimits, linkAddressLimits], 'the form has the defaults of the server');
   const said = (limits: object, fields = {}) => worstDay({ provider: 'openai', outputTokens: '', linkLimits: limits, ...fields });
   t.match(said({}), /for 600 minutes, and for up to 150 more .* 4\.5 million output tokens\. What the model reads comes on top/);
   t.match(said({}, { outputTokens: '500' }), /A reply has at most 500 tokens\./);

@@ -3,18 +3,11 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { nobody } from '../../../src/actors/cause.ts';
 import { limits } from '../../../src/base/limits.ts';
-import { LinkRefused } from '../../../src/host/visitors.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/store.ts';
 import { pass, Scene, withSteps } from '../../host/scene.ts';
-import { dayMs, linkSession, say, unlimited, used, visitorOf, type LinkTurn } from './stage.ts';
+import { dayMs, lateAtNight, linkSession, refusal, say, sealed, unlimited, used, visitorOf, type LinkTurn } from './stage.ts';
 
 const hold = limits.linkHoldMs;
-
-async function sealed(turn: LinkTurn, words = 'one'): Promise<void> {
-  turn.model.text(words);
-  turn.model.end();
-  await turn.runner.over;
-}
 
 /** A turn takes its time, and says something now and then. */
 async function runs(scene: Scene, turn: LinkTurn, ms: number): Promise<void> {
@@ -26,20 +19,6 @@ async function runs(scene: Scene, turn: LinkTurn, ms: number): Promise<void> {
 
 /** How long such a turn takes, longer than a clock runs by itself. */
 const longMs = 90_000;
-
-/** Resolves with the limits that refuse, and for how many seconds. */
-async function refusal(asked: Promise<unknown>): Promise<[readonly string[], number | undefined]> {
-  const error = await asked.then(() => null, (thrown: unknown) => thrown);
-  if (!(error instanceof LinkRefused)) throw new Error(`not refused but ${String(error)}`);
-  return [error.limiters, error.seconds];
-}
-
-/** Just before a midnight. */
-async function lateAtNight(beforeMs: number): Promise<Scene> {
-  const scene = await Scene.open();
-  scene.clock.advance(dayMs - (scene.clock.now() % dayMs) - beforeMs);
-  return scene;
-}
 
 t.test('a turn is charged from its message to a minute after its seal, and no time twice', async (t) => {
   const scene = await Scene.open();
@@ -110,7 +89,7 @@ t.test('an open voice socket is charged while it is open, and its visitor is pre
   const { id } = await linkSession(scene, 'vis_1');
   const listens = async (ms: number, { host } = scene): Promise<void> => {
     for (let left = ms; left > 0; left -= limits.linkSocketMs) {
-      await host.sessions.keepPresent((await host.sessions.of(scene.workspaceId, id))!, nobody);
+      await host.sessions.keepPresent((await host.sessions.of(scene.workspaceId, id))!, use, scene.clock.now() + ahead, nobody);
       await pass(scene, Math.min(left, limits.linkSocketMs));
     }
   };
@@ -138,11 +117,11 @@ t.test('an open voice socket is charged while it is open, and its visitor is pre
   await pass(scene, hold + 1_000);
   await Promise.all([listens(60_000), listens(0)]);
   const second = scene.beside(scene.store);
-  for (const { host } of [scene, second]) await host.sessions.keepPresent((await host.sessions.of(scene.workspaceId, id))!, nobody);
+  await Promise.all([scene, second].map(async ({ host }) => host.sessions.keepPresent((await host.sessions.of(scene.workspaceId, id))!, use, scene.clock.now() + ahead, nobody)));
   t.equal((await used(scene)).ms, one.ms + 60_000 + ahead, 'by two sockets, of two processes, once');
   await scene.host.sessions.end(await scene.actor(id));
   t.same(await used(scene), { ms: one.ms + 60_000, visitors: 0 }, 'the end gives back what lies ahead');
-  await scene.host.sessions.keepPresent(await scene.actor(id), nobody);
+  await scene.host.sessions.keepPresent(await scene.actor(id), use, scene.clock.now() + ahead, nobody);
   t.same(await used(scene), { ms: one.ms + 60_000, visitors: 0 }, 'and no socket takes it again');
   scene.host.close();
   second.host.close();
@@ -151,7 +130,7 @@ t.test('an open voice socket is charged while it is open, and its visitor is pre
 t.test('an open voice socket over midnight, and beyond its session', async (t) => {
   const scene = await lateAtNight(7_000);
   const { id, expiresAt } = await linkSession(scene, 'vis_1', 20);
-  const keep = async (): Promise<void> => scene.host.sessions.keepPresent(await scene.actor(id), nobody);
+  const keep = async (): Promise<void> => scene.host.sessions.keepPresent(await scene.actor(id), visitorOf(scene, 'vis_1'), scene.clock.now() + limits.linkSocketAheadMs, nobody);
   await keep();
   t.equal((await used(scene)).ms, limits.linkSocketAheadMs);
   await pass(scene, 7_000);

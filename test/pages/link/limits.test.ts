@@ -1,11 +1,16 @@
 /** The link's limits at a server: charges, refusals and refunds (contract 9). */
 import t, { type Test } from 'tap';
+import { WebSocket } from 'ws';
 import { openHouse, type House } from '../../api/house.ts';
 import type { Owner } from '../../folders.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../../store/redis-server.ts';
 import { limitsOf, linked, statusOf, verdict, Visit } from './visits.ts';
 
-const none = { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null };
+const none = {
+  ...{ minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null },
+  ...{ places_per_address: null, minutes_per_address: null },
+};
+const noRefusals = Object.fromEntries(Object.keys(none).map((name) => [name, 0]));
 const secondsToMidnight = (): number => 86_400 - (Math.floor(Date.now() / 1000) % 86_400);
 const isToMidnight = (seconds: number | null): boolean => seconds !== null && Math.abs(seconds - secondsToMidnight()) <= 30;
 
@@ -26,7 +31,7 @@ cases['messages of a visitor in a day, over all sessions'] = async (t, house) =>
   t.equal((await visit.ask('/sessions', { body: {} })).status, 201, 'a session is no message');
   const newcomer = await Visit.to(house, 'per-visitor');
   t.equal((await newcomer.say(await newcomer.session())).status, 200, 'another visitor has messages of their own');
-  t.same((await statusOf(house, assistant)).refused, { minutes_per_day: 0, concurrent_visitors: 0, messages_per_visitor_per_day: 1, messages_per_address_per_hour: 0 });
+  t.same((await statusOf(house, assistant)).refused, { ...noRefusals, messages_per_visitor_per_day: 1 });
 };
 
 cases['messages and sessions of an address in an hour, and what a forged header gains'] = async (t, house) => {
@@ -69,6 +74,41 @@ cases['visitors at a time'] = async (t, house) => {
   t.equal((await statusOf(house, assistant)).visitors_present, 0);
   t.equal((await other.say(theirs)).status, 200);
 };
+
+cases['one address takes half of the places, with silent voice sockets too, and half of the minutes'] = async (t, house) => {
+  const spoken = { channels: { voice: true, link: true, widget: true }, voice: { provider: 'synthetic', name: 'audio_ms=50' } };
+  const assistant = await linked(house, 'half', spoken);
+  const listens = async (address: string): Promise<[number, number | null]> => {
+    const visit = await Visit.to(house, 'half', from(address));
+    const session = await visit.session();
+    const token = await visit.ask('/transcription-tokens', { body: { session_id: session.id } });
+    if (token.status === 201) await opened(t, token.json.url, from(address));
+    return verdict(token);
+  };
+  const verdicts: (readonly [number, number | null])[] = [];
+  for (let visitor = 0; visitor < 25; visitor++) verdicts.push(await listens('203.0.113.20'));
+  t.equal(verdicts.filter(([status]) => status === 201).length, 12);
+  t.ok(verdicts.every(([status, seconds]) => status === 201 || (status === 429 && seconds! >= 1 && seconds! <= 60)), String(verdicts.at(-1)));
+  t.same((await statusOf(house, assistant)).refused, { ...noRefusals, places_per_address: 13 });
+  t.same(await listens('203.0.113.21'), [201, null], 'another address gets in');
+  t.equal((await statusOf(house, assistant)).visitors_present, 13);
+
+  await limitsOf(house, assistant, { ...none, minutes_per_address: 2 });
+  const [here, there] = [await Visit.to(house, 'half', from('203.0.113.22')), await Visit.to(house, 'half', from('203.0.113.23'))];
+  for (const status of [200, 200, 429]) t.equal((await here.say(await here.session())).status, status);
+  const refused = await here.say(await here.session());
+  t.ok(isToMidnight(verdict(refused)[1]), String(verdict(refused)[1]));
+  t.equal((await there.say(await there.session())).status, 200);
+  t.equal((await statusOf(house, assistant)).refused.minutes_per_address, 2);
+  t.match((await house.ask('/metrics', { key: null })).text, /parley_limited_total\{budget="places_per_address"\} 13\n[^]*parley_limited_total\{budget="minutes_per_address"\} 2\n/);
+};
+
+/** A voice socket on which nobody speaks. */
+async function opened(t: Test, url: string, { headers }: ReturnType<typeof from>): Promise<void> {
+  const socket = new WebSocket(url, { headers });
+  t.teardown(() => socket.terminate());
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+}
 
 cases['minutes of a day: a message charges one at once, an end gives back what lies ahead'] = async (t, house) => {
   const assistant = await linked(house, 'minutes', { limits: { ...none, minutes_per_day: 1 } });

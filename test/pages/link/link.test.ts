@@ -252,7 +252,11 @@ t.test('the console says where the link is and what it has used', async (t) => {
   const resets = new Date(`${before.day}T00:00:00Z`).getTime() / 1000 + 86_400;
   t.same(before, {
     object: 'link_status', url: `${house.url}/p/shown`, snippet: `<script src="${house.url}/widget.js" data-slug="shown" async></script>`, day: before.day, minutes_used: 0, visitors_present: 0,
-    refused: { minutes_per_day: 0, concurrent_visitors: 0, messages_per_visitor_per_day: 0, messages_per_address_per_hour: 0 }, resets_at: resets,
+    refused: {
+      ...{ minutes_per_day: 0, concurrent_visitors: 0, messages_per_visitor_per_day: 0, messages_per_address_per_hour: 0 },
+      ...{ places_per_address: 0, minutes_per_address: 0 },
+    },
+    resets_at: resets,
   });
   t.ok(resets > Date.now() / 1000 - 5 && resets <= Date.now() / 1000 + 86_400);
   const visit = await Visit.to(house, 'shown');

@@ -1,8 +1,9 @@
 /** The link's limits against an oracle that knows the rules and not the implementation (promise L1, small). */
 import fc from 'fast-check';
 import t from 'tap';
+import { nobody } from '../../../src/actors/cause.ts';
 import { Failure } from '../../../src/base/errors.ts';
-import { admission } from '../../../src/turn/link-use.ts';
+import { admission, type VisitorUse } from '../../../src/turn/link-use.ts';
 import { LinkRefused } from '../../../src/host/visitors.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { Scene } from '../../host/scene.ts';
@@ -13,8 +14,13 @@ import { linkSession, say, used, visitorOf, type LinkTurn } from './stage.ts';
 
 const hold = limits.linkHoldMs;
 const hourMs = 3_600_000;
-const ceilings = { minutes_per_day: 9, concurrent_visitors: 2, messages_per_visitor_per_day: 4, messages_per_address_per_hour: 9 };
-const visitors = ['vis_1', 'vis_2', 'vis_3'];
+const ceilings = {
+  ...{ minutes_per_day: 8, concurrent_visitors: 3, messages_per_visitor_per_day: 3, messages_per_address_per_hour: 5 },
+  ...{ places_per_address: 2, minutes_per_address: 5 },
+};
+const visitors = ['vis_1', 'vis_2', 'vis_3', 'vis_4', 'vis_5'];
+const addresses = ['one', 'other'];
+const addressOf = (visitor: string): string => (visitor < 'vis_4' ? 'one' : 'other');
 
 /** A stretch of a session's time that counts. */
 type Span = [from: number, to: number];
@@ -40,27 +46,30 @@ interface Talk {
 /** Computes the state of each limit from the spans and messages alone. */
 class Oracle {
   readonly talks: Talk[] = [];
-  readonly over: Span[][] = [];
+  readonly over: Pick<Talk, 'visitor' | 'spans'>[] = [];
   readonly messages = new Map<string, number>();
-  /** When each message of the address was sent. A bucket is its ceiling less those, refilled. */
-  #level = ceilings.messages_per_address_per_hour * hourMs;
+  /** The level of each address: its ceiling less the messages that were sent, refilled. */
+  readonly #levels = new Map(addresses.map((address) => [address, ceilings.messages_per_address_per_hour * hourMs]));
   #at = 0;
 
-  usedMs = (): number => [...this.over, ...this.talks.map(({ spans }) => spans)].reduce((sum, spans) => sum + measure(spans), 0);
+  /** The time used by all, or at one address. */
+  usedMs(address?: string): number {
+    const counted = [...this.over, ...this.talks].filter(({ visitor }) => address === undefined || addressOf(visitor) === address);
+    return counted.reduce((sum, { spans }) => sum + measure(spans), 0);
+  }
 
   present(now: number): Set<string> {
     return new Set(this.talks.filter(({ spans, turn }) => turn !== null || spans.some(([, to]) => to > now)).map(({ visitor }) => visitor));
   }
 
-  refill(now: number): number {
+  refill(now: number): void {
     const { messages_per_address_per_hour: ceiling } = ceilings;
-    this.#level = Math.min(ceiling * hourMs, this.#level + (now - this.#at) * ceiling);
+    for (const [address, level] of this.#levels) this.#levels.set(address, Math.min(ceiling * hourMs, level + (now - this.#at) * ceiling));
     this.#at = now;
-    return this.#level;
   }
 
-  pay(messages: number): void {
-    this.#level = Math.min(ceilings.messages_per_address_per_hour * hourMs, this.#level - messages * hourMs);
+  pay(address: string, messages: number): void {
+    this.#levels.set(address, Math.min(ceilings.messages_per_address_per_hour * hourMs, this.#levels.get(address)! - messages * hourMs));
   }
 
   /** Returns the answer that a message of this talk must get. */
@@ -68,11 +77,16 @@ class Oracle {
     if (talk.turn !== null) return 'turn_in_progress';
     if (this.talks.some(({ visitor, turn }) => visitor === talk.visitor && turn !== null)) return 'visitor_turn';
     const there = this.present(now);
+    const address = addressOf(talk.visitor);
+    const near = [...there].filter((visitor) => addressOf(visitor) === address);
+    this.refill(now);
     const refusing = [
       this.usedMs() >= ceilings.minutes_per_day * 60_000 && 'minutes_per_day',
       !there.has(talk.visitor) && there.size >= ceilings.concurrent_visitors && 'concurrent_visitors',
       (this.messages.get(talk.visitor) ?? 0) >= ceilings.messages_per_visitor_per_day && 'messages_per_visitor_per_day',
-      this.refill(now) < hourMs && 'messages_per_address_per_hour',
+      this.#levels.get(address)! < hourMs && 'messages_per_address_per_hour',
+      !there.has(talk.visitor) && near.length >= ceilings.places_per_address && 'places_per_address',
+      this.usedMs(address) >= ceilings.minutes_per_address * 60_000 && 'minutes_per_address',
     ].filter(Boolean);
     return refusing.length === 0 ? 'accepted' : refusing.join(' ');
   }
@@ -86,7 +100,7 @@ interface Step {
 
 const step: fc.Arbitrary<Step> = fc.record({
   kind: fc.oneof({ weight: 6, arbitrary: fc.constant('say' as const) }, { weight: 4, arbitrary: fc.constantFrom('seal' as const, 'wait' as const) }, { weight: 1, arbitrary: fc.constantFrom('withdraw' as const, 'end' as const) }),
-  which: fc.nat(5),
+  which: fc.nat(2 * visitors.length - 1),
   ms: fc.oneof(fc.nat(30_000), fc.constantFrom(hold, hold - 1, 1)),
 });
 
@@ -103,6 +117,8 @@ class Life {
     return { visitor, id: (await linkSession(this.scene, visitor)).id, spans: [], turn: null };
   }
 
+  #use = ({ visitor }: Talk): VisitorUse => visitorOf(this.scene, visitor, ceilings, addressOf(visitor));
+
   async take(talk: Talk, { kind, ms }: Step): Promise<void> {
     if (kind === 'say') return this.#say(talk);
     if (kind === 'wait') return this.#wait(ms);
@@ -114,7 +130,7 @@ class Life {
     const { oracle, scene } = this;
     const now = scene.clock.now();
     const due = oracle.verdict(talk, now);
-    const turn = await say(scene, talk.id, visitorOf(scene, talk.visitor, ceilings)).catch((error: unknown) => error);
+    const turn = await say(scene, talk.id, this.#use(talk)).catch((error: unknown) => error);
     const got = turn instanceof LinkRefused ? turn.limiters.join(' ') : turn instanceof Failure ? turn.code : 'accepted';
     if (got !== due) throw new Error(`at ${now} ${talk.visitor} got ${got}, not ${due}: ${String(turn)}`);
     this.answers.add(got);
@@ -122,7 +138,7 @@ class Life {
     talk.turn = { ...(turn as LinkTurn), since: now };
     talk.spans.push([now, now + hold]);
     oracle.messages.set(talk.visitor, (oracle.messages.get(talk.visitor) ?? 0) + 1);
-    oracle.pay(1);
+    oracle.pay(addressOf(talk.visitor), 1);
   }
 
   /** The turn of the talk ends. A turn without output may be withdrawn, as if it was never there. */
@@ -135,7 +151,7 @@ class Life {
       talk.spans.pop();
       oracle.messages.set(talk.visitor, oracle.messages.get(talk.visitor)! - 1);
       oracle.refill(scene.clock.now());
-      oracle.pay(-1);
+      oracle.pay(addressOf(talk.visitor), -1);
     } else {
       model.text('one');
       model.end();
@@ -149,8 +165,8 @@ class Life {
     const { oracle, scene } = this;
     const now = scene.clock.now();
     if (talk.turn !== null) talk.spans.at(-1)![1] = now;
-    await scene.host.sessions.end(await scene.actor(talk.id));
-    oracle.over.push(talk.spans.map(([from, to]): Span => [from, Math.min(to, now)]));
+    await scene.host.sessions.end(await scene.actor(talk.id), nobody, this.#use(talk));
+    oracle.over.push({ visitor: talk.visitor, spans: talk.spans.map(([from, to]): Span => [from, Math.min(to, now)]) });
     oracle.talks[oracle.talks.indexOf(talk)] = await this.talk(talk.visitor);
   }
 
@@ -178,7 +194,7 @@ async function live(steps: readonly Step[], answers: Set<string>): Promise<void>
   }
 }
 
-t.test('random lives of three visitors with two sessions each', async (t) => {
+t.test('random lives of five visitors at two addresses, with two sessions each', async (t) => {
   const answers = new Set<string>();
   await t.resolves(fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => live(steps, answers)), { numRuns: 60, seed: 7 }));
   const alone = ['accepted', 'turn_in_progress', 'visitor_turn', ...Object.keys(ceilings)];
@@ -196,7 +212,7 @@ t.test('many processes that begin turns at once pass exactly as often as the lim
   const begin = async (index: number, over: object): Promise<string> => {
     const visitorId = `vis_${index % 40}`;
     const session = await scene.created({ channel: 'link', link: { visitorId, clock: null } });
-    const use = { assistantId: scene.assistantId, visitorId, addressKey: 'a', limits: { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null, ...over } };
+    const use = { assistantId: scene.assistantId, visitorId, addressKey: () => 'a', limits: { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null, places_per_address: null, minutes_per_address: null, ...over } };
     const { asked } = admission(use, session, scene.nowMs, 600_000, 'turn');
     const answer = await scenes[index % 4]!.turns.begin(scene.beginStep(session, 1, { slot: null, asked }));
     return answer.outcome === 'begun' ? visitorId : answer.outcome;
@@ -208,4 +224,6 @@ t.test('many processes that begin turns at once pass exactly as often as the lim
   const [usedMs] = await scene.store.limits.used(scene.workspaceId, [{ kind: 'counter', name: `${scene.assistantId}/minutes`, periodMs: 86_400_000 }], scene.nowMs);
   const minutes = usedMs! / 60_000;
   t.equal((await all({ minutes_per_day: minutes + 7 })).length, 7);
+  t.equal((await all({ places_per_address: 23 })).length, 92, 'four messages of each visitor who has a place of the address');
+  t.equal((await all({ minutes_per_address: 92 + 9 })).length, 9);
 });

@@ -10,7 +10,10 @@ const admissions = Number(process.env['PARLEY_ADMISSIONS'] ?? admissionsFew);
 /** Visitors at a process at one time. */
 const lanes = 10;
 
-const none = { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null };
+const none = {
+  ...{ minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null },
+  ...{ places_per_address: null, minutes_per_address: null },
+};
 
 /** The same visitor, as another process sees one. */
 const at = (house: House, visit: Visit): Visit => Object.assign(Object.create(Visit.prototype) as Visit, visit, { house });
@@ -75,7 +78,7 @@ async function together(t: Test, [one, other]: readonly [House, House]): Promise
 /** Each of many visitors says one word, at all processes at once. A message charges a minute when it is accepted. */
 async function exact(t: Test, houses: readonly House[]): Promise<void> {
   const ceiling = Math.ceil(admissions / 3);
-  for (const limit of ['concurrent_visitors', 'minutes_per_day'] as const) {
+  for (const limit of ['concurrent_visitors', 'minutes_per_day', 'places_per_address', 'minutes_per_address'] as const) {
     const slug = `exact-${limit.replaceAll('_', '-')}`;
     const assistant = await linked(houses[0]!, slug, { name: 'tokens=1', limits: { ...none, [limit]: ceiling } });
     const verdicts: number[] = [];

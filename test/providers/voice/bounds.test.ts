@@ -6,6 +6,7 @@ import type { Socket } from '../../../src/base/edge.ts';
 import { nobody } from '../../../src/actors/cause.ts';
 import { socketKind, type SocketEvent, type SocketOutcome } from '../../../machines/socket.ts';
 import { SocketActor } from '../../../src/host/sockets.ts';
+import { LinkRefused } from '../../../src/host/visitors.ts';
 import { Inspector } from '../../../src/actors/inspector.ts';
 import { limits } from '../../../src/base/limits.ts';
 import type { Session } from '../../../src/store/store.ts';
@@ -36,12 +37,20 @@ class Stuck implements Socket {
   }
 }
 
+const visitor = { workspaceId: 'wks_a', id: 'vis_a', kind: 'visitor', name: 'vis_a', channel: 'link', assistantIds: ['asst_a'], visitor: { addressKey: () => 'somewhere' } } as const;
+
 const text = 'word '.repeat(200).trim();
 
 /** A socket, which is open, over a detector to which everything but silence is speech, and a recogniser that always hears much. */
 function opened(settings: Partial<AudioSettings> = {}, meanwhile: (actor: SocketActor<SocketEvent, SocketOutcome>) => void = () => {}, session: Session | null = null) {
   const clock = new ManualClock();
-  const seen = { detected: 0, charged: 0 };
+  const openedAt = clock.monotonic();
+  /** `charged`: when the visitor's presence was charged, and for how long, in milliseconds. */
+  const seen = { detected: 0, charged: [] as [at: number, ms: number][], refuses: false };
+  const keepPresent = async (_actor: object, _use: object, untilMs: number): Promise<void> => {
+    if (seen.refuses) throw new LinkRefused(['concurrent_visitors'], 1_000);
+    seen.charged.push([clock.monotonic() - openedAt, untilMs - clock.now()]);
+  };
   const detector = {
     chances: async (samples: Int16Array) => {
       seen.detected += samples.length;
@@ -54,12 +63,12 @@ function opened(settings: Partial<AudioSettings> = {}, meanwhile: (actor: Socket
     ...{ clock, ids: { secret: () => 'id' }, log: { warn: () => {}, error: () => {} } },
     store: { leaseMs: null, usage: { count: async () => {} } },
     host: {
-      assistants: { of: async () => record, voiceRefusal: () => null },
+      assistants: { of: async () => ({ record }), voiceRefusal: () => null },
       workspaces: { of: async () => ({}) },
-      sessions: { of: async () => ({}), read: async () => ({ ...session, machine: { state: 'open' } }), keepPresent: async () => void seen.charged++ },
+      sessions: { of: async () => ({}), read: async () => ({ ...session, machine: { state: 'open' } }), keepPresent },
     },
     voice: { detector: () => detector, ladder: { stretch: () => 1 } },
-    metrics: { voice: { utterances: { inc: () => {} } } },
+    metrics: { limited: { inc: () => {} }, voice: { utterances: { inc: () => {} } } },
   };
   const facts = { id: 'tok_a', workspaceId: 'wks_a', tokenUntilMs: clock.now() + 60_000, expiresAt: null, cause: nobody };
   const actor = new SocketActor<SocketEvent, SocketOutcome>(socketKind, facts, new Inspector(), () => {});
@@ -67,7 +76,7 @@ function opened(settings: Partial<AudioSettings> = {}, meanwhile: (actor: Socket
   const provider = { provider: 'synthetic', partials: true, takesLanguage: () => true, transcribe: async () => text };
   const ready = { provider, settings: {}, access: { baseUrl: null, apiKey: null } };
   const listener = new TranscriptionSocket({
-    ...{ actor, session, keyId: null, requestId: 'req_a', ready: ready as never, assistant: { record } as never, services: services as never },
+    ...{ actor, session, party: visitor, requestId: 'req_a', ready: ready as never, assistant: { record } as never, services: services as never },
     settings: { encoding: 'pcm_s16le', sampleRate: 16_000, language: null, silenceMs: 300, partials: true, ...settings },
   });
   const socket = new Stuck();
@@ -171,21 +180,64 @@ t.test('messages after a finish or an error are ignored', async (t: Test) => {
   }
 });
 
-t.test("a visitor's socket is charged from its opening to its close", async (t: Test) => {
-  for (const [link, charged] of [[{ visitorId: 'vis_a', clock: null }, true], [undefined, false]] as const) {
-    const { clock, listener, seen } = opened({}, () => {}, { workspaceId: 'wks_a', id: 'ses_a', expiresAt: 1e12, link } as never);
+const session = (link: object | undefined): Session => ({ workspaceId: 'wks_a', id: 'ses_a', expiresAt: 1e12, link }) as never;
+const ofVisitor = session({ visitorId: 'vis_a', clock: null });
+
+async function passes(clock: ManualClock, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= limits.socketPollMs) {
+    clock.advance(limits.socketPollMs);
     await settled();
-    t.equal(seen.charged, charged ? 1 : 0, 'at once');
-    for (let ms = 0; ms < 60_000; ms += limits.socketPollMs) {
-      clock.advance(limits.socketPollMs);
-      await settled();
-    }
-    t.equal(seen.charged, charged ? 1 + 60_000 / limits.linkSocketMs : 0);
-    const { charged: before } = seen;
-    listener.closed();
-    clock.advance(60_000);
-    await settled();
-    t.equal(seen.charged, before, 'not behind its close');
-    t.equal(clock.timers, 0);
   }
+}
+
+t.test("a visitor's silent socket is charged for a minute from its opening, and from the next speech on", async (t: Test) => {
+  const { clock, listener, socket, seen } = opened({}, () => {}, ofVisitor);
+  const { linkSilenceMs, linkSocketMs, linkSocketAheadMs } = limits;
+  await settled();
+  await passes(clock, 2 * linkSilenceMs);
+  t.same(seen.charged[0], [0, linkSocketAheadMs], 'at once');
+  t.equal(seen.charged.length, linkSilenceMs / linkSocketMs);
+  t.equal(Math.max(...seen.charged.map(([at, ms]) => at + ms)), linkSilenceMs, 'to the millisecond');
+  listener.message(speech(100));
+  await settled();
+  t.same(seen.charged.at(-1), [2 * linkSilenceMs, linkSocketAheadMs], 'as soon as somebody speaks');
+  t.equal(socket.of('speech.started').length, 1);
+  for (let spoken = 0; spoken < 2 * linkSilenceMs; spoken += 1_000) {
+    listener.message(speech(1_000));
+    await passes(clock, 1_000);
+  }
+  t.equal(Math.max(...seen.charged.map(([at, ms]) => at + ms)), 4 * linkSilenceMs + linkSocketAheadMs, 'for as long as somebody speaks');
+  const before = seen.charged.length;
+  listener.closed();
+  await passes(clock, linkSilenceMs);
+  t.equal(seen.charged.length, before, 'not after its close');
+  t.equal(clock.timers, 0);
+});
+
+t.test('a socket whose visitor a limit does not let in again is closed when speech begins', async (t: Test) => {
+  const { clock, listener, socket, seen } = opened({}, () => {}, ofVisitor);
+  await passes(clock, limits.linkSilenceMs);
+  seen.refuses = true;
+  await passes(clock, limits.linkSilenceMs);
+  t.equal(socket.closedWith, null, 'silence asks for nothing');
+  listener.message(speech(100));
+  await settled();
+  t.same([socket.closedWith, socket.sent.at(-1).code, socket.of('speech.started').length], [1008, 'rate_limited', 0]);
+  t.equal(clock.timers, 0);
+});
+
+t.test('a socket whose visitor a limit refuses while they speak is closed', async (t: Test) => {
+  const { clock, listener, socket, seen } = opened({}, () => {}, ofVisitor);
+  listener.message(speech(1_000));
+  seen.refuses = true;
+  await passes(clock, limits.linkSocketMs);
+  t.same([socket.closedWith, socket.sent.at(-1).code], [1008, 'rate_limited']);
+});
+
+t.test('a socket on a session of no visitor is charged nothing', async (t: Test) => {
+  const { clock, listener, seen } = opened({}, () => {}, session(undefined));
+  listener.message(speech(1_000));
+  await passes(clock, limits.linkSilenceMs);
+  t.same(seen.charged, []);
+  listener.closed();
 });

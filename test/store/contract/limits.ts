@@ -135,6 +135,30 @@ export const limitCases: readonly Case[] = [
     },
   },
   {
+    name: 'a session is moved with the limits that it takes, or neither is',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const used = async () => (await store.limits.used(workspaceId, [{ kind: 'counter', name: 'asst_1/minutes', periodMs: day }, { kind: 'place', name: 'asst_1/visitors' }], nowMs)).join(' ');
+      const session = await scene.created({ mark: 'one' });
+      const taken = (version: number, mark: string, next: string, ...asked: AskedLimit[]) => store.sessions.charge({ session: { ...session, mark: next }, version, mark, asked, nowMs });
+      const [first, second] = [place(1, 'vis_1', nowMs + 600_000), place(1, 'vis_2', nowMs + 600_000)];
+      deepEqual(await taken(1, 'one', 'two', counter(100, 60), first), { outcome: 'charged', version: 2 });
+      equal(await used(), '60 1');
+      deepEqual(await taken(1, 'one', 'three', counter(100, 60)), { outcome: 'lost' }, 'an old version');
+      deepEqual(await taken(2, 'one', 'three', counter(100, 60)), { outcome: 'lost' }, 'an old mark');
+      const refused = await taken(2, 'two', 'three', counter(100, 60), second);
+      deepEqual(refused.outcome === 'limited' && refused.answers.map(({ passed }) => passed), [true, false]);
+      ok(refused.outcome === 'limited' && refused.answers[1]!.waitMs! > 540_000);
+      equal(await used(), '60 1', 'a refusal takes nothing');
+      const stored = (await store.sessions.read(workspaceId, session.id))!;
+      deepEqual([stored.version, stored.record.mark], [2, 'two'], 'and moves nothing');
+      deepEqual(await taken(2, 'two', 'three'), { outcome: 'charged', version: 3 }, 'without any limit');
+      const many = await Promise.all(Array.from({ length: 20 }, () => taken(3, 'three', 'four', counter(100, 1))));
+      equal(many.filter(({ outcome }) => outcome === 'charged').length, 1, 'of many that decided on one version one moves the session');
+      equal(await used(), '61 1');
+    },
+  },
+  {
     name: 'a turn takes its limits with its begin, settles them with its end, and gives them back when it is withdrawn',
     async run(scene) {
       const { store, workspaceId, nowMs } = scene;

@@ -28,6 +28,7 @@ export const brokenScripts: Readonly<Record<string, Break>> = {
   'a place that is kept beyond its lease': ['take-limits', "redis.call('ZREMRANGEBYSCORE', limit.key, '-inf', int(time))", ''],
   'a place for each seat': ['take-limits', 'ARGV[each + 1], ARGV[each + 5], ARGV[each + 6]', "ARGV[each + 1], ARGV[each + 5] .. ARGV[each + 6], ''"],
   'limits that a turn takes beside one that refuses it': ['begin-turn', "if not all then return { 'limited', unpack(answers) } end", ''],
+  'a session that takes limits beside one that refuses': ['charge-session', "if not all then return { 'limited', unpack(answers) } end", ''],
   'a turn that settles no limits': ['finish-turn', 'settle_limits(settled_at)\n', '\n'],
   'a withdrawn turn that gives nothing back': ['withdraw-turn', 'settle_limits(settled_at)\n', '\n'],
   'a withdrawal that leaves no history': ['withdraw-turn', "put_move('session', session, move)", ''],

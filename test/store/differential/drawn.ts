@@ -5,7 +5,7 @@ import fc from 'fast-check';
 const weights = {
   createSession: 3, session: 1, sessions: 2, saveSession: 3, discardSession: 1, beginTurn: 15, appendOutput: 12, renewTurn: 4, releaseOutput: 4, stepTurn: 3, requestStop: 3, finishTurn: 7, withdrawTurn: 5, takeOverTurn: 5, claimTurn: 3,
   orphans: 2, turn: 1, output: 1, outputAfter: 4, turnCalls: 2, turnsInFlight: 1, messages: 2, recentMessages: 2, history: 2, remembered: 2, takeBudgets: 5, readBudgets: 2, takeLimits: 3, usedLimits: 1, countUsage: 2, usage: 2, sweep: 1, ping: 1, confirm: 1,
-  create: 2, read: 1, replace: 2, remove: 1, list: 1, keyByPublicId: 1, assistantBySlug: 1, again: 10, wait: 5, reopen: 1,
+  chargeSession: 0, create: 2, read: 1, replace: 2, remove: 1, list: 1, keyByPublicId: 1, assistantBySlug: 1, again: 10, wait: 5, reopen: 1,
 } as const;
 
 export type DrawnVerb = keyof typeof weights;

@@ -91,7 +91,17 @@ function settledOf(known: Known, { which, lasts, near }: Drawn): SettledLimit[] 
   ];
 }
 
+/** A part of the draws of `saveSession`: a verb of its own weight would change every life that is drawn. */
+const chargeSession: Make = async (known, drawn) => {
+  const session = picked(known.sessions, drawn.pick);
+  if (session === undefined) return null;
+  const { record, version } = await known.session(session);
+  const step = { session: moved(known, record, {}), ...basisOf(known, drawn, version, record.mark), asked: askedOf(known, drawn), nowMs: known.nowMs };
+  return call('chargeSession', true, [step]);
+};
+
 const saveSession: Make = async (known, drawn) => {
+  if (drawn.lasts === 5) return chargeSession(known, drawn);
   const session = picked(known.sessions, drawn.pick);
   if (session === undefined) return null;
   const { record, version } = await known.session(session);
@@ -335,7 +345,7 @@ const sweep: Make = (known, { which }) => {
 };
 
 export const storeSteps = {
-  createSession, saveSession, discardSession, beginTurn, appendOutput, renewTurn, releaseOutput, stepTurn, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, readBudgets, takeLimits, usedLimits, countUsage, usage, sweep,
+  createSession, saveSession, chargeSession, discardSession, beginTurn, appendOutput, renewTurn, releaseOutput, stepTurn, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, readBudgets, takeLimits, usedLimits, countUsage, usage, sweep,
   session: ofSession((_, __, place) => call('session', false, place)),
   orphans: (known) => call('orphans', true, [known.nowMs, 1000]),
   claimTurn: ofTurn((_, __, { place }) => call('claimTurn', true, [place])),

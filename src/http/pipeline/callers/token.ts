@@ -1,13 +1,12 @@
 /** A token that is good for one socket: a transcription (contract 8) or a call (contract 18). */
-import { clientAddress } from '../../../access/client-address.ts';
 import type { SocketTokens, TokenClaims } from '../../../access/socket-tokens.ts';
-import { networkOf } from '../../../access/throttle.ts';
 import type { Party } from '../../../conversation/party.ts';
 import { Failure } from '../../../base/errors.ts';
 import type { RequestHead } from '../../../base/edge.ts';
 import type { TokenCaller } from '../../request.ts';
 import type { Services } from '../../../conversation/services.ts';
 import type { CallerKind } from './kind.ts';
+import { addressKeyOf } from './visitor.ts';
 
 const subprotocol = 'token.';
 
@@ -28,10 +27,8 @@ export const byCallToken = byToken('call', ({ callTokens }) => callTokens, (id, 
 async function holderOf({ workspaceId, holder, assistantId }: TokenClaims, head: RequestHead, services: Services): Promise<Party> {
   const { kind, id } = holder;
   if (kind === 'person') return { workspaceId, id, kind, name: id, channel: 'console', assistantIds: null };
-  if (kind === 'visitor') {
-    const addressKey = services.visitorTokens.addressKey(networkOf(clientAddress(head, services.config.trustedProxies)), services.clock.now());
-    return { workspaceId, id, kind, name: id, channel: 'link', assistantIds: [assistantId], visitor: { addressKey } };
-  }
+  const visitor = { addressKey: addressKeyOf(head, services) };
+  if (kind === 'visitor') return { workspaceId, id, kind, name: id, channel: 'link', assistantIds: [assistantId], visitor };
   const key = await validKey(workspaceId, id, services);
   return { workspaceId, id, kind, name: key.name, channel: 'api', assistantIds: key.assistantIds };
 }

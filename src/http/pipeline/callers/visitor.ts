@@ -42,11 +42,17 @@ export const byVisitorToken: CallerKind<VisitorCaller> = {
     const { workspaceId, id: assistantId, channels } = assistant.record;
     if (!channels[channel]) throw unknown();
     if (noteUnnamedProxy(head, services.config)) services.log.warn(unnamedProxy);
-    const addressKey = services.visitorTokens.addressKey(networkOf(clientAddress(head, services.config.trustedProxies)), services.clock.now());
+    const addressKey = addressKeyOf(head, services);
     return { kind: 'visitor', assistant, party: { workspaceId, id, kind: 'visitor', name: id, channel, assistantIds: [assistantId], visitor: { addressKey } } };
   },
   charge: () => null,
 };
+
+/** The digests of the address that a visitor's request came from. */
+export function addressKeyOf(head: RequestHead, { config, visitorTokens }: Services): (atMs: number) => string {
+  const network = networkOf(clientAddress(head, config.trustedProxies));
+  return (atMs) => visitorTokens.addressKey(network, atMs);
+}
 
 function claimsOf(token: string, { record }: AssistantActor, { visitorTokens, clock }: Services): VisitorClaims {
   const claims = visitorTokens.open(token, record.id);

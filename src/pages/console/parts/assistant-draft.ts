@@ -1,7 +1,7 @@
 /** The draft in an assistant's form, converted to and from the API's shape. Unsaved changes outlive a reload of the page. */
 import type { ApiFailure } from '../api.ts';
 import type { Assistant } from '../types.ts';
-import { limitOf, linkDefaults, type LinkLimit, type LinkLimits } from './link-limits.ts';
+import { limitOf, linkLimitNames, type LinkLimit, type LinkLimits } from './link-limits.ts';
 
 export interface VisitorField {
   readonly name: string;
@@ -80,7 +80,7 @@ const numberOrNull = (value: string): number | null => (value.trim() === '' ? nu
 /** `before`: what is stored. The API keeps a limit that a change does not name, so one that was emptied is sent as its default. */
 export function bodyOf(draft: AssistantDraft, before: Assistant | null): object {
   const isGiven = (name: LinkLimit) => (draft.linkLimits[name] ?? '').trim() !== '' || before?.link?.limits?.[name] !== undefined;
-  const limits = (Object.keys(linkDefaults) as LinkLimit[]).filter(isGiven).map((name) => [name, limitOf(draft.linkLimits, name)]);
+  const limits = linkLimitNames.filter(isGiven).map((name) => [name, limitOf(draft.linkLimits, name)]);
   const origins = draft.origins.split('\n').map((line) => line.trim()).filter((line) => line !== '');
   const hasLink = draft.slug.trim() !== '' || origins.length > 0 || limits.length > 0 || draft.linkOn || draft.widgetOn;
   const hasVoice = draft.voiceOn || draft.voiceProvider !== 'embedded' || draft.voice !== '';

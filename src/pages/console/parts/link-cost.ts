@@ -1,6 +1,6 @@
 /** The cost of a public link on the worst day, shown beside its limits. */
 import { count, plural } from '../format.ts';
-import { limitOf, linkDefaults, type LinkLimit, type LinkLimits } from './link-limits.ts';
+import { limitOf, linkLimitNames, type LinkLimits } from './link-limits.ts';
 
 /** How fast a fast model writes. */
 const tokensPerSecond = 100;
@@ -26,7 +26,7 @@ interface Costly {
 
 export function worstDay({ linkLimits, provider, outputTokens }: Costly): string {
   const [minutes, visitors] = [limitOf(linkLimits, 'minutes_per_day'), limitOf(linkLimits, 'concurrent_visitors')];
-  const nobody = (Object.keys(linkDefaults) as LinkLimit[]).some((name) => limitOf(linkLimits, name) === 0);
+  const nobody = linkLimitNames.some((name) => limitOf(linkLimits, name) === 0);
   if (nobody) return 'A limit is 0: nobody is answered, and the link costs nothing.';
   if (minutes === null && visitors === null) return 'Nothing bounds what a day may cost: give it minutes, or a number of visitors at a time.';
   const over = visitors === null ? null : visitors * minutesLeftOver;

@@ -4,7 +4,7 @@ import { count } from '../format.ts';
 import { bound, type FormOptions } from './assistant-draft.ts';
 import { Area, Check, Input } from './field.tsx';
 import { worstDay } from './link-cost.ts';
-import { linkDefaults, type LinkLimit } from './link-limits.ts';
+import { defaultOf, type LinkLimit } from './link-limits.ts';
 import type { LinkUse } from './link-use.ts';
 import { Until } from './time.tsx';
 
@@ -39,7 +39,7 @@ function Limits({ draft, change, failure, use }: Options) {
       value={draft.linkLimits[name] ?? ''}
       onValue={(value) => change({ linkLimits: { ...draft.linkLimits, [name]: value } })}
       pattern="[0-9]{1,9}|none"
-      placeholder={String(linkDefaults[name])}
+      placeholder={String(defaultOf(draft.linkLimits, name) ?? 'none')}
       path={`link.limits.${name}`}
       failure={failure}
       autocomplete="off"
@@ -57,10 +57,12 @@ function Limits({ draft, change, failure, use }: Options) {
         {field('concurrent_visitors', 'Visitors at a time', <>{used(`${status?.visitors_present} present`)}{refused('concurrent_visitors')}</>)}
         {field('messages_per_visitor_per_day', 'Messages of a visitor a day', refused('messages_per_visitor_per_day'))}
         {field('messages_per_address_per_hour', 'Messages of an address an hour', refused('messages_per_address_per_hour'))}
+        {field('places_per_address', 'Visitors per IP address', refused('places_per_address'))}
+        {field('minutes_per_address', 'Minutes per IP address', refused('minutes_per_address'))}
       </div>
       {use?.addressesShared && (
         <p class="banner" role="note">
-          A request came with <code>X-Forwarded-For</code> from an address that the server does not know as a proxy. If it was your proxy, all visitors share the limit of one address: name it in <code>PARLEY_TRUSTED_PROXIES</code> and start the server again. A visitor can also have made the header up.
+          A request came with <code>X-Forwarded-For</code> from an address that the server does not know as a proxy. If it was your proxy, all visitors share the limits of one address: name it in <code>PARLEY_TRUSTED_PROXIES</code> and start the server again. A visitor can also have made the header up.
         </p>
       )}
       <p class="note">

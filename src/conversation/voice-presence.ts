@@ -1,0 +1,95 @@
+/**
+ * The presence of a visitor on a voice socket (contract 9): while somebody speaks there, and for `linkSilenceMs` after that, the
+ * session's clock runs and the visitor has a place. In a longer silence both end; the next speech takes them again.
+ */
+import { limits } from '../base/limits.ts';
+import { LinkRefused } from '../host/visitors.ts';
+import type { Session } from '../store/store.ts';
+import { presenceMs } from '../turn/link-use.ts';
+import { useOf } from './link.ts';
+import { causeByParty, type Party } from './party.ts';
+import type { Services } from './services.ts';
+
+export interface VoicePresenceOptions {
+  readonly services: Services;
+  readonly party: Party;
+  /** Null for a socket that belongs to no session. */
+  readonly session: Session | null;
+  readonly requestId: string;
+  /** Whether somebody speaks now. */
+  speaks(): boolean;
+  /** A limit of the link does not let the visitor be present. */
+  refused(): void;
+}
+
+export class VoicePresence {
+  readonly #options: VoicePresenceOptions;
+  /** When somebody spoke last, in monotonic milliseconds; the opening counts as speech. */
+  #spokeAt: number;
+  #chargedAt = -Infinity;
+  /** The end of the time that is charged already, in monotonic milliseconds. */
+  #until = -Infinity;
+  /** Whether a limit has refused since speech began last. */
+  #refused = false;
+  #closed = false;
+
+  constructor(options: VoicePresenceOptions) {
+    this.#options = options;
+    this.#spokeAt = options.services.clock.monotonic();
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Charges the time since the last look, if a charge is due. */
+  look(): void {
+    const now = this.#now;
+    if (this.#options.speaks()) this.#spokeAt = now;
+    if (now - this.#chargedAt >= limits.linkSocketMs && !this.#refused) void this.#charge(now);
+  }
+
+  /** Somebody begins to speak: resolves once the visitor is present, or with false if a limit refuses. */
+  begins(): boolean | Promise<boolean> {
+    const now = this.#now;
+    this.#spokeAt = now;
+    this.#refused = false;
+    return !this.#isCharged || this.#until - now > limits.linkSocketMs || this.#charge(now).then(() => !this.#refused);
+  }
+
+  get #now(): number {
+    return this.#options.services.clock.monotonic();
+  }
+
+  /** Whether the socket is a visitor's. */
+  get #isCharged(): boolean {
+    const { party, session } = this.#options;
+    return party.visitor !== undefined && session?.link !== undefined;
+  }
+
+  /** A charge that the store rejects now is made with the next look. */
+  async #charge(now: number): Promise<void> {
+    const { services, party, session, requestId } = this.#options;
+    const ms = presenceMs(now - this.#spokeAt);
+    const untilMs = services.clock.now() + ms;
+    this.#chargedAt = now;
+    if (!this.#isCharged || ms === 0) return;
+    try {
+      const { assistants, sessions } = services.host;
+      const assistant = await assistants.of(party.workspaceId, session!.assistantId);
+      const actor = await sessions.of(party.workspaceId, session!.id);
+      if (assistant === null || actor === null || this.#closed) return;
+      await sessions.keepPresent(actor, useOf(party, assistant)!, untilMs, causeByParty(party, requestId));
+      this.#until = now + ms;
+    } catch (error) {
+      if (error instanceof LinkRefused) return this.#refuse(error);
+      services.log.warn({ request_id: requestId, err: error }, "a visitor's socket could not be charged; the next look retries");
+    }
+  }
+
+  #refuse({ limiters }: LinkRefused): void {
+    this.#refused = true;
+    for (const limiter of limiters) this.#options.services.metrics.limited.inc(limiter);
+    if (!this.#closed) this.#options.refused();
+  }
+}
