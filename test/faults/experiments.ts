@@ -18,7 +18,7 @@ import { exactLimits } from './p7-budgets.ts';
 import { appliesOnce } from './p9-replies.ts';
 import { deadlinesHold } from './p10-deadlines.ts';
 import { deadlinesAgree } from './p10-skew.ts';
-import { awayAndBack, awayUnheard } from './p11-away.ts';
+import { awayAndBack, awayDemoted, awayUnheard } from './p11-away.ts';
 import { drained } from './p12-restarts.ts';
 import { revoked } from './p17-revocation.ts';
 import { callsAreStored, callsOnce } from './t1-once.ts';
@@ -45,6 +45,7 @@ export const experiments: readonly Experiment[] = [
   deadlinesAgree,
   awayAndBack,
   awayUnheard,
+  awayDemoted,
   drained,
   revoked,
   callsOnce,

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
+import { appendOnly, RedisServer } from '../store/redis-server.ts';
 import { checkRefusal } from './customer.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { checkPartial, checkUsable, Ground, lackingNetworkOfRedis, lackingRedis, sealed, until } from './ground.ts';
@@ -51,6 +52,34 @@ export const awayUnheard: Experiment = {
     const ground = await Ground.apart(t);
     const { way, house } = await ground.wired();
     const faults: Faults = { unheard: ({ random }) => way.loseFor(random.pick(directions)) };
+    return (trial) => outage(trial, ground, house, faults);
+  },
+};
+
+/** A failover that loses nothing and ends no connection: what is refused meanwhile is refused by a replica. The address leads to the new primary only at the end. */
+export const awayDemoted: Experiment = {
+  promise: 'P11',
+  name: 'demoted',
+  does: 'a failover of Redis that keeps its connections, under load',
+  stores: ['redis'],
+  abreast: { lmdb: 1, redis: 2 },
+  lacking: lackingRedis,
+  async open(t, store) {
+    const ground = await Ground.open(t, store);
+    const other = await RedisServer.start(...appendOnly);
+    t.teardown(() => other.stop());
+    let [primary, replica] = [ground.redis!, other];
+    await replica.command('REPLICAOF', '127.0.0.1', String(primary.port));
+    const { way, house } = await ground.member();
+    const faults: Faults = {
+      demoted: async () => {
+        await until(async () => (await replica.command('INFO', 'replication')).includes('master_link_status:up'));
+        await primary.command('FAILOVER', 'TO', '127.0.0.1', String(replica.port));
+        await until(async () => (await primary.command('ROLE')).startsWith('slave'));
+        [primary, replica] = [replica, primary];
+        return async () => way.lead(primary.port);
+      },
+    };
     return (trial) => outage(trial, ground, house, faults);
   },
 };

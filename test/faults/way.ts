@@ -28,7 +28,7 @@ export class Way {
   /** Called with the bytes that have come back in all, before they are handed on. */
   onBack: (bytes: number) => void = () => {};
   #cameBack = 0;
-  readonly #to: number;
+  #to: number;
   readonly #pairs = new Set<Pair>();
   #stalled: readonly Direction[] = [];
   #refuses = false;
@@ -68,6 +68,11 @@ export class Way {
     this.onThere = () => {};
     this.delayMs = 0;
     this.stall([]);
+  }
+
+  /** New connections go to another port; open ones stay, as with a proxy after a failover. */
+  lead(to: number): void {
+    this.#to = to;
   }
 
   /** Ends every connection at once, both ways. */

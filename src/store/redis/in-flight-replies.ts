@@ -14,6 +14,7 @@ interface Debt {
   /** When the connection last replied, or got a command while it owed nothing. */
   since: number;
   readonly settle: () => void;
+  readonly fail: (error: Error) => void;
 }
 
 /**
@@ -24,11 +25,14 @@ const replacedMs = limits.redisPingMs + limits.redisSilenceMs + limits.redisReco
 
 export class InFlightReplies {
   readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #onError: (error: Error) => void;
   #debt: Debt;
   #askedAt = 0;
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  /** `onError` is called with the error of each command that fails. */
+  constructor(clock: Pick<Clock, 'monotonic'>, onError: (error: Error) => void = () => {}) {
     this.#clock = clock;
+    this.#onError = onError;
     this.#debt = this.#none();
   }
 
@@ -56,7 +60,7 @@ export class InFlightReplies {
     this.#askedAt = this.#clock.monotonic();
     const answer = send();
     if (debt.count++ === 0) debt.since = this.#askedAt;
-    answer.then(debt.settle, debt.settle);
+    answer.then(debt.settle, debt.fail);
     return answer;
   }
 
@@ -67,6 +71,10 @@ export class InFlightReplies {
       settle: () => {
         debt.count--;
         debt.since = this.#clock.monotonic();
+      },
+      fail: (error) => {
+        debt.settle();
+        this.#onError(error);
       },
     };
     return debt;

@@ -1,9 +1,10 @@
-/** The connections to a single Redis. */
+/** The connections to a single Redis, or to whichever server an address leads to now: a name or a proxy may have another one after a failover. */
 import { machineTime } from '../../../base/clock.ts';
+import { limits } from '../../../base/limits.ts';
 import { StoreRefused } from '../../store.ts';
 import { Confirming } from '../confirming.ts';
 import { InFlightReplies } from '../in-flight-replies.ts';
-import { endClient, quiet, refusalOf, sendOn, single, type Arguments, type Client } from './client.ts';
+import { endClient, isDemoted, quiet, refusalOf, sendOn, single, type Arguments, type Client } from './client.ts';
 
 /** The first connection of a client, which itself would retry for ever after any error; and the code of its last error. */
 class Opening {
@@ -29,14 +30,30 @@ class Opening {
   }
 }
 
+/**
+ * Returns a listener to errors that drops the connections once their server is no primary any more. A failover may leave them open:
+ * the server goes on answering on them, and refuses every write. The clients connect anew by themselves.
+ */
+function droppingDemoted(clients: readonly Client[]): (error: Error) => void {
+  let droppedAt = -Infinity;
+  return ({ message }) => {
+    const now = machineTime.monotonic();
+    if (!isDemoted(message) || now - droppedAt < limits.redisReconnectMsMax) return;
+    droppedAt = now;
+    // The server itself closes a connection after QUIT, which every user may send.
+    for (const client of clients) if (client.isReady) client.sendCommand(['QUIT']).catch(() => {});
+  };
+}
+
 export function connectSingle(url: string) {
   const client = quiet(single(url));
   const waiting = quiet(single(url));
   const listening = quiet(single(url));
   const opening = new Opening(client);
+  const onError = droppingDemoted([client, waiting, listening]);
   // The client closes silent connections by its own timers, so silence is measured by the same clock.
-  const owed = new InFlightReplies(machineTime);
-  const confirming = new Confirming(new InFlightReplies(machineTime), (args) => sendOn(waiting, args));
+  const owed = new InFlightReplies(machineTime, onError);
+  const confirming = new Confirming(new InFlightReplies(machineTime, onError), (args) => sendOn(waiting, args));
   const opened = (each: Client): Promise<unknown> => (each.isOpen ? Promise.resolve() : each.connect());
   return {
     open: () => opening.connect(),
