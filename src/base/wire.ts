@@ -2,10 +2,10 @@
  * The shapes of requests, responses and events on the wire. The validators that run are compiled from these
  * schemas, and the OpenAPI document is made from them.
  */
-import { Compile, type Validator } from 'typebox/compile';
 import type { Static, TSchema } from 'typebox';
 import { Failure, type ErrorName } from './errors.ts';
 import { limits } from './limits.ts';
+import { firstProblem, overfull, pruned, validatorOf, type Parts, type Problem } from './wire/check.ts';
 
 export * from './wire/conversation.ts';
 export * from './wire/call.ts';
@@ -30,33 +30,21 @@ export interface Shape<S extends TSchema> {
 
 /** A schema with its validator. Compilation waits for the first use, so that a start pays for none. */
 export function shape<S extends TSchema>(schema: S, tooLong: TooLong = {}): Shape<S> {
-  let compiled: Validator | undefined;
   return {
     schema,
     parse(given) {
-      compiled ??= Compile(schema);
       const value = pruned(given, schema as Parts);
-      if (compiled.Check(value)) return value as Static<S>;
-      throw fieldFailure(compiled.Errors(value)[0] as SchemaError, schema as Parts, tooLong);
+      if (value !== overfull && validatorOf(schema).Check(value)) return value as Static<S>;
+      throw fieldFailure(firstProblem(schema as Parts, given)!, schema as Parts, tooLong);
     },
   };
-}
-
-interface SchemaError {
-  readonly keyword: string;
-  readonly instancePath: string;
-  readonly params: { readonly requiredProperties?: readonly string[]; readonly propertyNames?: readonly string[] };
 }
 
 /** The characters that a name chosen by the client may hold and that a log line or a terminal should not show; a back-tick would end the quotation. */
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029`]/g;
 
 /** A field's path, as in `visitor.email`; it ends before a name that the client chose too long to repeat, and at a list that is wrong as a whole. */
-function pathOf(instancePath: string, schema: Parts): string {
-  const parts = instancePath
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+function pathOf(parts: readonly string[], schema: Parts): string {
   const named: string[] = [];
   let within: Parts | undefined = schema;
   for (const part of parts) {
@@ -73,56 +61,13 @@ function partOf(schema: Parts, name: string): Parts | undefined {
   return Object.hasOwn(properties, name) ? properties[name] : (items ?? additionalProperties);
 }
 
-function fieldFailure(error: SchemaError, schema: Parts, tooLong: TooLong): Failure {
-  const path = pathOf(error.instancePath, schema);
-  if (error.keyword === 'required') {
-    const field = [path, error.params.requiredProperties?.[0] ?? ''].filter(Boolean).join('.');
-    return new Failure('missing_field', { field });
-  }
+function fieldFailure({ path: parts, keyword, missing }: Problem, schema: Parts, tooLong: TooLong): Failure {
+  const path = pathOf(parts, schema);
+  if (missing !== undefined) return new Failure('missing_field', { field: [path, missing].filter(Boolean).join('.') });
   if (path === '') return new Failure('not_an_object');
-  const bound = error.keyword === 'maxLength' ? tooLong[path] : undefined;
+  const bound = keyword === 'maxLength' ? tooLong[path] : undefined;
   return bound ? new Failure(bound.name, { limit: bound.limit, param: path }) : new Failure('invalid_field', { field: path });
 }
-
-/** The parts of a schema that describe the values within its value. */
-interface Parts {
-  readonly type?: string;
-  readonly anyOf?: readonly Parts[];
-  readonly properties?: Readonly<Record<string, Parts>>;
-  readonly additionalProperties?: Parts;
-  readonly items?: Parts;
-  /** See `whole`. */
-  readonly '~whole'?: boolean;
-}
-
-/**
- * The value as its schema is to see it: null is the same as absent (contract 12), so it stays only where the schema has
- * a use for it, as a PATCH has to clear a field; and a field that the schema does not name is left out. How deep this goes
- * is up to the schema, never to the client's JSON.
- */
-export function pruned(value: unknown, schema: Parts): unknown {
-  // A schema that allows anything has no names of its own, such as that of a client's JSON Schema.
-  if (typeof value !== 'object' || value === null || (schema.type === undefined && schema.anyOf === undefined)) return value;
-  const { items, properties = {}, additionalProperties } = (schema.anyOf ?? [schema]).find(({ type }) => type === containerOf(value)) ?? {};
-  if (Array.isArray(value)) return items === undefined ? value : value.map((item) => pruned(item, items));
-  const object = value as Record<string, unknown>;
-  const names = Object.keys(object);
-  // Most values stay as they are, and then are not copied.
-  let kept: [string, unknown][] | null = null;
-  for (let index = 0; index < names.length; index++) {
-    const name = names[index]!;
-    const item = object[name];
-    const part = Object.hasOwn(properties, name) ? properties[name]! : additionalProperties;
-    const isLeftOut = part === undefined || (item === null && !takesNull(part));
-    const left = isLeftOut ? undefined : pruned(item, part);
-    if (isLeftOut || left !== item) kept ??= names.slice(0, index).map((before) => [before, object[before]]);
-    if (!isLeftOut) kept?.push([name, left]);
-  }
-  return kept === null ? value : Object.fromEntries(kept);
-}
-
-const containerOf = (value: object): string => (Array.isArray(value) ? 'array' : 'object');
-const takesNull = ({ type, anyOf }: Parts): boolean => type === 'null' || (anyOf?.some(takesNull) ?? false);
 
 function valueOf(text: string, type: string | undefined): unknown {
   if (type === 'integer' && /^-?\d{1,15}$/.test(text)) return Number(text);

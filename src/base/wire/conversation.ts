@@ -185,7 +185,7 @@ export const ChatBody = named(
   'Chat',
   Type.Object({
     message: Type.Optional(Text(limits.messageCharactersMax)),
-    tool_results: Type.Optional(Type.Array(ToolResult, { description: 'Instead of a message: an answer to each call that waits.' })),
+    tool_results: Type.Optional(Type.Array(ToolResult, { maxItems: limits.toolCallsTaken, description: 'Instead of a message: an answer to each call that waits.' })),
   }),
 );
 export type ChatBody = Static<typeof ChatBody>;

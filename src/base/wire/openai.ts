@@ -17,7 +17,7 @@ const Call = Type.Object({
 const Message = Type.Object({
   role: Strings(['system', 'developer', 'user', 'assistant', 'tool']),
   content: Anything('A text, or parts of the type `text`.'),
-  tool_calls: Type.Optional(Type.Array(Call)),
+  tool_calls: Type.Optional(Type.Array(Call, { maxItems: limits.frontToolsMax })),
   tool_call_id: Type.Optional(Type.String()),
 });
 export type ChatCompletionMessage = Static<typeof Message>;
