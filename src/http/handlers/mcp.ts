@@ -1,5 +1,5 @@
 /** `POST /mcp`: an MCP server, without sessions, in both eras of the protocol (contract 15). The package of the protocol is loaded at the first request. */
-import { isObject, type Json } from '../../base/json.ts';
+import { isNestedWithin, isObject, type Json } from '../../base/json.ts';
 import type { Server } from '@modelcontextprotocol/server';
 import manifest from '../../../package.json' with { type: 'json' };
 import { Failure, failureText, refused } from '../../base/errors.ts';
@@ -34,8 +34,12 @@ export async function mcp(request: Request<PartyCaller>): Promise<Reply> {
   }
   // Each request is one: several at once would cost one of the key's budget.
   if (Array.isArray(message)) return rpcFailure(400, -32600, 'A request is one message.');
+  if (!isNestedWithin(message, nestingMax)) return rpcFailure(400, -32600, `The message is nested more than ${nestingMax} deep.`);
   return serve(request, message);
 }
+
+/** The package of the protocol reads messages by recursion: a deeper one would need more than the stack. */
+const nestingMax = 200;
 
 const rpcFailure = (status: number, code: number, message: string): Reply => ({ status, headers: { 'content-type': jsonType }, text: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }) });
 
