@@ -83,7 +83,7 @@ export interface FailureDetail {
   /** The path of the offending field where the sentence does not name it (contract 14). */
   param?: string;
   /** Where a limit refuses that is none of a key's budgets: its name in the metrics, if it is not the workspace's turns. */
-  limiter?: 'authentication';
+  limiter?: 'authentication' | 'link_reads';
   /** The error behind the failure, for the log only. */
   cause?: unknown;
 }
@@ -109,6 +109,7 @@ export const refused = (name: ErrorName, detail: FailureDetail = {}): Refusal =>
   message: sentence(errors[name].message, detail),
   seconds: detail.seconds,
   param: paramOf(name, detail),
+  ...(detail.limiter !== undefined && { limiter: detail.limiter }),
 });
 
 /** A refusal that is thrown. */

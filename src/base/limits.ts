@@ -46,6 +46,7 @@ export const limits = {
   ceilingMax: 1_000_000,
   keyOverlapSecondsMax: 30 * 24 * 3600, // contract 9
   failedAuthenticationsPerMinute: 600, // contract 4, per address
+  linkReadsPerMinute: 600, // contract 9, per address
   throttledAddressesMax: 10_000, // addresses that are remembered
   failedSignInsPerMinute: 10, // contract 9, per address
   failedSignInsPerMinuteOfAll: 100, // contract 9

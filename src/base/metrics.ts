@@ -21,8 +21,8 @@ export type TurnFault = (typeof turnFaults)[number];
 const turnEnds = ['completed', 'aborted', 'failed', 'withdrawn'] as const;
 /** How a call of a tool can end (contract 13). */
 const toolOutcomes = ['completed', 'cancelled', ...toolErrors] as const;
-/** The limits that can refuse a request with 429: a budget of its key, the workspace's slots for turns, its address's failed authentications, or a visitor's limits. */
-const limiters = ['requests', 'speech', 'transcriptionTokens', 'turns', 'authentication', 'visitor_turn', ...linkLimitNames] as const;
+/** The limits that can refuse a request with 429: a budget of its key, the workspace's slots for turns, its address's failed authentications or reads of public links, or a visitor's limits. */
+const limiters = ['requests', 'speech', 'transcriptionTokens', 'turns', 'authentication', 'visitor_turn', 'link_reads', ...linkLimitNames] as const;
 export type Limiter = (typeof limiters)[number];
 
 /** The metrics of one process as data. */

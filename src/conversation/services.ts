@@ -41,6 +41,8 @@ export interface Services {
   readonly signIns: SignIns;
   readonly failedAuthentications: AddressThrottle;
   readonly failedSignIns: SignInThrottle;
+  /** Reads of public links. */
+  readonly linkReads: AddressThrottle;
   /** The row of the error table that says why a provider's base URL must not be called; null if it may. */
   baseUrlProblem(url: string): ErrorName | null;
   /** The OpenAPI document. */

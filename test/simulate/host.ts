@@ -89,8 +89,9 @@ export class SimulatedHost {
     const vault = openVault('a secret of thirty-two characters', ids);
     const failedAuthentications = new AddressThrottle(clock, limits.failedAuthenticationsPerMinute);
     const readiness = new Readiness(store, clock, log);
+    const linkReads = new AddressThrottle(clock, limits.linkReadsPerMinute, { debt: false });
     const signing = { signIns: new SignIns({ store, clock, ids, log, operatorToken }), failedSignIns: new SignInThrottle(clock) };
-    const rest = { operatorToken, ...signing, failedAuthentications, baseUrlProblem: () => null, openapi: () => staticFile('', new Uint8Array()), asyncapi: () => staticFile('', new Uint8Array()), readiness, load: { steps: async () => [] }, draining: false };
+    const rest = { operatorToken, ...signing, failedAuthentications, linkReads, baseUrlProblem: () => null, openapi: () => staticFile('', new Uint8Array()), asyncapi: () => staticFile('', new Uint8Array()), readiness, load: { steps: async () => [] }, draining: false };
     const [speakers, listeners] = [new VoiceProcesses({ count: 0, clock }), new VoiceProcesses({ count: 0, clock })];
     const voiced = { voice: new VoiceDesk([], { speakers, listeners }, clock), transcriptionTokens: socketTokens('transcription', 'a secret of thirty-two characters', ids, null), callTokens: socketTokens('call', 'a secret of thirty-two characters', ids, null), visitorTokens: visitorTokens('a secret of thirty-two characters', null) };
     const tools = new ToolDesk({ host, store, vault, caller: simulatedCaller(this.#world, gate, clock, name), clock, metrics });

@@ -34,7 +34,7 @@ export function checkRequest(head: ClientHead, find: Find, readBody: ReadBody, c
   const known = promptly(kind.recognise(head, params, services, course), (caller) => (course.caller = caller));
 
   // 3. The caller's budgets.
-  const charged = promptly(known, (caller) => kind.charge(caller, route, course, services));
+  const charged = promptly(known, (caller) => kind.charge(caller, route, course, services, head));
 
   // 4. and 5.
   return promptly<Refusal | null, Refusal | Checked>(charged, (limited) => limited ?? checkContent(head, route, params, readBody, course, services));

@@ -17,6 +17,7 @@ ${linkLimits.messages_per_visitor_per_day} messages of a visitor a day and ${lin
 Visitors of one address hold ${linkLimitDefault('places_per_address')}, of these places (\`places_per_address\`) and use ${linkLimitDefault('minutes_per_address')}, of these minutes (\`minutes_per_address\`). Days are UTC. \
 A visitor has one turn at a time, over all sessions.`;
 const spoken = `The minutes run and the visitor has a place while somebody speaks, and for ${limits.linkSilenceMs / 1000} seconds after that; in a longer silence both stop until the next speech.`;
+const read = `One of ${limits.linkReadsPerMinute} reads a minute of an address, over all links; beyond them 429 \`rate_limited\`, which costs nothing.`;
 const refused = '429 `rate_limited` has a `Retry-After` and no rate headers; it costs nothing.';
 
 export const linkArea: Area = {
@@ -27,6 +28,7 @@ The pages of the link and the widget use these paths; a page of another site may
   entries: {
     'GET /p/{slug}/about': {
       does: 'Returns the content of a page before a conversation begins. `status` is `open` while the assistant is published, and `closed` otherwise.',
+      cost: read,
       surprises: unknown,
       answer: {
         object: 'link',
@@ -57,9 +59,10 @@ With \`channel: "widget"\` the \`host\` is the origin of the page that the widge
       body: { visitor: example.visitor, metadata: example.metadata },
       answer: session,
     },
-    'GET /p/{slug}/sessions/{id}': { does: 'Returns one session of the visitor.', surprises: others, answer: session },
+    'GET /p/{slug}/sessions/{id}': { does: 'Returns one session of the visitor.', cost: read, surprises: others, answer: session },
     'GET /p/{slug}/sessions/{id}/transcript': {
       does: "Returns the messages of a session, as the API's transcript does.",
+      cost: read,
       surprises: others,
       query: { limit: 50, order: 'asc' },
       answer: listOf(...example.messages.map((message) => ({ ...message, turn_id: message.turn_id && turnId }))),
@@ -87,6 +90,7 @@ With \`channel: "widget"\` the \`host\` is the origin of the page that the widge
     },
     'GET /p/{slug}/sessions/{id}/turns/{turn_id}/events': {
       does: "Streams a turn again, from its beginning or from behind a cursor, as the API's events do.",
+      cost: read,
       surprises: `${others} An unknown turn is 404 \`turn_not_found\`.`,
       query: { after: 31 },
       answer: stream(example.restOfStream),

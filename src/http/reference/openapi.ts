@@ -165,7 +165,7 @@ function refusals(route: Route): Set<ErrorName> {
   if (route.caller === 'key') names.push('revoked_api_key', 'expired_api_key', 'different_keys');
   if (isLink(route.path)) names.push('assistant_not_found', 'site_not_permitted', 'unreadable_header', 'headers_too_large');
   if (route.caller === 'visitor') names.push('invalid_token');
-  if (route.caller !== 'anyone' && route.caller !== 'guest') names.push('rate_limited');
+  if (route.caller !== 'anyone') names.push('rate_limited');
   if (route.method !== 'GET' && !route.takesBytes) names.push('body_too_large', 'body_timeout', 'malformed_json', 'not_an_object');
   if (route.method !== 'GET' && isConsole(route)) names.push('content_type');
   if (route.body !== null && !route.takesBytes) names.push('missing_field');

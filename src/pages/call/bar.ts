@@ -92,8 +92,8 @@ export class CallBar {
   heard(text: string, how: 'speaking' | 'cut' | 'whole'): void {
     // One line of it, without the marks that a message shows as lists and emphasis.
     const line = text.trimEnd().split('\n').at(-1)!.replace(/^[\s>#*+-]+|[*_`]/g, '');
-    const word = line.split(/\s/).at(-1)!;
-    const said = how === 'speaking' ? [line.slice(0, line.length - word.length), element('u', {}, word)] : [line];
+    const at = line.lastIndexOf(' ') + 1;
+    const said = how === 'speaking' ? [line.slice(0, at), element('u', {}, line.slice(at))] : [line];
     this.#write('heard', element('bdi', {}, ...said), ...(how === 'cut' ? [element('b', { title: this.#words.interrupted }, ' |')] : []));
   }
 

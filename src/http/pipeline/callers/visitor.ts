@@ -1,10 +1,10 @@
 /** Callers of an assistant's public link (contract 9): anybody who knows its slug, and visitors with a token. */
 import { clientAddress, noteUnnamedProxy } from '../../../access/client-address.ts';
 import type { RequestHead } from '../../../base/edge.ts';
-import { Failure } from '../../../base/errors.ts';
+import { Failure, refused, type Refusal } from '../../../base/errors.ts';
 import type { AssistantActor } from '../../../host/assistants.ts';
 import { lists } from '../../../base/origin.ts';
-import type { GuestCaller, NewcomerCaller, Request, VisitorCaller } from '../../request.ts';
+import { isLink, type GuestCaller, type NewcomerCaller, type Request, type Route, type VisitorCaller } from '../../request.ts';
 import type { Services } from '../../../conversation/services.ts';
 import { networkOf } from '../../../access/throttle.ts';
 import type { VisitorClaims } from '../../../access/visitor-tokens.ts';
@@ -16,10 +16,17 @@ const unknown = (): Failure => new Failure('assistant_not_found');
 
 const unnamedProxy = 'X-Forwarded-For came from a peer that PARLEY_TRUSTED_PROXIES does not name: if that is a proxy, visitors behind it share one address and its limit; a visitor can also have made the header up';
 
+/** Charges an address for a read of a public link (contract 9). A refusal costs nothing: visitors may share an address. */
+export function chargeRead(_caller: unknown, { method, path }: Route, _course: Course, { linkReads, config }: Services, head: RequestHead): Refusal | null {
+  if (method !== 'GET' || !isLink(path)) return null;
+  const seconds = linkReads.take(clientAddress(head, config.trustedProxies));
+  return seconds === null ? null : refused('rate_limited', { seconds, limiter: 'link_reads' });
+}
+
 /** A guest needs no token: the slug and one of its channels are enough. */
 export const byLink: CallerKind<GuestCaller> = {
   recognise: async (head, params, services, course) => ({ kind: 'guest', assistant: await openAssistant(head, params, services, course) }),
-  charge: () => null,
+  charge: chargeRead,
 };
 
 /** A newcomer requests a token. A token sent with the request must be valid: it is renewed for the same visitor. */
@@ -45,7 +52,7 @@ export const byVisitorToken: CallerKind<VisitorCaller> = {
     const addressKey = addressKeyOf(head, services);
     return { kind: 'visitor', assistant, party: { workspaceId, id, kind: 'visitor', name: id, channel, assistantIds: [assistantId], visitor: { addressKey } } };
   },
-  charge: () => null,
+  charge: chargeRead,
 };
 
 /** The digests of the address that a visitor's request came from. */

@@ -70,11 +70,7 @@ function code(lines: readonly string[], at: number): Found {
 }
 
 /** The line without so many spaces at its beginning, or as many as it has. */
-function outdented(line: string, width: number): string {
-  let at = 0;
-  while (at < width && line[at] === ' ') at++;
-  return line.slice(at);
-}
+const outdented = (line: string, width: number): string => line.slice(Math.min(width, line.search(/[^ ]|$/)));
 
 function quoted(lines: readonly string[], at: number, depth: number): Found {
   let end = at;

@@ -206,11 +206,7 @@ function trimmed(address: string): string {
   // Brackets that close more than were opened.
   let closing = address.split(')').length - address.split('(').length;
   let end = address.length;
-  for (; end > 0; end--) {
-    const last = address[end - 1]!;
-    if (last === ')' && closing > 0) closing--;
-    else if (!'.,;:!?\'"]}*_~'.includes(last)) break;
-  }
+  while (end > 0 && (address[end - 1] === ')' ? closing-- > 0 : '.,;:!?\'"]}*_~'.includes(address[end - 1]!))) end--;
   return address.slice(0, end);
 }
 
