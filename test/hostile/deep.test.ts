@@ -43,7 +43,7 @@ async function send(url: string, key: string, body: string, method = 'POST', hea
 }
 
 async function fields(t: Test, { house }: World, visit: Visit): Promise<void> {
-  for (const { method, path, body, takesBytes } of answeredRoutes({ servicePort: null })) {
+  for (const { method, path, body, takesBytes } of answeredRoutes({ managementPort: null })) {
     if (method === 'GET' || method === 'DELETE' || takesBytes) continue;
     const key = path.startsWith('/console/') ? house.operatorToken : path.startsWith('/p/') ? visit.token : house.key;
     const named = path.replace('{slug}', 'deep').replace('{w}', house.workspaceId).replace(/\{\w+\}/g, 'none');
