@@ -24,11 +24,11 @@ export function developmentCommand(line: string, description: string, examples: 
 export const numberOption = (flags: string, description: string, least = 0, most = 999_999_999): Option =>
   new Option(flags, description).argParser(wholeNumber(least, most));
 
-/** Returns whether a signal has asked the process to stop since this call: work begun may go on to its end; a second signal ends the process at once. */
-export function stopping(): () => boolean {
-  let stopped = false;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => (stopped ? process.exit(130) : (stopped = true)));
-  return () => stopped;
+/** Returns what is aborted when a signal asks the process to stop: work begun may go on to its end. A second signal ends the process at once. */
+export function stopping(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => (stop.signal.aborted ? process.exit(130) : stop.abort()));
+  return stop.signal;
 }
 
 function sentence(command: Command, { code, message }: CommanderError): string {

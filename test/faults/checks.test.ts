@@ -76,8 +76,15 @@ t.test('a violation fails its repetition, what throws is one, and the others go 
   const strict = await repeat(experiment, 'lmdb', { times: 5, seed: 10, strict: true });
   t.same(strict.failed.map(({ seed }) => seed), [11, 13, 14], 'lateness counts where time is what is asked');
   const seeds: number[] = [];
-  const cut = await repeat(experiment, 'lmdb', { times: 5, seed: 30, strict: false, stopped: () => seeds.length === 2, onTrial: ({ seed }) => seeds.push(seed) });
-  t.same([seeds, cut.done], [[30, 31], 2], 'who is stopped tells what was done');
+  const once = new AbortController();
+  const cut = await repeat(experiment, 'lmdb', { times: 5, seed: 30, strict: false, stop: once.signal, onTrial: ({ seed }) => void (seeds.push(seed) === 2 && once.abort()) });
+  t.same([seeds, cut.done, cut.interrupted], [[30, 31], 2, true], 'who is stopped tells what was done');
+  const signal = new AbortController();
+  const dies: Experiment = { ...experiment, open: async () => async () => Promise.reject((signal.abort(), new Error('the server has got the signal too'))) };
+  const hit = await repeat(dies, 'lmdb', { times: 5, seed: 1, strict: true, stop: signal.signal });
+  t.same([hit.done, hit.failed, hit.interrupted], [0, [], true], 'a repetition that the signal hits has not failed');
+  t.match(tableOf([cut, hit]), /2 times, interrupted .*\n.*0 times, interrupted\n0 hold, 0 failed, 2 interrupted$/);
+  t.match(tableOf([{ ...strict, interrupted: true }]), /FAILED.*\n0 hold, 1 failed$/);
   const table = tableOf([strict, { ...lenient, failed: [], skipped: 'no such thing here' }]);
   t.match(table, /5 times, FAILED with seeds 11, 13, 14 \(at most 14 ms waiting; 10 things\)/);
   t.match(table, /skipped: no such thing here\n0 hold, 1 failed, 1 skipped$/);

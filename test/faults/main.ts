@@ -39,7 +39,7 @@ function gatherKnown(word: string, before: readonly string[] = []): readonly str
 function readArguments(): Wanted | null {
   const command: Command = developmentCommand(
     'npm run faults --',
-    'Puts promises (docs/promises.md) to real faults on real processes. Prints the seeds of what fails, and ends with 1.',
+    'Puts promises (docs/promises.md) to real faults on real processes. Prints the seeds of what fails, and ends with 1; with 130 if a signal cut it short.',
     `
     npm run faults -- --promise P5 --times 200                  as many repetitions
     npm run faults -- --promise P2 --promise P3/disk            these promises or single experiments
@@ -78,12 +78,10 @@ async function go({ chosen, stores, times, seed, abreast }: Wanted): Promise<num
   const progress = new Progress(asked.length);
   print(`${times} times from seed ${seed}: ${asked.map(({ experiment, store }) => `${idOf(experiment)} on ${store}`).join(', ')}`);
   const outcomes: Outcome[] = [];
-  // Experiments that have begun go into the table.
-  const stopped = stopping();
+  const stop = stopping();
   for (const { experiment, store } of asked) {
-    if (stopped()) break;
     const doing = `${idOf(experiment)} on ${store}`;
-    progress.tell(0, times, doing);
+    if (!stop.aborted) progress.tell(0, times, doing);
     const onTrial = (trial: Trial, done: number): void => {
       if (trial.wrong.length + trial.late.length > 0) {
         progress.end();
@@ -91,12 +89,13 @@ async function go({ chosen, stores, times, seed, abreast }: Wanted): Promise<num
       }
       progress.tell(done, times, `${doing}: ${done} of ${times}`);
     };
-    outcomes.push(await repeat(experiment, store, { times, seed, strict: true, onTrial, stopped, ...(abreast && { abreast }) }));
+    outcomes.push(await repeat(experiment, store, { times, seed, strict: true, onTrial, stop, ...(abreast && { abreast }) }));
     progress.next();
   }
   progress.end();
   print(tableOf(outcomes));
-  return outcomes.some(({ failed }) => failed.length > 0) ? 1 : 0;
+  if (outcomes.some(({ failed }) => failed.length > 0)) return 1;
+  return outcomes.some(({ interrupted }) => interrupted) ? 130 : 0;
 }
 
 const wanted = readArguments();

@@ -5,6 +5,7 @@
 import { randomInt } from 'node:crypto';
 import { Option } from 'commander';
 import { developmentCommand, numberOption } from '../../bench/harness/development-command.ts';
+import { Progress } from '../../bench/harness/progress.ts';
 import { found } from '../secrets/canaries.ts';
 import { throwFaults } from '../secrets/fault-run.ts';
 import { openScene } from '../secrets/scene.ts';
@@ -37,12 +38,8 @@ const print = (text: string): boolean => process.stdout.write(text);
 
 const teardowns: (() => Promise<unknown>)[] = [];
 const owner = { teardown: (run: () => Promise<unknown>) => teardowns.unshift(run) };
-let told = 0;
-const onProgress = (done: number): void => {
-  if (done - told < times / 100 && done < times) return;
-  told = done;
-  print(`\r${done} of ${times}`);
-};
+const progress = new Progress(1);
+const onProgress = (done: number): void => progress.tell(done, times, `${what} on ${edge}: ${done} of ${times}`);
 
 print(`${what} on ${edge}, ${times} times, seed ${seed}\n`);
 try {
@@ -59,8 +56,10 @@ try {
   } else if (what === 'voice') await voiceBarrage(await openVoiceWorld(owner, edge), { seed, times, onProgress });
   else if (what === 'calls') await callBarrage(await openCallWorld(owner, edge), { seed, times, onProgress });
   else await barrage(await openWorld(owner, edge), { seed, times, onProgress });
-  print('\nnothing failed\n');
+  progress.end();
+  print('nothing failed\n');
 } catch (error) {
+  progress.end();
   for (let one: unknown = error; one instanceof Error; one = one.cause) print(`\n${one.message}\n`);
   process.exitCode = 1;
 } finally {

@@ -4,6 +4,7 @@
  */
 import { Option } from 'commander';
 import { developmentCommand, numberOption } from '../../bench/harness/development-command.ts';
+import { Progress } from '../../bench/harness/progress.ts';
 
 const { engine, times, row } = developmentCommand(
   'npm run repeat --',
@@ -23,14 +24,20 @@ const { repeat } = await import('./run.ts');
 const { rows } = await import('./rows.ts');
 
 const wanted = rows.filter(({ name }) => name.includes(row));
+const [edges, progress] = [engine === 'both' ? (['uws', 'node'] as const) : [engine], new Progress(engine === 'both' ? 2 : 1)];
 let failed = 0;
-for (const edge of engine === 'both' ? (['uws', 'node'] as const) : [engine]) {
+for (const edge of edges) {
+  let done = 0;
   const teardowns: (() => unknown)[] = [];
   for await (const { name, sent, came, stoodMs, megabytes, peakMegabytes, failure } of repeat({ teardown: (run) => void teardowns.unshift(run) }, edge, wanted, times)) {
     if (failure !== null) failed++;
+    progress.end();
     process.stdout.write(`${failure === null ? 'ok    ' : 'not ok'} ${edge} ${name}: ${sent} sent, ${stoodMs} ms, ${megabytes} MB (${peakMegabytes} at most), ${came}${failure === null ? '' : `: ${failure}`}\n`);
+    progress.tell(++done, wanted.length, `${edge}: ${done} of ${wanted.length} rows`);
   }
+  progress.next();
   for (const run of teardowns) await run();
 }
+progress.end();
 process.stdout.write(`${failed} of ${wanted.length} rows failed\n`);
 process.exit(failed === 0 ? 0 : 1);

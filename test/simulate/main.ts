@@ -71,8 +71,8 @@ async function explore(wanted: Wanted): Promise<number> {
   const progress = new Progress(1);
   print(`${runs} runs from seed ${from}`);
   let [done, failed] = [0, 0];
-  const stopped = stopping();
-  for (; done < runs && !stopped(); done++) {
+  const stop = stopping();
+  for (; done < runs && !stop.aborted; done++) {
     progress.tell(done, runs, `simulate: seed ${from + done}, ${failed} failed`);
     const verdict = await go(from + done, wanted);
     await turnOfTheLoop();
