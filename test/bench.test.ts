@@ -25,9 +25,6 @@ import { tokenAt } from '../bench/text.ts';
 
 const watcher = { tell: () => {}, next: () => {}, end: () => {} };
 
-// Some twenty servers are started.
-t.setTimeout(280_000);
-
 /** Audio of 20 ms and the state of a detector are more than that. */
 const perSocketKbMax = 20;
 

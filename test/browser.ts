@@ -5,26 +5,22 @@ import { createRequire } from 'node:module';
 import type { Browser, BrowserContext, BrowserContextOptions, BrowserType, Page } from 'playwright-core';
 import type { Owner } from './folders.ts';
 import { whyMissing } from './installed.ts';
+import { patient } from './run/speed.mjs';
 
 /** The same browser without its windows, menus and extensions: a page takes two fifths of the CPU time. */
 const shell = 'chromium-headless-shell';
 const others = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/** The path of a browser that starts. While another test file has one installed, it is there before its libraries are. */
-const startable = (names: readonly string[]): string | undefined =>
-  names.map((name) => spawnSync('which', [name], { encoding: 'utf8' }).stdout?.trim()).find((path) => path && spawnSync(path, ['--version']).status === 0);
-
-// Another will do only where the shell is not and cannot be installed.
-const before = startable([shell]);
-const lacking = before === undefined && whyMissing(shell) !== null;
-const missing = lacking && startable(others) === undefined ? whyMissing('chromium') : null;
-const installed = before ?? startable(lacking ? others : [shell]);
+/** The path of a browser that starts. */
+const installed = [shell, ...others]
+  .map((name) => spawnSync('which', [name], { encoding: 'utf8' }).stdout?.trim())
+  .find((path) => path && spawnSync(path, ['--version']).status === 0);
 
 /** The reason for skipping tests that need a browser, where there is none. */
-export const whyNoBrowser: string | false = missing ?? false;
+export const whyNoBrowser: string | false = installed === undefined && (whyMissing(shell) ?? false);
 
-/** Milliseconds that tests wait for a page's content, on a busy machine too. */
-export const patience = 120_000;
+/** Milliseconds that tests wait for a page's content. */
+export const patience = patient(120_000);
 
 const require = createRequire(import.meta.url);
 

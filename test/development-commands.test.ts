@@ -6,9 +6,6 @@ import t from 'tap';
 import manifest from '../package.json' with { type: 'json' };
 import { bundle } from './bundle.mjs';
 
-// Each run loads all that the command stands on.
-t.setTimeout(280_000);
-
 interface Example {
   /** The help of each option and argument, line breaks aside; "…" stands for words that nobody relies on. */
   readonly help: readonly string[];

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import manifest from '../package.json' with { type: 'json' };
 import type { Owner } from './folders.ts';
+import { patient } from './run/speed.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -12,7 +13,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const shared = ['lmdb', 'msgpackr'];
 
 /** How long an installation may take, in milliseconds. */
-const installMs = 60_000;
+const installMs = patient(60_000);
 
 export interface OtherNode {
   /** The program. */

@@ -11,7 +11,9 @@ import { buildClient } from '../src/install/pack-client.mjs';
 import { build, checkNode, install, PrepareError, root } from '../src/install/prepare.mjs';
 import { bundleWithInputs } from './bundle.mjs';
 import { filesOf, jobsOf, keepTimes } from './run/jobs.mjs';
-import { runAll } from './run/pool.mjs';
+import { runAll, secondsOf } from './run/pool.mjs';
+import { installPrograms, programsOf } from './run/programs.mjs';
+import { measureSpeed, slownessVariable } from './run/speed.mjs';
 
 const usage = `Usage: npm test [-- [options] [path...]]
 
@@ -76,6 +78,12 @@ async function checkTypes() {
 
 const lint = () => step('lint', () => runTool(tool('oxlint', 'bin', 'oxlint'), ['--threads=1', '--format=unix', 'src', 'machines', 'test', 'bench']));
 
+/** Installs the programs of others that the files name; tells which are missing, whose tests are skipped. */
+async function addPrograms(files, inputs) {
+  const { installed, lacking } = await installPrograms(programsOf(files, inputs));
+  for (const [how, programs] of Object.entries({ installed, 'not installed, so their tests are skipped': lacking })) if (programs.length > 0) print(`programs: ${how}: ${programs.join(', ')}`);
+}
+
 /** Builds what the tests run, and returns the jobs. */
 async function prepare() {
   await step('build', build);
@@ -85,14 +93,19 @@ async function prepare() {
     files = [...new Set((positionals.length > 0 ? positionals : ['test']).flatMap(filesOf))];
     if (values.changed) files = await ofChanges(files);
   });
-  let jobs = [];
-  if (files.length > 0) await step('bundles', async () => (jobs = jobsOf(files, await bundleWithInputs(files))));
-  return jobs;
+  if (files.length === 0) return [];
+  let bundles = null;
+  await step('bundles', async () => (bundles = await bundleWithInputs(files)));
+  if (bundles === null) return [];
+  await step('programs', () => addPrograms(files, bundles.inputs));
+  return jobsOf(files, bundles);
 }
 
 /** Runs the jobs; of each what failed or was skipped, and one line. */
-async function runTests(jobs, measure) {
+async function runTests(jobs, measure, { cpu }) {
   const { runFile } = await import('./run/file.mjs');
+  const minutes = Math.ceil(secondsOf(jobs, cpu) / 60);
+  if (minutes > 1) print(`${jobs.length} jobs: about ${minutes} min`);
   const taken = {};
   await runAll(jobs, async (job) => {
     const { lines, seconds, cpuSeconds, ...of } = await runFile(job);
@@ -103,7 +116,7 @@ async function runTests(jobs, measure) {
     print(`${of.failed > 0 ? 'not ok' : 'ok'} ${job.name} (${[...told, `${seconds.toFixed(1)} s`, ...cpu].join(', ')})`);
     if (of.failed === 0) taken[job.name] = [seconds, cpuSeconds ?? seconds];
     return cpuSeconds;
-  });
+  }, { slowness: cpu });
   if (measure) keepTimes(taken);
 }
 
@@ -141,10 +154,13 @@ await step('packages', async () => {
   await install({ development: true });
 });
 if (counts.failed === 0) {
+  const speed = measureSpeed();
+  process.env[slownessVariable] = String(speed.wall);
+  print(`speed: deadlines × ${speed.wall.toFixed(1)}, CPU time × ${speed.cpu.toFixed(1)} (test/run/speed.mjs)`);
   // The types take one core, and longer than all the others together.
   const checks = values['skip-checks'] ? [] : [checkTypes(), lint()];
   const [jobs] = await Promise.all([prepare(), ...checks]);
-  await runTests(jobs, values.measure);
+  await runTests(jobs, values.measure, speed);
 }
 print(`${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`);
 process.exitCode = counts.failed > 0 ? 1 : 0;

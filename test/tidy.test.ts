@@ -121,6 +121,16 @@ const examples: Readonly<Record<string, { broken: Record<string, string>; says: 
     says: ['.npmrc:1: registry=', 'package-lock.json: "resolved" addresses'],
     kept: { '.npmrc': 'save-exact=true', 'package-lock.json': '"version": "1.0.0"' },
   },
+  'no test has a deadline of its own': {
+    broken: { 'test/a.test.ts': 't.setTimeout(280_000);\nfetch(url, { signal: AbortSignal.timeout(5000) });' },
+    says: ['test/a.test.ts:1: t.setTimeout(', 'test/a.test.ts:2: AbortSignal.timeout(5'],
+    kept: { 'test/a.test.ts': 'socket.setTimeout(5); AbortSignal.timeout(patience);', 'src/a.ts': 'AbortSignal.timeout(5000);' },
+  },
+  'nothing writes to a pipe without waiting': {
+    broken: { 'test/child.ts': "writeSync(1, 'a');", 'src/install/a.mjs': "writeFileSync('/dev/stdout', 'a');" },
+    says: ['test/child.ts:1: writeSync(1', "src/install/a.mjs:1: writeFileSync('/dev/std"],
+    kept: { 'test/child.ts': "process.stdout.write('a'); writeSync(file, 'a');", 'docs/a.md': 'writeSync(1)' },
+  },
   'a comment begins with the thing or the verb': {
     broken: {
       'src/host.ts': '/** What a turn costs. */\n/**\n * Of a session, the id.\n */\ncall();\t// Whoever waits\n// Those that wait\n',

@@ -21,7 +21,6 @@ import { Scene, type Talk } from '../host/scene.ts';
 const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 23);
 /** Lives on each store; a few unless somebody asks for more, as in `PARLEY_LIVES=10000 npm test -- test/actors/history.test.ts`. */
 const wanted = process.env['PARLEY_LIVES'];
-if (wanted !== undefined) t.setTimeout(0);
 
 /** A store; `again` is that of a later process on the same rows, null where another process would have to wait for leases. */
 interface Place {
@@ -141,7 +140,6 @@ class Life {
 
 async function lives(t: Test, few: number, open: (number: number) => Promise<Place>): Promise<void> {
   const count = Number(wanted ?? few);
-  if (wanted !== undefined) t.setTimeout(0);
   const events = new Set<string>();
   const wrong: string[] = [];
   for (let number = 0; number < count; number++) {

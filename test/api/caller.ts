@@ -4,6 +4,7 @@ import { WebSocket } from 'ws';
 import { CallEvents, shape } from '../../src/base/wire.ts';
 import type { House } from './house.ts';
 import { speaker, spoken } from '../providers/voice/talker.ts';
+import { patient } from '../run/speed.mjs';
 
 export interface Heard {
   readonly type: string;
@@ -12,7 +13,7 @@ export interface Heard {
 
 const silenceMs = 1_500;
 /** No message is longer on its way. */
-const patienceMs = 100_000;
+const patienceMs = patient(100_000);
 
 const shapes = new Map(Object.entries(CallEvents).map(([type, schema]) => [type, shape(schema)]));
 

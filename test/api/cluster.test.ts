@@ -5,7 +5,6 @@ import { openHouse, textOf, type House } from './house.ts';
 import { say, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
 
 const lacking = whyNoRedis();
-t.setTimeout(280_000);
 
 /** A turn whose client got `turn.completed`. */
 interface Told {

@@ -10,9 +10,6 @@ import { edge, edges, openHouse } from './house.ts';
 import { Client, lineOf, openSupervised, portOf, streaming, told, workersUp } from './supervised.ts';
 import { chatPath, onProvider, until } from './talk.ts';
 
-// The turn in flight alone takes seven seconds.
-t.setTimeout(280_000);
-
 const lacking = whyNoRedis();
 
 const descriptors = 120;

@@ -5,7 +5,6 @@ import { edge, openHouse } from './house.ts';
 import { begin, refused, synthetic, until } from './talk.ts';
 
 const lacking = whyNoRedis();
-t.setTimeout(280_000);
 
 t.test(edge, { ...(lacking === null ? {} : { skip: lacking }) }, async (t) => {
   const redis = await RedisServer.start(...appendOnly);

@@ -1,6 +1,7 @@
 /** A served parley for the API's tests: asks it things, and holds every answer to the OpenAPI document that it serves. */
 import { basename } from 'node:path';
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { temporaryFolder, type Owner } from '../folders.ts';
 import { startServer, type Server, type ServerOptions } from '../process.ts';
@@ -68,6 +69,10 @@ export interface Stream {
   leave(): void;
 }
 
+/** Tries of what a store was too slow for: the start of a server, and requests that a test builds on. */
+const triesMax = 20;
+const againMs = 500;
+
 /** Budgets that no test exhausts. */
 export const inexhaustible = { requests: 100_000, speech: 100_000, transcription_tokens: 100_000 };
 
@@ -133,7 +138,26 @@ export async function openWorkspace(): Promise<House> {
 async function openServer(t: Owner, { env = {}, ...options }: HouseOptions): Promise<Server> {
   const folder = options.folder ?? (await temporaryFolder(t));
   const settings = { PARLEY_STORE: 'memory:', PARLEY_EDGE: edge, PARLEY_SYNTHETIC: '1', PARLEY_LOG: 'warn', ...env, ...(await storeOf(t, folder, { env, ...options })) };
-  return startServer(t, { ...options, env: settings, folder });
+  for (let left = triesMax; ; left--) {
+    try {
+      return await startServer(t, { ...options, env: settings, folder });
+    } catch (error) {
+      if (left === 1 || !(error as Error).message.includes('Redis did not answer in time')) throw error;
+    }
+  }
+}
+
+/**
+ * Resolves with the JSON of an answer that must have one of these statuses. A store that is too slow for a moment answers 503, and nothing has
+ * changed: what a test builds on is requested again, as a client would.
+ */
+export async function must(request: () => Promise<Answer>, ...statuses: readonly number[]): Promise<any> {
+  for (let left = triesMax; ; left--) {
+    const { status, text, json } = await request();
+    if (statuses.includes(status)) return json;
+    if (status !== 503 || json?.error.code !== 'api_error' || left === 1) throw new Error(`expected ${statuses.join(' or ')}, got ${status}: ${text}`);
+    await pause(againMs);
+  }
 }
 
 /** The same, asked at its `url`, which may be that of a proxy in front of it: in its last workspace, or in a new one. */
@@ -162,16 +186,10 @@ export async function houseAt(server: Server, { workspace = 'last' }: { readonly
     return answer;
   };
   const asOperator = (path: string, options: Ask = {}) => ask(`/console/api${path}`, { key: server.operatorToken, ...options });
-  const must = async (answer: Promise<Answer>, status: number): Promise<any> => {
-    const { status: got, text, json } = await answer;
-    if (got !== status) throw new Error(`expected ${status}, got ${got}: ${text}`);
-    return json;
-  };
-
-  const workspaceId: string = workspace === 'new' ? (await must(asOperator('/workspaces', { body: { name: 'test' } }), 201)).id : (await must(asOperator('/workspaces'), 200)).data.at(-1).id;
+  const workspaceId: string = workspace === 'new' ? (await must(() => asOperator('/workspaces', { body: { name: 'test' } }), 201)).id : (await must(() => asOperator('/workspaces'), 200)).data.at(-1).id;
   const inWorkspace = `/workspaces/${workspaceId}`;
   const newKey = (fields: object = {}) =>
-    must(asOperator(`${inWorkspace}/keys`, { body: { name: 'test', limits: inexhaustible, ...fields } }), 201);
+    must(() => asOperator(`${inWorkspace}/keys`, { body: { name: 'test', limits: inexhaustible, ...fields } }), 201);
   const { key } = await newKey();
   return {
     ...server,
@@ -186,10 +204,10 @@ export async function houseAt(server: Server, { workspace = 'last' }: { readonly
       return readStream(response, conforms.checkEvent);
     },
     async assistant(fields = {}) {
-      const made = await must(asOperator(`${inWorkspace}/assistants`, { body: { name: 'Test', ...fields } }), 201);
-      return must(asOperator(`${inWorkspace}/assistants/${made.id}/publish`, { method: 'POST' }), 200);
+      const made = await must(() => asOperator(`${inWorkspace}/assistants`, { body: { name: 'Test', ...fields } }), 201);
+      return must(() => asOperator(`${inWorkspace}/assistants/${made.id}/publish`, { method: 'POST' }), 200);
     },
-    session: (assistantId, fields = {}) => must(ask('/sessions', { key, body: { assistant_id: assistantId, ...fields } }), 201),
+    session: (assistantId, fields = {}) => must(() => ask('/sessions', { key, body: { assistant_id: assistantId, ...fields } }), 201),
   };
 }
 

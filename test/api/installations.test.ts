@@ -8,7 +8,6 @@ import { edge, openHouse, textOf, type House } from './house.ts';
 import { abort, begin, say, synthetic, transcriptOf, turnPath } from './talk.ts';
 
 const lacking = whyNoRedis();
-t.setTimeout(280_000);
 
 /** The console's feed of a house, from its first picture on. */
 class Feed {

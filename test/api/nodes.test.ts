@@ -10,9 +10,6 @@ import { otherNode, type OtherNode } from '../nodes.ts';
 import { openHouse, textOf, type House } from './house.ts';
 import { abort, begin, say, synthetic, transcriptOf } from './talk.ts';
 
-// The first run installs them.
-t.setTimeout(280_000);
-
 const store = { PARLEY_STORE: 'lmdb:./data', PARLEY_LOG: 'info' };
 
 /** Returns the engine that serves, and whether the log tells the other one's absence. */

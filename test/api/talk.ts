@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import type { Test } from 'tap';
 import { data, delta, done, eventStream, provider, type Provider } from '../providers/model/provider.ts';
-import type { Answer, Ask, House, Stream } from './house.ts';
+import { patient } from '../run/speed.mjs';
+import { must, type Answer, type Ask, type House, type Stream } from './house.ts';
 
 /** An assistant on the synthetic provider, whose model's name says what it does. */
 export const synthetic = (house: House, name: string, fields: object = {}): Promise<any> =>
@@ -33,7 +34,7 @@ export const sessionOf = async (house: House, sessionId: string): Promise<any> =
 type Nothing = null | undefined | false;
 
 /** Polls until the answer is there; throws after the time limit with the question and the last answer. It pauses, since the server needs the CPU. */
-export async function until<T>(ask: () => Promise<T | Nothing> | T | Nothing, seconds = 100): Promise<T> {
+export async function until<T>(ask: () => Promise<T | Nothing> | T | Nothing, seconds = patient(100)): Promise<T> {
   const lastAt = performance.now() + seconds * 1000;
   for (;;) {
     const last = performance.now() >= lastAt;
@@ -79,13 +80,8 @@ export async function onProvider(
   return { provider: upstream, credential, assistant: await house.assistant({ ...fields, model }) };
 }
 
-export async function credentialOf(house: House, provider: string, baseUrl: string, apiKey = 'canary-secret'): Promise<any> {
-  const { status, json, text } = await house.console(`/workspaces/${house.workspaceId}/credentials`, {
-    body: { kind: 'model', provider, base_url: baseUrl, api_key: apiKey },
-  });
-  if (status !== 201) throw new Error(`no credential: ${text}`);
-  return json;
-}
+export const credentialOf = (house: House, provider: string, baseUrl: string, apiKey = 'canary-secret'): Promise<any> =>
+  must(() => house.console(`/workspaces/${house.workspaceId}/credentials`, { body: { kind: 'model', provider, base_url: baseUrl, api_key: apiKey } }), 201);
 
 /** A whole answer of an OpenAI-compatible endpoint, with its token counts if there are any. */
 export function answered(response: ServerResponse, pieces: readonly string[], usage?: { prompt_tokens: number; completion_tokens: number }): void {

@@ -5,7 +5,7 @@ import { runTruth } from './truth.ts';
 
 const size = (name: string, least: number): number => Number(process.env[name] ?? least);
 
-t.test('a watched chart never shows a state that was not committed', { skip: whyNoRedis() ?? false, timeout: 0 }, async (t) => {
+t.test('a watched chart never shows a state that was not committed', { skip: whyNoRedis() ?? false }, async (t) => {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
   const { wrong, counts } = await runTruth(t, redis, { seed: size('PARLEY_TEST_SEED', 14), commands: size('PARLEY_TRUTH_COMMANDS', 40), outages: size('PARLEY_TRUTH_OUTAGES', 1) });

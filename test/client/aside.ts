@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { patient } from '../run/speed.mjs';
 
 const cache = fileURLToPath(new URL('../../node_modules/.cache/parley-aside', import.meta.url));
 
@@ -22,7 +23,7 @@ export async function installedAside(name: string, version: string): Promise<Asi
   if (!existsSync(join(folder, 'package.json')) && process.env['PARLEY_OFFLINE'] !== '1') {
     mkdirSync(home, { recursive: true });
     writeFileSync(join(home, 'package.json'), '{"private":true}');
-    spawnSync('npm', ['install', `${name}@${version}`, '--no-audit', '--no-fund', '--loglevel=error'], { cwd: home, stdio: 'ignore', timeout: 120_000 });
+    spawnSync('npm', ['install', `${name}@${version}`, '--no-audit', '--no-fund', '--loglevel=error'], { cwd: home, stdio: 'ignore', timeout: patient(120_000) });
   }
   if (!existsSync(join(folder, 'package.json'))) return { why: `${name} ${version} is not installed and cannot be installed here`, folder, entry: null };
   const { resolve } = createRequire(join(home, 'package.json'));

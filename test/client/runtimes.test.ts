@@ -18,8 +18,6 @@ import { installedAside } from './aside.ts';
 import { Faulty } from './faulty.ts';
 
 const built = fileURLToPath(new URL('../../dist/client/index.js', import.meta.url));
-// The first time each is downloaded.
-t.setTimeout(600_000);
 const wanted = process.env['PARLEY_RUNTIMES'] === '1';
 // The voice processes end with their server.
 const house = await openHouse(t, { workersAlone: true });

@@ -11,7 +11,6 @@ import { countingFetch, HandClock, openScene } from './scene.ts';
 const scene = await openScene(t, 'tokens=60,delay_ms=1', { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
 const { house, way, assistantId } = scene;
 const cutsWanted = Number(process.env['PARLEY_CLIENT_CUTS'] ?? 60);
-t.setTimeout(120_000 + cutsWanted * 500);
 
 const textOf = (events: readonly TurnEvent[]): string => events.map((event) => (event.type === 'message.delta' ? event.text : '')).join('');
 const said = async (sessionId: string): Promise<any> => (await transcriptOf(house, sessionId)).at(-1);

@@ -8,9 +8,6 @@ import { openHouse, type House } from '../api/house.ts';
 import { installedAside } from '../client/aside.ts';
 import { told } from '../faults/tool-house.ts';
 
-// The first run installs it.
-t.setTimeout(180_000);
-
 const { why, folder } = await installedAside('@modelcontextprotocol/server-everything', '2026.8.31');
 
 /** The server's address. It says by itself when it listens. */

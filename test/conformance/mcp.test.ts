@@ -12,9 +12,7 @@ import t, { type Test } from 'tap';
 import { openHouse, type House } from '../api/house.ts';
 import { temporaryFolder } from '../folders.ts';
 import { otherNode } from '../nodes.ts';
-
-// The first run installs the suite.
-t.setTimeout(280_000);
+import { patient } from '../run/speed.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const suite = { name: '@modelcontextprotocol/conformance', version: '0.2.0-alpha.12' };
@@ -26,7 +24,7 @@ function conformance(): { readonly program: string } | string {
   if (existsSync(program)) return { program };
   mkdirSync(folder, { recursive: true });
   const args = ['install', '--prefix', folder, '--no-save', '--ignore-scripts', '--no-progress', '--fetch-retries=0', '--loglevel=error', `${suite.name}@${suite.version}`];
-  const { status } = spawnSync('npm', args, { encoding: 'utf8', timeout: 120_000, shell: process.platform === 'win32' });
+  const { status } = spawnSync('npm', args, { encoding: 'utf8', timeout: patient(120_000), shell: process.platform === 'win32' });
   return status === 0 ? { program } : 'npm has not fetched the suite';
 }
 

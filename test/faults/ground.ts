@@ -1,6 +1,6 @@
 /** The ground of experiments: a store, servers on it, and an assistant whose words can be told apart. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { openHouse, type House } from '../api/house.ts';
+import { must, openHouse, type House } from '../api/house.ts';
 import { credentialOf, sessionOf, transcriptOf } from '../api/talk.ts';
 import { temporaryFolder, type Owner } from '../folders.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
@@ -60,13 +60,13 @@ export class Ground {
   async server(env: Readonly<Record<string, string>> = {}, redisUrl = this.redis?.url): Promise<House> {
     const place: Record<string, string> = this.store === 'redis' ? { PARLEY_STORE: redisUrl! } : { PARLEY_STORE: 'lmdb:./data' };
     const settings = { ...place, PARLEY_SECRET: secret, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_LOG: 'silent', ...env };
-    const house = await patiently(() => openHouse(this.#t, { folder: this.#folder, embedded: true, env: settings }));
+    const house = await openHouse(this.#t, { folder: this.#folder, embedded: true, env: settings });
     if (this.assistantId === '') await this.#furnish(house);
     return house;
   }
 
   async #furnish(house: House): Promise<void> {
-    await house.console(`/workspaces/${house.workspaceId}`, { method: 'PATCH', body: { turns_in_flight_max: 10_000 } });
+    await must(() => house.console(`/workspaces/${house.workspaceId}`, { method: 'PATCH', body: { turns_in_flight_max: 10_000 } }), 200);
     const credential = await credentialOf(house, 'openai', this.speaker.baseUrl);
     const assistant = await house.assistant({ model: { provider: 'openai', name: 'speaker', credential_id: credential.id } });
     this.assistantId = assistant.id;
@@ -96,19 +96,6 @@ export async function several<T>(count: number, open: () => Promise<T>): Promise
   return all;
 }
 
-/** A server that starts on a busy machine, or is asked for its first key there, may find Redis too slow: that says nothing about a promise. */
-async function patiently<T>(start: () => Promise<T>): Promise<T> {
-  for (let left = startsMax; ; left--) {
-    try {
-      return await start();
-    } catch (error) {
-      const told = `${(error as Error).message} ${((error as Error).cause as Error | undefined)?.message}`;
-      if (left === 1 || !/Redis did not answer in time|socket hang up|expected 201, got 503/.test(told)) throw error;
-    }
-  }
-}
-
-const startsMax = 3;
 const pollMs = 25;
 
 /** Asks every now and then until the answer is there. */

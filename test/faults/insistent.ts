@@ -8,6 +8,7 @@ import type { Trial } from './experiment.ts';
 import { until } from './ground.ts';
 import { talk, type Listener } from './listener.ts';
 import { begins, wordsOf } from './words.ts';
+import { patient } from '../run/speed.mjs';
 
 interface Told {
   readonly tag: string;
@@ -23,7 +24,7 @@ interface KnownSession {
 }
 
 /** How long something may be refused while its store is in trouble again and again. */
-const refusedMsMax = 60_000;
+const refusedMsMax = patient(60_000);
 const againMs = 50;
 
 export class Insistent {

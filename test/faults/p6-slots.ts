@@ -1,7 +1,7 @@
 /** P6: four processes under load are killed and replaced; the workspace's turns in flight never pass its ceiling, and no slot leaks. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../../src/base/limits.ts';
-import type { House } from '../api/house.ts';
+import { must, type House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { Ground, lackingRedis } from './ground.ts';
 import { talk } from './listener.ts';
@@ -21,7 +21,7 @@ export const neverAboveTheCeiling: Experiment = {
   async open(t, store) {
     const ground = await Ground.open(t, store);
     const houses = await Promise.all(Array.from({ length: processesCount }, () => ground.server()));
-    await houses[0]!.console(`/workspaces/${houses[0]!.workspaceId}`, { method: 'PATCH', body: { turns_in_flight_max: ceiling } });
+    await must(() => houses[0]!.console(`/workspaces/${houses[0]!.workspaceId}`, { method: 'PATCH', body: { turns_in_flight_max: ceiling } }), 200);
     // Each process has heard of the ceiling by then.
     await pause(limits.catalogFreshMs + 200);
     return (trial) => killings(trial, ground, houses);

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { House } from '../api/house.ts';
+import { must, type House } from '../api/house.ts';
 import { listed, openServer } from '../api/mcp-server.ts';
 import type { Owner } from '../folders.ts';
 
@@ -88,12 +88,9 @@ export async function openMcpTool(t: Owner, name: string, tool: Tool): Promise<s
   return (await openServer(t, 'modern', { tools: [listed(name, { type: 'object' })], call })).url;
 }
 
-/** Asks the console, and throws unless it does as it is told. */
-export async function told(house: House, path: string, body: object, method = 'POST'): Promise<any> {
-  const { status, json, text } = await house.console(`/workspaces/${house.workspaceId}${path}`, { method, body });
-  if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
-  return json;
-}
+/** Requests a change of the console's API, and throws unless it is made. */
+export const told = (house: House, path: string, body: object, method = 'POST'): Promise<any> =>
+  must(() => house.console(`/workspaces/${house.workspaceId}${path}`, { method, body }), 200, 201);
 
 /** A published assistant of the synthetic model with these tools. */
 export const assistantWith = (house: House, name: string, toolIds: readonly string[], fields: object = {}): Promise<any> =>

@@ -10,8 +10,6 @@ import { linked, Visit } from '../pages/link/visits.ts';
 import { frame, RawSocket } from '../repeat/socket.ts';
 import { openWorld, type World } from './world.ts';
 
-t.setTimeout(0);
-
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 const inObjects = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 /** Deeper than records are stored and sent, than a reader by recursion gets, and than `JSON.stringify`. */

@@ -1,20 +1,17 @@
 /** haproxy and nginx before a server, set up so that `/readyz` is refused there: if it runs, a request went past them unseen. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../bench/harness/process.ts';
 import { temporaryFolder, type Owner } from '../folders.ts';
+import { environment, whyMissing } from '../installed.ts';
 
 export const proxies = ['haproxy', 'nginx'] as const;
 export type Proxy = (typeof proxies)[number];
 
-/** Why there is none of these to test with, or null. Where packages may be installed, it is installed. */
-export function whyNoProxy(proxy: Proxy): string | null {
-  const found = (): boolean => spawnSync(proxy, ['-v']).status === 0;
-  if (!found() && process.getuid?.() === 0) spawnSync('apt-get', ['install', '-y', '--no-install-recommends', proxy], { stdio: 'ignore' });
-  return found() ? null : `${proxy} is not installed and cannot be installed here`;
-}
+/** The reason for skipping tests behind one of these, or null. */
+export const whyNoProxy = (proxy: Proxy): string | null => whyMissing(proxy);
 
 /** Resolves with its port once it passes requests on to the server at `port`. `oldVersion`: nginx speaks HTTP/1.0 to it, as without a setting. */
 export async function openProxy(t: Owner, proxy: Proxy, port: number, { oldVersion = false } = {}): Promise<number> {
@@ -22,7 +19,7 @@ export async function openProxy(t: Owner, proxy: Proxy, port: number, { oldVersi
   const own = await freePort();
   const file = join(folder, 'proxy.conf');
   await writeFile(file, proxy === 'nginx' ? nginx(folder, own, port, oldVersion ? '1.0' : '1.1') : haproxy(own, port));
-  const child = spawn(proxy, proxy === 'nginx' ? ['-e', 'stderr', '-p', folder, '-c', file] : ['-db', '-q', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(proxy, proxy === 'nginx' ? ['-e', 'stderr', '-p', folder, '-c', file] : ['-db', '-q', '-f', file], { env: environment, stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   const ended = once(child, 'exit');

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { environment } from '../installed.ts';
 import { longTurn } from './slow.ts';
 import type { World } from './world.ts';
+import { patient } from '../run/speed.mjs';
 
 export const attacks = ['slow heads', 'slow bodies', 'slow readers'] as const;
 export type Attack = (typeof attacks)[number];
@@ -21,7 +22,7 @@ const authorized = ({ house }: World): string => `a=b\r\nX-API-Key: ${house.key}
 
 const pollMs = 25;
 /** By then the server has closed some, and the number of connections grows no more. */
-const comingMsMax = 20_000;
+const comingMsMax = patient(20_000);
 
 /**
  * Resolves with what ends it, once its connections are there; or the server has let go of them all by then. The program is as

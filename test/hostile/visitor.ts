@@ -5,6 +5,7 @@ import { refusedUpgrade } from '../api/raw.ts';
 import { mint } from '../providers/voice/talker.ts';
 import type { Sound, Step, Visit } from './visits.ts';
 import type { World } from './world.ts';
+import { patient } from '../run/speed.mjs';
 
 export interface Visited {
   /** Every message, as it came. */
@@ -17,7 +18,7 @@ export interface Visited {
 }
 
 /** More time than any visit needs once the models are loaded, even on a busy machine: a visit that takes longer hangs. */
-export const hangsAfterMs = 60_000;
+export const hangsAfterMs = patient(60_000);
 
 export async function visitOnce({ house }: World, assistantId: string, visit: Visit, bytesOf: (sound: Sound, bytes: number) => Uint8Array): Promise<Visited> {
   const { token } = await mint(house, assistantId);

@@ -8,7 +8,6 @@ import { rows } from './rows.ts';
 const held: Ceilings = { stoodMs: 4 * ceilings.stoodMs, megabytes: null };
 
 export function repeatFewTimes(edge: Edge): void {
-  t.setTimeout(280_000);
   const own = rows.filter((_, index) => index % 2 === (edge === 'uws' ? 0 : 1));
   t.test(edge, async (t) => {
     for await (const { name, failure } of repeat(t, edge, own, 100, held)) t.equal(failure, null, name);

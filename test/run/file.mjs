@@ -1,16 +1,31 @@
 /** Runs one test file in a process of its own and parses its stdout, TAP. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Parser } from 'tap-parser';
 import { bundleUrl, root } from '../../src/install/prepare.mjs';
 import { inSource } from '../bundle.mjs';
+import { measureSpeed, slowness } from './speed.mjs';
+
+/** Sizes that somebody asks for by hand, which take as long as they take. */
+const sizes = ['PARLEY_LIVES', 'PARLEY_CLIENT_CUTS', 'PARLEY_CONSOLE_SESSIONS', 'PARLEY_RUNTIMES'];
+
+/** Seconds on the reference (speed.mjs) after which a file counts as hung. */
+const fileSeconds = sizes.some((name) => process.env[name] !== undefined) ? 24 * 3600 : 900;
+
+/** Resolves when a file has run for its time, which is as long as the machine was slow when the run began, or is at the end of that time. */
+async function timeIsOver(signal) {
+  for (let waited = 0, due = fileSeconds * slowness(); due > waited; due = fileSeconds * measureSpeed().wall) {
+    await delay((due - waited) * 1000, undefined, { signal });
+    waited = due;
+  }
+}
 
 const bounds = {
-  /** How long a file may run before tap fails it, naming what did not end. A file may ask for less. */
-  timeoutSeconds: 300,
-  /** When a file is killed that does not end after that: it does not even notice the time, or something of its own keeps it running. */
-  hangSeconds: 330,
+  over: timeIsOver,
+  /** Seconds that a file whose time is over has to tell what did not end, before it is killed: it may not even notice. */
+  graceSeconds: 30,
   stderr: 'inherit',
 };
 
@@ -27,23 +42,32 @@ const collectsSeldom = ['--min-semi-space-size=16', '--single-threaded-gc'];
  * Resolves with what came of a job: `{ passed, failed, skipped, lines, seconds, cpuSeconds }`. The lines tell of what failed or was skipped.
  * @param {{ name: string, bundle: string, env: Record<string, string>, files?: readonly string[] }} job of several files, if it names them
  */
-export async function runFile({ name, bundle, env, files }, { timeoutSeconds, hangSeconds, stderr } = bounds) {
+export async function runFile({ name, bundle, env, files }, { over, graceSeconds, stderr } = bounds) {
   const started = performance.now();
   const child = spawn(process.execPath, ['--enable-source-maps', ...compilesLate, ...collectsSeldom, bundle], {
     cwd: root,
-    env: { ...process.env, ...env, PARLEY_TEST_COMMAND: fileURLToPath(bundleUrl), TAP_TIMEOUT: String(timeoutSeconds) },
+    env: { ...process.env, ...env, PARLEY_TEST_COMMAND: fileURLToPath(bundleUrl), TAP_TIMEOUT: '0' },
     stdio: ['ignore', 'pipe', stderr],
   });
-  const hung = setTimeout(() => child.kill('SIGKILL'), hangSeconds * 1000);
   const report = new Report(name, files, env);
   const parser = report.parser(stderr === 'inherit' ? (text) => process.stderr.write(text) : () => {});
   child.stdout.pipe(parser);
   const complete = new Promise((resolve) => parser.once('complete', resolve));
   const exited = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ how: signal ?? code, cpuSeconds: reaped() })));
+  const ended = new AbortController();
+  void endLate(child, over, graceSeconds, ended.signal).catch(() => {});
   const [results, { how, cpuSeconds }] = await Promise.all([complete, exited]);
-  clearTimeout(hung);
+  ended.abort();
   report.end(results, how);
   return { ...report.counts, lines: report.lines, seconds: (performance.now() - started) / 1000, cpuSeconds };
+}
+
+/** Ends a child whose time is over: tap then names what did not end. */
+async function endLate(child, over, graceSeconds, signal) {
+  await over(signal);
+  child.kill('SIGALRM');
+  await delay(graceSeconds * slowness() * 1000, undefined, { signal });
+  child.kill('SIGKILL');
 }
 
 const noAssertion = 'it made no assertion';

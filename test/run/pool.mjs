@@ -4,23 +4,26 @@
  */
 import { availableParallelism } from 'node:os';
 
-/** A bound on jobs at a time, since even idle ones hold memory and ports. */
-const abreastMax = 4 * availableParallelism();
+/** A bound on jobs at a time: even idle ones hold memory and ports, and each works hard while it starts. */
+const abreastMax = 3 * availableParallelism();
+
+/** CPU seconds of files that weigh as much as the speed that was measured before them. */
+const trusted = 20;
 
 /** The load of a file is a mean: where the sums just fit two cores, a quarter of them stood idle. */
 const overcommitted = 1.25;
 
-/** CPU seconds expected of files, and taken: until files have shown its speed, a machine counts as one and a half times as slow as the measured one. */
-const supposed = { expected: 40, took: 60 };
-
 /**
  * A job's `seconds` and `cpuSeconds` are the times of an earlier run. `run` may not reject, and resolves with the CPU seconds of this
- * run, if they are known: on a slower machine fewer run abreast, or files that wait for real time would be late. Resolves when all have ended.
+ * run, if they are known: on a slower machine fewer run abreast, or files that wait for real time would be late. `slowness` is how many times
+ * slower the machine is than the one on which the times were taken, until files have shown it. Resolves when all have ended.
  */
-export function runAll(jobs, run, cores = availableParallelism() * overcommitted, { expected, took } = supposed) {
+export function runAll(jobs, run, { slowness = 1, cores = availableParallelism() * overcommitted } = {}) {
+  // The measured speed counts as much as a few files.
+  let [expected, took] = [trusted, trusted * slowness];
   const waiting = jobs.toSorted((a, b) => b.seconds - a.seconds);
   const running = new Set();
-  const loadOf = ({ seconds, cpuSeconds }) => Math.min(cores, (Math.max(1, took / expected || 1) * cpuSeconds) / seconds);
+  const loadOf = ({ seconds, cpuSeconds }) => Math.min(cores, (Math.max(1, took / expected) * cpuSeconds) / seconds);
   const load = () => [...running].reduce((sum, job) => sum + loadOf(job), 0);
   return new Promise((resolve) => {
     const next = () => {
@@ -43,3 +46,10 @@ export function runAll(jobs, run, cores = availableParallelism() * overcommitted
     next();
   });
 }
+
+/** Part of the cores that files keep busy over a whole run; the rest is waits at its end and between files. */
+const usedPart = 0.8;
+
+/** Seconds that the jobs are expected to take together: as long as their work on all cores, and no less than the longest of them. */
+export const secondsOf = (jobs, slowness, cores = availableParallelism()) =>
+  Math.max(0, ...jobs.map(({ seconds }) => seconds), (slowness * jobs.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)) / (usedPart * cores));

@@ -1,13 +1,15 @@
 /** The report of `npm test` on a file: no failure in one may look like success. And the order in which files run. */
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { root } from '../../src/install/prepare.mjs';
 import { bundlePackages, bundleTogether, moduleOf } from '../bundle.mjs';
 import { temporaryFolder } from '../folders.ts';
 import { runFile } from './file.mjs';
 import { jobsOf } from './jobs.mjs';
-import { runAll } from './pool.mjs';
+import { runAll, secondsOf } from './pool.mjs';
 
 interface Example {
   readonly source: string;
@@ -15,9 +17,11 @@ interface Example {
   readonly counts: readonly [number, number, number];
   /** Its lines of output, in order. */
   readonly lines: readonly RegExp[];
-  /** It has to run out of time, which the others must not on a machine that is busy. */
-  readonly brief?: true;
+  /** Its time is over as soon as it has made a file `begun` beside itself. */
+  readonly isLate?: true;
 }
+
+const begins = `(await import('node:fs')).writeFileSync(new URL('begun', import.meta.url), '');`;
 
 const examples: Readonly<Record<string, Example>> = {
   'assertions in subtests count, and what is skipped is told with its reason': {
@@ -49,22 +53,30 @@ const examples: Readonly<Record<string, Example>> = {
   'an end by a signal': { source: `t.ok(1); process.kill(process.pid, 'SIGKILL');`, counts: [1, 1, 0], lines: [/it ended with SIGKILL/] },
   'a test that waits for what never comes': { source: `t.test('a', async (t) => { t.ok(1); await new Promise(() => {}); });`, counts: [1, 1, 0], lines: [/a > test unfinished/] },
   'a file that has run out of time': {
-    source: `t.test('a', async (t) => { t.ok(1); setTimeout(() => process.exit(), 1e5); await new Promise(() => {}); });`,
+    source: `t.test('a', async (t) => { t.ok(1); setTimeout(() => process.exit(), 1e6); ${begins} await new Promise(() => {}); });`,
     counts: [1, 1, 0],
     lines: [/a > timeout!/],
-    brief: true,
+    isLate: true,
   },
-  'a file that does not notice the time': { source: `t.ok(1); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`, counts: [1, 1, 0], lines: [/it ended with SIGKILL/], brief: true },
+  'a file that does not notice the time': { source: `t.ok(1); ${begins} Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`, counts: [1, 1, 0], lines: [/it ended with SIGKILL/], isLate: true },
 };
 
 await bundlePackages(['tap']);
 
-for (const [name, { source, counts, lines, brief }] of Object.entries(examples)) {
+const quiet = { graceSeconds: 5, stderr: 'ignore' };
+const never = (): Promise<void> => new Promise(() => {});
+
+/** Resolves once a file is there. */
+async function made(path: string, signal: AbortSignal): Promise<void> {
+  while (!existsSync(path)) await delay(50, undefined, { signal });
+}
+
+for (const [name, { source, counts, lines, isLate }] of Object.entries(examples)) {
   t.test(name, async (t) => {
     const folder = await temporaryFolder(t);
     const bundle = join(folder, 'example.mjs');
     await writeFile(bundle, `import t from ${JSON.stringify(moduleOf('tap'))};\n${source}\n`);
-    const said = await runFile({ name: 'example', bundle, env: {} }, { ...(brief ? { timeoutSeconds: 2, hangSeconds: 10 } : { timeoutSeconds: 60, hangSeconds: 90 }), stderr: 'ignore' });
+    const said = await runFile({ name: 'example', bundle, env: {} }, { ...quiet, over: isLate ? (signal) => made(join(folder, 'begun'), signal) : never });
     t.same([said.passed, said.failed, said.skipped], counts, said.lines.join('\n'));
     t.equal(said.lines.length, lines.length);
     for (const [index, line] of lines.entries()) t.match(said.lines[index], line);
@@ -85,7 +97,7 @@ t.test('files that share a process are told apart', async (t) => {
     await writeFile(bundle, `import t from ${JSON.stringify(moduleOf('tap'))};\n${source}\n`);
     members.push({ file, bundle: relative(root, bundle) });
   }
-  const said = await runFile({ name: 'several', bundle: bundleTogether('several', members), env: { PARLEY_TEST_EDGE: 'uws' }, files: Object.keys(sources) }, { timeoutSeconds: 60, hangSeconds: 90, stderr: 'ignore' });
+  const said = await runFile({ name: 'several', bundle: bundleTogether('several', members), env: { PARLEY_TEST_EDGE: 'uws' }, files: Object.keys(sources) }, { ...quiet, over: never });
   t.same([said.passed, said.failed, said.skipped], [3, 3, 0], said.lines.join('\n'));
   for (const [index, line] of [/^not ok wrong\.test\.ts > a > b > one is two\n/, /^not ok empty\.test\.ts\n.*it made no assertion/, /^not ok thrown\.test\.ts > boo\n/].entries()) {
     t.match(said.lines[index], line);
@@ -132,8 +144,7 @@ t.test('the longest files begin, beside what leaves the cores room, and each run
       begun.push(name);
       return new Promise<void>((resolve) => running.set(name, resolve));
     },
-    2,
-    { expected: 0, took: 0 },
+    { cores: 2 },
   );
   const end = async (name: string): Promise<string[]> => {
     running.get(name)!();
@@ -163,8 +174,7 @@ t.test('where files take more than they did, fewer run abreast', async (t) => {
       begun.push(name);
       return new Promise<number>((resolve) => ends.set(name, resolve));
     },
-    2,
-    { expected: 0, took: 0 },
+    { cores: 2 },
   );
   const end = async (name: string, cpuSeconds: number): Promise<string> => {
     ends.get(name)!(cpuSeconds);
@@ -173,9 +183,29 @@ t.test('where files take more than they did, fewer run abreast', async (t) => {
   };
   t.equal(begun.join(''), 'abc');
   t.equal(await end('a', 12), 'abc', 'twice as slow: the two that run are enough');
-  t.equal(await end('b', 12), 'abc', 'and one is, beside which another would be too much');
-  t.equal(await end('c', 12), 'abcd');
-  t.equal(await end('d', 1), 'abcdef', 'one that was quick makes room');
+  t.equal(await end('b', 12), 'abcd');
+  t.equal(await end('c', 12), 'abcde');
+  t.equal(await end('d', 1), 'abcdef', 'one that was quick makes room, and not for two');
   for (const name of ['e', 'f', 'g']) await end(name, 6);
   await over;
+});
+
+t.test('a slow machine runs fewer files abreast from the start', async (t) => {
+  const begun: string[] = [];
+  const jobs = ['a', 'b', 'c'].map((name) => ({ name, seconds: 10, cpuSeconds: 6 }));
+  const ends: (() => void)[] = [];
+  const over = runAll(jobs, ({ name }: { name: string }) => (begun.push(name), new Promise<void>((resolve) => ends.push(resolve))), { slowness: 3, cores: 2 });
+  t.same(begun, ['a']);
+  while (begun.length < 3 || ends.length > 0) {
+    ends.shift()?.();
+    await new Promise(setImmediate);
+  }
+  await over;
+});
+
+t.test('a run is expected to take as long as its work on all cores, and no less than its longest file', async (t) => {
+  const job = (seconds: number, cpuSeconds: number) => ({ seconds, cpuSeconds });
+  t.equal(secondsOf([job(100, 10), job(20, 20)], 1, 2), 100);
+  t.equal(secondsOf([job(100, 80), job(100, 80)], 2, 2), 200);
+  t.equal(secondsOf([], 1, 2), 0);
 });

@@ -4,6 +4,7 @@ import type { Answer, House } from '../api/house.ts';
 import { Listener, type Place } from '../faults/listener.ts';
 import { begins, messageFor, wordsOf, type Said } from '../faults/words.ts';
 import { codePoints } from '../../src/base/text.ts';
+import { patient } from '../run/speed.mjs';
 
 /** The server as it is now, which has another address after a restart, and the key that stays. */
 export interface Reception {
@@ -21,7 +22,7 @@ export class Tally {
 }
 
 /** A server that is being replaced is back by then. */
-const patienceMs = 60_000;
+const patienceMs = patient(60_000);
 
 export class Guest {
   readonly #reception: Reception;

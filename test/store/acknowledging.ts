@@ -1,13 +1,15 @@
 /** A process that tells what its store has acknowledged, line by line, until it is killed: see `lmdb.test.ts`. */
-import { writeSync } from 'node:fs';
 import { lmdbStore } from '../../src/store/lmdb.ts';
 import { Scene } from './fixtures.ts';
 
 const [path, durability] = process.argv.slice(2) as [string, 'committed' | 'flushed'];
 const store = lmdbStore(path, { durability });
 await store.open(Date.now());
-const tell = (...words: unknown[]): number => writeSync(1, `${words.join(' ')}\n`);
-tell('open');
+
+/** Resolves once the pipe has taken the line: its reader may be slower than the store. */
+const tell = (...words: unknown[]): Promise<void> => new Promise((resolve) => process.stdout.write(`${words.join(' ')}\n`, () => resolve()));
+
+await tell('open');
 
 async function converse(): Promise<void> {
   for (;;) {
@@ -16,10 +18,10 @@ async function converse(): Promise<void> {
     const { workspaceId, sessionId, turnId } = turn.place;
     for (let position = 0; position < 20; position += 2) {
       await turn.append(position, '👋x');
-      tell(workspaceId, sessionId, turnId, position + 2, 'streaming');
+      await tell(workspaceId, sessionId, turnId, position + 2, 'streaming');
     }
     await store.turns.finish(turn.finishStep({ tail: { position: 20, text: '👋x' } }));
-    tell(workspaceId, sessionId, turnId, 22, 'finished');
+    await tell(workspaceId, sessionId, turnId, 22, 'finished');
   }
 }
 

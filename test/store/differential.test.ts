@@ -6,9 +6,6 @@ import { inMemory, onLmdb, onRedis, timedServer, type OpenContender } from './di
 import { Failed, runDifferential } from './differential/run.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 
-// Twenty-odd stores are each lived through until they differ.
-t.setTimeout(280_000);
-
 const usualSeed = 40;
 const seed = Number(process.env['PARLEY_TEST_SEED'] ?? usualSeed);
 /** The first lives of this seed reach every answer that is wanted. */

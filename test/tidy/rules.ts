@@ -29,6 +29,10 @@ const matching = (tree: Tree, pattern: RegExp): string[] =>
         }),
   );
 
+const withPath = (tree: Tree, fits: RegExp): Tree => new Map([...tree].filter(([path]) => fits.test(path) && path !== 'test/tidy.test.ts'));
+const testsOf = (tree: Tree): Tree => withPath(tree, /^test\//);
+const sourceFilesOf = (tree: Tree): Tree => withPath(tree, /\.(ts|tsx|mjs)$/);
+
 export const rules: readonly Rule[] = [
   { name: 'every file has its room', why: 'A reader who knows the picture knows where any line belongs.', check: withoutRoom },
   { name: 'imports go down', why: 'A request goes down through the house once and never back up.', check: upward },
@@ -62,6 +66,16 @@ export const rules: readonly Rule[] = [
       ...matching(tree, /\bhttps?:\/\/(registry|npm)\.[\w.-]+|^\s*(@[\w-]+:)?registry\s*=/),
       ...(tree.get('package-lock.json')?.includes('"resolved"') ? ['package-lock.json: "resolved" addresses'] : []),
     ],
+  },
+  {
+    name: 'no test has a deadline of its own',
+    why: 'A slow machine is no failure: `npm test` ends what hangs, by the measured speed (test/run/speed.mjs).',
+    check: (tree) => matching(testsOf(tree), /\bt\.setTimeout\(|AbortSignal\.timeout\(\d/),
+  },
+  {
+    name: 'nothing writes to a pipe without waiting',
+    why: 'A pipe that is full refuses the write with EAGAIN, and its reader may be slow.',
+    check: (tree) => matching(sourceFilesOf(tree), /\bwriteSync\([12]\b|\bwriteFileSync\((?:[12]\b|'\/dev\/std)/),
   },
   { name: 'a comment begins with the thing or the verb', why: 'A relative clause in place of a noun is read twice and found by no search.', check: dialect },
   { name: 'each citation names a part of the contract', why: 'A rule that cannot be looked up is a rumour.', check: uncited },

@@ -6,8 +6,6 @@ import { whyNoBrowser } from '../../browser.ts';
 import { frameOf, launcherOf, openSites, phone, say, until, type Sites } from './sites.ts';
 import { linked } from './visits.ts';
 
-t.setTimeout(600_000);
-
 const secret = 'confidence';
 
 /** Rules for every element, and a body that moves, clips and fades its content. */

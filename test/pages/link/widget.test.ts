@@ -8,8 +8,6 @@ import { findings } from './browser.ts';
 import { frameOf, launcherOf, openSites, phone, say, until, type Sites } from './sites.ts';
 import { linked } from './visits.ts';
 
-t.setTimeout(600_000);
-
 const stub = `window.parley = window.parley || function () { (parley.q = parley.q || []).push(arguments) };`;
 /** Notes every event of the first widget in `happened`. */
 const noting = `${stub} window.happened = []; for (const name of ['ready', 'open', 'close', 'unread', 'error']) parley('on', name, ({ type, detail }) => happened.push([type, detail.slug, detail.count].filter((part) => part !== undefined).join(' ')));`;

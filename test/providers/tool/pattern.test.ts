@@ -5,8 +5,6 @@ import { isPattern } from '../../../src/providers/tool/pattern.ts';
 import { isSchema } from '../../../src/providers/tool/schema.ts';
 import { growthOfWork } from '../../linear/growth.ts';
 
-t.setTimeout(0);
-
 const isBuilt = (text: string): boolean => {
   try {
     new RegExp(text, 'u');

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import t from 'tap';
 import { samplesOfALaw, samplesOfMuLaw } from '../../../src/providers/voice/audio/g711.ts';
 import { samplesOf } from '../../../src/providers/voice/audio/samples.ts';
-import { whyAbsent } from '../../installed.ts';
+import { whyMissing } from '../../installed.ts';
 
 const bytes = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 
@@ -12,7 +12,7 @@ t.test('the values that the standard prints', async (t) => {
   t.equal(samplesOfMuLaw(new Uint8Array(0)).length, 0, 'nothing gives nothing');
 });
 
-t.test('all bytes, as another decoder reads them', { skip: whyAbsent('ffmpeg') ?? false }, async (t) => {
+t.test('all bytes, as another decoder reads them', { skip: whyMissing('ffmpeg') ?? false }, async (t) => {
   for (const [format, decode] of [['mulaw', samplesOfMuLaw], ['alaw', samplesOfALaw]] as const) {
     const { stdout } = spawnSync('ffmpeg', ['-v', 'error', '-f', format, '-ar', '8000', '-i', '-', '-f', 's16le', '-'], { input: bytes });
     t.same([...decode(bytes)], [...samplesOf(stdout)], format);

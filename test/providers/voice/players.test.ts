@@ -7,7 +7,7 @@ import { encodeWhole, encoderFor } from '../../../src/providers/voice/audio/enco
 import { speechFormats, type SpeechFormat } from '../../../src/base/audio-formats.ts';
 import { joined, samplesOf } from '../../../src/providers/voice/audio/samples.ts';
 import { openBrowser, whyNoBrowser } from '../../browser.ts';
-import { whyAbsent } from '../../installed.ts';
+import { whyMissing } from '../../installed.ts';
 import { all, likeness, pieces, voice } from './sounds.ts';
 
 type Container = Exclude<SpeechFormat, 'pcm'>;
@@ -37,7 +37,7 @@ const losses: Record<Container, { longer: number; late: [number, number]; correl
   opus: { longer: 0, late: [-8, 8], correlation: 0.97 },
 };
 
-t.test('ffmpeg', { skip: whyAbsent('ffmpeg') ?? false }, async (t) => {
+t.test('ffmpeg', { skip: whyMissing('ffmpeg') ?? false }, async (t) => {
   for (const format of containers) {
     for (const rate of rates) {
       const sound = voice(rate, 1.0371);
@@ -52,7 +52,7 @@ t.test('ffmpeg', { skip: whyAbsent('ffmpeg') ?? false }, async (t) => {
   }
 });
 
-t.test('the end is exact to the sample in Opus', { skip: whyAbsent('ffmpeg') ?? false }, async (t) => {
+t.test('the end is exact to the sample in Opus', { skip: whyMissing('ffmpeg') ?? false }, async (t) => {
   for (const count of [1, 100, 216, 217, 319, 320, 321, 536, 640, 16_000]) {
     const sound = voice(16_000, 1).subarray(0, count);
     t.equal(played((await encodeWhole('opus', 16_000, sound)).bytes, 48_000).length, count * 3, `${count} samples, whole`);
@@ -88,7 +88,7 @@ function packetsOf(file: Buffer): Buffer[] {
   return packets;
 }
 
-t.test('Python reads a whole WAV', { skip: whyAbsent('python3') ?? false }, async (t) => {
+t.test('Python reads a whole WAV', { skip: whyMissing('python3') ?? false }, async (t) => {
   const script = 'import io, sys, wave\nw = wave.open(io.BytesIO(sys.stdin.buffer.read()))\nprint(w.getnchannels(), w.getsampwidth(), w.getframerate(), w.getnframes(), len(w.readframes(10**9)))';
   const { bytes } = await encodeWhole('wav', 22_050, voice(22_050, 0.5));
   const { stdout, stderr } = spawnSync('python3', ['-c', script], { input: bytes, encoding: 'utf8' });
