@@ -119,7 +119,7 @@ export async function serve(config: Config): Promise<void> {
   // A closed stdout is no reason to end, as it is for other commands.
   process.stdout.removeAllListeners('error').on('error', () => {});
   const isFirst = supervisor === null || supervisor.number === 1;
-  if (isFirst) process.stdout.write(await firstStart(services, url, edge.engine));
+  if (isFirst) process.stdout.write(await firstStart(services, url, edge.engine, supervisor?.number));
   log.info({ url, engine: edge.engine, store: store.name }, 'listening');
   if (isFirst && isToReseal(services)) void resealSecrets(services);
 }

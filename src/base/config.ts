@@ -36,6 +36,10 @@ export interface Config {
   /** How many processes serve; one without a supervisor. */
   readonly processes: number;
   readonly log: (typeof logLevels)[number];
+  /** Whether the start prints neither a key nor a link to sign in. */
+  readonly quiet: boolean;
+  /** Whether systemd passes on the output of this process or of one above it. */
+  readonly underSystemd: boolean;
   readonly synthetic: boolean;
   readonly turnMsMax: number;
   /** How long a model's provider may be silent. */
@@ -88,6 +92,7 @@ export const settings: readonly Setting[] = [
   setting('PARLEY_ALLOW_VOLATILE', '--allow-volatile', '0|1', '0', 'start on a Redis without an append-only file, which loses acknowledged writes when it dies'),
   setting('PARLEY_PROCESSES', '--processes', 'number', '1', `how many processes serve, 1 to ${limits.processesMax}; more than one need Redis`),
   setting('PARLEY_LOG', '--log', 'level', 'info', logLevels.join(', ')),
+  setting('PARLEY_QUIET', '--quiet', '0|1', '0', 'print one JSON line at the start, without an API key and a sign-in link, as under systemd and in a container'),
   setting('PARLEY_SYNTHETIC', '--synthetic', '0|1', '0', 'offer the synthetic providers of models and voices, for load and fault tests'),
   setting('PARLEY_VOICE_PROCESSES', '--voice-processes', 'number', '', 'processes that listen for the embedded voice, and as many that speak, started when they are first used: unset takes as many as there are cores but one; shared out among PARLEY_PROCESSES; 0 turns it off'),
   setting('PARLEY_VOICE_FOLDER', '--voice-folder', 'path', '', 'folder with voices (*.flitevox) and recognisers (folders with Moonshine weights) for the voice provider local'),
@@ -121,6 +126,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     allowVolatile: flag('PARLEY_ALLOW_VOLATILE', read('PARLEY_ALLOW_VOLATILE')),
     processes: processes(read('PARLEY_PROCESSES'), store),
     log: oneOf('PARLEY_LOG', read('PARLEY_LOG'), logLevels)!,
+    quiet: flag('PARLEY_QUIET', read('PARLEY_QUIET')),
+    underSystemd: Boolean(environment['JOURNAL_STREAM']),
     synthetic: flag('PARLEY_SYNTHETIC', read('PARLEY_SYNTHETIC')),
     voiceProcesses: voiceProcesses(read('PARLEY_VOICE_PROCESSES')),
     voiceFolder: read('PARLEY_VOICE_FOLDER') || null,

@@ -6,6 +6,7 @@ import { draftSnapshot } from '../host/assistants.ts';
 import { nobody } from '../actors/cause.ts';
 import { createdMove } from '../actors/history.ts';
 import { secondsOf } from '../base/clock.ts';
+import type { Config } from '../base/config.ts';
 import { limits } from '../base/limits.ts';
 import type { Services } from '../conversation/services.ts';
 import { operatorPerson } from '../access/sign-ins.ts';
@@ -14,25 +15,49 @@ import type { Workspace } from '../store/store.ts';
 /** The address that the command uses without a flag. */
 const defaultUrl = 'http://127.0.0.1:8080';
 
-/** The lines to print. */
-export async function firstStart(services: Services, url: string, engine: string): Promise<string> {
-  const { store, config } = services;
+/** The destination of the printed text. */
+interface Output {
+  /** The process that was started: the server, or its supervisor. */
+  readonly pid: number;
+  readonly isTerminal: boolean;
+}
+
+/**
+ * Whether a log keeps what is printed, which then holds neither a key nor a link to sign in: under systemd, in the first process of a
+ * container, or where the operator says so. A terminal may have inherited systemd's variable from the desktop that it runs on.
+ */
+export const isLogged = ({ quiet, underSystemd }: Pick<Config, 'quiet' | 'underSystemd'>, { pid, isTerminal }: Output): boolean =>
+  quiet || pid === 1 || (underSystemd && !isTerminal);
+
+/** The text to print. On an empty store it makes the first workspace and assistant, and a key if one may be printed. `worker`: the number of this process under a supervisor. */
+export async function firstStart(services: Services, url: string, engine: string, worker?: number): Promise<string> {
+  const { store, config, clock, signIns } = services;
+  const logged = isLogged(config, { pid: worker === undefined ? process.pid : process.ppid, isTerminal: process.stdout.isTTY });
   const any = await store.catalog.list('workspace', '', { limit: 1, after: null, order: 'asc' });
-  const lines = ['', `  parley listens on ${url}  (${store.name}, ${engine})`, ''];
-  if (any.items.length === 0) {
-    const workspace = firstWorkspace(services);
-    if (await mayInstall(workspace, services)) lines.push(...(await firstInstallation(workspace, services, url)));
+  const installed = any.items.length === 0 ? await install(services, !logged) : null;
+  await signIns.endThoseBefore();
+  if (logged) {
+    const line = { level: 'info', time: clock.now(), worker, url, engine, store: store.name, operator_token: placeOfToken(config), msg: hint };
+    return `${JSON.stringify(line)}\n`;
   }
-  const token = config.store.kind === 'lmdb' && config.operatorToken === null ? `in ${config.store.folder}/operator-token` : 'as set';
+  const lines = ['', `  parley listens on ${url}  (${store.name}, ${engine})`, ''];
+  if (installed !== null) lines.push(...trialLines(installed, url));
   if (config.store.kind === 'memory' && config.operatorToken === null) lines.push(`  Operator token  ${services.operatorToken}`, '');
-  else lines.push(`  Operator token  ${token}; the console's API is at ${url}/console/api`, '');
+  else lines.push(`  Operator token  ${placeOfToken(config)}; the console's API is at ${url}/console/api`, '');
   lines.push(...(await signInLines(services, url)));
   return `${lines.join('\n')}\n`;
 }
 
+const hint = '`parley console` prints a link to sign in to the console, `parley keys create` makes an API key';
+
+/** The place of the operator token, without which neither command works; a store in memory keeps none. */
+function placeOfToken({ store, operatorToken }: Config): string {
+  if (operatorToken !== null) return 'as set';
+  return store.kind === 'lmdb' ? `in ${store.folder}/operator-token` : 'not set: PARLEY_OPERATOR_TOKEN';
+}
+
 /** A link to sign in with, at every start. */
 async function signInLines({ signIns, config }: Services, url: string): Promise<string[]> {
-  await signIns.endThoseBefore();
   const { token } = await signIns.makeLink(operatorPerson.name);
   const origin = config.consoleOrigins[0] ?? config.publicUrl ?? browsable(url);
   const there = url === defaultUrl ? '' : ` --url ${url}`;
@@ -62,7 +87,16 @@ async function mayInstall(workspace: Workspace, { store }: Services): Promise<bo
 /** The same for every process. */
 const sharedWorkspaceId = `wks_${'1'.padStart(26, '0')}`;
 
-async function firstInstallation(workspace: Workspace, services: Services, url: string): Promise<string[]> {
+interface Installed {
+  readonly assistantId: string;
+  /** The key's text; null without one. */
+  readonly key: string | null;
+}
+
+/** Makes the first workspace and assistant, and a key for somebody to read. Null if another process does. */
+async function install(services: Services, withKey: boolean): Promise<Installed | null> {
+  const workspace = firstWorkspace(services);
+  if (!(await mayInstall(workspace, services))) return null;
   const { store, ids, clock } = services;
   const at = secondsOf(clock.now());
   const workspaceId = workspace.id;
@@ -70,7 +104,7 @@ async function firstInstallation(workspace: Workspace, services: Services, url: 
   const stamps = { createdAt: at, updatedAt: at };
   const machine = { ...draftSnapshot(true), state: 'published' };
   // Requested in one tick, so that an embedded store keeps all of it or nothing: after an interrupted start the next one begins anew.
-  const [, , { text }] = await Promise.all([
+  const [, , issued] = await Promise.all([
     store.catalog.create('workspace', workspace),
     store.catalog.create('assistant', {
       ...freshAssistant,
@@ -83,12 +117,17 @@ async function firstInstallation(workspace: Workspace, services: Services, url: 
       channels: { ...freshAssistant.channels, voice: true },
       machine,
     }, createdMove(machine, clock.now(), nobody)),
-    issueKey(workspaceId, { name: 'first' }, at, services),
+    withKey ? issueKey(workspaceId, { name: 'first' }, at, services) : null,
   ]);
-  const session = `$(curl -s '${url}/sessions' -H 'Authorization: Bearer ${text}' -H 'Content-Type: application/json' -d '{"assistant_id":"${assistantId}"}' | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`;
+  return { assistantId, key: issued?.text ?? null };
+}
+
+/** Lines with which to try the first assistant. */
+function trialLines({ assistantId, key }: Installed, url: string): string[] {
+  const session = `$(curl -s '${url}/sessions' -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"assistant_id":"${assistantId}"}' | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`;
   const there = url === defaultUrl ? '' : ` --url ${url}`;
   return [
-    `  API key         ${text}`,
+    `  API key         ${key}`,
     '                  It is shown this once; `parley keys create` makes more.',
     `  Assistant       ${assistantId}`,
     '',
@@ -97,7 +136,7 @@ async function firstInstallation(workspace: Workspace, services: Services, url: 
     `  npx parley chat${there}`,
     `  npx parley speak "Hello there"${there}`,
     '',
-    `  curl -N "${url}/sessions/${session}/chat" -H 'Authorization: Bearer ${text}' -H 'Content-Type: application/json' -d '{"message":"Hello! What can you do?"}'`,
+    `  curl -N "${url}/sessions/${session}/chat" -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"message":"Hello! What can you do?"}'`,
     '',
   ];
 }
