@@ -61,6 +61,7 @@ export const limits = {
   toolCallsTaken: 64,
   toolRoundsMax: 8,
   toolArgumentsBytesMax: 32 * 1024,
+  toolOpaqueCharactersMax: 64 * 1024, // of what a provider put on a call and its round, as JSON
   toolArgumentsKept: 1024, // characters, of a call beyond those of a round
   toolMisfitCharactersMax: 400, // of the sentence that tells a model why its arguments do not fit
   toolCheckStepsMax: 50_000, // of arguments against their schema, all in one turn of the event loop
@@ -112,6 +113,7 @@ export const limits = {
   providerAttemptsMs: 60_000, // from the first to the beginning of the last
   modelsLearntMax: 1000,
   modelLearntMs: 60 * 60 * 1000,
+  modelFunctionsRefusedMax: 128, // definitions of functions that a model is known to refuse
   providerEventCharactersMax: 4 * 1024 * 1024, // one event, or a whole answer that is not streamed
   providerSpaceCharactersMax: 65_536, // of white space before an answer, while it may yet begin with reasoning
   providerAddressMs: 1_000, // before the next of a name's addresses is tried

@@ -171,7 +171,7 @@ function parse(content: string, complaint: string): unknown {
 function render(tools: List<ToolView>): string {
   if (tools.data.length === 0) return 'No tools.';
   const columns = [{ title: 'ID' }, { title: 'NAME' }, { title: 'KIND' }, { title: 'FUNCTIONS' }, { title: 'URL' }, { title: 'UPDATED' }];
-  const functionsOf = ({ functions }: ToolView): string => functions.map(({ name, enabled }) => (enabled ? name : `${name} (off)`)).join(', ');
+  const functionsOf = ({ functions }: ToolView): string => functions.map(({ name, enabled, quarantined }) => (!enabled ? `${name} (off)` : quarantined ? `${name} (refused by ${quarantined.provider})` : name)).join(', ');
   const rows = tools.data.map((one) => [one.id, one.name, one.kind, functionsOf(one), one.url ?? '', time(one.updated_at)]);
   return table(columns, rows) + moreLine(tools);
 }

@@ -1,11 +1,12 @@
 /** The tools of an assistant in one turn (contract 13). */
 import { limits } from '../base/limits.ts';
-import type { ToolOffer } from '../providers/model.ts';
+import type { OfferTaken, ToolOffer } from '../providers/model.ts';
 import type { CallContext, OfferedFunction, ToolResult } from '../providers/tool.ts';
 import { argumentsOf, checkArguments, misfitOfText } from '../providers/tool/arguments.ts';
 import type { Assistant, Session, ToolError } from '../store/store.ts';
 import type { TurnTools } from '../turn/outcome.ts';
 import type { FrontSettings } from './front-settings.ts';
+import { noteOffered } from './quarantine.ts';
 import { isVisitorChannel } from './party.ts';
 import type { Services } from './services.ts';
 
@@ -16,6 +17,8 @@ export class AssistantTools implements TurnTools {
   readonly #front: FrontSettings | undefined;
   readonly #isSpoken: boolean;
   #offered: readonly OfferedFunction[] = [];
+  /** Functions that the provider refuses. */
+  #withheld: ReadonlySet<string> = new Set();
 
   constructor(assistant: Assistant, session: Session, services: Services, front?: FrontSettings, isSpoken = false) {
     this.#front = front;
@@ -37,6 +40,12 @@ export class AssistantTools implements TurnTools {
     else this.#offered = this.#session.channel === 'api' ? all : all.filter(({ kind }) => kind !== 'client');
   }
 
+  noteOffered(taken: OfferTaken): void {
+    this.#withheld = taken.withheld;
+    const { workspaceId, model } = this.#assistant;
+    noteOffered({ workspaceId, provider: model.provider, offered: this.#offered, taken }, this.#services);
+  }
+
   /** Undefined if none are. */
   get offers(): readonly ToolOffer[] | undefined {
     return this.#offered.length === 0 ? undefined : this.#offered;
@@ -47,7 +56,7 @@ export class AssistantTools implements TurnTools {
   }
 
   find(name: string): OfferedFunction | null {
-    return this.#offered.find((offered) => offered.name === name) ?? null;
+    return this.#withheld.has(name) ? null : (this.#offered.find((offered) => offered.name === name) ?? null);
   }
 
   check(offered: OfferedFunction | null, text: string): Readonly<Record<string, unknown>> | null {

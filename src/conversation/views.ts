@@ -213,7 +213,9 @@ export const toolView = (tool: Tool) => ({
   approval: tool.approval,
   show: tool.show,
   calls_per_minute: tool.callsPerMinute,
-  functions: tool.functions.map(({ name, description, parameters, enabled, approval, show }) => ({ name, description, parameters, enabled, approval, show })),
+  functions: tool.functions.map(({ name, description, parameters, enabled, approval, show, quarantined }) => ({
+    name, description, parameters, enabled, approval, show, quarantined: quarantined === undefined ? null : { at: quarantined.at, provider: quarantined.provider },
+  })),
   refreshed_at: tool.refreshedAt,
   created_at: tool.createdAt,
   updated_at: tool.updatedAt,

@@ -4,7 +4,7 @@ import { limits } from '../base/limits.ts';
 import { keepNewest } from '../base/newest.ts';
 import { Mailbox } from '../actors/mailbox.ts';
 import type { OfferedFunction } from '../providers/tool.ts';
-import type { Catalog, Tool } from '../store/store.ts';
+import { StoreUnavailable, type Catalog, type Tool } from '../store/store.ts';
 
 interface Look {
   /** Milliseconds of the monotonic clock. */
@@ -14,7 +14,7 @@ interface Look {
 
 export class ToolRecords {
   /** Runs changes one at a time. */
-  readonly changes = new Mailbox();
+  readonly #changes = new Mailbox();
   readonly #catalog: Catalog;
   readonly #clock: Clock;
   /** The reads of the last `catalogFreshMs`, by workspace and id, oldest first. */
@@ -47,6 +47,25 @@ export class ToolRecords {
     return tools.flatMap((tool) => (tool === null ? [] : tool.functions.filter(({ enabled }) => enabled).map((each) => offeredOf(tool, each))));
   }
 
+  /**
+   * Changes a tool; null from `change` leaves it as it is. Changes of this process come one at a time, and the version comparison covers other
+   * processes. Resolves with the tool after that, or with null if there is none. Rejects with `StoreUnavailable`, and with what `change` throws.
+   */
+  change(workspaceId: string, id: string, change: (before: Tool) => Tool | null | Promise<Tool | null>): Promise<Tool | null> {
+    return this.#changes.post(async () => {
+      for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+        const found = await this.#catalog.read('tool', workspaceId, id);
+        if (found === null) return null;
+        const tool = await change(found.record);
+        if (tool === null) return found.record;
+        if ((await this.#catalog.replace('tool', tool, found.version)) === null) continue;
+        this.forget(workspaceId, id);
+        return tool;
+      }
+      throw new StoreUnavailable(`a tool changed concurrently ${limits.decisionAttemptsMax} times`);
+    });
+  }
+
   /** Drops cached reads, so that the next turn reads the store again: of one tool, or of all. */
   forget(workspaceId?: string, id?: string): void {
     if (workspaceId === undefined || id === undefined) this.#looks.clear();
@@ -54,6 +73,6 @@ export class ToolRecords {
   }
 }
 
-const offeredOf = (tool: Tool, { name, description, parameters, approval, show }: Tool['functions'][number]): OfferedFunction => ({
-  toolId: tool.id, kind: tool.kind, name, description, parameters, approval: approval ?? tool.approval, show: show ?? tool.show,
+const offeredOf = (tool: Tool, { name, description, parameters, approval, show, quarantined }: Tool['functions'][number]): OfferedFunction => ({
+  toolId: tool.id, kind: tool.kind, name, description, parameters, approval: approval ?? tool.approval, show: show ?? tool.show, ...(quarantined && { quarantined }),
 });

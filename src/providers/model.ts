@@ -1,4 +1,5 @@
 /** The interface to a model provider. The providers are in `model/`. */
+import type { OpaqueFields } from '../base/opaque-fields.ts';
 
 export type ModelMessage = SaidMessage | ToolMessage;
 
@@ -7,7 +8,7 @@ export interface SaidMessage {
   readonly content: string;
   /** The calls in which a round of the model ended: each is answered by one of the tool messages that follow. Absent where there are none. */
   readonly calls?: readonly ModelCallOfTool[];
-  /** The data that the provider wants back with these calls (see `ModelSink.keep`). */
+  /** The thoughts behind these calls, in their own turn alone (see `ModelSink.keep`). */
   readonly kept?: unknown;
 }
 
@@ -23,6 +24,8 @@ export interface ModelCallOfTool {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
+  /** Absent where its provider put nothing on it. */
+  readonly opaque?: OpaqueFields;
 }
 
 /** A function that a model is offered. */
@@ -77,6 +80,16 @@ export type ModelFailure =
   | 'provider_error' // an error event within its stream
   | 'cut'; // the connection ended before the answer did
 
+/** The functions of a request as its provider has taken them. */
+export interface OfferTaken {
+  /** The provider (see `OpaqueFields.origin`). */
+  readonly origin: string;
+  /** Functions that were not offered, because the provider refuses their definitions. */
+  readonly withheld: ReadonlySet<string>;
+  /** Functions that it has refused in this answer; they are among those withheld. */
+  readonly refused: readonly string[];
+}
+
 /** Why an answer is not whole: a bound of its length, a filter of its provider, or a refusal of the model's. */
 export type AnswerCut = 'length' | 'content_filter' | 'refusal';
 
@@ -88,10 +101,12 @@ export interface ModelSink {
   usage(usage: ModelUsage): void;
   /** So many of the request's messages were too much for the model, and were not sent; once at most, before the first text. */
   noteLeftOut?(messages: number): void;
+  /** The functions that the provider has taken; once for an answer at most, before anything else of it, and not where none were named. */
+  noteOffered?(taken: OfferTaken): void;
   /** A whole call of a tool, in the model's order; the answer still has its `end`. `arguments`: as the model wrote them. */
-  call?(call: { readonly name: string; readonly arguments: string }): void;
-  /** The data that the provider wants back with the calls of this answer, such as the model's thoughts; the last counts. */
-  keep?(opaque: unknown): void;
+  call?(call: { readonly name: string; readonly arguments: string }, opaque?: OpaqueFields): void;
+  /** The model's thoughts, which the provider wants back with the calls of this answer within the turn; the last counts. */
+  keep?(thoughts: unknown): void;
   /** The answer has ended; `cut`: why it is not whole, absent if it is. */
   end(cut?: AnswerCut): void;
   failed(reason: ModelFailure): void;

@@ -11,6 +11,8 @@ export interface OfferedFunction extends ToolOffer {
   readonly kind: 'http' | 'mcp' | 'client';
   readonly approval: 'never' | 'always';
   readonly show: 'none' | 'name' | 'full';
+  /** The provider that is known to refuse its definition (see `OpaqueFields.origin`); absent where none is. */
+  readonly quarantined?: { readonly origin: string } | undefined;
 }
 
 /** The person of a conversation. */

@@ -4,9 +4,10 @@
  */
 import { limits, retryMs } from '../base/limits.ts';
 import type { Clock } from '../base/clock.ts';
+import type { OpaqueFields } from '../base/opaque-fields.ts';
 import { codePoints } from '../base/text.ts';
 import type { AnswerCut, ModelMessage } from '../providers/model.ts';
-import { resultText } from '../providers/model/history.ts';
+import { askedCall, resultText } from '../providers/model/history.ts';
 import { cutOutput, type OfferedFunction, type ToolResult } from '../providers/tool.ts';
 import { StoreUnavailable, type AmendedMessage, type AppendResult, type StopRequest, type ToolCall, type ToolError } from '../store/store.ts';
 import type { Approved } from './answers.ts';
@@ -32,6 +33,7 @@ export interface Calling {
 interface Asked {
   readonly name: string;
   readonly text: string;
+  readonly opaque: OpaqueFields | undefined;
 }
 
 /** A round of the model, and the place of its first call among the turn's. */
@@ -87,8 +89,8 @@ export class TurnCalls implements CallsMade {
   }
 
   /** Takes a call of the model. What is too much for a round is dropped: nobody is told of it. */
-  ask(name: string, text: string): void {
-    if (this.#asked.length < limits.toolCallsTaken) this.#asked.push({ name, text });
+  ask(name: string, text: string, opaque?: OpaqueFields): void {
+    if (this.#asked.length < limits.toolCallsTaken) this.#asked.push({ name, text, opaque });
   }
 
   keep(opaque: unknown): void {
@@ -110,9 +112,8 @@ export class TurnCalls implements CallsMade {
   get messages(): ModelMessage[] {
     return this.#rounds.flatMap(({ text, kept, from }, index) => {
       const calls = this.made.slice(from, this.#rounds[index + 1]?.from ?? this.made.length);
-      const asked = calls.map(({ id, name, arguments: given }) => ({ id, name, arguments: JSON.stringify(given ?? {}) }));
       const results = calls.map((call) => ({ role: 'tool', callId: call.id, content: resultText(call) }) as const);
-      return [{ role: 'assistant', content: text, calls: asked, ...(kept !== undefined && { kept }) } as const, ...results];
+      return [{ role: 'assistant', content: text, calls: calls.map(askedCall), ...(kept !== undefined && { kept }) } as const, ...results];
     });
   }
 
@@ -239,12 +240,12 @@ export class TurnCalls implements CallsMade {
     const tools = this.#tools;
     const round = this.#rounds.length;
     const createdAtMs = this.#clock.now();
-    return Promise.all(this.#asked.map(async ({ name, text }, index): Promise<ToolCall> => {
+    return Promise.all(this.#asked.map(async ({ name, text, opaque }, index): Promise<ToolCall> => {
       const offered = tools.find(name);
       const found = tools.check(offered, text);
       // The arguments of what is too much are kept only if they are short: a model may make many such calls.
       const isKept = index < limits.toolCallsMax || text.length <= limits.toolArgumentsKept;
-      const base = { id: tools.makeId(), name: offered?.name ?? namable(name), round, position, arguments: isKept ? (found ?? tools.check(null, text)) : null, output: null, show: offered?.show ?? 'name', createdAtMs } as const;
+      const base = { id: tools.makeId(), name: offered?.name ?? namable(name), round, position, arguments: isKept ? (found ?? tools.check(null, text)) : null, output: null, ...(opaque && { opaque }), show: offered?.show ?? 'name', createdAtMs } as const;
       const failed = (error: ToolError, reason?: string): ToolCall => ({ ...base, status: 'failed', error, ...(reason !== undefined && { reason }), endedAtMs: createdAtMs });
       const unsent = index >= limits.toolCallsMax || round >= tools.roundsMax ? 'limit' : offered === null ? 'unknown_tool' : found === null || this.#isCutOff(found) ? 'arguments' : null;
       if (unsent !== null || offered === null) {

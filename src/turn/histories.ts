@@ -22,6 +22,9 @@ interface Entry {
 /** The weight of a message beside its text, in characters. */
 const messageWeight = 256;
 
+/** The weight of a message's calls: their results, and what their provider put on them. */
+const callsWeight = ({ toolCalls = [] }: Message): number => toolCalls.reduce((sum, { output, opaque }) => sum + messageWeight + (output?.length ?? 0) + (opaque === undefined ? 0 : JSON.stringify(opaque).length), 0);
+
 /** The code points that may be read for a budget of estimated tokens, each of which is four at most. */
 export function readFor(tokensMax: number): { charactersMax: number; messagesMax: number } {
   const times = Math.max(1, tokensMax / limits.historyTokensMax);
@@ -61,8 +64,9 @@ export class Histories {
     }
     this.forget(sessionId);
     const kept = first === 0 ? lengths : lengths.slice(first);
-    const weight = kept.reduce((sum, length) => sum + length + messageWeight, messageWeight);
-    this.#entries.set(sessionId, { version, mark, tokensMax, messages: first === 0 ? messages : messages.slice(first), lengths: kept, weight });
+    const newest = first === 0 ? messages : messages.slice(first);
+    const weight = kept.reduce((sum, length) => sum + length + messageWeight, messageWeight) + newest.reduce((sum, message) => sum + callsWeight(message), 0);
+    this.#entries.set(sessionId, { version, mark, tokensMax, messages: newest, lengths: kept, weight });
     this.#weight += weight;
     if (this.#weight > limits.historiesCharactersMax) this.#makeRoom();
   }

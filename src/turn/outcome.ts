@@ -1,7 +1,7 @@
 /** A turn's parts and its interfaces to the store, its model, its speaker and its reports; how it can end, and the faults that are counted as ours. */
 import type { ChatRefusal, TurnEnding, TurnEvent } from '../../machines/turn.ts';
 import type { TurnFault } from '../base/metrics.ts';
-import type { ModelCall, ModelFailure, ModelMessage, ModelSink, ModelUsage } from '../providers/model.ts';
+import type { ModelCall, ModelFailure, ModelMessage, ModelSink, ModelUsage, OfferTaken } from '../providers/model.ts';
 import type { OfferedFunction, ToolResult } from '../providers/tool.ts';
 import { StoreUnavailable, type AmendedMessage, type AppendResult, type Cause, type HeardVoice, type Message, type ToolCall, type ToolError, type TurnPast } from '../store/store.ts';
 import type { Inspector } from '../actors/inspector.ts';
@@ -125,6 +125,8 @@ export interface TurnTools {
   readonly roundsMax: number;
   /** The function of the name, if the model was offered it. */
   find(name: string): OfferedFunction | null;
+  /** Notes which functions the provider has taken: those that it refuses are not offered any more. */
+  noteOffered(taken: OfferTaken): void;
   /** The object that the arguments are, if the function takes it, or where none is named; else null. */
   check(offered: OfferedFunction | null, text: string): Readonly<Record<string, unknown>> | null;
   /** Why the function does not take the arguments, in a sentence for the model. */

@@ -3,8 +3,9 @@
  * The turn's machine decides when; the text goes on to the turn piece by piece.
  */
 import { limits } from '../base/limits.ts';
+import type { OpaqueFields } from '../base/opaque-fields.ts';
 import { codePoints, indexAfter, textBehind, WholePoints } from '../base/text.ts';
-import type { AnswerCut, ModelCall, ModelFailure, ModelSink, ModelUsage } from '../providers/model.ts';
+import type { AnswerCut, ModelCall, ModelFailure, ModelSink, ModelUsage, OfferTaken } from '../providers/model.ts';
 import { TurnCalls, type Calling } from './calls.ts';
 import { sumOf, type PreparedCall, type TurnParts } from './outcome.ts';
 import type { TurnLog } from './turn.ts';
@@ -108,10 +109,14 @@ export class ModelRounds implements ModelSink {
     this.counted = sumOf(this.#spent, usage);
   }
 
-  call({ name, arguments: text }: { readonly name: string; readonly arguments: string }): void {
+  noteOffered(taken: OfferTaken): void {
+    this.#parts.model.tools.noteOffered(taken);
+  }
+
+  call({ name, arguments: text }: { readonly name: string; readonly arguments: string }, opaque?: OpaqueFields): void {
     if (!this.#turn.listens) return;
     this.calls ??= this.#newCalls();
-    this.calls.ask(name, text);
+    this.calls.ask(name, text, opaque);
   }
 
   keep(opaque: unknown): void {

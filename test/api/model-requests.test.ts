@@ -19,13 +19,13 @@ async function strict(t: Test, house: House): Promise<void> {
   const { provider, assistant } = await onProvider(t, house, taking, { greeting: 'Welcome.', model: { system_prompt: 'Be kind.', temperature: 0.5 } });
   const { id } = await house.session(assistant.id);
   t.equal(await settled(house, id, 'one'), 'ok', 'the first turn');
-  const turn = async (message: string, about: string): Promise<void> => {
+  const turn = async (message: string, about: string, requests = 1): Promise<void> => {
     provider.answer = taking;
     const before = provider.requests.length;
     t.equal(await settled(house, id, message), 'ok', about);
-    t.equal(provider.requests.length - before, 1, `${about}: one request`);
+    t.equal(provider.requests.length - before, requests, `${about}: requests`);
   };
-  await turn('two', 'the second');
+  await turn('two', 'the second, which confirms what was refused without a reason', 2);
   provider.answer = (response) => void response.writeHead(200, eventStream).end(delta('', 'stop') + done);
   t.equal(await settled(house, id, 'an empty answer'), '');
   await turn('three', 'behind an empty answer');

@@ -54,7 +54,7 @@ export class StagedModel implements TurnModel {
 
 /** The tools of an assistant that has none. */
 export const noTools: TurnTools = {
-  roundsMax: 8, find: () => null, check: () => null, misfit: () => '', makeId: () => 'call_1', admit: async () => 'unknown_tool', noteUnsent: () => {}, call: async () => ({ status: 'cancelled' }),
+  roundsMax: 8, find: () => null, check: () => null, misfit: () => '', noteOffered: () => {}, makeId: () => 'call_1', admit: async () => 'unknown_tool', noteUnsent: () => {}, call: async () => ({ status: 'cancelled' }),
 };
 
 export const unreported: TurnReports = { providerFailed: () => {}, leftOut: () => {}, ourFault: () => {}, over: () => {} };

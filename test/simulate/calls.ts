@@ -12,7 +12,7 @@ import { grouped } from './world.ts';
 export async function checkCalls(oracle: Oracle, history: History, store: Store, workspaceId: string): Promise<string[]> {
   const forgets = oracle.forgotten.length > 0;
   const rest = forgets ? [] : [...checkAnswers(oracle, history), ...checkTold(oracle, history), ...checkShown(oracle, history), ...checkWaiting(history)];
-  return [...checkReached(oracle, history, forgets), ...(await checkStored(oracle, store, workspaceId)), ...checkProtocol(history), ...rest];
+  return [...checkReached(oracle, history, forgets), ...(await checkStored(oracle, store, workspaceId)), ...checkProtocol(history), ...checkSigned(oracle, history), ...rest];
 }
 
 /** Each call reached its tool as often as it may, from the process that had stored it before, after it was approved, and stands in the transcript. */
@@ -98,7 +98,10 @@ function checkProtocol({ said }: History): string[] {
   const wrong: string[] = [];
   for (const { messages } of said) {
     const due: string[] = [];
+    let last = '';
     for (const message of messages) {
+      if (message.role === 'user' && last === 'tool') wrong.push(`provider: the user speaks behind a result: ${message.content}`);
+      last = message.role;
       if (message.role === 'tool') {
         if (due.shift() !== message.callId) wrong.push(`provider: ${message.callId} has a result out of its place`);
         continue;
@@ -109,6 +112,22 @@ function checkProtocol({ said }: History): string[] {
     if (due.length > 0) wrong.push(`provider: ${due.join()} have no result at the end`);
     const ids = messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []));
     if (new Set(ids).size < ids.length) wrong.push(`provider: a call is in a history twice: ${ids.join()}`);
+  }
+  return wrong;
+}
+
+/** A provider refuses a call without the fields that it put on it, in this turn and in each later one (R4). */
+function checkSigned({ state }: Oracle, { said }: History): string[] {
+  const wrong: string[] = [];
+  const callOf = new Map<string, string>();
+  for (const { id, opaque } of said.flatMap(({ messages }) => messages.flatMap((message) => (message.role === 'tool' ? [] : (message.calls ?? []))))) {
+    const signature = opaque?.call?.['signature'] as string | undefined;
+    const known = callOf.get(signature ?? '') ?? id;
+    if (signature === undefined) wrong.push(`provider: ${id} has lost its signature`);
+    else if (known !== id) wrong.push(`provider: ${id} has the signature of ${known}`);
+    else callOf.set(signature, id);
+    const stored = state.calls.get(id);
+    if (stored !== undefined && !isDeepStrictEqual(stored.call.opaque, opaque)) wrong.push(`provider: ${id} is stored with ${JSON.stringify(stored.call.opaque)}, and was told with ${JSON.stringify(opaque)}`);
   }
   return wrong;
 }

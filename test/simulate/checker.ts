@@ -6,6 +6,7 @@ import { limits } from '../../src/base/limits.ts';
 import type { HistoryKind, Snapshot, Store, Turn, Versioned } from '../../src/store/store.ts';
 import { codePoints } from '../../src/base/text.ts';
 import type { ModelMessage } from '../../src/providers/model.ts';
+import { cutReply } from '../../src/providers/model/history.ts';
 import { pastOf } from '../../src/turn/past.ts';
 import { Answers } from './answers.ts';
 import { epochMs } from './clock.ts';
@@ -159,18 +160,19 @@ function checkTexts(oracle: Oracle, history: History): string[] {
   return wrong;
 }
 
-/** The texts of a history, those of a reply's rounds as one. */
+/** The texts of a history, those of a reply's rounds as one, without the sentence that stands for a reply that was cut. */
 function joined(messages: readonly ModelMessage[]): string[] {
   const texts: string[] = [];
   let last = '';
-  for (const { role, content } of messages) {
-    if (role === 'tool') continue;
+  for (const { role, content } of messages.filter((message, index) => message.role !== 'tool' && !isBridge(messages, index))) {
     if (role === 'assistant' && last === 'assistant') texts.push(texts.pop()! + content);
     else texts.push(content);
     last = role;
   }
   return texts.filter((text) => text.trim() !== '');
 }
+
+const isBridge = (messages: readonly ModelMessage[], index: number): boolean => messages[index]!.content === cutReply && messages[index - 1]?.role === 'tool';
 
 /** No request is charged twice, whatever became of the answers on the way. */
 function checkCharges({ takes }: Oracle, { asked }: History): string[] {

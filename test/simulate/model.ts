@@ -1,4 +1,5 @@
 /** A provider that takes its time, fails, hangs, cuts characters in two, and says nothing twice. */
+import type { OpaqueFields } from '../../src/base/opaque-fields.ts';
 import type { Model, ModelFailure } from '../../src/providers/model.ts';
 import type { Gate } from './clock.ts';
 import type { Random } from './random.ts';
@@ -32,7 +33,7 @@ export function simulatedModel({ scheduler, history, weather }: World, gate: Gat
         if (cancelled) return;
         if (given < plan.pieces.length) sink.text(plan.pieces[given]!);
         else if (plan.ending === 'end') {
-          for (const name of plan.calls ?? []) sink.call?.({ name, arguments: '{}' });
+          for (const [index, name] of (plan.calls ?? []).entries()) sink.call?.({ name, arguments: '{}' }, signed(number, index));
           return sink.end();
         } else if (plan.ending !== 'hang') return sink.failed(plan.ending);
         given++;
@@ -46,6 +47,9 @@ export function simulatedModel({ scheduler, history, weather }: World, gate: Gat
     },
   };
 }
+
+/** The fields that the provider puts on a call: it refuses a history in which the call has others, or none (R4). */
+const signed = (number: number, index: number): OpaqueFields => ({ origin: 'simulated', id: 'given', call: { signature: `${number}.${index}` } });
 
 function planned(random: Random, number: number, mayCall: boolean): Plan {
   if (random.chance(0.02)) return flood(random, number);

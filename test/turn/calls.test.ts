@@ -22,6 +22,7 @@ async function decided(asked: readonly (readonly [name: string, text: string])[]
     find: (name) => (name === act.name ? act : null),
     check: (offered, text) => (offered === null ? argumentsOf(text) : checkArguments(offered.parameters, text)),
     misfit: ({ parameters }, text) => misfitOfText(parameters, text),
+    noteOffered: () => {},
     makeId: () => `call_${id++}`,
     admit: async () => null,
     noteUnsent: (error) => counted.push(error),
@@ -116,7 +117,7 @@ t.test('a call is sent again only while the store says that its turn runs here',
     const turn = { turnId: 'turn_1', calls: true, retries: false, noted: () => {}, roundOver: () => {}, taken: () => told.push('taken'), unstored: () => {} } as unknown as Calling;
     let stood: boolean | undefined;
     const tools = {
-      roundsMax: 8, find: () => act, check: () => ({ a: 1 }), misfit: () => '', makeId: () => 'call_1', admit: async () => null, noteUnsent: () => {},
+      roundsMax: 8, find: () => act, check: () => ({ a: 1 }), misfit: () => '', noteOffered: () => {}, makeId: () => 'call_1', admit: async () => null, noteUnsent: () => {},
       call: async (...[, , , , , stands]: Parameters<TurnTools['call']>) => (stood = await stands(), { status: 'failed', error: 'refused' } as const),
     } satisfies TurnTools;
     const store = { step: async (_: number, sent: ToolCall[]) => (sent.length > 0 ? 'stored' : answer) } as unknown as TurnSteps;

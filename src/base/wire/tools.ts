@@ -60,6 +60,7 @@ const view = {
       enabled: Type.Boolean(),
       approval: Nullable(approval()),
       show: Nullable(show()),
+      quarantined: Nullable(Type.Object({ at: UnixSeconds(), provider: Type.String() }, { description: 'The provider that refuses the definition, and does not get it; null where none does.' })),
     }),
   ),
   refreshed_at: Nullable(UnixSeconds()),

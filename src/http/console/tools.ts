@@ -9,7 +9,7 @@ import { toolView } from '../../conversation/views.ts';
 import type { Services } from '../../conversation/services.ts';
 import { secretPrefix } from '../../providers/tool/signature.ts';
 import { replacedSecrets, withReplacedSecrets } from '../../store/records/tools.ts';
-import { StoreUnavailable, type Tool, type ToolFunction } from '../../store/store.ts';
+import type { Tool, ToolFunction } from '../../store/store.ts';
 import type { PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
 import { causeByOperator, listRecords, noContent, nowhere, nowSeconds, reachWorkspace, type ConsoleRequest } from './common.ts';
@@ -88,19 +88,12 @@ export async function reachTool(request: ConsoleRequest<unknown, unknown>) {
   return found;
 }
 
-/** Changes of this process come one at a time; the version comparison covers other processes. */
-export function changeTool(request: ConsoleRequest<unknown, unknown>, change: (before: Tool) => Tool | Promise<Tool>): Promise<Tool> {
-  const { store, host } = request.services;
-  return host.tools.changes.post(async () => {
-    for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-      const { record, version } = await reachTool(request);
-      const tool = { ...(await change(record)), updatedAt: nowSeconds(request) };
-      if ((await store.catalog.replace('tool', tool, version)) === null) continue;
-      host.tools.forget(tool.workspaceId, tool.id);
-      return tool;
-    }
-    throw new StoreUnavailable(`a tool changed concurrently ${limits.decisionAttemptsMax} times`);
-  });
+/** The tool of the path after a change. */
+export async function changeTool(request: ConsoleRequest<unknown, unknown>, change: (before: Tool) => Tool | Promise<Tool>): Promise<Tool> {
+  const { id: workspaceId } = await reachWorkspace(request);
+  const tool = await request.services.host.tools.change(workspaceId, request.params.id!, async (before) => ({ ...(await change(before)), updatedAt: nowSeconds(request) }));
+  if (tool === null) throw nowhere();
+  return tool;
 }
 
 const newSecret = ({ ids }: Services): string => secretPrefix + Buffer.from(ids.bytes(secretBytes)).toString('base64');

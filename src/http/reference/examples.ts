@@ -153,6 +153,7 @@ export const tool = {
       enabled: true,
       approval: null,
       show: null,
+      quarantined: null,
     },
   ],
   refreshed_at: null,

@@ -7,6 +7,8 @@ import * as example from './examples.ts';
 const inWorkspace = '/console/api/workspaces/{w}';
 const unknown = 'An unknown workspace or an unknown id is 404 `route_not_found`.';
 const { functions } = example.tool;
+/** As they are given: without the fields that only an answer has. */
+const given = functions.map(({ quarantined: _, ...fields }) => fields);
 
 export const tools: Area = {
   name: 'Console: tools',
@@ -19,10 +21,10 @@ export const tools: Area = {
 (${grouped(limits.toolOutputCharactersMax)} characters of it). The functions of an \`mcp\` tool come with \`…/refresh\`. \`show\` says how much of a call the API's callers see: nothing, its name, or all of it.`,
       repeat: 'A repeat creates a second tool.',
       surprises: 'An address that may not be called is 422, as that of a credential is; so are two functions of one name, and `parameters` that are no JSON Schema of an object.',
-      body: { kind: 'http', name: 'Orders', url: example.tool.url, functions },
+      body: { kind: 'http', name: 'Orders', url: example.tool.url, functions: given },
       answer: { ...example.tool, signing_secret: example.signingSecret },
     },
-    [`GET ${inWorkspace}/tools/{id}`]: { does: 'Returns one tool.', surprises: unknown, answer: example.tool },
+    [`GET ${inWorkspace}/tools/{id}`]: { does: 'Returns one tool.', surprises: `${unknown} \`quarantined\` of a function names the provider that refuses its definition: that provider's models are offered the others, until the definition is changed or the provider takes it an hour later.`, answer: example.tool },
     [`PATCH ${inWorkspace}/tools/{id}`]: {
       does: 'Changes a tool, for the turns that begin from then on. `functions` replaces all of them; of an `mcp` tool it sets `enabled`, `approval` and `show` of those named. `kind` stays.',
       repeat: 'A repeat changes nothing but `updated_at`.',

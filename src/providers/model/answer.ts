@@ -2,31 +2,43 @@
 import { isAscii } from 'node:buffer';
 import { StringDecoder } from 'node:string_decoder';
 import { limits } from '../../base/limits.ts';
-import type { AnswerCut, ModelCall, ModelFailure, ModelSink, ModelUsage, ReasoningMode } from '../model.ts';
+import type { Json } from '../../base/json.ts';
+import type { AnswerCut, ModelCall, ModelFailure, ModelRequest, ModelSink, ModelUsage, ReasoningMode, ToolOffer } from '../model.ts';
 import { isError } from './dialect.ts';
 import { JoinedCalls } from './calls.ts';
 import type { CallPart, Dialect, Teller } from './dialect.ts';
-import type { Attempts } from './attempts.ts';
+import type { Asking, Attempts } from './attempts.ts';
 import type { ProviderCall, ProviderHttp, ProviderListener, ProviderPost } from '../client.ts';
 import { parseObject } from './json.ts';
 import { reasoningOf } from './reasoning.ts';
 import type { Reasoning } from './reasoning.ts';
 import { StreamReader } from './stream.ts';
 
-/** Sends the request and passes the provider's answer to the sink. Each answer has a dialect of its own. */
-export function streamAnswer(http: ProviderHttp, speaking: () => Dialect, attempts: Attempts, sink: ModelSink, reasoning: ReasoningMode): ModelCall {
-  return new Answer(http, speaking, attempts, sink, reasoning, attempts.first);
+/** An answer as it is read: each has a dialect of its own. */
+export interface Reading {
+  readonly dialect: () => Dialect;
+  readonly reasoning: ReasoningMode;
+  /** The provider (see `OpaqueFields.origin`). */
+  readonly origin: string;
+  /** The functions that the model knows of. */
+  readonly offered: readonly ToolOffer[];
+}
+
+export const openAnswer = ({ reasoning, tools, closedTools }: ModelRequest, { origin }: Asking): Omit<Reading, 'dialect'> => ({ reasoning, origin, offered: tools ?? closedTools ?? [] });
+
+/** Sends the request and passes the provider's answer to the sink. */
+export function streamAnswer(http: ProviderHttp, reading: Reading, attempts: Attempts, sink: ModelSink): ModelCall {
+  return new Answer(http, reading, attempts, sink, attempts.first);
 }
 
 /** The answer to one request while it comes in. */
 class Answer implements ProviderListener, ModelCall, Teller {
   readonly #http: ProviderHttp;
-  readonly #speaking: () => Dialect;
+  readonly #reading: Reading;
   readonly #dialect: Dialect;
   /** Null once the answer has begun: they hold the conversation and the key, which are of no use from then on. */
   #attempts: Attempts | null;
   readonly #sink: ModelSink;
-  readonly #mode: ReasoningMode;
   /** The answer to the request after this one, which was refused. */
   #next: Answer | null = null;
   /** Null until a chunk ends in a character of more than one byte, which may come in parts. */
@@ -45,14 +57,13 @@ class Answer implements ProviderListener, ModelCall, Teller {
   #refused = false;
   texts = 0;
 
-  constructor(http: ProviderHttp, speaking: () => Dialect, attempts: Attempts, sink: ModelSink, mode: ReasoningMode, post: ProviderPost) {
+  constructor(http: ProviderHttp, reading: Reading, attempts: Attempts, sink: ModelSink, post: ProviderPost) {
     this.#http = http;
-    this.#speaking = speaking;
-    this.#dialect = speaking();
+    this.#reading = reading;
+    this.#dialect = reading.dialect();
     this.#attempts = attempts;
     this.#sink = sink;
-    this.#mode = mode;
-    this.#reasoning = reasoningOf(mode);
+    this.#reasoning = reasoningOf(reading.reasoning);
     this.#call = http.post(post, this);
   }
 
@@ -78,11 +89,20 @@ class Answer implements ProviderListener, ModelCall, Teller {
   call(part: CallPart): void {
     if (this.#settled) return;
     this.#accept();
-    (this.#calls ??= new JoinedCalls()).take(part);
+    this.#joined().take(part);
   }
 
   keep(index: number, part: Readonly<Record<string, string>>): void {
-    if (!this.#settled) (this.#calls ??= new JoinedCalls()).keep(index, part);
+    if (!this.#settled) this.#joined().keep(index, part);
+  }
+
+  keepFields(fields: Json): void {
+    if (!this.#settled) this.#joined().keepFields(fields);
+  }
+
+  #joined(): JoinedCalls {
+    const { origin, offered } = this.#reading;
+    return (this.#calls ??= new JoinedCalls({ origin, offered: new Set(offered.map(({ name }) => name)), storedOf: (kept) => this.#dialect.storedOf(kept) }));
   }
 
   usage(usage: ModelUsage): void {
@@ -148,7 +168,7 @@ class Answer implements ProviderListener, ModelCall, Teller {
       return this.#complete ? this.finish() : this.fail('cut');
     }
     if (this.#whole === '') return this.fail('cut');
-    const body = parseObject(this.#whole);
+    const body = parseObject(withoutEnd(this.#whole));
     if (body === null) this.fail('malformed');
     else if (isError(body)) this.fail('provider_error', this.#whole);
     else this.#dialect.whole(this, body);
@@ -200,9 +220,17 @@ class Answer implements ProviderListener, ModelCall, Teller {
     this.#attempts = null;
     const post = status === null ? null : (attempts?.next(status, said) ?? null);
     if (post === null) this.#sink.failed(failure);
-    else this.#next = new Answer(this.#http, this.#speaking, attempts!, this.#sink, this.#mode, post);
+    else this.#next = new Answer(this.#http, this.#reading, attempts!, this.#sink, post);
   }
 }
+
+/** A whole answer without the lines of an event stream that gateways append to it, such as the mark of its end. */
+function withoutEnd(text: string): string {
+  const at = Math.max(0, text.length - endCharactersMax);
+  return text.slice(0, at) + text.slice(at).replace(/\}\s*(?:(?:event|id|retry|data)?:[^\n]*\s*)*$/, '}');
+}
+
+const endCharactersMax = 1024;
 
 /** The beginning of an answer that turns out to be an error. */
 const statusOfErrors = 200;

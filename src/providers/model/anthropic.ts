@@ -1,18 +1,20 @@
 /** Anthropic's Messages API, with server-sent events. */
 import { isObject, type Json } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
-import type { Model, ModelMessage, ModelRequest } from '../model.ts';
-import { streamAnswer } from './answer.ts';
-import { Attempts, openOmissions } from './attempts.ts';
-import type { Asking } from './attempts.ts';
+import type { Model, ModelCallOfTool, ModelMessage, ModelRequest, ToolOffer } from '../model.ts';
+import { openAnswer, streamAnswer } from './answer.ts';
+import { Attempts, openBodyRepairs } from './attempts.ts';
+import type { Asking, Shaped } from './attempts.ts';
 import { noteFinish } from './dialect.ts';
 import type { Dialect, Teller } from './dialect.ts';
 import { alternating, declaredTools } from './history.ts';
 import { countAt, objectAt, textOf, thoughtOf } from './json.ts';
 import { tryKey } from './key-trial.ts';
 import { Lessons } from './learnt.ts';
+import { originsOf, unknownFields } from './opaque.ts';
 import { refuseCall } from './refused.ts';
-import { omits } from './shape.ts';
+import { repairs } from './repairs.ts';
+import { emptyFunction, isCalling, openMessageRepairs, ownFields, resultContent, roundFields, wireFunction, withWireIds, type Calling } from './wire.ts';
 import type { ProviderHttp } from '../client.ts';
 
 const defaultBaseUrl = 'https://api.anthropic.com/v1';
@@ -21,19 +23,24 @@ const temperatureMax = 1;
 
 export function anthropicModel(http: ProviderHttp): Model {
   const lessons = new Lessons(http.now);
+  const originOf = originsOf('anthropic');
   return {
     provider: 'anthropic',
     needsCredential: true,
     tryKey: ({ baseUrl, apiKey }) => tryKey(http, baseUrl ?? defaultBaseUrl, { 'x-api-key': apiKey, 'anthropic-version': version }),
     start(request, sink) {
       if (request.apiKey === null) return refuseCall(sink, 'credential');
-      return streamAnswer(http, messagesApi, new Attempts(askingOf(request, request.apiKey), request, lessons, sink, http.now), sink, request.reasoning);
+      const asking = askingOf(request, request.apiKey, originOf);
+      return streamAnswer(http, { ...openAnswer(request, asking), dialect: messagesApi }, new Attempts(asking, request, lessons, sink, http.now), sink);
     },
   };
 }
 
-function askingOf(request: ModelRequest, apiKey: string): Asking {
+const usedRepairs = repairs.temperature | repairs.shortDescriptions | repairs.ids | repairs.thoughtStub | repairs.noThoughts | repairs.noOpaque;
+
+function askingOf(request: ModelRequest, apiKey: string, originOf: (baseUrl: string) => string): Asking {
   const baseUrl = request.baseUrl ?? defaultBaseUrl;
+  const origin = originOf(baseUrl);
   const headers = {
     'x-api-key': apiKey,
     'anthropic-version': version,
@@ -42,27 +49,36 @@ function askingOf(request: ModelRequest, apiKey: string): Asking {
   };
   return {
     model: `${baseUrl} ${request.name} ${apiKey}`,
-    open: openOmissions(request) & omits.temperature,
-    post: (messages, shape) => ({ baseUrl, path: '/messages', headers, body: bodyOf(request, messages, shape) }),
+    origin,
+    open: (openBodyRepairs(request) | openMessageRepairs(request.messages, origin)) & usedRepairs,
+    post: (shaped) => ({ baseUrl, path: '/messages', headers, body: bodyOf(request, shaped, origin) }),
   };
 }
 
-function bodyOf({ name, systemPrompt, temperature, outputTokensMax, tools, closedTools }: ModelRequest, messages: readonly ModelMessage[], shape: number): string {
+function bodyOf({ name, systemPrompt, temperature, outputTokensMax, tools, closedTools }: ModelRequest, { messages: history, shape, refused }: Shaped, origin: string): string {
+  // The API wants the user to speak first.
+  const messages = withWireIds(alternating(history, false), origin, (shape & repairs.ids) !== 0);
   const body: Record<string, unknown> = {
     model: name,
     max_tokens: outputTokensMax ?? limits.outputTokensDefault,
-    // The API wants the user to speak first.
-    messages: alternating(messages, false).reduce(withMessage, []),
+    messages: messages.reduce((before: ApiMessage[], message) => withMessage(before, message, { origin, shape }), []),
     stream: true,
   };
+  const offered = tools?.filter((tool) => !refused.has(tool.name));
   // The API refuses a history with calls unless tools are declared.
-  const declared = tools ?? declaredTools(messages, closedTools);
-  if (declared !== undefined) body['tools'] = declared.map(({ name: tool, description, parameters }) => ({ name: tool, ...(description !== null && { description }), input_schema: parameters }));
-  if (declared !== tools) body['tool_choice'] = { type: 'none' };
+  const closed = offered === undefined || offered.length === 0 ? declaredTools(messages, tools ?? closedTools)?.map((tool) => (refused.has(tool.name) ? emptyFunction(tool.name) : tool)) : undefined;
+  const declared = closed ?? offered;
+  if (declared !== undefined && declared.length > 0) body['tools'] = declared.map((tool) => toolView(tool, shape));
+  if (closed !== undefined) body['tool_choice'] = { type: 'none' };
   if (systemPrompt !== null) body['system'] = systemPrompt;
   // The scale ends at 1 here and at 2 elsewhere; a value between would be refused on every turn.
-  if (temperature !== null && (shape & omits.temperature) === 0) body['temperature'] = Math.min(temperature, temperatureMax);
+  if (temperature !== null && (shape & repairs.temperature) === 0) body['temperature'] = Math.min(temperature, temperatureMax);
   return JSON.stringify(body);
+}
+
+function toolView(tool: ToolOffer, shape: number): object {
+  const { parameters, ...rest } = wireFunction(tool, shape);
+  return { ...rest, input_schema: parameters };
 }
 
 interface ApiMessage {
@@ -70,32 +86,46 @@ interface ApiMessage {
   readonly content: string | readonly object[];
 }
 
+/** A provider, and the shape of a request to it. */
+interface Shape {
+  readonly origin: string;
+  readonly shape: number;
+}
+
 /** The messages with one more: results are blocks of the user's, and those of one round are one message with what the user says next. */
-function withMessage(before: ApiMessage[], message: ModelMessage): ApiMessage[] {
+function withMessage(before: ApiMessage[], message: ModelMessage, shape: Shape): ApiMessage[] {
   const last = before.at(-1);
   if (message.role === 'tool') {
-    const block = { type: 'tool_result', tool_use_id: message.callId, content: message.content };
+    const block = { type: 'tool_result', tool_use_id: message.callId, content: resultContent(message.content) };
     if (last?.role !== 'user' || typeof last.content === 'string') return [...before, { role: 'user', content: [block] }];
     return [...before.slice(0, -1), { role: 'user', content: [...last.content, block] }];
   }
-  if (message.calls !== undefined) {
-    const kept = (message.kept ?? []) as readonly object[];
-    // A text of white space alone is refused.
-    const text = message.content.trim() === '' ? [] : [{ type: 'text', text: message.content }];
-    return [...before, { role: 'assistant', content: [...kept, ...text, ...message.calls.map(({ id, name, arguments: given }) => ({ type: 'tool_use', id, name, input: JSON.parse(given) as unknown }))] }];
-  }
+  if (isCalling(message)) return [...before, { role: 'assistant', content: [...thoughts(message, shape), ...textOfRound(message), ...message.calls.map((call) => calledBlock(call, shape))] }];
   if (message.role === 'user' && last?.role === 'user' && typeof last.content !== 'string') {
     return [...before.slice(0, -1), { role: 'user', content: [...last.content, { type: 'text', text: message.content }] }];
   }
   return [...before, { role: message.role, content: message.content }];
 }
 
+/** A text of white space alone is refused. */
+const textOfRound = ({ content }: Calling): object[] => (content.trim() === '' ? [] : [{ type: 'text', text: content }]);
+
+const calledBlock = (call: ModelCallOfTool, { origin, shape }: Shape): object => ({ type: 'tool_use', id: call.id, name: call.name, input: JSON.parse(call.arguments) as unknown, ...ownFields(call, origin, shape) });
+
+/** The blocks of what the model thought: as they came in this turn, as they are stored, or a stub where an endpoint wants one. */
+function thoughts({ kept, calls }: Calling, { origin, shape }: Shape): readonly object[] {
+  const own = (shape & repairs.noThoughts ? undefined : (kept as readonly object[] | undefined)) ?? (roundFields(calls, origin, shape)?.['blocks'] as readonly object[] | undefined) ?? [];
+  return own.length === 0 && shape & repairs.thoughtStub ? [{ type: 'thinking', thinking: ' ', signature: '' }] : own;
+}
+
+const knownOfCalls: ReadonlySet<string> = new Set(['type', 'id', 'name', 'input']);
+
 /** A block of an answer that is no text: a call, or a thought that the API wants back with the calls. */
 function tellBlock(answer: Teller, index: number, block: Json): void {
   if (block['type'] === 'tool_use') {
     const { id, name, input } = block;
     const given = isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
-    answer.call({ index, id: typeof id === 'string' ? id : null, name: typeof name === 'string' ? name : '', arguments: given });
+    answer.call({ index, id: typeof id === 'string' ? id : null, name: typeof name === 'string' ? name : '', arguments: given, begins: true, fields: unknownFields(block, knownOfCalls) });
   } else if (block['type'] === 'thinking' || block['type'] === 'redacted_thinking') {
     const texts = Object.entries(block).filter((field): field is [string, string] => typeof field[1] === 'string');
     answer.keep(index, Object.fromEntries(texts));
@@ -105,12 +135,20 @@ function tellBlock(answer: Teller, index: number, block: Json): void {
 /** A piece of such a block. */
 function tellDelta(answer: Teller, index: number, delta: Json): void {
   const { type, partial_json: json, thinking, signature } = delta;
-  if (type === 'input_json_delta' && typeof json === 'string') answer.call({ index, id: null, name: '', arguments: json });
+  if (type === 'input_json_delta' && typeof json === 'string') answer.call({ index, id: null, name: '', arguments: json, begins: false, fields: null });
   if (type === 'thinking_delta' && typeof thinking === 'string') answer.keep(index, { thinking });
   if (type === 'signature_delta' && typeof signature === 'string') answer.keep(index, { signature });
 }
 
 const indexOf = (event: Json): number => countAt(event, 'index') ?? 0;
+
+/** Thoughts as they are stored: signed ones without their text, which the API does not read, and those that only it can. */
+function signedOf(blocks: readonly Json[]): Json | null {
+  const signed = blocks.filter(({ signature, data }) => signature !== undefined || data !== undefined).map((block) => ('thinking' in block ? { ...block, thinking: '' } : block));
+  return signed.length === 0 ? null : { blocks: signed };
+}
+
+const ownEvents = /^(?:message|content_block)(?:_|$)/;
 
 /** One per answer: the input's tokens come with the first event, the output's with the last. */
 function messagesApi(): Dialect {
@@ -134,6 +172,8 @@ function messagesApi(): Dialect {
     answer.finish();
   };
   return {
+    owns: (name) => ownEvents.test(name),
+    storedOf: signedOf,
     event(answer, event) {
       switch (event['type']) {
         case 'message_start':

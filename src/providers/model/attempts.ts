@@ -1,30 +1,50 @@
-/** The requests of one turn: a field that a model refuses is left out of the next request, in few retries. */
+/** The requests of one turn: what a model refuses is left out of the next request or said otherwise, in few retries. */
 import { limits } from '../../base/limits.ts';
 import { estimateTokens } from '../model.ts';
-import type { ModelMessage, ModelRequest, ModelSink } from '../model.ts';
+import type { ModelMessage, ModelRequest, ModelSink, ToolOffer } from '../model.ts';
 import type { ProviderPost } from '../client.ts';
 import { cutHistory } from './history.ts';
-import type { Lessons } from './learnt.ts';
-import { omits, ShapeSearch } from './shape.ts';
+import { learntFrom, type Lessons } from './learnt.ts';
+import { definitionOf, functionsNamed } from './refused-tools.ts';
+import { isOutputFault, isUnrelated, repairs, repairsNamed } from './repairs.ts';
+import { ShapeSearch } from './shape.ts';
 
 /** The request to the model of a turn. */
 export interface Asking {
   /** The model, its endpoint and its key: lessons of one do not apply to another. */
   readonly model: string;
-  /** The parts of this request that may be omitted. */
+  /** The provider (see `OpaqueFields.origin`). */
+  readonly origin: string;
+  /** The repairs that this request has a use for. */
   readonly open: number;
-  post(messages: readonly ModelMessage[], shape: number): ProviderPost;
+  post(request: Shaped): ProviderPost;
 }
 
-/** The omissions that a request leaves open, whichever way its provider says the rest. */
-export function openOmissions({ messages, systemPrompt, temperature, outputTokensMax }: ModelRequest): number {
-  let open: number = omits.usage;
-  if (outputTokensMax !== null) open |= omits.otherBound | omits.bound;
-  if (messages[0]?.role === 'assistant') open |= omits.greeting;
-  if (temperature !== null) open |= omits.temperature;
-  if (systemPrompt !== null) open |= omits.system;
-  return open;
+/** A request in a shape. */
+export interface Shaped {
+  readonly messages: readonly ModelMessage[];
+  readonly shape: number;
+  /** The functions that are not offered, because the provider refuses their definitions. */
+  readonly refused: ReadonlySet<string>;
 }
+
+/** The repairs of its body that a request has a use for, whichever way its provider says the rest. */
+export function openBodyRepairs({ messages, systemPrompt, temperature, outputTokensMax, tools = [] }: ModelRequest): number {
+  let open: number = repairs.usage;
+  if (outputTokensMax !== null) open |= repairs.otherBound | repairs.bound;
+  if (messages[0]?.role === 'assistant') open |= repairs.greeting;
+  if (temperature !== null) open |= repairs.temperature;
+  if (systemPrompt !== null) open |= repairs.system;
+  return tools.some(({ description }) => description !== null && description.length > shortDescriptionCharacters) ? open | repairs.shortDescriptions : open;
+}
+
+/** OpenAI takes no longer description of a function. */
+export const shortDescriptionCharacters = 1024;
+
+/** The statuses of a request that is not as the provider wants it. */
+const aboutRequest: ReadonlySet<number> = new Set([400, 422]);
+/** The statuses of a request that is not looked at. */
+const aboutCaller: ReadonlySet<number> = new Set([401, 402, 403, 429]);
 
 /** One per turn. */
 export class Attempts {
@@ -35,22 +55,29 @@ export class Attempts {
   readonly #search: ShapeSearch;
   readonly #until: number;
   readonly #now: () => number;
+  readonly #tools: readonly ToolOffer[];
+  /** The functions that are not offered: those learnt of before, and those refused in this turn. */
+  readonly #withheld = new Set<string>();
+  readonly #refused: string[] = [];
   #messages: readonly ModelMessage[];
   /** Messages of the request's that are not sent. */
   #leftOut = 0;
   #historyTokens: number | null;
   #halved = false;
+  #asksAgain = true;
   #posts = 1;
 
   /** `now` is monotonic, in milliseconds. */
-  constructor(asking: Asking, { messages }: ModelRequest, lessons: Lessons, sink: ModelSink, now: () => number) {
-    const { shape, historyTokens } = lessons.of(asking.model);
+  constructor(asking: Asking, { messages, tools, closedTools }: ModelRequest, lessons: Lessons, sink: ModelSink, now: () => number) {
+    const { shape, trial, refused, historyTokens } = lessons.of(asking.model);
     this.#asking = asking;
     this.#lessons = lessons;
     this.#sink = sink;
     this.#now = now;
     this.#until = now() + limits.providerAttemptsMs;
-    this.#search = new ShapeSearch(asking.open, shape);
+    this.#search = new ShapeSearch(asking.open, shape, trial);
+    this.#tools = tools ?? closedTools ?? [];
+    if (refused.size > 0) for (const tool of this.#tools) if (refused.has(definitionOf(tool))) this.#withheld.add(tool.name);
     this.#historyTokens = historyTokens;
     this.#messages = messages;
     if (historyTokens !== null) this.#cut(historyTokens);
@@ -59,34 +86,74 @@ export class Attempts {
 
   /** Returns the request after such a refusal; null if the refusal stands. Only the beginning of a long refusal is searched for the reason. */
   next(status: number, said: string): ProviderPost | null {
-    if (this.#posts === limits.providerAttemptsMax || this.#now() > this.#until) return null;
+    if (this.#posts >= limits.providerAttemptsMax + this.#refused.length || this.#now() > this.#until) return null;
     this.#posts++;
     return this.#mend(status, said.slice(0, limits.providerRefusalCharactersMax)) ? this.#post() : null;
   }
 
-  /** Notes that the last request was accepted. Lessons on fields that this turn did not use stay as they were. */
+  /** Notes that the last request was accepted. */
   noteAccepted(): void {
-    const { model, open } = this.#asking;
+    const { model, origin, open } = this.#asking;
     const known = this.#lessons.of(model);
     const historyTokens = this.#halved ? Math.max(this.#historyTokens!, this.#tokens()) : known.historyTokens;
-    this.#lessons.note(model, { shape: this.#search.shape | (known.shape & ~open), historyTokens });
+    const learnt = learntFrom(known, { open, named: this.#search.named, accepted: this.#search.shape });
+    const definitions = this.#tools.filter(({ name }) => this.#refused.includes(name)).map(definitionOf);
+    const refused = definitions.length === 0 ? known.refused : new Set([...known.refused, ...definitions].slice(-limits.modelFunctionsRefusedMax));
+    this.#lessons.note(model, { ...learnt, refused, historyTokens });
     if (this.#leftOut > 0) this.#sink.noteLeftOut?.(this.#leftOut);
+    if (this.#tools.length > 0) this.#sink.noteOffered?.({ origin, withheld: this.#withheld, refused: this.#refused });
   }
 
   #mend(status: number, said: string): boolean {
-    if (isTooLong(status, said)) return this.#halve();
-    const isAboutRequest = status === 400 || status === 422 || this.#search.isNamed(said);
-    return isAboutRequest && this.#search.next(said, this.#posts === limits.providerAttemptsMax);
+    if (aboutCaller.has(status)) return false;
+    if (isTooLong(status, said) && !this.#isOfText(said)) return this.#halve();
+    if (isOutputFault(said)) return this.#repeat();
+    if (!aboutRequest.has(status) && !this.#isNamed(said)) return false;
+    if (this.#withhold(said)) return true;
+    if (isUnrelated(said) && !this.#search.isNamed(said)) return false;
+    return this.#search.next(said, this.#posts === limits.providerAttemptsMax + this.#refused.length);
+  }
+
+  /** Whether the words are about a text that is too long, and not about the history: an id, or a description. */
+  #isOfText(said: string): boolean {
+    return (repairsNamed(said) & this.#asking.open & ~this.#search.shape & (repairs.ids | repairs.shortDescriptions)) !== 0;
+  }
+
+  /** Whether the words are about the request, as servers say them with other statuses as well. */
+  #isNamed(said: string): boolean {
+    return this.#search.isNamed(said) || this.#named(said).length > 0;
+  }
+
+  /** The same request may be answered otherwise; once in a turn. */
+  #repeat(): boolean {
+    const again = this.#asksAgain;
+    this.#asksAgain = false;
+    return again;
+  }
+
+  /** Offers the functions no more whose definitions are refused; false if the words name none. */
+  #withhold(said: string): boolean {
+    const named = this.#named(said);
+    for (const name of named) {
+      this.#withheld.add(name);
+      this.#refused.push(name);
+    }
+    return named.length > 0;
+  }
+
+  #named(said: string): string[] {
+    if (this.#tools.length === 0 || (repairsNamed(said) & this.#asking.open & ~this.#search.shape & repairs.shortDescriptions) !== 0) return [];
+    return functionsNamed(said, this.#tools.filter(({ name }) => !this.#withheld.has(name)).map(({ name }) => name));
   }
 
   /** A refusal for length teaches nothing of the shape. A history that is still too long is half as long next time. */
   #halve(): boolean {
     const half = Math.floor(this.#tokens() / 2);
-    const { shape } = this.#lessons.of(this.#asking.model);
+    const known = this.#lessons.of(this.#asking.model);
     if (!this.#cut(half)) return false;
     this.#historyTokens = half;
     if (!this.#halved) return (this.#halved = true);
-    this.#lessons.note(this.#asking.model, { shape, historyTokens: half });
+    this.#lessons.note(this.#asking.model, { ...known, historyTokens: half });
     return false;
   }
 
@@ -102,7 +169,7 @@ export class Attempts {
   }
 
   #post(): ProviderPost {
-    return this.#asking.post(this.#messages, this.#search.shape);
+    return this.#asking.post({ messages: this.#messages, shape: this.#search.shape, refused: this.#withheld });
   }
 }
 

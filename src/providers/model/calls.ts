@@ -1,33 +1,81 @@
 /** The calls of tools in an answer, joined from their parts. */
 import { limits } from '../../base/limits.ts';
+import type { Json } from '../../base/json.ts';
+import type { OpaqueFields } from '../../base/opaque-fields.ts';
 import type { ModelSink } from '../model.ts';
+import { ArgumentText, argumentTexts, offeredName } from './call-text.ts';
 import type { CallPart } from './dialect.ts';
+import { mergedFields } from './opaque.ts';
 
 interface Joined {
   readonly index: number | null;
-  readonly id: string | null;
+  id: string | null;
   name: string;
-  arguments: string;
+  readonly arguments: ArgumentText;
+  fields: Json | null;
 }
 
 /** More characters than arguments may have are of no use; what is beyond is dropped, and the arguments are no JSON then. */
 const charactersMax = 2 * limits.toolArgumentsBytesMax;
+const nameCharactersMax = 256;
+const idCharactersMax = 256;
+
+/** A provider, and the functions that it was offered. */
+export interface CallsOf {
+  readonly origin: string;
+  readonly offered: ReadonlySet<string>;
+  /** The part of what is kept for the turn that is stored with the calls; null if there is none. */
+  storedOf(kept: readonly Json[]): Json | null;
+}
 
 export class JoinedCalls {
+  readonly #of: CallsOf;
   readonly #calls: Joined[] = [];
   readonly #kept = new Map<number, Record<string, string>>();
   #keptCharacters = 0;
+  #round: Json | null = null;
 
-  take({ index, id, name, arguments: text }: CallPart): void {
-    const known = this.#calls.findLast((call) => index === null || call.index === index);
-    // Some endpoints give all calls one index, and some give none: another id is another call.
-    const isNew = known === undefined || (id !== null && known.id !== null && id !== known.id) || (id !== null && index === null && known.id !== id);
-    const call = isNew ? { index, id, name: '', arguments: '' } : known;
-    if (isNew && this.#calls.length < limits.toolCallsTaken) this.#calls.push(call);
-    if (call.name === '') call.name = name.slice(0, nameCharactersMax);
-    if (call.arguments.length <= charactersMax) call.arguments += text;
+  constructor(of: CallsOf) {
+    this.#of = of;
   }
 
+  take(part: CallPart): void {
+    const known = part.begins ? undefined : this.#find(part);
+    const isNew = known === undefined || this.#isAnother(known, part);
+    const call = isNew ? { index: part.index, id: part.id, name: '', arguments: new ArgumentText(), fields: null } : known;
+    if (isNew && this.#calls.length < limits.toolCallsTaken) this.#calls.push(call);
+    if (part.fields !== null) call.fields = call.fields === null ? part.fields : mergedFields(call.fields, part.fields);
+    const isRepeated = !isNew && call.arguments.isWhole && part.name !== '' && part.name === call.name;
+    call.id ??= part.id;
+    if (call.name === '') call.name = part.name.slice(0, nameCharactersMax);
+    else if (part.name !== call.name && call.arguments.text === '') call.name = (call.name + part.name).slice(0, nameCharactersMax);
+    if (isRepeated) repeat(call.arguments, part.arguments);
+    else if (call.arguments.text.length <= charactersMax) call.arguments.append(part.arguments);
+  }
+
+  /** The call that a part may belong to: the one of its id, else the last one of its place. */
+  #find({ index, id }: CallPart): Joined | undefined {
+    const there = (call: Joined): boolean => index === null || call.index === index;
+    const ofId = id === null ? undefined : this.#calls.findLast((call) => there(call) && call.id === id);
+    return ofId ?? this.#calls.findLast(there);
+  }
+
+  /** Whether a part begins another call: endpoints give several calls one place, one id or none, and one call another id in each part. */
+  #isAnother(known: Joined, { id, name, arguments: text }: CallPart): boolean {
+    if (name === '' || known.name === '') return false;
+    const { offered } = this.#of;
+    const isOther = id !== null && known.id !== null && id !== known.id;
+    const isSame = id !== null && id === known.id;
+    if (known.arguments.isWhole) {
+      const goesOn = name === known.name && (known.arguments.isBlank || text.trim() === '' || text.trim() === known.arguments.text.trim());
+      return isOther || !(isSame || goesOn);
+    }
+    if (known.arguments.text !== '') return name !== known.name;
+    if (isOther) return offered.has(known.name);
+    return name !== known.name && offered.has(known.name) && offered.has(name) && !offered.has(known.name + name);
+  }
+
+  /** Keeps a part of a block of thoughts for the turn. */
   keep(index: number, part: Readonly<Record<string, string>>): void {
     const block = this.#kept.get(index) ?? {};
     for (const [name, text] of Object.entries(part)) {
@@ -39,11 +87,42 @@ export class JoinedCalls {
     this.#kept.set(index, block);
   }
 
+  /** Keeps unknown fields of the round. */
+  keepFields(fields: Json): void {
+    this.#round = this.#round === null ? fields : mergedFields(this.#round, fields);
+  }
+
   /** Gives the calls to the sink, and what the provider wants back with them. */
   tell(sink: ModelSink): void {
-    for (const { name, arguments: text } of this.#calls) sink.call?.({ name, arguments: text });
-    if (this.#calls.length > 0 && this.#kept.size > 0) sink.keep?.([...this.#kept.values()]);
+    const { offered } = this.#of;
+    const kept = [...this.#kept.values()];
+    const stored = this.#of.storedOf(kept);
+    let round = stored === null ? this.#round : { ...this.#round, ...stored };
+    let isFirst = true;
+    for (const { id, name, arguments: given, fields } of this.#calls) {
+      if (name === '' && given.text.trim() === '') continue;
+      for (const [at, text] of argumentTexts(given.text).entries()) {
+        sink.call?.({ name: offeredName(name, offered), arguments: text }, this.#opaqueOf(at === 0 ? id : null, at === 0 ? fields : null, round));
+        isFirst = false;
+        round = null;
+      }
+    }
+    if (!isFirst && kept.length > 0) sink.keep?.(kept);
+  }
+
+  /** Fields that are too much are left out; the id is no matter of size. */
+  #opaqueOf(given: string | null, call: Json | null, round: Json | null): OpaqueFields | undefined {
+    const id = given !== null && given.length <= idCharactersMax ? given : null;
+    const fields = { ...(call !== null && { call }), ...(round !== null && { round }) };
+    const fits = (call === null && round === null) || JSON.stringify(fields).length <= limits.toolOpaqueCharactersMax;
+    if (id === null && (!fits || (call === null && round === null))) return undefined;
+    return { origin: this.#of.origin, ...(id !== null && { id }), ...(fits && fields) };
   }
 }
 
-const nameCharactersMax = 256;
+/** Arguments that come again whole count once, and those that come later than an empty object count alone. */
+function repeat(before: ArgumentText, text: string): void {
+  const again = new ArgumentText();
+  again.append(text);
+  if (again.isWhole && !again.isBlank) before.replace(text);
+}

@@ -14,8 +14,10 @@ export interface Teller {
   reasoning(piece: string): void;
   /** A part of a call of a tool. */
   call(part: CallPart): void;
-  /** A part of a block that the provider wants back with its calls: texts of one name are joined. */
+  /** A part of a block of thoughts, which the provider wants back with its calls in the same turn: texts of one name are joined. */
   keep(index: number, part: Readonly<Record<string, string>>): void;
+  /** Fields of the round that are not known here, which the provider wants back with its calls. */
+  keepFields(fields: Json): void;
   /** Token counts so far: the newest count, since some endpoints send them with every event. */
   usage(usage: ModelUsage): void;
   /** All of the answer has come, whatever follows or does not; `cut`: why it is not whole, null if it is. */
@@ -36,9 +38,17 @@ export interface CallPart {
   readonly id: string | null;
   readonly name: string;
   readonly arguments: string;
+  /** Whether it certainly begins a call. */
+  readonly begins: boolean;
+  /** Its fields that are not known here; null for none. */
+  readonly fields: Json | null;
 }
 
 export interface Dialect {
+  /** Whether an event of this name, with this beginning of a JSON object, is one of the dialect's own that was cut. */
+  owns(name: string, text: string): boolean;
+  /** The part of what is kept for the turn that is stored with the calls (see `JoinedCalls`). */
+  storedOf(kept: readonly Json[]): Json | null;
   /** One event of the stream, which is no error. */
   event(answer: Teller, event: Json): void;
   /** A whole answer, from an endpoint that does not stream; no error either. */

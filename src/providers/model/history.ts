@@ -1,6 +1,7 @@
 /** The part of a conversation that a model is sent. */
 import { limits } from '../../base/limits.ts';
 import { codePoints, indexAfter } from '../../base/text.ts';
+import type { OpaqueFields } from '../../base/opaque-fields.ts';
 import type { ToolError } from '../../base/tool-errors.ts';
 import { estimateTokens } from '../model.ts';
 import type { ModelCallOfTool, ModelMessage, SaidMessage, ToolOffer } from '../model.ts';
@@ -20,6 +21,7 @@ export interface PastCall {
   readonly arguments: Readonly<Record<string, unknown>> | null;
   readonly output: string | null;
   readonly reason?: string;
+  readonly opaque?: OpaqueFields;
   /** The answer that it waits for, or waited for. */
   readonly wants?: 'result' | 'approval';
 }
@@ -33,7 +35,7 @@ export interface Cut {
 /**
  * The end of a conversation that fits into a budget of estimated tokens. Messages are cut from the front and never in part; the
  * newest of the user's, and what follows it, stays whatever it costs. Messages without text are left out, because providers refuse
- * them; only the newest is what it is. An answer whose question did not fit goes with it, and so do calls of tools and their results.
+ * them; only the newest is what it is. A reply that was cut behind results has a sentence in its place. An answer whose question did not fit goes with it, and so do calls of tools and their results.
  */
 export function cutHistory(messages: readonly ModelMessage[], tokensMax: number): Cut {
   const newest = messages.length - 1;
@@ -57,7 +59,17 @@ export function cutHistory(messages: readonly ModelMessage[], tokensMax: number)
     const message = kept.pop()!;
     leftOut += counted(message, undefined);
   }
-  return { messages: kept.reverse(), leftOut };
+  return { messages: bridged(kept.reverse()), leftOut };
+}
+
+/** The reply of a turn that was cut behind the results of its calls. */
+export const cutReply = '[This reply was cut off.]';
+
+/** The messages with an answer between results and what the user says next: several providers refuse the user right behind a result. */
+function bridged(messages: ModelMessage[]): ModelMessage[] {
+  const isGap = (index: number): boolean => messages[index]!.role === 'user' && messages[index - 1]?.role === 'tool';
+  if (!messages.some((_, index) => isGap(index))) return messages;
+  return messages.flatMap((message, index) => (isGap(index) ? [{ role: 'assistant', content: cutReply } as const, message] : [message]));
 }
 
 const tokensOf = (message: ModelMessage): number =>
@@ -79,6 +91,9 @@ export function declaredTools(messages: readonly ModelMessage[], closed: readonl
 
 const hasCalls = (message: ModelMessage): message is SaidMessage & { readonly calls: readonly ModelCallOfTool[] } => message.role !== 'tool' && message.calls !== undefined && message.calls.length > 0;
 
+/** A call as its model is told of it. */
+export const askedCall = ({ id, name, arguments: given, opaque }: Pick<PastCall, 'id' | 'name' | 'arguments' | 'opaque'>): ModelCallOfTool => ({ id, name, arguments: JSON.stringify(given ?? {}), ...(opaque && { opaque }) });
+
 /** The rounds of a reply, each with its calls and their results. Those of earlier turns are cut; `isLast`: those that it waited for are this turn's. */
 function roundsOf(message: PastMessage, isLast: boolean): ModelMessage[] {
   const { role, content, toolCalls = [] } = message;
@@ -88,7 +103,7 @@ function roundsOf(message: PastMessage, isLast: boolean): ModelMessage[] {
   for (const round of new Set(toolCalls.map((call) => call.round))) {
     const calls = toolCalls.filter((call) => call.round === round);
     const end = indexAfter(content, calls[0]!.position);
-    found.push({ role, content: content.slice(at, Math.max(at, end)), calls: calls.map(({ id, name, arguments: given }) => ({ id, name, arguments: JSON.stringify(given ?? {}) })) });
+    found.push({ role, content: content.slice(at, Math.max(at, end)), calls: calls.map(askedCall) });
     for (const call of calls) found.push({ role: 'tool', callId: call.id, content: isLast && call.wants !== undefined ? resultText(call) : cutResult(resultText(call)) });
     at = Math.max(at, end);
   }
@@ -125,7 +140,8 @@ export function alternating(messages: readonly ModelMessage[], answerFirst: bool
     const { role, content } = message;
     const last = turns.at(-1);
     if (last === undefined && role !== 'user' && !answerFirst) continue;
-    if (role !== 'tool' && message.calls === undefined && last?.role === role && last.calls === undefined) turns[turns.length - 1] = { role, content: `${last.content}\n\n${content}` };
+    // The text before calls is their round's.
+    if (role !== 'tool' && last?.role === role && last.calls === undefined) turns[turns.length - 1] = { ...message, content: [last.content, content].filter((text) => text.trim() !== '').join('\n\n') };
     else turns.push(message);
   }
   return turns;

@@ -1,14 +1,43 @@
-/** Remembers the fields that models refuse, so that only the first turns pay for it. */
+/** Remembers the requests that models take, so that only the first turns pay for it. */
 import { limits } from '../../base/limits.ts';
 
 export interface Lesson {
-  /** The parts that their requests omit. */
+  /** The repairs of their requests. */
   readonly shape: number;
+  /** A shape that was taken once where the plain one was refused without a reason; it is learnt when that happens again. Null if there is none. */
+  readonly trial: number | null;
+  /** The definitions of functions that they refuse (see `definitionOf`). */
+  readonly refused: ReadonlySet<string>;
   /** How much of a history they take, in estimated tokens; null as long as none was too long. */
   readonly historyTokens: number | null;
 }
 
-const nothing: Lesson = { shape: 0, historyTokens: null };
+export const nothingLearnt: Lesson = { shape: 0, trial: null, refused: new Set(), historyTokens: null };
+
+/** The shapes of one turn's requests. */
+export interface Trying {
+  /** The repairs that the turn's requests have a use for. */
+  readonly open: number;
+  /** The repairs that refusals have named. */
+  readonly named: number;
+  /** The shape that was accepted. */
+  readonly accepted: number;
+}
+
+/**
+ * The lesson of a turn whose request was accepted in the end. A repair is learnt if a refusal has named it; others are learnt if they worked twice
+ * where the shape without them failed twice: a refusal may have had nothing to do with the shape. Repairs that the turn had no use for stay.
+ */
+export function learntFrom({ shape, trial }: Pick<Lesson, 'shape' | 'trial'>, { open, named, accepted }: Trying): Pick<Lesson, 'shape' | 'trial'> {
+  const before = shape & open;
+  const others = shape & ~open;
+  const guessed = accepted & ~before & ~named;
+  // A plain request that is taken tells against a guess that it had a use for.
+  const isPlain = accepted === before && trial !== null && (trial & ~open) === 0;
+  if (guessed === 0) return { shape: accepted | others, trial: isPlain ? null : trial };
+  if (trial === accepted) return { shape: accepted | others, trial: null };
+  return { shape: (accepted & ~guessed) | others, trial: accepted };
+}
 
 export class Lessons {
   readonly #now: () => number;
@@ -23,20 +52,25 @@ export class Lessons {
   /** A lesson is forgotten after a while: nothing tells that a model takes more than before. */
   of(model: string): Lesson {
     // Mostly nothing is known of any model, and the name is a long text that was just made.
-    if (this.#known.size === 0) return nothing;
+    if (this.#known.size === 0) return nothingLearnt;
     const known = this.#known.get(model);
-    if (known === undefined) return nothing;
+    if (known === undefined) return nothingLearnt;
     if (known.untilMs > this.#now()) return known;
     this.#known.delete(model);
-    return nothing;
+    return nothingLearnt;
   }
 
-  note(model: string, { shape, historyTokens }: Lesson): void {
+  /** A later lesson does not prolong an earlier one. */
+  note(model: string, lesson: Lesson): void {
     const known = this.of(model);
-    if (known.shape === shape && known.historyTokens === historyTokens) return;
+    if (isSame(known, lesson)) return;
+    const untilMs = this.#known.get(model)?.untilMs ?? this.#now() + limits.modelLearntMs;
     this.#known.delete(model);
-    if (shape === 0 && historyTokens === null) return;
+    if (isSame(lesson, nothingLearnt)) return;
     if (this.#known.size >= limits.modelsLearntMax) this.#known.delete(this.#known.keys().next().value!);
-    this.#known.set(model, { shape, historyTokens, untilMs: this.#now() + limits.modelLearntMs });
+    this.#known.set(model, { ...lesson, untilMs });
   }
 }
+
+const isSame = (one: Lesson, other: Lesson): boolean =>
+  one.shape === other.shape && one.trial === other.trial && one.historyTokens === other.historyTokens && one.refused.size === other.refused.size && [...one.refused].every((each) => other.refused.has(each));

@@ -1,17 +1,19 @@
 /** Any endpoint that speaks OpenAI's chat completions, with server-sent events. */
 import { isObject, type Json } from '../../base/json.ts';
 import type { Model, ModelMessage, ModelRequest, ToolOffer } from '../model.ts';
-import { streamAnswer } from './answer.ts';
-import { Attempts, openOmissions } from './attempts.ts';
-import type { Asking } from './attempts.ts';
+import { openAnswer, streamAnswer } from './answer.ts';
+import { Attempts, openBodyRepairs } from './attempts.ts';
+import type { Asking, Shaped } from './attempts.ts';
 import { noteFinish } from './dialect.ts';
 import type { Dialect, Teller } from './dialect.ts';
 import { alternating, declaredTools, withPromptInside } from './history.ts';
 import { countAt, objectAt, textOf, thoughtOf } from './json.ts';
 import { tryKey } from './key-trial.ts';
 import { Lessons } from './learnt.ts';
+import { originsOf, unknownFields } from './opaque.ts';
 import { refuseCall } from './refused.ts';
-import { omits } from './shape.ts';
+import { repairs } from './repairs.ts';
+import { contentBesideCalls, emptyFunction, isCalling, openMessageRepairs, ownFields, resultContent, roundFields, wireFunction, withWireIds } from './wire.ts';
 import type { ProviderHttp } from '../client.ts';
 
 const defaultBaseUrl = 'https://api.openai.com/v1';
@@ -20,6 +22,7 @@ const completionTokensHosts = /^(?:api\.openai\.com|.*\.azure\.com)$/;
 
 export function openaiModel(http: ProviderHttp): Model {
   const lessons = new Lessons(http.now);
+  const originOf = originsOf('openai');
   return {
     provider: 'openai',
     needsCredential: true,
@@ -27,13 +30,15 @@ export function openaiModel(http: ProviderHttp): Model {
     start(request, sink) {
       const apiKey = request.apiKey;
       if (apiKey === null) return refuseCall(sink, 'credential');
-      return streamAnswer(http, () => new ChatCompletions(request.tools !== undefined), new Attempts(askingOf(request, apiKey), request, lessons, sink, http.now), sink, request.reasoning);
+      const asking = askingOf(request, apiKey, originOf);
+      return streamAnswer(http, { ...openAnswer(request, asking), dialect: request.tools === undefined ? plain : keeping }, new Attempts(asking, request, lessons, sink, http.now), sink);
     },
   };
 }
 
-function askingOf(request: ModelRequest, apiKey: string): Asking {
+function askingOf(request: ModelRequest, apiKey: string, originOf: (baseUrl: string) => string): Asking {
   const baseUrl = request.baseUrl ?? defaultBaseUrl;
+  const origin = originOf(baseUrl);
   const headers = {
     authorization: `Bearer ${apiKey}`,
     'content-type': 'application/json',
@@ -41,36 +46,65 @@ function askingOf(request: ModelRequest, apiKey: string): Asking {
   };
   return {
     model: `${baseUrl} ${request.name} ${apiKey}`,
-    open: openOmissions(request) | (declaredOf(request, request.messages) === undefined ? 0 : omits.otherTools),
-    post: (messages, shape) => ({ baseUrl, path: '/chat/completions', headers, body: bodyOf(request, baseUrl, messages, shape) }),
+    origin,
+    open: openBodyRepairs(request) | openMessageRepairs(request.messages, origin) | (declaredOf(request, request.messages) === undefined ? 0 : repairs.otherTools),
+    post: (shaped) => ({ baseUrl, path: '/chat/completions', headers, body: bodyOf(request, { ...shaped, baseUrl, origin }) }),
   };
 }
 
 /** The tools that a gateway to another API may want declared, though none is offered. */
 const declaredOf = ({ tools, closedTools }: ModelRequest, history: readonly ModelMessage[]): readonly ToolOffer[] | undefined => (tools === undefined ? declaredTools(history, closedTools) : undefined);
 
-function bodyOf(request: ModelRequest, baseUrl: string, history: readonly ModelMessage[], shape: number): string {
+interface Wired extends Shaped {
+  readonly baseUrl: string;
+  readonly origin: string;
+}
+
+function bodyOf(request: ModelRequest, { messages: history, shape, refused, baseUrl, origin }: Wired): string {
   const { name, systemPrompt, temperature, outputTokensMax } = request;
-  const isWith = (omission: number): boolean => (shape & omission) === 0;
-  const messages = alternating(history, isWith(omits.greeting));
-  const body: Record<string, unknown> = { model: name, messages: prompted(messages, systemPrompt, isWith(omits.system)).map(said), stream: true };
-  const declared = isWith(omits.otherTools) ? undefined : declaredOf(request, history);
-  const tools = request.tools ?? declared;
-  if (tools !== undefined) body['tools'] = tools.map(({ name: tool, description, parameters }) => ({ type: 'function', function: { name: tool, ...(description !== null && { description }), parameters } }));
+  const isWith = (repair: number): boolean => (shape & repair) === 0;
+  const messages = prompted(withWireIds(alternating(history, isWith(repairs.greeting)), origin, !isWith(repairs.ids)), systemPrompt, isWith(repairs.system));
+  const body: Record<string, unknown> = { model: name, messages: messages.map((message) => said(message, { origin, shape })), stream: true };
+  const offered = request.tools?.filter((tool) => !refused.has(tool.name));
+  const declared = isWith(repairs.otherTools) ? undefined : declaredOf(request, history)?.map((tool) => (refused.has(tool.name) ? emptyFunction(tool.name) : tool));
+  const tools = offered ?? declared;
+  if (tools !== undefined && tools.length > 0) body['tools'] = tools.map((tool) => ({ type: 'function', function: wireFunction(tool, shape) }));
   if (declared !== undefined) body['tool_choice'] = 'none';
-  if (isWith(omits.usage)) body['stream_options'] = { include_usage: true };
-  if (outputTokensMax !== null && isWith(omits.bound)) body[boundField(baseUrl, !isWith(omits.otherBound))] = outputTokensMax;
-  if (temperature !== null && isWith(omits.temperature)) body['temperature'] = temperature;
+  if (isWith(repairs.usage)) body['stream_options'] = { include_usage: true };
+  if (outputTokensMax !== null && isWith(repairs.bound)) body[boundField(baseUrl, !isWith(repairs.otherBound))] = outputTokensMax;
+  if (temperature !== null && isWith(repairs.temperature)) body['temperature'] = temperature;
   return JSON.stringify(body);
 }
 
-/** A message in the words of this API. */
-function said(message: ModelMessage | SystemMessage): object {
-  if (message.role === 'tool') return { role: 'tool', tool_call_id: message.callId, content: message.content };
-  if (!('calls' in message) || message.calls === undefined) return message;
-  const calls = message.calls.map(({ id, name, arguments: given }) => ({ id, type: 'function', function: { name, arguments: given } }));
-  return { role: message.role, content: message.content === '' ? null : message.content, ...(message.kept as readonly [object] | undefined)?.[0], tool_calls: calls };
+/** A provider, and the shape of a request to it. */
+interface Shape {
+  readonly origin: string;
+  readonly shape: number;
 }
+
+/** A message in the words of this API. */
+function said(message: ModelMessage | SystemMessage, { origin, shape }: Shape): object {
+  if (message.role === 'tool') return { role: 'tool', tool_call_id: message.callId, content: resultContent(message.content) };
+  if (message.role === 'system' || !isCalling(message)) return { role: message.role, content: message.content, ...(message.role === 'assistant' && thoughts({}, shape)) };
+  const { role, content, calls, kept } = message;
+  const signs = (shape & repairs.signatureStub) !== 0 && !calls.some((call) => isSigned(ownFields(call, origin, shape)));
+  const made = calls.map((call) => {
+    const { id, name, arguments: given } = call;
+    return { id, type: 'function', function: { name, arguments: given }, ...ownFields(call, origin, shape), ...(signs && unsigned) };
+  });
+  return { role, content: contentBesideCalls(content, shape), ...roundFields(calls, origin, shape), ...thoughts((kept as readonly [Json] | undefined)?.[0] ?? {}, shape), tool_calls: made };
+}
+
+/** The fields of what a model thought, or of a stub where a provider wants one. */
+function thoughts(kept: Json, shape: number): Json {
+  if (shape & repairs.noThoughts) return {};
+  return shape & repairs.thoughtStub ? { ...kept, reasoning_content: kept['reasoning_content'] ?? kept['reasoning'] ?? ' ' } : kept;
+}
+
+const isSigned = (fields: Json | undefined): boolean => fields !== undefined && JSON.stringify(fields).includes('thought_signature');
+
+/** The signature that Gemini takes for calls that it has not made: ai.google.dev/gemini-api/docs/thought-signatures. */
+const unsigned = { extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } } };
 
 interface SystemMessage {
   readonly role: 'system';
@@ -88,6 +122,9 @@ function boundField(baseUrl: string, other: boolean): 'max_tokens' | 'max_comple
   return native !== other ? 'max_completion_tokens' : 'max_tokens';
 }
 
+const plain = (): Dialect => new ChatCompletions(false);
+const keeping = (): Dialect => new ChatCompletions(true);
+
 /** One per answer. */
 class ChatCompletions implements Dialect {
   /** Text came in deltas: a whole message behind them repeats it. */
@@ -99,6 +136,14 @@ class ChatCompletions implements Dialect {
 
   constructor(keeps: boolean) {
     this.#keeps = keeps;
+  }
+
+  owns(_name: string, text: string): boolean {
+    return text.includes('"choices"');
+  }
+
+  storedOf(): null {
+    return null;
   }
 
   event(answer: Teller, chunk: Json): void {
@@ -124,7 +169,8 @@ class ChatCompletions implements Dialect {
     if (this.#keeps) keepThoughts(answer, choice['delta'] ?? (this.#inDeltas ? null : choice['message']));
     const calls = callsOf(choice['delta']);
     this.#callsInDeltas ||= calls.length > 0;
-    tellCalls(answer, this.#callsInDeltas ? calls : callsOf(choice['message']));
+    if (this.#callsInDeltas) tellCalls(answer, calls, false);
+    else tellCalls(answer, callsOf(choice['message']), true);
     if (refusalOf(choice['delta']) !== '' || refusalOf(choice['message']) !== '') answer.refuse();
     noteFinish(answer, choice['finish_reason']);
   }
@@ -138,20 +184,34 @@ function callsOf(given: unknown): Json[] {
 
 const noCalls: Json[] = [];
 
+/** Fields of a delta or a message that are known, or that no endpoint wants back. */
+const knownFields: ReadonlySet<string> = new Set([
+  ...['role', 'content', 'refusal', 'tool_calls', 'function_call', 'name', 'audio', 'annotations', 'reasoning_content', 'reasoning', 'thinking', 'prefix'],
+  ...['citations', 'search_results', 'executed_tools', 'images', 'parsed', 'context', 'token_ids', 'hidden_states', 'obfuscation', 'logprobs', 'stop_reason'],
+]);
+const knownOfCalls: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function']);
+
 /** Keeps the thoughts of a delta or a message under the name that they came with: some models refuse the results of calls without them. */
 function keepThoughts(answer: Teller, said: unknown): void {
   if (!isObject(said)) return;
   const field = ['reasoning_content', 'reasoning'].find((name) => typeof said[name] === 'string' && said[name] !== '');
   if (field !== undefined) answer.keep(0, { [field]: said[field] as string });
+  const fields = unknownFields(said, knownFields);
+  if (fields !== null) answer.keepFields(fields);
 }
 
-function tellCalls(answer: Teller, calls: readonly Json[]): void {
-  for (const call of calls) {
+/** `areWhole`: they are those of a message. */
+function tellCalls(answer: Teller, calls: readonly Json[], areWhole: boolean): void {
+  for (const [at, call] of calls.entries()) {
     const { index, id } = call;
     const { name, arguments: text } = objectAt(call, 'function');
     // Some endpoints give the arguments as an object.
     const words = typeof text === 'string' ? text : isObject(text) ? JSON.stringify(text) : '';
-    answer.call({ index: typeof index === 'number' ? index : null, id: typeof id === 'string' && id !== '' ? id : null, name: typeof name === 'string' ? name : '', arguments: words });
+    const place = typeof index === 'number' ? index : null;
+    const called = typeof name === 'string' ? name : '';
+    // No endpoint repeats a call within one delta.
+    const begins = areWhole || (called !== '' && calls.slice(0, at).some((before) => (before['index'] ?? null) === place && objectAt(before, 'function')['name'] !== undefined));
+    answer.call({ index: place, id: typeof id === 'string' && id !== '' ? id : null, name: called, arguments: words, begins, fields: unknownFields(call, knownOfCalls) });
   }
 }
 

@@ -1,71 +1,90 @@
-/**
- * The shape of a request: what endpoints disagree on. A shape is the set of what is left out or said otherwise than at first, as
- * bits; among as many of them, a lower one is tried first.
- */
-export const omits = {
-  /** No question for token counts: Mistral, among others, refuses the option. */
-  usage: 1,
-  /** Reasoning models refuse `max_tokens`, older servers do not know `max_completion_tokens`. */
-  otherBound: 2,
-  /** No answer stands first: the templates of many models want the user to begin. */
-  greeting: 4,
-  temperature: 8,
-  /** No bound on the reply. */
-  bound: 16,
-  /** The system prompt is part of the user's first message: some models know no such role. */
-  system: 32,
-  /** The tools of the history's calls are declared, though none may be called: gateways to Anthropic and Bedrock refuse calls without them. */
-  otherTools: 64,
-} as const;
-
-/** The roles that templates refuse. */
-const ofTemplates = omits.greeting | omits.system;
-const bounds = omits.otherBound | omits.bound;
-const boundOf = (shape: number): number => shape & bounds;
-
 /** Looks for a shape that an endpoint takes, in few tries. */
+import { anyStatusRepairs, bodyRepairs, boundRepairs, reducingRepairs, repairs, repairsNamed, withRepairs } from './repairs.ts';
+
+const boundOf = (shape: number): number => shape & boundRepairs;
+
 export class ShapeSearch {
   shape: number;
-  /** The parts that may be omitted. */
+  /** The repairs that refusals have named. */
+  named = 0;
+  /** The repairs that the request has a use for. */
   readonly #open: number;
+  /** A shape that was taken once where the first one was refused without a reason; null if there is none. */
+  readonly #trial: number | null;
   readonly #refused: number[] = [];
-  /** Omissions and bounds that refusals have named. */
-  #named = 0;
   readonly #refusedBounds: number[] = [];
+  /** The repairs of messages and tools that were named. */
+  #named = 0;
 
-  constructor(open: number, first: number) {
+  constructor(open: number, first: number, trial: number | null = null) {
     this.#open = open;
     this.shape = first & open;
+    this.#named = this.shape & ~bodyRepairs;
+    this.#trial = trial === null || (trial & ~open) !== 0 || trial === this.shape ? null : trial;
   }
 
-  /** Whether the words are those of a template that another shape suits: servers that run one may say so with a 500, or within a 200. */
+  /** Whether the words ask for a repair that servers ask for with any status. */
   isNamed(said: string): boolean {
-    return (omissionsNamed(said) & ofTemplates & this.#open & ~this.shape) !== 0;
+    return (repairsNamed(said) & anyStatusRepairs & this.#open & ~this.shape) !== 0;
   }
 
-  /** Moves on from a shape that was refused in these words; false if none is left. The last one to be tried omits most. */
+  /** Moves on from a shape that was refused in these words; false if none is left. The last one to be tried repairs most. */
   next(said: string, isLast: boolean): boolean {
-    const named = omissionsNamed(said);
+    const named = repairsNamed(said);
     this.#refused.push(this.shape);
-    this.#named |= named & this.#open & ~bounds;
+    this.named |= named & this.#open;
+    const found = this.#nextOf(named, isLast);
+    if (found !== null) this.shape = found;
+    return found !== null;
+  }
+
+  #nextOf(named: number, isLast: boolean): number | null {
+    const asked = this.#repaired(named & ~bodyRepairs);
+    if (asked !== null) return asked;
     if (boundOf(named) !== 0) this.#refusedBounds.push(boundOf(this.shape));
-    const left = shapesOf(this.#open).filter((shape) => !this.#refused.some((refused) => impliesRefusal(refused, shape)));
-    const likely = left.filter((shape) => (this.#named & ~shape) === 0 && !this.#refusedBounds.includes(boundOf(shape)));
-    const shapes = likely.length > 0 ? likely : left;
-    const found = isLast ? shapes.at(-1) : shapes[0];
-    if (found !== undefined) this.shape = found;
-    return found !== undefined;
+    const isBlind = (named & this.#open) === 0;
+    if (isBlind && this.#trial !== null && !this.#refused.includes(this.#trial)) return this.#trial;
+    const reduced = withRepairs(this.#named, reducingRepairs & this.#open & ~(this.#named & repairs.thoughtStub ? repairs.noThoughts : 0));
+    const bodies = this.#bodies();
+    if (isBlind && !isLast) {
+      const whole = (this.shape & bodyRepairs) | reduced;
+      if (!this.#refused.some((refused) => (refused & ~bodyRepairs) === reduced)) return whole;
+    }
+    const body = isLast ? bodies.at(-1) : bodies[0];
+    if (body === undefined) return null;
+    return body | (isLast ? reduced : this.#named);
+  }
+
+  /** The shape with the repairs of messages and tools that a refusal has named; null if they are made already, or not open. */
+  #repaired(named: number): number | null {
+    let more = named & this.#open & ~this.shape;
+    // A text was refused as null was: what is left is a sentence.
+    if (named & repairs.emptyContent && this.shape & repairs.emptyContent) more |= repairs.wordContent;
+    if (more & repairs.wordContent) more &= ~repairs.emptyContent;
+    const found = withRepairs(this.shape, more);
+    if (more === 0 || this.#refused.includes(found)) return null;
+    this.#named = found & ~bodyRepairs;
+    return found;
+  }
+
+  /** The bodies that are left, the likeliest first. */
+  #bodies(): number[] {
+    const refused = this.#refused.map((shape) => shape & bodyRepairs);
+    const left = shapesOf(this.#open & bodyRepairs).filter((shape) => !refused.some((one) => impliesRefusal(one, shape)));
+    const wanted = this.named & bodyRepairs & ~boundRepairs;
+    const likely = left.filter((shape) => (wanted & ~shape) === 0 && !this.#refusedBounds.includes(boundOf(shape)));
+    return likely.length > 0 ? likely : left;
   }
 }
 
-/** Returns every shape, the one with the fewest omissions first. */
+/** Returns every shape, the one with the fewest repairs first. */
 function shapesOf(open: number): number[] {
   const shapes: number[] = [];
-  for (let shape = 0; shape <= open; shape++) if ((shape & ~open) === 0 && boundOf(shape) !== bounds) shapes.push(shape);
-  return shapes.sort((one, other) => omissionsIn(one) - omissionsIn(other) || one - other);
+  for (let shape = 0; shape <= open; shape++) if ((shape & ~open) === 0 && boundOf(shape) !== boundRepairs) shapes.push(shape);
+  return shapes.sort((one, other) => repairsIn(one) - repairsIn(other) || one - other);
 }
 
-function omissionsIn(shape: number): number {
+function repairsIn(shape: number): number {
   let count = 0;
   for (let left = shape; left !== 0; left &= left - 1) count++;
   return count;
@@ -74,25 +93,5 @@ function omissionsIn(shape: number): number {
 /** An endpoint that refuses a request refuses one with all of that and more. */
 function impliesRefusal(refused: number, shape: number): boolean {
   const bound = boundOf(refused);
-  return (bound === omits.bound || bound === boundOf(shape)) && (shape & ~bounds & ~refused) === 0;
-}
-
-const names: readonly (readonly [omission: number, words: RegExp])[] = [
-  [omits.usage, /stream_options|include_usage/],
-  [omits.temperature, /\btemperature\b/],
-  [bounds, /\bmax_(?:completion_)?tokens\b/],
-  [omits.greeting, /\balternat|\bmust (?:start|begin) with|\b(?:first|initial) (?:message|role|turn|content)\b/i],
-  [omits.otherTools, /`?\btools=|\btoolConfig\b|\bdefine tools\b|\b(?:without|requires?|missing) (?:the )?`?tools\b/i],
-  [
-    omits.system,
-    /\bsystem (?:role|message|prompt|instruction)s? (?:is |are )?not (?:supported|allowed|enabled)|\bonly user(?: and|,) assistant roles|\bdoes(?: not|n't) support (?:the )?system|\b(?:unsupported|unknown|invalid|unexpected) role\W{1,3}system|\bdeveloper instruction is not enabled/i,
-  ],
-];
-
-/** The parts that a refusal names, as omissions: both of the bound for either of its fields. */
-function omissionsNamed(said: string): number {
-  const of = (text: string): number => names.reduce((all, [omission, words]) => (words.test(text) ? all | omission : all), 0);
-  // Where a member says which parameter it is, the words around it may name others that are fine.
-  const parameter = /"param"\s*:\s*"([^"]{1,64})"/.exec(said)?.[1];
-  return (parameter === undefined ? 0 : of(parameter)) || of(said);
+  return (bound === repairs.bound || bound === boundOf(shape)) && (shape & ~boundRepairs & ~refused) === 0;
 }

@@ -111,8 +111,8 @@ class EventReader {
     const event = isObject ? parseObject(text) : null;
     if (event !== null && isError(event)) teller.fail('provider_error', text);
     else if (event !== null) dialect.event(teller, event);
-    // An event with a name of the endpoint's own, such as a ping, may carry any text; data that begins as JSON must be JSON.
-    else if (isObject || (name ?? 'message') === 'message') teller.fail('malformed');
+    // An event with a name of the endpoint's own, such as a heartbeat, may carry any text, also half an object.
+    else if ((name ?? 'message') === 'message' || (isObject && dialect.owns(name!, text))) teller.fail('malformed');
   }
 }
 
@@ -141,6 +141,7 @@ function textIn(dialect: Dialect, chunk: string): string | null {
     text: (piece: string): void => void (text = text === null ? null : text + piece),
     call: other,
     keep: other,
+    keepFields: other,
     usage: other,
     complete: other,
     refuse: other,

@@ -1,4 +1,5 @@
 /** The stored records of tools and of their calls (contract 13). */
+import type { OpaqueFields } from '../../base/opaque-fields.ts';
 import type { ToolError } from '../../base/tool-errors.ts';
 
 export type { ToolError } from '../../base/tool-errors.ts';
@@ -55,6 +56,17 @@ export interface ToolFunction {
   readonly show: Tool['show'] | null;
   /** Its name on the MCP server, where that is another one. */
   readonly remoteName?: string;
+  /** The provider that refuses its definition, and since when; absent where none does. */
+  readonly quarantined?: Quarantine;
+}
+
+export interface Quarantine {
+  /** Unix seconds. */
+  readonly at: number;
+  /** The provider's name in the console. */
+  readonly provider: string;
+  /** The provider's endpoint (see `OpaqueFields.origin`). */
+  readonly origin: string;
 }
 
 /** `running`: stored, without a result; `pending`: waits for `tool_results`; `unknown`: its process died before the result was stored. */
@@ -77,6 +89,8 @@ export interface ToolCall {
   readonly output: string | null;
   /** Why its arguments do not fit, as its model is told. Absent for every other error. */
   readonly reason?: string;
+  /** The fields that its provider put on it. Absent where there were none, and in rows of versions that kept none. */
+  readonly opaque?: OpaqueFields;
   /** How much of it the API's callers see. */
   readonly show: 'none' | 'name' | 'full';
   /** The answer that it waits for, or waited for; absent where it waits for nobody. */

@@ -7,6 +7,8 @@ import { objectAt, parseObject, textOf } from '../../../src/providers/model/json
 import { StreamReader } from '../../../src/providers/model/stream.ts';
 
 const dialect: Dialect = {
+  owns: () => true,
+  storedOf: () => null,
   event(teller, event) {
     if (event['error'] !== undefined) return teller.fail('provider_error');
     if (event['usage'] !== undefined) teller.usage({ inputTokens: 1, outputTokens: 1 });
@@ -37,6 +39,8 @@ class Heard implements Teller {
   }
 
   keep(): void {}
+
+  keepFields(): void {}
 
   usage(): void {
     this.said.push('usage');

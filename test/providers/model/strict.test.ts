@@ -33,7 +33,7 @@ t.test('a template that wants roles to alternate gets the history without the gr
     const { turn, sent } = await serving(t, unless(check, noEmpty));
     t.equal((await turn({ systemPrompt: 'Be kind.', messages: [greeting, first] }))[0], 'end');
     t.same(sent().messages, [{ role: 'system', content: 'Be kind.' }, first]);
-    t.same(await turn({ systemPrompt: 'Be kind.', messages: [greeting, first, reply, second] }), ['end', 1], 'the second turn knows');
+    t.same(await turn({ systemPrompt: 'Be kind.', messages: [greeting, first, reply, second] }), ['end', speaks ? 1 : 2], 'the second turn knows, once a reason was given');
     t.same(sent().messages, [{ role: 'system', content: 'Be kind.' }, first, reply, second]);
     t.same(await turn({ messages: [greeting, first, second] }), ['end', 1], 'also behind a turn that left no answer');
     t.same(sent().messages, [say('user', 'hello\n\nand?')]);
@@ -72,12 +72,14 @@ t.test('parameters that a model refuses, in any combination, are left out, and n
       const about = `${refused.join(', ') || 'none'} ${speaks ? 'named' : 'unnamed'}`;
       const over = { temperature: 0.5, outputTokensMax: 9 };
       t.equal((await turn(over))[0], 'end', about);
+      const first = server.requests.length;
       t.ok(server.requests.length <= (speaks ? refused.length + 1 : limits.providerAttemptsMax), `${about}: ${server.requests.length} requests`);
       const bound = refused.includes('max_tokens') ? 'max_completion_tokens' : 'max_tokens';
       const kept = ['stream_options', 'temperature', bound].filter((field) => !refused.includes(field));
       const fieldsOf = () => fields.filter((field) => sent()[field] !== undefined);
       t.same(fieldsOf(), fields.filter((field) => kept.includes(field)), about);
-      for (let turns = 2; turns <= 3; turns++) t.same(await turn(over), ['end', 1], `${about}: turn ${turns}`);
+      // Without a reason a shape is learnt once it has worked twice where the plain one was refused.
+      for (let turns = 2; turns <= 3; turns++) t.same(await turn(over), ['end', turns === 2 && !speaks && first > 1 ? 2 : 1], `${about}: turn ${turns}`);
       t.same(fieldsOf(), fields.filter((field) => kept.includes(field)), about);
     }
   }
@@ -90,12 +92,13 @@ t.test('parameters and a template at once', async (t) => {
     const [ending, requests] = await turn(over);
     t.equal(ending, 'end');
     t.ok(requests <= limits.providerAttemptsMax);
+    if (!speaks) t.same(await turn(over), ['end', 2]);
     t.same(await turn(over), ['end', 1]);
   }
 });
 
 t.test('an accepted shape is learnt for a model, an endpoint and a key', async (t) => {
-  const { turn } = await serving(t, unless(unknown(['stream_options'], false)));
+  const { turn } = await serving(t, unless(unknown(['stream_options'], true)));
   t.same(await turn(), ['end', 2]);
   t.same(await turn(), ['end', 1]);
   t.same(await turn({ name: 'm2' }), ['end', 2]);

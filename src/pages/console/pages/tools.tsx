@@ -18,7 +18,8 @@ import type { CreatedTool, Credential, Tool } from '../types.ts';
 function functionsOf({ functions }: Tool): string {
   const on = functions.filter(({ enabled }) => enabled).length;
   const off = functions.length - on;
-  return functions.length === 0 ? 'none' : [...(on > 0 ? [`${on} on`] : []), ...(off > 0 ? [`${off} off`] : [])].join(', ');
+  const refused = functions.filter(({ quarantined }) => quarantined !== null).length;
+  return functions.length === 0 ? 'none' : [...(on > 0 ? [`${on} on`] : []), ...(off > 0 ? [`${off} off`] : []), ...(refused > 0 ? [`${refused} refused`] : [])].join(', ');
 }
 
 export default function Tools() {

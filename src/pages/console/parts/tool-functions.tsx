@@ -4,6 +4,7 @@ import { ask, type ApiFailure } from '../api.ts';
 import type { Tool } from '../types.ts';
 import { Area, Check, Choice, Input } from './field.tsx';
 import { FormEnd, useSubmit } from './submit.tsx';
+import { MomentText } from './time.tsx';
 import { approvals, emptyFunction, functionBodiesOf, functionDraftsOf, schemaFault, shows, type FunctionDraft } from './tool-draft.ts';
 
 interface Options {
@@ -28,7 +29,7 @@ export function ToolFunctions({ tool, path, stored }: Options) {
       {drafts.length === 0 && <p class="note">{isMcp ? 'None yet. Refresh reads the server’s list; what is new is off until you turn it on.' : 'None yet. A model calls functions: give each a name, a sentence that says when to call it, and a schema of its arguments.'}</p>}
       <form class="form" onSubmit={sending.submit}>
         {drafts.map((one, index) => (
-          <OneFunction key={index} of={one} index={index} fixed={isMcp} isNew={index >= saved.length} failure={sending.failure} set={(fields) => set(index, fields)} remove={() => setDraft(drafts.toSpliced(index, 1))} />
+          <OneFunction key={index} of={one} index={index} fixed={isMcp} isNew={index >= saved.length} refused={refusedOf(tool, one)} failure={sending.failure} set={(fields) => set(index, fields)} remove={() => setDraft(drafts.toSpliced(index, 1))} />
         ))}
         {!isMcp && (
           <p>
@@ -43,18 +44,24 @@ export function ToolFunctions({ tool, path, stored }: Options) {
   );
 }
 
+type Quarantine = NonNullable<Tool['functions'][number]['quarantined']>;
+
+const refusedOf = ({ functions }: Tool, { name }: FunctionDraft): Quarantine | null => functions.find((one) => one.name === name)?.quarantined ?? null;
+
 interface OneOptions {
   readonly of: FunctionDraft;
   readonly index: number;
   /** Name, description and schema are the server's. */
   readonly fixed: boolean;
   readonly isNew: boolean;
+  /** The provider that refuses its definition as it is saved; null where none does. */
+  readonly refused: Quarantine | null;
   readonly failure: ApiFailure | null;
   readonly set: (fields: Partial<FunctionDraft>) => void;
   readonly remove: () => void;
 }
 
-function OneFunction({ of, index, fixed, isNew, failure, set, remove }: OneOptions) {
+function OneFunction({ of, index, fixed, isNew, refused, failure, set, remove }: OneOptions) {
   const details = useRef<HTMLDetailsElement>(null);
   // A field that the server refused is seen.
   useEffect(() => void (failure !== null && details.current?.querySelector('[aria-invalid="true"]') && (details.current.open = true)), [failure]);
@@ -62,6 +69,11 @@ function OneFunction({ of, index, fixed, isNew, failure, set, remove }: OneOptio
   return (
     <article class="function" aria-label={named}>
       <Check label={<code>{named}</code>} checked={of.enabled} onValue={(enabled) => set({ enabled })} note={of.enabled ? of.description : `Off: no model is offered it. ${of.description}`} />
+      {refused !== null && (
+        <p class="banner" role="note">
+          The provider <code>{refused.provider}</code> refuses this definition since <MomentText at={refused.at} />. Its models are not offered the function, and are offered the others. Simplify the schema; it is tried again after an hour.
+        </p>
+      )}
       <details ref={details} open={isNew}>
         <summary>
           Settings<span class="visually-hidden"> of {named}</span>

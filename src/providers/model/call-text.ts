@@ -1,0 +1,115 @@
+/** The arguments of a call as providers spell them: in pieces, twice, in a fence, in a text within JSON, or with an empty object first. */
+import { isObject } from '../../base/json.ts';
+
+/** A text of arguments that grows. It is looked at once as it comes, so that its end is known without reading it again. */
+export class ArgumentText {
+  text = '';
+  #depth = 0;
+  #within = false;
+  #escaped = false;
+
+  append(piece: string): void {
+    this.text += piece;
+    for (let at = 0; at < piece.length; at++) {
+      const sign = piece[at]!;
+      if (this.#escaped) this.#escaped = false;
+      else if (this.#within) {
+        if (sign === '\\') this.#escaped = true;
+        else if (sign === '"') this.#within = false;
+      } else if (sign === '"') this.#within = true;
+      else if (sign === '{' || sign === '[') this.#depth++;
+      else if (sign === '}' || sign === ']') this.#depth--;
+    }
+  }
+
+  replace(text: string): void {
+    this.text = '';
+    this.#depth = 0;
+    this.#within = this.#escaped = false;
+    this.append(text);
+  }
+
+  /** Whether there is a value, and nothing is missing at its end. */
+  get isWhole(): boolean {
+    return this.#depth === 0 && !this.#within && /[}\]"`]\s*$/.test(this.text.slice(-64));
+  }
+
+  /** Whether it is an object without properties. */
+  get isBlank(): boolean {
+    return this.text.length < 64 && /^\s*\{\s*\}\s*$/.test(this.text);
+  }
+}
+
+/**
+ * The arguments of each call that a text turns out to be: mostly the text itself. Several objects one after the other are several calls, but an
+ * empty one before others is a placeholder, and the same one again a repetition. A text that cannot be read is left as it is.
+ */
+export function argumentTexts(text: string): readonly string[] {
+  const bare = unfenced(text.trim());
+  if (bare === '' || bare === 'null') return [''];
+  const value = valueOf(bare);
+  if (isObject(value)) return [bare];
+  if (typeof value === 'string') return [heldIn(value) ?? text];
+  const objects = value === undefined ? objectsIn(bare) : null;
+  if (objects === null) return [text];
+  const distinct = [...new Map(objects.map((each) => [JSON.stringify(valueOf(each)), each])).values()];
+  const filled = distinct.filter((each) => Object.keys(valueOf(each) as object).length > 0);
+  return filled.length > 0 ? filled : distinct.slice(0, 1);
+}
+
+const fence = '```';
+
+/** The text within a fence of Markdown, whose first line may name a language. */
+function unfenced(text: string): string {
+  if (!text.startsWith(fence) || !text.endsWith(fence) || text.length < 2 * fence.length) return text;
+  return text.slice(fence.length, -fence.length).replace(/^[a-z]{1,16}(?![a-z])/i, '').trim();
+}
+
+/** Undefined for a text that is no JSON. */
+function valueOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text of the object that a text holds, also in a fence; null if it holds none. */
+function heldIn(text: string): string | null {
+  const bare = unfenced(text.trim());
+  if (bare === '' || bare === 'null') return '';
+  return isObject(valueOf(bare)) ? bare : null;
+}
+
+/** The texts of the objects that a text is made of, and of nothing else but white space and `null`; null if it is not. */
+function objectsIn(text: string): string[] | null {
+  const found: string[] = [];
+  const part = new ArgumentText();
+  for (const [piece] of text.matchAll(/[^{}]+|[{}]/g)) {
+    if (part.text === '' && piece !== '{') {
+      if (!/^(?:\s|null)*$/.test(piece)) return null;
+      continue;
+    }
+    part.append(piece);
+    if (piece !== '}' || !part.isWhole) continue;
+    if (!isObject(valueOf(part.text))) return null;
+    found.push(part.text);
+    part.replace('');
+  }
+  return part.text === '' && found.length > 0 ? found : null;
+}
+
+/** Prefixes and suffixes with which models and endpoints write a function's name. */
+const wrappings: readonly RegExp[] = [/^(?:functions?|tools?|default_api)[.:]/, /:\d{1,9}$/];
+
+/** The name of a function as it was offered, where a model wrote it in the manner of its training. */
+export function offeredName(given: string, offered: ReadonlySet<string>): string {
+  // A mark of the model's format may follow.
+  let name = given.split('<|', 1)[0]!.trim();
+  if (offered.has(name)) return name;
+  for (const wrapping of wrappings) {
+    name = name.replace(wrapping, '');
+    if (offered.has(name)) return name;
+  }
+  return given.startsWith('functions.') ? name : given;
+}

@@ -1,0 +1,14 @@
+/** A session with tools goes on at every strict provider, whatever its model has called (contract 13; R4). */
+import t from 'tap';
+import { strictNames } from '../providers/strict/modes.ts';
+import { openWorkspace } from './house.ts';
+import { caseNames, rowOf } from './strict-table.ts';
+
+for (const name of strictNames) {
+  t.test(`[R4] a session with tools takes all of its turns at ${name}`, async (t) => {
+    const { outcomes, refused } = await rowOf(t, await openWorkspace(), name);
+    for (const [index, outcome] of outcomes.entries()) t.equal(outcome, null, caseNames[index]!);
+    // A request is refused once for each thing that is learnt of the provider.
+    t.ok(refused <= 6, `${refused} requests were refused`);
+  });
+}

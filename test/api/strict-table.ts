@@ -1,0 +1,91 @@
+/** The outcome of a conversation at each strict provider: a row for each provider, a column for each case (R4). */
+import type { Owner } from '../folders.ts';
+import { strictProvider, type StrictProvider } from '../providers/strict/provider.ts';
+import type { StrictName } from '../providers/strict/modes.ts';
+import { countingTool, type CountingTool } from './counting-tool.ts';
+import type { House } from './house.ts';
+import { credentialOf } from './talk.ts';
+
+/** A conversation with an assistant whose model is at a strict provider. */
+interface Talk {
+  readonly house: House;
+  readonly provider: StrictProvider;
+  readonly tool: CountingTool;
+  readonly sessionId: string;
+}
+
+const order = { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] };
+
+/** Sends a chat; throws unless its turn ends in this way. */
+async function chat({ house, provider, sessionId }: Talk, body: object, ending = 'turn.completed'): Promise<void> {
+  const { status, text } = await house.ask(`/sessions/${sessionId}/chat`, { key: house.key, body });
+  const last = [...text.matchAll(/^event: (.+)$/gm)].at(-1)?.[1];
+  if (status !== 200 || last !== ending) throw new Error(`${JSON.stringify(body)} is answered ${status} ${last ?? text}; the provider refused: ${provider.refused.at(-1) ?? 'nothing'}`);
+}
+
+const say = (talk: Talk, message: string): Promise<void> => chat(talk, { message });
+
+/** Throws unless the tool was reached so often more. */
+async function reaching({ tool }: Talk, count: number, act: () => Promise<void>): Promise<void> {
+  const before = tool.reached.length;
+  await act();
+  if (tool.reached.length !== before + count) throw new Error(`the tool was reached ${tool.reached.length - before} times, not ${count}`);
+}
+
+async function answer(talk: Talk, each: (callId: string) => object): Promise<void> {
+  const { pending_tool_calls: pending } = (await talk.house.ask(`/sessions/${talk.sessionId}`, { key: talk.house.key })).json;
+  await chat(talk, { tool_results: pending.map(({ call_id: callId }: any) => each(callId)) });
+}
+
+const hasResult = ({ messages }: any): boolean => messages.at(-1).role === 'tool' || (Array.isArray(messages.at(-1).content) && messages.at(-1).content.some(({ type }: any) => type === 'tool_result'));
+
+/** Each is followed by one more turn of text. */
+const cases: Readonly<Record<string, (talk: Talk) => Promise<void>>> = {
+  text: (talk) => say(talk, 'plain'),
+  'one call': (talk) => reaching(talk, 1, () => say(talk, 'call look_up 1 times')),
+  'parallel calls': (talk) => reaching(talk, 3, () => say(talk, 'call look_up 3 times')),
+  'no arguments': (talk) => reaching(talk, 1, () => say(talk, 'call ping 1 times')),
+  'empty output': (talk) => reaching(talk, 1, () => say(talk, 'call erase 1 times')),
+  approval: async (talk) => {
+    await say(talk, 'call book 2 times');
+    await reaching(talk, 2, () => answer(talk, (call_id) => ({ call_id, approved: true })));
+  },
+  'client tool': async (talk) => {
+    await say(talk, 'call pick 1 times');
+    await answer(talk, (call_id) => ({ call_id, output: '' }));
+  },
+  'cut after results': async (talk) => {
+    talk.provider.cutAfter = (body) => (hasResult(body) ? 0 : null);
+    await chat(talk, { message: 'call look_up 2 times' }, 'error').finally(() => (talk.provider.cutAfter = () => null));
+  },
+  'next turn': async (talk) => {
+    await say(talk, 'call look_up 1 times');
+    await say(talk, 'call look_up 2 times');
+  },
+  'ten turns on': async (talk) => {
+    await say(talk, 'call look_up 2 times');
+    for (let turn = 0; turn < 10; turn++) await say(talk, turn % 3 === 1 ? 'call look_up 1 times' : 'plain');
+  },
+};
+export const caseNames = Object.keys(cases);
+
+/** The outcome of each case, in their order: null for a good one, else why it is not. */
+export async function rowOf(t: Owner, house: House, name: StrictName): Promise<{ outcomes: (string | null)[]; refused: number }> {
+  const provider = await strictProvider(t, name);
+  const functions = [{ name: 'look_up', description: 'Looks an order up.', parameters: order }, { name: 'ping', parameters: { type: 'object' } }, { name: 'erase' }, { name: 'book', parameters: order, approval: 'always' }];
+  const tool = await countingTool(t, house, { functions });
+  tool.answer = (response, { body }) => (body.data.name === 'erase' ? response.writeHead(204).end() : response.writeHead(200, { 'content-type': 'application/json' }).end('{"done":true}'));
+  const client = await house.console(`/workspaces/${house.workspaceId}/tools`, { body: { kind: 'client', name: 'Mine', functions: [{ name: 'pick', parameters: order }] } });
+  const credential = await credentialOf(house, provider.kind, provider.baseUrl);
+  const model = { provider: provider.kind, name: 'any', credential_id: credential.id, temperature: 0.7, output_tokens_max: 500, system_prompt: 'Be kind.' };
+  const outcomes: (string | null)[] = [];
+  for (const greeting of [null, 'Welcome.']) {
+    const assistant = await house.assistant({ model, tool_ids: [tool.id, client.json.id], greeting });
+    for (const [index, run] of Object.values(cases).entries()) {
+      const talk = { house, provider, tool, sessionId: (await house.session(assistant.id)).id };
+      const outcome = await run(talk).then(() => say(talk, 'plain')).then(() => null, (error: unknown) => String(error));
+      outcomes[index] ??= outcome;
+    }
+  }
+  return { outcomes, refused: provider.refused.length };
+}
