@@ -5,6 +5,7 @@ import type { Answerable, Exchange, Outlet, RequestHead, ResponseHeaders } from 
 import { UnreadableSnapshot } from '../../actors/actor.ts';
 import { LinkRefused } from '../../host/visitors.ts';
 import { jsonText } from '../../base/json.ts';
+import type { Log } from '../../base/log.ts';
 import { isOpenai } from '../../base/fronts.ts';
 import { isFinal, openaiFailureText, openaiStatus } from '../../base/openai-errors.ts';
 import type { Limiter } from '../../base/metrics.ts';
@@ -182,11 +183,22 @@ class RecordedOutlet implements Outlet {
   }
 }
 
+/** The last status of `/readyz`, for each log. */
+const lastReadiness = new WeakMap<Log, number>();
+
+/** Whether a check of readiness is answered as the one before was. Proxies ask every second, and each line would say the same. */
+function isRepeatedCheck(route: Route | null, status: number, log: Log): boolean {
+  if (route?.path !== '/readyz') return false;
+  const isRepeated = lastReadiness.get(log) === status;
+  lastReadiness.set(log, status);
+  return isRepeated;
+}
+
 /** Writes the request's log line and counts it in the metrics. */
 export function record(exchange: Answerable, status: number, course: Course, services: Recording): void {
   const { route, caller } = course;
   services.metrics.requests.inc(route?.path ?? 'unknown', status);
-  services.log.info({
+  services.log[isRepeatedCheck(route, status, services.log) ? 'debug' : 'info']({
     request_id: course.requestId,
     method: exchange.method,
     route: route?.path ?? null,
