@@ -78,7 +78,7 @@ export const settings: readonly Setting[] = [
   setting('PORT', '--port', 'number', '8080', 'port to listen on; 0 picks a free one'),
   setting('HOST', '--host', 'address', '127.0.0.1', 'address to listen on'),
   setting('PARLEY_MANAGEMENT_PORT', '--management-port', 'number', '', 'separate port, on HOST, for /healthz, /readyz and /metrics; the last two are then on this port only'),
-  setting('PARLEY_STORE', '--store', 'url', 'lmdb:./data', 'the store of all state: lmdb:FOLDER, memory:, redis://HOST:PORT or redis-cluster://HOST:PORT,HOST:PORT'),
+  setting('PARLEY_STORE', '--store', 'url', 'lmdb:./data', 'the store of all state: lmdb:FOLDER, memory:, redis://[USER:PASSWORD@]HOST:PORT[/DATABASE] or redis-cluster://[USER:PASSWORD@]HOST:PORT,HOST:PORT'),
   setting('PARLEY_SECRET', '--secret', 'string', '', `encrypts credentials, ${limits.secretCharactersMin} characters or more; generated into the data folder if unset, required with Redis`),
   setting('PARLEY_SECRET_PREVIOUS', '--secret-previous', 'string', '', 'the previous secret, while it is changed: credentials encrypted under it still open, and are encrypted anew at the start'),
   setting('PARLEY_OPERATOR_TOKEN', '--operator-token', 'string', '', `opens the console's API, ${limits.operatorTokenCharactersMin} characters or more; generated into the data folder if unset, required with Redis`),

@@ -4,12 +4,14 @@ import about from '../../package.json' with { type: 'json' };
 import { randomIds } from '../base/ids.ts';
 import { UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
-import { runMove, countsText, withSettings } from './moving.ts';
+import { runMove, countsText, withSettings, type MovingVariables } from './moving.ts';
 import { note } from './output.ts';
 import type { Flags } from './serve.ts';
 
+const variables: MovingVariables = ['PARLEY_STORE', 'PARLEY_SECRET'];
+
 export function registerExport(program: Command, io: Io): void {
-  withSettings(program.command('export').description("write all of a store's data to a file"), ['PARLEY_STORE', 'PARLEY_SECRET'])
+  withSettings(program.command('export').description("write all of a store's data to a file"), variables)
     .option('--out <file>', 'the output file; compressed if the name ends in .gz, and - is stdout', '-')
     .option('--resume', 'resume an interrupted export to the same file')
     .addHelpText('after', examples)
@@ -31,7 +33,7 @@ async function run(io: Io, options: Flags): Promise<void> {
   if (typeof out !== 'string' && resume) throw new UsageFailure('--resume needs the name of a file, as in --out parley.jsonl.gz.');
   const { exportTo, openSource, secretOf } = await import('../operations/moving.ts');
   let rows = 0;
-  const done = await runMove(io, options, () => `exporting  ${rows} rows`, async (config, clock) => {
+  const done = await runMove(io, { options, variables }, () => `exporting  ${rows} rows`, async (config, clock) => {
     const secret = secretOf(config);
     const source = await openSource(config, clock);
     await source.open();

@@ -3,13 +3,15 @@ import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CommandFailure } from './exit.ts';
 import type { Io } from './io.ts';
-import { runMove, countsText, withSettings } from './moving.ts';
+import { runMove, countsText, withSettings, type MovingVariables } from './moving.ts';
 import { note } from './output.ts';
 import { bar } from './progress.ts';
 import type { Flags } from './serve.ts';
 
+const variables: MovingVariables = ['PARLEY_STORE', 'PARLEY_SECRET', 'PARLEY_DURABILITY', 'PARLEY_ALLOW_VOLATILE'];
+
 export function registerImport(program: Command, io: Io): void {
-  withSettings(program.command('import').description('fill an empty store from a file of `parley export`'), ['PARLEY_STORE', 'PARLEY_SECRET', 'PARLEY_DURABILITY', 'PARLEY_ALLOW_VOLATILE'])
+  withSettings(program.command('import').description('fill an empty store from a file of `parley export`'), variables)
     .option('--from <file>', 'the input file; compressed if the name ends in .gz, and - is stdin', '-')
     .addHelpText('after', examples)
     .action((options: Flags) => run(io, options));
@@ -32,7 +34,7 @@ async function run(io: Io, options: Flags): Promise<void> {
   let doing = 'checking';
   let file: { readonly bytesRead: number } | null = null;
   const line = (): string => `${doing}  ${size === null || file === null ? '' : `${bar(file.bytesRead / Math.max(1, size))}  `}${rows} rows`;
-  const done = await runMove(io, options, line, async (config, clock) => {
+  const done = await runMove(io, { options, variables }, line, async (config, clock) => {
     const secret = secretOf(config);
     const imported = await importFrom({
       target: await openTarget(config, clock),

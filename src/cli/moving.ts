@@ -6,15 +6,19 @@ import type { Io } from './io.ts';
 import { Progress } from './progress.ts';
 import { flagOption, withFlags, type Flags } from './serve.ts';
 
+/** The settings of a move. The others are those of a server: an environment file may have them, and none of them can hinder a move. */
+export type MovingVariables = readonly ('PARLEY_STORE' | 'PARLEY_SECRET' | 'PARLEY_DURABILITY' | 'PARLEY_ALLOW_VOLATILE')[];
+
 /** Adds the flags of these settings. */
-export function withSettings(command: Command, variables: readonly string[]): Command {
-  for (const setting of settings) if (variables.includes(setting.variable)) command.addOption(flagOption(setting));
+export function withSettings(command: Command, variables: MovingVariables): Command {
+  for (const setting of settings) if ((variables as readonly string[]).includes(setting.variable)) command.addOption(flagOption(setting));
   return command;
 }
 
 /** Runs a move with its settings and shows its progress. */
-export async function runMove<T>(io: Io, options: Flags, line: () => string, move: (config: Config, clock: Clock) => Promise<T>): Promise<T> {
-  const config = readConfig(withFlags(options, io.env));
+export async function runMove<T>(io: Io, given: { readonly options: Flags; readonly variables: MovingVariables }, line: () => string, move: (config: Config, clock: Clock) => Promise<T>): Promise<T> {
+  const environment = withFlags(given.options, io.env);
+  const config = readConfig(Object.fromEntries(given.variables.map((variable) => [variable, environment[variable]])));
   const clock = new WheelClock();
   const progress = new Progress(io.stderr, clock, line);
   try {
