@@ -20,7 +20,8 @@ export function registerImport(program: Command, io: Io): void {
 const examples = `
 The store must be empty, and no server starts on it before the import is complete. PARLEY_SECRET must be the one of
 the exported installation. Run an interrupted import again with the same file to resume it; a complete one changes
-nothing when it is run again.
+nothing when it is run again. The file is checked whole before anything is stored; stdin is kept in a temporary file
+for that.
 
 Examples:
   parley import --from parley.jsonl.gz --store redis://127.0.0.1:6379

@@ -171,3 +171,12 @@ function quarters(text: string): number {
   }
   return sum;
 }
+
+/** The names of all providers of models, also of one that a setting turns on. */
+export const modelProviders = ['scripted', 'openai', 'anthropic', 'synthetic'] as const;
+
+/** The ends of addresses in a provider's examples, which are added to a base URL for each request. No `/models`: some endpoints are below one. */
+const operation = /\/(?:completions|messages|responses|embeddings|audio\/+(?:speech|transcriptions|translations))\/*$/i;
+
+/** Whether a base URL names an operation, so that requests would go to an address below it. */
+export const endsInOperation = (baseUrl: string): boolean => operation.test(new URL(baseUrl).pathname);

@@ -115,3 +115,6 @@ export interface VoiceProvider {
 
 /** The providers by name. */
 export type VoiceProviders = ReadonlyMap<string, VoiceProvider>;
+
+/** The names of all providers of voices, also of those that a setting turns on. */
+export const voiceProviders = ['embedded', 'openai', 'local', 'synthetic'] as const;

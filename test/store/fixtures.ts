@@ -10,6 +10,10 @@ export const ids = randomIds(new WheelClock());
 
 export const snapshot = (state: string, context: unknown = {}): Snapshot => ({ version: 1, state, context });
 
+/** The snapshot of a session's machine. */
+export const sessionState = (state: 'open' | 'streaming' | 'ended' | 'expired', expiresAt: number, activeTurnId: string | null = null): Snapshot =>
+  snapshot(state, { expiresAt, endedAt: state === 'ended' || state === 'expired' ? expiresAt : null, activeTurnId });
+
 /** A session's version, and its mark where it has one. */
 export const at = (version: number, mark?: string): Basis => ({ version, mark });
 
@@ -27,14 +31,16 @@ export function assistant(workspaceId: string, over: Partial<Assistant> = {}): A
     maxCallSeconds: 600,
     model: { provider: 'scripted', name: 'm', credentialId: null, systemPrompt: null, temperature: 0.25, outputTokensMax: null, reasoning: 'shown' },
     voice: null, link: { slug: ids.secret().slice(0, 16), limits: { minutes_per_day: null }, origins: ['https://a.example'] },
-    createdAt: 1, updatedAt: 1, machine: snapshot('draft', { since: 1.5 }), ...over,
+    createdAt: 1, updatedAt: 1, machine: snapshot('draft', { voice: false, since: 1.5 }), ...over,
   };
 }
 
 export function key(workspaceId: string, over: Partial<Key> = {}): Key {
+  const id = over.id ?? ids.make('key');
+  const digest = Uint8Array.from({ length: 32 }, (_, index) => [0, 255, 1, 128][index % 4]!);
   return {
-    id: ids.make('key'), workspaceId, publicId: ids.secret().slice(0, 16), digest: new Uint8Array([0, 255, 1, 128]), name: 'k', assistantIds: null,
-    expiresAt: null, limits: { requests: 60, speech: 30, transcriptionTokens: 10 }, createdAt: 1, revokedAt: null, machine: snapshot('active'), ...over,
+    id, workspaceId, publicId: id.slice('key_'.length), digest, name: 'k', assistantIds: null, expiresAt: null, limits: { requests: 60, speech: 30, transcriptionTokens: 10 }, createdAt: 1, revokedAt: null,
+    machine: snapshot('active', { expiresAt: null, revokedAt: null, debt: null }), ...over,
   };
 }
 
@@ -93,10 +99,11 @@ export class Scene {
   }
 
   session(over: Partial<Session> = {}): Session {
+    const { expiresAt = this.now + 600 } = over;
     return {
       id: ids.make('ses'), workspaceId: this.workspaceId, assistantId: this.assistantId, channel: 'api', visitor: { email: 'a@b.example', age: 7, vip: true },
-      metadata: { plan: 'gold' }, maxCallSeconds: 600, createdAt: this.now, expiresAt: this.now + 600, lastActivityAt: this.now, messageCount: 0,
-      machine: snapshot('open', { turns: [] }), ...over,
+      metadata: { plan: 'gold' }, maxCallSeconds: 600, createdAt: this.now, expiresAt, lastActivityAt: this.now, messageCount: 0,
+      machine: sessionState('open', expiresAt), ...over,
     };
   }
 
@@ -117,7 +124,7 @@ export class Scene {
       inputTokens: 0, outputTokens: 0, createdAt: this.now, endedAt: null,
     };
     return {
-      session: { ...before, messageCount: before.messageCount + 2, machine: snapshot('streaming', { turn: turn.id }) },
+      session: { ...before, messageCount: before.messageCount + 2, machine: sessionState('streaming', before.expiresAt, turn.id) },
       ...at(version, before.mark),
       turn,
       userMessage: message({ turnId: turn.id, role: 'user', content: 'What is it?', stopReason: null }),
@@ -180,7 +187,7 @@ export class Begun {
 
   finishStep(over: Partial<FinishTurn> = {}, turn: Partial<Turn> = {}): FinishTurn {
     return {
-      session: { ...this.step.session, machine: snapshot('open') },
+      session: { ...this.step.session, machine: sessionState('open', this.step.session.expiresAt) },
       ...at(this.version, this.step.session.mark),
       turn: { ...this.step.turn, status: 'completed', stopReason: 'end', inputTokens: 3, outputTokens: 5, endedAt: this.scene.now, ...turn },
       message: { ...streaming(this.step.turn), status: 'completed', stopReason: 'end' },

@@ -51,7 +51,8 @@ const domain = ['machines', 'conversation', 'host', 'turn', 'actors', 'access', 
 export const rooms: readonly Room[] = [
   room('first start', ['src/operations/first-start.ts', 'src/operations/secrets.ts', 'src/operations/resealing.ts'], ['console', 'access', 'host', 'actors', 'conversation', 'store interface', 'base'], 'What an empty store and an empty folder are given before the first request.'),
   room('supervisor', ['src/operations/supervisor.ts', 'src/operations/supervisor/'], ['conversation', 'store', 'base'], 'What starts and ends processes names no engine and sees no request but those of a management port; each worker is a whole server.'),
-  room('moving', ['src/operations/moving.ts', 'src/operations/moving/'], ['operations', 'access', 'store', 'base'], 'A program that carries all from one store to another names both, and serves nobody.'),
+  room('row checks', ['src/operations/moving/checks.ts', 'src/operations/moving/checks/'], ['conversation', 'host', 'turn', 'actors', 'model and voice', 'tool rules', 'provider client', 'store', 'base', 'machines'], 'A row that comes in passes what the API demands of a request, so the checks know the rules of every part, and serve nobody.'),
+  room('moving', ['src/operations/moving.ts', 'src/operations/moving/'], ['row checks', 'operations', 'access', 'store', 'base'], 'A program that carries all from one store to another names both, and serves nobody.'),
   room('doctor', ['src/operations/doctor.ts', 'src/operations/doctor/'], ['operations', 'engines', 'access', 'providers', 'store', 'base', 'package.json'], 'It looks at what main would construct, and constructs nothing but a voice process for a moment.'),
 
   room('pipeline', ['src/http/pipeline.ts', 'src/http/pipeline/', 'src/http/management-port.ts'], ['routes', 'handlers', 'console', ...domain], 'The order of checks stands above what is checked.'),

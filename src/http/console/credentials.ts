@@ -2,6 +2,7 @@
 import { Failure } from '../../base/errors.ts';
 import type { PageFields } from '../handlers/lists.ts';
 import { limits } from '../../base/limits.ts';
+import { endsInOperation } from '../../providers/model.ts';
 import { maySendIn } from '../../providers/tool/credential-header.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
@@ -90,9 +91,6 @@ function check({ provider, base_url: baseUrl, header }: Partial<CredentialBody>,
   if (kind === 'tool' && provider !== undefined && provider !== 'tool') throw new Failure('invalid_field', { field: 'provider' });
   if (kind !== 'tool' && provider !== undefined && !models.has(provider) && !voice.providers.has(provider)) throw new Failure('invalid_field', { field: 'provider' });
   if (baseUrl === null || baseUrl === undefined) return;
-  const problem = baseUrlProblem(baseUrl) ?? (kind !== 'tool' && operation.test(new URL(baseUrl).pathname) ? 'invalid_field' : null);
+  const problem = baseUrlProblem(baseUrl) ?? (kind !== 'tool' && endsInOperation(baseUrl) ? 'invalid_field' : null);
   if (problem !== null) throw new Failure(problem, { field: 'base_url' });
 }
-
-/** The ends of addresses in a provider's examples, which are added to a base URL for each request. No `/models`: some endpoints are below one. */
-const operation = /\/(?:completions|messages|responses|embeddings|audio\/+(?:speech|transcriptions|translations))\/*$/i;

@@ -9,6 +9,7 @@ import { fingerprintOf } from '../../access/vault.ts';
 import { DumpRefused } from '../../store/dump.ts';
 import type { DumpRow } from '../../store/dump.ts';
 import { rowOf, RowProblem } from '../../store/dump/text.ts';
+import { RowOrder, rowProblem } from './checks.ts';
 
 /** Raised when rows must be read differently; a version reads every format up to its own. */
 export const dumpFormat = 2;
@@ -93,18 +94,21 @@ export function refuseForeign({ secret: fingerprint }: Header, secret: string): 
 
 /** The rows after the header; ends after the closing line, and throws `DumpRefused` if the file is incomplete. */
 export async function* rowsIn(lines: AsyncIterator<string>, tally: RowDigest): AsyncGenerator<NumberedRow> {
+  const order = new RowOrder();
   for (let number = 2; ; number++) {
     const { value: line, done } = await lines.next();
     if (done) throw new DumpRefused(`The file ends after line ${number - 1} without its closing line: it was cut short. Export again, or copy it again.`);
     const value = parsed(line, number);
     if ((value as { readonly type?: unknown } | null)?.type === 'end') return close(value, number, tally);
-    yield { row: rowAt(value, number, tally, line), line };
+    yield { row: rowAt(value, number, tally, line, order), line };
   }
 }
 
-function rowAt(value: unknown, number: number, tally: RowDigest, line: string): DumpRow {
+function rowAt(value: unknown, number: number, tally: RowDigest, line: string, order: RowOrder): DumpRow {
   try {
     const row = rowOf(value);
+    const problem = rowProblem(row, order);
+    if (problem !== null) throw new RowProblem(problem);
     tally.add(row.type, line);
     return row;
   } catch (error) {

@@ -1,11 +1,14 @@
 /**
- * Imports a file into a store. A file that can be read twice is checked completely first, so that nothing is written from an
- * incomplete one; from a pipe, rows are loaded as they come and as far as they are valid. The store records the progress: the same
- * file continues there, and once it is complete, changes nothing more.
+ * Imports a file into a store. The file is checked completely first, so that nothing is written from one that is incomplete or has a row that must not
+ * be believed; what comes through a pipe is kept in a temporary file for that. The store records the progress: the same file continues there, and once
+ * it is complete, changes nothing more.
  */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { limits } from '../../base/limits.ts';
 import type { DumpProgress, DumpRow, DumpTarget } from '../../store/dump.ts';
-import { readLines, type LinesOptions } from './file.ts';
+import { readLines, writeLines, type LinesOptions } from './file.ts';
 import { headerOf, refuseForeign, rowsIn, RowDigest, type Counts, type Header } from './format.ts';
 
 export interface ImportOptions {
@@ -26,13 +29,28 @@ export interface Imported {
   readonly before: number;
 }
 
-export async function importFrom(options: ImportOptions): Promise<Imported> {
-  const { from, target, secret, onRows } = options;
-  if (typeof from === 'string') {
-    const { rows, tally } = await openFile(options);
-    for await (const _ of rows) onRows('checking', tally.rows);
+export function importFrom(options: ImportOptions): Promise<Imported> {
+  const { from } = options;
+  return typeof from === 'string' ? importFile({ ...options, from }) : withKept(from, (path) => importFile({ ...options, from: path }));
+}
+
+/** Keeps what a stream holds in a file, compressed and readable for its owner alone, for as long as `use` takes. */
+async function withKept<T>(stream: NodeJS.ReadableStream, use: (path: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-import-'));
+  try {
+    const path = join(folder, 'import.jsonl.gz');
+    await writeLines(readLines(stream), path);
+    return await use(path);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
-  const file = await openFile({ from, secret, ...(options.opened && { opened: options.opened }) });
+}
+
+async function importFile(options: ImportOptions & { readonly from: string }): Promise<Imported> {
+  const { target, onRows } = options;
+  const { rows, tally } = await openFile(options);
+  for await (const _ of rows) onRows('checking', tally.rows);
+  const file = await openFile(options);
   await target.open();
   try {
     return await importRows(target, file, onRows);

@@ -3,31 +3,73 @@ import { Type } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
 import { limits, linkLimitNames } from '../../base/limits.ts';
+import type { OpaqueFields } from '../../base/opaque-fields.ts';
+import { toolErrors } from '../../base/tool-errors.ts';
 import type { DumpRow } from '../dump.ts';
-import type { ReplacedSecret, Tool } from '../records/tools.ts';
+import type {
+  Assistant, Credential, IdempotencyRecord, Key, LinkClock, LinkSettings, Message, ModelSettings, Move, PendingCall, Quarantine, ReplacedSecret, Session, Snapshot, Tool, ToolCall, ToolFunction, Turn, TurnPast,
+  VisitorField, VoiceSettings, Workspace,
+} from '../records.ts';
 import { usageFields } from '../usage.ts';
 
+/** A schema for each field of a record, so that none is believed unseen. */
+type Fields<T> = Record<keyof T, TSchema>;
+
+/** The last second that a date can have in four digits of a year. */
+const secondsMax = 253_402_300_799;
+
 const Name = () => Type.String({ minLength: 1 });
-const Whole = () => Type.Integer({ minimum: 0 });
+const Whole = () => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const Count = () => Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const Seconds = () => Type.Integer({ minimum: 0, maximum: secondsMax });
+const Millis = () => Type.Integer({ minimum: 0, maximum: secondsMax * 1000 });
 const Nullable = (schema: TSchema) => Type.Union([schema, Type.Null()]);
 const OneOf = (...values: string[]) => Type.Enum(values);
 const Base64 = () => Type.String({ pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' });
-const Snapshot = () => Type.Object({ version: Whole(), state: Name(), context: Type.Unknown() });
+const SnapshotOf = () => Type.Object({ version: Count(), state: Name(), context: MapOf(Type.Unknown()) } satisfies Fields<Snapshot>);
 const Fence = () => Type.Object({ epoch: Whole(), owner: Type.String() });
 const Answered = () => Type.Object({ fence: Fence(), version: Whole() });
-const Bucket = () => Type.Optional(Type.Object({ level: Type.Integer(), at: Whole() }));
+const Bucket = () => Type.Optional(Type.Object({ level: Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }), at: Millis() }));
 const Text = () => Type.String();
 const StopReason = () => Nullable(OneOf('end', 'length', 'content_filter', 'aborted', 'error', 'expired', 'tool_calls'));
-const ToolCalls = () => Type.Optional(Type.Array(Type.Object({ id: Name(), name: Text(), round: Whole(), position: Whole(), status: Name(), show: OneOf('none', 'name', 'full'), createdAtMs: Whole(), endedAtMs: Nullable(Whole()) })));
+const Arguments = () => Nullable(MapOf(Type.Unknown()));
+const Wants = () => OneOf('result', 'approval');
+const ToolCalls = () =>
+  Type.Array(
+    Type.Object({
+      id: Name(),
+      name: Text(),
+      round: Whole(),
+      position: Whole(),
+      status: OneOf('running', 'pending', 'completed', 'failed', 'declined', 'cancelled', 'unknown'),
+      error: Nullable(OneOf(...toolErrors, 'declined', 'cancelled', 'unknown')),
+      arguments: Arguments(),
+      reason: Type.Optional(Text()),
+      opaque: Type.Optional(
+        Type.Object({
+          origin: Text(),
+          id: Type.Optional(Text()),
+          call: Type.Optional(MapOf(Type.Unknown())),
+          round: Type.Optional(MapOf(Type.Unknown())),
+        } satisfies Fields<OpaqueFields>),
+      ),
+      output: Nullable(Text()),
+      show: OneOf('none', 'name', 'full'),
+      wants: Type.Optional(Wants()),
+      sent: Type.Optional(Type.Literal(true)),
+      createdAtMs: Millis(),
+      endedAtMs: Nullable(Millis()),
+    } satisfies Fields<ToolCall>),
+  );
 const LinkLimits = () => Type.Object(Object.fromEntries(linkLimitNames.map((name) => [name, Type.Optional(Nullable(Whole()))])));
 const MapOf = (value: TSchema) => Type.Record(Type.String(), value);
 
 const row = (type: DumpRow['type'], properties: Record<string, TSchema>) => Type.Object({ type: Type.Literal(type), ...properties });
 const record = (type: DumpRow['type'], properties: Record<string, TSchema>, more: Record<string, TSchema> = {}) =>
-  row(type, { version: Type.Integer({ minimum: 1 }), record: Type.Object(properties), ...more });
+  row(type, { version: Count(), record: Type.Object(properties), ...more });
 /** The ids that every record of a workspace has. */
 const held = { id: Name(), workspaceId: Name() };
-const stamps = { createdAt: Whole(), updatedAt: Whole() };
+const stamps = { createdAt: Seconds(), updatedAt: Seconds() };
 
 const assistant = record('assistant', {
   ...held,
@@ -36,7 +78,7 @@ const assistant = record('assistant', {
   greeting: Nullable(Text()),
   channels: Type.Object({ voice: Type.Boolean(), link: Type.Boolean(), widget: Type.Boolean() }),
   visitorFields: Type.Array(
-    Type.Object({ name: Text(), label: Text(), type: OneOf('text', 'email', 'number', 'boolean'), required: Type.Boolean() }),
+    Type.Object({ name: Text(), label: Text(), type: OneOf('text', 'email', 'number', 'boolean'), required: Type.Boolean() } satisfies Fields<VisitorField>),
   ),
   maxCallSeconds: Whole(),
   model: Type.Object({
@@ -48,15 +90,17 @@ const assistant = record('assistant', {
     temperature: Nullable(Type.Number()),
     outputTokensMax: Nullable(Whole()),
     reasoning: Type.Optional(OneOf('hidden', 'shown')),
-  }),
-  voice: Nullable(Type.Object({ provider: Text(), name: Nullable(Text()), voice: Nullable(Text()), credentialId: Nullable(Text()) })),
-  link: Nullable(Type.Object({ slug: Nullable(Text()), limits: LinkLimits(), origins: Type.Array(Text()) })),
+  } satisfies Fields<ModelSettings>),
+  voice: Nullable(
+    Type.Object({ provider: Text(), name: Nullable(Text()), transcriptionName: Type.Optional(Nullable(Text())), voice: Nullable(Text()), credentialId: Nullable(Text()) } satisfies Fields<VoiceSettings>),
+  ),
+  link: Nullable(Type.Object({ slug: Nullable(Text()), limits: LinkLimits(), origins: Type.Array(Text()) } satisfies Fields<LinkSettings>)),
   toolIds: Type.Optional(Type.Array(Name())),
   toolRoundsMax: Type.Optional(Whole()),
   alias: Type.Optional(Nullable(Name())),
   ...stamps,
-  machine: Snapshot(),
-});
+  machine: SnapshotOf(),
+} satisfies Fields<Assistant>);
 
 const key = record(
   'key',
@@ -66,13 +110,14 @@ const key = record(
     digest: Base64(),
     name: Text(),
     assistantIds: Nullable(Type.Array(Text())),
-    expiresAt: Nullable(Type.Integer()),
+    expiresAt: Nullable(Seconds()),
+    ownExpiresAt: Type.Optional(Nullable(Seconds())),
     limits: Type.Object({ requests: Whole(), speech: Whole(), transcriptionTokens: Whole() }),
-    createdAt: Whole(),
-    revokedAt: Nullable(Whole()),
-    machine: Snapshot(),
-  },
-  { budgets: Type.Object({ requests: Bucket(), speech: Bucket(), transcriptionTokens: Bucket() }), usedAt: Type.Optional(Whole()) },
+    createdAt: Seconds(),
+    revokedAt: Nullable(Seconds()),
+    machine: SnapshotOf(),
+  } satisfies Fields<Key>,
+  { budgets: Type.Object({ requests: Bucket(), speech: Bucket(), transcriptionTokens: Bucket() }), usedAt: Type.Optional(Seconds()) },
 );
 
 const session = record(
@@ -85,16 +130,21 @@ const session = record(
     visitor: MapOf(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
     metadata: MapOf(Type.String()),
     maxCallSeconds: Whole(),
-    createdAt: Whole(),
-    expiresAt: Whole(),
-    lastActivityAt: Whole(),
+    createdAt: Seconds(),
+    expiresAt: Seconds(),
+    lastActivityAt: Seconds(),
     messageCount: Whole(),
-    machine: Snapshot(),
+    machine: SnapshotOf(),
     mark: Type.Optional(Text()),
     historyLeftOut: Type.Optional(Whole()),
-    pending: Type.Optional(Type.Object({ index: Whole(), calls: Type.Array(Type.Object({ id: Name(), name: Text(), wants: OneOf('result', 'approval') })) })),
-    link: Type.Optional(Type.Object({ visitorId: Name(), clock: Nullable(Type.Object({ untilMs: Whole(), dayMs: Whole(), chargedMs: Whole(), movedBy: Text() })) })),
-  },
+    call: Type.Optional(Type.Object({ id: Name(), untilMs: Millis(), turnId: Type.Optional(Name()) })),
+    pending: Type.Optional(
+      Type.Object({ index: Whole(), calls: Type.Array(Type.Object({ id: Name(), name: Text(), arguments: Arguments(), wants: Wants() } satisfies Fields<PendingCall>)) }),
+    ),
+    link: Type.Optional(
+      Type.Object({ visitorId: Name(), clock: Nullable(Type.Object({ untilMs: Millis(), dayMs: Millis(), chargedMs: Millis(), movedBy: Text(), endMs: Type.Optional(Type.Integer({ minimum: -secondsMax * 1000, maximum: secondsMax * 1000 })) } satisfies Fields<LinkClock>)) }),
+    ),
+  } satisfies Fields<Session>,
   { withdrawn: Nullable(Type.Object({ turnId: Name(), fence: Fence(), version: Whole() })) },
 );
 
@@ -106,19 +156,27 @@ const history = row('history', {
   id: Name(),
   moves: Type.Array(
     Type.Object({
-      seq: Type.Integer({ minimum: 1 }),
-      atMs: Whole(),
-      version: Whole(),
+      seq: Count(),
+      atMs: Millis(),
+      version: Count(),
       event: Type.Object({ type: Name() }),
       from: Nullable(Name()),
       to: Name(),
       outcomes: Type.Array(Type.Object({ type: Name() })),
       cause: Cause(),
-      snapshot: Nullable(Snapshot()),
+      snapshot: Nullable(SnapshotOf()),
       turn: Type.Optional(
-        Type.Object({ turnId: Name(), version: Whole(), runsUntil: Whole(), shared: Type.Boolean(), spoken: Type.Optional(Type.Literal(true)), events: Type.Array(Type.Object({ type: Name(), at: Whole() }), { maxItems: limits.turnEventsKept }), stoppedBy: Cause() }),
+        Type.Object({
+          turnId: Name(),
+          version: Count(),
+          runsUntil: Whole(),
+          shared: Type.Boolean(),
+          spoken: Type.Optional(Type.Literal(true)),
+          events: Type.Array(Type.Object({ type: Name(), at: Millis() }), { maxItems: limits.turnEventsKept }),
+          stoppedBy: Cause(),
+        } satisfies Fields<TurnPast>),
       ),
-    }),
+    } satisfies Fields<Move>),
   ),
 });
 
@@ -134,12 +192,12 @@ const message = row('message', {
     status: OneOf('completed', 'partial', 'streaming'),
     stopReason: StopReason(),
     errorCode: Nullable(Text()),
-    createdAt: Whole(),
+    createdAt: Seconds(),
     voice: Type.Optional(
       Type.Object({ audioMs: Whole(), heard: Type.Optional(OneOf('played', 'estimated', 'sent')), cutBy: Type.Optional(Nullable(OneOf('speech', 'client', 'api', 'lost'))) }),
     ),
-    toolCalls: ToolCalls(),
-  }),
+    toolCalls: Type.Optional(ToolCalls()),
+  } satisfies Fields<Message>),
 });
 
 const turn = row('turn', {
@@ -154,24 +212,26 @@ const turn = row('turn', {
     errorCode: Nullable(Text()),
     inputTokens: Whole(),
     outputTokens: Whole(),
-    createdAt: Whole(),
-    endedAt: Nullable(Whole()),
+    createdAt: Seconds(),
+    endedAt: Nullable(Seconds()),
+    claimed: Type.Optional(Type.Never()),
+    link: Type.Optional(Type.Never()),
     spoken: Type.Optional(Type.Literal(true)),
     answered: Type.Optional(Type.Object({ index: Whole(), ids: Type.Array(Name()), approved: Type.Array(Name()) })),
     unasked: Type.Optional(Type.Literal(true)),
     calls: Type.Optional(Type.Object({ made: Whole(), sent: Whole() })),
-  }),
+  } satisfies Fields<Turn>),
   begun: Answered(),
   finished: Nullable(Answered()),
   flight: Nullable(
-    Type.Object({ fence: Fence(), stop: Nullable(OneOf('aborted', 'expired')), remembered: Nullable(Type.Object({ scope: Text(), key: Text() })), released: Type.Optional(Type.Integer({ minimum: -1 })), calls: ToolCalls() }),
+    Type.Object({ fence: Fence(), stop: Nullable(OneOf('aborted', 'expired')), remembered: Nullable(Type.Object({ scope: Text(), key: Text() })), released: Type.Optional(Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER })), calls: Type.Optional(ToolCalls()) }),
   ),
 });
 
-const replacedSecret = Type.Object({ sealed: Base64(), untilMs: Whole() });
+const replacedSecret = Type.Object({ sealed: Base64(), untilMs: Millis() } satisfies Fields<ReplacedSecret>);
 
 const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
-  workspace: record('workspace', { id: Name(), name: Text(), retentionDays: Whole(), turnsInFlightMax: Whole(), ...stamps }),
+  workspace: record('workspace', { id: Name(), name: Text(), retentionDays: Whole(), turnsInFlightMax: Whole(), ...stamps } satisfies Fields<Workspace>),
   assistant,
   credential: record('credential', {
     ...held,
@@ -181,7 +241,7 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
     sealed: Base64(),
     header: Type.Optional(Nullable(Text())),
     ...stamps,
-  }),
+  } satisfies Fields<Credential>),
   tool: record('tool', {
     ...held,
     kind: OneOf('http', 'mcp', 'client'),
@@ -193,13 +253,24 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
     approval: OneOf('never', 'always'),
     show: OneOf('none', 'name', 'full'),
     callsPerMinute: Nullable(Whole()),
-    functions: Type.Array(Type.Object({ name: Name(), description: Nullable(Text()), parameters: MapOf(Type.Unknown()), enabled: Type.Boolean(), approval: Nullable(OneOf('never', 'always')), show: Nullable(OneOf('none', 'name', 'full')), remoteName: Type.Optional(Text()) })),
-    refreshedAt: Nullable(Whole()),
+    functions: Type.Array(
+      Type.Object({
+        name: Name(),
+        description: Nullable(Text()),
+        parameters: MapOf(Type.Unknown()),
+        enabled: Type.Boolean(),
+        approval: Nullable(OneOf('never', 'always')),
+        show: Nullable(OneOf('none', 'name', 'full')),
+        remoteName: Type.Optional(Text()),
+        quarantined: Type.Optional(Type.Object({ at: Seconds(), provider: Text(), origin: Text() } satisfies Fields<Quarantine>)),
+      } satisfies Fields<ToolFunction>),
+    ),
+    refreshedAt: Nullable(Seconds()),
     sealed: Nullable(Base64()),
     previous: Type.Optional(Nullable(replacedSecret)),
     earlier: Type.Optional(Type.Array(replacedSecret)),
     ...stamps,
-  }),
+  } satisfies Fields<Tool>),
   key,
   session,
   history,
@@ -207,14 +278,14 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
   turn,
   memory: row('memory', {
     workspaceId: Name(),
-    record: Type.Object({ scope: Text(), key: Text(), bodyDigest: Text(), resultId: Name(), untilMs: Whole() }),
+    record: Type.Object({ scope: Text(), key: Text(), bodyDigest: Text(), resultId: Name(), untilMs: Millis() } satisfies Fields<IdempotencyRecord>),
   }),
   usage: row('usage', {
     workspaceId: Name(),
     assistantId: Name(),
     keyId: Type.Optional(Name()),
     grain: OneOf('second', 'hour'),
-    start: Whole(),
+    start: Seconds(),
     // Exports of versions without tools do not count their calls.
     counts: Type.Object(Object.fromEntries(usageFields.map((name) => [name, name === 'toolCalls' ? Type.Optional(Whole()) : Whole()]))),
   }),

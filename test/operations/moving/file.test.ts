@@ -257,14 +257,15 @@ t.test('however much there is, little of it is held at a time', async (t) => {
   const path = join(await temporaryFolder(t), 'many.jsonl.gz');
   const count = 10 * limits.movingRowsMax;
   let told = 0;
-  const template = (await scene(t)).lines.find((line) => line.startsWith('{"type":"session"'))!;
+  const { lines } = await scene(t);
+  const [workspace, template] = ['workspace', 'session'].map((type) => lines.find((line) => line.startsWith(`{"type":"${type}"`))!) as [string, string];
   const many: DumpSource = {
     name: 'memory',
     open: async () => {},
     close: async () => {},
     mark: () => null,
     async *rows() {
-      for (; told < count; told++) yield JSON.parse(template);
+      for (; told < count; told++) yield JSON.parse(told === 0 ? workspace : template);
     },
   };
   t.equal((await exported(many, path)).rows, count);

@@ -146,10 +146,8 @@ t.test('an installation in a folder goes on in Redis, and back', { skip: whyNoRe
   const cut = await run(['import'], { env: shared, input: piped.stdout.slice(0, piped.stdout.length / 2) });
   t.equal(cut.code, 1);
   t.match(cut.stderr, /was cut short/);
-  const early = await parley(elsewhere, ['serve'], { ...shared, PARLEY_OPERATOR_TOKEN: operatorToken, PORT: '0' });
-  t.same([early.code, early.stderr.includes('An import into this store was cut')], [1, true], 'no server starts on half of it');
   const done = await parley(elsewhere, ['import'], shared, piped.stdout);
-  t.match([done.code, done.stderr], [0, /^Went on after \d+ rows\. Imported \d+ rows: 1 workspace, /]);
+  t.match([done.code, done.stderr], [0, /^Imported \d+ rows: 1 workspace, /], 'nothing of half a file was written');
 
   const second = await openHouse(t, { folder: elsewhere, env: { ...env, ...shared } });
   refused(t, await second.ask('/assistants', { key: told.keys.indebted }), 429, 'rate_limited');

@@ -1,6 +1,6 @@
 /** A store that has lived: everything it can hold, by the verbs that a server uses, and everything that can be asked of it. */
 import type { Fence, FinishTurn, Key, Session, Store, TurnPlace, WithdrawTurn } from '../../../src/store/store.ts';
-import { assistant, at, credential, ids, key, message, page, remembered, Scene, snapshot, tool, toolCall, usageQuery, workspace } from '../../store/fixtures.ts';
+import { assistant, at, credential, ids, key, message, page, remembered, Scene, sessionState, snapshot, tool, toolCall, usageQuery, workspace } from '../../store/fixtures.ts';
 
 export interface Life {
   readonly scene: Scene;
@@ -15,6 +15,8 @@ export interface Life {
 
 /** Messages enough to need several pages wherever a page is asked for. */
 const longTurns = 25;
+/** The key that made the session of as many turns. */
+const longKeyId = ids.make('key');
 
 export async function live(store: Store, nowMs: number): Promise<Life> {
   const scene = new Scene(store, nowMs);
@@ -26,14 +28,14 @@ export async function live(store: Store, nowMs: number): Promise<Life> {
   const quiet = await scene.created({ metadata: { 2: 'b', 1: 'a', Ünï: '👋\u0000"\n' } });
   const greeted = scene.session({ messageCount: 1, channel: 'link' });
   await store.sessions.create(scene.createStep({ session: greeted, greeting: message(), remember: remembered(greeted.id, nowMs + 3_600_000) }));
-  const ended = await scene.created({ createdAt: now - 7200, machine: snapshot('ended', { endedAt: now }) });
+  const ended = await scene.created({ createdAt: now - 7200, machine: sessionState('ended', now + 600) });
   const odd = await scene.created({ metadata: JSON.parse('{"__proto__":"p","constructor":"c"}') });
-  const expired = await scene.created({ expiresAt: now - 1, machine: snapshot('expired') });
+  const expired = await scene.created({ createdAt: now - 600, expiresAt: now - 1, machine: sessionState('expired', now - 1) });
   await store.sessions.save({ ...expired, lastActivityAt: now - 5 }, at(1));
 
   const endings = [['completed', 'end', null], ['aborted', 'aborted', null], ['failed', 'error', 'api_error'], ['failed', 'expired', 'session_expired']] as const;
   for (const [index, [status, stopReason, errorCode]] of endings.entries()) {
-    const turn = await scene.streaming({ remember: remembered('x', nowMs + 60_000 + index, { key: `k${index}` }) }, { createdAt: now - index * 4000 });
+    const turn = await scene.streaming({ remember: remembered(ids.make('turn'), nowMs + 60_000 + index, { key: `k${index}` }) }, { createdAt: now - index * 4000 });
     await turn.append(0, 'Grüße 👋');
     const partial = status === 'completed' ? 'completed' : 'partial';
     const step = turn.finishStep({ tail: { position: 7, text: ' und mehr' } }, { status, stopReason, errorCode, endedAt: now - index * 1800 });
@@ -44,7 +46,7 @@ export async function live(store: Store, nowMs: number): Promise<Life> {
   await cut.append(0, 'Grüße 👋 und mehr');
   finishing.push(cut.finishStep({ tail: { position: 16, text: ', ungehört' }, cutAt: 7 }, { status: 'aborted', stopReason: 'aborted' }));
   await store.turns.finish(finishing.at(-1)!);
-  const withdrawn = await scene.streaming({ remember: remembered('y', nowMs + 60_000, { key: 'withdrawn' }) });
+  const withdrawn = await scene.streaming({ remember: remembered(ids.make('turn'), nowMs + 60_000, { key: 'withdrawn' }) });
   withdrawing.push(withdrawn.withdrawStep());
   await store.turns.withdraw(withdrawing[0]!);
 
@@ -56,7 +58,7 @@ export async function live(store: Store, nowMs: number): Promise<Life> {
 }
 
 async function longTalk(scene: Scene): Promise<Session> {
-  let session = await scene.created({ keyId: 'key_1' });
+  let session = await scene.created({ keyId: longKeyId });
   let version = 1;
   for (let count = 0; count < longTurns; count++) {
     const turn = await scene.begun(session, version);
@@ -79,32 +81,32 @@ async function configure({ store, workspaceId, assistantId, now, nowMs }: Scene)
   await catalog.create('assistant', assistant(removed.id));
   await catalog.remove('workspace', removed.id, removed.id);
 
-  await catalog.create('assistant', assistant(workspaceId, { id: assistantId, machine: snapshot('published', { since: null }) }));
-  await catalog.create('assistant', assistant(workspaceId, { voice: { provider: 'p', name: null, voice: 'v', credentialId: 'crd_1' }, link: null }));
-  await catalog.create('assistant', assistant(workspaceId, { machine: snapshot('disabled') }));
+  await catalog.create('assistant', assistant(workspaceId, { id: assistantId, machine: snapshot('published', { voice: true, since: null }) }));
+  await catalog.create('assistant', assistant(workspaceId, { voice: { provider: 'openai', name: null, voice: 'v', credentialId: 'crd_1' }, link: null }));
+  await catalog.create('assistant', assistant(workspaceId, { machine: snapshot('disabled', { voice: false }) }));
   await catalog.create('credential', credential(workspaceId, { sealed: new Uint8Array(Array.from({ length: 256 }, (_, byte) => byte)) }));
   await catalog.create('tool', tool(workspaceId));
   const keys = [
     key(workspaceId),
     key(workspaceId, { assistantIds: [assistantId], name: 'restricted' }),
-    key(workspaceId, { machine: snapshot('revoked', { revokedAt: now }), revokedAt: now }),
-    key(workspaceId, { expiresAt: now - 10, machine: snapshot('expired') }),
-    key(workspaceId, { machine: snapshot('limited', { debt: { budget: 'requests', until: nowMs + 30_000 } }) }),
+    key(workspaceId, { machine: snapshot('revoked', { expiresAt: null, revokedAt: now, debt: null }), revokedAt: now }),
+    key(workspaceId, { expiresAt: now - 10, machine: snapshot('expired', { expiresAt: now - 10, revokedAt: null, debt: null }) }),
+    key(workspaceId, { machine: snapshot('limited', { expiresAt: null, revokedAt: null, debt: { budget: 'requests', until: nowMs + 30_000 } }) }),
   ];
   for (const each of keys) await catalog.create('key', each);
-  await catalog.replace('key', { ...keys[0]!, name: 'turned', publicId: 'another' }, 1);
+  await catalog.replace('key', { ...keys[0]!, name: 'turned' }, 1);
   await store.limits.takeBudgets(workspaceId, keys[0]!.id, [{ budget: 'requests', ceiling: 60 }, { budget: 'speech', ceiling: 30 }], nowMs);
   // Its bucket is full again by now, which says no more than when it was used.
   await store.limits.takeBudgets(workspaceId, keys[1]!.id, [{ budget: 'requests', ceiling: 60 }], nowMs - 600_000);
   for (let count = 0; count < 9; count++) await store.limits.takeBudgets(workspaceId, keys[4]!.id, [{ budget: 'requests', ceiling: 3 }], nowMs);
-  return [{ ...keys[0]!, name: 'turned', publicId: 'another' }, ...keys.slice(1)];
+  return [{ ...keys[0]!, name: 'turned' }, ...keys.slice(1)];
 }
 
 /** Turns in flight: begun, with output, asked to stop, and taken over. */
 async function inFlight(scene: Scene): Promise<TurnPlace[]> {
   const { store, nowMs } = scene;
   const silent = await scene.streaming();
-  const speaking = await scene.streaming({ remember: remembered('z', nowMs + 60_000, { key: 'flying' }) });
+  const speaking = await scene.streaming({ remember: remembered(ids.make('turn'), nowMs + 60_000, { key: 'flying' }) });
   await speaking.append(0, 'So far 👋');
   await speaking.append(8, ', so good');
   const stopped = await scene.streaming({}, { channel: 'link' });
@@ -114,8 +116,8 @@ async function inFlight(scene: Scene): Promise<TurnPlace[]> {
   await store.turns.takeOver(orphan.place, ids.secret(), nowMs + 600_000, nowMs + 1);
   const calling = await scene.streaming();
   await calling.append(0, 'Let me see. 👋');
-  const running = toolCall({ position: 13 });
-  await store.turns.step({ ...calling.place, fence: calling.fence, from: 0, calls: [running, toolCall({ id: 'call_2', position: 13, status: 'completed', output: 'shipped 👋', endedAtMs: 2000 })] });
+  const running = toolCall({ id: ids.make('call'), position: 13 });
+  await store.turns.step({ ...calling.place, fence: calling.fence, from: 0, calls: [running, toolCall({ id: ids.make('call'), position: 13, status: 'completed', output: 'shipped 👋', endedAtMs: 2000 })] });
   const spoken = await scene.streaming({ released: 0 });
   await spoken.append(0, 'Good 👋 day.');
   await store.turns.release(spoken.place, spoken.fence, 6);
@@ -144,7 +146,7 @@ export async function answers(store: Store, { scene, keys, sessionIds, flying, f
     turns: await Promise.all(turns.map(async (place) => [await store.turns.read(workspaceId, place.sessionId, place.turnId), await store.turns.output(place), await store.turns.calls(place)])),
     remembered: await Promise.all(['again', 'k0', 'k3', 'flying', 'withdrawn'].map((name) => untilAbout(store, workspaceId, name, nowMs))),
     usage: await store.usage.read(workspaceId, usageQuery(day - 86_400, day + 2 * 86_400)),
-    usageOfKey: await store.usage.read(workspaceId, usageQuery(day - 86_400, day + 2 * 86_400, { keyId: 'key_1' })),
+    usageOfKey: await store.usage.read(workspaceId, usageQuery(day - 86_400, day + 2 * 86_400, { keyId: longKeyId })),
     usedAt: (await store.limits.readBudgets(workspaceId, keys, nowMs)).map(({ usedAt }) => usedAt),
   };
 }

@@ -2,7 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { randomIds } from '../../../src/base/ids.ts';
 import type { Case } from '../contract.ts';
-import { at, ids, message, page, remembered, snapshot, usageQuery } from '../fixtures.ts';
+import { at, ids, message, page, remembered, sessionState, snapshot, usageQuery } from '../fixtures.ts';
 
 export const sessionCases: readonly Case[] = [
   {
@@ -32,7 +32,7 @@ export const sessionCases: readonly Case[] = [
       await store.turns.finish(turn.finishStep());
       const { items } = await store.sessions.list(workspaceId, scene.filter(), page());
       deepEqual([names(items[0]!.metadata), names(items[0]!.visitor)], whole);
-      deepEqual((await read()).machine, snapshot('open'), 'and all else');
+      deepEqual((await read()).machine, sessionState('open', turn.before.expiresAt), 'and all else');
     },
   },
   {

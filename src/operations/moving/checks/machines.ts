@@ -1,0 +1,70 @@
+/** The states of actors and their histories: each is one that its machine has, and the steps can be folded. */
+import { Type, type TSchema } from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
+import { kinds } from '../../../../machines/all.ts';
+import { migrated } from '../../../../machines/version.ts';
+import { folded } from '../../../actors/history.ts';
+import type { DumpRow } from '../../../store/dump.ts';
+import type { HistoryKind, Move, Session, Snapshot } from '../../../store/records.ts';
+import { pastOf } from '../../../turn/past.ts';
+
+const Seconds = () => Type.Union([Type.Integer(), Type.Null()]);
+
+/** The contexts of this version's machines; one that an earlier version stored is migrated first. */
+const contexts: Readonly<Record<HistoryKind, TSchema>> = {
+  assistant: Type.Object({ voice: Type.Boolean() }),
+  key: Type.Object({ expiresAt: Seconds(), revokedAt: Seconds(), debt: Type.Union([Type.Object({ budget: Type.String(), until: Type.Integer() }), Type.Null()]) }),
+  session: Type.Object({ expiresAt: Type.Integer(), endedAt: Seconds(), activeTurnId: Type.Union([Type.String(), Type.Null()]) }),
+};
+
+const compiled = new Map<HistoryKind, Validator>();
+
+function isContext(kind: HistoryKind, context: unknown): boolean {
+  let validator = compiled.get(kind);
+  if (validator === undefined) compiled.set(kind, (validator = Compile(contexts[kind])));
+  return validator.Check(context);
+}
+
+/** `record.machine` if the actor's machine could not go on from it; null if it can, or the row has none. */
+export function machineProblem(row: DumpRow): string | null {
+  if (row.type !== 'assistant' && row.type !== 'key' && row.type !== 'session') return null;
+  const found = migrated(kinds[row.type], row.record.machine);
+  if (found === null || !isContext(row.type, found.context)) return 'record.machine';
+  return row.type === 'session' && !isSessionState(found, row.record) ? 'record.machine' : null;
+}
+
+/** A session names its turn while one streams, and when it ended once it is over. */
+function isSessionState({ state, context }: Snapshot, { expiresAt }: Session): boolean {
+  const { endedAt, activeTurnId, ...rest } = context as { endedAt: number | null; activeTurnId: string | null; expiresAt: number };
+  const isOver = state === 'ended' || state === 'expired';
+  return rest.expiresAt === expiresAt && isOver === (endedAt !== null) && (isOver || (state === 'streaming') === (activeTurnId !== null));
+}
+
+/** The first step that its machine could not have taken; null if there is none. */
+export function movesProblem(row: DumpRow): string | null {
+  if (row.type !== 'history') return null;
+  const { kind, moves } = row;
+  const wrong = moves.findIndex((move, index) => !isMove(kind, move, moves[index - 1]));
+  if (wrong >= 0) return `moves[${wrong}]`;
+  return canFold(kind, moves) ? null : 'moves';
+}
+
+function isMove(kind: HistoryKind, { seq, version, from, to, snapshot }: Move, before: Move | undefined): boolean {
+  if (before !== undefined && seq <= before.seq) return false;
+  const machine = kinds[kind];
+  // A step of another version may have other states, and is not folded.
+  if (version !== machine.version) return true;
+  const has = (state: string): boolean => Object.hasOwn(machine.machine.states, state);
+  const stored = snapshot && migrated(machine, snapshot);
+  return has(to) && (from === null || has(from)) && (snapshot === null || (stored !== null && isContext(kind, stored.context)));
+}
+
+/** Whether the console can show the steps: a guard or an action that an event's fields break would throw. */
+function canFold(kind: HistoryKind, moves: readonly Move[]): boolean {
+  try {
+    for (const snapshot of folded(kinds[kind], moves)) if (snapshot !== null && !isContext(kind, snapshot.context)) return false;
+    return moves.every((move) => move.turn === undefined || pastOf(move.turn, move).length >= 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,114 @@
+/** Settings made in the console, held to what its API takes: the validators of the API's bodies run over the records. */
+import { Failure } from '../../../base/errors.ts';
+import { unitsPerRequest } from '../../../../machines/budget.ts';
+import { limits } from '../../../base/limits.ts';
+import { CreateAssistantBody, CreateCredentialBody, CreateKeyBody, CreateSessionBody, CreateToolBody, CreateWorkspaceBody, shape } from '../../../base/wire.ts';
+import { consoleAssistantView, credentialView, toolView, workspaceView } from '../../../conversation/views.ts';
+import { baseUrlProblem } from '../../../providers/client/address.ts';
+import { endsInOperation, modelProviders } from '../../../providers/model.ts';
+import { maySendIn } from '../../../providers/tool/credential-header.ts';
+import { functionName, isSchema } from '../../../providers/tool/schema.ts';
+import { voiceProviders } from '../../../providers/voice.ts';
+import type { DumpRow } from '../../../store/dump.ts';
+import type { Assistant, Credential, Key, Session, Tool } from '../../../store/records.ts';
+
+const bodies = {
+  workspace: shape(CreateWorkspaceBody),
+  assistant: shape(CreateAssistantBody),
+  credential: shape(CreateCredentialBody),
+  tool: shape(CreateToolBody),
+  key: shape(CreateKeyBody),
+  session: shape(CreateSessionBody),
+};
+
+/** The path of the first field that the API would not take; null if there is none. */
+export function settingsProblem(row: DumpRow): string | null {
+  switch (row.type) {
+    case 'workspace':
+      return bodyProblem('workspace', workspaceView(row.record));
+    case 'assistant':
+      return assistantProblem(row.record);
+    case 'credential':
+      return credentialProblem(row.record);
+    case 'tool':
+      return toolProblem(row.record);
+    case 'key':
+      return keyProblem(row.record) ?? budgetsProblem(row);
+    case 'session':
+      return sessionProblem(row.record);
+    default:
+      return null;
+  }
+}
+
+/** The field that the body's validator names, by its name in the API. */
+function bodyProblem(kind: keyof typeof bodies, body: object): string | null {
+  try {
+    bodies[kind].parse(body);
+    return null;
+  } catch (error) {
+    if (error instanceof Failure) return error.param ?? 'record';
+    throw error;
+  }
+}
+
+function assistantProblem(assistant: Assistant): string | null {
+  const { model, voice, visitorFields } = assistant;
+  const wrong = bodyProblem('assistant', consoleAssistantView(assistant));
+  if (wrong !== null) return wrong;
+  if (new Set(visitorFields.map(({ name }) => name)).size < visitorFields.length) return 'visitor_fields';
+  if (!isOneOf(modelProviders, model.provider)) return 'model.provider';
+  return voice === null || isOneOf(voiceProviders, voice.provider) ? null : 'voice.provider';
+}
+
+const isOneOf = (names: readonly string[], name: string): boolean => names.includes(name);
+
+/** The secret is sealed, so a text that is one stands for it. Whether an address is in a private network is for the server to refuse, which has that setting. */
+function credentialProblem(credential: Credential): string | null {
+  const { kind, provider, baseUrl, header } = credential;
+  const wrong = bodyProblem('credential', { ...credentialView(credential), header: header ?? null, api_key: 'sealed' });
+  if (wrong !== null) return wrong;
+  if (kind === 'tool' ? provider !== 'tool' : !isOneOf(modelProviders, provider) && !isOneOf(voiceProviders, provider)) return 'provider';
+  if (header != null && (kind !== 'tool' || !maySendIn(header))) return 'header';
+  if (baseUrl === null) return kind === 'tool' ? 'base_url' : null;
+  return baseUrlProblem(baseUrl, true) !== null || (kind !== 'tool' && endsInOperation(baseUrl)) ? 'base_url' : null;
+}
+
+function toolProblem(tool: Tool): string | null {
+  const { kind, url, functions, sealed } = tool;
+  // The list of an MCP server may be longer than one that a request may bring.
+  const wrong = bodyProblem('tool', { ...toolView(tool), functions: [] });
+  if (wrong !== null) return wrong;
+  if (url === null ? kind !== 'client' : kind === 'client' || baseUrlProblem(url, true) !== null) return 'url';
+  if ((sealed !== null) !== (kind === 'http')) return 'sealed';
+  return functionsProblem(tool, functions);
+}
+
+function functionsProblem(tool: Tool, functions: Tool['functions']): string | null {
+  const names = functions.map(({ name }) => name);
+  if (!names.every((name) => functionName.test(name)) || new Set(names).size < names.length) return 'functions';
+  if (tool.kind !== 'mcp' && bodyProblem('tool', toolView(tool)) !== null) return 'functions';
+  const wrong = functions.findIndex(({ parameters }) => !isSchema(parameters));
+  return wrong < 0 ? null : `functions[${wrong}].parameters`;
+}
+
+const digestBytes = 32;
+
+function keyProblem({ name, assistantIds, expiresAt, limits: given, digest }: Key): string | null {
+  const ceilings = { requests: given.requests, speech: given.speech, transcription_tokens: given.transcriptionTokens };
+  if (digest.length !== digestBytes) return 'record.digest';
+  return bodyProblem('key', { name, assistant_ids: assistantIds, expires_at: expiresAt, limits: ceilings });
+}
+
+/** A bucket holds no more than its ceiling, and owes no more than that. Ceilings change, so the highest one bounds it. */
+function budgetsProblem({ budgets }: DumpRow & { type: 'key' }): string | null {
+  const found = Object.entries(budgets).find(([, bucket]) => Math.abs(bucket.level) > limits.ceilingMax * unitsPerRequest);
+  return found === undefined ? null : `budgets.${found[0]}.level`;
+}
+
+function sessionProblem({ assistantId, visitor, metadata, maxCallSeconds, createdAt, expiresAt }: Session): string | null {
+  const wrong = bodyProblem('session', { assistant_id: assistantId, visitor, metadata });
+  if (wrong !== null) return wrong;
+  if (maxCallSeconds < 1 || maxCallSeconds > limits.maxCallSecondsMax) return 'record.maxCallSeconds';
+  return expiresAt < createdAt ? 'record.expiresAt' : null;
+}
