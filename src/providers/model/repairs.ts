@@ -60,7 +60,7 @@ const refusesNull = /\bcontent\b.{0,60}(?:\bnull\b|\bnone\b|<nil>|\bundefined\b|
 type Naming = readonly [repair: number, words: (said: string) => boolean];
 
 const has = (words: RegExp) => (said: string): boolean => words.test(said);
-const ofIds = /\btool[_ ]?(?:call|use)[_ ]?ids?\b/i;
+const ofIds = /\btool[_ ]?(?:call|use)\W{0,2}[_ ]?ids?\b/i;
 const wantsId = /\bmust be a-z|\balphanumeric\b|\blength (?:of )?9\b|\btoo long\b|\bmust be unique\b|\bduplicate\b|\bshould match pattern\b|\bnot found\b/i;
 /** The place of an id, as validators write it. */
 const idsPlace = /\btool_(?:calls|use)(?:\[\d{1,3}\]|\.\d{1,3})?\.id\b/i;
@@ -82,7 +82,7 @@ const namings: readonly Naming[] = [
   [repairs.thoughtStub, (said) => ofThoughts.test(said) && !/signature/i.test(said) && isMissing.test(said)],
   [repairs.noThoughts, (said) => ofThoughts.test(said) && !isMissing.test(said) && refusesField.test(said)],
   [repairs.noThoughts | repairs.noOpaque, (said) => /\bthinking\b/i.test(said) && /\binvalid\W{1,3}signature\b|\bcannot be modified\b/i.test(said)],
-  [repairs.signatureStub, has(/thought_?signature/i)],
+  [repairs.signatureStub, has(/thought[_ ]?signature/i)],
   [repairs.noOpaque, has(/(?:corrupted|invalid|malformed).{0,20}thought.?signature|thought.?signature.{0,40}(?:corrupted|not valid|invalid)/i)],
   [repairs.shortDescriptions, has(/\bdescription\b.{0,40}(?:too long|maximum length|exceeds?\b|at most)/i)],
   [repairs.wordContent, has(wantsContent)],
@@ -99,7 +99,7 @@ export function repairsNamed(said: string): number {
 }
 
 /** Refusals that have nothing to do with the request's shape: another one would be refused as well. */
-const unrelated = /\binsufficient\b|exceeded your current quota|\bbilling\b|credit balance|\bapi[_ -]?key\b|\bunauthorized\b|content (?:management )?policy|\bmoderation\b|\bflagged\b|model[_ ]not[_ ]found|\bno such model\b|rate.?limit|\boverloaded\b|try again later|temporarily unavailable/i;
+const unrelated = /\binsufficient[_ ](?:account )?(?:quota|balance|funds|credit)|exceeded your current quota|\bbilling\b|credit balance|\bapi[_ -]?key\b|\bunauthorized\b|content (?:management )?policy|\bmoderation\b|\bflagged\b|model[_ ]not[_ ]found|\bno such model\b|rate.?limit|\boverloaded\b|try again later|temporarily unavailable/i;
 
 export const isUnrelated = (said: string): boolean => unrelated.test(said);
 
