@@ -131,9 +131,11 @@ export const limits = {
   // Voice
   voiceProcessesMax: 64,
   voiceOrdersMax: 10_000, // that wait for a voice process
+  voiceOrdersOfCallerMax: 1_000, // of them
   voiceTriesMax: 3, // of an order whose process has ended each time
   voiceOrderMs: 20_000, // before a voice process counts as hung
   voiceLoadMs: 120_000, // the same, for an order that first loads a model: it takes two seconds, and thirty on a machine that is overloaded
+  voicePieceMs: 20_000, // of sound, as estimated: a sentence that would last longer is cut
   voiceRestartMs: 250, // before the third voice process in a row is started that ended as it began; doubled each time
   voiceRestartMsMax: 5_000,
   voiceShareMs: 1_000, // over which the load is measured

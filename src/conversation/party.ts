@@ -21,6 +21,10 @@ export interface Party {
   readonly visitor?: { readonly addressKey: (atMs: number) => string };
 }
 
+/** Names the party among the callers that share the voice processes: a key, a person of the console, or an address of visitors. */
+export const voiceCaller = ({ kind, id, visitor }: Party, atMs: number): string =>
+  visitor === undefined ? `${kind}/${id}` : `address/${visitor.addressKey(atMs)}`;
+
 /** Returns the cause of a step that a request of the party makes. */
 export const causeByParty = ({ kind, id, name }: Party, requestId: string): Cause => ({ requestId, by: { kind, id, name } });
 

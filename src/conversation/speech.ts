@@ -1,4 +1,4 @@
-/** Speaks a text on behalf of any caller, sentence by sentence (contract 8). */
+/** Speaks a text on behalf of any caller, sentence by sentence, and a long one piece by piece (contract 8). */
 import { atTurnEnd } from '../base/clock.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import { limits } from '../base/limits.ts';
@@ -8,11 +8,14 @@ import { VoiceFailed, type SentenceAudio } from '../providers/voice.ts';
 import { encoderFor, type AudioEncoder } from '../providers/voice/audio/encoding.ts';
 import type { SpeechFormat } from '../base/audio-formats.ts';
 import { Resampler } from '../providers/voice/audio/resample.ts';
-import { sentencesOf, speakableText } from '../providers/voice/sentences.ts';
+import { sentencesOf } from '../providers/voice/sentences.ts';
+import { piecesOf, sayingOf, type Saying } from '../providers/voice/sound.ts';
 import type { ReadyVoice } from './voice-call.ts';
 import { countVoice } from './voice-usage.ts';
 
 export interface SpeechWish {
+  /** The one that asks for it, among those that share the voice processes. */
+  readonly caller: string;
   /** The API key that asks for it; null if none does. */
   readonly keyId: string | null;
   /** Whether it counts in the workspace's usage. */
@@ -37,20 +40,23 @@ export interface BegunSpeech {
 
 /** Resolves with the first sentence's audio at hand, or rejects with why there is none; then nothing is counted. A client that leaves, of which `onGone` tells, stops the work. */
 export async function beginSpeech(assistant: AssistantActor, { provider, settings, access }: ReadyVoice, wish: SpeechWish, onGone: (callback: () => void) => void, services: Services): Promise<BegunSpeech> {
-  const sentences = sentencesToSpeak(wish.text, (text) => provider.sayable?.(text) ?? text);
+  const sentences = sentencesToSpeak(wish.text, sayingOf(provider));
+  const pieces = sentences.flatMap(({ pieces, characters }, index) =>
+    pieces.map((said, place) => ({ said, index, characters: place === 0 ? characters : 0 })),
+  );
   const stop = new AbortController();
   onGone(() => stop.abort());
-  const { workspaceId } = assistant.record;
   let begun = 0;
   const count = async (): Promise<void> => {
     if (wish.counted) await countVoice(assistant.record, wish.keyId, { speechCharacters: begun }, services);
   };
-  const speak = (index: number): Promise<SentenceAudio> => {
-    const { said, characters } = sentences[index]!;
+  const { caller, speed } = wish;
+  const choice = { caller, name: settings.name, voice: wish.voice ?? settings.voice, speed, access, signal: stop.signal };
+  const speak = (place: number): Promise<SentenceAudio> => {
+    const { said, index, characters } = pieces[place]!;
     begun += characters;
-    const asked = { caller: workspaceId, text: said, index, name: settings.name, voice: wish.voice ?? settings.voice, speed: wish.speed, access, awaited: index === 0, signal: stop.signal };
-    const audio = provider.speak(asked);
-    // It is looked at once the sentence before has been sent.
+    const audio = provider.speak({ ...choice, text: said, index, awaited: place === 0 });
+    // It is looked at once the piece before has been sent.
     audio.catch(() => {});
     return audio;
   };
@@ -67,12 +73,12 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
   let samplesMade = 0;
   const bytes = async function* (): AsyncGenerator<Uint8Array, void> {
     try {
-      for (let index = 0, audio: Promise<SentenceAudio> = Promise.resolve(first); index < sentences.length; index++) {
-        const { pieces, sampleRate } = await audio;
-        // The next sentence is made while this one is sent.
-        if (index + 1 < sentences.length && !stop.signal.aborted) audio = speak(index + 1);
+      for (let place = 0, audio: Promise<SentenceAudio> = Promise.resolve(first); place < pieces.length; place++) {
+        const { pieces: made, sampleRate } = await audio;
+        // The next piece is made while this one is sent.
+        if (place + 1 < pieces.length && !stop.signal.aborted) audio = speak(place + 1);
         else if (stop.signal.aborted) return;
-        for await (const samples of convert(pieces, sampleRate, first.sampleRate)) {
+        for await (const samples of convert(made, sampleRate, first.sampleRate)) {
           samplesMade += samples.length;
           if (whole && 2 * samplesMade > limits.speechWholeBytesMax) throw new VoiceFailed('malformed', 'The audio is too long to be sent whole.');
           const encoded = encoder.push(samples);
@@ -95,23 +101,25 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
 }
 
 interface Sentence {
-  /** The text given to the voice. */
-  readonly said: string;
+  /** The text given to the voice: in several pieces where the sentence would last long. */
+  readonly pieces: readonly string[];
   /** The number of code points of the original text. */
   readonly characters: number;
 }
 
 /** A piece without speech, such as the mark of a code block, counts with the one before or after it. */
-function sentencesToSpeak(text: string, sayable: (text: string) => string): Sentence[] {
+function sentencesToSpeak(text: string, saying: Saying): Sentence[] {
   const sentences: Sentence[] = [];
   let silent = 0;
-  for (const piece of sentencesOf(text)) {
-    const [said, characters] = [sayable(speakableText(piece)), codePoints(piece)];
-    if (said !== '') sentences.push({ said, characters: characters + silent });
-    silent = said === '' ? silent + characters : 0;
+  for (const sentence of sentencesOf(text)) {
+    const pieces = piecesOf(sentence, saying).map(({ said }) => said).filter((said) => said !== '');
+    const characters = codePoints(sentence) + silent;
+    if (pieces.length > 0) sentences.push({ pieces, characters });
+    silent = pieces.length === 0 ? characters : 0;
   }
   const last = sentences.pop();
-  return last === undefined ? [{ said: sayable(text), characters: silent }] : [...sentences, { ...last, characters: last.characters + silent }];
+  if (last === undefined) return [{ pieces: [saying.sayable(text)], characters: silent }];
+  return [...sentences, { ...last, characters: last.characters + silent }];
 }
 
 /** The samples at another rate, a little at a time, with other work of the process in between. */

@@ -9,7 +9,7 @@ import type { Timer } from '../base/clock.ts';
 import type { Services } from './services.ts';
 import type { Session } from '../store/store.ts';
 import { AudioIntake } from './audio-intake.ts';
-import type { Party } from './party.ts';
+import { voiceCaller, type Party } from './party.ts';
 import { keyOf } from './reach.ts';
 import { closingBytes, endWith, fits, ours, parseMessage, refused, tooLarge } from './socket-messages.ts';
 import { sessionView } from './views.ts';
@@ -184,7 +184,8 @@ export class TranscriptionSocket implements SocketListener {
   }
 
   #hear(): Hearing {
-    const { services, ready, assistant } = this.#options;
+    const { services, ready, assistant, party } = this.#options;
+    const caller = voiceCaller(party, this.#now);
     const { language, silenceMs, partials } = this.#settings;
     const detector = services.voice.detector();
     const listener = new Listener({
@@ -192,8 +193,8 @@ export class TranscriptionSocket implements SocketListener {
       partials,
       repeats: ready.provider.partials,
       detect: (samples) => detector.chances(samples),
-      transcribe: transcriberOf(ready, language),
-      stretch: () => services.voice.ladder.stretch(),
+      transcribe: transcriberOf(ready, caller, language),
+      stretch: () => services.voice.ladder.stretchFor(caller),
       begins: () => this.#begins(assistant),
       ends: () => void this.#options.actor.send({ type: 'silence', at: this.#now }),
       emit: (event) => this.#emit(event),

@@ -8,7 +8,7 @@ import type { ListenerOptions } from '../providers/voice/listener.ts';
 import { VoiceProcessFailed } from '../providers/voice/processes.ts';
 import { VoiceFailed, type VoiceAccess, type VoiceChoice, type VoiceProvider } from '../providers/voice.ts';
 import { openCredential } from './credential.ts';
-import type { Party } from './party.ts';
+import { voiceCaller, type Party } from './party.ts';
 
 /** The settings of an assistant whose voice is not configured (contract 8). */
 export const defaultVoice: VoiceSettings = { provider: 'embedded', name: null, transcriptionName: null, voice: null, credentialId: null };
@@ -34,6 +34,14 @@ export function checkSpeaks(party: Pick<Party, 'channel'>, assistant: AssistantA
   if (refusal !== null) throw new Failure(refusal);
 }
 
+/** Seconds that a client waits whose socket was refused because the recognisers were busy. */
+const retrySeconds = 5;
+
+/** Throws 503 while the recognisers are too busy for another socket of the party. */
+export function checkRoom(party: Party, { voice, clock }: Services): void {
+  if (voice.ladder.isFullFor(voiceCaller(party, clock.now()))) throw new Failure('service_unavailable', { seconds: retrySeconds });
+}
+
 /** The settings as a provider takes them. */
 export const choiceOf = ({ name, transcriptionName = null, voice }: VoiceSettings): VoiceChoice => ({ name, transcriptionName, voice });
 
@@ -54,9 +62,11 @@ export async function readyVoice({ record }: AssistantActor, { settings, provide
 
 /** Transcribes the utterances of one socket. */
 export const transcriberOf =
-  ({ provider, settings, access }: ReadyVoice, language: string | null): ListenerOptions['transcribe'] =>
-  (samples, { number, draft }, urgency, signal) =>
-    provider.transcribe({ samples, index: number - 1, draft, name: settings.transcriptionName ?? null, language, urgency, access, signal });
+  ({ provider, settings, access }: ReadyVoice, caller: string, language: string | null): ListenerOptions['transcribe'] =>
+  (samples, { number, draft }, urgency, signal) => {
+    const { transcriptionName: name = null } = settings;
+    return provider.transcribe({ caller, samples, index: number - 1, draft, name, language, urgency, access, signal });
+  };
 
 /** Returns the failure that a client is told for a failure of the provider or of ours (contract 12). */
 export function failureOfVoice(error: unknown): Failure {

@@ -28,7 +28,7 @@ export interface VoiceChoice {
 }
 
 export interface SentenceRequest {
-  /** The workspace: workspaces that wait for one provider take turns. */
+  /** The one on whose behalf it is spoken: callers share the voice processes. */
   readonly caller: string;
   readonly text: string;
   /** The sentence's number within the text, from 0. */
@@ -66,6 +66,8 @@ export interface DecodingDraft {
 }
 
 export interface TranscriptionRequest {
+  /** The one on whose behalf it is transcribed: callers share the voice processes. */
+  readonly caller: string;
   /** 16-bit PCM, mono, 16 kHz: one utterance. */
   readonly samples: Int16Array;
   /** The utterance's number on its socket, from 0. */
@@ -107,6 +109,8 @@ export interface VoiceProvider {
   takesLanguage(language: string): boolean;
   /** Returns the text without characters that the voice cannot say; it may be empty. Absent if the voice accepts any text. */
   sayable?(text: string): string;
+  /** Whether the voice spells words that it cannot pronounce, which lasts longer; absent if it does not. */
+  readonly spells?: boolean;
   /** Begins the audio of one sentence: resolves with the first of it at hand. Rejects with `VoiceFailed`. */
   speak(request: SentenceRequest): Promise<SentenceAudio>;
   /** Resolves with the text, empty if nothing is said. Rejects with `VoiceFailed`. */

@@ -11,7 +11,7 @@ import type { SocketActor } from '../../host/sockets.ts';
 import type { Session } from '../../store/store.ts';
 import type { Heard } from '../../turn/outcome.ts';
 import type { AudioIntake } from '../audio-intake.ts';
-import { causeByParty, type Party } from '../party.ts';
+import { causeByParty, voiceCaller, type Party } from '../party.ts';
 import type { Services } from '../services.ts';
 import { choiceOf, failureOfVoice, type ReadyVoice } from '../voice-call.ts';
 import { VoicePresence } from '../voice-presence.ts';
@@ -47,6 +47,7 @@ export interface CallOptions {
 export class Call implements HeardCall {
   readonly #options: CallOptions;
   settings: CallSettings;
+  readonly #caller: string;
   readonly hearing: Hearing;
   readonly #lookout: Lookout;
   readonly #chats: ChatTurns;
@@ -73,10 +74,12 @@ export class Call implements HeardCall {
     const { services, session, actor, ready, send: tell } = options;
     this.#options = options;
     this.settings = settings;
+    this.#caller = voiceCaller(options.party, services.clock.now());
     const send = (event: CallEvent): void => this.#send(event);
     this.#counts = new Counts(options);
     const begins = (): void => void this.#presence.begins();
-    this.hearing = new Hearing({ services, ready, call: this, send, tell, begins, failed: (error) => this.#failed(error) });
+    const failed = (error: unknown): void => this.#failed(error);
+    this.hearing = new Hearing({ services, caller: this.#caller, ready, call: this, send, tell, begins, failed });
     const { party, requestId } = options;
     // A limit refuses the turns of a call, and the call continues.
     this.#presence = new VoicePresence({ services, session, party, requestId, speaks: () => this.hearing.busy, refused: () => {} });
@@ -248,7 +251,7 @@ export class Call implements HeardCall {
   }
 
   #newReply(): Reply {
-    const { services, ready, party } = this.#options;
+    const { services, ready } = this.#options;
     const { provider, settings, access } = ready;
     const { outputEncoding: encoding, outputSampleRate: sampleRate, aheadMs } = this.settings;
     const { name, voice } = choiceOf(settings);
@@ -258,7 +261,7 @@ export class Call implements HeardCall {
     const wrote = (last: boolean): void => this.#send({ type: 'sentence', at: this.#now, last });
     const narration = services.voice.narrate({
       ...{ provider, encoding, sampleRate },
-      request: { caller: party.workspaceId, name, voice, speed: 1, access },
+      request: { caller: this.#caller, name, voice, speed: 1, access },
       begun: (characters) => void (reply.characters += characters),
       written: live(() => wrote(false)),
     });

@@ -24,6 +24,8 @@ export interface HeardCall {
 
 export interface HearingOptions {
   readonly services: Services;
+  /** The call's, among those that share the voice processes. */
+  readonly caller: string;
   readonly ready: ReadyVoice;
   readonly call: HeardCall;
   /** Sends the machine an event. */
@@ -142,12 +144,12 @@ export class Hearing {
   }
 
   #open(): Ear {
-    const { services, ready, failed } = this.#options;
+    const { services, caller, ready, failed } = this.#options;
     const { turnSilenceMs, partials, language } = this.#call.settings;
-    return services.voice.ear({
+    return services.voice.ear(caller, {
       ...{ turnSilenceMs, partials, failed, hand: this.#hand },
       repeats: ready.provider.partials,
-      transcribe: transcriberOf(ready, language),
+      transcribe: transcriberOf(ready, caller, language),
       begins: () => true,
       emit: (event) => this.#emit(event),
       replyOf: (utterance) => this.#replyOf(utterance),

@@ -16,5 +16,8 @@ export async function speakInTrial(request: ConsoleRequest<unknown, TrialSpeechB
   const chosen = chosenVoice(assistant, body, services);
   const refusal = services.host.assistants.trialVoiceRefusal(assistant, causeByOperator(request));
   if (refusal !== null) throw new Failure(refusal);
-  return replyWithSpeech(assistant, chosen, { keyId: null, counted: false, text: body.text, format: 'wav', voice: body.voice ?? null, speed: 1, stream: false }, request);
+  const { kind, id } = request.caller.by;
+  const by = { caller: `${kind}/${id}`, keyId: null, counted: false };
+  const wish = { ...by, text: body.text, format: 'wav', voice: body.voice ?? null, speed: 1, stream: false } as const;
+  return replyWithSpeech(assistant, chosen, wish, request);
 }

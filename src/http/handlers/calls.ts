@@ -9,11 +9,11 @@ import { causeByParty, type Party } from '../../conversation/party.ts';
 import { checkOpen, reachAssistant, reachSession, turnRefusal } from '../../conversation/reach.ts';
 import type { Services } from '../../conversation/services.ts';
 import { takesRate } from '../../conversation/transcription-socket.ts';
-import { checkSpeaks, readyVoice, voiceOf } from '../../conversation/voice-call.ts';
+import { checkRoom, checkSpeaks, readyVoice, voiceOf } from '../../conversation/voice-call.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { Session } from '../../store/store.ts';
 import type { PartyCaller, Reply, Request, TokenCaller } from '../request.ts';
-import { retrySeconds, tokenReply } from './transcription.ts';
+import { tokenReply } from './transcription.ts';
 
 export const createCallToken = (request: Request<PartyCaller, unknown, CreateCallTokenBody>): Promise<Reply> => mintCallToken(request, async () => {});
 
@@ -47,7 +47,7 @@ export async function openCall({ caller, query, requestId, services }: Request<T
   const { session, assistant } = await reach(party, claims.sessionId!, requestId, services);
   const chosen = voiceOf(assistant, services);
   if (settings.language !== null && chosen.provider !== null && !chosen.provider.takesLanguage(settings.language)) throw new Failure('invalid_field', { field: 'language' });
-  if (services.voice.ladder.full) throw new Failure('service_unavailable', { seconds: retrySeconds });
+  checkRoom(party, services);
   const ready = await readyVoice(assistant, chosen, services);
 
   const { host } = services;

@@ -1,6 +1,6 @@
 /** `POST /speech` and `GET /voices` (contract 8). */
 import { beginSpeech, type BegunSpeech, type SpeechWish } from '../../conversation/speech.ts';
-import { causeByParty } from '../../conversation/party.ts';
+import { causeByParty, voiceCaller } from '../../conversation/party.ts';
 import { checkOpen, keyOf, mayUse, reachAssistant, reachSession } from '../../conversation/reach.ts';
 import { checkSpeaks, choiceOf, failureOfVoice, readyVoice, voiceOf, type AssistantVoice } from '../../conversation/voice-call.ts';
 import { Failure } from '../../base/errors.ts';
@@ -31,7 +31,9 @@ export async function speak(
   if (session !== null) checkOpen(session, services);
   checkSpeaks(caller.party, assistant, causeByParty(caller.party, requestId), services);
   await admit(session);
-  const wish = { keyId: keyOf(caller.party), counted: true, text: body.text, format: (body.format ?? 'wav') as SpeechFormat, voice: body.voice ?? null, speed: body.speed ?? 1, stream: body.stream ?? true };
+  const { format = 'wav', voice = null, speed = 1, stream = true, text } = body;
+  const by = { caller: voiceCaller(caller.party, services.clock.now()), keyId: keyOf(caller.party), counted: true };
+  const wish = { ...by, text, format: format as SpeechFormat, voice, speed, stream };
   return replyWithSpeech(assistant, chosen, wish, { head, requestId, services });
 }
 

@@ -5,7 +5,7 @@ import { secondsOf } from '../../base/clock.ts';
 import { causeByParty, type Party } from '../../conversation/party.ts';
 import { checkOpen, checkPermission, checkVisible, findAssistant, reachAssistant, readSession } from '../../conversation/reach.ts';
 import { takesRate, TranscriptionSocket, type AudioSettings } from '../../conversation/transcription-socket.ts';
-import { checkSpeaks, readyVoice, voiceOf, type AssistantVoice } from '../../conversation/voice-call.ts';
+import { checkRoom, checkSpeaks, readyVoice, voiceOf, type AssistantVoice } from '../../conversation/voice-call.ts';
 import type { ResponseHeaders, Upgrade } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
@@ -70,7 +70,7 @@ export async function openTranscription({ caller, query, requestId, services }: 
   const chosen = voiceOf(assistant, services);
   checkLanguage(query.language, chosen);
   const session = await checkUse(party, assistant, claims.sessionId, requestId, services);
-  if (services.voice.ladder.full) throw new Failure('service_unavailable', { seconds: retrySeconds });
+  checkRoom(party, services);
   const ready = await readyVoice(assistant, chosen, services);
 
   const { host } = services;
@@ -83,9 +83,6 @@ export async function openTranscription({ caller, query, requestId, services }: 
   upgrade.onGone(() => socket.closed());
   upgrade.accept(socket, headers, protocol ?? '');
 }
-
-/** How long a client waits that came while the server was full. */
-export const retrySeconds = 5;
 
 function checkLanguage(language: string | undefined, { provider }: AssistantVoice): void {
   if (language !== undefined && provider !== null && !provider.takesLanguage(language)) throw new Failure('invalid_field', { field: 'language' });

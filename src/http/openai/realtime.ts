@@ -9,10 +9,9 @@ import { causeByParty } from '../../conversation/party.ts';
 import { checkOpen, reachSession } from '../../conversation/reach.ts';
 import { RealtimeSocket } from '../../conversation/realtime/socket.ts';
 import { openSession } from '../../conversation/sessions.ts';
-import { checkSpeaks, readyVoice, voiceOf } from '../../conversation/voice-call.ts';
+import { checkRoom, checkSpeaks, readyVoice, voiceOf } from '../../conversation/voice-call.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { Session } from '../../store/store.ts';
-import { retrySeconds } from '../handlers/transcription.ts';
 import type { KeyCaller, Request } from '../request.ts';
 
 /** The subprotocol that such a client offers and is answered with. */
@@ -27,7 +26,7 @@ export async function openRealtime(request: Request<KeyCaller, RealtimeQuery>, u
   if (known !== null) checkOpen(known, services);
   checkConverses(party, assistant, requestId, services);
   checkSpeaks(party, assistant, cause, services);
-  if (services.voice.ladder.full) throw new Failure('service_unavailable', { seconds: retrySeconds });
+  checkRoom(party, services);
   const ready = await readyVoice(assistant, voiceOf(assistant, services), services);
   services.voice.warm(ready.provider);
   if (upgrade.gone) return;

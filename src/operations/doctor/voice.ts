@@ -69,8 +69,10 @@ export async function speaksAndListens(clock: Clock, open: () => Processes = () 
   const from = clock.monotonic();
   const processes = open();
   try {
-    const { samples } = await processes.speak({ text: words, voice: { name: 'slt', file: null }, speed: 1, timed: false }, 'speech', stop.signal);
-    const text = await processes.transcribe(samples, null, { tokens: [] }, 'final', stop.signal);
+    const { signal } = stop;
+    const order = { text: words, voice: { name: 'slt', file: null }, speed: 1, timed: false };
+    const { samples } = await processes.speak(order, 'speech', 'doctor', signal);
+    const text = await processes.transcribe({ samples, draft: { tokens: [] }, urgency: 'final', caller: 'doctor', signal }, null);
     if (!understood.test(text)) return warn(`a voice process heard "${text}" where it had said "${words}"`, `The weights may be damaged. ${install.replace('them', 'the packages anew')} ${otherwise}`);
     return ok(`loads, speaks two words and understands them, in ${((clock.monotonic() - from) / 1000).toFixed(1)} s`);
   } catch (error) {

@@ -31,9 +31,9 @@ export class VoiceDesk {
     return listeners.available ? listeners.stream() : new EnergyDetector();
   }
 
-  /** Listens to the person of a call. */
-  ear(options: Omit<EarOptions, 'clock' | 'detector' | 'stretch'>): Ear {
-    return new Ear({ ...options, clock: this.#clock, detector: this.detector(), stretch: () => this.ladder.stretch() });
+  /** Listens to the person of a call, on behalf of a caller. */
+  ear(caller: string, options: Omit<EarOptions, 'clock' | 'detector' | 'stretch'>): Ear {
+    return new Ear({ ...options, clock: this.#clock, detector: this.detector(), stretch: () => this.ladder.stretchFor(caller) });
   }
 
   /** Reads one reply aloud to the person of a call. */

@@ -32,13 +32,16 @@ export const embeddedVoice = ({ speakers, listeners }: VoiceStaff): VoiceProvide
   takesVoice: (id) => voices.some((voice) => voice.id === id),
   takesLanguage: isEnglish,
   sayable: englishOf,
+  spells: true,
   speak: (request) => speakWith(speakers, (voices.find(({ id }) => id === request.voice) ?? voices[0]!).source, request),
-  transcribe: ({ samples, draft, urgency, signal }) => listeners.transcribe(samples, null, draft, urgency, signal).catch(asVoiceFailure),
+  transcribe: (request) => listeners.transcribe(request, null).catch(asVoiceFailure),
 });
 
 /** A sentence made whole by a voice process: it takes less time than one of its words. */
 export async function speakWith(speakers: VoiceProcesses, source: VoiceSource, { caller, text, speed, timed = false, awaited, signal }: SentenceRequest): Promise<SentenceAudio> {
-  const { samples, sampleRate, words } = await speakers.speak({ text, voice: source, speed, timed }, awaited ? 'speech' : 'ahead', signal, caller).catch(asVoiceFailure);
+  const urgency = awaited ? 'speech' : 'ahead';
+  const order = { text, voice: source, speed, timed };
+  const { samples, sampleRate, words } = await speakers.speak(order, urgency, caller, signal).catch(asVoiceFailure);
   return { sampleRate, pieces: onePiece(samples), ...(words !== null && { words }) };
 }
 

@@ -24,13 +24,17 @@ export class Ladder {
     this.#clock = clock;
   }
 
-  /** By how much partials are to be rarer now; Infinity: there are none. */
-  stretch(): number {
-    const { busy } = this.#sample();
-    return stretches.find(([from]) => busy >= from)?.[1] ?? 1;
+  /** By how much the caller's partials are to be rarer now; Infinity: there are none. */
+  stretchFor(caller: string): number {
+    return this.#isAnothers(caller) ? 1 : this.#stretch;
   }
 
-  /** Whether new sockets are refused. */
+  /** Whether a new socket of this caller is refused. */
+  isFullFor(caller: string): boolean {
+    return this.full && !this.#isAnothers(caller);
+  }
+
+  /** Whether new sockets are refused, but for callers who do not cause the load. */
   get full(): boolean {
     const { finalWaitsMs } = this.#sample();
     return finalWaitsMs > finalWaitsMsMax || (this.#fullSince !== null && this.#clock.monotonic() - this.#fullSince >= fullForMs);
@@ -38,8 +42,19 @@ export class Ladder {
 
   get rung(): Rung {
     if (this.full) return 'full';
-    const stretch = this.stretch();
+    const stretch = this.#stretch;
     return stretch === Infinity ? 'partials_off' : stretch > 1 ? 'partials_rarer' : 'none';
+  }
+
+  get #stretch(): number {
+    const { busy } = this.#sample();
+    return stretches.find(([from]) => busy >= from)?.[1] ?? 1;
+  }
+
+  /** Whether the load is mostly of one caller, and not of this one: callers share the processes, so the others wait for an order. */
+  #isAnothers(caller: string): boolean {
+    const { dominant } = this.#sample();
+    return dominant !== null && dominant !== caller;
   }
 
   #sample(): VoiceProcesses['load'] {

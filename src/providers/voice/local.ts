@@ -47,10 +47,13 @@ export function localVoice({ speakers, listeners }: VoiceStaff, folder: string):
     },
     voices,
     takesVoice: isVoice,
+    spells: true,
     // The operator's weights are of the languages that they are of.
     takesLanguage: () => true,
     speak: (request) => speakWith(speakers, { name: '', file: fileOf(request.voice ?? request.name) }, { ...request, timed: false }),
-    transcribe: ({ samples, name, draft, urgency, signal }) =>
-      listeners.transcribe(samples, name === null ? null : join(folder, name), draft, urgency, signal).catch(asVoiceFailure),
+    transcribe(request) {
+      const weights = request.name === null ? null : join(folder, request.name);
+      return listeners.transcribe(request, weights).catch(asVoiceFailure);
+    },
   };
 }

@@ -10,6 +10,7 @@ import { Sounds } from './audio/sounds.ts';
 import { planOf, spansInProportion, type PlannedText, type UtterancePlan } from './plan.ts';
 import { AudioPieces } from './pieces.ts';
 import { SentenceStream } from './sentence-stream.ts';
+import { sayingOf, type Saying } from './sound.ts';
 
 export interface NarrationOptions {
   readonly provider: VoiceProvider;
@@ -41,7 +42,7 @@ const voicedAtOnce = 2;
 
 export class Narration {
   readonly #options: NarrationOptions;
-  readonly #sayable: (text: string) => string;
+  readonly #saying: Saying;
   readonly #stream: SentenceStream;
   readonly #output: OutgoingAudio;
   readonly #waiting: PlannedText[] = [];
@@ -55,8 +56,8 @@ export class Narration {
   constructor(options: NarrationOptions) {
     const { provider, encoding, sampleRate } = options;
     this.#options = options;
-    this.#sayable = (text) => provider.sayable?.(text) ?? text;
-    this.#stream = new SentenceStream(this.#sayable);
+    this.#saying = sayingOf(provider);
+    this.#stream = new SentenceStream(this.#saying);
     this.#output = new OutgoingAudio(encoding, sampleRate);
   }
 
@@ -165,7 +166,7 @@ export class Narration {
 
   #plan(sentence: PlannedText, words: readonly WordSpan[] | undefined, sounds: Sounds): Narrated {
     const spans = (words ?? spansInProportion(sentence.said, sounds)).map(({ from, to }) => ({ from: this.#output.placeOf(from), to: this.#output.placeOf(to) }));
-    return { type: 'plan', plan: planOf(sentence, spans, this.#output.placeOf(sounds.samples), this.#sayable) };
+    return { type: 'plan', plan: planOf(sentence, spans, this.#output.placeOf(sounds.samples), this.#saying.sayable) };
   }
 }
 

@@ -1,18 +1,22 @@
 /**
- * Voice processes: started when they are first used, replaced when one ends. Each runs one order at a time; waiting orders are taken by
- * urgency. An order whose process has ended is retried on the next one, so that the caller only sees a delay.
+ * Voice processes: started when they are first used, replaced when one ends. Each runs one order at a time; callers share them, and
+ * finals come before partials. An order whose process has ended is retried on the next one, so that the caller only sees a delay.
  */
 import { isInstalled } from './engine/packages.ts';
 import { VoiceProcess, type Ended } from './process.ts';
 import { onAbort } from './abort.ts';
+import { CallerShares } from './caller-shares.ts';
+import { FairQueue } from './fair-queue.ts';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import type { DecodingDraft } from '../voice.ts';
+import type { TranscriptionRequest } from '../voice.ts';
 import type { Report, SpeakOrder, StreamPart, TranscribeOrder } from './engine/messages.ts';
 
-/** The urgencies, first to last: finals, speech that a listener waits for, speech made ahead of its time, partials. */
+/** Finals, speech that a listener waits for, speech made ahead of its time, partials. */
 export type Urgency = 'final' | 'speech' | 'ahead' | 'partial';
-const urgencies: readonly Urgency[] = ['final', 'speech', 'ahead', 'partial'];
+/** Speech ahead of its time is no rank of its own: callers who begin again and again would keep it from everybody for good. */
+const ranks: readonly (readonly Urgency[])[] = [['final'], ['speech', 'ahead'], ['partial']];
+const urgencies = ranks.flat();
 
 /** No voice process can run the order: there is none, it has ended each time, or it refuses. */
 export class VoiceProcessFailed extends Error {}
@@ -40,6 +44,8 @@ export interface VoiceLoad {
   readonly finalWaitsMs: number;
   /** The share of the processes that are at work, of late: 0 to 1. */
   readonly busy: number;
+  /** The caller that has had more than half of their work, of late; null if none has. */
+  readonly dominant: string | null;
 }
 
 /** Separate processes speak and listen: a sentence is made in one go, and no utterance may wait for it. */
@@ -56,20 +62,20 @@ export class VoiceProcesses {
   readonly #members: VoiceProcess[] = [];
   /** Partials that are being decoded: a final does not wait for them. */
   readonly #partials = new Map<VoiceProcess, number>();
-  readonly #waiting: Readonly<Record<Urgency, { readonly job: Job; readonly sinceMs: number }[]>> = { final: [], speech: [], ahead: [], partial: [] };
+  readonly #waiting = new FairQueue<Urgency, Job>(ranks);
+  readonly #shares: CallerShares;
   #ids = 0;
   #streams = 0;
   #closed = false;
   /** Processes in a row that ended before they had done anything. */
   #broken = 0;
   #waitsToRestart = false;
-  /** The caller whose order was begun last. */
-  #served: string | null = null;
   /** Callbacks of detectors that wait for a process while there is none. */
   readonly #lacking = new Set<() => void>();
 
   constructor(options: VoiceProcessesOptions) {
     this.#options = options;
+    this.#shares = new CallerShares(options.clock);
   }
 
   get available(): boolean {
@@ -84,15 +90,24 @@ export class VoiceProcesses {
     await Promise.all(this.#staff().map((member) => member.warm(this.#ids++, recogniser)));
   }
 
-  /** Speaks a sentence. Callers that wait take turns: none goes twice before another. */
-  async speak({ text, voice, speed, timed }: Omit<SpeakOrder, 'do' | 'id'>, urgency: 'speech' | 'ahead', signal: AbortSignal, caller = ''): Promise<Omit<SpokenReport, 'id'>> {
-    const report = await this.#post({ do: 'speak', id: this.#ids++, text, voice, speed, timed }, urgency, signal, caller);
+  /** Speaks a sentence, or a piece of one. */
+  async speak(
+    { text, voice, speed, timed }: Omit<SpeakOrder, 'do' | 'id'>,
+    urgency: 'speech' | 'ahead',
+    caller: string,
+    signal: AbortSignal,
+  ): Promise<Omit<SpokenReport, 'id'>> {
+    const report = await this.#post({ do: 'speak', id: this.#ids++, text, voice, speed, timed }, urgency, caller, signal);
     return report as SpokenReport;
   }
 
   /** Transcribes an utterance; 16 kHz. */
-  async transcribe(samples: Int16Array, folder: string | null, draft: DecodingDraft, urgency: 'final' | 'partial', signal: AbortSignal): Promise<string> {
-    const report = (await this.#post({ do: 'transcribe', id: this.#ids++, samples, folder, guess: draft.tokens }, urgency, signal)) as Extract<Report, { text: string }>;
+  async transcribe(
+    { samples, draft, urgency, caller, signal }: Pick<TranscriptionRequest, 'samples' | 'draft' | 'urgency' | 'caller' | 'signal'>,
+    folder: string | null,
+  ): Promise<string> {
+    const order = { do: 'transcribe', id: this.#ids++, samples, folder, guess: draft.tokens } as const;
+    const report = (await this.#post(order, urgency, caller, signal)) as Extract<Report, { text: string }>;
     if (report.tokens.length > 0) draft.tokens = report.tokens;
     this.decoded.cpuSeconds += report.cpuMs / 1000;
     this.decoded.audioSeconds += samples.length / 16_000;
@@ -106,27 +121,28 @@ export class VoiceProcesses {
 
   get load(): VoiceLoad {
     const now = this.#options.clock.monotonic();
-    const waiting = Object.fromEntries(urgencies.map((urgency) => [urgency, this.#waiting[urgency].length])) as Record<Urgency, number>;
-    const oldest = this.#waiting.final[0];
-    const busy = this.#members.map((member) => member.busyShare());
-    return { waiting, finalWaitsMs: oldest === undefined ? 0 : now - oldest.sinceMs, busy: busy.length === 0 ? 0 : busy.reduce((a, b) => a + b) / busy.length };
+    const waiting = Object.fromEntries(urgencies.map((urgency) => [urgency, this.#waiting.count(urgency)])) as Record<Urgency, number>;
+    const finalWaitsMs = now - (this.#waiting.oldest('final') ?? now);
+    const shares = this.#members.map((member) => member.busyShare());
+    const busy = shares.length === 0 ? 0 : shares.reduce((a, b) => a + b) / shares.length;
+    return { waiting, finalWaitsMs, busy, dominant: this.#shares.dominant };
   }
 
   close(): void {
     this.#closed = true;
-    for (const urgency of urgencies) for (const { job } of this.#waiting[urgency].splice(0)) job.settle.reject(new VoiceProcessFailed('The server is shutting down.'));
+    for (const { settle } of this.#waiting.drain()) settle.reject(new VoiceProcessFailed('The server is shutting down.'));
     for (const member of this.#members.splice(0)) member.end();
     for (const wake of this.#lacking) wake();
   }
 
-  #post(order: SpeakOrder | TranscribeOrder, urgency: Urgency, signal: AbortSignal, caller = ''): Promise<Report> {
+  #post(order: SpeakOrder | TranscribeOrder, urgency: Urgency, caller: string, signal: AbortSignal): Promise<Report> {
     if (signal.aborted) return Promise.reject(unwanted());
     if (!this.available || this.#closed) return Promise.reject(new VoiceProcessFailed('There is no voice process: PARLEY_VOICE_PROCESSES is 0, or the packages are not installed.'));
-    if (this.#waiting[urgency].length >= limits.voiceOrdersMax) return Promise.reject(new VoiceProcessFailed('Too many orders wait.'));
+    if (this.#waiting.isFull(caller)) return Promise.reject(new VoiceProcessFailed('Too many orders wait.'));
     let forget = (): void => {};
     const settled = new Promise<Report>((resolve, reject) => {
       const job: Job = { order, urgency, caller, tries: 0, settle: { resolve, reject } };
-      this.#enqueue(job, false);
+      this.#waiting.push(job, this.#options.clock.monotonic());
       forget = onAbort(signal, () => this.#drop(job));
       this.#assign();
       if (urgency === 'final') this.#hurry();
@@ -137,55 +153,41 @@ export class VoiceProcesses {
   /** A final that waits ends a partial that is being decoded. */
   #hurry(): void {
     const [partial] = this.#partials;
-    if (partial === undefined || this.#waiting.final.length === 0) return;
+    if (partial === undefined || this.#waiting.count('final') === 0) return;
     this.#partials.delete(partial[0]);
     partial[0].drop(partial[1]);
   }
 
   /** An order that waits is taken out; a decoding that has begun ends at its next token, and a sentence is made to its end. */
   #drop(job: Job): void {
-    const queue = this.#waiting[job.urgency];
-    const place = queue.findIndex((entry) => entry.job === job);
-    if (place >= 0) queue.splice(place, 1);
-    else if (job.order.do === 'transcribe') for (const member of this.#members) member.drop(job.order.id);
+    const waited = this.#waiting.remove(job);
+    if (!waited && job.order.do === 'transcribe') for (const member of this.#members) member.drop(job.order.id);
     job.settle.reject(unwanted());
   }
 
-  #enqueue(job: Job, first: boolean): void {
-    const entry = { job, sinceMs: this.#options.clock.monotonic() };
-    if (first) this.#waiting[job.urgency].unshift(entry);
-    else this.#waiting[job.urgency].push(entry);
-  }
-
   #assign(): void {
-    const idle = this.#staff().filter((member) => member.idle);
-    for (const member of idle) {
-      const urgency = urgencies.find((name) => this.#waiting[name].length > 0);
-      if (urgency === undefined) return;
-      void this.#run(member, this.#next(urgency));
+    for (const member of this.#staff().filter(({ idle }) => idle)) {
+      const job = this.#waiting.take();
+      if (job === null) return;
+      void this.#run(member, job);
     }
   }
 
-  /** The oldest order of another caller than the last one's, if there is one. */
-  #next(urgency: Urgency): Job {
-    const queue = this.#waiting[urgency];
-    const other = queue.findIndex(({ job }) => job.caller !== this.#served);
-    const { job } = queue.splice(Math.max(0, other), 1)[0]!;
-    this.#served = job.caller;
-    return job;
-  }
-
   async #run(member: VoiceProcess, job: Job): Promise<void> {
+    const { clock } = this.#options;
     job.tries++;
     if (job.urgency === 'partial') this.#partials.set(member, job.order.id);
+    const begunAt = clock.monotonic();
     const report = await member.run(job.order);
+    const ms = clock.monotonic() - begunAt;
     this.#partials.delete(member);
-    if (report === ended) {
-      // An order that ends every process that takes it would end them all for ever.
-      if (job.tries < limits.voiceTriesMax && !this.#closed) this.#enqueue(job, true);
-      else job.settle.reject(new VoiceProcessFailed('The voice process ended.'));
-    } else if ('failed' in report) job.settle.reject(new VoiceProcessFailed(report.failed));
+    this.#shares.note(job.caller, ms);
+    // An order that ends every process that takes it would end them all for ever.
+    if (report === ended && job.tries < limits.voiceTriesMax && !this.#closed) this.#waiting.push(job, begunAt, true);
+    else if (report === ended) job.settle.reject(new VoiceProcessFailed('The voice process ended.'));
+    else if ('failed' in report) job.settle.reject(new VoiceProcessFailed(report.failed));
     else job.settle.resolve(report);
+    this.#waiting.ended(job, ms);
     if (!this.#closed) this.#assign();
   }
 
@@ -237,7 +239,7 @@ export class VoiceProcesses {
   /** The system starts no process now, and may not for long: orders that wait for one fail, unless there is another. The next order retries. */
   #giveUp(why: string): void {
     if (this.#members.some(({ alive }) => alive)) return;
-    for (const urgency of urgencies) for (const { job } of this.#waiting[urgency].splice(0)) job.settle.reject(new VoiceProcessFailed(why));
+    for (const { settle } of this.#waiting.drain()) settle.reject(new VoiceProcessFailed(why));
     for (const wake of this.#lacking) wake();
   }
 

@@ -1,6 +1,7 @@
 /** The sentences of a text that still comes, each as soon as it is known to be whole; the first one sooner, as somebody waits for it. Times are milliseconds of one clock. */
 import { codePoints } from '../../base/text.ts';
-import { endsShort, hasWord, sentencesOf, speakableText } from './sentences.ts';
+import { endsShort, hasWord, sentencesOf } from './sentences.ts';
+import { piecesOf, type Saying } from './sound.ts';
 import type { PlannedText } from './plan.ts';
 
 /** A text that ends as a sentence does is one, if nothing follows for so long. */
@@ -19,7 +20,7 @@ const [oftenUpTo, growth] = [400, 1.25];
 const cutAtOnce = 4_000;
 
 export class SentenceStream {
-  readonly #sayable: (text: string) => string;
+  readonly #saying: Saying;
   #text = '';
   /** The end of it, so that a long text is not put together for each piece that comes. */
   #tail = '';
@@ -36,9 +37,8 @@ export class SentenceStream {
   /** Whether all of the text is whole, though the rest of it is not cut yet. */
   #isWhole = false;
 
-  /** `sayable`: the voice's. */
-  constructor(sayable: (text: string) => string) {
-    this.#sayable = sayable;
+  constructor(saying: Saying) {
+    this.#saying = saying;
   }
 
   /** Takes more text; returns the sentences that are whole now. */
@@ -111,18 +111,19 @@ export class SentenceStream {
     return found;
   }
 
-  #take(pieces: readonly string[]): PlannedText[] {
-    if (pieces.length === 0) return [];
+  #take(sentences: readonly string[]): PlannedText[] {
+    if (sentences.length === 0) return [];
     const found: PlannedText[] = [];
-    for (const piece of pieces) {
-      this.#text = this.#text.slice(piece.length);
-      const raw = this.#silent + piece;
-      const said = this.#sayable(speakableText(piece));
-      this.#silent = hasWord(said) ? '' : raw;
-      if (!hasWord(said)) continue;
-      found.push({ from: this.#from, raw, said });
-      this.#from += codePoints(raw);
-      this.#given = true;
+    for (const sentence of sentences) {
+      this.#text = this.#text.slice(sentence.length);
+      for (const piece of piecesOf(sentence, this.#saying)) {
+        const raw = this.#silent + piece.raw;
+        this.#silent = hasWord(piece.said) ? '' : raw;
+        if (!hasWord(piece.said)) continue;
+        found.push({ from: this.#from, raw, said: piece.said });
+        this.#from += codePoints(raw);
+        this.#given = true;
+      }
     }
     this.#tail = this.#text.slice(-oftenUpTo);
     return found;

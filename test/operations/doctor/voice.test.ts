@@ -35,7 +35,7 @@ t.test('a voice process that fails, hangs, or hears something else', async (t) =
   const none = (): Promise<never> => new Promise(() => {});
   let closed = 0;
   const processes = (speak: (signal: AbortSignal) => Promise<unknown>, text = '') => () => ({
-    speak: (_order: unknown, _urgency: unknown, signal: AbortSignal) => speak(signal) as Promise<{ samples: Int16Array; sampleRate: number; words: null }>,
+    speak: (_order: unknown, _urgency: unknown, _caller: unknown, signal: AbortSignal) => speak(signal) as Promise<{ samples: Int16Array; sampleRate: number; words: null }>,
     transcribe: () => Promise.resolve(text),
     close: () => void closed++,
   });

@@ -67,7 +67,7 @@ function opened(settings: Partial<AudioSettings> = {}, meanwhile: (actor: Socket
       workspaces: { of: async () => ({}) },
       sessions: { of: async () => ({}), read: async () => ({ ...session, machine: { state: 'open' } }), keepPresent },
     },
-    voice: { detector: () => detector, ladder: { stretch: () => 1 } },
+    voice: { detector: () => detector, ladder: { stretchFor: () => 1 } },
     metrics: { limited: { inc: () => {} }, voice: { utterances: { inc: () => {} } } },
   };
   const facts = { id: 'tok_a', workspaceId: 'wks_a', tokenUntilMs: clock.now() + 60_000, expiresAt: null, cause: nobody };

@@ -22,7 +22,7 @@ t.test('formats that need one are refused by its name', async (t) => {
 t.test('speech in a format that needs one leaves its provider', async (t) => {
   const left: AbortSignal[] = [];
   const provider = { speak: async ({ signal }: { signal: AbortSignal }) => (left.push(signal), { sampleRate: 16_000, pieces: (async function* () {})() }) };
-  const wish = { keyId: null, counted: false, text: 'Hello.', format: 'mp3', voice: null, speed: 1, stream: true } as const;
+  const wish = { caller: 'w', keyId: null, counted: false, text: 'Hello.', format: 'mp3', voice: null, speed: 1, stream: true } as const;
   const assistant = { record: { workspaceId: 'wks_a', id: 'asst_a' } };
   await t.rejects(beginSpeech(assistant as never, { provider, settings: {}, access: {} } as never, wish, () => {}, {} as never));
   t.same(left.map(({ aborted }) => aborted), [true]);

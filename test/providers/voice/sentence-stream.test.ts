@@ -2,7 +2,7 @@
 import t from 'tap';
 import { SentenceStream } from '../../../src/providers/voice/sentence-stream.ts';
 
-const stream = (sayable: (text: string) => string = (text) => text): SentenceStream => new SentenceStream(sayable);
+const stream = (sayable: (text: string) => string = (text) => text): SentenceStream => new SentenceStream({ sayable, spells: true });
 const raws = (sentences: readonly { raw: string }[]): string[] => sentences.map(({ raw }) => raw);
 
 t.test('a sentence is whole once another begins, or 150 ms behind its end', async (t) => {

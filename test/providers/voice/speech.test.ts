@@ -20,6 +20,7 @@ t.test(edge, async (t) => {
   await t.test('accents, signs and other scripts', (t) => worded(t, house));
   await t.test('voices', (t) => voices(t, house));
   await t.test('usage of speech', (t) => counted(t, house));
+  await t.test('texts that sound for longer than they look', (t) => sounding(t, house, upstream));
   await t.test('a failure before the first byte, and later', (t) => failing(t, house));
   await t.test('a client that leaves stops the work', (t) => leaving(t, house));
   await t.test('an OpenAI-compatible provider', (t) => remote(t, house, upstream));
@@ -184,6 +185,30 @@ async function counted(t: Test, house: House): Promise<void> {
   t.ok((await speak(house, { assistant_id: second, text })).cut);
   await until(async () => (await characters(house)) > before + [...text].length);
   t.equal(await characters(house), before + 2 * [...text].length, 'each sentence whose synthesis began; a 503 counts nothing');
+}
+
+async function sounding(t: Test, house: House, upstream: Upstream): Promise<void> {
+  const { id } = await speaker(house, { voice: { provider: 'embedded', voice: 'kal16' } });
+  const digits = '1234567890'.repeat(20);
+  const before = await characters(house);
+  const sentence = await speak(house, { assistant_id: id, text: digits, speed: 2 });
+  t.same([sentence.status, sentence.headers.get('content-length')], [200, String(sentence.bytes.length)], 'one sentence is sent whole, in however many pieces it is made');
+  t.same([sentence.bytes.readUInt32LE(4), sentence.bytes.readUInt32LE(40)], [sentence.bytes.length - 8, sentence.bytes.length - 44]);
+  const secondsOf = (bytes: number): number => bytes / 2 / 16_000;
+  t.ok(secondsOf(sentence.bytes.length) > 200 * 0.1, 'each digit is said');
+  t.equal(await characters(house), before + 200);
+  const text = await speak(house, { assistant_id: id, text: digits + digits.slice(0, 50), format: 'pcm', speed: 2 });
+  t.same([text.status, text.cut], [200, false]);
+  t.ok(secondsOf(text.bytes.length) > 250 * 0.1, 'to the last one');
+  t.equal(await characters(house), before + 450);
+
+  const { id: remote } = await onUpstream(house, upstream, {});
+  upstream.answer = (response) => response.writeHead(200, { 'content-type': 'audio/pcm' }).end(tone);
+  const asked = upstream.asked.length;
+  t.equal((await speak(house, { assistant_id: remote, text: digits })).status, 200);
+  const inputs = upstream.asked.slice(asked).map(({ body }) => JSON.parse(body.toString()).input as string);
+  t.equal(inputs.join(''), digits);
+  t.ok(inputs.every(({ length }) => length <= 60), 'a provider, too, is sent pieces of some twenty seconds');
 }
 
 async function failing(t: Test, house: House): Promise<void> {

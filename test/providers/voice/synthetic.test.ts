@@ -25,7 +25,7 @@ t.test('a sentence lasts so long for each code point, and its words in proportio
 
 t.test('a text for each utterance', async (t) => {
   const texts = (name: string): Promise<string[]> =>
-    Promise.all([0, 1, 2, 3].map((index) => voice.transcribe({ samples: new Int16Array(0), index, draft: { tokens: [] }, name, language: null, urgency: 'final', access, signal: new AbortController().signal })));
+    Promise.all([0, 1, 2, 3].map((index) => voice.transcribe({ caller: 'w', samples: new Int16Array(0), index, draft: { tokens: [] }, name, language: null, urgency: 'final', access, signal: new AbortController().signal })));
   t.same(await texts('texts=one_two|three'), ['one two', 'three', 'three', 'three']);
   t.same(await texts('texts=a||b|,text=other'), ['a', '', 'b', '']);
   t.same(await texts('texts='), ['', '', '', '']);

@@ -1,0 +1,115 @@
+/**
+ * The length of speech, estimated from its text before it is made. A sentence of 200 characters lasts eleven seconds if it is prose
+ * and a minute or two if it is digits or signs. A sentence that would last too long is cut into pieces, each of which is short work
+ * for a voice process.
+ */
+import { limits } from '../../base/limits.ts';
+import type { VoiceProvider } from '../voice.ts';
+import { hasWord, speakableText } from './sentences.ts';
+
+/** A piece of a text, as it is written and as the voice gets it. */
+export interface VoicedText {
+  readonly raw: string;
+  readonly said: string;
+}
+
+/** How a voice says a text. */
+export interface Saying {
+  /** Returns the text without characters that the voice cannot say; it may be empty. */
+  readonly sayable: (text: string) => string;
+  /** Whether the voice says the names of the letters of words that it cannot pronounce. */
+  readonly spells: boolean;
+}
+
+export const sayingOf = (provider: Pick<VoiceProvider, 'sayable' | 'spells'>): Saying => ({
+  sayable: (text) => provider.sayable?.(text) ?? text,
+  spells: provider.spells ?? false,
+});
+
+/** Letters, digits, and signs, each kind in a row. */
+const runs = /[\p{L}\p{M}]+|\p{N}+|[^\s\p{L}\p{M}\p{N}]+/gu;
+/** Signs that have a name, such as "backslash". */
+const namedSigns = /[#$%&*+/=@\\^_|~]/gu;
+const pauses = /[.,;:!?]/u;
+
+/** Milliseconds of a letter in a word, and of one whose name is said; of a letter that stands alone, of which some are words. */
+const [letterMs, namedLetterMs, singleMs, shortWordMs] = [65, 300, 400, 150];
+/** Milliseconds of a digit in a number, and in a longer row that is read digit by digit; of a sign with a name; of a pause. */
+const [digitMs, readOutMs, signMs, pauseMs] = [550, 330, 600, 150];
+/** More digits are read one by one, and the letters of a longer word are supposed to be. */
+const [numberDigitsMax, wordLettersMax] = [12, 20];
+
+/** Whether an English voice spells the word: it is too long, has no vowel, five consonants in a row, or a capital inside. */
+const isSpelt = (word: string): boolean =>
+  /^[a-z]+$/iu.test(word) &&
+  (word.length > wordLettersMax || !/[aeiouy]/iu.test(word) || /[^aeiouy]{5}/iu.test(word) || /[a-z][A-Z]/u.test(word));
+
+function runMs(run: string, spells: boolean): number {
+  if (/^\p{N}/u.test(run)) return run.length * (run.length > numberDigitsMax ? readOutMs : digitMs);
+  if (!/^[\p{L}\p{M}]/u.test(run)) return signMs * (run.match(namedSigns)?.length ?? 0) + (pauses.test(run) ? pauseMs : 0);
+  if (run.length === 1) return /[aio]/iu.test(run) ? shortWordMs : singleMs;
+  return run.length * (spells && isSpelt(run) ? namedLetterMs : letterMs);
+}
+
+/** Milliseconds that a voice takes for a text at its normal speed, within a factor of two. */
+export const soundMs = (said: string, { spells }: Pick<Saying, 'spells'>): number =>
+  Array.from(said.matchAll(runs), ([run]) => runMs(run, spells)).reduce((sum, ms) => sum + ms, 0);
+
+/** The pieces of a sentence, which joined are the sentence again; one, as a rule. */
+export const piecesOf = (raw: string, saying: Saying): VoicedText[] => shortened(voicedOf(raw, saying), saying);
+
+const voicedOf = (raw: string, { sayable }: Saying): VoicedText => ({ raw, said: sayable(speakableText(raw)) });
+
+function shortened(whole: VoicedText, saying: Saying): VoicedText[] {
+  if (soundMs(whole.said, saying) <= limits.voicePieceMs) return [whole];
+  const halves = halvesOf(whole, saying) ?? halvesOfSaid(whole);
+  return halves === null ? [whole] : halves.flatMap((half) => shortened(half, saying));
+}
+
+/** Ends of clauses, and of words. */
+const clauseEnds = /[,;:](?=\s)\s*|—\s*/gu;
+const wordEnds = /\s+/gu;
+/** Places of each kind that are tried. */
+const triesMax = 4;
+
+/** The halves of a text, cut where that changes nothing of what is said; null if no such place is found near its middle. */
+function halvesOf({ raw, said }: VoicedText, saying: Saying): [VoicedText, VoicedText] | null {
+  for (const place of places(raw)) {
+    const [left, right] = [voicedOf(raw.slice(0, place), saying), voicedOf(raw.slice(place), saying)];
+    if (hasWord(left.said) && hasWord(right.said) && bare(left.said + right.said) === bare(said)) return [left, right];
+  }
+  return null;
+}
+
+/** The letters and digits that are said. */
+const bare = (said: string): string => said.replace(/[^\p{L}\p{N}]/gu, '');
+
+/** Places near the middle of a text: ends of clauses before ends of words, and both before any other. */
+function* places(text: string): Generator<number> {
+  const middle = text.length / 2;
+  const near = (ends: readonly number[]): number[] =>
+    ends
+      .filter((end) => Math.abs(end - middle) <= text.length / 4)
+      .sort((a, b) => Math.abs(a - middle) - Math.abs(b - middle))
+      .slice(0, triesMax);
+  for (const kind of [clauseEnds, wordEnds])
+    yield* near(Array.from(text.matchAll(kind), ({ 0: found, index }) => index + found.length));
+  yield* near(Array.from({ length: triesMax }, (_, index) => pointAt(text, Math.round(middle) + index)));
+}
+
+/** The beginning of the code point at an index. */
+const pointAt = (text: string, index: number): number => (/[\udc00-\udfff]/.test(text[index] ?? '') ? index - 1 : index);
+
+/** The halves of what is said, cut near its middle, with the same shares of the text. Null if there is nothing to cut. */
+function halvesOfSaid({ raw, said }: VoicedText): [VoicedText, VoicedText] | null {
+  for (const place of places(said)) {
+    const [left, right] = [said.slice(0, place), said.slice(place)];
+    if (!hasWord(left) || !hasWord(right)) continue;
+    const end = pointAt(raw, Math.round((raw.length * place) / said.length));
+    return [
+      { raw: raw.slice(0, end), said: left.trim() },
+      { raw: raw.slice(end), said: right.trim() },
+    ];
+  }
+  return null;
+}
