@@ -5,7 +5,7 @@ import { Coalesced } from './base/coalesced.ts';
 import { SettingError, type Config } from './base/config.ts';
 import { makeDataFolder } from './operations/data-folder.ts';
 import { startListening, openEdge, openManagementPort } from './operations/edges.ts';
-import { endInOrder } from './operations/ending.ts';
+import { endAtOnce, endInOrder } from './operations/ending.ts';
 import { firstStart } from './operations/first-start.ts';
 import { Host } from './host/host.ts';
 import { randomIds, type Ids } from './base/ids.ts';
@@ -26,6 +26,7 @@ import { openapiDocument } from './http/reference/openapi.ts';
 import { openPipeline, openUpgrader } from './http/pipeline.ts';
 import { openRefuser } from './http/pipeline/head.ts';
 import { Readiness } from './store/readiness.ts';
+import { endWhileStarting } from './base/signals.ts';
 import { jsonType } from './http/request.ts';
 import { isToReseal, resealSecrets } from './operations/resealing.ts';
 import { publicRoutes } from './http/routes.ts';
@@ -67,9 +68,9 @@ export async function serve(config: Config): Promise<void> {
   const lag = new LoopLag();
   const metrics = openMetrics(() => host.census(), () => host.turns.inFlight, () => lag.meanMs(true) / 1000, () => host.outage);
   watchUnhandled(log, metrics.unhandledRejections);
-  const opened = await openStore(config, clock, ids, shared);
+  const opened = await openStore(config, { clock, ids, log, shared });
   const store = measureStore(opened, metrics, clock);
-  await store.open(time.now()).catch(failOpening);
+  await startStore(store, time.now());
 
   const host = new Host(store, time, ids, log, config.turnMsMax, new LoopShare());
   const vault = openVault(secret, ids, config.secretPrevious);
@@ -131,6 +132,13 @@ function openProcessLog(config: Config, clock: WheelClock, worker: number | null
   return log;
 }
 
+/** Opens the store, which may wait for another process to end. */
+async function startStore(store: Store, nowMs: number): Promise<void> {
+  const isStarted = endWhileStarting();
+  await store.open(nowMs).catch(failOpening);
+  isStarted();
+}
+
 /** Names the setting in the error. It is wrong if the store refuses it; a store that does not answer may come up yet. */
 function failOpening(error: unknown): never {
   if (error instanceof StoreRefused) throw new SettingError(`PARLEY_STORE: ${error.message}`);
@@ -153,10 +161,21 @@ function documentFile(document: object): StaticFile {
   return staticFile(jsonType, bytes, { gzip: gzipSync(bytes) });
 }
 
+interface StoreNeeds {
+  readonly clock: WheelClock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly shared: StoreClock | null;
+}
+
 /** The Redis client is loaded only if it is used, because it would slow every other start. */
-async function openStore({ store, durability, allowVolatile }: Config, clock: WheelClock, ids: Ids, shared: StoreClock | null): Promise<Store | RedisStore> {
+async function openStore({ store, durability, allowVolatile, acceptLoss }: Config, { clock, ids, log, shared }: StoreNeeds): Promise<Store | RedisStore> {
   if (store.kind === 'memory') return memoryStore();
-  if (store.kind === 'lmdb') return (await import('./store/lmdb.ts')).lmdbStore(store.folder, { durability: durability === 'flushed' ? 'flushed' : 'committed', ids });
+  if (store.kind === 'lmdb') {
+    const { lmdbStore } = await import('./store/lmdb.ts');
+    const ownership = { clock, newId: () => ids.secret(), notify: (sentence: string) => log.warn(sentence), onLost: (error: Error) => endAtOnce(error, log) };
+    return lmdbStore(store.folder, { durability: durability === 'flushed' ? 'flushed' : 'committed', ids, acceptLoss, ownership });
+  }
   const { RedisStore } = await import('./store/redis.ts');
   return new RedisStore(store.url, { clock, ids, allowVolatile, ...(shared && { time: shared }), durability: durability === 'flushed' ? 'committed' : durability });
 }

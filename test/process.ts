@@ -17,6 +17,10 @@ export interface ServerOptions {
   readonly command?: string;
   /** Another Node than this one, as a path. */
   readonly node?: string;
+  /** The words of a program that runs the server, such as one that makes a container; all of it is to end with the server. */
+  readonly within?: readonly string[];
+  /** Called with all that it prints, also before it listens. */
+  readonly onOutput?: (text: string, child: ChildProcess) => void;
   /** How many descriptors it may have open, by default as many as this process. */
   readonly descriptors?: number;
   /** Where it runs, and so where `./data` lies; give the same one again to start again on what is stored. By default a new one. */
@@ -62,12 +66,12 @@ const leash = (condition: string): string =>
   `data:text/javascript,${encodeURIComponent(`if (${condition}) process.stdin.on('end', () => process.kill(process.pid, 'SIGKILL')).resume().unref();`)}`;
 
 /** Starts a server and resolves when it listens; rejects with its output if it ends before. It is killed at the test's end. */
-export async function startServer(t: Owner, { env = {}, args = [], folder, workersAlone = false, command = start, node = process.execPath, descriptors }: ServerOptions = {}): Promise<Server> {
+export async function startServer(t: Owner, { env = {}, args = [], folder, workersAlone = false, command = start, node = process.execPath, within = [], onOutput, descriptors }: ServerOptions = {}): Promise<Server> {
   const cwd = folder ?? (await temporaryFolder(t));
   const operatorToken = env['PARLEY_OPERATOR_TOKEN'] ?? 'operator-token-of-the-tests';
   const { PATH, HOME, TMPDIR } = process.env;
-  const within = descriptors === undefined ? [] : ['sh', '-c', `ulimit -n ${descriptors}; exec "$0" "$@"`];
-  const [program, ...rest] = [...within, node, ...flags, `--import=${leash(workersAlone ? '!process.connected' : 'true')}`, command, 'serve', ...args] as const;
+  const limited = descriptors === undefined ? [] : ['sh', '-c', `ulimit -n ${descriptors}; exec "$0" "$@"`];
+  const [program, ...rest] = [...within, ...limited, node, ...flags, `--import=${leash(workersAlone ? '!process.connected' : 'true')}`, command, 'serve', ...args] as const;
   const child = spawn(program!, rest, {
     cwd,
     env: { PATH, HOME, TMPDIR, PORT: '0', PARLEY_OPERATOR_TOKEN: operatorToken, ...env },
@@ -83,6 +87,7 @@ export async function startServer(t: Owner, { env = {}, args = [], folder, worke
   let stdout = '';
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: unknown) => onOutput?.(String(text), child));
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       stdout += text;

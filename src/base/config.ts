@@ -33,6 +33,8 @@ export interface Config {
   readonly durability: (typeof durabilityNames)[number];
   /** Start even on a Redis that loses acknowledged writes when it dies. */
   readonly allowVolatile: boolean;
+  /** The file in the data folder whose loss of records is accepted; null if none is. */
+  readonly acceptLoss: string | null;
   /** How many processes serve; one without a supervisor. */
   readonly processes: number;
   readonly log: (typeof logLevels)[number];
@@ -90,6 +92,7 @@ export const settings: readonly Setting[] = [
   setting('PARLEY_PROVIDER_PROXY', '--provider-proxy', 'url', '', 'proxy for requests to https:// base URLs of providers: http://[USER:PASSWORD@]HOST[:PORT]'),
   setting('PARLEY_DURABILITY', '--durability', durabilityNames.join('|'), 'committed', 'the failures that an acknowledged write survives: the end of the process (committed), a power cut (flushed, lmdb), the loss of a Redis primary (replicated, or replicated-output for the text of a reply under way too)'),
   setting('PARLEY_ALLOW_VOLATILE', '--allow-volatile', '0|1', '0', 'start on a Redis without an append-only file, which loses acknowledged writes when it dies'),
+  setting('PARLEY_ACCEPT_LOSS', '--accept-loss', 'file', '', 'start on a data folder that has lost records: the name of the file that the refusal names'),
   setting('PARLEY_PROCESSES', '--processes', 'number', '1', `how many processes serve, 1 to ${limits.processesMax}; more than one need Redis`),
   setting('PARLEY_LOG', '--log', 'level', 'info', logLevels.join(', ')),
   setting('PARLEY_QUIET', '--quiet', '0|1', '0', 'print one JSON line at the start, without an API key and a sign-in link, as under systemd and in a container'),
@@ -124,6 +127,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     providerProxy: providerProxy(read('PARLEY_PROVIDER_PROXY')),
     durability: durability(read('PARLEY_DURABILITY'), store),
     allowVolatile: flag('PARLEY_ALLOW_VOLATILE', read('PARLEY_ALLOW_VOLATILE')),
+    acceptLoss: journalFile(read('PARLEY_ACCEPT_LOSS')),
     processes: processes(read('PARLEY_PROCESSES'), store),
     log: oneOf('PARLEY_LOG', read('PARLEY_LOG'), logLevels)!,
     quiet: flag('PARLEY_QUIET', read('PARLEY_QUIET')),
@@ -196,6 +200,11 @@ function text(variable: string, value: string, charactersMin: number): string | 
   if (variable === 'PARLEY_OPERATOR_TOKEN' && !/^[\x21-\x7e]+$/.test(value)) throw new SettingError(`${variable} must be printable ASCII without spaces.`);
   if (codePoints(value) < charactersMin) throw new SettingError(`${variable} must have at least ${charactersMin} characters.`);
   return value;
+}
+
+function journalFile(value: string): string | null {
+  if (value === '' || /^journal-\d{15}$/.test(value)) return value || null;
+  throw new SettingError(`PARLEY_ACCEPT_LOSS must be the name of a file of the journal, as journal-000000000000120, not "${value}".`);
 }
 
 /** One core is the server's. */

@@ -21,6 +21,15 @@ export function onEndingSignal(clock: Clock, end: (signal: NodeJS.Signals) => vo
 
 const sameWishMs = 500;
 
+/** Ends the process at SIGTERM or SIGINT, until the returned function is called. The first process of a container would otherwise never receive them. */
+export function endWhileStarting(): () => void {
+  const end = (_: NodeJS.Signals, number: number): never => process.exit(128 + number);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end);
+  return () => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.removeListener(signal, end);
+  };
+}
+
 /**
  * Sends a child a signal, if the system could start it. Node tells of one that it could not start only after this turn of the event
  * loop, and until then `kill` sends the signal to whatever id is in the memory that was meant for its own: 0 is this process's whole group.

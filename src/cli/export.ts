@@ -8,7 +8,7 @@ import { runMove, countsText, withSettings, type MovingVariables } from './movin
 import { note } from './output.ts';
 import type { Flags } from './serve.ts';
 
-const variables: MovingVariables = ['PARLEY_STORE', 'PARLEY_SECRET'];
+const variables: MovingVariables = ['PARLEY_STORE', 'PARLEY_SECRET', 'PARLEY_ACCEPT_LOSS'];
 
 export function registerExport(program: Command, io: Io): void {
   withSettings(program.command('export').description("write all of a store's data to a file"), variables)

@@ -7,7 +7,7 @@ import { Progress } from './progress.ts';
 import { flagOption, withFlags, type Flags } from './serve.ts';
 
 /** The settings of a move. The others are those of a server: an environment file may have them, and none of them can hinder a move. */
-export type MovingVariables = readonly ('PARLEY_STORE' | 'PARLEY_SECRET' | 'PARLEY_DURABILITY' | 'PARLEY_ALLOW_VOLATILE')[];
+export type MovingVariables = readonly ('PARLEY_STORE' | 'PARLEY_SECRET' | 'PARLEY_DURABILITY' | 'PARLEY_ALLOW_VOLATILE' | 'PARLEY_ACCEPT_LOSS')[];
 
 /** Adds the flags of these settings. */
 export function withSettings(command: Command, variables: MovingVariables): Command {

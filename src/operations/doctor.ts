@@ -62,7 +62,7 @@ const named = (store: Config['store']): string => (store.kind === 'redis' ? reda
 async function examineStore(config: Config, clock: Clock, ids: Ids): Promise<Check[]> {
   const { store, allowVolatile, durability, secret, secretPrevious: previous } = config;
   if (store.kind === 'memory') return [check('store', warn('everything ends with the process', 'For anything to last: PARLEY_STORE=lmdb:FOLDER, or Redis.'))];
-  if (store.kind === 'lmdb') return (await import('./doctor/folder.ts')).examineFolder(store.folder, config, ids);
+  if (store.kind === 'lmdb') return (await import('./doctor/folder.ts')).examineFolder(store.folder, config, clock, ids);
   const { examineRedis } = await import('../store/redis/doctor.ts');
   return examineRedis(store.url, { clock, ids, allowVolatile, durability, records: (records) => examineRecords(records, { secret, previous }, ids) });
 }

@@ -44,6 +44,13 @@ export function endInOrder(house: House): void {
   supervisor?.announceListening({ drain: end, retire, look: async () => !services.draining && services.readiness.look(), measure: () => services.metrics.samples() });
 }
 
+/** Ends the process without a drain: it may store nothing any more, so it may answer nothing. */
+export function endAtOnce({ message }: Error, log: Log): never {
+  log.fatal(message);
+  process.stderr.write(`${message} This process ends.\n`);
+  process.exit(1);
+}
+
 /** Refuses new work, lets turns in flight finish for `drainMs`, seals the rest as partial, then closes. */
 async function drain({ services, edge, service, http, log, clock, supervisor }: House): Promise<void> {
   services.draining = true;

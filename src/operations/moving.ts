@@ -15,14 +15,14 @@ export { importFrom } from './moving/import.ts';
 export type { Imported } from './moving/import.ts';
 
 /** The settings that a move needs. */
-export type Moving = Pick<Config, 'store' | 'secret' | 'allowVolatile' | 'durability'>;
+export type Moving = Pick<Config, 'store' | 'secret' | 'allowVolatile' | 'durability' | 'acceptLoss'>;
 
 /** Each store's client is loaded only if it is used. */
-export async function openSource({ store }: Moving, clock: Clock): Promise<DumpSource> {
+export async function openSource({ store, acceptLoss }: Moving, clock: Clock): Promise<DumpSource> {
   if (store.kind === 'memory') throw ephemeral();
   if (store.kind === 'lmdb') {
     const [{ EmbeddedSource }, { LmdbSnapshot }] = await Promise.all([import('../store/embedded/dump.ts'), import('../store/lmdb/snapshot.ts')]);
-    return new EmbeddedSource(new LmdbSnapshot(store.folder));
+    return new EmbeddedSource(new LmdbSnapshot(store.folder, { acceptLoss }));
   }
   const { RedisSource } = await import('../store/redis/dump.ts');
   return new RedisSource(store.url, { clock });

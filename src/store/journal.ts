@@ -7,19 +7,23 @@
  * Records are numbered without a gap, across files, and the database stores the number up to which it has every record. So a loss
  * of power costs the newest records and never one in the middle: reading stops at the first missing record.
  */
-import { closeSync, fsyncSync, openSync, unlinkSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, unlinkSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { limits } from '../base/limits.ts';
-import { StoreUnavailable } from './store.ts';
 import { AppendedBytes, type Engine, type Row, type Write } from './engine.ts';
-import { filesIn, nameEntry, nameKey, nextKey, segmentPath, replay, journalStanding } from './journal/replay.ts';
+import { filesIn, journalStanding, nameEntry, nameKey, nextKey, openKey, refuseLosses, replay, segmentPath, unopened } from './journal/replay.ts';
 import { readSegment, Segment, type JournalEntry } from './journal/segment.ts';
 import { WaitingRows } from './journal/waiting.ts';
 
-/** The database beneath: once `awaitFlush` resolves, all its writes are on the disk. */
+/** The database beneath. */
 export interface Base extends Engine {
+  /** Once this resolves, all writes are on the disk. */
   awaitFlush(): Promise<void>;
+  /** Throws if another process owns the database and its journal: a record that was written before this call is acknowledged only after it. */
+  verify?(): void;
+  /** Whether the last process ended with its machine: what it had not flushed may be lost. */
+  readonly lostPower?: boolean;
 }
 
 /** After a failure of the database, one in so many chances to write to it is used. */
@@ -33,6 +37,10 @@ export interface JournalOptions {
   readonly flushes: boolean;
   /** Makes a name for the database and its files, so that another database's files are refused; without it a name that exists is kept. */
   readonly newName?: () => string;
+  /** The name of the file whose loss of records is accepted, as the refusal to open named it. */
+  readonly acceptLoss?: string | null;
+  /** Reports in a sentence a loss that was accepted or mended. */
+  readonly notify?: (sentence: string) => void;
   /** How many rows and bytes may wait before the database gets them, and how many rows a transaction has. */
   readonly bounds?: Readonly<Record<'journalRowsMax' | 'journalBytesMax' | 'journalChunkRows', number>>;
 }
@@ -51,6 +59,8 @@ export class JournaledEngine implements Engine {
   readonly #flushes: boolean;
   readonly #newName: (() => string) | undefined;
   readonly #bounds: NonNullable<JournalOptions['bounds']>;
+  readonly #acceptLoss: string | null;
+  readonly #notify: (sentence: string) => void;
   #segment: Segment | null = null;
   /** Files of an earlier process that could not be read to their ends. */
   #broken = new Set<string>();
@@ -69,12 +79,14 @@ export class JournaledEngine implements Engine {
   #failed = false;
   #asksSinceFailure = 0;
 
-  constructor(base: Base, folder: string, { flushes, newName, bounds = limits }: JournalOptions) {
+  constructor(base: Base, folder: string, { flushes, newName, acceptLoss = null, notify = () => {}, bounds = limits }: JournalOptions) {
     this.name = base.name;
     this.#base = base;
     this.#folder = folder;
     this.#flushes = flushes;
     this.#newName = newName;
+    this.#acceptLoss = acceptLoss;
+    this.#notify = notify;
     this.#bounds = bounds;
   }
 
@@ -82,13 +94,17 @@ export class JournaledEngine implements Engine {
     await this.#base.open();
     try {
       this.#readLeft();
+      // From here on the database needs the file of its next record.
+      this.#openSegment();
       // Writes the records of an earlier process to the database.
       if (this.#files.length > 0) await this.#take();
       if (this.#name === null && this.#newName !== undefined) await this.#christen(this.#newName());
-      this.#openSegment();
+      if (!journalStanding((key) => this.#base.get(key)).open) await this.#base.write(standingRows(this.#next));
     } catch (error) {
+      this.#segment?.close();
+      this.#segment = null;
       await this.#base.close();
-      throw new StoreUnavailable(`The journal in ${this.#folder} cannot be opened: ${(error as Error).message}`, { cause: error });
+      throw unopened(this.#folder, error as Error);
     }
   }
 
@@ -96,11 +112,24 @@ export class JournaledEngine implements Engine {
   async close(): Promise<void> {
     await this.#taking;
     while ((this.#sealed !== null || this.#waiting.size > 0) && (await this.#relieve()));
+    const segment = this.#segment;
     const empty = this.#sealed === null && this.#waiting.size === 0;
     this.#segment?.close();
-    if (empty && this.#segment !== null) unlinkSync(this.#segment.path);
     this.#segment = null;
+    if (empty && segment !== null && (await this.#leaves())) unlinkSync(segment.path);
     await this.#base.close();
+  }
+
+  /** Notes that the database needs no file any more; resolves with whether that is stored. */
+  async #leaves(): Promise<boolean> {
+    try {
+      await this.#base.write([[openKey, null]]);
+      this.#base.verify?.();
+      return true;
+    } catch {
+      // The file stays, as after a crash.
+      return false;
+    }
   }
 
   get(key: string): Uint8Array | undefined {
@@ -117,15 +146,36 @@ export class JournaledEngine implements Engine {
 
   async write(rows: Iterable<Write>, fresh?: ReadonlySet<string>): Promise<void> {
     await this.#roomMade();
-    if (this.#segment === null || this.#segment.torn) this.#openSegment();
-    const segment = this.#segment!;
     const entries: JournalEntry[] = [];
+    if (this.#segment === null || this.#segment.torn) this.#openSegment();
     for (const write of rows) entries.push(this.#entry(write));
-    segment.append(this.#next, segment.bytes > 0 || this.#name === null ? entries : [...entries, nameEntry(this.#name)]);
-    if (this.#flushes) await (this.#flushing = segment.awaitFlush());
+    for (;;) {
+      const segment = this.#append(entries);
+      if (this.#flushes) await (this.#flushing = segment.awaitFlush());
+      // Only afterwards: a process that has taken the folder since then has read the record.
+      this.#base.verify?.();
+      if (segment.isLinked) break;
+      await this.#mend();
+    }
     this.#next++;
     for (const entry of entries) this.#apply(entry, fresh?.has(entry.key));
     if (this.#full(1) && this.#taking === null && this.#asks()) void this.#relieve();
+  }
+
+  #append(entries: readonly JournalEntry[]): Segment {
+    const segment = this.#segment!;
+    segment.append(this.#next, segment.bytes > 0 || this.#name === null ? entries : [...entries, nameEntry(this.#name)]);
+    return segment;
+  }
+
+  /** Somebody removed the file: its rows are in memory alone. The database gets them, and a new file begins. */
+  async #mend(): Promise<void> {
+    const lost = this.#segment!;
+    this.#segment = null;
+    lost.close();
+    this.#openSegment();
+    while (this.#sealed !== null || this.#waiting.size > 0) if (!(await (this.#taking ?? this.#relieve()))) throw refuses();
+    this.#notify(`The file ${basename(lost.path)} was removed from the folder ${this.#folder} while it was in use. Its records are in the database: nothing is lost.`);
   }
 
   pause(): Promise<void> {
@@ -198,20 +248,28 @@ export class JournaledEngine implements Engine {
     // The database's own writes may reach the disk before the files do; after a loss of power half of a batch would then be stored without the record.
     if (!this.#flushes) await this.#flushFiles(files);
     for (const chunk of rows.chunks(this.#bounds.journalChunkRows)) await this.#base.write(chunk);
-    await this.#base.write([[nextKey, Buffer.from(String(next))]]);
+    await this.#base.write(standingRows(next));
     await this.#base.awaitFlush();
     this.#sealed = null;
-    for (const file of files) await this.#discard(file);
+    for (const file of files) {
+      // A process that has taken the folder may not have read the files yet.
+      this.#base.verify?.();
+      await this.#discard(file);
+    }
   }
 
   /** Keeps a file that could not be read to its end under another name: it may be the only copy of something. */
   #discard(file: string): Promise<void> {
-    return this.#broken.delete(file) ? rename(file, join(this.#folder, `rejected-${basename(file)}`)) : rm(file, { force: true });
+    return this.#broken.delete(file) ? rename(file, this.#rejected(file)) : rm(file, { force: true });
   }
 
-  /** Asynchronous, because a disk is slow. */
+  #rejected(file: string): string {
+    return join(this.#folder, `rejected-${basename(file)}`);
+  }
+
+  /** Asynchronous, because a disk is slow. A file that somebody removed is on no disk, and its rows are in memory. */
   async #flushFiles(files: readonly string[]): Promise<void> {
-    for (const path of files) await withFile(path, 'r+', (file) => file.datasync());
+    for (const path of files) await withFile(path, 'r+', (file) => file.datasync()).catch(unlessGone);
     await withFile(this.#folder, 'r', (folder) => folder.sync());
   }
 
@@ -225,18 +283,21 @@ export class JournaledEngine implements Engine {
 
   #openSegment(): void {
     const before = this.#segment;
+    const path = segmentPath(this.#folder, this.#next);
     // A file without a record has the same name as the file to be created.
     if (before !== null && before.first === this.#next) {
+      if (!before.torn) return;
       before.close();
       this.#segment = null;
-      unlinkSync(before.path);
     }
-    const segment = new Segment(segmentPath(this.#folder, this.#next), this.#next);
+    // It is replaced in one step: the database needs a file of this name.
+    const segment = new Segment(join(this.#folder, 'journal-new'), this.#next);
     try {
+      this.#base.verify?.();
+      segment.moveTo(path);
       if (this.#flushes) this.#flushFolder();
     } catch (error) {
-      segment.close();
-      unlinkSync(segment.path);
+      segment.remove();
       throw error;
     }
     if (this.#segment !== null) {
@@ -266,17 +327,31 @@ export class JournaledEngine implements Engine {
   /** Reads the rows that an earlier process left in its files; they wait for the database. */
   #readLeft(): void {
     const standing = journalStanding((key) => this.#base.get(key));
+    const files = filesIn(this.#folder);
+    const replayed = replay(files.map(readSegment), standing, (entry) => this.#apply(entry));
+    refuseLosses(replayed, this.#acceptLoss, !this.#flushes && this.#base.lostPower);
+    const { next, losses } = replayed;
     this.#name = standing.name;
-    this.#files = filesIn(this.#folder);
-    const { next, broken } = replay(this.#files.map(readSegment), standing, (entry) => this.#apply(entry));
     this.#next = next;
-    this.#broken = new Set(broken);
+    this.#broken = new Set(losses.map(({ path }) => path));
+    for (const { path, reason } of losses) this.#notify(`${basename(path)} ${reason}. The store starts without what is lost.`);
+    // The first file of this process takes the place of one without a record.
+    const reused = segmentPath(this.#folder, next);
+    if (this.#broken.delete(reused) && existsSync(reused)) copyFileSync(reused, this.#rejected(reused));
+    this.#files = files.filter((path) => path !== reused);
   }
 }
 
+/** The rows of a database that is open and has every record before this one. */
+const standingRows = (next: number): Write[] => [nextKey, openKey].map((key) => [key, Buffer.from(String(next))]);
+
+const unlessGone = (error: NodeJS.ErrnoException): void => {
+  if (error.code !== 'ENOENT') throw error;
+};
+
 const refuses = (): Error => new Error('The database rejects the records that wait in the journal.');
 
-async function withFile(path: string, flags: 'r' | 'r+', use: (file: FileHandle) => Promise<void>): Promise<void> {
+export async function withFile(path: string, flags: 'r' | 'r+', use: (file: FileHandle) => Promise<void>): Promise<void> {
   const file = await open(path, flags);
   try {
     await use(file);

@@ -1,26 +1,28 @@
 /**
  * The embedded default: an LMDB environment in a folder, with a journal before it (see `journal.ts`). It belongs to one process at
- * a time. A row names the owner; it is compared and set in one LMDB write transaction (LMDB's own lock keeps two openers apart,
- * and the system frees it when its holder dies). The row counts for as long as the process that it names is alive: see
- * `lmdb/owner.ts`.
+ * a time: see `lmdb/ownership.ts`.
  *
  * A step that resolved survives the death of the process. With `flushed` it also survives a loss of power, at the price of a wait
  * for the disk. With `committed` the system writes to the disk in its own time, in order, so that a loss of power costs the newest
  * steps and never mixes old with new.
  */
+import { constants, existsSync, mkdirSync } from 'node:fs';
+import { copyFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { open } from 'lmdb';
 import type { RootDatabase } from 'lmdb';
-import { atTurnEnd } from '../base/clock.ts';
-import type { Ids } from '../base/ids.ts';
+import { atTurnEnd, WheelClock } from '../base/clock.ts';
+import { randomIds, type Ids } from '../base/ids.ts';
 import type { Store } from './store.ts';
 import { StoreUnavailable } from './store.ts';
 import { EmbeddedStore } from './embedded.ts';
 import { AppendedBytes, applyChange, type Row, type Write } from './engine.ts';
-import { JournaledEngine, type Base } from './journal.ts';
+import { JournaledEngine, withFile, type Base } from './journal.ts';
+import { unopened } from './journal/replay.ts';
 import { dataFile, keepPrivate, lockFile } from './lmdb/files.ts';
 import { checkHeader } from './lmdb/header.ts';
-import { livingOwner, ownerKey, thisProcess } from './lmdb/owner.ts';
-import type { Owner } from './lmdb/owner.ts';
+import { isOf, livingOwner, ownerKey, thisProcess, type Owner } from './lmdb/owner.ts';
+import { FolderOwnership, type OwnershipOptions } from './lmdb/ownership.ts';
 import { rangeRows } from './lmdb/rows.ts';
 
 export interface LmdbOptions {
@@ -28,22 +30,66 @@ export interface LmdbOptions {
   readonly durability?: 'committed' | 'flushed';
   /** Names the store, so that another store's journal is refused. */
   readonly ids?: Ids;
+  /** The name of the file whose loss of records is accepted. */
+  readonly acceptLoss?: string | null;
+  readonly ownership?: Partial<OwnershipOptions>;
 }
 
 export class LmdbEngine implements Base {
   readonly name = 'lmdb';
   readonly #folder: string;
+  readonly #ownership: FolderOwnership;
   #opened: RootDatabase<Buffer, string> | null = null;
 
-  constructor(folder: string) {
+  constructor(folder: string, { clock = new WheelClock(), newId = () => randomIds(clock).secret(), ...ownership }: Partial<OwnershipOptions> = {}) {
     this.#folder = folder;
+    this.#ownership = new FolderOwnership(folder, { clock, newId, notify: () => {}, onLost: () => {}, ...ownership });
   }
 
   async open(): Promise<void> {
+    const isLapsed = await this.#acquire();
+    try {
+      checkHeader(this.#folder);
+      if (isLapsed) await this.#leaveDatabase();
+      for (const file of [dataFile(this.#folder), lockFile(this.#folder)]) keepPrivate(file);
+      this.#opened = this.#openDatabase();
+      this.#ownership.hold();
+    } catch (error) {
+      this.#ownership.release();
+      throw error;
+    }
+  }
+
+  /** LMDB is not opened before: beside an owner in another container with the same process id, LMDB itself would wait without a word. */
+  async #acquire(): Promise<boolean> {
+    try {
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      return await this.#ownership.acquire();
+    } catch (error) {
+      throw error instanceof StoreUnavailable ? error : unopened(this.#folder, error as Error);
+    }
+  }
+
+  /**
+   * Goes on with a copy of the database, and leaves the file and its locks to an owner that has lapsed: should it live after all, it
+   * may be in the middle of a transaction. LMDB never writes over the pages of the last state that it committed, so the copy is whole.
+   */
+  async #leaveDatabase(): Promise<void> {
+    const [file, copy] = [dataFile(this.#folder), join(this.#folder, 'data-new.mdb')];
+    try {
+      if (!existsSync(file)) return;
+      await copyFile(file, copy, constants.COPYFILE_FICLONE);
+      await withFile(copy, 'r+', (opened) => opened.sync());
+      await rename(copy, file);
+      await rm(lockFile(this.#folder), { force: true });
+    } catch (error) {
+      throw unopened(this.#folder, error as Error);
+    }
+  }
+
+  #openDatabase(): RootDatabase<Buffer, string> {
     let database: RootDatabase<Buffer, string> | null = null;
     let holder: Owner | null;
-    checkHeader(this.#folder);
-    for (const file of [dataFile(this.#folder), lockFile(this.#folder)]) keepPrivate(file);
     try {
       database = open<Buffer, string>({
         path: this.#folder,
@@ -54,16 +100,13 @@ export class LmdbEngine implements Base {
         eventTurnBatching: false,
         overlappingSync: true,
       });
-      holder = claim(database);
+      holder = claim(database, this.#ownership.id);
     } catch (error) {
-      await database?.close();
-      throw new StoreUnavailable(`The folder ${this.#folder} cannot be opened as a store: ${(error as Error).message}`, { cause: error });
+      void database?.close();
+      throw unopened(this.#folder, error as Error);
     }
-    if (holder === null) {
-      this.#opened = database;
-      return;
-    }
-    await database.close();
+    if (holder === null) return database;
+    void database.close();
     throw new StoreUnavailable(`The folder ${this.#folder} is in use by another process (${holder.pid}).`);
   }
 
@@ -71,11 +114,20 @@ export class LmdbEngine implements Base {
     const database = this.#database;
     this.#opened = null;
     try {
-      database.transactionSync(() => database.removeSync(ownerKey));
+      database.transactionSync(() => isOf(database.get(ownerKey), this.#ownership.id) && database.removeSync(ownerKey));
     } catch {
       // On a full disk the row stays; it becomes void when this process ends.
     }
     await database.close();
+    this.#ownership.release();
+  }
+
+  verify(): void {
+    this.#ownership.verify();
+  }
+
+  get lostPower(): boolean {
+    return this.#ownership.lostPower;
   }
 
   get(key: string): Uint8Array | undefined {
@@ -87,6 +139,7 @@ export class LmdbEngine implements Base {
   }
 
   async write(rows: Iterable<Write>): Promise<void> {
+    this.verify();
     const database = this.#database;
     const inner = new Set<Promise<boolean>>();
     const done = database.batch(() => {
@@ -119,12 +172,12 @@ export class LmdbEngine implements Base {
   }
 }
 
-/** Makes this process the owner; returns null, or the living process that owns the store. */
-function claim(database: RootDatabase<Buffer, string>): Owner | null {
+/** Names this process in the database's row, for versions that know no file `owner`. Returns null, or the living process of such a version. */
+function claim(database: RootDatabase<Buffer, string>, id: string): Owner | null {
   return database.transactionSync(() => {
     const holder = livingOwner(database.get(ownerKey));
     if (holder !== null) return holder;
-    database.putSync(ownerKey, Buffer.from(JSON.stringify(thisProcess())));
+    database.putSync(ownerKey, Buffer.from(JSON.stringify({ ...thisProcess(), id })));
     return null;
   });
 }
@@ -135,5 +188,10 @@ const reasonOf = (error: { commitError?: Promise<unknown> }): Promise<unknown> =
     (cause: unknown) => cause,
   );
 
-export const lmdbStore = (folder: string, { durability = 'committed', ids }: LmdbOptions = {}): Store =>
-  new EmbeddedStore(new JournaledEngine(new LmdbEngine(folder), folder, { flushes: durability === 'flushed', ...(ids && { newName: () => ids.secret() }) }));
+export function lmdbStore(folder: string, { durability = 'committed', ids, acceptLoss = null, ownership = {} }: LmdbOptions = {}): Store {
+  const { notify } = ownership;
+  const newName = ids && (() => ids.secret());
+  return new EmbeddedStore(
+    new JournaledEngine(new LmdbEngine(folder, ownership), folder, { flushes: durability === 'flushed', acceptLoss, ...(newName && { newName }), ...(notify && { notify }) }),
+  );
+}

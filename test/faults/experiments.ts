@@ -21,6 +21,7 @@ import { deadlinesAgree } from './p10-skew.ts';
 import { awayAndBack, awayDemoted, awayUnheard } from './p11-away.ts';
 import { drained } from './p12-restarts.ts';
 import { revoked } from './p17-revocation.ts';
+import { oneOwner } from './p24-folder.ts';
 import { callsAreStored, callsOnce } from './t1-once.ts';
 import { nextTurnWorks } from './t3-next-turn.ts';
 import { nothingLeaks } from './t4-leak.ts';
@@ -48,6 +49,7 @@ export const experiments: readonly Experiment[] = [
   awayDemoted,
   drained,
   revoked,
+  ...oneOwner,
   callsOnce,
   callsAreStored,
   nextTurnWorks,

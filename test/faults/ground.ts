@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { must, openHouse, type House } from '../api/house.ts';
 import { credentialOf, sessionOf, transcriptOf } from '../api/talk.ts';
 import { temporaryFolder, type Owner } from '../folders.ts';
+import type { ServerOptions } from '../process.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import type { StoreKind, Trial } from './experiment.ts';
 import { talk } from './listener.ts';
@@ -56,11 +57,11 @@ export class Ground {
     return ground;
   }
 
-  /** A server on the store; of the embedded one only one at a time. It is asked over `url`, if that of Redis is another way to it. */
-  async server(env: Readonly<Record<string, string>> = {}, redisUrl = this.redis?.url): Promise<House> {
+  /** A server on the store; of the embedded one only one at a time. It is asked over `url`, if that of Redis is another way to it, and runs within a program if there is one. */
+  async server(env: Readonly<Record<string, string>> = {}, redisUrl = this.redis?.url, how: Pick<ServerOptions, 'within' | 'onOutput'> = {}): Promise<House> {
     const place: Record<string, string> = this.store === 'redis' ? { PARLEY_STORE: redisUrl! } : { PARLEY_STORE: 'lmdb:./data' };
     const settings = { ...place, PARLEY_SECRET: secret, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_LOG: 'silent', ...env };
-    const house = await openHouse(this.#t, { folder: this.#folder, embedded: true, env: settings });
+    const house = await openHouse(this.#t, { folder: this.#folder, embedded: true, env: settings, ...how });
     if (this.assistantId === '') await this.#furnish(house);
     return house;
   }

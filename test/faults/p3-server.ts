@@ -7,7 +7,7 @@ import { Ground, lackingRedis, until } from './ground.ts';
 const customersCount = 6;
 
 /** Customers live until they were told of enough and the fault is over. */
-async function liveUntil(trial: Trial, ground: Ground, house: House, fault: () => Promise<unknown>): Promise<Customer[]> {
+export async function liveUntil(trial: Trial, ground: Ground, house: House, fault: () => Promise<unknown>): Promise<Customer[]> {
   const customers = Array.from({ length: customersCount }, (_, index) => new Customer(ground, house, trial.random, `s${trial.seed}c${index}`));
   let stopped = false;
   const lives = Promise.all(customers.map((customer) => customer.live(() => stopped)));

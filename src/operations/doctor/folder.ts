@@ -2,10 +2,12 @@
 import { constants } from 'node:fs';
 import { access, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
 import type { Config } from '../../base/config.ts';
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import { dataFile, lockFile } from '../../store/lmdb/files.ts';
+import { dataFile } from '../../store/lmdb/files.ts';
+import { RecordsLost } from '../../store/journal/replay.ts';
 import { headerProblem } from '../../store/lmdb/header.ts';
 import { lookInto, ownerOf } from '../../store/lmdb/look.ts';
 import { codePoints } from '../../base/text.ts';
@@ -14,7 +16,7 @@ import type { Check, Finding } from '../../store/doctor/check.ts';
 import { filesystemChecks } from './filesystem.ts';
 import { examineRecords, type OpeningSecrets } from './records.ts';
 
-export async function examineFolder(folder: string, config: Config, ids: Ids): Promise<Check[]> {
+export async function examineFolder(folder: string, config: Config, clock: Clock, ids: Ids): Promise<Check[]> {
   const there = await folderCheck(folder);
   if (there.status === 'fail') return [check('folder', there)];
   if (!(await exists(folder))) return [check('folder', there), ...(await filesystemChecks(await nearest(folder), 0))];
@@ -23,7 +25,7 @@ export async function examineFolder(folder: string, config: Config, ids: Ids): P
   const secret = await keptFile(folder, 'secret', config.secret, 'PARLEY_SECRET', limits.secretCharactersMin);
   const token = await keptFile(folder, 'operator-token', config.operatorToken, 'PARLEY_OPERATOR_TOKEN', limits.operatorTokenCharactersMin);
   const before = [check('folder', there), ...(await filesystemChecks(folder, size)), secret.check, token.check, check('files', await filesCheck(folder))];
-  return [...before, ...(await storeChecks(folder, file, { secret: secret.text, previous: config.secretPrevious }, ids))];
+  return [...before, ...(await storeChecks(folder, file, { secret: secret.text, previous: config.secretPrevious }, clock, ids))];
 }
 
 const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false);
@@ -90,7 +92,7 @@ async function keptFile(folder: string, name: string, given: string | null, vari
   return { check: check(name, ok(path)), text };
 }
 
-async function storeChecks(folder: string, file: string, secrets: OpeningSecrets, ids: Ids): Promise<Check[]> {
+async function storeChecks(folder: string, file: string, secrets: OpeningSecrets, clock: Clock, ids: Ids): Promise<Check[]> {
   if ((await stat(file).then(({ size }) => size, () => 0)) === 0) return [check('store', ok('empty; the first start fills it'))];
   const closed = await problem(file, constants.R_OK | constants.W_OK);
   if (closed !== null) return [check('store', fail(`${file} cannot be read and written (${closed})`, `chown -R USER ${resolve(folder)} with the user that runs parley.`))];
@@ -98,12 +100,12 @@ async function storeChecks(folder: string, file: string, secrets: OpeningSecrets
   try {
     const damage = headerProblem(file);
     if (damage !== null) return [check('store', fail(`${file} ${damage}`, backup))];
-    // Reading makes the lock file where there is none, and it would be ours instead of the server's.
-    if (!(await exists(lockFile(folder)))) return [check('store', ok('not looked into: no parley has opened this copy yet'))];
-    const owner = await ownerOf(folder);
-    if (owner !== null) return [check('store', ok(`in use by a running parley (process ${owner.pid}); its rows were not checked`))];
+    const owner = await ownerOf(folder, clock);
+    if (owner !== null) return [check('store', ok(`in use by a running parley (${owner.pid === null ? 'in another container or on another machine' : `process ${owner.pid}`}); its rows were not checked`))];
     return [check('store', ok('opens, and no parley runs on it')), ...(await lookInto(folder, (records) => examineRecords(records, secrets, ids)))];
   } catch (error) {
-    return [check('store', fail(`${file} cannot be opened: ${(error as Error).message}`, backup))];
+    const { cause, message } = error as Error;
+    if (cause instanceof RecordsLost) return [check('store', fail(`${file} and the journal are not whole: ${cause.message}`, `${backup} Or accept the loss: PARLEY_ACCEPT_LOSS=${cause.file}`))];
+    return [check('store', fail(`${file} cannot be opened: ${message}`, backup))];
   }
 }

@@ -1,11 +1,15 @@
 /** The rows of a folder's journal that its database may not have: for the process that opens the folder, and for readers. */
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { goesOn, recordsIn } from './segment.ts';
+import { StoreUnavailable } from '../store.ts';
+import { goesOn, isDamaged, recordsIn } from './segment.ts';
 import type { JournalEntry, Found, SegmentFile } from './segment.ts';
 
 /** The database's row with the number of the first record that it may not have. */
 export const nextKey = 'journal-next';
+
+/** The database's row with the same number while the database is open. An earlier version leaves it behind with an earlier number. */
+export const openKey = 'journal-open';
 
 /** The database's row with its name, which its journal's files contain too, so that another database's files are not applied. */
 export const nameKey = 'journal-of';
@@ -23,11 +27,19 @@ export const filesIn = (folder: string): string[] =>
     .sort()
     .map((name) => join(folder, name));
 
+/** A file that shows a loss of records, which is not the end of an interrupted write. */
+export interface Loss {
+  readonly path: string;
+  /** The fault of the file, as the end of a sentence. */
+  readonly reason: string;
+  /** Whether a loss of power explains it: what was newest when the power went, and nothing else. */
+  readonly isOfNewest: boolean;
+}
+
 export interface Replayed {
   /** The number of the first record that does not exist. */
   readonly next: number;
-  /** Files with whole records after a missing or damaged one: this is a loss, not the end of an interrupted write. */
-  readonly broken: readonly string[];
+  readonly losses: readonly Loss[];
 }
 
 /** The facts about its journal in a database's rows. */
@@ -36,11 +48,14 @@ export interface JournalStanding {
   readonly next: number;
   /** Null if no version that gives names has opened the database. */
   readonly name: string | null;
+  /** Whether the database was not closed, and so needs the file that begins at `next`. */
+  readonly open: boolean;
 }
 
 export const journalStanding = (get: (key: string) => Uint8Array | undefined): JournalStanding => {
-  const name = get(nameKey);
-  return { next: nextOf(get(nextKey)), name: name === undefined ? null : Buffer.from(name).toString() };
+  const [name, open] = [get(nameKey), get(openKey)];
+  const next = nextOf(get(nextKey));
+  return { next, name: name === undefined ? null : Buffer.from(name).toString(), open: open !== undefined && nextOf(open) === next };
 };
 
 /** The name of the database, in the first record of a file. */
@@ -57,7 +72,9 @@ function refuseForeign(file: string, { records }: Found, { name }: JournalStandi
 export function replay(files: readonly SegmentFile[], standing: JournalStanding, apply: (entry: JournalEntry) => void): Replayed {
   const found = files.map(recordsIn);
   for (const [index, { path }] of files.entries()) refuseForeign(path, found[index]!, standing);
-  const broken: string[] = [];
+  const losses: Loss[] = [];
+  if (standing.open && !files.some(({ path }) => firstOf(path) === standing.next)) losses.push({ path: segmentPath('', standing.next), reason: 'is missing', isOfNewest: false });
+  const isOfNewest = files.some(({ path }) => firstOf(path) <= standing.next);
   let { next } = standing;
   for (const [index, { path }] of files.entries()) {
     const segment = found[index]!;
@@ -68,13 +85,45 @@ export function replay(files: readonly SegmentFile[], standing: JournalStanding,
       next++;
       for (const entry of entries) if (entry.key !== nameKey) apply(entry);
     }
-    if (kept.some(({ number }) => number > next) || goesOn(segment, next)) broken.push(path);
+    const beyond = kept.find(({ number }) => number > next);
+    if (beyond !== undefined) losses.push({ path, reason: `continues at record ${beyond.number}, and what is before it ends at record ${next - 1}`, isOfNewest });
+    else if (goesOn(segment, next)) losses.push({ path, reason: `is damaged at record ${next}, and records follow it`, isOfNewest });
+    else if (next < end && isDamaged(segment, next)) losses.push({ path, reason: `is damaged at its last record, ${next}`, isOfNewest });
   }
-  return { next, broken };
+  return { next, losses };
+}
+
+const firstOf = (path: string): number => Number(path.slice(-15));
+
+/** Throws unless nothing is lost, or the first loss is the accepted one (the name of its file) or one that a loss of power explains. */
+export function refuseLosses({ losses: [loss] }: Replayed, accepted: string | null, lostPower = false): void {
+  if (loss === undefined || (lostPower && loss.isOfNewest)) return;
+  const name = basename(loss.path);
+  if (name !== accepted) throw new RecordsLost(`${name} ${loss.reason}: records are lost, as in a copy that was made while the server ran`, name);
+}
+
+/** The journal and the database beside it are not whole. */
+export class RecordsLost extends Error {
+  /** The name of the file that shows the loss. */
+  readonly file: string;
+
+  constructor(message: string, file: string) {
+    super(message);
+    this.file = file;
+  }
+}
+
+/** An error of opening a folder, in one sentence. */
+export function unopened(folder: string, error: Error): StoreUnavailable {
+  const message =
+    error instanceof RecordsLost
+      ? `The folder ${folder} is not whole: ${error.message}. Bring back a whole copy of the folder, or start with PARLEY_ACCEPT_LOSS=${error.file} to do without what is lost.`
+      : `The folder ${folder} cannot be opened as a store: ${error.message}`;
+  return new StoreUnavailable(message, { cause: error });
 }
 
 /** If a file has its first record, the records with that number or a later one in the file before were refused when they were written. */
 function refusedFrom(path: string | undefined, found: Found | undefined): number {
-  const first = Number(path?.slice(-15));
+  const first = path === undefined ? NaN : firstOf(path);
   return found?.records[0]?.number === first ? first : Infinity;
 }

@@ -4,7 +4,7 @@
  * the row (4), their length (4) and the bytes. The checksum of a record that was cut, or damaged by a loss of power, does not
  * match. Because every change has its offset, records may be applied again to rows that have them already.
  */
-import { closeSync, fdatasync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 
 const headBytes = 14;
@@ -26,7 +26,7 @@ export interface Record {
 let scratch = Buffer.allocUnsafe(64 * 1024);
 
 export class Segment {
-  readonly path: string;
+  #path: string;
   /** The number of the file's first record. */
   readonly first: number;
   readonly #file: number;
@@ -36,8 +36,23 @@ export class Segment {
 
   constructor(path: string, first: number) {
     this.first = first;
-    this.path = path;
+    this.#path = path;
     this.#file = openSync(path, 'w', 0o600);
+  }
+
+  get path(): string {
+    return this.#path;
+  }
+
+  /** Gives the file another name, in the place of a file that has it. */
+  moveTo(path: string): void {
+    renameSync(this.#path, path);
+    this.#path = path;
+  }
+
+  /** Whether any name leads to the file. Without one its records are lost with this process. */
+  get isLinked(): boolean {
+    return fstatSync(this.#file).nlink > 0;
   }
 
   get bytes(): number {
@@ -74,6 +89,12 @@ export class Segment {
 
   close(): void {
     closeSync(this.#file);
+  }
+
+  /** Closes a file without a record, and removes it. */
+  remove(): void {
+    closeSync(this.#file);
+    rmSync(this.#path, { force: true });
   }
 
   #cut(): void {
@@ -116,6 +137,16 @@ export function goesOn({ rest }: Found, next: number): boolean {
     if (number > next && number - next < rest.length && endOf(rest, at) !== null) return true;
   }
   return false;
+}
+
+/**
+ * Whether the first incomplete record looks damaged: it has its whole length under the number `next`, and does not end in zeros, as a
+ * record does whose last page a loss of power kept from the disk.
+ */
+export function isDamaged({ rest }: Found, next: number): boolean {
+  if (rest.length < headBytes || numberAt(rest, 0) !== next) return false;
+  const end = 8 + rest.readUInt32LE(4);
+  return end >= headBytes && end <= rest.length && rest[end - 1] !== 0;
 }
 
 const numberAt = (bytes: Buffer, at: number): number => bytes.readUIntLE(at + 8, 6);

@@ -1,5 +1,10 @@
 /** Reads a folder without changing it and without a lock: LMDB lets any process read beside the one that writes. */
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { open } from 'lmdb';
+import type { Clock } from '../../base/clock.ts';
 import type { Records } from '../store.ts';
 import { EmbeddedCatalog } from '../embedded/catalog.ts';
 import { EmbeddedBudgets } from '../embedded/budgets.ts';
@@ -9,13 +14,25 @@ import { Notices } from '../embedded/notices.ts';
 import { EmbeddedSessions } from '../embedded/sessions.ts';
 import { UsageBook } from '../embedded/usage.ts';
 import { Ledger } from '../ledger.ts';
+import { dataFile, lockFile } from './files.ts';
 import { livingOwner, ownerKey } from './owner.ts';
-import type { Owner } from './owner.ts';
+import { findOwner } from './ownership.ts';
 import { LmdbSnapshot } from './snapshot.ts';
 
-/** The living process that has the folder's store open; null if there is none. The store must exist. */
-export async function ownerOf(folder: string): Promise<Owner | null> {
-  const database = open<Buffer, string>({ path: folder, noSubdir: false, encoding: 'binary', readOnly: true });
+/** An owner that has the folder's store open now; `pid` is null if it runs in another container or on another machine. */
+export interface FoundOwner {
+  readonly pid: number | null;
+}
+
+/** The owner of the folder; null if nobody has its store open. The store must exist. */
+export async function ownerOf(folder: string, clock: Clock): Promise<FoundOwner | null> {
+  const found = await findOwner(folder, clock);
+  return found === undefined ? withDatabase(folder, earlierOwner) : found;
+}
+
+/** The owner of a version that knows no file `owner`. */
+async function earlierOwner(place: string): Promise<FoundOwner | null> {
+  const database = open<Buffer, string>({ path: place, noSubdir: false, encoding: 'binary', readOnly: true });
   try {
     return livingOwner(database.get(ownerKey));
   } finally {
@@ -24,13 +41,26 @@ export async function ownerOf(folder: string): Promise<Owner | null> {
 }
 
 /** Opens the folder's contents for as long as `run` takes, including the records that its last process left in the journal. */
-export async function lookInto<T>(folder: string, run: (records: Records) => Promise<T>): Promise<T> {
-  const ledger = new Ledger(new LmdbSnapshot(folder));
-  await ledger.open();
+export const lookInto = <T>(folder: string, run: (records: Records) => Promise<T>): Promise<T> =>
+  withDatabase(folder, async (place) => {
+    const ledger = new Ledger(new LmdbSnapshot(folder, { place }));
+    await ledger.open();
+    try {
+      const sessions = new EmbeddedSessions(ledger, new Memories(ledger), new UsageBook(ledger), new EmbeddedLimits(ledger, new EmbeddedBudgets(ledger)));
+      return await run({ catalog: new EmbeddedCatalog(ledger, new Notices(), () => []), sessions });
+    } finally {
+      await ledger.close();
+    }
+  });
+
+/** LMDB makes a lock file where there is none. It makes that of a folder without one elsewhere, beside a link to the database: a look changes nothing. */
+async function withDatabase<T>(folder: string, use: (place: string) => Promise<T>): Promise<T> {
+  if (existsSync(lockFile(folder))) return use(folder);
+  const place = await mkdtemp(join(tmpdir(), 'parley-look-'));
   try {
-    const sessions = new EmbeddedSessions(ledger, new Memories(ledger), new UsageBook(ledger), new EmbeddedLimits(ledger, new EmbeddedBudgets(ledger)));
-    return await run({ catalog: new EmbeddedCatalog(ledger, new Notices(), () => []), sessions });
+    await symlink(resolve(dataFile(folder)), dataFile(place));
+    return await use(place);
   } finally {
-    await ledger.close();
+    await rm(place, { recursive: true, force: true });
   }
 }

@@ -1,9 +1,9 @@
 /**
- * The process that owns a folder, and whether it is still alive. Process ids are reused, so the time of the process's start is stored
- * as well (Linux only; elsewhere the id must do). A process in another container cannot be seen and counts as dead: two containers
- * must not share a folder.
+ * The process that owns a folder, and whether it is still alive. Process ids are reused, so the time of the process's start belongs
+ * to its identity (Linux only; elsewhere the id must do). A process id means something within one namespace of ids alone: a process
+ * in another container may have the same one.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 
 export interface Owner {
   readonly pid: number;
@@ -11,18 +11,39 @@ export interface Owner {
   readonly started: string;
 }
 
-/** The store's row that names its owner. */
+/** An owner as the folder's file `owner` describes it. */
+export interface OwnerRecord extends Owner {
+  /** Random: tells one ownership from the next. */
+  readonly id: string;
+  /** The machine's boot; empty where the system does not report it. All containers on one kernel share it. */
+  readonly boot: string;
+  /** The namespace of process ids; empty where the system has none. */
+  readonly namespace: string;
+  /** The file's inode. A copy of the file has another one. */
+  readonly inode: number;
+  /** Whether the owner holds a lock of the system on the file. */
+  readonly locked: boolean;
+}
+
+/** The database's row that names its owner, for versions that know no file `owner`. */
 export const ownerKey = 'owner';
 
-/** The owner in the row, if that process is alive. */
+/** The row of this version has the ownership's id as well. */
+const ownerIn = (row: Uint8Array): Owner & { readonly id?: string } => JSON.parse(Buffer.from(row).toString());
+
+/** The owner in the row that an earlier version left, if that process is alive. */
 export function livingOwner(row: Uint8Array | undefined): Owner | null {
-  const owner = row === undefined ? null : (JSON.parse(Buffer.from(row).toString()) as Owner);
-  return owner !== null && isAlive(owner) ? owner : null;
+  const owner = row === undefined ? null : ownerIn(row);
+  return owner !== null && owner.id === undefined && isAlive(owner) ? owner : null;
 }
+
+/** Whether the row is of this ownership. */
+export const isOf = (row: Uint8Array | undefined, id: string): boolean => row !== undefined && ownerIn(row).id === id;
 
 export const thisProcess = (): Owner => ({ pid: process.pid, started: startOf(process.pid) });
 
-function isAlive(owner: Owner): boolean {
+/** Whether a process of this namespace is alive. */
+export function isAlive(owner: Owner): boolean {
   try {
     process.kill(owner.pid, 0);
   } catch (error) {
@@ -32,16 +53,25 @@ function isAlive(owner: Owner): boolean {
   return startOf(owner.pid) === owner.started;
 }
 
+export const bootId = (): string => textOf(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
+
+export const pidNamespace = (): string => textOf(() => readlinkSync('/proc/self/ns/pid'));
+
 /** Stands for the start of a process that has ended while its parent has not waited for it yet. */
 const dead = 'dead';
 
 function startOf(pid: number): string {
-  try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  return textOf(() => {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The second field is the command in brackets and may contain anything; the state follows it, and the start is the 20th field from the state on.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? dead : `${boot}:${fields[19]}`;
+    return fields[0] === 'Z' ? dead : `${bootId()}:${fields[19]}`;
+  });
+}
+
+function textOf(read: () => string): string {
+  try {
+    return read();
   } catch {
     return '';
   }

@@ -9,12 +9,13 @@ import type { RootDatabase, Transaction } from 'lmdb';
 import { StoreUnavailable } from '../store.ts';
 import type { Readable } from '../embedded/dump.ts';
 import type { Engine, Row } from '../engine.ts';
-import { filesIn, nextKey, nextOf, replay, journalStanding } from '../journal/replay.ts';
+import { filesIn, journalStanding, refuseLosses, replay, unopened } from '../journal/replay.ts';
 import { readSegment } from '../journal/segment.ts';
 import type { SegmentFile } from '../journal/segment.ts';
 import { WaitingRows } from '../journal/waiting.ts';
 import { dataFile, lockFile, makePrivate } from './files.ts';
 import { checkHeader } from './header.ts';
+import { refuseSameProcessId } from './ownership.ts';
 import { rangeRows } from './rows.ts';
 
 interface State {
@@ -27,30 +28,43 @@ interface State {
 /** The database takes rows from the journal once in thousands of rows, so it does not do so during each of many attempts in a row. */
 const looksMax = 50;
 
+export interface SnapshotOptions {
+  /** Reads the journal's files in place of the usual function. */
+  readonly files?: typeof segmentsIn;
+  /** The name of the file whose loss of records is accepted. */
+  readonly acceptLoss?: string | null;
+  /** Another folder that leads to the database, for a lock file that the folder itself shall not have. */
+  readonly place?: string;
+}
+
 export class LmdbSnapshot implements Readable, Engine {
   readonly name = 'lmdb';
   readonly #folder: string;
   readonly #files: typeof segmentsIn;
+  readonly #acceptLoss: string | null;
+  readonly #place: string;
   #database: RootDatabase<Buffer, string> | null = null;
   #state: State | null = null;
 
-  /** `files` reads the journal's files in place of the usual function. */
-  constructor(folder: string, files = segmentsIn) {
+  constructor(folder: string, { files = segmentsIn, acceptLoss = null, place = folder }: SnapshotOptions = {}) {
     this.#folder = folder;
     this.#files = files;
+    this.#acceptLoss = acceptLoss;
+    this.#place = place;
   }
 
   async open(): Promise<void> {
     // Even if lmdb opens only for reading, it creates an empty folder where there was none.
     if (!existsSync(dataFile(this.#folder))) throw new StoreUnavailable(`The folder ${this.#folder} holds no store.`);
     checkHeader(this.#folder);
-    makePrivate(lockFile(this.#folder));
+    await refuseSameProcessId(this.#folder);
+    makePrivate(lockFile(this.#place));
     try {
-      this.#database = open<Buffer, string>({ path: this.#folder, noSubdir: false, encoding: 'binary', readOnly: true });
-      this.#state = look(this.#database, () => this.#files(this.#folder));
+      this.#database = open<Buffer, string>({ path: this.#place, noSubdir: false, encoding: 'binary', readOnly: true });
+      this.#state = look(this.#database, () => this.#files(this.#folder), this.#acceptLoss);
     } catch (error) {
       await this.#database?.close();
-      throw new StoreUnavailable(`The folder ${this.#folder} cannot be opened as a store: ${(error as Error).message}`, { cause: error });
+      throw unopened(this.#folder, error as Error);
     }
   }
 
@@ -93,7 +107,7 @@ export class LmdbSnapshot implements Readable, Engine {
  * database has taken more by then, a file may have been removed in between, and both are read again. The files are parsed only
  * after that, because parsing can take longer than their writer needs for the next ones.
  */
-function look(database: RootDatabase<Buffer, string>, read: () => SegmentFile[]): State {
+function look(database: RootDatabase<Buffer, string>, read: () => SegmentFile[], acceptLoss: string | null): State {
   for (let looks = 1; ; looks++) {
     database.resetReadTxn();
     const transaction = database.useReadTransaction();
@@ -101,10 +115,12 @@ function look(database: RootDatabase<Buffer, string>, read: () => SegmentFile[])
     const from = journalStanding(beneath);
     const files = unlessGone(read);
     database.resetReadTxn();
-    if (files !== null && nextOf(database.get(nextKey)) === from.next) {
+    const to = journalStanding((key) => database.get(key));
+    if (files !== null && to.next === from.next && to.open === from.open) {
       const waiting = new WaitingRows();
-      const { next } = replay(files, from, (entry) => waiting.apply(entry, beneath));
-      return { transaction, waiting, next };
+      const replayed = replay(files, from, (entry) => waiting.apply(entry, beneath));
+      refuseLosses(replayed, acceptLoss);
+      return { transaction, waiting, next: replayed.next };
     }
     transaction.done();
     if (looks === looksMax) throw new Error('it changes faster than it can be read');

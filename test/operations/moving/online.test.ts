@@ -149,17 +149,21 @@ async function movable(t: Test): Promise<{ folder: string; taken: (next: number,
 t.test('a journal that goes into the database between the looks at both is looked at again', async (t) => {
   const { folder, taken } = await movable(t);
   let looks = 0;
-  const snapshot = new LmdbSnapshot(folder, () => {
-    if (++looks > 1) return [];
-    taken(7, [['row', 'new']]);
-    return [readSegment(`${folder}/journal-000000000000000`)];
+  const snapshot = new LmdbSnapshot(folder, {
+    files: () => {
+      if (++looks > 1) return [];
+      taken(7, [['row', 'new']]);
+      return [readSegment(`${folder}/journal-000000000000000`)];
+    },
   });
   await snapshot.open();
   t.same([String(snapshot.get('row')), snapshot.mark(), looks], ['new', '7', 2]);
   await snapshot.close();
-  const hurried = new LmdbSnapshot(folder, () => {
-    taken(++looks);
-    return [];
+  const hurried = new LmdbSnapshot(folder, {
+    files: () => {
+      taken(++looks);
+      return [];
+    },
   });
   await t.rejects(hurried.open(), { message: /changes faster than it can be read/ });
 });
@@ -178,9 +182,11 @@ t.test('rows that the database takes while the journal is read cause no second l
       return bytes;
     },
   };
-  const snapshot = new LmdbSnapshot(folder, () => {
-    looks++;
-    return [slow];
+  const snapshot = new LmdbSnapshot(folder, {
+    files: () => {
+      looks++;
+      return [slow];
+    },
   });
   await snapshot.open();
   t.same([String(snapshot.get('row')), snapshot.mark(), looks], ['journal', '1', 1]);
