@@ -60,20 +60,30 @@ export async function install({ development }) {
 }
 
 function isInstalled(development) {
-  const { dependencies, devDependencies } = manifest();
-  const current = modified(inRoot('node_modules', '.package-lock.json')) >= modified(inRoot('package-lock.json'));
-  return current && installed(dependencies) && (!development || installed(devDependencies));
+  const { devDependencies } = manifest();
+  return isCurrent() && (!development || installed(devDependencies));
+}
+
+/** Whether the packages of a server are there, as the lockfile has them. */
+function isCurrent() {
+  return modified(inRoot('node_modules', '.package-lock.json')) >= modified(inRoot('package-lock.json')) && installed(manifest().dependencies);
 }
 
 async function installAnew(development) {
+  // A server may run on the packages that are there: `npm ci` would take them away first.
+  if (development && isCurrent()) return runNpm('adding the development packages', 'install', '--no-save', '--include=dev');
   const { devDependencies } = manifest();
   // One of them is enough: those that a new lockfile has added cannot be there yet.
   const all = development || Object.keys(devDependencies).some((name) => installed({ [name]: '' }));
+  return runNpm('installing packages', 'ci', all ? '--include=dev' : '--omit=dev');
+}
+
+async function runNpm(doing, command, ...options) {
   const { spawnSync } = await import('node:child_process');
-  process.stderr.write('parley: installing packages (npm ci)\n');
-  const args = ['ci', all ? '--include=dev' : '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
+  process.stderr.write(`parley: ${doing} (npm ${command})\n`);
+  const args = [command, ...options, '--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
   const npm = spawnSync('npm', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'], shell: process.platform === 'win32' });
-  if (npm.status !== 0) throw new PrepareError(`npm ci failed: ${npm.error?.message ?? reasonOf(npm.stderr)}`);
+  if (npm.status !== 0) throw new PrepareError(`npm ${command} failed: ${npm.error?.message ?? reasonOf(npm.stderr)}`);
 }
 
 /** npm tells a failure in many lines: the first few name it, the last ones only its log file. */

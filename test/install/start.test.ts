@@ -211,6 +211,17 @@ t.test('a start takes no development packages away, though a new lockfile has ad
   t.match(await readFile(path('asked'), 'utf8'), /^ci --include=dev /);
 });
 
+t.test('a build adds the development packages and replaces none of those that a server runs on', { skip: process.platform === 'win32' && 'npm is no script there' }, async (t) => {
+  const { path, env } = await staleClone(t);
+  for (const name of ['src/install/build.mjs', 'src/install/pack-client.mjs']) await copyFile(join(root, name), path(name));
+  await writeFile(path('node_modules/.package-lock.json'), '');
+  await writeFile(path('package.json'), JSON.stringify({ ...JSON.parse(await readFile(path('package.json'), 'utf8')), devDependencies: { 'not-there-yet': '1.0.0' } }));
+  await writeFile(path('bin/npm'), `#!/bin/sh\necho "$@" > '${path('asked')}'\nexit 1\n`, { mode: 0o755 });
+  const ended = await new Promise((resolve) => execFile(process.execPath, [path('src/install/build.mjs')], { env }, (error, _, stderr) => resolve([error?.code, stderr])));
+  t.same(ended, [1, 'parley: adding the development packages (npm install)\nparley: npm install failed: it gave no reason\n']);
+  t.match(await readFile(path('asked'), 'utf8'), /^install --no-save --include=dev /);
+});
+
 /** A clone whose packages are older than its lockfile, and an npm that says in `asked` that it was, waits for `go` to be written to, and has them current then. */
 async function staleClone(t: Owner): Promise<Clone & { readonly env: NodeJS.ProcessEnv }> {
   const clone = await cloneWith(t, "console.log('runs');");
