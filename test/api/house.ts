@@ -147,6 +147,9 @@ async function openServer(t: Owner, { env = {}, ...options }: HouseOptions): Pro
   }
 }
 
+/** Whether a store was too slow for a request. */
+const isSlow = (status: number, text: string): boolean => status === 503 && text.includes('"code":"api_error"');
+
 /**
  * Resolves with the JSON of an answer that must have one of these statuses. A store that is too slow for a moment answers 503, and nothing has
  * changed: what a test builds on is requested again, as a client would.
@@ -155,7 +158,7 @@ export async function must(request: () => Promise<Answer>, ...statuses: readonly
   for (let left = triesMax; ; left--) {
     const { status, text, json } = await request();
     if (statuses.includes(status)) return json;
-    if (status !== 503 || json?.error.code !== 'api_error' || left === 1) throw new Error(`expected ${statuses.join(' or ')}, got ${status}: ${text}`);
+    if (!isSlow(status, text) || left === 1) throw new Error(`expected ${statuses.join(' or ')}, got ${status}: ${text}`);
     await pause(againMs);
   }
 }
@@ -199,9 +202,13 @@ export async function houseAt(server: Server, { workspace = 'last' }: { readonly
     console: asOperator,
     newKey,
     async stream(path, options = {}) {
-      const response = await send(path, { key, ...options });
-      if (response.statusCode !== 200) throw new Error(`expected a stream, got ${response.statusCode}: ${await bodyOf(response)}`);
-      return readStream(response, conforms.checkEvent);
+      for (let left = triesMax; ; left--) {
+        const response = await send(path, { key, ...options });
+        if (response.statusCode === 200) return readStream(response, conforms.checkEvent);
+        const text = await bodyOf(response);
+        if (!isSlow(response.statusCode!, text) || left === 1) throw new Error(`expected a stream, got ${response.statusCode}: ${text}`);
+        await pause(againMs);
+      }
     },
     async assistant(fields = {}) {
       const made = await must(() => asOperator(`${inWorkspace}/assistants`, { body: { name: 'Test', ...fields } }), 201);

@@ -6,7 +6,7 @@ import { temporaryFolder, type Owner } from '../folders.ts';
 import type { ServerOptions } from '../process.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import type { StoreKind, Trial } from './experiment.ts';
-import { talk } from './listener.ts';
+import { begun } from './listener.ts';
 import { lackingNetworks, Network, type Wire } from './network.ts';
 import { wayToRedis, type Way } from './way.ts';
 import { begins, openSpeaker, wordsOf, type Speaker } from './words.ts';
@@ -137,8 +137,8 @@ function differenceOf(seen: string, stored: string): string {
 
 /** A whole turn on a session that must be usable. */
 export async function checkUsable(trial: Trial, house: House, sessionId: string, tag: string): Promise<void> {
-  const again = talk(house, sessionId, { tag, words: 3 });
+  const again = await begun(house, sessionId, { tag, words: 3 });
   await again.over;
-  const whole = again.status === 200 && again.seen === wordsOf(tag, 3) && again.ending === 'turn.completed';
+  const whole = again.seen === wordsOf(tag, 3) && again.ending === 'turn.completed';
   trial.must(whole, `${sessionId}: the next turn is answered ${again.status} ${again.code ?? again.ending}: ${JSON.stringify(again.seen)}`);
 }

@@ -1,5 +1,6 @@
 /** A client that keeps every byte of a stream as it came, events that were cut in the middle included. */
 import { request, type IncomingMessage } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { messageFor, type Said } from './words.ts';
 
 export interface Place {
@@ -114,6 +115,24 @@ export function outputOf(text: string): string {
     output += JSON.parse(`"${written}"`) as string;
   }
   return output;
+}
+
+/** Tries of a turn that a store is too slow for, each half a second after the one before. */
+const triesMax = 120;
+const againMs = 500;
+
+/** Begins a turn that an experiment builds on. A chat that is refused with 503 has left nothing, and is sent again, as a client would. */
+export async function begun(place: Place, sessionId: string, said: Said): Promise<Listener> {
+  for (let left = triesMax; ; left--) {
+    const listener = talk(place, sessionId, said);
+    await listener.answered;
+    if (listener.status === 200) return listener;
+    await listener.over;
+    // The chat before it is withdrawn a moment after its answer.
+    const isSlow = listener.status === 503 || listener.code === 'turn_in_progress';
+    if (!isSlow || left === 1) throw new Error(`a turn is answered ${listener.status} ${listener.code ?? listener.error}`);
+    await pause(againMs);
+  }
 }
 
 /** Sends a message that the speaker understands. */

@@ -4,7 +4,7 @@ import { transcriptOf } from '../api/talk.ts';
 import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { Ground, lackingNetworkOfRedis, lackingRedis, sealed, several, until, type Member } from './ground.ts';
-import { talk, type Listener } from './listener.ts';
+import { begun, talk, type Listener } from './listener.ts';
 import type { Wire } from './network.ts';
 import { directions, type Way } from './way.ts';
 import { begins } from './words.ts';
@@ -62,7 +62,7 @@ async function away<To>(trial: Trial, ground: Ground, { members, faults }: { rea
     Array.from({ length: sessionsCount }, async (_, index) => {
       const id = await ground.session(owner.house);
       const tag = `s${seed}t${index}`;
-      const listener = talk(owner.house, id, { tag, words: 1_000_000, delayMs: random.pick([2, 5, 20]) });
+      const listener = await begun(owner.house, id, { tag, words: 1_000_000, delayMs: random.pick([2, 5, 20]) });
       await listener.heard();
       return { id, tag, listener, house: random.pick(others).house, next: [] as { tag: string; listener: Listener }[] };
     }),

@@ -7,7 +7,7 @@ import { transcriptOf } from '../api/talk.ts';
 import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { Ground, lackingRedis, sealed } from './ground.ts';
-import { talk, type Listener } from './listener.ts';
+import { begun, talk, type Listener } from './listener.ts';
 import { clockAhead, lackingFaketime, redisClockAhead } from './moved-clock.ts';
 import { begins } from './words.ts';
 
@@ -38,10 +38,10 @@ export const deadlinesHold: Experiment = {
       const { id, expires_at: ends } = await house.session(assistant.id);
       const { key } = await house.newKey({ expires_at: ends, limits: { requests: 100_000 } });
       const orphan = (await house.session(assistant.id)).id;
-      const begun = talk(house, orphan, { tag: `s${seed}o`, words: 1_000_000, delayMs: 5 });
-      await begun.heard();
+      const orphaned = await begun(house, orphan, { tag: `s${seed}o`, words: 1_000_000, delayMs: 5 });
+      await orphaned.heard();
       await house.kill('SIGKILL');
-      await begun.over;
+      await orphaned.over;
       // Enough time is left for a start and a short wait.
       ahead = Math.ceil(ends - Date.now() / 1000 - random.between(4, 6));
       if (ground.redis !== null) {
@@ -56,7 +56,7 @@ export const deadlinesHold: Experiment = {
       await checkCut(trial, house, id, `s${seed}c`, cut);
       await sealed(house, orphan);
       const [, partial] = await transcriptOf(house, orphan);
-      trial.must(partial.status === 'partial' && partial.content.startsWith(begun.seen), `the turn of the killed server is ${partial.status}, ${partial.content.length} of ${begun.seen.length} characters`);
+      trial.must(partial.status === 'partial' && partial.content.startsWith(orphaned.seen), `the turn of the killed server is ${partial.status}, ${partial.content.length} of ${orphaned.seen.length} characters`);
     };
   },
 };

@@ -6,7 +6,7 @@ import { appendOnly, RedisServer } from '../store/redis-server.ts';
 import { checkRefusal } from './customer.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { checkPartial, checkUsable, Ground, lackingNetworkOfRedis, lackingRedis, sealed, until } from './ground.ts';
-import { Listener, talk } from './listener.ts';
+import { begun, Listener } from './listener.ts';
 import { directions } from './way.ts';
 
 const refusedMs = 2000;
@@ -89,7 +89,8 @@ type Faults = Readonly<Record<string, (trial: Trial) => Promise<() => Promise<un
 async function outage(trial: Trial, ground: Ground, house: House, faults: Faults): Promise<void> {
   const { random, seed } = trial;
   const ids = await Promise.all(Array.from({ length: 3 }, () => ground.session(house)));
-  const talks = ids.map((id, index) => ({ id, tag: `s${seed}t${index}`, listener: talk(house, id, { tag: `s${seed}t${index}`, words: 1_000_000, delayMs: 5 }) }));
+  const begin = async (id: string, tag: string) => ({ id, tag, listener: await begun(house, id, { tag, words: 1_000_000, delayMs: 5 }) });
+  const talks = await Promise.all(ids.map((id, index) => begin(id, `s${seed}t${index}`)));
   await Promise.all(talks.map(({ listener }) => listener.heard()));
   const before = residentMegabytes(house);
   const what = random.pick(Object.keys(faults));

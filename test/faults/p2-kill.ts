@@ -2,7 +2,7 @@
 import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { checkPartial, checkUsable, Ground, lackingRedis, sealed } from './ground.ts';
-import { talk } from './listener.ts';
+import { begun } from './listener.ts';
 
 const wordsWithoutEnd = 1_000_000;
 /** Short of the longest output that a turn may have. */
@@ -43,7 +43,7 @@ async function killAtByte({ random, seed }: Trial, ground: Ground, victim: House
     Array.from({ length: random.between(1, 4) }, async (_, index) => {
       const tag = `s${seed}t${index}`;
       const id = await ground.session(victim);
-      return { id, tag, listener: talk(victim, id, { tag, words: wordsWithoutEnd, delayMs: random.pick([0, 0, 1, 3]) }) };
+      return { id, tag, listener: await begun(victim, id, { tag, words: wordsWithoutEnd, delayMs: random.pick([0, 0, 1, 3]) }) };
     }),
   );
   const { listener } = talks[0]!;

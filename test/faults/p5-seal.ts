@@ -5,7 +5,7 @@ import { sessionOf, transcriptOf } from '../api/talk.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { checkPartial, checkUsable, Ground, lackingRedis, until } from './ground.ts';
-import { talk, type Listener } from './listener.ts';
+import { begun, talk, type Listener } from './listener.ts';
 
 const promisedMs = limits.leaseMs + 1000;
 /** A client that polls without a pause would itself delay the seal that it waits for. */
@@ -52,7 +52,8 @@ async function orphaned({ random, seed }: Trial, ground: Ground, victim: House):
     const phase = random.pick(['waiting', 'streaming', 'silent'] as const);
     const tag = `s${seed}t${index}`;
     const id = await ground.session(victim);
-    const listener = talk(victim, id, { tag, ...phases[phase] });
+    const said = { tag, ...phases[phase] };
+    const listener = phase === 'waiting' ? talk(victim, id, said) : await begun(victim, id, said);
     if (phase === 'waiting') await until(async () => (await sessionOf(victim, id)).active_turn_id);
     else await listener.heard();
     return { id, tag, listener };
