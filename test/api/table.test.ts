@@ -9,37 +9,18 @@ const rows: [string, ErrorRow][] = Object.entries(errors);
 const sorted = (lines: Iterable<string>): string[] => [...new Set(lines)].sort();
 const line = ({ code, status, type }: Pick<ErrorRow, 'code' | 'status' | 'type'>): string => `${code} ${status} ${type}`;
 
+/** Rows of a table of contract 2, by the heading of its first column. */
+const rowsOf = (heading: string): string[][] => {
+  const [, part = ''] = readFileSync(new URL('../../docs/contract.md', import.meta.url), 'utf8').split(/^## (?:2|3)\. .*$/m);
+  const table = part.split('\n\n').find((text) => text.trim().startsWith(`| ${heading} |`)) ?? '';
+  return table.trim().split('\n').slice(2).map((row) => row.split('|').slice(1, -1).map((cell) => cell.trim()));
+};
+
+const codesIn = (cell: string): string[] => [...cell.matchAll(/`(\w+)`/g)].map(([, code]) => code!);
+
 /** Code, status and type, from contract 2. */
-const stated = `
-missing_api_key 401 authentication_error
-invalid_api_key 401 authentication_error
-revoked_api_key 401 authentication_error
-expired_api_key 401 authentication_error
-invalid_token 401 authentication_error
-assistant_not_permitted 403 permission_error
-route_not_found 404 not_found
-assistant_not_found 404 not_found
-session_not_found 404 not_found
-turn_not_found 404 not_found
-model_not_found 404 not_found
-assistant_not_published 409 conflict
-assistant_disabled 409 conflict
-session_ended 409 conflict
-session_expired 409 conflict
-turn_in_progress 409 conflict
-voice_disabled 409 conflict
-invalid_request 400 invalid_request
-invalid_request 422 invalid_request
-missing_visitor_fields 422 invalid_request
-message_too_long 422 invalid_request
-text_too_long 422 invalid_request
-invalid_range 422 invalid_request
-assistant_unavailable 503 service_unavailable
-voice_unavailable 503 service_unavailable
-api_error 500 api_error
-api_error 503 service_unavailable
-rate_limited 429 rate_limit_error
-`.trim().split('\n');
+const typeOf = new Map(rowsOf('status').map(([status, type]) => [status!, codesIn(type!)[0]!]));
+const stated = rowsOf('code').flatMap(([codes, statuses]) => codesIn(codes!).flatMap((code) => statuses!.split(', ').map((status) => `${code} ${status} ${typeOf.get(status)}`)));
 
 t.test('the table is what the contract states, no more and no less', async (t) => {
   t.same(sorted(rows.map(([, row]) => line(row))), sorted(stated));
@@ -83,7 +64,7 @@ t.test('the OpenAPI document has the same rows', async (t) => {
   const wrong = documented.filter(({ name, status, error }) => {
     const row: ErrorRow = errors[name as keyof typeof errors];
     const sentence = new RegExp(`^${row.message.replace(/[.`]/g, '\\$&').replace(/\{\w+\}/, '.+')}$`);
-    return line(row) !== line({ ...error, status: Number(status) }) || !sentence.test(error.message);
+    return line(row) !== line({ ...error, status: Number(status) }) || !sentence.test(error.message) || error.message.includes('undefined');
   });
   t.same(wrong, []);
 });
