@@ -5,7 +5,7 @@ import { codePoints, indexAfter, textBehind } from '../../src/base/text.ts';
 import { endedCalls, hasEnded } from '../../src/store/records/tools.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { wrapStore, type Steps } from '../../src/store/steps.ts';
-import type { Fence, FinishTurn, Message, Session, Store, Turn, TurnPlace, Versioned } from '../../src/store/store.ts';
+import type { Fence, FinishTurn, Message, Session, Store, ToolCall, Turn, TurnPlace, Versioned } from '../../src/store/store.ts';
 import { verdict } from './contract.ts';
 import type { Factory } from './contract.ts';
 import { api, at } from './fixtures.ts';
@@ -82,6 +82,10 @@ function cutApart(store: Store, cuts: (cut: () => void, finish: () => ReturnType
     },
   };
 }
+
+const unsigned = ({ opaque: _, ...call }: ToolCall): ToolCall => call;
+
+const roundless = ({ opaque: { round: _, ...opaque } = { origin: '' }, ...call }: ToolCall): ToolCall => ({ ...call, opaque });
 
 const broken: Record<string, (store: Store) => Partial<Steps>> = {
   'a lost update: a save that does not compare': (store) => ({
@@ -316,6 +320,16 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
       },
     };
   },
+  'calls without what a provider put on them': (store) => ({ stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.map(unsigned) }) }),
+  'a result that takes off what a provider put on its call': (store) => ({
+    stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.map((call) => (hasEnded(call) && call.opaque?.round ? unsigned(call) : call)) }),
+  }),
+  'a call without the fields of its round': (store) => ({ stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.map(roundless) }) }),
+  'a message without what a provider put on its calls': (store) => ({ finishTurn: (step) => store.turns.finish({ ...step, message: { ...step.message, toolCalls: step.message.toolCalls?.map(unsigned) } }) }),
+  'an amended message without what a provider put on its calls': (store) => ({
+    stepTurn: ({ amends, ...step }) => store.turns.step({ ...step, amends: amends && { ...amends, message: { ...amends.message, toolCalls: amends.message.toolCalls?.map(unsigned) } } }),
+  }),
+  'a call that does not say why its arguments did not fit': (store) => ({ stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.map(({ reason: _, ...call }) => call) }) }),
   'a step that tells of no request to stop': (store) => ({ stepTurn: (step) => store.turns.step(step).then((answer) => (typeof answer === 'object' ? 'stored' : answer)) }),
   'a message that a withdrawal leaves amended': (store) => ({ withdrawTurn: ({ amends: _, ...step }) => store.turns.withdraw(step) }),
   'a message that a step does not amend': (store) => ({ stepTurn: ({ amends: _, ...step }) => store.turns.step(step) }),

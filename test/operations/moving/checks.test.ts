@@ -160,6 +160,8 @@ const wrong: readonly (readonly [string, Change, string, ((row: any) => boolean)
   ['message', record('toolCalls', [{ ...toolCall({ id: ids.make('call') }), status: 'nonsense' }]), 'toolCalls'],
   ['message', record('toolCalls', [{ ...toolCall({ id: ids.make('call') }), arguments: 'all' }]), 'toolCalls'],
   ['message', record('toolCalls', [{ ...toolCall({ id: ids.make('call') }), output: 5 }]), 'toolCalls'],
+  ['message', record('toolCalls', [{ ...toolCall({ id: ids.make('call') }), opaque: { call: {} } }]), 'toolCalls'],
+  ['message', record('toolCalls', [{ ...toolCall({ id: ids.make('call') }), opaque: { origin: 'o', round: 'signed' } }]), 'toolCalls'],
   ['message', (row) => void (row.sessionId = ids.make('ses')), 'does not follow its session'],
   ['message', (row) => void (row.index = 1e300), 'index'],
   ['turn', record('stopReason', 'aborted'), 'stopReason', (row) => row.record.status === 'completed'],

@@ -116,7 +116,8 @@ async function inFlight(scene: Scene): Promise<TurnPlace[]> {
   await store.turns.takeOver(orphan.place, ids.secret(), nowMs + 600_000, nowMs + 1);
   const calling = await scene.streaming();
   await calling.append(0, 'Let me see. 👋');
-  const running = toolCall({ id: ids.make('call'), position: 13 });
+  const opaque = { origin: 'openai', id: 'call|0', call: { extra_content: { google: { thought_signature: 'CiQB+/=' } } }, round: { reasoning_details: [{ data: 'é👋', index: 0 }] } };
+  const running = toolCall({ id: ids.make('call'), position: 13, opaque });
   await store.turns.step({ ...calling.place, fence: calling.fence, from: 0, calls: [running, toolCall({ id: ids.make('call'), position: 13, status: 'completed', output: 'shipped 👋', endedAtMs: 2000 })] });
   const spoken = await scene.streaming({ released: 0 });
   await spoken.append(0, 'Good 👋 day.');

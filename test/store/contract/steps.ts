@@ -8,6 +8,16 @@ const [first, second] = [toolCall(), toolCall({ id: 'call_2', name: 'book' })];
 const answered: ToolCall = { ...first, status: 'completed', output: 'shipped 👋', endedAtMs: 2000 };
 const tail = { position: 0, text: '' };
 
+/** As providers put them on calls: nested, in other scripts, with names and values of any kind. */
+const opaque = {
+  origin: 'openai1', id: 'call|0/é👋',
+  call: { extra_content: { google: { thought_signature: 'CiQB+/=' } }, '': [[], {}, null, false], index: 0.5, constructor: { name: 'ç' } },
+  round: { reasoning_content: 'Müssen wir 👋?\n', details: [{ type: 'reasoning.encrypted', data: 'x'.repeat(5000), index: 2 ** 40, id: null }] },
+};
+const signed = toolCall({ opaque });
+const bare = toolCall({ id: 'call_2', name: 'book', opaque: { origin: 'openai1' } });
+const misfit = toolCall({ id: 'call_3', status: 'failed', error: 'arguments', arguments: null, reason: 'The property "order" must be a text. 👋', opaque: { origin: 'openai1', call: { signature: 's' } }, endedAtMs: 1500 });
+
 export const stepCases: readonly Case[] = [
   {
     name: 'the calls of a turn are read with its text, each replaced by its result, and end with the turn in its message',
@@ -42,6 +52,45 @@ export const stepCases: readonly Case[] = [
       equal(await store.turns.step({ ...place, fence, from: 0, calls: [first] }), 'fenced');
       const [used] = await store.usage.read(scene.workspaceId, usageQuery(scene.now, scene.now + 1));
       equal(used?.toolCalls, 2);
+    },
+  },
+  {
+    name: 'what a provider put on a call, and why its arguments did not fit, stay with it: in flight, with its result, and in an earlier message',
+    async run(scene) {
+      const { store } = scene;
+      const asked = await scene.streaming();
+      const { place, fence } = asked;
+      const { messageIndex, messageId } = asked.step.turn;
+      const sees = async (calls: readonly ToolCall[], why: string): Promise<void> => {
+        deepEqual((await scene.transcript(place.sessionId))[messageIndex]?.toolCalls, calls, `${why}, in the transcript`);
+        const recent = await store.sessions.recentMessages(scene.workspaceId, place.sessionId, messageIndex + 1, 10_000, 10);
+        deepEqual(recent.find(({ id }) => id === messageId)?.toolCalls, calls, `${why}, for a model`);
+        deepEqual((await store.turns.outputAfter(place, 0))?.calls, calls, `${why}, in the output`);
+      };
+      await store.turns.step({ ...place, fence, from: 0, calls: [signed, bare, misfit] });
+      deepEqual(await store.turns.calls(place), [signed, bare, misfit], 'made');
+      const ended = { ...signed, status: 'completed' as const, output: 'shipped 👋', endedAtMs: 2000 };
+      await store.turns.step({ ...place, fence, from: 0, calls: [ended] });
+      deepEqual(await store.turns.calls(place), [ended, bare, misfit], 'with a result');
+      await store.turns.step({ ...place, fence, from: 3, calls: [{ ...signed, round: 1, status: 'pending', wants: 'approval' }] });
+      const pending = { ...signed, round: 1, status: 'pending' as const, wants: 'approval' as const };
+      deepEqual((await store.turns.outputAfter(place, 0))?.calls, [ended, bare, misfit, pending], 'in a later round');
+
+      const step = asked.finishStep({ tail }, { stopReason: 'tool_calls', calls: { made: 4, sent: 4 } });
+      const sealed = { ...step.message, toolCalls: [ended, bare, misfit, pending] };
+      equal((await store.turns.finish({ ...step, message: sealed })).outcome, 'finished');
+      await sees([ended, bare, misfit, pending], 'over');
+
+      const amends = (over: Partial<ToolCall>) => ({ index: messageIndex, message: { ...sealed, toolCalls: [ended, bare, misfit, { ...pending, ...over }] } });
+      const draft = scene.beginStep(step.session, 3);
+      const turn = { ...draft.turn, messageIndex: step.session.messageCount, unasked: true as const };
+      const session = { ...draft.session, messageCount: step.session.messageCount + 1 };
+      const next = await scene.begun(step.session, 3, { session, turn, userMessage: null, amends: amends({ status: 'running' }) });
+      await sees([ended, bare, misfit, { ...pending, status: 'running' }], 'amended as a turn begins');
+      await store.turns.step({ ...next.place, fence: next.fence, from: 0, calls: [], amends: amends({ status: 'completed', output: 'yes' }) });
+      await sees([ended, bare, misfit, { ...pending, status: 'completed', output: 'yes' }], 'amended within it');
+      equal((await store.turns.finish(next.finishStep({ tail, amends: amends({ status: 'unknown', error: 'unknown' }) }))).outcome, 'finished');
+      await sees([ended, bare, misfit, { ...pending, status: 'unknown', error: 'unknown' }], 'amended as it ends');
     },
   },
   {

@@ -54,5 +54,6 @@ export const brokenVerbs: Readonly<Record<string, Changed>> = {
   'a save that goes by the version alone': (store) => ({ saveSession: (session, { version }) => store.sessions.save(session, { version, mark: undefined }) }),
   'a lease that is a millisecond longer': (store) => ({ beginTurn: (step) => store.turns.begin({ ...step, leaseUntilMs: step.leaseUntilMs + 1 }) }),
   'a transcript without its newest message': (store) => ({ recentMessages: (workspaceId, sessionId, before, ...bounds) => store.sessions.recentMessages(workspaceId, sessionId, before - 1, ...bounds) }),
+  'calls without what a provider put on them': (store) => ({ stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.map(({ opaque: _, ...call }) => call) }) }),
   'an output read from one code point before': (store) => ({ outputAfter: (place, position) => store.turns.outputAfter(place, Math.max(0, position - 1)) }),
 };

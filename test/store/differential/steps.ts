@@ -187,7 +187,10 @@ const releaseOutput = ofTurn(async (known, drawn, turn) => {
 
 const stepTurn = ofTurn((_, drawn, turn) => {
   const { which, lasts, near, text } = drawn;
-  const calls = Array.from({ length: which % 3 }, (_, index) => toolCall({ id: `call_${which}${index}`, output: text, status: chosen(['running', 'completed', 'pending'] as const, lasts) }));
+  const opaque = [undefined, { origin: text, id: text, call: { signature: { of: text } }, round: { details: [text, lasts] } }];
+  const calls = Array.from({ length: which % 3 }, (_, index) =>
+    toolCall({ id: `call_${which}${index}`, output: text, status: chosen(['running', 'completed', 'pending'] as const, lasts), opaque: opaque[(index + lasts) % 2] }),
+  );
   const { messageIndex } = turn.begun.turn;
   // The assistant's message before the turn's own two.
   const amends = near === 1 && messageIndex > 2 ? { index: messageIndex - 2, message: message({ id: 'msg_amended', content: text, toolCalls: calls }) } : undefined;
