@@ -237,7 +237,7 @@ const listed = (names: readonly string[]): string => `${names.slice(0, -1).join(
 
 function storeSetting(value: string): Config['store'] {
   if (value === 'memory:') return { kind: 'memory' };
-  if (value.startsWith('lmdb:') && value.length > 5) return { kind: 'lmdb', folder: value.slice(5) };
+  if (value.startsWith('lmdb:') && value.length > 5) return { kind: 'lmdb', folder: folderSetting(value) };
   if (/^rediss?:/.test(value)) return redisStore(value, '[/DATABASE]', isRedisUrl(value));
   if (/^rediss?-cluster:/.test(value)) {
     const [, hosts] = /^rediss?-cluster:\/\/(?:[^@\s]*@)?([^@/\s,]+(?:,[^@/\s,]+)*)\/?$/.exec(value) ?? [];
@@ -246,6 +246,14 @@ function storeSetting(value: string): Config['store'] {
   throw new SettingError(
     `PARLEY_STORE must be lmdb:FOLDER, memory:, redis://HOST:PORT or redis-cluster://HOST:PORT,HOST:PORT, not "${redacted(value)}".`,
   );
+}
+
+/** Two slashes are a URL's, before a host: the system would take them for the root's, and open another folder than the one that is meant. */
+function folderSetting(value: string): string {
+  const folder = value.slice('lmdb:'.length);
+  if (!folder.startsWith('//') || folder.startsWith('///')) return folder;
+  const meant = folder.slice(2) || 'data';
+  throw new SettingError(`PARLEY_STORE must be lmdb:FOLDER, not "${value}": write lmdb:${meant}, or lmdb:/${meant} for a folder at the root.`);
 }
 
 function redisStore(url: string, rest: string, fits: boolean): Config['store'] {

@@ -234,6 +234,19 @@ t.test('an address of Redis that cannot be used is refused before anything is co
   t.match(text, /^The server ended with 2 before it listened\.\n[^\n]*\bPARLEY_STORE\b[^\n]*\n$/);
 });
 
+t.test('a folder with the slashes of a URL is a wrong setting: it would be another folder than the one that is meant', async (t) => {
+  for (const value of ['lmdb://data', 'lmdb://./data', 'lmdb://data/parley', 'lmdb://localhost/data', 'lmdb://', 'lmdb:']) {
+    const said = refusalOf(() => readConfig({ PARLEY_STORE: value }));
+    t.match(said, /^PARLEY_STORE must be lmdb:FOLDER[^\n]*\.$/, value);
+    t.match(said, `"${value}"`);
+  }
+  for (const folder of ['data', './data', '/var/lib/parley', '../data', '///var/lib/parley']) {
+    t.same(readConfig({ PARLEY_STORE: `lmdb:${folder}` }).store, { kind: 'lmdb', folder }, folder);
+  }
+  const text = await failure(t, { PARLEY_STORE: 'lmdb://data' });
+  t.match(text, /^The server ended with 2 before it listened\.\n[^\n]*\bPARLEY_STORE\b[^\n]*\n$/);
+});
+
 /** Returns the message of a rejected setting; empty if the settings are accepted. */
 function refusalOf(run: () => unknown): string {
   try {
