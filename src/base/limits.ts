@@ -107,6 +107,7 @@ export const limits = {
   providerSilenceMs: 60_000, // without a byte, unless a setting says otherwise
   providerGraceMs: 3_000, // from the finish of an answer to its end: for its usage, and for its connection to be kept
   providerGetMs: 10_000, // for the head of an answer that is only looked up
+  providerProbeHttp2Ms: 5_000, // for the beginning of a connection in HTTP/2
   providerErrorBytesMax: 64 * 1024,
   providerRefusalCharactersMax: 16 * 1024, // of an error's body, which are looked through for the reason
   providerAttemptsMax: 12, // requests of one turn

@@ -7,6 +7,7 @@ import { Dialer } from './client/dial.ts';
 import { ProviderExchange } from './client/exchange.ts';
 import type { ProviderBounds, ProviderCall, ProviderListener } from './client/exchange.ts';
 import { Pool } from './client/pool.ts';
+import { speaksHttp2 } from './client/http2-probe.ts';
 import { requestBytes } from './client/request.ts';
 import type { ProviderGet, ProviderPost } from './client/request.ts';
 import { targetOf } from './client/target.ts';
@@ -30,6 +31,8 @@ export interface ProviderHttp {
   post(post: ProviderPost, listener: ProviderListener, within?: Partial<ProviderBounds>): ProviderCall;
   /** The same without a body. The provider only looks the answer up, so the time limit is shorter. */
   get(get: ProviderGet, listener: ProviderListener): ProviderCall;
+  /** Whether the server of a base URL speaks HTTP/2, which is no protocol of this client. Never rejects. */
+  speaksHttp2(baseUrl: string): Promise<boolean>;
   /** Closes every connection; calls in flight fail. */
   close(): Promise<void>;
 }
@@ -78,6 +81,10 @@ export function providerHttp({ clock, allowPrivate, bounds = providerBounds, loo
     now: () => clock.monotonic(),
     post: (post, listener, within) => begin(post, listener, within === undefined ? bounds : { ...bounds, ...within }),
     get: (get, listener) => begin(get, listener, shorter),
+    async speaksHttp2(baseUrl) {
+      const target = targetAt(baseUrl);
+      return target !== null && speaksHttp2(dialer, clock, target, limits.providerProbeHttp2Ms);
+    },
     close: () => pool.close(),
   };
 }

@@ -70,6 +70,7 @@ export type ModelFailure =
   | 'credential' // none, refused, or not to be decrypted
   | 'address' // a base URL that may not be called, or that names no host
   | 'connect'
+  | 'http2' // the server speaks HTTP/2 alone
   | 'proxy' // the operator's proxy does not connect
   | 'rate_limit'
   | 'status'

@@ -1,7 +1,9 @@
 /** A credential is tested at its provider (contract 9). */
-import { createServer, type AddressInfo } from 'node:net';
+import { createSecureServer as createHttp2SecureServer, createServer as createHttp2Server, type Http2Server } from 'node:http2';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
+import { certificate, privateKey } from '../providers/client/certificate.ts';
 import { provider, type Provider } from '../providers/model/provider.ts';
 import { openHouse, type Answer, type House } from './house.ts';
 import { isRated, isRefused, refusals, unrated } from './refusal.ts';
@@ -12,6 +14,7 @@ t.test('a credential that is tested', async (t) => {
   await t.test('is refused where it says so', (t) => refusedKeys(t, house));
   await t.test('unknown is what else it says', (t) => strange(t, house));
   await t.test('or that it says nothing', (t) => silent(t, house));
+  await t.test('a provider that speaks HTTP/2 alone is told from one that does not answer', (t) => http2Alone(t, house));
   await t.test('the key of a tool is tested with a call of it', (t) => ofTool(t, house));
   await t.test('the test uses the credential as stored now', (t) => current(t, house));
   await t.test('credentials that do not exist', (t) => nowhere(t, house));
@@ -106,6 +109,53 @@ async function silent(t: Test, house: House): Promise<void> {
   // The head of an endless answer says enough.
   const endless = await providing(t, (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{'));
   verdict(t, await test(house, (await stored(house, { base_url: endless.baseUrl })).id), 'works', 'The provider takes the key.');
+}
+
+/** A server of this port, closed with the test. */
+async function listening(t: Test, server: Server | Http2Server): Promise<number> {
+  const open = new Set<Socket>();
+  server.on('connection', (socket: Socket) => void open.add(socket.on('error', () => {}).on('close', () => open.delete(socket))));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** The beginning of a connection in HTTP/2 (RFC 9113, 3.4), and an empty SETTINGS frame. */
+const preface = 'PRI * HTTP/2.0';
+const settingsFrame = Buffer.from('000000040000000000', 'hex');
+
+async function http2Alone(t: Test, house: House): Promise<void> {
+  const message = 'The provider answers in HTTP/2 alone. Use an address that speaks HTTP/1.1.';
+  const verdictAt = async (baseUrl: string): Promise<Answer> => test(house, (await stored(house, { base_url: baseUrl })).id);
+  const servers: [string, Server | Http2Server][] = [
+    ['without TLS', createHttp2Server((_, response) => response.end(models))],
+    ['without TLS, which waits for the preface and closes on anything else', createServer((socket) => void socket.once('data', (bytes) => (bytes.toString('latin1').startsWith(preface) ? socket.write(settingsFrame) : socket.end())))],
+    ['without TLS, which refuses HTTP/1.1 with a status', createServer((socket) => void socket.once('data', (bytes) => (bytes.toString('latin1').startsWith(preface) ? socket.write(settingsFrame) : socket.end('HTTP/1.1 505 HTTP Version Not Supported\r\ncontent-length: 0\r\n\r\n'))))],
+    ['without TLS, in pieces', createServer((socket) => void socket.once('data', (bytes) => {
+      if (!bytes.toString('latin1').startsWith(preface)) return socket.destroy();
+      socket.write(settingsFrame.subarray(0, 5));
+      return setImmediate(() => socket.write(settingsFrame.subarray(5)));
+    }))],
+  ];
+  for (const [name, server] of servers) {
+    t.comment(name);
+    verdict(t, await verdictAt(`http://127.0.0.1:${await listening(t, server)}/v1`), 'unknown', message);
+  }
+  const secure = createHttp2SecureServer({ key: privateKey, cert: certificate }, (_, response) => response.end(models));
+  verdict(t, await verdictAt(`https://127.0.0.1:${await listening(t, secure)}/v1`), 'unknown', message);
+
+  const mute = 'The provider does not answer.';
+  for (const answer of [(socket: Socket) => socket.destroy(), (socket: Socket) => socket.once('data', () => socket.destroy()), (socket: Socket) => socket.once('data', () => socket.end('nonsense'))]) {
+    const answers = (await verdictAt(`http://127.0.0.1:${await listening(t, createServer((socket) => void answer(socket)))}/v1`)).json.message;
+    t.ok([mute, other].includes(answers), answers);
+  }
+  // A server of both protocols has answered in HTTP/1.1.
+  const both = createServer((socket) => void socket.once('data', (bytes) => (bytes.toString('latin1').startsWith(preface) ? socket.write(settingsFrame) : socket.end('HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n'))));
+  verdict(t, await verdictAt(`http://127.0.0.1:${await listening(t, both)}/v1`), 'unknown', other);
 }
 
 async function current(t: Test, house: House): Promise<void> {

@@ -19,10 +19,13 @@ const silent = unknown('The provider does not answer.');
 const forbidden = unknown('The address of the provider may not be called, or there is no such host.');
 const strange = unknown('The provider answers, but not in a way that tells whether it takes the key.');
 
+const http2Alone = unknown('The provider answers in HTTP/2 alone. Use an address that speaks HTTP/1.1.');
+
 const verdicts: Readonly<Record<ModelFailure, Verdict>> = {
   credential: refused,
   address: forbidden,
   connect: silent,
+  http2: http2Alone,
   proxy: silent,
   first_output_timeout: silent,
   idle_timeout: silent,

@@ -117,7 +117,7 @@ export const credentials: Area = {
     },
     [`POST ${inWorkspace}/credentials/{id}/test`]: {
       does: `Asks the provider for its list of models with the credential, which costs nothing there. \`result\` is \`works\`, \`refused\`, or \`unknown\` where the provider does not answer \
-(within ${limits.providerGetMs / 1000} seconds), answers something else, or may not be called, and for the key of a tool, which a test call of the tool tries. \`message\` is a fixed sentence: the provider's own words are never shown. Takes no body.`,
+(within ${limits.providerGetMs / 1000} seconds), answers in HTTP/2 alone or something else, or may not be called, and for the key of a tool, which a test call of the tool tries. \`message\` is a fixed sentence: the provider's own words are never shown. Takes no body.`,
       repeat: 'A repeat asks the provider again.',
       surprises: `${unknown} A failure of the provider is no error of this call, but its result.`,
       answer: { object: 'credential_test', result: 'works', message: 'The provider takes the key.' },

@@ -33,6 +33,8 @@ export interface DialOptions {
   readonly proxy: Proxy | null;
 }
 
+const http1 = ['http/1.1'] as const;
+
 export class Dialer {
   readonly #options: DialOptions;
   /**
@@ -47,14 +49,15 @@ export class Dialer {
     this.#options = options;
   }
 
-  open(target: Target, listener: DialListener): ProviderSocket {
+  /** `protocols`: the names that TLS offers (RFC 7301). */
+  open(target: Target, listener: DialListener, protocols: readonly string[] = http1): ProviderSocket {
     const { clock, connectMs, proxy } = this.#options;
     const timer = clock.after(connectMs, () => socket.destroy(new Error('connect timeout')));
-    const socket: ProviderSocket = proxy !== null && target.secure ? this.#tunnel(proxy, target, listener, timer) : this.#direct(target, listener, timer);
+    const socket: ProviderSocket = proxy !== null && target.secure ? this.#tunnel(proxy, target, protocols, listener, timer) : this.#direct(target, protocols, listener, timer);
     return socket;
   }
 
-  #direct(target: Target, listener: DialListener, timer: Timer): Socket {
+  #direct(target: Target, protocols: readonly string[], listener: DialListener, timer: Timer): Socket {
     const { lookup } = this.#options;
     const where: TcpNetConnectOpts = {
       host: target.hostname,
@@ -67,13 +70,13 @@ export class Dialer {
         callback: (length) => listener.read(this.#buffer, length),
       },
     };
-    const socket = target.secure ? this.#secure(target, where) : connect(where);
+    const socket = target.secure ? this.#secure(target, protocols, where) : connect(where);
     socket.once(target.secure ? 'secureConnect' : 'connect', () => socket.setNoDelay(true).setKeepAlive(true, limits.providerProbeMs));
     return listenTo(socket, target.secure, listener, timer);
   }
 
   /** Unencrypted connections stay in the private network, and a proxy would lead out of it. */
-  #tunnel(proxy: Proxy, target: Target, listener: DialListener, timer: Timer): ProviderSocket {
+  #tunnel(proxy: Proxy, target: Target, protocols: readonly string[], listener: DialListener, timer: Timer): ProviderSocket {
     const { hostname, port } = target;
     return new Tunnel({
       proxy,
@@ -82,7 +85,7 @@ export class Dialer {
       lookup: this.#options.lookup.secure,
       opened: (tunnel) => {
         tunnel.setNoDelay(true).setKeepAlive(true, limits.providerProbeMs);
-        const socket = this.#secure(target, { socket: tunnel });
+        const socket = this.#secure(target, protocols, { socket: tunnel });
         // `onread` works only for sockets that Node itself has connected.
         socket.on('data', (bytes: Buffer) => void (listener.read(bytes, bytes.length) || socket.pause()));
         return listenTo(socket, true, listener, timer);
@@ -95,13 +98,13 @@ export class Dialer {
   }
 
   /** Verification is set explicitly, because the environment can switch off the default. */
-  #secure(target: Target, where: ConnectionOptions): TLSSocket {
+  #secure(target: Target, protocols: readonly string[], where: ConnectionOptions): TLSSocket {
     this.#context ??= createSecureContext({ ca: this.#options.ca });
     const session = this.#sessions.get(target.origin);
     const socket = connectSecure({
       ...where,
       servername: target.serverName,
-      ALPNProtocols: ['http/1.1'],
+      ALPNProtocols: [...protocols],
       secureContext: this.#context,
       rejectUnauthorized: true,
       ...(session !== undefined && { session }),

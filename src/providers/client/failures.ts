@@ -12,6 +12,7 @@ export const failureOfStatus = (status: number): ModelFailure =>
 const connectCodes: Readonly<Record<string, ModelFailure>> = {
   ENOTFOUND: 'address', // the name does not exist
   ENODATA: 'address', // the name has no address
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: 'http2', // the server takes no protocol that TLS offered it
 };
 
 /** The failure of a connection attempt; null if nothing says why it ended. */

@@ -2,20 +2,39 @@
 import type { ModelFailure } from '../model.ts';
 import type { ProviderCall, ProviderHttp } from '../client.ts';
 
-/** `headers` carry the key. The head of the answer tells; its body is not looked at. */
-export function tryKey(http: ProviderHttp, baseUrl: string, headers: Readonly<Record<string, string>>): Promise<ModelFailure | null> {
+/** Failures of a server that may not have understood HTTP/1.1. */
+const wordless: ReadonlySet<ModelFailure> = new Set(['connect', 'cut', 'malformed']);
+
+/** Statuses with which a server asks for another version of HTTP: Upgrade Required, AWS's incompatible version, HTTP Version Not Supported. */
+const versionStatuses: ReadonlySet<number | null> = new Set([426, 464, 505]);
+
+/** Resolves with null if the provider takes the key, else with the reason. `headers` carry the key. */
+export async function tryKey(http: ProviderHttp, baseUrl: string, headers: Readonly<Record<string, string>>): Promise<ModelFailure | null> {
+  const { failure, status } = await listModels(http, baseUrl, headers);
+  const isWordless = failure !== null && (status === null ? wordless.has(failure) : versionStatuses.has(status));
+  return isWordless && (await http.speaksHttp2(baseUrl)) ? 'http2' : failure;
+}
+
+interface Told {
+  readonly failure: ModelFailure | null;
+  /** The status that is the failure; null if none is. */
+  readonly status: number | null;
+}
+
+/** The head of the answer tells; its body is not looked at. */
+function listModels(http: ProviderHttp, baseUrl: string, headers: Readonly<Record<string, string>>): Promise<Told> {
   return new Promise((resolve) => {
     const call: ProviderCall = http.get(
       { baseUrl, path: '/models', headers: { ...headers, accept: 'application/json' } },
       {
-        head(contentType) {
+        head(contentType, _coding, { status }) {
           call.release();
           // A page, as a server of something else has for every path, says nothing of the key.
-          resolve(/^application\/(?:[\w.-]+\+)?json\b/.test(contentType) ? null : 'malformed');
+          resolve({ failure: /^application\/(?:[\w.-]+\+)?json\b/.test(contentType) ? null : 'malformed', status });
         },
         data() {},
         ended() {},
-        failed: resolve,
+        failed: (failure, status) => resolve({ failure, status }),
       },
     );
   });

@@ -70,7 +70,9 @@ function sendOnce(clock: Clock, until: number, signal: AbortSignal, start: Try):
 export const failed = (error: ToolError): ToolResult => ({ status: 'failed', error });
 
 /** Failures before the tool can have got the request. */
-const unsent: ReadonlySet<ModelFailure> = new Set(['connect', 'proxy', 'address']);
+const unsent: ReadonlySet<ModelFailure> = new Set(['connect', 'proxy', 'address', 'http2']);
+/** Failures that another try would meet again. */
+const lasting: ReadonlySet<ModelFailure> = new Set(['address', 'http2']);
 /** Statuses after which a repeatable call is sent again. */
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
@@ -78,7 +80,7 @@ const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 export function sentOfFailure(failure: ModelFailure, status: number | null): { readonly error: ToolError; readonly again: Sent['again'] } {
   if (status !== null) return { error: 'refused', again: passing.has(status) ? 'repeatable' : 'never' };
   if (failure === 'malformed') return { error: 'malformed', again: 'never' };
-  if (unsent.has(failure)) return { error: 'unreachable', again: failure === 'address' ? 'never' : 'unsent' };
+  if (unsent.has(failure)) return { error: 'unreachable', again: lasting.has(failure) ? 'never' : 'unsent' };
   if (failure === 'credential') return { error: 'refused', again: 'never' };
   return { error: failure === 'first_output_timeout' || failure === 'idle_timeout' ? 'timeout' : 'unreachable', again: 'repeatable' };
 }

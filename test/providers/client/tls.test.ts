@@ -156,3 +156,15 @@ t.test('the bound on connecting spans the handshake; closing ends it', async (t)
   t.equal(await other.settled, 'connect');
   await Promise.all(silent.sockets.map(closed));
 });
+
+t.test('a server that speaks HTTP/2 over TLS is known by its SETTINGS frame, and one of HTTP/1.1 is not taken for it', async (t) => {
+  const settings = Buffer.from('000000040000000000', 'hex');
+  const speaking: Raw['answer'] = ({ socket, text }) => void (text.startsWith('PRI * HTTP/2.0') ? socket.write(settings) : socket.destroy());
+  const [both, older] = [await serving(t, speaking), await serving(t)];
+  const http = client(t, { ca: certificate });
+  t.equal(await http.speaksHttp2(urlOf(both)), true);
+  t.equal((both.sockets[0] as TLSSocket).alpnProtocol, 'h2', 'it is the protocol that was offered');
+  t.equal(await http.speaksHttp2(urlOf(older)), false);
+  t.equal(await client(t).speaksHttp2(urlOf(both)), false, 'a certificate that is not trusted');
+  t.equal(await http.speaksHttp2('https://169.254.169.254/v1'), false, 'an address that may not be called');
+});

@@ -38,7 +38,8 @@ t.test('over a connection', async (t) => {
 function hear({ kind, reasoning = 'hidden', then }: Pick<Form, 'kind' | 'reasoning' | 'then'>, body: Buffer, cuts: Iterable<number>): Heard {
   let listener!: ProviderListener;
   const call = { outputBegan() {}, outputEnded() {}, release() {}, cancel() {}, hold() {}, resume() {} };
-  const http: ProviderHttp = { post: (_post, given) => ((listener = given), call), get: () => call, now: () => 0, close: async () => {} };
+  const http: ProviderHttp = { post: (_post, given) => ((listener = given), call), get: () => call, speaksHttp2: () => Promise.resolve(false),
+    now: () => 0, close: async () => {} };
   const heard = new Heard();
   models[kind](http).start(request({ reasoning }), heard);
   listener.head('', '', { status: 200, contentType: '', contentEncoding: '', mcpSession: '', body: 'until close', keptMs: 0 });
