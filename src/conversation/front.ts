@@ -1,9 +1,11 @@
 /** Conversations of clients that speak another protocol (contract 14 and 15): the session that a request's turn is held in, and the end of the turn for who waits for it. */
+import { assistantKind } from '../../machines/assistant.ts';
+import { migratedSnapshot } from '../actors/actor.ts';
 import { errors, Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { SaidMessage } from '../providers/model.ts';
-import type { Session } from '../store/store.ts';
+import type { Assistant, Session } from '../store/store.ts';
 import type { CallAnswer } from '../turn/answers.ts';
 import type { TurnLog } from '../turn/turn.ts';
 import type { FrontSettings } from './front-settings.ts';
@@ -22,9 +24,12 @@ export async function reachModel(party: Party, model: string, { host: { assistan
   return found;
 }
 
-/** Whether the assistant has a way in here: what a visitor must say of themselves has no place in these protocols. */
-export const isListed = (assistant: AssistantActor, services: Services): boolean =>
-  services.host.assistants.refusal(assistant) === null && !assistant.record.visitorFields.some(({ required }) => required);
+/**
+ * Whether the assistant has a way in here: what a visitor must say of themselves has no place in these protocols. The record alone tells, so that a list
+ * of many wakes none of them.
+ */
+export const isListed = ({ machine, visitorFields }: Assistant): boolean =>
+  migratedSnapshot(assistantKind, machine).state === 'published' && !visitorFields.some(({ required }) => required);
 
 /** Throws 422 `missing_visitor_fields`, then the 409 of an assistant that does not converse. */
 export function checkConverses(party: Party, assistant: AssistantActor, requestId: string, services: Services): void {

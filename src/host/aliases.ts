@@ -1,5 +1,5 @@
 /** The assistants of a workspace by alias (contract 14). A workspace has few, so they are listed; the store keeps their aliases apart. */
-import type { Clock } from '../base/clock.ts';
+import { atTurnEnd, type Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { keepNewest } from '../base/newest.ts';
 import { aliasKey } from '../base/text.ts';
@@ -55,5 +55,7 @@ export async function* assistantsOf(catalog: Catalog, workspaceId: string): Asyn
     yield* items;
     if (next === null) return;
     after = next;
+    // An embedded store answers within the iteration of the event loop; other work runs between pages.
+    await new Promise<void>((resolve) => atTurnEnd(resolve));
   }
 }

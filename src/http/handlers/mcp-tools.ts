@@ -10,6 +10,7 @@ import { isListed } from '../../conversation/front.ts';
 import { mayUse } from '../../conversation/reach.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { PartyCaller, Request } from '../request.ts';
+import type { Assistant } from '../../store/store.ts';
 import { assistantsPage } from './assistants.ts';
 
 const prefix = 'ask_';
@@ -23,15 +24,10 @@ const outputSchema = wire.AskAnswer as unknown as Tool['outputSchema'];
 /** A page of the assistants that can be asked; a page may have few of them. */
 export async function listTools({ caller: { party }, services }: Request<PartyCaller>, cursor: string | undefined): Promise<ListToolsResult> {
   const { items, next } = await assistantsPage(party, { limit: limits.listMax, after: cursor ?? null, order: 'asc' }, services);
-  const tools: Tool[] = [];
-  for (const { id } of items) {
-    const assistant = await services.host.assistants.of(party.workspaceId, id);
-    if (assistant !== null && isListed(assistant, services)) tools.push(toolOf(assistant));
-  }
-  return { tools, ttlMs: listTtlMs, cacheScope: 'private', ...(next !== null && { nextCursor: next }) };
+  return { tools: items.filter(isListed).map(toolOf), ttlMs: listTtlMs, cacheScope: 'private', ...(next !== null && { nextCursor: next }) };
 }
 
-const toolOf = ({ record: { id, alias, name, description } }: AssistantActor): Tool =>
+const toolOf = ({ id, alias, name, description }: Assistant): Tool =>
   ({ name: `${prefix}${aliasKey(alias ?? id)}`, title: name, ...(description !== null && description !== '' && { description }), inputSchema, outputSchema });
 
 /** The assistant of a tool; null if it is unknown, out of the key's reach or not published. */
