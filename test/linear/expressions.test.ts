@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { readTree } from '../tidy/tree.ts';
 import { growthOf, growthOfWork } from './growth.ts';
-import { builtOnes, literalsOf } from './list.ts';
+import { builtOnes, literalsOf, patternsOfShapes } from './list.ts';
 import { textOf } from './attacks.ts';
 
 /** Expressions that take more steps than in proportion to a text, each with a text on which it does. */
@@ -55,7 +55,7 @@ t.test('the measured time shows work that grows with the square', async (t) => {
 
 t.test('[R3] every regular expression of the source takes steps in proportion to the text', async (t) => {
   const tree = readTree(fileURLToPath(new URL('../..', import.meta.url)));
-  const listed = [...(await builtOnes()), ...literalsOf(tree)];
+  const listed = [...(await builtOnes()), ...(await patternsOfShapes()), ...literalsOf(tree)];
   const known = new Map(listed.map((one) => [`${one.expression} ${one.isGlobal}`, one]));
   t.ok(known.size > 300, `${known.size} of them`);
   for (const { path, line, expression, isGlobal } of known.values()) {

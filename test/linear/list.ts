@@ -1,5 +1,6 @@
 /** The regular expressions of the source: its literals, and those that are built as a module loads. */
 import { sourcesOf, type Syntax, type Tree } from '../tidy/tree.ts';
+import { patternsIn } from './schemas.ts';
 
 export interface Listed {
   readonly path: string;
@@ -37,6 +38,12 @@ export function literalsOf(tree: Tree): Listed[] {
         return { path, line: node.loc.start.line, expression, isGlobal: expression.global || splitting.has(node) };
       });
     });
+}
+
+/** The patterns of the shapes on the wire, as their validators build them. They load modules of `building`, which must be loaded before. */
+export async function patternsOfShapes(): Promise<Listed[]> {
+  const patterns = patternsIn(await import('../../src/base/wire.ts'));
+  return [...patterns].map((pattern) => ({ path: 'src/base/wire.ts', line: 0, expression: new RegExp(pattern, 'u'), isGlobal: false }));
 }
 
 /** The literal by which a call splits a text: it is searched for again and again, whatever its flags say. */

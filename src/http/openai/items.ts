@@ -40,14 +40,18 @@ function checkOutput(output: string): string {
 /** Calls side by side are of one message, as are the words before them. */
 function messagesOf(items: Items): ChatCompletionMessage[] {
   const messages: ChatCompletionMessage[] = [];
+  // The calls of the last message.
+  let calls: NonNullable<ChatCompletionMessage['tool_calls']> = [];
   for (const { type = 'message', role, content, call_id: callId, name, arguments: given, output } of items) {
     if (type === 'reasoning') continue;
     if (type === 'message' && role !== undefined) messages.push({ role: role as ChatCompletionMessage['role'], content: writtenOf(content, partTypes) });
     else if (type === 'function_call_output' && callId !== undefined) messages.push({ role: 'tool', tool_call_id: callId, content: textOf(output, partTypes) });
     else if (type === 'function_call' && callId !== undefined && name !== undefined && given !== undefined) {
       const { id, ...one } = callOf(callId, name, given);
-      const before = messages.at(-1)?.role === 'assistant' ? messages.pop()! : { role: 'assistant' as const };
-      messages.push({ ...before, tool_calls: [...(before.tool_calls ?? []), { id, function: one }] });
+      const last = messages.at(-1);
+      if (last?.role !== 'assistant') messages.push({ role: 'assistant', tool_calls: (calls = []) });
+      else if (last.tool_calls !== calls) messages[messages.length - 1] = { ...last, tool_calls: (calls = []) };
+      calls.push({ id, function: one });
     } else throw wrong();
   }
   return messages;

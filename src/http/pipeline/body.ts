@@ -1,5 +1,4 @@
 /** Reads a request's body: bounded in size and time, UTF-8, JSON (contract 2 and 12). */
-import { MIMEType } from 'node:util';
 import { Failure } from '../../base/errors.ts';
 import type { Body, Exchange } from '../../base/edge.ts';
 import { bodyBytesOf } from '../../base/fronts.ts';
@@ -36,13 +35,12 @@ function parseBody(body: Body, exchange: Exchange, route: Route): unknown {
  */
 function mayBeJson([type, ...more]: readonly string[]): boolean {
   if (type === undefined) return true;
-  try {
-    const { essence } = new MIMEType(type);
-    return more.length === 0 && (essence === 'application/json' || essence.endsWith('+json'));
-  } catch {
-    return false;
-  }
+  const essence = mediaType.exec(type)?.[1]!.toLowerCase();
+  return more.length === 0 && essence !== undefined && (essence === 'application/json' || essence.endsWith('+json'));
 }
+
+/** A type and a subtype, before parameters that are not looked at. Node's `MIMEType` takes 0.4 s for 16 KB of white space. */
+const mediaType = /^[\t ]*([!#$%&'*+.^`|~\w-]+\/[!#$%&'*+.^`|~\w-]+)[\t ]*(?:;|$)/;
 
 /** For a route without a body: a body that was sent all the same must be an object, of any content (contract 12). */
 export function checkUnwanted(json: unknown): void {

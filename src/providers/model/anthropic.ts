@@ -61,7 +61,7 @@ function bodyOf({ name, systemPrompt, temperature, outputTokensMax, tools, close
   const body: Record<string, unknown> = {
     model: name,
     max_tokens: outputTokensMax ?? limits.outputTokensDefault,
-    messages: messages.reduce((before: ApiMessage[], message) => withMessage(before, message, { origin, shape }), []),
+    messages: apiMessages(messages, { origin, shape }),
     stream: true,
   };
   const offered = tools?.filter((tool) => !refused.has(tool.name));
@@ -83,7 +83,7 @@ function toolView(tool: ToolOffer, shape: number): object {
 
 interface ApiMessage {
   readonly role: 'user' | 'assistant';
-  readonly content: string | readonly object[];
+  readonly content: string | object[];
 }
 
 /** A provider, and the shape of a request to it. */
@@ -92,19 +92,22 @@ interface Shape {
   readonly shape: number;
 }
 
-/** The messages with one more: results are blocks of the user's, and those of one round are one message with what the user says next. */
-function withMessage(before: ApiMessage[], message: ModelMessage, shape: Shape): ApiMessage[] {
-  const last = before.at(-1);
-  if (message.role === 'tool') {
-    const block = { type: 'tool_result', tool_use_id: message.callId, content: resultContent(message.content) };
-    if (last?.role !== 'user' || typeof last.content === 'string') return [...before, { role: 'user', content: [block] }];
-    return [...before.slice(0, -1), { role: 'user', content: [...last.content, block] }];
+/** The messages in the words of this API: results are blocks of the user's, and those of one round are one message with what the user says next. */
+function apiMessages(messages: readonly ModelMessage[], shape: Shape): ApiMessage[] {
+  const found: ApiMessage[] = [];
+  for (const message of messages) {
+    const last = found.at(-1);
+    const results = last?.role === 'user' && typeof last.content !== 'string' ? last.content : null;
+    if (message.role === 'tool') {
+      const block = { type: 'tool_result', tool_use_id: message.callId, content: resultContent(message.content) };
+      if (results === null) found.push({ role: 'user', content: [block] });
+      else results.push(block);
+    } else if (isCalling(message)) {
+      found.push({ role: 'assistant', content: [...thoughts(message, shape), ...textOfRound(message), ...message.calls.map((call) => calledBlock(call, shape))] });
+    } else if (message.role === 'user' && results !== null) results.push({ type: 'text', text: message.content });
+    else found.push({ role: message.role, content: message.content });
   }
-  if (isCalling(message)) return [...before, { role: 'assistant', content: [...thoughts(message, shape), ...textOfRound(message), ...message.calls.map((call) => calledBlock(call, shape))] }];
-  if (message.role === 'user' && last?.role === 'user' && typeof last.content !== 'string') {
-    return [...before.slice(0, -1), { role: 'user', content: [...last.content, { type: 'text', text: message.content }] }];
-  }
-  return [...before, { role: message.role, content: message.content }];
+  return found;
 }
 
 /** A text of white space alone is refused. */

@@ -77,13 +77,14 @@ export class JoinedCalls {
 
   /** Keeps a part of a block of thoughts for the turn. */
   keep(index: number, part: Readonly<Record<string, string>>): void {
-    const block = this.#kept.get(index) ?? {};
-    for (const [name, text] of Object.entries(part)) {
-      this.#keptCharacters += text.length;
+    this.#keptCharacters += Object.values(part).reduce((sum, text) => sum + text.length, 0);
+    if (this.#keptCharacters > limits.providerEventCharactersMax || this.#kept.size > limits.toolCallsTaken) {
       // A part of what it thought would be refused: its signature does not fit.
-      if (this.#keptCharacters > limits.providerEventCharactersMax) return this.#kept.clear();
-      block[name] = name === 'type' ? text : (block[name] ?? '') + text;
+      this.#keptCharacters = Infinity;
+      return this.#kept.clear();
     }
+    const block = this.#kept.get(index) ?? {};
+    for (const [name, text] of Object.entries(part)) block[name] = name === 'type' ? text : (block[name] ?? '') + text;
     this.#kept.set(index, block);
   }
 
