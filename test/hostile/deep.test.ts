@@ -129,6 +129,7 @@ async function answers(t: Test, { house }: World): Promise<void> {
     [data(call(deep)), done],
     [data(call(`{"a":${deep}}`)), done],
     [data(call(JSON.stringify(`{"a":${deep}}`))), data('{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}'), done],
+    ...depths.map((one) => [data(`{"choices":[{"delta":{"a":${nested(one)},"tool_calls":[{"index":0,"id":"c","b":${nested(one)},"function":{"name":"f","arguments":"{}"}}]}}]}`), data('{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}'), done]),
     [delta('Hi'), data(`{"choices":[{"delta":{},"finish_reason":${deep}}],"usage":${deep}}`), done],
     [data(`{"error":${deep}}`)],
     [data(`{"error":{"message":"too long","param":${deep}}}`)],

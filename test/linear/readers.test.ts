@@ -5,7 +5,7 @@ import { cookieOf } from '../../src/access/cookies.ts';
 import { weighted } from '../../src/base/accept.ts';
 import { isCurrent } from '../../src/base/conditional.ts';
 import type { RequestHead } from '../../src/base/edge.ts';
-import { isNestedWithin } from '../../src/base/json.ts';
+import { isNestedWithin, type Json } from '../../src/base/json.ts';
 import { codePoints, indexAfter, textBehind, WholePoints } from '../../src/base/text.ts';
 import { CallMessages, queryObject, RealtimeEvents, shape, StartMessage } from '../../src/base/wire.ts';
 import { lastSentenceOf } from '../../src/conversation/call/reply.ts';
@@ -101,8 +101,8 @@ const readersOfText: Readonly<Record<string, (text: string) => unknown>> = {
   'the embedded model': (text) => replyTo([{ role: 'user', content: text }, { role: 'user', content: text }], 'A'),
 };
 
-const dialect: Dialect = { event() {}, whole() {} };
-const teller: Teller = { texts: 0, begin() {}, text() {}, reasoning() {}, call() {}, keep() {}, usage() {}, complete() {}, finish() {}, fail() {} };
+const dialect: Dialect = { owns: () => false, storedOf: () => null, event() {}, whole() {} };
+const teller: Teller = { texts: 0, begin() {}, text() {}, reasoning() {}, call() {}, keep() {}, keepFields() {}, refuse() {}, usage() {}, complete() {}, finish() {}, fail() {} };
 const events = () => {
   const reader = new StreamReader(dialect, teller);
   return (piece: string): void => reader.feed(piece);
@@ -113,11 +113,19 @@ const answer = (head: string) => () => {
   feed(`HTTP/1.1 200 OK\r\n${head}`);
   return feed;
 };
+const joinedCalls = (): JoinedCalls => new JoinedCalls({ origin: '', offered: new Set(), storedOf: () => null });
+const part = { index: 0, id: null, name: 'f', arguments: '', begins: false, fields: null };
 const joined = () => {
-  const calls = new JoinedCalls();
-  return (piece: string): void => (calls.take({ index: 0, id: null, name: 'f', arguments: piece }), calls.keep(Number(piece), { text: piece }));
+  const calls = joinedCalls();
+  return (piece: string): void => (calls.take({ ...part, arguments: piece }), calls.keep(Number(piece), { text: piece }));
 };
-const head = (name: string, value: string): RequestHead => ({ remoteAddress: '127.0.0.1', headers: (wanted: string) => (wanted === name ? [value] : []) }) as RequestHead;
+/** Fields that a provider puts on a call, with each of its parts or all with one. */
+const fieldsOf = (fields: (index: number) => object) => () => {
+  const calls = joinedCalls();
+  return (piece: string): void => (calls.take({ ...part, fields: fields(Number(piece)) as Json }), calls.keepFields(fields(Number(piece)) as Json));
+};
+const detail = (index: number): object => ({ type: 'reasoning.text', text: 'a', index });
+const head = (name: string, value: string): RequestHead => ({ remoteAddress: '127.0.0.1', headers: (wanted: string) => (wanted === name ? [value] : []) }) as unknown as RequestHead;
 
 /** Readers that take a text a piece at a time, or read more than a text. */
 const others: Readonly<Record<string, Work>> = {
@@ -130,6 +138,13 @@ const others: Readonly<Record<string, Work>> = {
   'trailers without an end': on((length) => 'a: b\r\n'.repeat(length / 6), (text) => answer('transfer-encoding: chunked\r\n\r\n0\r\n')()(text)),
   'the header of a WAV': on((length) => `RIFF\0\0\0\0WAVE${'junk\0\0\0\0'.repeat(length / 8)}`, (text) => new WavReader().push(Buffer.from(text, 'latin1'))),
   'parts of calls': by(joined, (index) => String(index)),
+  'unknown fields of a call, another name with each part': by(fieldsOf((index) => ({ [`n${index}`]: 'a' })), String),
+  'details of reasoning, another place with each part': by(fieldsOf((index) => ({ details: [detail(index)] })), String),
+  'details of reasoning, one place': by(fieldsOf(() => ({ details: [detail(0)] })), String),
+  'details of reasoning, all at once': (length) => {
+    const fields = { details: Array.from({ length: length / 50 }, (_, index) => detail(index)) } as Json;
+    return () => [0, 1].map(() => joinedCalls().take({ ...part, fields }));
+  },
   'a thought by the character': by(() => {
     const reasoning = reasoningOf('hidden');
     reasoning.text('<think>');

@@ -5,14 +5,14 @@ import type { OpaqueFields } from '../../base/opaque-fields.ts';
 import type { ModelSink } from '../model.ts';
 import { ArgumentText, argumentTexts, offeredName } from './call-text.ts';
 import type { CallPart } from './dialect.ts';
-import { mergedFields } from './opaque.ts';
+import { GrowingFields } from './opaque.ts';
 
 interface Joined {
   readonly index: number | null;
   id: string | null;
   name: string;
   readonly arguments: ArgumentText;
-  fields: Json | null;
+  readonly fields: GrowingFields;
 }
 
 /** More characters than arguments may have are of no use; what is beyond is dropped, and the arguments are no JSON then. */
@@ -33,7 +33,7 @@ export class JoinedCalls {
   readonly #calls: Joined[] = [];
   readonly #kept = new Map<number, Record<string, string>>();
   #keptCharacters = 0;
-  #round: Json | null = null;
+  readonly #round = new GrowingFields();
 
   constructor(of: CallsOf) {
     this.#of = of;
@@ -42,9 +42,9 @@ export class JoinedCalls {
   take(part: CallPart): void {
     const known = part.begins ? undefined : this.#find(part);
     const isNew = known === undefined || this.#isAnother(known, part);
-    const call = isNew ? { index: part.index, id: part.id, name: '', arguments: new ArgumentText(), fields: null } : known;
+    const call = isNew ? { index: part.index, id: part.id, name: '', arguments: new ArgumentText(), fields: new GrowingFields() } : known;
     if (isNew && this.#calls.length < limits.toolCallsTaken) this.#calls.push(call);
-    if (part.fields !== null) call.fields = call.fields === null ? part.fields : mergedFields(call.fields, part.fields);
+    if (part.fields !== null) call.fields.take(part.fields);
     const isRepeated = !isNew && call.arguments.isWhole && part.name !== '' && part.name === call.name;
     call.id ??= part.id;
     if (call.name === '') call.name = part.name.slice(0, nameCharactersMax);
@@ -90,7 +90,7 @@ export class JoinedCalls {
 
   /** Keeps unknown fields of the round. */
   keepFields(fields: Json): void {
-    this.#round = this.#round === null ? fields : mergedFields(this.#round, fields);
+    this.#round.take(fields);
   }
 
   /** Gives the calls to the sink, and what the provider wants back with them. */
@@ -98,12 +98,12 @@ export class JoinedCalls {
     const { offered } = this.#of;
     const kept = [...this.#kept.values()];
     const stored = this.#of.storedOf(kept);
-    let round = stored === null ? this.#round : { ...this.#round, ...stored };
+    let round = stored === null ? this.#round.whole : { ...this.#round.whole, ...stored };
     let isFirst = true;
     for (const { id, name, arguments: given, fields } of this.#calls) {
       if (name === '' && given.text.trim() === '') continue;
       for (const [at, text] of argumentTexts(given.text).entries()) {
-        sink.call?.({ name: offeredName(name, offered), arguments: text }, this.#opaqueOf(at === 0 ? id : null, at === 0 ? fields : null, round));
+        sink.call?.({ name: offeredName(name, offered), arguments: text }, this.#opaqueOf(at === 0 ? id : null, at === 0 ? fields.whole : null, round));
         isFirst = false;
         round = null;
       }

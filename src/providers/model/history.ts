@@ -135,16 +135,18 @@ export function resultText({ status, output, error, reason }: PastCall): string 
 
 /** Roles that take turns, as the templates of many models require: neighbours of one role are one message. */
 export function alternating(messages: readonly ModelMessage[], answerFirst: boolean): ModelMessage[] {
-  const turns: ModelMessage[] = [];
+  const turns: { message: ModelMessage; readonly texts: string[] }[] = [];
   for (const message of messages) {
     const { role, content } = message;
     const last = turns.at(-1);
     if (last === undefined && role !== 'user' && !answerFirst) continue;
     // The text before calls is their round's.
-    if (role !== 'tool' && last?.role === role && last.calls === undefined) turns[turns.length - 1] = { ...message, content: [last.content, content].filter((text) => text.trim() !== '').join('\n\n') };
-    else turns.push(message);
+    if (role !== 'tool' && last?.message.role === role && last.message.calls === undefined) {
+      last.message = message;
+      last.texts.push(content);
+    } else turns.push({ message, texts: [content] });
   }
-  return turns;
+  return turns.map(({ message, texts }) => (texts.length === 1 ? message : { ...message, content: texts.filter((text) => text.trim() !== '').join('\n\n') }));
 }
 
 /** The messages with the system prompt in front of the user's first one, for a model that knows no such role. */

@@ -1,6 +1,6 @@
 /** Collects the fields that a provider put on a call or its round, over the pieces of a stream (contract 13). */
 import { createHash } from 'node:crypto';
-import { isObject, type Json } from '../../base/json.ts';
+import { isNestedWithin, isObject, type Json } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import { keepNewest } from '../../base/newest.ts';
 
@@ -27,32 +27,73 @@ export function unknownFields(given: Json, known: ReadonlySet<string>): Json | n
 
 const isEmpty = (value: unknown): boolean => value === null || value === undefined || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** The fields with those of a later piece: objects are merged, the parts of a list are joined, and of the rest the last counts. */
-export function mergedFields(before: Json, later: Json): Json {
-  const found: Record<string, unknown> = { ...before };
-  for (const [name, value] of Object.entries(later)) found[name] = merged(found[name], value);
-  return found;
+/** The deepest nesting of fields: what they are stored with would need a stack as deep. */
+const nestingMax = 64;
+
+/**
+ * The fields of a call or a round, over the pieces of a stream: objects are merged, the parts of a list are joined, and of the rest the last counts. They
+ * grow in place, since to copy them for each piece would take the square of their number. Once they are too much all of them are dropped: providers refuse
+ * a part.
+ */
+export class GrowingFields {
+  #fields: Record<string, unknown> | null = {};
+  /** The last place of each kind of part in a list. */
+  readonly #places = new WeakMap<object, Map<string, number>>();
+  /** Characters of the pieces since the whole was measured. */
+  #fresh = 0;
+
+  /** Null for none. */
+  get whole(): Json | null {
+    return this.#fields === null || isEmpty(this.#fields) ? null : this.#fields;
+  }
+
+  /** Takes a piece, which belongs to the fields from now on. */
+  take(piece: Json): void {
+    if (this.#fields === null) return;
+    const characters = isNestedWithin(piece, nestingMax) ? JSON.stringify(piece).length : Infinity;
+    if (characters <= limits.toolOpaqueCharactersMax) this.#merge(this.#fields, piece);
+    else this.#fields = null;
+    // Pieces repeat much that the whole has once, so the whole is measured, but only as often as it may have grown by its bound.
+    this.#fresh += characters;
+    if (this.#fresh <= limits.toolOpaqueCharactersMax) return;
+    this.#fresh = 0;
+    if (JSON.stringify(this.#fields).length > limits.toolOpaqueCharactersMax) this.#fields = null;
+  }
+
+  #merge(fields: Record<string, unknown>, later: Json): void {
+    for (const [name, value] of Object.entries(later)) {
+      const before = fields[name];
+      if (isEmpty(value)) continue;
+      if (Array.isArray(before) && Array.isArray(value)) this.#join(before, value);
+      else if (isObject(before) && isObject(value)) this.#merge(before as Record<string, unknown>, value);
+      else fields[name] = value;
+    }
+  }
+
+  /** Adds parts to a list, or the next pieces of those that it has: a part of reasoning comes in pieces that have its kind and its place. */
+  #join(list: unknown[], later: readonly unknown[]): void {
+    let places = this.#places.get(list);
+    if (places === undefined) this.#places.set(list, (places = new Map(list.flatMap((part, at) => (isObject(part) ? [[placeOf(part), at]] : [])))));
+    for (const part of later) {
+      const at = isObject(part) ? (places.get(placeOf(part)) ?? -1) : -1;
+      if (isObject(part) && at >= 0 && (part['index'] !== undefined || at === list.length - 1)) grow(list[at] as Record<string, unknown>, part);
+      else {
+        if (isObject(part)) places.set(placeOf(part), list.length);
+        list.push(part);
+      }
+    }
+  }
 }
 
-function merged(before: unknown, later: unknown): unknown {
-  if (isEmpty(later)) return before;
-  if (Array.isArray(before) && Array.isArray(later)) return later.reduce(withPart, before);
-  return isObject(before) && isObject(later) ? mergedFields(before, later) : later;
-}
+const placeOf = ({ type, index }: Json): string => `${String(type)} ${String(index)}`;
 
 /** The names of texts that come in pieces, within the parts of a list. */
 const grows: ReadonlySet<string> = new Set(['text', 'summary', 'data']);
 
-/** A list with one more part, or with the next piece of its last one: a part of reasoning comes in pieces that have its kind and its place. */
-function withPart(parts: readonly unknown[], part: unknown): unknown[] {
-  const at = isObject(part) ? parts.findLastIndex((other) => isObject(other) && other['type'] === part['type'] && other['index'] === part['index']) : -1;
-  const isLater = at >= 0 && isObject(part) && (part['index'] !== undefined || at === parts.length - 1);
-  if (!isLater) return [...parts, part];
-  const found: Record<string, unknown> = { ...(parts[at] as Json) };
-  for (const [name, value] of Object.entries(part)) {
-    const before = found[name];
-    if (grows.has(name) && typeof before === 'string' && typeof value === 'string') found[name] = before + value;
-    else if (!isEmpty(value)) found[name] = value;
+function grow(part: Record<string, unknown>, piece: Json): void {
+  for (const [name, value] of Object.entries(piece)) {
+    const text = part[name];
+    if (grows.has(name) && typeof text === 'string' && typeof value === 'string') part[name] = text + value;
+    else if (!isEmpty(value)) part[name] = value;
   }
-  return parts.with(at, found);
 }
