@@ -34,8 +34,6 @@ import { unfinished } from '../../src/providers/voice/unfinished.ts';
 import { growthOfWork } from './growth.ts';
 import { placesIn } from './schemas.ts';
 
-t.setTimeout(0);
-
 type Work = (length: number) => () => unknown;
 
 const times = (count: number, run: (index: number) => void): void => {
