@@ -75,7 +75,7 @@ const texts: Readonly<Record<string, (length: number) => string>> = {
   items: (length) => '- a\n'.repeat(length / 4),
 };
 
-const sayable = (text: string): string => englishOf(speakableText(text));
+const saying = { sayable: englishOf, spells: true };
 
 const readersOfText: Readonly<Record<string, (text: string) => unknown>> = {
   sentencesOf,
@@ -88,7 +88,7 @@ const readersOfText: Readonly<Record<string, (text: string) => unknown>> = {
   addressed: (text) => addressed(text, { lately: text, lastSentence: text, outlasted: false }),
   Hypothesis: (text) => [new Hypothesis()].map((one) => (one.take(text, 5_000), one.final(text))),
   'SentenceStream, all at once': (text) => {
-    const stream = new SentenceStream(sayable);
+    const stream = new SentenceStream(saying);
     let found = stream.push(text, 0).length + stream.end().length;
     for (let now = 1; stream.isBehind; now++) found += stream.look(now).length;
     return found;
@@ -158,10 +158,10 @@ const others: Readonly<Record<string, Work>> = {
     return (piece) => points.take(piece);
   }, () => '\ud83d'),
   'sentences by the character': by(() => {
-    const stream = new SentenceStream(sayable);
+    const stream = new SentenceStream(saying);
     return (piece) => stream.push(piece, 0);
   }, (index) => 'Dr. A! '[index % 7]!),
-  'a sentence before signs': on(texts['stars']!, (raw) => planOf({ from: 0, raw, said: 'Hi' }, [{ from: 0, to: 1 }], 1, sayable)),
+  'a sentence before signs': on(texts['stars']!, (raw) => planOf({ from: 0, raw, said: 'Hi' }, [{ from: 0, to: 1 }], 1, englishOf)),
   'languages that are accepted': on((length) => 'a,'.repeat(length / 2), (text) => weighted([text]).map(([name]) => languageOf(name))),
   'parameters of a language': on((length) => `a${';q=1'.repeat(length / 4)}`, (text) => weighted([text])),
   'addresses of proxies': on((length) => `${'127.0.0.1,'.repeat(length / 10)}127.0.0.1`, (text) => clientAddress(head('x-forwarded-for', text), ['127.0.0.0/8'])),
