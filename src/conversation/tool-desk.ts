@@ -53,7 +53,7 @@ export class ToolDesk {
     return this.#timed(async () => {
       const { toolId } = offered;
       const tool = toolId === null ? null : await this.#parts.host.tools.of(asked.context.workspaceId, toolId);
-      return tool === null ? { status: 'failed', error: 'unreachable' } : this.#send(tool, offered, asked, signal);
+      return tool === null ? { status: 'failed', error: 'unreachable', didNotAct: true } : this.#send(tool, offered, asked, signal);
     });
   }
 
@@ -78,7 +78,7 @@ export class ToolDesk {
 
   async #send(tool: Tool, { name, parameters }: CalledFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult> {
     const access = await this.#accessOf(tool);
-    if (access === null) return { status: 'failed', error: 'refused' };
+    if (access === null) return { status: 'failed', error: 'refused', didNotAct: true };
     const remoteName = tool.functions.find((one) => one.name === name)?.remoteName ?? name;
     return this.#parts.caller.call(access, { name: remoteName, parameters }, asked, signal);
   }

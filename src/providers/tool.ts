@@ -41,9 +41,18 @@ export interface AskedCall {
   stands?(): Promise<boolean>;
 }
 
+export interface FailedResult {
+  readonly status: 'failed';
+  readonly error: ToolError;
+  /** The tool has certainly not acted. Absent where that is not known. */
+  readonly didNotAct?: true;
+  /** The tool's own text about its failure, for the model alone. */
+  readonly refusalText?: string;
+}
+
 export type ToolResult =
   | { readonly status: 'completed'; readonly output: string }
-  | { readonly status: 'failed'; readonly error: ToolError }
+  | FailedResult
   | { readonly status: 'cancelled' };
 
 /** A function of a tool, with what the console has set. */

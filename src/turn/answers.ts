@@ -48,7 +48,7 @@ async function answered(call: ToolCall, answer: CallAnswer | undefined, admits: 
   if (answer !== undefined && 'output' in answer) return { ...call, status: 'completed', output: answer.output, endedAtMs: nowMs };
   if (answer === undefined || !answer.approved) return { ...call, status: 'declined', error: 'declined', endedAtMs: nowMs };
   const refusal = admits === undefined ? 'unknown_tool' : await admits(call);
-  return refusal === null ? { ...call, status: 'running', sent: true } : { ...call, status: 'failed', error: refusal, endedAtMs: nowMs };
+  return refusal === null ? { ...call, status: 'running', sent: true } : { ...call, status: 'failed', error: refusal, didNotAct: true, endedAtMs: nowMs };
 }
 
 /** The calls of a turn that wait, or waited, for the caller. */
@@ -68,7 +68,7 @@ export async function reopened(store: Store, workspaceId: string, { sessionId, a
 }
 
 /** The call as it was before it was answered. */
-function asAsked({ sent: _, ...call }: ToolCall): ToolCall {
+function asAsked({ sent: _, didNotAct: __, ...call }: ToolCall): ToolCall {
   return { ...call, status: 'pending', error: null, output: null, endedAtMs: null };
 }
 

@@ -228,7 +228,7 @@ export class TurnCalls implements CallsMade {
 
   #with(call: ToolCall, result: ToolResult): ToolCall {
     const endedAtMs = this.#clock.now();
-    if (result.status === 'failed') return { ...call, status: 'failed', error: result.error, endedAtMs };
+    if (result.status === 'failed') return { ...call, ...result, endedAtMs };
     if (result.status === 'cancelled') return { ...call, status: 'cancelled', error: 'cancelled', endedAtMs };
     const output = cutOutput(result.output, Math.min(limits.toolOutputCharactersMax, limits.toolOutputsCharactersMax - this.#results));
     this.#results += codePoints(output);
@@ -246,7 +246,7 @@ export class TurnCalls implements CallsMade {
       // The arguments of what is too much are kept only if they are short: a model may make many such calls.
       const isKept = index < limits.toolCallsMax || text.length <= limits.toolArgumentsKept;
       const base = { id: tools.makeId(), name: offered?.name ?? namable(name), round, position, arguments: isKept ? (found ?? tools.check(null, text)) : null, output: null, ...(opaque && { opaque }), show: offered?.show ?? 'name', createdAtMs } as const;
-      const failed = (error: ToolError, reason?: string): ToolCall => ({ ...base, status: 'failed', error, ...(reason !== undefined && { reason }), endedAtMs: createdAtMs });
+      const failed = (error: ToolError, reason?: string): ToolCall => ({ ...base, status: 'failed', error, didNotAct: true, ...(reason !== undefined && { reason }), endedAtMs: createdAtMs });
       const unsent = index >= limits.toolCallsMax || round >= tools.roundsMax ? 'limit' : offered === null ? 'unknown_tool' : found === null || this.#isCutOff(found) ? 'arguments' : null;
       if (unsent !== null || offered === null) {
         tools.noteUnsent(unsent!);

@@ -22,8 +22,8 @@ interface Entry {
 /** The weight of a message beside its text, in characters. */
 const messageWeight = 256;
 
-/** The weight of a message's calls: their results, and what their provider put on them. */
-const callsWeight = ({ toolCalls = [] }: Message): number => toolCalls.reduce((sum, { output, opaque }) => sum + messageWeight + (output?.length ?? 0) + (opaque === undefined ? 0 : JSON.stringify(opaque).length), 0);
+/** The weight of a message's calls: their results, and fields that a provider put on them. */
+const callsWeight = ({ toolCalls = [] }: Message): number => toolCalls.reduce((sum, { output, refusalText, opaque }) => sum + messageWeight + (output?.length ?? 0) + (refusalText?.length ?? 0) + (opaque === undefined ? 0 : JSON.stringify(opaque).length), 0);
 
 /** The code points that may be read for a budget of estimated tokens, each of which is four at most. */
 export function readFor(tokensMax: number): { charactersMax: number; messagesMax: number } {

@@ -74,7 +74,7 @@ t.test('a call that cannot be signed, or trusted, is refused and not sent', asyn
   for (const [name, tool] of Object.entries(tools)) {
     const { desk, sent } = deskWith(tool, new ManualClock());
     t.equal(await desk.admit('wks_1', offered), 'refused', name);
-    t.same(await desk.call(offered, asked, new AbortController().signal), { status: 'failed', error: 'refused' }, name);
+    t.same(await desk.call(offered, asked, new AbortController().signal), { status: 'failed', error: 'refused', didNotAct: true }, name);
     t.equal(sent.length, 0);
   }
   const { desk, sent } = deskWith({ ...blank, sealed: sealed('whsec_new'), previous: { sealed: foreign, untilMs: nowMs + 1000 } }, new ManualClock());

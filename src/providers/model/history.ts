@@ -21,6 +21,10 @@ export interface PastCall {
   readonly arguments: Readonly<Record<string, unknown>> | null;
   readonly output: string | null;
   readonly reason?: string;
+  /** The tool has certainly not acted. */
+  readonly didNotAct?: true;
+  /** The tool's own text about its failure. */
+  readonly refusalText?: string;
   readonly opaque?: OpaqueFields;
   /** The answer that it waits for, or waited for. */
   readonly wants?: 'result' | 'approval';
@@ -112,24 +116,34 @@ function roundsOf(message: PastMessage, isLast: boolean): ModelMessage[] {
 
 const cutResult = (text: string): string => (codePoints(text) <= limits.toolEarlierCharactersMax ? text : text.slice(0, indexAfter(text, limits.toolEarlierCharactersMax)));
 
+const mayHaveActed = 'Whether it has acted is not known.';
+
 const sentences: Readonly<Record<ToolError | 'declined' | 'cancelled' | 'unknown', string>> = {
   arguments: 'The call was not made: its arguments do not fit the schema of the tool.',
   unknown_tool: 'The call was not made: there is no tool of this name.',
   limit: 'The call was not made: too many calls were asked for.',
-  timeout: 'The tool did not answer in time. Whether it has acted is not known.',
-  unreachable: 'The tool cannot be reached.',
-  refused: 'The tool refused the call.',
-  too_large: 'The answer of the tool was too large to be read.',
-  malformed: 'The answer of the tool could not be read.',
+  timeout: `The tool did not answer in time. ${mayHaveActed}`,
+  unreachable: `The connection to the tool was lost before it answered. ${mayHaveActed}`,
+  refused: `The tool answered with an error. ${mayHaveActed}`,
+  too_large: `The answer of the tool was too large to be read. ${mayHaveActed}`,
+  malformed: `The answer of the tool could not be read. ${mayHaveActed}`,
   declined: 'The call was declined by the user and was not made.',
   cancelled: 'The call was cancelled. Whether the tool has acted is not known.',
   unknown: 'The result of the call is not known. Whether the tool has acted is not known.',
 };
 
+/** The sentences for a tool that has certainly not acted. */
+const unactedSentences: Partial<typeof sentences> = {
+  unreachable: 'The tool cannot be reached. It has not acted.',
+  refused: 'The tool refused the call. It has not acted.',
+};
+
 /** A call's result as the model is told of it. */
-export function resultText({ status, output, error, reason }: PastCall): string {
+export function resultText({ status, output, error, reason, didNotAct, refusalText }: PastCall): string {
   if (status === 'completed') return output ?? '';
-  const sentence = sentences[error ?? (status === 'pending' ? 'declined' : 'unknown')];
+  if (refusalText !== undefined) return refusalText;
+  const ending = error ?? (status === 'pending' ? 'declined' : 'unknown');
+  const sentence = (didNotAct === true && unactedSentences[ending]) || sentences[ending];
   return reason === undefined ? sentence : `${sentence} ${reason}`;
 }
 

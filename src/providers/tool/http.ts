@@ -3,6 +3,7 @@ import { limits } from '../../base/limits.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ModelFailure } from '../model.ts';
 import type { ProviderCall, ProviderHttp, ProviderListener, ProviderPost } from '../client.ts';
+import type { ResponseHead } from '../client/head.ts';
 import type { AskedCall, CalledFunction, ToolAccess, ToolResult } from '../tool.ts';
 import { addressOf, failed, sendWithin, sentOfFailure, type Sent } from './sending.ts';
 import { signatureHeaders } from './signature.ts';
@@ -31,6 +32,8 @@ class ToolAnswer implements ProviderListener {
   readonly #end: (sent: Sent) => void;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
+  /** The status promises no output, whatever type is named. */
+  #isEmpty = false;
   #kind: 'json' | 'text' | 'other' | null = null;
   #over = false;
 
@@ -38,7 +41,8 @@ class ToolAnswer implements ProviderListener {
     this.#end = end;
   }
 
-  head(contentType: string, contentEncoding: string): void {
+  head(contentType: string, contentEncoding: string, { status }: ResponseHead): void {
+    this.#isEmpty = status === 204 || status === 205;
     const type = contentType.split(';', 1)[0]!.trim();
     const plain = contentEncoding === '' || contentEncoding === 'identity';
     this.#kind = !plain ? 'other' : type === 'application/json' || type.endsWith('+json') ? 'json' : type.startsWith('text/') ? 'text' : type === '' ? null : 'other';
@@ -56,15 +60,14 @@ class ToolAnswer implements ProviderListener {
 
   ended(): void {
     const text = Buffer.concat(this.#chunks).toString('utf8');
-    // 204 has neither body nor type.
-    if (this.#kind === null && this.#bytes === 0) return this.#finish({ status: 'completed', output: '' });
+    if (this.#isEmpty || (this.#kind === null && this.#bytes === 0)) return this.#finish({ status: 'completed', output: '' });
     if (this.#kind === 'text') return this.#finish({ status: 'completed', output: text });
     this.#finish(this.#kind === 'json' && isJson(text) ? { status: 'completed', output: text } : failed('malformed'));
   }
 
   failed(failure: ModelFailure, status: number | null): void {
-    const { error, again } = sentOfFailure(failure, status);
-    this.#finish(failed(error), again);
+    const { error, again, didNotAct } = sentOfFailure(failure, status);
+    this.#finish(failed(error, { didNotAct }), again);
   }
 
   #finish(result: ToolResult, again: Sent['again'] = 'never'): void {

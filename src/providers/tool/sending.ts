@@ -28,8 +28,12 @@ const stillMs = limits.leaseMs / 2;
 /** Sends a call. `stands`: see `AskedCall`. Never rejects. */
 export async function sendWithin(clock: Clock, { timeoutSeconds, repeatable }: ToolAccess, signal: AbortSignal, start: Try, stands = async () => true): Promise<ToolResult> {
   const until = clock.monotonic() + timeoutSeconds * 1000;
+  let mayHaveActed = false;
   for (let tries = 1; ; tries++) {
-    const { result, again } = await sendOnce(clock, until, signal, start);
+    const { result: newest, again } = await sendOnce(clock, until, signal, start);
+    mayHaveActed ||= newest.status === 'failed' && newest.didNotAct !== true;
+    // A try before may have reached the tool, although this one did not.
+    const result = newest.status === 'failed' && mayHaveActed ? failed(newest.error, { refusalText: newest.refusalText }) : newest;
     const pauseMs = pausesMs[tries - 1];
     const allowed = again === 'unsent' || (again === 'repeatable' && repeatable);
     const dueAt = pauseMs === undefined ? Infinity : clock.monotonic() + pauseMs;
@@ -67,20 +71,35 @@ function sendOnce(clock: Clock, until: number, signal: AbortSignal, start: Try):
   });
 }
 
-export const failed = (error: ToolError): ToolResult => ({ status: 'failed', error });
+/** Knowledge about a failure beside its error. */
+export interface FailureDetail {
+  readonly didNotAct?: boolean | undefined;
+  readonly refusalText?: string | undefined;
+}
 
-/** Failures before the tool can have got the request. */
-const unsent: ReadonlySet<ModelFailure> = new Set(['connect', 'proxy', 'address', 'http2']);
-/** Failures that another try would meet again. */
-const lasting: ReadonlySet<ModelFailure> = new Set(['address', 'http2']);
+export const failed = (error: ToolError, { didNotAct, refusalText }: FailureDetail = {}): ToolResult => ({
+  status: 'failed', error, ...(didNotAct === true && { didNotAct }), ...(refusalText && { refusalText }),
+});
+
+/** Failures before any byte of the request was written. */
+const unwritten: ReadonlySet<ModelFailure> = new Set(['connect', 'proxy', 'address', 'http2', 'credential']);
+/** Failures among them that another try would meet again. */
+const lasting: ReadonlySet<ModelFailure> = new Set(['address', 'http2', 'credential']);
 /** Statuses after which a repeatable call is sent again. */
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
+/** Whether a status says that nothing was done: a refusal of the request. 408 may come from a gateway that gave up waiting for the tool. */
+const isRefusal = (status: number): boolean => status >= 400 && status < 500 && status !== 408;
+
+export interface SentFailure extends Pick<Sent, 'again'> {
+  readonly error: ToolError;
+  readonly didNotAct: boolean;
+}
+
 /** A failed request, as a call's error. */
-export function sentOfFailure(failure: ModelFailure, status: number | null): { readonly error: ToolError; readonly again: Sent['again'] } {
-  if (status !== null) return { error: 'refused', again: passing.has(status) ? 'repeatable' : 'never' };
-  if (failure === 'malformed') return { error: 'malformed', again: 'never' };
-  if (unsent.has(failure)) return { error: 'unreachable', again: lasting.has(failure) ? 'never' : 'unsent' };
-  if (failure === 'credential') return { error: 'refused', again: 'never' };
-  return { error: failure === 'first_output_timeout' || failure === 'idle_timeout' ? 'timeout' : 'unreachable', again: 'repeatable' };
+export function sentOfFailure(failure: ModelFailure, status: number | null): SentFailure {
+  if (status !== null) return { error: 'refused', again: passing.has(status) ? 'repeatable' : 'never', didNotAct: isRefusal(status) };
+  if (unwritten.has(failure)) return { error: failure === 'credential' ? 'refused' : 'unreachable', again: lasting.has(failure) ? 'never' : 'unsent', didNotAct: true };
+  if (failure === 'malformed') return { error: 'malformed', again: 'never', didNotAct: false };
+  return { error: failure === 'first_output_timeout' || failure === 'idle_timeout' ? 'timeout' : 'unreachable', again: 'repeatable', didNotAct: false };
 }

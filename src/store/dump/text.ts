@@ -45,6 +45,8 @@ const ToolCalls = () =>
       error: Nullable(OneOf(...toolErrors, 'declined', 'cancelled', 'unknown')),
       arguments: Arguments(),
       reason: Type.Optional(Text()),
+      didNotAct: Type.Optional(Type.Literal(true)),
+      refusalText: Type.Optional(Text()),
       opaque: Type.Optional(
         Type.Object({
           origin: Text(),

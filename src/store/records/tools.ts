@@ -89,6 +89,10 @@ export interface ToolCall {
   readonly output: string | null;
   /** Why its arguments do not fit, as its model is told. Absent for every other error. */
   readonly reason?: string;
+  /** It failed, and the tool has certainly not acted. Absent where that is not known. */
+  readonly didNotAct?: true;
+  /** The tool's own text about its failure, for the model alone. */
+  readonly refusalText?: string;
   /** The fields that its provider put on it. Absent where there were none, and in rows of versions that kept none. */
   readonly opaque?: OpaqueFields;
   /** How much of it the API's callers see. */
