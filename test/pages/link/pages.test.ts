@@ -35,7 +35,7 @@ async function filesOf(text: string): Promise<Map<string, Buffer>> {
   return found;
 }
 
-t.test('its files never change under their names, and are 25.2 KB in all, gzipped, in each language', async (t) => {
+t.test('its files never change under their names, and are 25.3 KB in all, gzipped, in each language', async (t) => {
   for (const [slug, language] of languages.flatMap((language) => [['pages', language], ['spoken', language]] as const)) {
     const { text } = await get(`/p/${slug}?lang=${language}`);
     const files = await filesOf(text);
@@ -46,7 +46,7 @@ t.test('its files never change under their names, and are 25.2 KB in all, gzippe
     }
     const packed = [Buffer.from(text), ...files.values()].reduce((sum, bytes) => sum + gzipSync(bytes, { level: 9 }).length, 0);
     t.comment(`${slug} ${language}: ${packed} bytes, ${files.size + 1} requests`);
-    t.ok(packed <= 25_200, `${slug} ${language}: ${packed} bytes`);
+    t.ok(packed <= 25_300, `${slug} ${language}: ${packed} bytes`);
     // Modules imported statically are named in the page, so that none waits for another file.
     const scripts = [...files].filter(([path]) => path.endsWith('.js'));
     const named = new Set([...files.keys()].map((path) => path.split('/').at(-1)));
