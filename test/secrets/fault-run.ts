@@ -27,12 +27,12 @@ export async function throwFaults(scene: Scene, { seed, times, onRun }: Runs): P
     check(answer, events.checkEvent);
     onRun?.();
   };
-  await fc.assert(fc.asyncProperty(faults(given.provider, given.reply), run), { seed, numRuns: times });
+  await fc.assert(fc.asyncProperty(faults(given, given.reply), run), { seed, numRuns: times });
 }
 
 /** Throws unless the answer is one that a provider's failure or reply may lead to. */
 function check({ status, text, json }: Answer, checkEvent: (event: { event: string; data: unknown }) => void): void {
-  if (text.includes(given.provider.slice(0, 16))) throw new Error(`the provider's words: ${text}`);
+  if ([given.provider, given.opaque].some((words) => text.includes(words.slice(0, 16)))) throw new Error(`the provider's words: ${text}`);
   if (status === 503) {
     if (json.error.code !== unavailable.code || json.error.message !== unavailable.message) throw new Error(`another refusal: ${text}`);
     return;

@@ -13,7 +13,7 @@ import { Relay } from './relay.ts';
 export const given = {
   ...{ secret: canaryText('secret'), operator: canaryText('operator') },
   ...{ credential: canaryText('credential'), changedCredential: canaryText('changed credential'), oddCredential: canaryText('odd credential') },
-  ...{ provider: canaryText('provider'), reply: canaryText('reply'), message: canaryText('message') },
+  ...{ provider: canaryText('provider'), opaque: canaryText('opaque'), reply: canaryText('reply'), message: canaryText('message') },
   ...{ prompt: canaryText('prompt'), model: canaryText('model'), baseUrl: canaryText('base URL') },
   ...{ metadata: canaryText('metadata'), visitor: canaryText('visitor'), idempotencyKey: canaryText('idempotency key') },
   ...{ junk: canaryText('junk'), wrongValue: canaryText('wrong value'), fieldName: canaryText('field name') },
@@ -78,7 +78,7 @@ export async function converse(scene: Scene): Promise<void> {
   const { ask, console, provider } = scene;
   const headers = { 'user-agent': given.junk, 'x-junk': given.junk, cookie: `a=${given.junk}`, referer: `http://x/${given.junk}` };
   for (const dialect of ['openai', 'anthropic'] as const) {
-    provider.script = goodAnswer(dialect, given.provider, given.reply);
+    provider.script = goodAnswer(dialect, given, given.reply);
     const body = { assistant_id: scene.assistants[dialect], metadata: { a: given.metadata }, visitor: { name: given.visitor }, junk: given.junk };
     const session = await ask('sessions', `/sessions?junk=${given.junk}`, { headers: { ...headers, 'idempotency-key': given.idempotencyKey + dialect }, body });
     const path = `/sessions/${session.json.id}`;

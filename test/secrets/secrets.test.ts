@@ -31,6 +31,8 @@ const table: Readonly<Record<keyof typeof given | 'key' | 'digest of the key', r
   changedCredential: [],
   oddCredential: [],
   provider: [],
+  // A provider refuses a later turn without what it put on its calls, so that stays with them, also in an installation that they are moved to (contract 13).
+  opaque: [...kept],
   key: ['the making of a key'],
   'digest of the key': [...kept],
   reply: ['streams', 'transcripts', ...kept],
