@@ -42,9 +42,6 @@ function clusterOf(url: string) {
 type Cluster = ReturnType<typeof clusterOf>;
 type Node = Cluster['masters'][number];
 
-/** The command by which a primary reports its slots. */
-const ask = ['CLUSTER', 'NODES'];
-
 /** After this many redirections in a row the caller waits before its next try. */
 const redirectionsMax = 3;
 
@@ -82,8 +79,12 @@ class ClusterClient {
 
   constructor(url: string, clock: Clock) {
     this.cluster = quiet(clusterOf(url));
-    const known = () => this.cluster.masters.map((node) => ({ address: node.address, ask: () => this.ask(node, ask) }));
-    this.#openSlots = new OpenSlots(clock, known, (address) => askOnce(memberUrl(url, address), ask));
+    this.#openSlots = new OpenSlots(clock, {
+      primaries: () => this.cluster.masters.map((node) => ({ address: node.address, ask: (words) => this.ask(node, words) })),
+      askAt: (address, words) => askOnce(memberUrl(url, address), words),
+      ownerOf: (slot) => this.cluster.slots[slot]?.master.address,
+      readMap: () => this.#rediscover(),
+    });
   }
 
   /** The errors of a cluster's members come as events only: the failed attempt itself says only that no member answered. */

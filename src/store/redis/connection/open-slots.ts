@@ -5,23 +5,44 @@
  * A primary that knows of the move says so itself: a step declares one key that never exists, and for a key that is gone it answers
  * ASK, before the step runs. Nobody follows that. But a replica that takes its place in the middle does not know of the move, nor
  * does a primary that was told to forget it (`SETSLOT STABLE`): they answer with the keys that are left. The other primary still
- * knows. So all primaries are asked, whenever the client's map of the slots has changed, and once a second.
+ * knows. So all primaries are asked, whenever the client's map of the slots has changed, and ten times a second while steps are sent.
+ *
+ * A slot that was open counts as open until all of its keys are with its owner: `redis-cli --cluster fix` may make the primary with most
+ * of them the owner, and has both forget the move for a moment before it moves the others.
  */
 import type { Clock } from '../../../base/clock.ts';
 import { textOfReply } from '../reply.ts';
 import type { RedisReply } from '../reply.ts';
+import { isQueryRefused } from '../setting.ts';
 
-/** How old the answers may be, in milliseconds: for a slot that is closed, and for one that is open. */
-const closedMs = 1_000;
-const openMs = 100;
+/** The age up to which answers are used, in milliseconds: at least this, and this for each primary, because every process asks each of them. */
+const freshMs = 100;
+const freshMsEach = 20;
 
-/** A primary that takes longer to answer counts with its last answer. */
+/** A primary that takes longer to answer counts with its last answer, and is not waited for again until it has answered. */
 const answerMs = 400;
+
+/** Slots that are looked into at a time, of those that were open; the others stay so until the next look. */
+const doubtedMax = 64;
+
+type Ask = (words: readonly string[]) => Promise<RedisReply>;
 
 /** A primary to ask; the same address is the same primary. */
 export interface Primary {
   readonly address: string;
-  readonly ask: () => Promise<RedisReply>;
+  readonly ask: Ask;
+}
+
+/** The cluster as its client knows it. */
+export interface Cluster {
+  /** The primaries with slots. */
+  readonly primaries: () => readonly Primary[];
+  /** Asks another primary at its address. */
+  readonly askAt: (address: string, words: readonly string[]) => Promise<RedisReply>;
+  /** The address of the primary that has a slot, as the client's map says. */
+  readonly ownerOf: (slot: number) => string | undefined;
+  /** Reads the map again, soon. */
+  readonly readMap: () => void;
 }
 
 /** The parts of `CLUSTER NODES` that matter here. */
@@ -57,44 +78,49 @@ interface Look {
   /** The client's map of the slots by which they were asked. */
   readonly map: object;
   readonly at: number;
+  readonly freshMs: number;
   readonly open: Set<number>;
 }
 
 export class OpenSlots {
   readonly #clock: Clock;
-  readonly #primaries: () => readonly Primary[];
-  readonly #askSlotless: (address: string) => Promise<RedisReply>;
+  readonly #cluster: Cluster;
   /** The last answer of each primary, by address. */
   #reported: ReadonlyMap<string, Reported> = new Map();
+  /** Addresses of primaries that have not answered yet. */
+  readonly #silent = new Set<string>();
+  /** Slots for which a primary has answered ASK since the last look began. */
+  readonly #noted = new Set<number>();
   #last: Look | null = null;
   #underWay: { readonly map: object; readonly done: Promise<void> } | null = null;
 
-  /** `primaries` are those with slots; `askSlotless` asks one without at its address. */
-  constructor(clock: Clock, primaries: () => readonly Primary[], askSlotless: (address: string) => Promise<RedisReply>) {
+  constructor(clock: Clock, cluster: Cluster) {
     this.#clock = clock;
-    this.#primaries = primaries;
-    this.#askSlotless = askSlotless;
+    this.#cluster = cluster;
   }
 
   /** Null if a step may be sent to the slot where the map has it; else a promise that resolves once it may, or rejects because the slot is open. */
   admit(slot: number, map: object): Promise<void> | null {
     const last = this.#last;
     const ageMs = last?.map === map ? this.#clock.monotonic() - last.at : Infinity;
-    const isOpen = last?.open.has(slot) === true;
-    if (ageMs > (isOpen ? openMs : closedMs)) return this.#look(map).then(() => this.#refuseOpen(slot));
-    if (isOpen) return this.#refuseOpen(slot);
+    if (last === null || ageMs > last.freshMs) return this.#look(map).then(() => this.#refuseOpen(slot));
+    if (this.#isOpen(slot)) return this.#refuseOpen(slot);
     // The next answers are there before these are too old.
-    if (ageMs > closedMs / 2) void this.#look(map);
+    if (ageMs > last.freshMs / 2) void this.#look(map);
     return null;
   }
 
   /** Notes that a primary has answered a step in the slot with ASK. */
   noteOpen(slot: number): void {
-    this.#last?.open.add(slot);
+    this.#noted.add(slot);
+  }
+
+  #isOpen(slot: number): boolean {
+    return this.#last?.open.has(slot) === true || this.#noted.has(slot);
   }
 
   async #refuseOpen(slot: number): Promise<void> {
-    if (this.#last?.open.has(slot)) throw new Error(`Slot ${slot} of the Redis Cluster is being moved, or its move was broken off (redis-cli --cluster fix).`);
+    if (this.#isOpen(slot)) throw new Error(`Slot ${slot} of the Redis Cluster is being moved, or its move was broken off (redis-cli --cluster fix).`);
   }
 
   #look(map: object): Promise<void> {
@@ -109,28 +135,60 @@ export class OpenSlots {
 
   async #ask(map: object): Promise<void> {
     const at = this.#clock.monotonic();
-    const known = this.#primaries();
+    const doubted = new Set([...(this.#last?.open ?? []), ...this.#noted]);
+    const known = this.#cluster.primaries();
     const reported = new Map(await Promise.all(known.map((primary) => this.#hear(primary))));
     const addresses = new Set([...reported.values()].flatMap(({ slotless }) => slotless));
-    const others = [...addresses].filter((address) => !reported.has(address));
-    for (const [address, report] of await Promise.all(others.map((address) => this.#hear({ address, ask: () => this.#askSlotless(address) })))) reported.set(address, report);
+    const others = [...addresses].filter((address) => !reported.has(address)).map((address) => ({ address, ask: (words: readonly string[]) => this.#cluster.askAt(address, words) }));
+    for (const [address, report] of await Promise.all(others.map((primary) => this.#hear(primary)))) reported.set(address, report);
+    const open = new Set([...reported.values()].flatMap((report) => report.open));
+    for (const slot of open) doubted.delete(slot);
+    const split = await this.#split([...doubted], [...known, ...others]);
+    for (const slot of [...open, ...doubted]) this.#noted.delete(slot);
+    for (const slot of split) open.add(slot);
+    // The slot may have a new owner by now, and no step is sent to learn that from the old one.
+    if (split.length > 0) this.#cluster.readMap();
     this.#reported = reported;
-    this.#last = { map, at, open: new Set([...reported.values()].flatMap(({ open }) => open)) };
+    this.#last = { map, at, freshMs: Math.max(freshMs, freshMsEach * reported.size), open };
+  }
+
+  /** Returns the slots that were open and of which not all keys are known to be with their owners. */
+  async #split(doubted: readonly number[], primaries: readonly Primary[]): Promise<number[]> {
+    const whole = await Promise.all(
+      doubted.slice(0, doubtedMax).map(async (slot) => {
+        const others = primaries.filter(({ address }) => address !== this.#cluster.ownerOf(slot));
+        const counts = await Promise.all(others.map(({ ask }) => this.#within(ask(['CLUSTER', 'COUNTKEYSINSLOT', String(slot)]).catch(noneIfRefused), null)));
+        return counts.every((count) => count === 0);
+      }),
+    );
+    return doubted.filter((_, index) => whole[index] !== true);
   }
 
   /** Resolves with the last answer of a primary that does not answer in time, or may not be asked. */
-  #hear({ address, ask }: Primary): Promise<readonly [string, Reported]> {
+  async #hear({ address, ask }: Primary): Promise<readonly [string, Reported]> {
     const last = this.#reported.get(address) ?? nothing;
+    if (this.#silent.has(address)) return [address, last];
+    this.#silent.add(address);
+    const report = ask(nodes)
+      .then((text) => reportedIn(textOfReply(text)), () => last)
+      .finally(() => this.#silent.delete(address));
+    return [address, await this.#within(report, last)];
+  }
+
+  /** The answer, or another one if it does not come in time. */
+  #within<T>(answer: Promise<T>, late: T): Promise<T> {
     return new Promise((resolve) => {
-      const deadline = this.#clock.after(answerMs, () => resolve([address, last]));
-      void ask()
-        .then((text) => reportedIn(textOfReply(text)), () => last)
-        .then((report) => {
-          deadline.cancel();
-          resolve([address, report]);
-        });
+      const deadline = this.#clock.after(answerMs, () => resolve(late));
+      void answer.then(resolve, () => resolve(late)).finally(() => deadline.cancel());
     });
   }
+}
+
+const nodes = ['CLUSTER', 'NODES'];
+
+/** A user that may not count the keys does without. */
+function noneIfRefused(error: Error): RedisReply {
+  return isQueryRefused(error) ? 0 : null;
 }
 
 const nothing: Reported = { open: [], slotless: [] };

@@ -23,7 +23,7 @@ const direct = (cluster: boolean): string[][] => [
   ['PING'],
   ['WAIT', '1', '1'],
   ['CONFIG', 'GET', 'appendonly'],
-  ...(cluster ? [['CLUSTER', 'SLOTS'], ['CLUSTER', 'NODES']] : []),
+  ...(cluster ? [['CLUSTER', 'SLOTS'], ['CLUSTER', 'NODES'], ['CLUSTER', 'COUNTKEYSINSLOT', '0']] : []),
 ];
 
 const withoutKey: Readonly<Record<string, readonly string[]>> = { PUBLISH: [roots.channel('notices'), ''], TIME: [] };
