@@ -22,6 +22,7 @@ import { awayAndBack, awayDemoted, awayUnheard } from './p11-away.ts';
 import { drained } from './p12-restarts.ts';
 import { revoked } from './p17-revocation.ts';
 import { oneOwner } from './p24-folder.ts';
+import { movesSlots } from './p25-moving-slots.ts';
 import { callsAreStored, callsOnce } from './t1-once.ts';
 import { nextTurnWorks } from './t3-next-turn.ts';
 import { nothingLeaks } from './t4-leak.ts';
@@ -50,6 +51,7 @@ export const experiments: readonly Experiment[] = [
   drained,
   revoked,
   ...oneOwner,
+  ...movesSlots,
   callsOnce,
   callsAreStored,
   nextTurnWorks,

@@ -12,10 +12,10 @@ const abreast = 8;
 const onRedis = ['P5/seal'];
 /**
  * Promises with a test of their own: P4 in test/store/redis-failover.test.ts, P12 in test/api/rolling-restart.test.ts and test/soak, C1 to C5 in
- * test/api/calls.test.ts. V1 and the calls speak at the pace of speech, and the tools of T4 answer within a second, neither of which a machine that runs all
+ * test/api/calls.test.ts, P25 in test/store/redis-moving-slots.test.ts. V1 and the calls speak at the pace of speech, and the tools of T4 answer within a second, neither of which a machine that runs all
  * tests keeps.
  */
-const elsewhere = ['P4', 'P12', 'V1', 'C1', 'C2', 'C3', 'C4', 'C5', 'T4'];
+const elsewhere = ['P4', 'P12', 'P25', 'V1', 'C1', 'C2', 'C3', 'C4', 'C5', 'T4'];
 /** Two faults of experiments that run here meet in P1/network: P1/owners has its checks, P11/network its loss in silence. T2/calls looks at what T1/calls does, and at more. */
 const larger = ['P1/network', 'T1/calls'];
 const chosen = experiments.filter((experiment) => !elsewhere.includes(experiment.promise) && !larger.includes(idOf(experiment))).map((experiment) => ({ experiment, store: onRedis.includes(idOf(experiment)) ? 'redis' : experiment.stores[0]! }) as const);

@@ -28,23 +28,31 @@ export class Ground {
   /** Where Redis is, if it is apart. */
   #network: Network | null = null;
   readonly store: StoreKind;
-  /** Null on the embedded store. */
+  /** Null on the embedded store, and on a cluster. */
   readonly redis: RedisServer | null;
   readonly speaker: Speaker;
   assistantId = '';
+  /** The store's address; null on the embedded store. */
+  readonly #url: string | null;
 
-  private constructor(t: Owner, folder: string, store: StoreKind, redis: RedisServer | null, speaker: Speaker) {
+  private constructor(t: Owner, folder: string, store: StoreKind, redis: RedisServer | null, speaker: Speaker, url = redis?.url ?? null) {
     this.#t = t;
     this.#folder = folder;
     this.store = store;
     this.redis = redis;
     this.speaker = speaker;
+    this.#url = url;
   }
 
   static async open(t: Owner, store: StoreKind, settings: readonly string[] = appendOnly, folder?: string): Promise<Ground> {
     const redis = store === 'redis' ? await RedisServer.start(...settings) : null;
     if (redis !== null) t.teardown(() => redis.stop());
     return new Ground(t, folder ?? (await temporaryFolder(t)), store, redis, await openSpeaker(t));
+  }
+
+  /** On a cluster that the caller has started. */
+  static async onCluster(t: Owner, url: string): Promise<Ground> {
+    return new Ground(t, await temporaryFolder(t), 'redis', null, await openSpeaker(t), url);
   }
 
   /** With Redis in a network of its own. */
@@ -58,7 +66,7 @@ export class Ground {
   }
 
   /** A server on the store; of the embedded one only one at a time. It is asked over `url`, if that of Redis is another way to it, and runs within a program if there is one. */
-  async server(env: Readonly<Record<string, string>> = {}, redisUrl = this.redis?.url, how: Pick<ServerOptions, 'within' | 'onOutput'> = {}): Promise<House> {
+  async server(env: Readonly<Record<string, string>> = {}, redisUrl = this.#url, how: Pick<ServerOptions, 'within' | 'onOutput'> = {}): Promise<House> {
     const place: Record<string, string> = this.store === 'redis' ? { PARLEY_STORE: redisUrl! } : { PARLEY_STORE: 'lmdb:./data' };
     const settings = { ...place, PARLEY_SECRET: secret, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_LOG: 'silent', ...env };
     const house = await openHouse(this.#t, { folder: this.#folder, embedded: true, env: settings, ...how });

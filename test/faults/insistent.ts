@@ -23,8 +23,6 @@ interface KnownSession {
   ended: boolean;
 }
 
-/** How long something may be refused while its store is in trouble again and again. */
-const refusedMsMax = patient(60_000);
 const againMs = 50;
 
 export class Insistent {
@@ -35,10 +33,13 @@ export class Insistent {
   readonly #assistantId: string;
   readonly #sessions: KnownSession[] = [];
   readonly #revoked: { readonly id: string; readonly key: string }[] = [];
+  /** How long something may be refused while its store is in trouble again and again. */
+  readonly #refusedMsMax: number;
   #asked = 0;
 
   /** Each request goes to any of the houses, and so does each of its repeats. */
-  constructor(houses: readonly House[], trial: Trial, name: string, assistantId: string) {
+  constructor(houses: readonly House[], trial: Trial, name: string, assistantId: string, refusedMsMax = patient(60_000)) {
+    this.#refusedMsMax = refusedMsMax;
     this.#houses = houses;
     this.#trial = trial;
     this.#random = trial.random;
@@ -53,8 +54,9 @@ export class Insistent {
     return { url, key, ask: (path, options = {}) => ask(path, { key, ...options }) };
   }
 
-  async live(acts: number): Promise<void> {
-    for (let act = 0; act < acts; act++) {
+  /** Does that many things, and no more once it is stopped. */
+  async live(acts: number, stopped: () => boolean = () => false): Promise<void> {
+    for (let act = 0; act < acts && !stopped(); act++) {
       const session = this.#sessions.findLast(({ ended }) => !ended) ?? (await this.#create());
       const what = this.#random.between(0, 9);
       if (what === 0) await this.#end(session);
@@ -127,7 +129,7 @@ export class Insistent {
   #refused(what: string, status: number, text: string, requestId: string, since: number): void {
     checkRefusal(status, text, requestId);
     this.#trial.count('refused');
-    if (performance.now() - since > refusedMsMax) throw new Error(`${what} is refused for ${refusedMsMax} ms`);
+    if (performance.now() - since > this.#refusedMsMax) throw new Error(`${what} is refused for ${this.#refusedMsMax} ms`);
   }
 
   /** Checks that the stored rows are exactly the answered ones, whichever process is asked. */

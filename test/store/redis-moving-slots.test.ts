@@ -78,7 +78,7 @@ const missingIn = (tenant: Tenant): Promise<string[]> =>
 
 for (const durability of ['committed', 'replicated'] as const) {
   t.test(`slots that move, ${durability}`, { skip }, async (t) => {
-    const cluster = await RedisCluster.start();
+    const cluster = await RedisCluster.start(15_000);
     t.teardown(() => cluster.stop());
     const { store, dispose } = await openStore(cluster.url, { durability });
     t.teardown(dispose);

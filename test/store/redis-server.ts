@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from '../../bench/harness/process.ts';
+import { connectOnce } from '../../src/store/redis/connection/client.ts';
+import { textOfReply, type RedisReply } from '../../src/store/redis/reply.ts';
 import { environment, whyMissing } from '../installed.ts';
 
 /** Why there is no Redis to test on, or null. */
@@ -32,6 +34,12 @@ export async function onFreePort<Started>(start: (port: number) => Promise<Start
 const started = new Set<RedisServer>();
 process.once('exit', () => started.forEach((server) => server.signal('SIGKILL')));
 
+async function openLine(url: string): Promise<ReturnType<typeof connectOnce>> {
+  const line = connectOnce(url);
+  await line.open();
+  return line;
+}
+
 export class RedisServer {
   readonly port: number;
   readonly url: string;
@@ -39,6 +47,7 @@ export class RedisServer {
   readonly #settings: readonly string[];
   readonly #within: readonly string[];
   #process!: ChildProcess;
+  #line: ReturnType<typeof openLine> | null = null;
 
   private constructor(port: number, folder: string, settings: readonly string[], within: readonly string[]) {
     this.port = port;
@@ -87,6 +96,12 @@ export class RedisServer {
     return stdout.trim();
   }
 
+  /** Runs a command over a connection that stays open until the server ends: `command` costs a process each time. */
+  async ask(...words: string[]): Promise<RedisReply> {
+    this.#line ??= openLine(this.url);
+    return (await this.#line).send(words);
+  }
+
   /** How often it has run each command, within scripts too. */
   async calls(): Promise<Map<string, number>> {
     const text = await this.command('INFO', 'commandstats');
@@ -103,6 +118,8 @@ export class RedisServer {
   }
 
   async kill(): Promise<void> {
+    void this.#line?.then((line) => line.close(), () => {});
+    this.#line = null;
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const ended = once(this.#process, 'exit');
     this.#process.kill('SIGKILL');
@@ -119,24 +136,42 @@ export class RedisServer {
 /** With an append-only file, as parley wants it. */
 export const appendOnly = ['--appendonly', 'yes', '--appendfsync', 'everysec'];
 
+const clusterSettings = (nodeTimeoutMs: number): string[] => [
+  ...appendOnly, '--cluster-enabled', 'yes', '--cluster-node-timeout', String(nodeTimeoutMs), '--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0',
+];
+
 /** Three primaries with a replica each. */
 export class RedisCluster {
-  readonly servers: readonly RedisServer[];
+  readonly servers: RedisServer[];
   readonly url: string;
+  readonly #settings: readonly string[];
+  #primariesCount = 3;
 
-  private constructor(servers: readonly RedisServer[]) {
+  private constructor(servers: RedisServer[], settings: readonly string[]) {
     this.servers = servers;
+    this.#settings = settings;
     this.url = `redis-cluster://${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
   }
 
-  static async start(): Promise<RedisCluster> {
-    const settings = [...appendOnly, '--cluster-enabled', 'yes', '--cluster-node-timeout', '1000', '--cluster-replica-validity-factor', '0'];
-    const servers = await Promise.all(Array.from({ length: 6 }, () => RedisServer.start(...settings, '--repl-diskless-sync-delay', '0')));
+  /** A server that is silent for `nodeTimeoutMs` counts as dead: on a busy machine a short time fails over by itself. */
+  static async start(nodeTimeoutMs = 1_000, extra: readonly string[] = []): Promise<RedisCluster> {
+    const settings = [...clusterSettings(nodeTimeoutMs), ...extra];
+    const servers = await Promise.all(Array.from({ length: 6 }, () => RedisServer.start(...settings)));
     const nodes = servers.map(({ port }) => `127.0.0.1:${port}`);
     execFileSync('redis-cli', ['--cluster', 'create', ...nodes, '--cluster-replicas', '1', '--cluster-yes'], { stdio: 'ignore' });
-    const cluster = new RedisCluster(servers);
+    const cluster = new RedisCluster(servers, settings);
     while (!(await cluster.settled()));
     return cluster;
+  }
+
+  /** Adds a primary without slots and without a replica, which stays a primary when it has lost its last slot. */
+  async addPrimary(): Promise<RedisServer> {
+    const server = await RedisServer.start(...this.#settings, '--cluster-allow-replica-migration', 'no');
+    await promisify(execFile)('redis-cli', ['--cluster', 'add-node', `127.0.0.1:${server.port}`, `127.0.0.1:${this.servers[0]!.port}`], { env: environment });
+    this.servers.push(server);
+    this.#primariesCount++;
+    while (!(await this.settled()));
+    return server;
   }
 
   /** Whether every server has heard that all is well, and every replica follows. */
@@ -144,8 +179,8 @@ export class RedisCluster {
     const states = await Promise.all(this.servers.map((server) => server.command('CLUSTER', 'INFO')));
     const roles = await Promise.all(this.servers.map((server) => server.command('INFO', 'replication')));
     return (
-      states.every((state) => state.includes('cluster_state:ok')) &&
-      roles.filter((role) => role.includes('role:master')).length === 3 &&
+      states.every((state) => state.includes('cluster_state:ok') && state.includes(`cluster_known_nodes:${this.servers.length}\r`)) &&
+      roles.filter((role) => role.includes('role:master')).length === this.#primariesCount &&
       roles.every((role) => role.includes('role:master') || role.includes('master_link_status:up'))
     );
   }
@@ -168,6 +203,17 @@ export class RedisCluster {
   async replicasOf({ port }: RedisServer): Promise<RedisServer[]> {
     const roles = await Promise.all(this.servers.map((server) => server.command('ROLE').catch(() => '')));
     return this.servers.filter((_, index) => roles[index]!.startsWith('slave') && roles[index]!.split('\n')[2] === String(port));
+  }
+
+  /** The slots that have keys, each with the primary that has them; only while no slot is on the move. */
+  async slots(): Promise<Map<string, RedisServer>> {
+    const found = new Map<string, RedisServer>();
+    for (const server of await this.primaries()) {
+      const keys = ((await server.ask('KEYS', '*')) as RedisReply[]).map(textOfReply);
+      const tags = new Set(keys.map((key) => key.slice(key.indexOf('{'), key.indexOf('}') + 1)));
+      for (const tag of tags) found.set(textOfReply(await server.ask('CLUSTER', 'KEYSLOT', tag)), server);
+    }
+    return found;
   }
 
   /** Runs a command of the cluster manager, as `reshard`, against a primary; resolves when it has ended well. */
