@@ -32,8 +32,8 @@ export const causeByParty = ({ kind, id, name }: Party, requestId: string): Caus
 export const isVisitorChannel = (channel: Session['channel']): boolean => channel === 'link' || channel === 'widget';
 
 /**
- * Whether the party may give this answer to a call that waits in the session (contract 13). The visitor alone approves what the visitor was asked;
- * anybody else may decline it. A visitor gives no result: the functions of a client belong to the callers of the API.
+ * Whether the party may give this answer to a call that waits in the session (contract 13). The visitor alone approves what the
+ * visitor was asked; anybody else may decline it. A visitor gives no result: a client's functions belong to the callers of the API.
  */
 export const mayAnswer = ({ visitor }: Party, { channel }: Session, answer: CallAnswer): boolean =>
   'output' in answer ? visitor === undefined : visitor !== undefined || !answer.approved || !isVisitorChannel(channel);

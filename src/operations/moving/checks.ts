@@ -1,5 +1,5 @@
 /**
- * Checks rows of a file beyond their shape, as the API checks what it is given: an imported row must not be able to hold what no request could have
+ * Checks rows of a file beyond their shape, as the API checks a request: an imported row must not hold what no request could have
  * stored. A row that breaks a rule is refused with one sentence, which names the row and its field.
  */
 import type { DumpRow } from '../../store/dump.ts';
@@ -33,10 +33,11 @@ export function nameOf(row: DumpRow): string {
 /** The rest of a sentence that says what is wrong with a row; null if nothing is. `order` knows the rows before it. */
 export function rowProblem(row: DumpRow, order: RowOrder): string | null {
   const field = wrongField(row);
-  return field === null ? order.problemOf(row) : `\`${field}\` of the ${nameOf(row)} has the wrong type or a value that is not allowed`;
+  if (field === null) return order.problemOf(row);
+  return `\`${field}\` of the ${nameOf(row)} has the wrong type or a value that is not allowed`;
 }
 
-/** The place of a row among those before it: every row follows the workspace, the session or the actor that it belongs to, and no workspace comes twice. */
+/** The place of a row among those before it: each follows its workspace, session or actor, and no workspace comes twice. */
 export class RowOrder {
   readonly #workspaces = new Set<string>();
   #workspace: string | null = null;
@@ -52,7 +53,7 @@ export class RowOrder {
   }
 
   #problemOf(row: DumpRow): string | null {
-    if (row.type === 'workspace') return this.#workspaces.has(row.record.id) ? `the workspace ${row.record.id} is in the file twice` : null;
+    if (row.type === 'workspace') return this.#workspaces.has(row.record.id) ? `the ${nameOf(row)} is in the file twice` : null;
     const workspaceId = 'workspaceId' in row ? row.workspaceId : row.record.workspaceId;
     if (workspaceId !== this.#workspace) return `the ${nameOf(row)} does not follow its workspace ${workspaceId}`;
     const session = row.type === 'message' ? row.sessionId : row.type === 'turn' ? row.record.sessionId : null;

@@ -1,7 +1,7 @@
 /**
- * Imports a file into a store. The file is checked completely first, so that nothing is written from one that is incomplete or has a row that must not
- * be believed; what comes through a pipe is kept in a temporary file for that. The store records the progress: the same file continues there, and once
- * it is complete, changes nothing more.
+ * Imports a file into a store. The file is checked completely first, so that nothing is written from one that is incomplete or has
+ * a row that must not be believed; the rows of a pipe are kept in a temporary file for that. The store records the progress: the
+ * same file continues there, and once it is complete, changes nothing more.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,8 @@ export interface Imported {
 
 export function importFrom(options: ImportOptions): Promise<Imported> {
   const { from } = options;
-  return typeof from === 'string' ? importFile({ ...options, from }) : withKept(from, (path) => importFile({ ...options, from: path }));
+  if (typeof from === 'string') return importFile({ ...options, from });
+  return withKept(from, (path) => importFile({ ...options, from: path }));
 }
 
 /** Keeps what a stream holds in a file, compressed and readable for its owner alone, for as long as `use` takes. */

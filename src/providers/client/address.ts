@@ -37,8 +37,8 @@ const privateRanges: readonly string[] = ['loopback', 'unspecified', 'private', 
 export const isPrivateAddress = (address: string): boolean => ipaddr.isValid(address) && privateRanges.includes(ipaddr.process(address).range());
 
 /**
- * Returns a check of addresses. Without encryption (`secure` false) the provider's key must not leave the private network. Link-local addresses and
- * those of cloud metadata are refused whatever is allowed: they would give a caller this machine's own credentials.
+ * Returns a check of addresses. Without encryption (`secure` false) the provider's key must not leave the private network. Link-local
+ * addresses and those of cloud metadata are refused whatever is allowed: they would give a caller this machine's own credentials.
  */
 export function mayCall(secure: boolean, allowPrivate: boolean): (address: string) => boolean {
   if (!secure && !allowPrivate) return () => false;

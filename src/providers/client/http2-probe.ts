@@ -1,6 +1,6 @@
 /**
- * Finds out whether a server speaks HTTP/2, which this client does not: for an operator whose provider seems to say nothing. A server of HTTP/2
- * answers the preface of a connection with a SETTINGS frame (RFC 9113, 3.4).
+ * Finds out whether a server speaks HTTP/2, which this client does not: for an operator whose provider seems to say nothing. A
+ * server of HTTP/2 answers the preface of a connection with a SETTINGS frame (RFC 9113, 3.4).
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Dialer } from './dial.ts';

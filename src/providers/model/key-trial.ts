@@ -5,11 +5,13 @@ import type { ProviderCall, ProviderHttp } from '../client.ts';
 /** Failures of a server that may not have understood HTTP/1.1. */
 const wordless: ReadonlySet<ModelFailure> = new Set(['connect', 'cut', 'malformed']);
 
-/** Statuses with which a server asks for another version of HTTP: Upgrade Required, AWS's incompatible version, HTTP Version Not Supported. */
+/** Statuses that ask for another version of HTTP: Upgrade Required, AWS's for an incompatible one, HTTP Version Not Supported. */
 const versionStatuses: ReadonlySet<number | null> = new Set([426, 464, 505]);
 
+type Headers = Readonly<Record<string, string>>;
+
 /** Resolves with null if the provider takes the key, else with the reason. `headers` carry the key. */
-export async function tryKey(http: ProviderHttp, baseUrl: string, headers: Readonly<Record<string, string>>): Promise<ModelFailure | null> {
+export async function tryKey(http: ProviderHttp, baseUrl: string, headers: Headers): Promise<ModelFailure | null> {
   const { failure, status } = await listModels(http, baseUrl, headers);
   const isWordless = failure !== null && (status === null ? wordless.has(failure) : versionStatuses.has(status));
   return isWordless && (await http.speaksHttp2(baseUrl)) ? 'http2' : failure;
@@ -22,7 +24,7 @@ interface Told {
 }
 
 /** The head of the answer tells; its body is not looked at. */
-function listModels(http: ProviderHttp, baseUrl: string, headers: Readonly<Record<string, string>>): Promise<Told> {
+function listModels(http: ProviderHttp, baseUrl: string, headers: Headers): Promise<Told> {
   return new Promise((resolve) => {
     const call: ProviderCall = http.get(
       { baseUrl, path: '/models', headers: { ...headers, accept: 'application/json' } },

@@ -1,6 +1,6 @@
 /**
- * The files of an LMDB environment. LMDB gives them the modes that the umask leaves, so they are made here first, for their owner alone: they hold
- * conversations, also where others may enter the folder.
+ * The files of an LMDB environment. LMDB gives them the modes that the umask leaves, so they are made here first, for their owner
+ * alone: they hold conversations, also where others may enter the folder.
  */
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,10 @@ export function makePrivate(file: string): void {
   }
 }
 
-/** Makes the file, or takes it from everybody but its owner. It is not opened for that: closing it would release the locks that LMDB has on it in this process. */
+/**
+ * Makes the file, or takes it from everybody but its owner. An existing file is not opened for that: closing it would release the
+ * locks that LMDB has on it in this process.
+ */
 export function keepPrivate(file: string): void {
   makePrivate(file);
   try {

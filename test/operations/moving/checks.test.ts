@@ -39,10 +39,13 @@ async function exportedLines(folder: string): Promise<string[]> {
     const scene = new Scene(store, Date.now());
     const own = workspace({ id: scene.workspaceId });
     await store.catalog.create('workspace', own);
-    const draft = assistant(own.id, { machine: snapshot('draft', { voice: false }), voice: { provider: 'openai', name: null, voice: 'v', credentialId: null }, alias: 'ada', toolIds: [], toolRoundsMax: 3 });
+    const voice = { provider: 'openai', name: null, voice: 'v', credentialId: null };
+    const draft = assistant(own.id, { machine: snapshot('draft', { voice: false }), voice, alias: 'ada', toolIds: [], toolRoundsMax: 3 });
     await store.catalog.create('assistant', draft, createdMove(draft.machine, Date.now(), nobody));
-    const response = { by: remembered(ids.make('turn'), Date.now() + 60_000, { scope: 'responses', key: 'turn', bodyDigest: JSON.stringify({ sessionId: 'ses_1', model: 'm', stored: true, previous: null }) }) };
-    await store.sessions.create(scene.createStep({ session: scene.session({ keyId: key(own.id).id, link: { visitorId: ids.make('vis'), clock: { untilMs: 1, dayMs: 0, chargedMs: 1, movedBy: 'x' } } }), remember: response.by }));
+    const bodyDigest = JSON.stringify({ sessionId: 'ses_1', model: 'm', stored: true, previous: null });
+    const remember = remembered(ids.make('turn'), Date.now() + 60_000, { scope: 'responses', key: 'turn', bodyDigest });
+    const link = { visitorId: ids.make('vis'), clock: { untilMs: 1, dayMs: 0, chargedMs: 1, movedBy: 'x' } };
+    await store.sessions.create(scene.createStep({ session: scene.session({ keyId: key(own.id).id, link }), remember }));
     await live(store, Date.now());
   });
   const source = place.source();
@@ -57,7 +60,10 @@ const lines = await exportedLines(await temporaryFolder(t));
 
 type Change = (row: any) => void;
 /** The number of the first line, from 1, of a row that fits. */
-const lineOf = (type: string, fits: (row: any) => boolean = () => true): number => lines.findIndex((line, index) => index > 0 && JSON.parse(line).type === type && fits(JSON.parse(line))) + 1;
+function lineOf(type: string, fits: (row: any) => boolean = () => true): number {
+  const rows = lines.map((line) => JSON.parse(line));
+  return rows.findIndex((row, index) => index > 0 && row.type === type && fits(row)) + 1;
+}
 
 function changedAt(number: number, change: Change): string[] {
   const row = JSON.parse(lines[number - 1]!);
@@ -189,7 +195,7 @@ t.test('the untouched file is taken, as a file and from a pipe', async (t) => {
   t.equal(types.size, 11, [...types].join());
 });
 
-t.test('a row that the API would not take is refused in a sentence that names its line and its field, and nothing of the file is stored', async (t) => {
+t.test('a row that the API would not take is refused by its line and its field, and nothing of the file is stored', async (t) => {
   const path = join(await temporaryFolder(t), 'broken.jsonl');
   for (const [type, change, field, fits] of wrong) {
     const number = lineOf(type, fits);
@@ -198,8 +204,10 @@ t.test('a row that the API would not take is refused in a sentence that names it
     await writeFile(path, text);
     for (const from of [path, Readable.from([Buffer.from(text)])]) {
       const there = await inMemory(t);
-      await t.rejects(importFrom({ target: there.target(), secret, from, onRows: () => {} }), { message: new RegExp(`^Line ${number} cannot be taken in: .*${field}`) }, `${type}: ${field}`);
-      await opened(there, async (store) => t.same((await store.catalog.list('workspace', '', { limit: 1, after: null, order: 'asc' })).items, [], 'the store is empty'));
+      const message = new RegExp(`^Line ${number} cannot be taken in: .*${field}`);
+      await t.rejects(importFrom({ target: there.target(), secret, from, onRows: () => {} }), { message }, `${type}: ${field}`);
+      const stored = await opened(there, (store) => store.catalog.list('workspace', '', { limit: 1, after: null, order: 'asc' }));
+      t.same(stored.items, [], 'the store is empty');
     }
   }
 });
@@ -219,7 +227,10 @@ t.test('rows in another place than their own are refused', async (t) => {
 });
 
 /** Values of other types, too large, too small, too deep, and names that mean something to JavaScript. */
-const hostile: readonly unknown[] = [null, true, -1, 0.5, 1e300, '', 'x'.repeat(100_000), '\ud800', '__proto__', [], {}, [[[]]], JSON.parse('{"__proto__":{"a":1}}'), JSON.parse('['.repeat(2000) + ']'.repeat(2000))];
+const hostile: readonly unknown[] = [
+  null, true, -1, 0.5, 1e300, '', 'x'.repeat(100_000), '\ud800', '__proto__', [], {}, [[[]]], JSON.parse('{"__proto__":{"a":1}}'),
+  JSON.parse('['.repeat(2000) + ']'.repeat(2000)),
+];
 
 function* leavesOf(value: unknown, path: readonly string[] = []): Generator<readonly string[]> {
   if (path.length > 0) yield path;
@@ -279,7 +290,8 @@ t.test('parley import refuses the export of a real server with one row changed, 
   await writeFile(out, text);
   for (const ran of [await run(['import', '--from', out], { env: into }), await run(['import'], { env: into, input: text })]) {
     t.equal(ran.code, 1);
-    t.match(ran.stderr, new RegExp(`^parley: Line ${at + 1} cannot be taken in: \`link\\.origins\` of the assistant ${broken.record.id} has the wrong type or a value that is not allowed\\.\n$`));
+    const reason = `\`link.origins\` of the assistant ${broken.record.id} has the wrong type or a value that is not allowed`;
+    t.equal(ran.stderr, `parley: Line ${at + 1} cannot be taken in: ${reason}.\n`);
   }
   await writeFile(out, closed(whole));
   t.equal((await run(['import', '--from', out], { env: into })).code, 0);

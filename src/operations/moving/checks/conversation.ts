@@ -24,7 +24,7 @@ export function conversationProblem(row: DumpRow): string | null {
 }
 
 /** The ends of turns that the code knows, by all that is stored of one. */
-const ends: ReadonlySet<string> = new Set(Object.values(results).map(({ status, stopReason, errorCode }) => `${status} ${stopReason} ${errorCode}`));
+const ends: ReadonlySet<string> = new Set(Object.values(results).map(endOf));
 
 /** The codes that a turn's message may have: those of failed turns. */
 const errorCodes: ReadonlySet<string | null> = new Set(Object.values(results).map(({ errorCode }) => errorCode));
@@ -51,11 +51,21 @@ function turnProblem({ record, finished, flight }: DumpRow & { type: 'turn' }): 
   return isKnownEnd(record) ? callsProblem('flight.calls', flight?.calls ?? []) : 'record.stopReason';
 }
 
-const isKnownEnd = ({ status, stopReason, errorCode }: Turn): boolean =>
-  status === 'streaming' ? stopReason === null && errorCode === null : ends.has(`${status} ${stopReason} ${errorCode}`);
+const isKnownEnd = (turn: Turn): boolean =>
+  turn.status === 'streaming' ? turn.stopReason === null && turn.errorCode === null : ends.has(endOf(turn));
+
+function endOf({ status, stopReason, errorCode }: Pick<Turn, 'status' | 'stopReason' | 'errorCode'>): string {
+  return `${status} ${stopReason} ${errorCode}`;
+}
 
 /** Facts of a response, which are kept in place of a digest (contract 14). */
-const Facts = Type.Object({ sessionId: Type.String({ minLength: 1 }), model: Type.String(), stored: Type.Boolean(), previous: Type.Union([Type.String(), Type.Null()]), echoed: Type.Optional(Type.Object({})) });
+const Facts = Type.Object({
+  sessionId: Type.String({ minLength: 1 }),
+  model: Type.String(),
+  stored: Type.Boolean(),
+  previous: Type.Union([Type.String(), Type.Null()]),
+  echoed: Type.Optional(Type.Object({})),
+});
 let facts: Validator | undefined;
 
 function memoryProblem({ scope, bodyDigest }: (DumpRow & { type: 'memory' })['record']): string | null {

@@ -2,19 +2,22 @@
 import { Type, type TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { kinds } from '../../../../machines/all.ts';
+import type { SessionContext } from '../../../../machines/session.ts';
 import { migrated } from '../../../../machines/version.ts';
 import { folded } from '../../../actors/history.ts';
 import type { DumpRow } from '../../../store/dump.ts';
 import type { HistoryKind, Move, Session, Snapshot } from '../../../store/records.ts';
 import { pastOf } from '../../../turn/past.ts';
 
-const Seconds = () => Type.Union([Type.Integer(), Type.Null()]);
+const Nullable = (schema: TSchema) => Type.Union([schema, Type.Null()]);
+const Seconds = () => Nullable(Type.Integer());
+const Debt = () => Nullable(Type.Object({ budget: Type.String(), until: Type.Integer() }));
 
 /** The contexts of this version's machines; one that an earlier version stored is migrated first. */
 const contexts: Readonly<Record<HistoryKind, TSchema>> = {
   assistant: Type.Object({ voice: Type.Boolean() }),
-  key: Type.Object({ expiresAt: Seconds(), revokedAt: Seconds(), debt: Type.Union([Type.Object({ budget: Type.String(), until: Type.Integer() }), Type.Null()]) }),
-  session: Type.Object({ expiresAt: Type.Integer(), endedAt: Seconds(), activeTurnId: Type.Union([Type.String(), Type.Null()]) }),
+  key: Type.Object({ expiresAt: Seconds(), revokedAt: Seconds(), debt: Debt() }),
+  session: Type.Object({ expiresAt: Type.Integer(), endedAt: Seconds(), activeTurnId: Nullable(Type.String()) }),
 };
 
 const compiled = new Map<HistoryKind, Validator>();
@@ -35,9 +38,10 @@ export function machineProblem(row: DumpRow): string | null {
 
 /** A session names its turn while one streams, and when it ended once it is over. */
 function isSessionState({ state, context }: Snapshot, { expiresAt }: Session): boolean {
-  const { endedAt, activeTurnId, ...rest } = context as { endedAt: number | null; activeTurnId: string | null; expiresAt: number };
+  const found = context as SessionContext;
   const isOver = state === 'ended' || state === 'expired';
-  return rest.expiresAt === expiresAt && isOver === (endedAt !== null) && (isOver || (state === 'streaming') === (activeTurnId !== null));
+  if (found.expiresAt !== expiresAt || isOver !== (found.endedAt !== null)) return false;
+  return isOver || (state === 'streaming') === (found.activeTurnId !== null);
 }
 
 /** The first step that its machine could not have taken; null if there is none. */

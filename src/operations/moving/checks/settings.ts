@@ -2,7 +2,9 @@
 import { Failure } from '../../../base/errors.ts';
 import { unitsPerRequest } from '../../../../machines/budget.ts';
 import { limits } from '../../../base/limits.ts';
-import { CreateAssistantBody, CreateCredentialBody, CreateKeyBody, CreateSessionBody, CreateToolBody, CreateWorkspaceBody, shape } from '../../../base/wire.ts';
+import {
+  CreateAssistantBody, CreateCredentialBody, CreateKeyBody, CreateSessionBody, CreateToolBody, CreateWorkspaceBody, shape,
+} from '../../../base/wire.ts';
 import { consoleAssistantView, credentialView, toolView, workspaceView } from '../../../conversation/views.ts';
 import { baseUrlProblem } from '../../../providers/client/address.ts';
 import { endsInOperation, modelProviders } from '../../../providers/model.ts';
@@ -63,12 +65,12 @@ function assistantProblem(assistant: Assistant): string | null {
 
 const isOneOf = (names: readonly string[], name: string): boolean => names.includes(name);
 
-/** The secret is sealed, so a text that is one stands for it. Whether an address is in a private network is for the server to refuse, which has that setting. */
+/** A text stands for the sealed secret. An address in a private network is for the server to refuse, which has that setting. */
 function credentialProblem(credential: Credential): string | null {
   const { kind, provider, baseUrl, header } = credential;
   const wrong = bodyProblem('credential', { ...credentialView(credential), header: header ?? null, api_key: 'sealed' });
   if (wrong !== null) return wrong;
-  if (kind === 'tool' ? provider !== 'tool' : !isOneOf(modelProviders, provider) && !isOneOf(voiceProviders, provider)) return 'provider';
+  if (!isOneOf(kind === 'tool' ? ['tool'] : [...modelProviders, ...voiceProviders], provider)) return 'provider';
   if (header != null && (kind !== 'tool' || !maySendIn(header))) return 'header';
   if (baseUrl === null) return kind === 'tool' ? 'base_url' : null;
   return baseUrlProblem(baseUrl, true) !== null || (kind !== 'tool' && endsInOperation(baseUrl)) ? 'base_url' : null;
