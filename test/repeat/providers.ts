@@ -16,11 +16,11 @@ async function pour(stream: Writable, times: number, piece: (time: number) => st
   }
 }
 
-const delta = (fields: object): string => `data: ${JSON.stringify({ choices: [{ index: 0, delta: fields }] })}\n\n`;
-const finish = `${delta({ content: 'end' })}data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n`;
+export const delta = (fields: object): string => `data: ${JSON.stringify({ choices: [{ index: 0, delta: fields }] })}\n\n`;
+export const finish = `${delta({ content: 'end' })}data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n`;
 
 /** An answer to a turn, and the status that the client gets for it. */
-const answers = (name: string, status: number, answer: (response: ServerResponse, times: number, held: () => Promise<void>) => Promise<void> | void): Row => ({
+export const answers = (name: string, status: number, answer: (response: ServerResponse, times: number, held: () => Promise<void>) => Promise<void> | void): Row => ({
   name: `a provider: ${name}`,
   by: 'provider',
   covers: null,

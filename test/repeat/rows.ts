@@ -6,6 +6,7 @@ import { messageRows } from './messages.ts';
 import { providerRows } from './providers.ts';
 import { routeRows } from './requests.ts';
 import { peculiarRows } from './peculiar.ts';
+import { textRows } from './texts.ts';
 import type { RepeatWorld } from './world.ts';
 
 /** The result of a row. */
@@ -26,4 +27,4 @@ export interface Row {
   send(world: RepeatWorld, times: number, held: () => Promise<void>): Promise<Sent>;
 }
 
-export const rows: readonly Row[] = [...peculiarRows, ...messageRows, ...providerRows, ...routeRows];
+export const rows: readonly Row[] = [...peculiarRows, ...messageRows, ...providerRows, ...routeRows, ...textRows];
