@@ -1,7 +1,9 @@
 /** The framing of an event stream (contract 7). These are only texts, because other parts send them. */
 
 /** Headers of an event stream. Without the last two, nginx and caches on the way hold events back: they buffer the answer, or compress it as a whole. */
-export const eventStreamHeaders = { 'content-type': 'text/event-stream', 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' } as const;
+export const eventStreamHeaders = (more: Readonly<Record<string, string>> = {}): Record<string, string> => ({
+  'content-type': 'text/event-stream', 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no', ...more,
+});
 
 /**
  * One event: `event:`, `id:` and one `data:` line. `data` is JSON text as `JSON.stringify` writes it without indentation: it

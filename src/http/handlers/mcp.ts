@@ -129,7 +129,7 @@ async function replyOf(response: Response, ending: AbortController): Promise<Rep
   if (body === null) throw new Error('a stream without a body');
   return {
     status,
-    headers: eventStreamHeaders,
+    headers: eventStreamHeaders(),
     stream: (outlet, onGone) => {
       onGone(() => ending.abort());
       return flow(body, outlet).finally(() => ending.abort());

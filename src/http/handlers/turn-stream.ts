@@ -18,7 +18,7 @@ export interface TurnStreaming {
 
 export const turnStream = ({ log, position, headers, ended = null, open }: TurnStreaming, services: Services): Reply => ({
   status: 200,
-  headers: { ...eventStreamHeaders, ...headers },
+  headers: eventStreamHeaders(headers),
   stream: (outlet, onGone) => {
     const sink = open(outlet);
     sink.after = ended;
