@@ -6,6 +6,7 @@ import { createParser } from 'eventsource-parser';
 import { temporaryFolder, type Owner } from '../folders.ts';
 import { startServer, type Server, type ServerOptions } from '../process.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
+import { patient } from '../run/speed.mjs';
 import { conformity } from './conformity.ts';
 import { cut, headersOf, send as sendTo, textOf as bodyOf } from './request.ts';
 
@@ -73,6 +74,9 @@ export interface Stream {
 const triesMax = 20;
 const againMs = 500;
 
+/** Longer than any test that leaves a turn in flight. */
+const turnMsMax = String(patient(3_600_000));
+
 /** Budgets that no test exhausts. */
 export const inexhaustible = { requests: 100_000, speech: 100_000, transcription_tokens: 100_000 };
 
@@ -137,7 +141,7 @@ export async function openWorkspace(): Promise<House> {
 
 async function openServer(t: Owner, { env = {}, ...options }: HouseOptions): Promise<Server> {
   const folder = options.folder ?? (await temporaryFolder(t));
-  const settings = { PARLEY_STORE: 'memory:', PARLEY_EDGE: edge, PARLEY_SYNTHETIC: '1', PARLEY_LOG: 'warn', ...env, ...(await storeOf(t, folder, { env, ...options })) };
+  const settings = { PARLEY_STORE: 'memory:', PARLEY_EDGE: edge, PARLEY_SYNTHETIC: '1', PARLEY_LOG: 'warn', PARLEY_TURN_MS_MAX: turnMsMax, ...env, ...(await storeOf(t, folder, { env, ...options })) };
   for (let left = triesMax; ; left--) {
     try {
       return await startServer(t, { ...options, env: settings, folder });

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { wayToRedis } from '../faults/way.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
+import { patient } from '../run/speed.mjs';
 import { openHouse } from './house.ts';
 import { begin, end, refused, sayInVain, synthetic, transcriptOf } from './talk.ts';
 
@@ -10,7 +11,7 @@ t.test('the turn of a session whose end was stored and not answered is stopped w
   t.teardown(() => redis.stop());
   const { way, url } = await wayToRedis(t, redis.port);
   // A turn that is not stopped ends by its own time limit, in another event.
-  const house = await openHouse(t, { env: { PARLEY_TURN_MS_MAX: '20000', PARLEY_STORE: url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' } });
+  const house = await openHouse(t, { env: { PARLEY_TURN_MS_MAX: String(patient(20_000)), PARLEY_STORE: url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' } });
   const { id, stream } = await begin(house, (await synthetic(house, 'tokens=9,hang_at=2,text=so')).id);
   t.equal((await stream.next())!.event, 'turn.started');
   t.equal((await stream.next())!.data.text, 'so so ');

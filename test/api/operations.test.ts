@@ -11,6 +11,7 @@ import { turnFaults } from '../../src/base/metrics.ts';
 import { readSecrets } from '../../src/operations/secrets.ts';
 import { temporaryFolder } from '../folders.ts';
 import { startServer } from '../process.ts';
+import { patient } from '../run/speed.mjs';
 import { edge, edges, openHouse, openWorkspace, type House } from './house.ts';
 import { beginsAtZero } from './samples.ts';
 import { abort, begin, credentialOf, onProvider, say, sayInVain, synthetic } from './talk.ts';
@@ -110,7 +111,7 @@ t.test("metrics in Prometheus' format", async (t) => {
 });
 
 t.test('a turn that fails for a fault of ours leaves a line with its cause, and is counted', async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_LOG: 'info', PARLEY_TURN_MS_MAX: '300' } });
+  const house = await openHouse(t, { env: { PARLEY_LOG: 'info', PARLEY_TURN_MS_MAX: String(patient(300)) } });
   const slow = await synthetic(house, 'tokens=3,hang_at=1');
   const { id, stream } = await begin(house, slow.id);
   t.equal((await stream.rest()).at(-1)!.event, 'error');

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { LLMock } from '@copilotkit/aimock';
 import t, { type Test } from 'tap';
 import { data, delta, eventStream, type Provider } from '../providers/model/provider.ts';
+import { patient } from '../run/speed.mjs';
 import { openHouse, openWorkspace, textOf, type Answer, type House, type StreamEvent } from './house.ts';
 import { abort, answered, answering, begin, credentialOf, onProvider, refused, say, sayInVain, sessionOf, synthetic, transcriptOf } from './talk.ts';
 
@@ -10,7 +11,7 @@ const canary = 'CANARY-text-of-the-provider';
 const unavailable = { code: 'assistant_unavailable', message: 'The assistant cannot answer at the moment.' };
 
 t.test('providers', async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_TURN_MS_MAX: '700' } });
+  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_TURN_MS_MAX: String(patient(700)) } });
   await t.test('a failure before the first output is a status and leaves nothing behind', (t) => before(t, house));
   await t.test('a failure within the stream is its last event, and the partial stays', (t) => within(t, house));
   await t.test('every way to fail is told alike, in both dialects', (t) => everyWay(t, house));

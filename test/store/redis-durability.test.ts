@@ -9,11 +9,10 @@ import type { Durability } from '../../src/store/redis/link.ts';
 import { RedisTarget } from '../../src/store/redis/load.ts';
 import { InFlightReplies } from '../../src/store/redis/in-flight-replies.ts';
 import type { RedisReply } from '../../src/store/redis/reply.ts';
-import { WheelClock } from '../../src/base/clock.ts';
 import type { Owner } from '../folders.ts';
 import { assistant, at, credential, ids, key, remembered, Scene, snapshot, workspace } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
-import { openStore } from './redis-stores.ts';
+import { PatientClock, openStore } from './redis-stores.ts';
 
 const skip = whyNoRedis() ?? false;
 
@@ -121,7 +120,7 @@ t.test('steps that are acknowledged while the replica is stopped', { skip }, asy
 
 t.test('an import goes on once a replica has what was taken in', { skip }, async (t) => {
   const { primary, replica } = await pair(t);
-  const clock = new WheelClock();
+  const clock = new PatientClock();
   const target = new RedisTarget(primary.url, { clock, prefix: `${ids.secret()}:`, allowVolatile: false, durability: 'replicated' });
   t.teardown(async () => {
     await target.close();

@@ -1,11 +1,10 @@
 /** A Redis that evicts takes keys away when its memory is full: it is refused at the start, and makes a store that is open unready (contract 12). */
 import t from 'tap';
-import { WheelClock } from '../../src/base/clock.ts';
 import { RedisTarget } from '../../src/store/redis/load.ts';
 import { StoreUnavailable, type Store } from '../../src/store/store.ts';
 import { Scene } from './fixtures.ts';
 import { appendOnly, RedisCluster, RedisServer, whyNoRedis } from './redis-server.ts';
-import { openStore } from './redis-stores.ts';
+import { PatientClock, openStore } from './redis-stores.ts';
 
 const skip = whyNoRedis() ?? false;
 const evicting = ['allkeys-lru', 'allkeys-lfu', 'allkeys-random', 'volatile-lru', 'volatile-lfu', 'volatile-random', 'volatile-ttl'];
@@ -28,7 +27,7 @@ t.test('every policy but noeviction, with any maxmemory', { skip }, async (t) =>
     for (const policy of evicting) {
       await server.command('CONFIG', 'SET', 'maxmemory', maxmemory, 'maxmemory-policy', policy);
       for (const allowVolatile of [false, true]) await t.rejects(openStore(server.url, { allowVolatile }), says(policy));
-      const clock = new WheelClock();
+      const clock = new PatientClock();
       await t.rejects(new RedisTarget(server.url, { clock, allowVolatile: true }).open(), says(policy), 'nor is anything imported into it');
       clock.stop();
       const trouble = await store.ping().then(() => null, (error: Error) => error);

@@ -3,7 +3,6 @@ import { deepEqual, equal, ok } from 'node:assert/strict';
 import fc from 'fast-check';
 import { createClient } from 'redis';
 import t, { type Test } from 'tap';
-import { WheelClock } from '../../src/base/clock.ts';
 import type { BudgetName, Taken } from '../../src/store/store.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { Roots } from '../../src/store/redis/keys.ts';
@@ -12,7 +11,7 @@ import { RedisLink } from '../../src/store/redis/link.ts';
 import type { RedisReply } from '../../src/store/redis/reply.ts';
 import { ids } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
-import { toldTheTime } from './redis-stores.ts';
+import { PatientClock, toldTheTime } from './redis-stores.ts';
 
 const skip = whyNoRedis() ?? false;
 const redisEpoch = 1_790_000_000_000;
@@ -21,7 +20,7 @@ async function open(t: Test) {
   const server = await RedisServer.start(...appendOnly);
   const told = createClient({ url: server.url });
   await told.connect();
-  const clock = new WheelClock();
+  const clock = new PatientClock();
   const link = new RedisLink(server.url, clock, toldTheTime);
   await link.open();
   t.teardown(async () => {

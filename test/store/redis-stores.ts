@@ -1,11 +1,12 @@
 /** Redis stores for tests: each with keys of its own on a server that several share. */
-import { WheelClock } from '../../src/base/clock.ts';
+import { WheelClock, type Timer } from '../../src/base/clock.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import { redisStore } from '../../src/store/redis.ts';
 import { loadScripts, type Scripts } from '../../src/store/redis/scripts.ts';
 import type { ScriptName } from '../../src/store/redis/steps.ts';
 import type { RedisOptions } from '../../src/store/redis.ts';
 import type { Store } from '../../src/store/store.ts';
+import { patient } from '../run/speed.mjs';
 import type { Factory } from './contract.ts';
 
 export interface Opened {
@@ -14,8 +15,15 @@ export interface Opened {
   dispose(): Promise<void>;
 }
 
+/** Waits by the machine's speed: a store in a process that is held up gives its Redis as much longer to answer. */
+export class PatientClock extends WheelClock {
+  override after(delayMs: number, callback: () => void): Timer {
+    return super.after(patient(delayMs), callback);
+  }
+}
+
 export async function openStore(url: string, over: Partial<RedisOptions> = {}): Promise<Opened> {
-  const clock = new WheelClock();
+  const clock = new PatientClock();
   const ids = randomIds(clock);
   const store = redisStore(url, { clock, ids, prefix: `${ids.secret()}:`, ...over });
   const dispose = async (): Promise<void> => {

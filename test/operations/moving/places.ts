@@ -1,6 +1,5 @@
 /** Stores to move from and to: each opened as a server does it, and told or filled as a move does it. */
 import type { Test } from 'tap';
-import { WheelClock } from '../../../src/base/clock.ts';
 import { randomIds } from '../../../src/base/ids.ts';
 import type { DumpSource, DumpTarget } from '../../../src/store/dump.ts';
 import { EmbeddedSource } from '../../../src/store/embedded/dump.ts';
@@ -16,6 +15,7 @@ import { redisStore } from '../../../src/store/redis.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../folders.ts';
 import { ids } from '../../store/fixtures.ts';
+import { PatientClock } from '../../store/redis-stores.ts';
 
 export interface Place {
   /** The store, not opened. */
@@ -42,7 +42,7 @@ export const inFolder: MakePlace = async (t) => {
 
 /** Keys of its own on a server that several share. */
 export const onRedis = (url: string): MakePlace => async (t) => {
-  const clock = new WheelClock();
+  const clock = new PatientClock();
   t.teardown(async () => clock.stop());
   const ids = randomIds(clock);
   const prefix = `${ids.secret()}:`;
