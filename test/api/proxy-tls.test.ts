@@ -4,10 +4,10 @@ import type { ServerResponse } from 'node:http';
 import { createGunzip } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
-import { probePort } from '../../src/operations/supervisor/port.ts';
 import { data, delta, done } from '../providers/model/provider.ts';
 import { Visit } from '../pages/link/visits.ts';
-import { houseAt, openHouse, type House } from './house.ts';
+import { houseAt, openHouse } from './house.ts';
+import { openBehind, type Behind, type Knows } from './behind.ts';
 import { openProxy, proxies, whyNoProxy, type Proxy } from './proxy.ts';
 import { fetchTrusting, send, trusted } from './request.ts';
 import { isRefused, refusals } from './refusal.ts';
@@ -26,16 +26,7 @@ async function firstMessage(t: Test, url: string): Promise<any> {
   return JSON.parse(String(text));
 }
 
-interface Scene {
-  /** Asked without the proxy, as a backend of the same network does. */
-  readonly direct: House;
-  /** Asked through the proxy. */
-  readonly house: House;
-}
-
-type Way = 'the proxy' | 'its public address';
-
-async function talks(t: Test, { direct, house }: Scene, knows: Way): Promise<void> {
+async function talks(t: Test, { direct, house }: Behind, knows: Knows): Promise<void> {
   const assistant = await direct.assistant({ channels: { voice: true, link: true, widget: true }, link: { slug: 'hello' } });
   const session = await house.session(assistant.id);
   const visit = await Visit.to(house, 'hello');
@@ -57,7 +48,7 @@ async function talks(t: Test, { direct, house }: Scene, knows: Way): Promise<voi
   t.equal((await fetchTrusting(link.url, { headers: { accept: 'text/html' } })).status, 200);
 }
 
-async function signsIn(t: Test, { direct, house }: Scene): Promise<void> {
+async function signsIn(t: Test, { direct, house }: Behind): Promise<void> {
   const printed = (await house.console('/sign-in-links', { body: { name: 'Ada' } })).json.url;
   t.ok(printed.startsWith(`${house.url}/console#sign-in=`), printed);
   const signedIn = await signIn(house, await linkFor(house, 'Ada'), { ...fromPage, origin: house.url });
@@ -91,15 +82,6 @@ for (const proxy of proxies) {
     const forged = { 'x-forwarded-proto': 'http', 'x-forwarded-host': 'evil.example' };
     t.match((await house.ask('/transcription-tokens', { body: { assistant_id: assistant.id }, headers: forged })).json.url, `${url.replace('https', 'wss')}/transcription?token=`);
   });
-}
-
-/** A server that trusts its proxy, or that knows its public address and trusts nobody. */
-async function openBehind(t: Test, proxy: Proxy, knows: Way): Promise<Scene> {
-  const port = String(await probePort('127.0.0.1', 0));
-  const { url, ready } = await openProxy(t, proxy, [{ url: `http://127.0.0.1:${port}` }]);
-  const direct = await openHouse(t, { env: { PORT: port, ...(knows === 'the proxy' ? { PARLEY_TRUSTED_PROXIES: '127.0.0.1' } : { PARLEY_PUBLIC_URL: url }) } });
-  await ready();
-  return { direct, house: await houseAt({ ...direct, url }) };
 }
 
 t.test('nginx that buffers and compresses passes events on as they come', skipped('nginx'), async (t) => {
