@@ -60,8 +60,8 @@ export interface Upgrade extends Answerable {
 }
 
 export interface SocketListener {
-  /** The listener bounds the pace of its text messages: the engine does not. */
-  readonly hasOwnPace?: true;
+  /** Whether the engine counts this text message in the pace of text messages. Without it, every one. */
+  isPaced?(text: string): boolean;
   opened(socket: Socket): void;
   /** Called with a whole message; a message over `socketMessageBytesMax` closes the socket with 1009 instead. */
   message(data: string | Uint8Array): void;

@@ -17,6 +17,7 @@ t.test(edge, async (t) => {
   await t.test('a turn that is ended again while its model is asked early', (t) => flushed(t, house));
   await t.test('a model that drips, and one that drips into a failure', (t) => drips(t, house));
   await t.test('a client that claims more than it was sent, and less than before', (t) => lies(t, house));
+  await t.test('a client that reports more often than texts may come keeps its call, and its newest report counts', (t) => eager(t, house));
   await t.test('a client that reads nothing for a while', (t) => deaf(t, house));
   await t.test('a client whose microphone stops in the middle of a word', (t) => breaks(t, house));
   await t.test('odd frames at 44.1 kHz, in and out', (t) => odd(t, house));
@@ -141,6 +142,28 @@ async function lies(t: Test, house: House): Promise<void> {
   t.match((await spoken(house, goesBack))[1], { content: 'word word word', voice: { audio_ms: 720 } }, 'the position never goes back');
   t.equal(goesBack.textOf(goesBack.message), 'word word word');
   goesBack.socket.terminate();
+}
+
+async function eager(t: Test, house: House): Promise<void> {
+  const caller = await opened(house, { model: 'tokens=40', characterMs: 60 });
+  caller.send({ type: 'message', text: 'Hello' });
+  const { message_id } = await caller.until('audio.start');
+  // The half of the third word is played after 720 ms.
+  const samples = 720 * 16;
+  await until(() => (caller.received.get(message_id) ?? 0) >= samples || null);
+  for (let at = 0; at <= samples; at += 4) caller.send({ type: 'played', message_id, samples: at });
+  // Neither of another message nor of an earlier position.
+  caller.send({ type: 'played', message_id: 'msg_unknown', samples: 3 * samples });
+  caller.send({ type: 'played', message_id, samples: 4 });
+  await until(() => caller.textOf(message_id) === 'word word word' || null);
+  for (let times = 0; times < 1_000; times++) caller.send({ type: 'played', message_id, samples });
+  caller.send({ type: 'interrupt' });
+  await caller.until('audio.clear');
+  for (let times = 0; times < 1_000; times++) caller.send({ type: 'played', message_id, samples: samples + 16 });
+  await caller.until('turn.aborted');
+  t.match((await spoken(house, caller))[1], { content: 'word word word', voice: { heard: 'played', audio_ms: 721, cut_by: 'client' } }, 'the answer to a cut is one of them');
+  for (let times = 0; times < 120; times++) caller.send({ type: 'interrupt' });
+  t.equal(await caller.closed, 1008, 'commands have their pace as before');
 }
 
 async function deaf(t: Test, house: House): Promise<void> {

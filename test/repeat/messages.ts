@@ -118,7 +118,7 @@ export const messageRows: readonly Row[] = [
   onTranscription('pong', always(pong), null, 'key', null),
   onTranscription('unknown message', always(text({ type: 'nothing' })), tooFast, 'key', null),
   onCall('start', always(text({ type: 'start', sample_rate: 16_000 })), tooFast),
-  onCall('played', (time) => text({ type: 'played', message_id: `msg_${time}`, samples: time }), tooFast),
+  onCall('played', (time) => text({ type: 'played', message_id: `msg_${time}`, samples: time }), null),
   onCall('interrupt', always(text({ type: 'interrupt' })), tooFast),
   onCall('flush', always(flush), tooFast),
   onCall('message', always(text({ type: 'message', text: 'Hello' })), tooFast),

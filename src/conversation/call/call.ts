@@ -121,6 +121,11 @@ export class Call implements HeardCall {
     this.#send({ type: 'configure', at: this.#now, bargeIn: settings.bargeIn });
   }
 
+  /** Whether the message is a reply that is not over. */
+  knows(messageId: string): boolean {
+    return this.#endings.replies.has(messageId);
+  }
+
   played(messageId: string, samples: number): void {
     this.#reports = true;
     this.#send({ type: 'report', at: this.#now });

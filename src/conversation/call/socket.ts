@@ -9,6 +9,7 @@ import type { AudioIntake } from '../audio-intake.ts';
 import { endWith, fits, parseMessage, refused, tooLarge, type ClientMessage } from '../socket-messages.ts';
 import { takesRate } from '../transcription-socket.ts';
 import { Call, type CallOptions } from './call.ts';
+import { PlayedReports } from './played-reports.ts';
 import { withStart, type CallSettings } from './settings.ts';
 import { callIntake, isFree, sendText, taking } from './wire.ts';
 
@@ -25,10 +26,20 @@ const messages = {
   hangup: shape(CallMessages.hangup),
 };
 
+/** A longer text has the pace of text messages, whatever it says. */
+const reportCharactersMax = 1_024;
+
+/** The report of what was played that a text is; null for any other text. */
+function reportIn(text: string): { readonly message_id: string; readonly samples: number } | null {
+  const message = text.length > reportCharactersMax ? null : parseMessage(text);
+  return message?.type === 'played' ? fits(messages.played, message) : null;
+}
+
 export class CallSocket implements SocketListener {
   readonly #options: CallSocketOptions;
   readonly #intake: AudioIntake;
   readonly #call: Call;
+  readonly #reports: PlayedReports;
   #socket: Socket | null = null;
   /** The client has said that the call is over: what follows is ignored. */
   #isOver = false;
@@ -40,7 +51,8 @@ export class CallSocket implements SocketListener {
       message: (data) => this.message(data),
     });
     const wire = { send: (message: object) => this.#send(message), sendAudio: (frame: Uint8Array) => this.#sendAudio(frame), isFree: () => isFree(this.#socket), intake: this.#intake, end: (code: string | null, close: number) => this.#end(code, close) };
-    this.#call = new Call({ ...options, ...wire }, settings);
+    const call = (this.#call = new Call({ ...options, ...wire }, settings));
+    this.#reports = new PlayedReports({ clock: options.services.clock, knows: (id) => call.knows(id), take: (id, samples) => call.played(id, samples) });
   }
 
   opened(socket: Socket): void {
@@ -55,11 +67,20 @@ export class CallSocket implements SocketListener {
   }
 
   message(data: string | Uint8Array): void {
-    if (this.#isOver || this.#options.actor.closed || this.#intake.keeps(data)) return;
+    if (this.#isOver || this.#options.actor.closed) return;
+    const report = typeof data === 'string' ? reportIn(data) : null;
+    if (report !== null) return taking(this.#call, this.#options, () => this.#reports.add(report.message_id, report.samples));
+    if (typeof data === 'string') this.#reports.flush();
+    if (this.#intake.keeps(data)) return;
     taking(this.#call, this.#options, () => {
       if (typeof data === 'string') this.#command(parseMessage(data));
       else if (data.length > 0) this.#intake.push(data, this.#call.settings);
     });
+  }
+
+  /** Reports of what was played have a pace of their own, which closes nothing. */
+  isPaced(text: string): boolean {
+    return reportIn(text) === null;
   }
 
   /** Wrong like any other text that is no message. */
@@ -69,16 +90,15 @@ export class CallSocket implements SocketListener {
 
   /** The call closes the socket, once its turn is sealed and the error is sent. */
   tooLarge(): boolean {
-    if (!this.#isOver) this.#call.fault('invalid_request', tooLarge);
-    return true;
+    return this.#refuse(tooLarge);
   }
 
   tooFast(): boolean {
-    if (!this.#isOver) this.#call.fault('invalid_request', refused);
-    return true;
+    return this.#refuse(refused);
   }
 
   closed(): void {
+    if (!this.#isOver) this.#reports.flush();
     this.#isOver = true;
     this.#socket = null;
     this.#call.left();
@@ -89,13 +109,20 @@ export class CallSocket implements SocketListener {
     const type = message?.type;
     if (type === 'start') return this.#start(message!);
     const played = type === 'played' ? fits(messages.played, message!) : null;
-    if (played !== null) return this.#call.played(played.message_id, played.samples);
+    if (played !== null) return this.#reports.add(played.message_id, played.samples);
     const written = type === 'message' ? fits(messages.message, message!) : null;
     if (written !== null) return this.#call.message(written.text);
     if (type === 'interrupt' && fits(messages.interrupt, message!)) return this.#call.interrupt();
     if (type === 'flush' && fits(messages.flush, message!)) return void this.#call.hearing.flush();
     if (type === 'hangup' && fits(messages.hangup, message!)) return this.#hangup();
     this.#call.fault('invalid_request', refused);
+  }
+
+  #refuse(close: number): true {
+    if (this.#isOver) return true;
+    this.#reports.flush();
+    this.#call.fault('invalid_request', close);
+    return true;
   }
 
   #start(message: object): void {
@@ -127,6 +154,7 @@ export class CallSocket implements SocketListener {
     const socket = this.#socket;
     this.#isOver = true;
     this.#socket = null;
+    this.#reports.close();
     this.#intake.close();
     if (socket !== null) endWith(socket, code, close);
   }

@@ -30,8 +30,6 @@ interface ClientEvent {
 }
 
 export class RealtimeSocket implements SocketListener {
-  /** Audio comes in text messages here: it has the pace of audio, and the others have that of text. */
-  readonly hasOwnPace = true;
   readonly #options: RealtimeSocketOptions;
   readonly #intake: AudioIntake;
   readonly #call: Call;
@@ -80,6 +78,11 @@ export class RealtimeSocket implements SocketListener {
   }
 
   /** The call closes the socket, once its turn is sealed and the error is sent. */
+  /** Audio comes in text messages here and has the pace of audio: `#take` counts the others. */
+  isPaced(): boolean {
+    return false;
+  }
+
   tooLarge(): boolean {
     this.#call.fault('invalid_request', tooLarge);
     return true;

@@ -15,7 +15,7 @@ export const callCommands: Readonly<Record<keyof typeof CallMessages, SocketMess
   },
   played: {
     title: 'So much was heard',
-    does: 'So many samples of the message have left the loudspeaker: every 250 ms while it plays, at its end, and at once on `audio.pause` and `audio.clear`. A client that never sends it goes by the clock.',
+    does: 'So many samples of the message have left the loudspeaker: every 250 ms while it plays, at its end, and at once on `audio.pause` and `audio.clear`. A client that never sends it goes by the clock. Reports may come more often than 20 times a second: the newest counts.',
     example: { type: 'played', message_id, samples: 8_000 },
   },
   interrupt: { title: 'Be quiet', does: 'Cuts what is spoken; before that it withdraws the turn.', example: { type: 'interrupt' } },

@@ -121,12 +121,13 @@ export class NodeSocket implements Socket, Cuttable {
   #received(data: Buffer, isBinary: boolean): void {
     if (this.#code !== null) return;
     if (data.length > this.#shared.bounds.socketMessageBytesMax) return this.#refuse('tooLarge', 1009);
-    if (!isBinary && !this.#listener.hasOwnPace && !this.#pace.take(1)) return this.#refuse('tooFast', 1008);
+    const message = isBinary ? new Uint8Array(data) : data.toString();
+    if (typeof message === 'string' && (this.#listener.isPaced?.(message) ?? true) && !this.#pace.take(1)) return this.#refuse('tooFast', 1008);
     if (!isBinary && !isUtf8(data)) {
       if (this.#listener.unreadable === undefined) return this.close(1007);
       return this.#call(() => this.#listener.unreadable!());
     }
-    this.#call(() => this.#listener.message(isBinary ? new Uint8Array(data) : data.toString()));
+    this.#call(() => this.#listener.message(message));
   }
 
   #pinged(data: Buffer): void {

@@ -104,10 +104,10 @@ export class UwsSocket implements Socket, Cuttable {
   received(data: ArrayBuffer, isBinary: boolean): void {
     if (this.#engine === null) return;
     if (data.byteLength > this.#shared.bounds.socketMessageBytesMax) return this.#refuse('tooLarge', 1009);
-    if (!isBinary && !this.#listener.hasOwnPace && !this.#pace.take(1)) return this.#refuse('tooFast', 1008);
     // The message is valid only during the call.
     const bytes = Buffer.from(data);
     const message = isBinary ? new Uint8Array(bytes) : bytes.toString();
+    if (typeof message === 'string' && (this.#listener.isPaced?.(message) ?? true) && !this.#pace.take(1)) return this.#refuse('tooFast', 1008);
     this.#call(() => this.#listener.message(message));
   }
 
