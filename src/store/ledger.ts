@@ -112,6 +112,8 @@ export class Ledger {
   readonly #late: ((draft: Draft) => void)[] = [];
   readonly #dropped: (() => void)[] = [];
   #mustReload = false;
+  /** Size of the batch that the engine refused last; 0 once it has taken as much again. */
+  #refusedBytes = 0;
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -199,8 +201,14 @@ export class Ledger {
     return this.#engine.pause();
   }
 
-  /** Rejects if decisions will soon fail (see `Engine`). */
-  async sound(): Promise<void> {
+  /**
+   * Rejects if the engine refuses writes, or soon will (see `Engine`). Writes as much as it refused last: a disk that is full
+   * may still have room for a small row.
+   */
+  async probe(key: string): Promise<void> {
+    const bytes = this.#refusedBytes;
+    await this.step((draft) => draft.put(key, bytes === 0 ? null : Buffer.alloc(bytes)));
+    this.#refusedBytes = 0;
     try {
       await this.#engine.sound?.();
     } catch (error) {
@@ -279,7 +287,10 @@ export class Ledger {
         batch.resolve();
         this.#flush();
       },
-      (error: unknown) => this.#drop(batch, error),
+      (error: unknown) => {
+        this.#refusedBytes = Math.min(sizeOf(batch.rows), probeBytesMax);
+        this.#drop(batch, error);
+      },
     );
   }
 
@@ -331,6 +342,18 @@ export class Ledger {
     for (const reload of this.#dropped) reload();
     this.#mustReload = false;
   }
+}
+
+/** A batch is larger where many requests come at once. */
+const probeBytesMax = 1024 * 1024;
+
+function sizeOf(rows: Iterable<Write>): number {
+  let bytes = 0;
+  for (const [key, change] of rows) {
+    const pieces = change instanceof AppendedBytes ? change.pieces : [change];
+    bytes += key.length + pieces.reduce((sum, piece) => sum + (piece?.length ?? 0), 0);
+  }
+  return bytes;
 }
 
 const initialOf = (key: string): number => 1 << (key.charCodeAt(0) & 31);

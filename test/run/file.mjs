@@ -126,7 +126,7 @@ class Report {
 
 function details(diagnosis) {
   const lines = Object.entries(diagnosis).flatMap(([key, value]) => {
-    const text = inSource(typeof value === 'string' ? value.trimEnd() : JSON.stringify(value));
+    const text = inSource(typeof value === 'string' ? value.trimEnd() : (JSON.stringify(value) ?? 'undefined'));
     return text.includes('\n') ? [`${key}:`, ...text.split('\n').map((line) => `  ${line}`)] : [`${key}: ${text}`];
   });
   return lines.map((line) => `\n    ${line}`).join('');

@@ -3,6 +3,7 @@ import { rejects } from 'node:assert/strict';
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
+import type { Write } from '../../src/store/engine.ts';
 import { Ledger } from '../../src/store/ledger.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { HeldEngine } from './engines.ts';
@@ -129,6 +130,30 @@ t.test('a failed batch changes nothing, and all that was decided on top of it fa
   t.equal((await store.turns.begin(begin)).outcome, 'begun', 'the same steps sent again go through');
   t.same(await store.turns.finish(turn.finishStep({ tail: { position: 15, text: '!' } })), { outcome: 'finished', version: 3 });
   t.equal(await store.turns.output(turn.place), 'stored and more!');
+});
+
+/** The bytes of a batch, as a disk has to take them. */
+const bytesOf = (rows: Iterable<Write>): number =>
+  [...rows].reduce((sum, [key, change]) => sum + key.length + (change instanceof Uint8Array ? change.length : 0), 0);
+
+t.test('a ping is refused while there is no room for as much as was refused, though a small row has room', async (t) => {
+  const { scene: made, engine } = await scene();
+  const { store } = made;
+  const write = engine.write.bind(engine);
+  let room = 200;
+  engine.write = async (rows) => {
+    if (bytesOf(rows) > room) throw new Error('ENOSPC');
+    return write(rows);
+  };
+  await t.resolves(store.ping(), 'a small row has room');
+  await rejects(store.sessions.create(made.createStep()), StoreUnavailable);
+  await rejects(store.ping(), StoreUnavailable);
+  await rejects(store.ping(), StoreUnavailable, 'not once alone');
+  room = 10_000;
+  await t.resolves(store.ping());
+  await store.sessions.create(made.createStep());
+  room = 200;
+  await t.resolves(store.ping(), 'a ping is small again');
 });
 
 t.test('an engine that cannot be read makes the store unavailable, and it comes back', async (t) => {
