@@ -177,7 +177,8 @@ async function openStore({ store, durability, allowVolatile, acceptLoss }: Confi
     return lmdbStore(store.folder, { durability: durability === 'flushed' ? 'flushed' : 'committed', ids, acceptLoss, ownership });
   }
   const { RedisStore } = await import('./store/redis.ts');
-  return new RedisStore(store.url, { clock, ids, allowVolatile, ...(shared && { time: shared }), durability: durability === 'flushed' ? 'committed' : durability });
+  const onLoading = (): void => log.warn('Redis is still reading its data: the server starts when that is done');
+  return new RedisStore(store.url, { clock, ids, allowVolatile, onLoading, ...(shared && { time: shared }), durability: durability === 'flushed' ? 'committed' : durability });
 }
 
 function openModels({ synthetic }: Config, clock: WheelClock, http: ProviderHttp): Models {

@@ -10,6 +10,7 @@ import { RedisCatalog } from './redis/catalog.ts';
 import { Eviction } from './redis/eviction.ts';
 import { RedisHistory } from './redis/history.ts';
 import { refuseUnfinished } from './redis/importing.ts';
+import { afterLoading } from './redis/loading.ts';
 import { Roots } from './redis/keys.ts';
 import { RedisLimits } from './redis/limits.ts';
 import { RedisLink } from './redis/link.ts';
@@ -43,6 +44,8 @@ export interface RedisOptions {
   readonly durability?: Durability;
   /** The steps to use in place of the usual ones. */
   readonly scripts?: Scripts;
+  /** Called now and then while the store opens only after Redis has read its data. */
+  readonly onLoading?: () => void;
 }
 
 export class RedisStore implements Store {
@@ -63,13 +66,15 @@ export class RedisStore implements Store {
   readonly #ids: Ids;
   readonly #database: number;
   readonly #allowVolatile: boolean;
+  readonly #clock: Clock;
+  readonly #onLoading: () => void;
   readonly #budgets: RedisBudgets;
   readonly #sweep: RedisSweep;
   readonly #notices: RedisNotices;
   readonly #time: RedisTime | null;
   readonly #eviction: Eviction;
 
-  constructor(url: string, { clock, ids, time, prefix, allowVolatile = false, durability, scripts = loadScripts() }: RedisOptions) {
+  constructor(url: string, { clock, ids, time, prefix, allowVolatile = false, durability, scripts = loadScripts(), onLoading = () => {} }: RedisOptions) {
     const link = new RedisLink(url, clock, scripts, durability);
     const roots = new Roots(prefix);
     const registry = new Registry(link, roots, clock, 'active');
@@ -79,6 +84,8 @@ export class RedisStore implements Store {
     this.#ids = ids;
     this.#database = databaseOf(url);
     this.#allowVolatile = allowVolatile;
+    this.#clock = clock;
+    this.#onLoading = onLoading;
     this.catalog = new RedisCatalog(link, roots, ids);
     this.sessions = new RedisSessions(link, roots, registry, ids);
     const orphans = new RedisOrphans(link, roots, clock, turning);
@@ -102,10 +109,12 @@ export class RedisStore implements Store {
   /** Makes no lease void: other processes may be in the middle of a turn, and leases run out by themselves. */
   async open(_nowMs: number): Promise<void> {
     try {
-      await this.#link.open();
-      if (!this.#allowVolatile) await refuseVolatile(this.#link);
-      await refuseUnfinished(this.#link, this.#roots);
-      await this.ping();
+      await afterLoading(this.#clock, this.#onLoading, async () => {
+        await this.#link.open();
+        if (!this.#allowVolatile) await refuseVolatile(this.#link);
+        await refuseUnfinished(this.#link, this.#roots);
+        await this.ping();
+      });
       this.#roots.name(await installationOf(this.#link, this.#roots, this.#database, this.#ids));
       await this.#time?.open();
     } catch (error) {

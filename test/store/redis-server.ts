@@ -77,11 +77,16 @@ export class RedisServer {
 
   /** Starts it, again on the same data and port if it ran before; resolves when it answers. `extra` is added to its environment. */
   async run(extra: Readonly<Record<string, string>> = {}): Promise<void> {
+    this.launch(extra);
+    while (!(await this.#answers())) if (this.#process.exitCode !== null) throw new Error('redis-server ended.');
+  }
+
+  /** As `run`, without waiting for an answer. */
+  launch(extra: Readonly<Record<string, string>> = {}): void {
     const own = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder, '--save', '', '--daemonize', 'no', '--loglevel', 'warning'];
     started.add(this);
     const [program, ...args] = [...this.#within, 'redis-server', ...own, '--enable-debug-command', 'local', ...this.#settings];
     this.#process = spawn(program!, args, { env: { ...environment, ...extra }, stdio: ['ignore', 'ignore', 'inherit'] });
-    while (!(await this.#answers())) if (this.#process.exitCode !== null) throw new Error('redis-server ended.');
   }
 
   /** Whether it answers, and not another server on its port. */
