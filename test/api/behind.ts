@@ -4,8 +4,8 @@ import type { Owner } from '../folders.ts';
 import { houseAt, openHouse, type House } from './house.ts';
 import { openProxy, type Proxy } from './proxy.ts';
 
-/** The server's source of knowledge that its clients come by TLS: a proxy that it trusts, or its public address alone. */
-export type Knows = 'the proxy' | 'its public address';
+/** Source of the server's knowledge that its clients come by TLS: a proxy that it trusts, its public address alone, or nothing. */
+export type Knows = 'the proxy' | 'its public address' | 'nothing';
 
 export interface Behind {
   /** Asked without the proxy, as a backend of the same network does. */
@@ -19,8 +19,12 @@ type Env = Readonly<Record<string, string>>;
 export async function openBehind(t: Owner, proxy: Proxy, knows: Knows, more: Env = {}): Promise<Behind> {
   const port = String(await probePort('127.0.0.1', 0));
   const { url, ready } = await openProxy(t, proxy, [{ url: `http://127.0.0.1:${port}` }]);
-  const known: Env = knows === 'the proxy' ? { PARLEY_TRUSTED_PROXIES: '127.0.0.1' } : { PARLEY_PUBLIC_URL: url };
-  const direct = await openHouse(t, { env: { ...more, PORT: port, ...known } });
+  const known: Record<Knows, Env> = {
+    'the proxy': { PARLEY_TRUSTED_PROXIES: '127.0.0.1' },
+    'its public address': { PARLEY_PUBLIC_URL: url },
+    nothing: {},
+  };
+  const direct = await openHouse(t, { env: { ...more, PORT: port, ...known[knows] } });
   await ready();
   return { direct, house: await houseAt({ ...direct, url }) };
 }

@@ -1,6 +1,6 @@
 /**
- * A browser at a server behind nginx and haproxy with TLS, as documented: signing in to the console, calls from https pages, and the
- * widget on another site.
+ * A browser at a server behind nginx and haproxy with TLS, as documented: signing in to the console, calls from https pages, and
+ * the widget on another site.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -24,6 +24,9 @@ import { linked, statusOf } from './link/visits.ts';
 const missing = proxies.map((proxy) => [proxy, whyNoBrowser || (whyNoProxy(proxy) ?? false)] as const);
 
 const client = fileURLToPath(new URL('../../dist/client/', import.meta.url));
+/** A name that is not one of loopback, where a sign-in would pass without TLS. */
+const publicName = 'parley.example';
+
 /** A microphone that says one phrase, once. */
 const microphoneOf = (phrase: string): string[] => [
   '--use-fake-ui-for-media-stream',
@@ -38,7 +41,8 @@ for (const [proxy, skip] of missing) {
   t.test(`${proxy} with TLS, before a server that knows ${knows}`, { skip }, async (t) => {
     // Without voice processes loudness alone is taken for speech.
     const scene = await openBehind(t, proxy, knows, { PARLEY_VOICE_PROCESSES: '0' });
-    const browser = await openBrowser(t, ...microphoneOf(await phraseFor(t)));
+    const microphone = microphoneOf(await phraseFor(t));
+    const browser = await openBrowser(t, `--host-resolver-rules=MAP ${publicName} 127.0.0.1`, ...microphone);
     await t.test('a person signs in to the console with a link, and sees the live page move', (t) => signsIn(t, scene, browser));
     await t.test("a call from the link's page is answered", (t) => callsOnLink(t, scene, browser));
     // A server that does not know its public address learns it from the request alone.
@@ -47,7 +51,23 @@ for (const [proxy, skip] of missing) {
     const elsewhere = `a page of another site calls with a token that its backend got at ${protocol}`;
     await t.test(elsewhere, (t) => callsElsewhere(t, backend, browser));
     await t.test("the widget's printed line works on another site", (t) => showsWidget(t, scene, browser));
+    if (proxy !== 'nginx') return;
+    await t.test('the sign-in page says what to set where the server knows of no TLS', (t) => readsWhatToSet(t, browser));
   });
+}
+
+async function readsWhatToSet(t: Test, browser: Browser): Promise<void> {
+  const { house } = await openBehind(t, 'nginx', 'nothing', { PARLEY_VOICE_PROCESSES: '0' });
+  const origin = house.url.replace('127.0.0.1', publicName);
+  const { page, context } = await openPage(browser, { origin, ignoreHTTPSErrors: true, networkFailures: 'expected' });
+  await page.goto(`${origin}/console`);
+  await page.getByLabel('Operator token').fill(house.operatorToken);
+  await page.keyboard.press('Enter');
+  const advice = await page.getByRole('alert').textContent();
+  t.match(advice, 'the server does not know it');
+  t.match(advice, `PARLEY_PUBLIC_URL=${origin}`);
+  t.notMatch(advice, 'ssh');
+  await context.close();
 }
 
 async function signsIn(t: Test, { house }: Behind, browser: Browser): Promise<void> {

@@ -96,7 +96,11 @@ function adviceOn({ status, code }: ApiFailure): string {
     return `Over plain HTTP some browsers keep no secure cookie, not even for this machine (${location.hostname}). Use Chromium or Firefox on http://localhost, or reach the server over HTTPS.`;
   }
   if (code === 'invalid_token') return 'A link works once, for ten minutes; a token must be typed whole.';
-  if (status === 400) return 'From another machine, use HTTPS or a tunnel: ssh -L 8080:127.0.0.1:8080 HOST.';
+  if (status === 400) return location.protocol === 'https:' ? hiddenTls() : 'From another machine, use HTTPS or a tunnel: ssh -L 8080:127.0.0.1:8080 HOST.';
   if (status === 429) return 'Too many sign-ins have failed.';
   return status === 0 ? 'Check that the server runs.' : 'Try again.';
 }
+
+/** Advice for the operator of a proxy that ends TLS and does not say so. */
+const hiddenTls = (): string =>
+  `This page came by HTTPS, but the server does not know it. Start it with PARLEY_PUBLIC_URL=${location.origin}, or let the proxy send X-Forwarded-Proto and name its address in PARLEY_TRUSTED_PROXIES.`;
