@@ -4,6 +4,8 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { temporaryFolder, type Owner } from '../folders.ts';
+import type { StrictName } from '../providers/strict/modes.ts';
+import { strictNames } from '../providers/strict/names.mjs';
 import { startServer, type Server, type ServerOptions } from '../process.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { patient } from '../run/speed.mjs';
@@ -12,6 +14,10 @@ import { cut, headersOf, send as sendTo, textOf as bodyOf } from './request.ts';
 
 /** Whether the houses stand on Redis, where a dead process's turns are sealed only once its leases have run out. */
 export const leased = process.env['PARLEY_TEST_STORE'] === 'redis';
+
+/** With PARLEY_TEST_PROVIDER the models that call tools are at this strict provider, where their tests ask for the synthetic one. */
+const strictName = process.env['PARLEY_TEST_PROVIDER'] as StrictName | undefined;
+if (strictName !== undefined && !strictNames.includes(strictName)) throw new Error(`PARLEY_TEST_PROVIDER must be one of: ${strictNames.join(', ')}.`);
 
 // Then a file of tests has nothing to stand on. Only then is tap loaded: it fails a command that uses this file and runs for 30 s.
 const lacking = leased ? whyNoRedis() : null;
@@ -141,7 +147,9 @@ export async function openWorkspace(): Promise<House> {
 
 async function openServer(t: Owner, { env = {}, ...options }: HouseOptions): Promise<Server> {
   const folder = options.folder ?? (await temporaryFolder(t));
-  const settings = { PARLEY_STORE: 'memory:', PARLEY_EDGE: edge, PARLEY_SYNTHETIC: '1', PARLEY_LOG: 'warn', PARLEY_TURN_MS_MAX: turnMsMax, ...env, ...(await storeOf(t, folder, { env, ...options })) };
+  const strict = strictName && { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' };
+  const own = { PARLEY_STORE: 'memory:', PARLEY_EDGE: edge, PARLEY_SYNTHETIC: '1', PARLEY_LOG: 'warn', PARLEY_TURN_MS_MAX: turnMsMax };
+  const settings = { ...own, ...strict, ...env, ...(await storeOf(t, folder, { env, ...options })) };
   for (let left = triesMax; ; left--) {
     try {
       return await startServer(t, { ...options, env: settings, folder });
@@ -198,6 +206,18 @@ export async function houseAt(server: Server, { workspace = 'last' }: { readonly
   const newKey = (fields: object = {}) =>
     must(() => asOperator(`${inWorkspace}/keys`, { body: { name: 'test', limits: inexhaustible, ...fields } }), 201);
   const { key } = await newKey();
+  let strict: Promise<object> | undefined;
+  /** Opens the provider for its first assistant. */
+  const atStrict = async (model: any): Promise<object> => {
+    strict ??= (async () => {
+      const { strictProvider } = await import('../providers/strict/provider.ts');
+      const { kind, baseUrl } = await strictProvider((await import('tap')).default, strictName!);
+      const credential = await must(() => asOperator(`${inWorkspace}/credentials`, { body: { kind: 'model', provider: kind, api_key: 'sk-strict', base_url: baseUrl } }), 201);
+      return { provider: kind, credential_id: credential.id };
+    })();
+    return { ...model, ...(await strict) };
+  };
+  const isCalling = ({ model }: any): boolean => model?.provider === 'synthetic' && /\bcall=/.test(model.name);
   return {
     ...server,
     key,
@@ -214,8 +234,9 @@ export async function houseAt(server: Server, { workspace = 'last' }: { readonly
         await pause(againMs);
       }
     },
-    async assistant(fields = {}) {
-      const made = await must(() => asOperator(`${inWorkspace}/assistants`, { body: { name: 'Test', ...fields } }), 201);
+    async assistant(fields: any = {}) {
+      const model = strictName !== undefined && isCalling(fields) ? { model: await atStrict(fields.model) } : {};
+      const made = await must(() => asOperator(`${inWorkspace}/assistants`, { body: { name: 'Test', ...fields, ...model } }), 201);
       return must(() => asOperator(`${inWorkspace}/assistants/${made.id}/publish`, { method: 'POST' }), 200);
     },
     session: (assistantId, fields = {}) => must(() => ask('/sessions', { key, body: { assistant_id: assistantId, ...fields } }), 201),

@@ -1,6 +1,6 @@
 /** A session with tools goes on at every strict provider, whatever its model has called (contract 13; R4). */
 import t from 'tap';
-import { strictNames } from '../providers/strict/modes.ts';
+import { strictNames } from '../providers/strict/names.mjs';
 import { openWorkspace } from './house.ts';
 import { caseNames, rowOf } from './strict-table.ts';
 

@@ -3,12 +3,19 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { dirname, join, relative, resolve } from 'node:path';
 import { PrepareError, root } from '../../src/install/prepare.mjs';
 import { bundleTogether } from '../bundle.mjs';
+import { strictNames } from '../providers/strict/names.mjs';
 
 /**
  * Tests of the API that run on Redis as well: they depend on more than the single steps of a store, which its contract and the
  * differential test hold to be the same on all. `PARLEY_TEST_STORE=redis` before a command does the same for any other.
  */
 const onRedis = new Set(['crash', 'drain', 'expiry', 'idempotency', 'limits', 'resume'].map((name) => `test/api/${name}.test.ts`));
+
+/**
+ * Tests of tools that run at each strict provider as well, where they ask for the synthetic one. `PARLEY_TEST_PROVIDER=Mistral` before a command does
+ * the same for any other.
+ */
+const onStrict = new Set([...['tools', 'tool-results', 'tools-mcp', 'side-effects', 'openai', 'responses'].map((name) => `test/api/${name}.test.ts`), 'test/client/tools.test.ts']);
 
 const table = join(root, 'test', 'run', 'times.json');
 
@@ -54,9 +61,15 @@ function groupsOf(files, inputs) {
   for (const folder of new Set(files.map((file) => dirname(file)))) {
     const sharing = files.filter((file) => dirname(file) === folder && isSharing(file, inputs));
     const count = Math.ceil(sharing.length / sharingMax);
-    for (let index = 0; index < count; index++) groups.push({ name: `${folder}/ ${index + 1} of ${count}`, files: sharing.filter((_, place) => place % count === index), engine: engines[index % 2] });
+    for (let index = 0; index < count; index++) groups.push({ name: `${folder}/ ${index + 1} of ${count}`, files: sharing.filter((_, place) => place % count === index), env: { PARLEY_TEST_EDGE: engines[index % 2] } });
   }
   return groups.filter(({ files }) => files.length > 1);
+}
+
+/** Tests of tools once for each strict provider, in a process of its own. */
+function strictGroupsOf(files) {
+  const ofTools = files.filter((file) => onStrict.has(file));
+  return ofTools.length === 0 ? [] : strictNames.map((strict, index) => ({ name: `test/api/ at ${strict}`, files: ofTools, env: { PARLEY_TEST_PROVIDER: strict, PARLEY_TEST_EDGE: engines[index % 2] } }));
 }
 
 /** The jobs of the files, whose bundles are given in the same order, with what each module imports. */
@@ -70,7 +83,7 @@ export function jobsOf(files, { bundles, inputs }) {
   const groups = groupsOf(files, inputs);
   const shared = new Set(groups.flatMap(({ files }) => files));
   return [
-    ...groups.map(({ name, files, engine }) => job(name, bundleTogether(name, files.map((file) => ({ file, bundle: bundleOf(file) }))), { files, env: { PARLEY_TEST_EDGE: engine } })),
+    ...[...groups, ...strictGroupsOf(files)].map(({ name, files, env }) => job(name, bundleTogether(name, files.map((file) => ({ file, bundle: bundleOf(file) }))), { files, env })),
     ...files.filter((file) => !shared.has(file)).map((file) => job(file, bundleOf(file))),
     ...files.filter((file) => onRedis.has(file)).map((file) => job(`${file} on Redis`, bundleOf(file), { env: { PARLEY_TEST_STORE: 'redis' } })),
   ];

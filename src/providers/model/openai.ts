@@ -13,7 +13,7 @@ import { Lessons } from './learnt.ts';
 import { originsOf, unknownFields } from './opaque.ts';
 import { refuseCall } from './refused.ts';
 import { repairs } from './repairs.ts';
-import { contentBesideCalls, emptyFunction, isCalling, openMessageRepairs, ownFields, resultContent, roundFields, wireFunction, withWireIds } from './wire.ts';
+import { contentBesideCalls, emptyFunction, isCalling, openMessageRepairs, ownFields, resultContent, roundFields, wireFunction, withWireIds, type Calls } from './wire.ts';
 import type { ProviderHttp } from '../client.ts';
 
 const defaultBaseUrl = 'https://api.openai.com/v1';
@@ -92,7 +92,7 @@ function said(message: ModelMessage | SystemMessage, { origin, shape }: Shape): 
     const { id, name, arguments: given } = call;
     return { id, type: 'function', function: { name, arguments: given }, ...ownFields(call, origin, shape), ...(signs && unsigned) };
   });
-  return { role, content: contentBesideCalls(content, shape), ...roundFields(calls, origin, shape), ...thoughts((kept as readonly [Json] | undefined)?.[0] ?? {}, shape), tool_calls: made };
+  return { role, content: contentBesideCalls(content, shape), ...roundOf(calls, { origin, shape }), ...thoughts((kept as readonly [Json] | undefined)?.[0] ?? {}, shape), tool_calls: made };
 }
 
 /** The fields of what a model thought, or of a stub where a provider wants one. */
@@ -104,7 +104,17 @@ function thoughts(kept: Json, shape: number): Json {
 const isSigned = (fields: Json | undefined): boolean => fields !== undefined && JSON.stringify(fields).includes('thought_signature');
 
 /** The signature that Gemini takes for calls that it has not made: ai.google.dev/gemini-api/docs/thought-signatures. */
-const unsigned = { extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } } };
+const skippedSignature = 'skip_thought_signature_validator';
+const unsigned = { extra_content: { google: { thought_signature: skippedSignature } } };
+
+/** The fields of a round: its own, with the details that OpenRouter takes for calls that Gemini has not made where it wants them: RooCodeInc/Roo-Code#10640. */
+function roundOf(calls: Calls, { origin, shape }: Shape): Json | undefined {
+  const own = roundFields(calls, origin, shape);
+  const details = Array.isArray(own?.['reasoning_details']) ? own['reasoning_details'].filter(isObject) : [];
+  if (!(shape & repairs.detailsStub) || details.some(({ signature, data }) => signature !== undefined || data !== undefined)) return own;
+  const { id } = calls[0];
+  return { ...own, reasoning_details: [...details, { type: 'reasoning.encrypted', data: skippedSignature, id, format: 'google-gemini-v1', index: 0 }] };
+}
 
 interface SystemMessage {
   readonly role: 'system';

@@ -33,14 +33,18 @@ export const repairs = {
   wordContent: 8192,
   /** Descriptions of functions are cut at 1,024 characters, as OpenAI wants. */
   shortDescriptions: 16384,
+  /** A round without details of its reasoning has those that OpenRouter takes for calls of other models. They replace signatures. */
+  detailsStub: 32768,
 } as const;
+
+const allRepairs = Object.values<number>(repairs).reduce((all, repair) => all | repair, 0);
 
 /** The fields of a request's body, and the roles that templates refuse. */
 export const bodyRepairs = 127;
 /** A bound on the reply is one of two fields, or none. */
 export const boundRepairs = repairs.otherBound | repairs.bound;
 /** Repairs that servers with a template may ask for with a 500, or within a 200. */
-export const anyStatusRepairs = repairs.greeting | repairs.system | (~bodyRepairs & 0x7fff);
+export const anyStatusRepairs = repairs.greeting | repairs.system | (allRepairs & ~bodyRepairs);
 /** Repairs that no provider refuses: they are tried where a refusal names nothing. */
 export const reducingRepairs = repairs.ids | repairs.noThoughts | repairs.noOpaque | repairs.emptyContent;
 
@@ -49,6 +53,7 @@ export function withRepairs(shape: number, more: number): number {
   let found = shape | more;
   if (more & repairs.noThoughts) found &= ~repairs.thoughtStub;
   else if (more & repairs.thoughtStub) found &= ~repairs.noThoughts;
+  if (found & repairs.detailsStub) found &= ~repairs.signatureStub;
   return found & repairs.wordContent ? found & ~repairs.emptyContent : found;
 }
 
@@ -68,6 +73,9 @@ const idsPlace = /\btool_(?:calls|use)(?:\[\d{1,3}\]|\.\d{1,3})?\.id\b/i;
 /** A field of the reasoning, not of the effort that is put into it. */
 const ofThoughts = /\breasoning(?:_content|_details)?\b(?!_)|\bthinking\b|content\[\]\.thinking/i;
 
+/** OpenRouter's words around those of Gemini. */
+const ofDetails = /\breasoning[ _]details to be preserved\b/i;
+
 const namings: readonly Naming[] = [
   [repairs.usage, has(/stream_options|include_usage/)],
   [repairs.temperature, has(/\btemperature\b/)],
@@ -82,7 +90,8 @@ const namings: readonly Naming[] = [
   [repairs.thoughtStub, (said) => ofThoughts.test(said) && !/signature/i.test(said) && isMissing.test(said)],
   [repairs.noThoughts, (said) => ofThoughts.test(said) && !isMissing.test(said) && refusesField.test(said)],
   [repairs.noThoughts | repairs.noOpaque, (said) => /\bthinking\b/i.test(said) && /\binvalid\W{1,3}signature\b|\bcannot be modified\b/i.test(said)],
-  [repairs.signatureStub, has(/thought[_ ]?signature/i)],
+  [repairs.signatureStub, (said) => /thought[_ ]?signature/i.test(said) && !ofDetails.test(said)],
+  [repairs.detailsStub, has(ofDetails)],
   [repairs.noOpaque, has(/(?:corrupted|invalid|malformed).{0,20}thought.?signature|thought.?signature.{0,40}(?:corrupted|not valid|invalid)/i)],
   [repairs.shortDescriptions, has(/\bdescription\b.{0,40}(?:too long|maximum length|exceeds?\b|at most)/i)],
   [repairs.wordContent, has(wantsContent)],

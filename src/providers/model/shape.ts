@@ -58,9 +58,13 @@ export class ShapeSearch {
   /** The shape with the repairs of messages and tools that a refusal has named; null if they are made already, or not open. */
   #repaired(named: number): number | null {
     let more = named & this.#open & ~this.shape;
+    // Signatures of calls are not what this provider reads: what is left are details of the round.
+    if (named & repairs.signatureStub && this.shape & repairs.signatureStub) more |= repairs.detailsStub;
+    if (this.shape & repairs.detailsStub) more &= ~repairs.signatureStub;
     // A text was refused as null was: what is left is a sentence.
     if (named & repairs.emptyContent && this.shape & repairs.emptyContent) more |= repairs.wordContent;
     if (more & repairs.wordContent) more &= ~repairs.emptyContent;
+    this.named |= more;
     const found = withRepairs(this.shape, more);
     if (more === 0 || this.#refused.includes(found)) return null;
     this.#named = found & ~bodyRepairs;

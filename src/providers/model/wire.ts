@@ -76,7 +76,7 @@ export function openMessageRepairs(messages: readonly ModelMessage[], origin: st
   let open = messages.some(({ role }) => role === 'assistant') ? repairs.thoughtStub : 0;
   for (const message of messages) {
     if (!isCalling(message)) continue;
-    open |= repairs.ids | repairs.signatureStub;
+    open |= repairs.ids | repairs.signatureStub | repairs.detailsStub;
     if (message.content.trim() === '') open |= repairs.emptyContent | repairs.wordContent;
     if (message.kept !== undefined) open |= repairs.noThoughts;
     if (message.calls.some(({ opaque }) => opaque?.origin === origin && (opaque.call ?? opaque.round) !== undefined)) open |= repairs.noOpaque;

@@ -8,7 +8,7 @@ import { isOutputFault, isUnrelated, repairs, repairsNamed } from '../../../src/
 import { functionsNamed } from '../../../src/providers/model/refused-tools.ts';
 import { withWireIds } from '../../../src/providers/model/wire.ts';
 import type { Model, ModelMessage, ModelRequest, SaidMessage, ToolOffer } from '../../../src/providers/model.ts';
-import { strictNames } from '../strict/modes.ts';
+import { strictNames } from '../strict/names.mjs';
 import { strictProvider } from '../strict/provider.ts';
 import { ask, client, delta, done, eventStream, ManualClock, provider, type Hooks, type Provider } from './provider.ts';
 import { refuse } from './strict.ts';
@@ -30,6 +30,10 @@ const sayings: readonly (readonly [said: string, asked: number])[] = [
   ['{"error":{"message":"messages.1.content.0: Invalid `signature` in `thinking` block"}}', repairs.noThoughts | repairs.noOpaque],
   ['[{"error":{"message":"Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly."}}]', repairs.signatureStub],
   ['{"error":{"message":"Unable to submit request because function call `f` in the 2. content block is missing a `thought_signature`."}}', repairs.signatureStub],
+  [
+    '{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"Gemini models require OpenRouter reasoning details to be preserved in each request. Upstream error: {\\n \\"error\\": { \\"message\\": \\"Function call is missing a thought_signature in functionCall parts.\\"}}"}}}',
+    repairs.detailsStub,
+  ],
   ['[{"error":{"message":"Corrupted thought signature."}}]', repairs.signatureStub | repairs.noOpaque],
   ['{"detail":[{"type":"extra_forbidden","loc":["body","messages",1,"assistant","tool_calls",0,"extra_content"],"msg":"Extra inputs are not permitted"}]}', repairs.noOpaque],
   ['{"error":{"message":"invalid message content type: <nil>"}}', repairs.emptyContent],
@@ -125,6 +129,20 @@ t.test('what is learnt of a model is tried plain again after an hour, and not la
   t.match(sent(), { temperature: 0.5, max_tokens: 9, stream_options: {} });
 });
 
+t.test('a round of another model has details where its calls may not have signatures', async (t) => {
+  const body = JSON.stringify({ error: { message: 'Function call is missing a thought_signature in functionCall parts.' } });
+  const { turn, sent } = await serving(t, (response, seen) =>
+    seen.body.messages.every(({ tool_calls: calls, reasoning_details: details }: any) => calls === undefined || details !== undefined) ? ok(response, seen) : refuse(response, { status: 400, body }));
+  const messages: readonly ModelMessage[] = [
+    { role: 'user', content: 'one' },
+    { role: 'assistant', content: '', calls: [{ id: 'call_1', name: 'f', arguments: '{}' }] },
+    { role: 'tool', callId: 'call_1', content: 'done' },
+  ];
+  t.same(await turn({ messages }), ['end', 3]);
+  t.match(sent().messages[1], { reasoning_details: [{ type: 'reasoning.encrypted', id: 'call_1' }], tool_calls: [{ extra_content: undefined }] });
+  t.same(await turn({ messages }), ['end', 1], 'and it is learnt');
+});
+
 t.test('a function is offered again after an hour, and at once if it was changed', async (t) => {
   const clock = new ManualClock();
   const bad: ToolOffer = { name: 'bad', description: null, parameters: { type: 'object', properties: { ids: { type: 'array' } } } };
@@ -197,13 +215,11 @@ const histories: Readonly<Record<string, readonly ModelMessage[]>> = {
   'fields of another provider': [{ role: 'user', content: 'one' }, { role: 'assistant', content: '', calls: [{ id: 'call_1', name: 'f', arguments: '{}', opaque: { origin: 'other', id: 'x', call: { extra_content: { google: { thought_signature: 'foreign' } } }, round: { reasoning_details: [{ text: 'foreign' }], blocks: [{ type: 'thinking', thinking: '', signature: 'foreign' }] } } }] }, ...results(['call_1']), { role: 'assistant', content: 'done' }, { role: 'user', content: 'two' }],
 };
 
-for (const name of strictNames.filter((one) => one !== 'OpenRouter')) {
+for (const name of strictNames) {
   t.test(`${name} takes histories that others have left`, async (t) => {
     const strict = await strictProvider(t, name);
-    // A thought is wanted within the loop of calls of its own model alone.
-    const kept = name === 'Anthropic' ? Object.entries(histories).filter(([, messages]) => messages.at(-1)!.role === 'user') : Object.entries(histories);
     const model: Model = (strict.kind === 'openai' ? openaiModel : anthropicModel)(client(t));
-    for (const [about, messages] of kept) {
+    for (const [about, messages] of Object.entries(histories)) {
       const tools = [{ name: 'f', description: null, parameters: { type: 'object' } }];
       t.equal(await ask(model, { baseUrl: strict.baseUrl, messages, tools }).settled, 'end', `${about}; refused: ${strict.refused.at(-1)}`);
     }

@@ -4,6 +4,7 @@ import {
   geminiSignatures, geminiTurns, groqFields, kimiContent, kimiReasoning, kimiTemperature, mistralContent, mistralExtras, mistralIds, mistralOrder, ollamaContent, openaiSchemas, openrouterDetails,
   shortIds, templateIds, templateOrder, xaiContent, type Issued, type Rule,
 } from './rules.ts';
+import type { strictNames } from './names.mjs';
 
 /** A call as a model makes it. */
 export interface MadeCall {
@@ -68,13 +69,16 @@ function openrouterCalls(round: Round): object[] {
 /** Anthropic's blocks, behind a signed thought. */
 function blocks({ calls, number, issued }: Round): object[] {
   const thought = { signature: `sig-${number}`, thinking: `I think of ${number}.` };
-  issued.thoughts.push(thought);
-  return [{ type: 'thinking', ...thought }, ...calls.map(({ name, arguments: given }, index) => ({ type: 'tool_use', id: `toolu_${hex(number, 8)}${hex(index, 4)}`, name, input: given }))];
+  const uses = calls.map(({ name, arguments: given }, index) => ({ type: 'tool_use', id: `toolu_${hex(number, 8)}${hex(index, 4)}`, name, input: given }));
+  issued.thoughts.push({ ...thought, callIds: uses.map(({ id }) => id) });
+  return [{ type: 'thinking', ...thought }, ...uses];
 }
 
 const openaiRules = allOf(answeredCalls, contentWithoutCalls, shortIds);
 
-export const strictModes = {
+export type StrictName = (typeof strictNames)[number];
+
+export const strictModes: Readonly<Record<StrictName, StrictMode>> = {
   OpenAI: { kind: 'openai', rule: allOf(openaiRules, openaiSchemas), spell: (round) => inPieces(round, openaiId) },
   Mistral: { kind: 'openai', rule: allOf(mistralExtras, mistralIds, mistralOrder, mistralContent, answeredCalls), spell: (round) => spelled(round, ({ name, arguments: given }, index) => ({ index, id: nineId(round.number, index), function: called(name, given) })) },
   Gemini: { kind: 'openai', rule: allOf(geminiTurns, geminiSignatures), spell: geminiCalls },
@@ -90,7 +94,4 @@ export const strictModes = {
   Bedrock: { kind: 'openai', rule: allOf(bedrockContent, bedrockTools, answeredCalls), spell: (round) => inPieces(round, (number, index) => `tooluse_${hex(number, 16)}${index}`) },
   Anthropic: { kind: 'anthropic', rule: allOf(anthropicMessages, anthropicSchemas, anthropicThoughts), spell: blocks },
   'DeepSeek for Anthropic': { kind: 'anthropic', rule: allOf(deepseekThoughts, anthropicMessages), spell: (round) => blocks(round).slice(1) },
-} as const satisfies Record<string, StrictMode>;
-
-export type StrictName = keyof typeof strictModes;
-export const strictNames = Object.keys(strictModes) as StrictName[];
+};

@@ -12,8 +12,8 @@ export interface Issued {
   readonly signatures: Set<string>;
   /** The details of its reasoning, one list for each round. */
   readonly details: object[][];
-  /** Signed blocks of thoughts. */
-  readonly thoughts: { readonly signature: string; readonly thinking: string }[];
+  /** Signed blocks of thoughts, each with the ids of the calls after it. */
+  readonly thoughts: { readonly signature: string; readonly thinking: string; readonly callIds: readonly string[] }[];
 }
 
 export type Rule = (body: any, issued: Issued) => Refusal | null;
@@ -228,11 +228,17 @@ export const cerebrasFields: Rule = (body) => {
   return null;
 };
 
-/** OpenHands/software-agent-sdk#1500; openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks: the list goes back as it came. */
+/**
+ * LibreChat-AI/agents#37; openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks: the list goes back as it came. RooCodeInc/Roo-Code#10640:
+ * calls of other models have one part of this form, with the id of the first.
+ */
 export const openrouterDetails: Rule = (body, { details }) => {
-  const wrong = body.messages.some((message: Message) => callsOf(message).length > 0 && !details.some((each) => isDeepStrictEqual(each, message.reasoning_details)));
-  const raw = JSON.stringify({ error: { code: 400, message: 'Function call is missing a thought_signature in functionCall parts.', status: 'INVALID_ARGUMENT' } });
-  return wrong ? { status: 400, body: JSON.stringify({ error: { message: 'Provider returned error', code: 400, metadata: { raw, provider_name: 'Google AI Studio' } } }) } : null;
+  const isTaken = ({ tool_calls: [first], reasoning_details: given }: Message): boolean =>
+    details.some((each) => isDeepStrictEqual(each, given)) || isDeepStrictEqual(given, [{ type: 'reasoning.encrypted', data: 'skip_thought_signature_validator', id: first.id, format: 'google-gemini-v1', index: 0 }]);
+  const upstream = JSON.stringify({ error: { code: 400, message: 'Function call is missing a thought_signature in functionCall parts.', status: 'INVALID_ARGUMENT' } });
+  const raw = `Gemini models require OpenRouter reasoning details to be preserved in each request. Please refer to our docs: https://openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks. Upstream error: ${upstream}`;
+  const isWrong = body.messages.some((message: Message) => callsOf(message).length > 0 && !isTaken(message));
+  return isWrong ? { status: 400, body: JSON.stringify({ error: { message: 'Provider returned error', code: 400, metadata: { raw, provider_name: 'Google AI Studio' } } }) } : null;
 };
 
 /** SAIL-Research-Lab/cheetahclaws#72. */
@@ -293,14 +299,18 @@ export const anthropicSchemas: Rule = ({ tools = [] }) => {
   return null;
 };
 
-/** docs.anthropic.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks: within a loop of calls the last answer begins with its thought, signed, and its text is not read. */
+/**
+ * docs.anthropic.com/en/docs/build-with-claude/extended-thinking#preserving-thinking-blocks: within a loop of calls the last answer begins
+ * with its thought, signed, and its text is not read. Calls that it has not made itself come from a model that did not think.
+ */
 export const anthropicThoughts: Rule = ({ messages }, { thoughts }) => {
   const asked = messages.findLastIndex((message: Message) => message.role === 'user' && ofType(message, 'text').length > 0);
   for (const [index, message] of messages.entries()) {
     if (ofType(message, 'tool_use').length === 0) continue;
     const [first] = blocksOf(message.content);
     const isThought = first.type === 'thinking';
-    if (index > asked && !isThought) return anthropicError(`messages.${index}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${first.type}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceeding the lastmost set of \`tool_use\` and \`tool_result\` blocks).`);
+    const isOwn = ofType(message, 'tool_use').some(({ id }) => thoughts.some(({ callIds }) => callIds.includes(id)));
+    if (index > asked && isOwn && !isThought) return anthropicError(`messages.${index}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${first.type}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceeding the lastmost set of \`tool_use\` and \`tool_result\` blocks).`);
     const known = thoughts.find(({ signature }) => signature === first.signature);
     if (isThought && (known === undefined || (first.thinking !== '' && first.thinking !== known.thinking))) return anthropicError(`messages.${index}.content.0: Invalid \`signature\` in \`thinking\` block`);
   }
