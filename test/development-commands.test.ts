@@ -51,6 +51,12 @@ const commands: Readonly<Record<string, Example>> = {
       '--times many': `option '--times <number>' argument 'many' ${wholeNumber(1)}`,
     },
   },
+  'npm run providers': {
+    help: ['--provider <name> ', '"Mistral", ', '"all", default: "all")'],
+    wrong: {
+      '--provider Nobody': "option '--provider <name>' argument 'Nobody' is invalid. Allowed choices are OpenAI, Mistral, Gemini, Kimi, DeepSeek, vLLM, Groq, Cerebras, OpenRouter, Ollama, xAI, Bedrock, Anthropic, DeepSeek for Anthropic, all",
+    },
+  },
   'npm run repeat': {
     help: ['--engine <engine> ', '(choices: "uws", "node", "both", default: "both")', '--times <number> … (default: 100000)', '--row <name> ', '(default: all)'],
     wrong: {
