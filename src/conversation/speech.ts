@@ -8,8 +8,7 @@ import { VoiceFailed, type SentenceAudio } from '../providers/voice.ts';
 import { encoderFor, type AudioEncoder } from '../providers/voice/audio/encoding.ts';
 import type { SpeechFormat } from '../base/audio-formats.ts';
 import { Resampler } from '../providers/voice/audio/resample.ts';
-import { sentencesOf } from '../providers/voice/sentences.ts';
-import { piecesOf, sayingOf, type Saying } from '../providers/voice/sound.ts';
+import { piecesOf, sayingOf, sentencesAndCode, type Saying } from '../providers/voice/sound.ts';
 import type { ReadyVoice } from './voice-call.ts';
 import { countVoice } from './voice-usage.ts';
 
@@ -107,13 +106,13 @@ interface Sentence {
   readonly characters: number;
 }
 
-/** A piece without speech, such as the mark of a code block, counts with the one before or after it. */
+/** A piece without speech, such as the code of a block, counts with the one before or after it. */
 function sentencesToSpeak(text: string, saying: Saying): Sentence[] {
   const sentences: Sentence[] = [];
   let silent = 0;
-  for (const sentence of sentencesOf(text)) {
+  for (const sentence of sentencesAndCode(text)) {
     const pieces = piecesOf(sentence, saying).map(({ said }) => said).filter((said) => said !== '');
-    const characters = codePoints(sentence) + silent;
+    const characters = codePoints(sentence.raw) + silent;
     if (pieces.length > 0) sentences.push({ pieces, characters });
     silent = pieces.length === 0 ? characters : 0;
   }

@@ -2,6 +2,10 @@
 
 /** A number, with commas between its thousands, or one for its hundredths. */
 const number = String.raw`\d+(?:,\d{3})*(?:\.\d+)?|\d+,\d{2}(?!\d)`;
+/** A number as most of Europe writes it, with a comma before its hundredths; in a sum of money also without them. */
+const european = /(?<![\d.,])\d{1,3}(?:[.' ]\d{3}){1,4},\d\d(?![.,]?\d)/gu;
+const europeanSum = /(?<=€ ?)\d{1,3}(?:\.\d{3}){1,4}(?![.,]?\d)|(?<![\d.,])\d{1,3}(?:\.\d{3}){1,4}(?= ?€)/gu;
+const anglicized = (number: string): string => number.replace(/[.' ]/gu, ',').replace(/,(?=\d\d$)/u, '.');
 const magnitude = 'thousand|million|billion|trillion|bn|k|m';
 const magnitudes: Readonly<Record<string, string>> = { bn: 'billion', k: 'thousand', m: 'million' };
 
@@ -44,6 +48,23 @@ const fractions: Readonly<Record<string, string>> = {
 };
 const fraction = new RegExp(`(\\d\\s?)?([${Object.keys(fractions).join('')}])`, 'gu');
 
+/** From a number, a time or a sum to another. */
+const range = new RegExp(
+  String.raw`(?<![\p{L}\p{N}.,:/-])(${sign} ?)?(\d{1,4}(?:[.,:]\d{1,2})?)( ?[ap]\.?m\.?)? ?[-–—] ?(${sign} ?)?(\d{1,4}(?:[.,:]\d{1,2})?)(?![\p{N}:/-]|[.,]\d)`,
+  'giu',
+);
+
+/** Two numbers of a row that grows are a range; a score, a date and a number of a telephone are not. */
+function rangeOf(whole: string, leftSign: string | undefined, left: string, half: string | undefined, rightSign: string | undefined, right: string): string {
+  const [from, to] = [Number(left.replace(/[,:]/, '.')), Number(right.replace(/[,:]/, '.'))];
+  const areTimes = half !== undefined || (left.includes(':') && right.includes(':'));
+  const isTelephone = right.length === 4 && (left.length === 3 || (to >= 2100 && (from % 10 !== 0 || to % 10 !== 0)));
+  if (!areTimes && (from >= to || isTelephone)) return whole;
+  // A sign before the first number is that of both.
+  const isShared = leftSign !== undefined && rightSign === undefined;
+  return `${isShared ? '' : (leftSign ?? '')}${left}${half ?? ''} to ${rightSign ?? leftSign ?? ''}${right}`;
+}
+
 /** Signs whose meaning is lost once compatible forms are folded. */
 const unfolded: readonly (readonly [RegExp, string])[] = [
   [/(?<=\p{L})²/gu, ' squared'],
@@ -82,6 +103,8 @@ const signs: readonly (readonly [RegExp, string])[] = [
   [/∞/gu, ' infinity '],
   [/→/gu, ' to '],
   [/@/gu, ' at '],
+  // In a name, such as "example.com".
+  [/(?<=[\p{L}\p{N}])\.(?=[a-z]{2})/gu, ' dot '],
   [/#(?=\d)/gu, ' number '],
   [/#(?=\p{L})/gu, ' hashtag '],
   [/©/gu, ' copyright '],
@@ -124,7 +147,8 @@ export function englishOf(text: string): string {
   if (!hasSound(text)) return '';
   const whole = replaced(text, unfolded).replace(fraction, (_, digit: string | undefined, one: string) => (digit === undefined ? ` ${fractions[one]} ` : `${digit.trim()} and ${fractions[one]} `));
   const folded = whole.normalize('NFKC').replace(/[^\P{Nd}\d]/gu, digitOf);
-  const sums = replaced(folded, dashes)
+  const ranged = folded.replace(european, anglicized).replace(europeanSum, anglicized).replace(range, rangeOf);
+  const sums = replaced(ranged, dashes)
     .replace(before, (_, currency: string, sum: string, size?: string) => amount(sum, size, currencies[currency]!))
     .replace(behind, (_, sum: string, size: string | undefined, currency: string) => amount(sum, size, currencies[currency]!))
     .replace(anySign, (currency) => ` ${currencies[currency]!.one} `);

@@ -3,7 +3,8 @@ import { codePoints } from '../../base/text.ts';
 import type { WordSpan } from '../voice.ts';
 import { counterparts } from './audio/alignment.ts';
 import type { Sounds, Stretch } from './audio/sounds.ts';
-import { hasWord, speakableText, wordsOf } from './sentences.ts';
+import { hasWord, wordsOf } from './sentences.ts';
+import { speakableText } from './speakable.ts';
 
 /** A sentence of a reply. */
 export interface PlannedText {
@@ -13,6 +14,8 @@ export interface PlannedText {
   readonly raw: string;
   /** As the voice got it. */
   readonly said: string;
+  /** UTF-16 units at the beginning of `raw` of which nothing is said, such as code; 0 if it is left out. */
+  readonly silent?: number;
 }
 
 /** One word of the text that is said, with all behind it that is not. */
@@ -53,11 +56,11 @@ function behind({ words, before }: UtterancePlan, isReached: (word: PlannedWord)
 }
 
 /** `spans`: of the words of `said`. `sayable`: the voice's, if it has one. All samples are of one rate. */
-export function planOf({ from, raw, said }: PlannedText, spans: readonly WordSpan[], samples: number, sayable: (text: string) => string = (text) => text): UtterancePlan {
+export function planOf({ from, raw, said, silent = 0 }: PlannedText, spans: readonly WordSpan[], samples: number, sayable: (text: string) => string = (text) => text): UtterancePlan {
   let [at, end] = [0, from];
   const texts = wordsOf(raw).map(({ text, index }) => {
     end += codePoints(raw.slice(at, (at = index + text.length)));
-    return { text, end };
+    return { text: index < silent ? '' : text, end };
   });
   const owned = spansOf(texts.map(({ text }) => (mayBeSaid(text) ? bareWords(sayable(speakableText(text))) : [])), said, spans);
   const words: { textEnd: number; begin: number; half: number }[] = [];

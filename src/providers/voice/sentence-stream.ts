@@ -1,7 +1,9 @@
 /** The sentences of a text that still comes, each as soon as it is known to be whole; the first one sooner, as somebody waits for it. Times are milliseconds of one clock. */
 import { codePoints } from '../../base/text.ts';
-import { endsShort, hasWord, sentencesOf } from './sentences.ts';
-import { piecesOf, type Saying } from './sound.ts';
+import { opensCode, type Part } from './code-blocks.ts';
+import { endsShort, hasWord } from './sentences.ts';
+import { piecesOf, sentencesAndCode, type Saying } from './sound.ts';
+import { endsInAddress } from './speakable.ts';
 import type { PlannedText } from './plan.ts';
 
 /** A text that ends as a sentence does is one, if nothing follows for so long. */
@@ -30,6 +32,8 @@ export class SentenceStream {
   #silent = '';
   #begunAt: number | null = null;
   #lastAt = 0;
+  /** The fence of the block of code that is open before it; null outside of one. */
+  #fence: string | null = null;
   /** Whether a sentence was given. */
   #given = false;
   #lookAtLength = 0;
@@ -75,7 +79,7 @@ export class SentenceStream {
     if (!this.#waitsForFirst) return [];
     const waited = now - this.#begunAt!;
     const end = (waited >= clauseAfterMs && this.#lastEnd(clauseEnds, clauseWords)) || (waited >= wordAfterMs && this.#lastEnd(wordEnds, wordWords));
-    return end ? this.#take([this.#text.slice(0, end)]) : [];
+    return end ? this.#take([{ kind: 'prose', raw: this.#text.slice(0, end), fence: null }]) : [];
   }
 
   /** No more text comes, or only much later. While it is behind, the rest is given by the looks that are due. */
@@ -86,41 +90,45 @@ export class SentenceStream {
 
   /** The sentences at the beginning of a long text. */
   #part(): PlannedText[] {
-    const sentences = sentencesOf(this.#text.slice(0, cutAtOnce));
+    const sentences = sentencesAndCode(this.#text.slice(0, cutAtOnce), this.#fence);
     // The last one may go on, unless it is as long as text of which nothing is said can be.
     const goesOn = this.#text.length > cutAtOnce && sentences.length > 1;
     const found = this.#take(goesOn ? sentences.slice(0, -1) : sentences);
     this.#lookAtLength = 0;
+    // A block that nothing closes ends with its text.
+    if (this.#isWhole && this.#text === '') this.#fence = null;
     return this.isBehind ? found : [...found, ...this.#sentences()];
   }
 
   get #endsWhole(): boolean {
-    return endsAsSentence.test(this.#tail) && !endsShort(this.#tail);
+    return this.#fence === null && endsAsSentence.test(this.#tail) && !endsShort(this.#tail) && !endsInAddress(this.#tail);
   }
 
   get #waitsForFirst(): boolean {
-    return !this.#given && this.#text.length <= oftenUpTo && this.#text.trim() !== '';
+    return !this.#given && this.#fence === null && this.#text.length <= oftenUpTo && this.#text.trim() !== '' && !opensCode(this.#text);
   }
 
-  /** Sentences behind which another one has begun. */
+  /** Sentences behind which another one has begun, and lines of code. */
   #sentences(): PlannedText[] {
     if (this.#text.length < this.#lookAtLength) return [];
-    const sentences = sentencesOf(this.#text).slice(0, -1);
-    const found = this.#take(sentences);
+    const sentences = sentencesAndCode(this.#text, this.#fence);
+    const isOpen = (part: Part | undefined): boolean => part !== undefined && (part.kind === 'prose' || !part.raw.endsWith('\n'));
+    const found = this.#take(isOpen(sentences.at(-1)) ? sentences.slice(0, -1) : sentences);
     this.#lookAtLength = this.#text.length < oftenUpTo ? 0 : this.#text.length * growth;
     return found;
   }
 
-  #take(sentences: readonly string[]): PlannedText[] {
+  #take(sentences: readonly Part[]): PlannedText[] {
     if (sentences.length === 0) return [];
     const found: PlannedText[] = [];
     for (const sentence of sentences) {
-      this.#text = this.#text.slice(sentence.length);
+      this.#text = this.#text.slice(sentence.raw.length);
+      this.#fence = sentence.fence;
       for (const piece of piecesOf(sentence, this.#saying)) {
         const raw = this.#silent + piece.raw;
         this.#silent = hasWord(piece.said) ? '' : raw;
         if (!hasWord(piece.said)) continue;
-        found.push({ from: this.#from, raw, said: piece.said });
+        found.push({ from: this.#from, raw, said: piece.said, silent: raw.length - piece.raw.length });
         this.#from += codePoints(raw);
         this.#given = true;
       }

@@ -1,4 +1,5 @@
-/** Cuts a text into pieces that are synthesised one after another, and finds the part of a piece that is said aloud. */
+/** Cuts prose into pieces that are synthesised one after another. */
+import { endsInAddress } from './speakable.ts';
 
 /** A piece of more code points than this counts as several: the listener would wait too long for its first sound. */
 const pieceMax = 200;
@@ -43,7 +44,7 @@ export const hasWord = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 /**
  * The pieces of a text, which joined are the text again, so that the code points of each can be counted. A sentence ends where
  * `Intl.Segmenter` ends one, but not after an abbreviation, which it knows nothing of. A piece of more than 200 code points is cut
- * at white space, or where there is none at 200. Text without a letter or digit belongs to the piece before it (at the start, to the
+ * at white space, or where there is none at 200; an address of the Web is cut nowhere. Text without a letter or digit belongs to the piece before it (at the start, to the
  * piece after it), even beyond the 200, as nothing of it is said. A text with neither is one piece; an empty one has none.
  */
 export function sentencesOf(text: string): string[] {
@@ -58,16 +59,18 @@ function mended(segments: readonly string[]): string[] {
   const pieces: string[][] = [];
   // The end of the last piece alone: to look at a piece of many segments anew with each of them would take their square.
   let end = '';
+  let inAddress = false;
   for (const segment of segments) {
     const before = pieces.at(-1);
     const closing = before === undefined || /\s$/u.test(end) ? '' : (closingMarks.exec(segment)?.[0] ?? '');
     const rest = segment.slice(closing.length);
-    if (before !== undefined && goesOn(end, segment)) before.push(segment);
+    if (before !== undefined && (inAddress || goesOn(end, segment))) before.push(segment);
     else {
       if (closing !== '') before!.push(closing);
       if (rest !== '') pieces.push([rest]);
     }
     end = (pieces.at(-1) === before ? end + segment : rest).slice(-endCharacters);
+    inAddress = endsInAddress(inAddress ? `://${segment}` : segment);
   }
   return pieces.map((parts) => parts.join(''));
 }
@@ -95,11 +98,18 @@ function cut(piece: string): string[] {
   while (points.length - from > pieceMax) {
     let to = from + pieceMax;
     while (to > from && !/\s/u.test(points[to - 1]!)) to--;
-    if (to === from) to = from + pieceMax;
+    if (to === from) to = endOfWord(points, from);
     pieces.push(points.slice(from, to).join(''));
     from = to;
   }
   return [...pieces, points.slice(from).join('')];
+}
+
+/** Where a word of more than 200 code points is cut: behind 200, or behind all of an address, of which little is said. */
+function endOfWord(points: readonly string[], from: number): number {
+  let to = from + pieceMax;
+  if (endsInAddress(points.slice(from, to).join(''))) while (to < points.length && !/\s/u.test(points[to++]!));
+  return to;
 }
 
 function joined(pieces: readonly string[]): string[] {
@@ -138,34 +148,4 @@ function wordsWithin(text: string, from: number): Word[] {
     index += segment.length;
   }
   return words;
-}
-
-/** Marks of Markdown and the text said in their place, in this order: a fence before the code in a line, bold before italics. */
-const marks: readonly (readonly [RegExp, string])[] = [
-  [/^[ \t]*(?:```|~~~).*$/gmu, ''],
-  [/!?\[([^[\]\n]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+"[^"\n]*")?\)/gu, '$1'],
-  [/<((?:https?:\/\/|mailto:)[^\s<>]*)>/gu, '$1'],
-  [/^[ \t]*(?:[-*_][ \t]*){3,}$/gmu, ''],
-  [/^[ \t]*(?:\||:?-+:?[ \t]*\|)[ \t|:-]*$/gmu, ''],
-  [/^(?:[ \t]*>)+[ \t]?/gmu, ''],
-  [/^[ \t]*#{1,6}[ \t]+/gmu, ''],
-  [/^[ \t]*[-*+•][ \t]+(?:\[[ xX]\][ \t]+)?/gmu, ''],
-  [/^[ \t]*\||\|[ \t]*$/gmu, ''],
-  [/(?<![ \t])[ \t]+\|[ \t]+/gu, ', '],
-  [/<br\s*\/?>/giu, ' '],
-  // A backslash says that the next character is no mark; a star is not said either way.
-  [/\\(?=[\p{P}\p{S}])/gu, ''],
-  [/\*{2,}|~~|`+/gu, ''],
-  // A single star or underscore is a mark only at a word's edge: not in "2 * 3" and not in "snake_case".
-  [/(?<=^|[\s\p{P}])[*_]+(?=\S)|(?<=\S)[*_]+(?=$|[\s\p{P}])/gmu, ''],
-];
-
-/** Pictures, with what joins and tints them. Digits and signs such as © are pictures only with a selector after them, and are said. */
-const pictures = /(?![©®™‼⁉ℹ])\p{Extended_Pictographic}|[\p{Emoji_Modifier}\p{Regional_Indicator}\u200d\u20e3\ufe0e\ufe0f\u{e0020}-\u{e007f}]/gu;
-
-/** Returns the text for the synthesiser: without marks of Markdown and without emoji, in one line. It may be empty, as for a link's bare address in brackets. */
-export function speakableText(text: string): string {
-  const plain = marks.reduce((rest, [mark, said]) => rest.replace(mark, said), text).replace(pictures, '');
-  // Rows of dots or dashes have no sound, but some synthesisers take time over each.
-  return plain.replace(/([^\p{L}\p{N}\s])\1{3,}/gu, '$1$1$1').replace(/\s+/gu, ' ').trim();
 }

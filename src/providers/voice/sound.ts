@@ -5,7 +5,9 @@
  */
 import { limits } from '../../base/limits.ts';
 import type { VoiceProvider } from '../voice.ts';
-import { hasWord, speakableText } from './sentences.ts';
+import { partsOf, type Part } from './code-blocks.ts';
+import { hasWord, sentencesOf } from './sentences.ts';
+import { speakableText } from './speakable.ts';
 
 /** A piece of a text, as it is written and as the voice gets it. */
 export interface VoicedText {
@@ -55,8 +57,18 @@ function runMs(run: string, spells: boolean): number {
 export const soundMs = (said: string, { spells }: Pick<Saying, 'spells'>): number =>
   Array.from(said.matchAll(runs), ([run]) => runMs(run, spells)).reduce((sum, ms) => sum + ms, 0);
 
-/** The pieces of a sentence, which joined are the sentence again; one, as a rule. */
-export const piecesOf = (raw: string, saying: Saying): VoicedText[] => shortened(voicedOf(raw, saying), saying);
+/** Sentence in place of a block of code. */
+const announcement = 'A code block follows.';
+
+/** The pieces of a sentence, which joined are the sentence again: one, as a rule. Of a block of code one with the announcement, and one without a sound. */
+export function piecesOf({ kind, raw }: Pick<Part, 'kind' | 'raw'>, saying: Saying): VoicedText[] {
+  if (kind === 'prose') return shortened(voicedOf(raw, saying), saying);
+  return [{ raw, said: kind === 'opening' ? saying.sayable(announcement) : '' }];
+}
+
+/** The sentences of a text and its blocks of code, which joined are the text again; `fence`: of the block in which it begins. */
+export const sentencesAndCode = (text: string, fence: string | null = null): Part[] =>
+  partsOf(text, fence).flatMap((part) => (part.kind === 'prose' ? sentencesOf(part.raw).map((raw) => ({ ...part, raw })) : [part]));
 
 const voicedOf = (raw: string, { sayable }: Saying): VoicedText => ({ raw, said: sayable(speakableText(raw)) });
 

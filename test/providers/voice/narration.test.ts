@@ -11,7 +11,7 @@ import { openFlite } from '../../../src/providers/voice/engine/flite.ts';
 import { englishOf } from '../../../src/providers/voice/english.ts';
 import { heardAt } from '../../../src/providers/voice/plan.ts';
 import { VoiceProcesses } from '../../../src/providers/voice/processes.ts';
-import { speakableText } from '../../../src/providers/voice/sentences.ts';
+import { speakableText } from '../../../src/providers/voice/speakable.ts';
 import { syntheticVoice } from '../../../src/providers/voice/synthetic.ts';
 
 const clock = new WheelClock();

@@ -4,7 +4,8 @@ import { codePoints } from '../../../src/base/text.ts';
 import { Sounds } from '../../../src/providers/voice/audio/sounds.ts';
 import { englishOf } from '../../../src/providers/voice/english.ts';
 import { heardAt, planOf, spansInProportion } from '../../../src/providers/voice/plan.ts';
-import { speakableText, wordsOf } from '../../../src/providers/voice/sentences.ts';
+import { wordsOf } from '../../../src/providers/voice/sentences.ts';
+import { speakableText } from '../../../src/providers/voice/speakable.ts';
 import { tone } from './sounds.ts';
 
 /** A plan in which each piece of the text as spoken lasts 100 samples. */

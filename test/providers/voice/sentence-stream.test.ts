@@ -13,7 +13,7 @@ t.test('a sentence is whole once another begins, or 150 ms behind its end', asyn
   t.equal(one.dueAt, null, 'only the first is cut short');
   t.same(one.push(' to six!"', 5_000), []);
   t.same(one.look(5_149), []);
-  t.same(one.look(5_150), [{ from: 13, raw: 'From nine to six!"', said: 'From nine to six!"' }]);
+  t.same(one.look(5_150), [{ from: 13, raw: 'From nine to six!"', said: 'From nine to six!"', silent: 0 }]);
   t.same(one.end(), []);
   const short = stream();
   short.push('Ask Dr.', 0);
@@ -53,7 +53,7 @@ t.test('the first piece ends at a clause after 400 ms, at a word after 900 ms', 
 });
 
 t.test('the pieces are the text again, and what is not said is with a neighbour', async (t) => {
-  const text = '🎉 Hello *there*.\n\n```\nOne 🎉. Two — «three». No. 5 is here. ... And ☃☃☃! Ende gut.';
+  const text = '🎉 Hello *there*.\n\n***\nOne 🎉. Two — «three». No. 5 is here. ... And ☃☃☃! Ende gut.';
   for (const size of [1, 2, 3, 7, 1_000]) {
     const one = stream((said) => said.replace(/Ende gut\.?/, ''));
     const found = [];
@@ -66,6 +66,34 @@ t.test('the pieces are the text again, and what is not said is with a neighbour'
   }
   const silent = stream();
   t.same([...silent.push('... 🎉', 0), ...silent.look(10_000), ...silent.end()], []);
+});
+
+t.test('a block of code is announced at once, and its code belongs to the sentence behind it', async (t) => {
+  const text = 'Like this:\n\n```js\nlet a = 1; // One. Two.\nb();\n```\n\nThat was all. Good.';
+  for (const size of [1, 2, 3, 7, 1_000]) {
+    const one = stream();
+    const found = [];
+    for (let at = 0; at < text.length; at += size) found.push(...one.push(text.slice(at, at + size), at), ...one.look(at + 1_000));
+    found.push(...one.end());
+    t.same(found.map(({ said }) => said), ['Like this:', 'A code block follows.', 'That was all.', 'Good.'], `${size} characters at a time`);
+    t.equal(raws(found).join(''), text);
+    const behind = found[2]!;
+    t.equal(behind.raw.slice(behind.silent).trim(), 'That was all.');
+  }
+  const open = stream();
+  open.push('```\nOne. ', 0);
+  t.same(open.look(10_000), [], 'in a block nothing is said, however long it lasts');
+  t.equal(open.dueAt, null);
+  open.end();
+  t.same(raws([...open.push('Two.', 20_000), ...open.end()]), ['One. Two.'], 'a block that nothing closes ends where the text rests');
+});
+
+t.test('an address is whole when something follows it', async (t) => {
+  const one = stream();
+  one.push('See https://example.com/a?', 0);
+  t.equal(one.dueAt, 400, 'the first piece alone is due');
+  t.same(one.look(10_000), []);
+  t.same([...one.push('b=1. Bye', 20_000)].map(({ said }) => said), ['See example.com.']);
 });
 
 t.test('a hundred thousand pieces of text in which nothing is said belong to the sentence behind them', async (t) => {

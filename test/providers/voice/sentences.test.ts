@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { sentencesOf, speakableText } from '../../../src/providers/voice/sentences.ts';
+import { sentencesOf } from '../../../src/providers/voice/sentences.ts';
+import { sentencesAndCode } from '../../../src/providers/voice/sound.ts';
+import { speakableText } from '../../../src/providers/voice/speakable.ts';
 
 const pointsOf = (text: string): number => Array.from(text).length;
 
@@ -26,6 +28,9 @@ const texts: Record<string, string[]> = {
   'the end of bold text': ['- **It is so.** ', 'Text. ', '_Another._ ', 'End.'],
   'nothing to say': ['... 👍'],
   'other scripts': ['日本語。', '次の文。'],
+  'an address goes on behind its signs': ['See https://example.com/a?b=c!d. ', 'Or www.example.com/?q=a.b. ', 'Bye.'],
+  'an address in brackets': ['Read [the docs](https://example.com/search?q=a&page=2). ', 'Then (https://example.com/?a). ', 'Bye.'],
+  'an address before a script without spaces': ['見て https://example.com/?a=b。', '次の文。'],
 };
 
 t.test('sentences', async (t) => {
@@ -40,6 +45,8 @@ t.test('a long sentence is cut', async (t) => {
   t.same(sentencesOf('x'.repeat(450)).map(pointsOf), [200, 200, 50], 'where there is none, at 200');
   t.same(sentencesOf('𝒳'.repeat(250)), ['𝒳'.repeat(200), '𝒳'.repeat(50)], 'by code points, not through one');
   t.same(sentencesOf('x'.repeat(200)).length, 1, '200 are not too many');
+  const address = `https://example.com/?${'x=1&'.repeat(100)}`;
+  t.same(sentencesOf(`See ${address} now. Bye.`), ['See ', `${address} `, 'now. ', 'Bye.'], 'not through an address');
   t.same(sentencesOf(`${'x'.repeat(200)} `).length, 1, 'nor with white space after them');
   t.same(sentencesOf(`Hello${'.'.repeat(500)}`).length, 1, 'what is not said does not count');
 });
@@ -67,7 +74,12 @@ t.test('text that is spoken', async (t) => {
     '**Half of what is bold.': 'Half of what is bold.',
     'done** now': 'done now',
     '2 * 3 = 6, 5*3, snake_case, C#, #1, a < b > c': '2 * 3 = 6, 5*3, snake_case, C#, #1, a < b > c',
-    'See [the docs](https://example.com/a_(b) "Title") or <https://example.com>': 'See the docs or https://example.com',
+    'See [the docs](https://example.com/a_(b) "Title") or <https://example.com>': 'See the docs or example.com',
+    'At https://www.example.com/a/b?c=d&e=%20#f, http://user@example.org:8080, or (www.example.net/a_b).': 'At example.com, example.org, or (example.net).',
+    '[https://example.com/a](https://example.com/a), <mailto:ada@example.com>, **https://example.com/**': 'example.com, ada@example.com, example.com',
+    '見てhttps://example.com/a。はい': '見てexample.com。はい',
+    'A &amp; B &lt; C&nbsp;&#39;D&#x27; &euro;5 &unknown; &#9999999; AT&T': "A & B < C 'D' €5 &unknown; &#9999999; AT&T",
+    '$$a + b$$ and $x$ or $x + y$, but $5 and $6, US$ and A$': 'a + b and x or x + y, but $5 and $6, US$ and A$',
     '![A cat](cat.png) sleeps': 'A cat sleeps',
     '- one\n* two\n+ three\n- [x] done\n1. four': 'one two three done 1. four',
     '> quoted\n>> twice\n\n---\n\nend': 'quoted twice end',
@@ -82,6 +94,23 @@ t.test('text that is spoken', async (t) => {
     '👍': '',
   };
   for (const [text, expected] of Object.entries(said)) t.equal(speakableText(text), expected, text);
+});
+
+t.test('blocks of code', async (t) => {
+  const table: Record<string, [string, string][]> = {
+    'Run this:\n\n```sh\nnpm start\n```\n\nThen look.': [['prose', 'Run this:\n\n'], ['opening', '```sh\n'], ['code', 'npm start\n```\n'], ['prose', '\nThen look.']],
+    '~~~\na\n```\n~~~~': [['opening', '~~~\n'], ['code', 'a\n```\n'], ['code', '~~~~']],
+    '````\n```\n````\nEnd.': [['opening', '````\n'], ['code', '```\n````\n'], ['prose', 'End.']],
+    '1. ```js\n   a\n   ```\n> ```\n> b\n> ```\n': [['opening', '1. ```js\n'], ['code', '   a\n   ```\n'], ['opening', '> ```\n'], ['code', '> b\n> ```\n']],
+    'In ```one line``` it is text.': [['prose', 'In ```one line``` it is text.']],
+    '```one line``` too': [['prose', '```one line``` too']],
+    '```\nopen': [['opening', '```\n'], ['code', 'open']],
+    '```\r\na\r\n```\r\nEnd.': [['opening', '```\r\n'], ['code', 'a\r\n```\r\n'], ['prose', 'End.']],
+  };
+  for (const [text, parts] of Object.entries(table)) {
+    t.same(sentencesAndCode(text).map(({ kind, raw }) => [kind, raw]), parts, text);
+    t.equal(parts.map(([, raw]) => raw).join(''), text);
+  }
 });
 
 t.test('no text takes long', async (t) => {

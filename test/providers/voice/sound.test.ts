@@ -5,8 +5,11 @@ import { codePoints } from '../../../src/base/text.ts';
 import { openFlite } from '../../../src/providers/voice/engine/flite.ts';
 import { englishOf } from '../../../src/providers/voice/english.ts';
 import { SentenceStream } from '../../../src/providers/voice/sentence-stream.ts';
-import { sentencesOf, speakableText } from '../../../src/providers/voice/sentences.ts';
+import { sentencesOf } from '../../../src/providers/voice/sentences.ts';
+import { speakableText } from '../../../src/providers/voice/speakable.ts';
 import { piecesOf, sayingOf, soundMs, type Saying } from '../../../src/providers/voice/sound.ts';
+
+const piecesOfProse = (raw: string, saying: Saying) => piecesOf({ kind: 'prose', raw }, saying);
 
 const english: Saying = { sayable: englishOf, spells: true };
 const plain: Saying = sayingOf({});
@@ -51,7 +54,7 @@ t.test('every piece of a text is short, and the pieces say what the sentence say
     const sentences = sentencesOf(text);
     let longest = { seconds: 0, said: '' };
     for (const sentence of sentences) {
-      const pieces = piecesOf(sentence, english);
+      const pieces = piecesOfProse(sentence, english);
       t.equal(pieces.map(({ raw }) => raw).join(''), sentence, `${name}: nothing is lost`);
       t.equal(bare(pieces.map(({ said }) => said).join('')), bare(englishOf(speakableText(sentence))), `${name}: all is said`);
       const { said } = pieces.toSorted((a, b) => soundMs(b.said, english) - soundMs(a.said, english))[0]!;
@@ -78,18 +81,18 @@ t.test('an ordinary sentence is one piece', (t) => {
     'Die Donaudampfschifffahrtsgesellschaft hat heute geschlossen.',
     '今日は天気がいいので、公園を散歩してから、友達と一緒に新しいレストランで昼ごはんを食べました。',
   ]) {
-    t.same(piecesOf(sentence, english).length, 1, sentence);
-    t.same(piecesOf(sentence, plain), [{ raw: sentence, said: speakableText(sentence) }]);
+    t.same(piecesOfProse(sentence, english).length, 1, sentence);
+    t.same(piecesOfProse(sentence, plain), [{ raw: sentence, said: speakableText(sentence) }]);
   }
-  t.same(piecesOf(filled('x', 200), plain).length, 1, 'a voice that does not spell says a word as it stands');
-  t.same(piecesOf('👋', english), [{ raw: '👋', said: '' }]);
+  t.same(piecesOfProse(filled('x', 200), plain).length, 1, 'a voice that does not spell says a word as it stands');
+  t.same(piecesOfProse('👋', english), [{ raw: '👋', said: '' }]);
   t.end();
 });
 
 t.test(
   'a long sentence is cut at the end of a clause, else between words, and within a row of digits so that they are read one by one',
   (t) => {
-    const raws = (text: string): string[] => piecesOf(text, english).map(({ raw }) => raw);
+    const raws = (text: string): string[] => piecesOfProse(text, english).map(({ raw }) => raw);
     const years = 'in 1901 and 1902 and 1903 and 1904 and 1905 and 1906';
     t.same(raws(`${years}, ${years}.`), [`${years}, `, `${years}.`]);
     const words = filled('1984 ', 60).trim();
