@@ -16,6 +16,8 @@ export interface ErrorFields {
 
 /** Everything that the API answers with a failure, and everything that keeps an answer from coming. */
 export class ParleyError extends Error {
+  /** The name in stack traces, also where an application minifies names. */
+  static override readonly name: string = 'ParleyError';
   /** The specific cause, from the API's closed table; null if no answer came. */
   declare readonly code: ErrorCode | null;
   /** The broad category; null if no answer came. */
@@ -50,6 +52,7 @@ export class ParleyError extends Error {
 
 /** A 429: `retryAfterSeconds` is the whole seconds until the request would pass. */
 export class RateLimitError extends ParleyError {
+  static override readonly name = 'RateLimitError';
   declare readonly retryAfterSeconds: number;
 
   override get [brand](): string {
@@ -59,6 +62,7 @@ export class RateLimitError extends ParleyError {
 
 /** The connection failed, timed out or was cut; `code` and `status` are null, `cause` is the runtime's own error. */
 export class ConnectionError extends ParleyError {
+  static override readonly name = 'ConnectionError';
   /** Where the request went; null for a stream that was cut. */
   readonly origin: string | null;
   /** Whether an answer had begun. If not, the request may never have arrived. */
@@ -77,6 +81,7 @@ export class ConnectionError extends ParleyError {
 
 /** A turn that ended in an `error` event. */
 export class TurnFailedError extends ParleyError {
+  static override readonly name = 'TurnFailedError';
   /** The text that the assistant had said before; it is in the transcript as well. */
   declare readonly partial: string;
 

@@ -9,8 +9,8 @@ import { Requester, type CallOptions, type OnceOptions, type Retry } from './req
 import type { SocketClass } from './socket.ts';
 import type { Speech } from './speech.ts';
 import { Transcription, type TranscribeOptions } from './transcription.ts';
-import { sendMessage, sessionPath, Turn, type TurnOptions } from './turn.ts';
-import type { Assistant, Link, Message, NewSession, NewSpeech, NewTranscription, NewVisitorSession, NewVisitorSpeech, NewVisitorTranscription, PageQuery, Session, ToolResult, SessionsQuery, Usage, UsageQuery, Visitor, Voice, VoicesQuery } from './types.ts';
+import { abortTurn, sendMessage, sessionPath, Turn, type TurnOptions } from './turn.ts';
+import type { Assistant, Link, Message, NewSession, NewSpeech, NewTranscription, NewVisitorSession, NewVisitorSpeech, NewVisitorTranscription, PageQuery, Session, ToolResult, SessionsQuery, TurnRecord, Usage, UsageQuery, Visitor, Voice, VoicesQuery } from './types.ts';
 import type { LinkOptions } from './visit.ts';
 import { inBrowser } from './wake.ts';
 
@@ -182,5 +182,10 @@ class TurnsResource {
   /** A turn again, from its beginning or from `after` on, even if it has ended. No request is sent before it is read. */
   resume(sessionId: string, turnId: string, options: TurnOptions = {}): Turn {
     return new Turn(this.#requester, sessionId, turnId, options);
+  }
+
+  /** Stops a turn, whoever reads it. Resolves with its record; its readers get `turn.aborted`. A turn that has ended stays as it is. */
+  abort(sessionId: string, turnId: string, options: CallOptions = {}): Promise<TurnRecord> {
+    return abortTurn(this.#requester, sessionId, turnId, options);
   }
 }

@@ -52,7 +52,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
 
   /** Stops the turn. Resolves with its record; an iteration gets `turn.aborted`. A turn that has ended stays as it is. */
   abort(options: CallOptions = {}): Promise<TurnRecord> {
-    return this.#requester.json('turn', { method: 'POST', path: `${pathOf(this.sessionId, this.id)}/abort`, ...options });
+    return abortTurn(this.#requester, this.sessionId, this.id, options);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<TurnEvent, void, undefined> {
@@ -138,6 +138,9 @@ function fieldsOf({ data }: ServerEvent): Record<string, unknown> | null {
 export const sessionPath = (sessionId: string): string => `/sessions/${encodeURIComponent(sessionId)}`;
 
 const pathOf = (sessionId: string, turnId: string): string => `${sessionPath(sessionId)}/turns/${encodeURIComponent(turnId)}`;
+
+export const abortTurn = (requester: Requester, sessionId: string, turnId: string, options: CallOptions): Promise<TurnRecord> =>
+  requester.json('turn', { method: 'POST', path: `${pathOf(sessionId, turnId)}/abort`, ...options });
 
 /** Without a key a second message would begin a second turn, so the first is given the minute that the service allows a model, and some more. */
 const unkeyedTimeoutMs = 75_000;

@@ -51,7 +51,10 @@ async function modules(folder) {
     platform: 'neutral',
     mainFields: ['module', 'main'],
     target: 'es2022',
-    minify: true,
+    // Names stay, for stack traces; who bundles an application minifies them there. Node prints the line of an uncaught error.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    lineLimit: 160,
     sourcemap: 'linked',
     legalComments: 'none',
     logLevel: 'error',

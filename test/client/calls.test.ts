@@ -29,6 +29,23 @@ t.test('sessions and turns', async (t) => {
   await t.rejects(parley.turns.resume(session.id, turn.id, { after: 99_999 }).text(), { code: 'invalid_request', status: 422, field: 'after' });
 });
 
+t.test('another request than that which began a turn aborts it', async (t) => {
+  const slow = await synthetic(house, 'tokens=500,delay_ms=20');
+  const session = await parley.sessions.create({ assistant_id: slow.id });
+  const turn = await parley.sessions.chat(session.id, 'Hello');
+  const types: string[] = [];
+  let record: client.TurnRecord | undefined;
+  for await (const { type } of turn) {
+    types.push(type);
+    if (type === 'message.delta') record ??= await new Parley({ url: house.url, key: house.key }).turns.abort(session.id, turn.id);
+  }
+  t.match(record, { object: 'turn', id: turn.id, stop_reason: 'aborted' });
+  t.match(types.at(-1), 'turn.aborted');
+  t.match(await parley.turns.abort(session.id, turn.id), { id: turn.id, stop_reason: 'aborted' }, 'one that has ended stays as it is');
+  await t.rejects(parley.turns.abort(session.id, 'turn_none'), { code: 'turn_not_found' });
+  await t.rejects(parley.turns.abort(session.id, turn.id, { signal: AbortSignal.abort(new Error('enough')) }), { message: 'enough' });
+});
+
 t.test('a call and its idempotency key', async (t) => {
   const [first, second] = [await parley.sessions.create({ assistant_id }, { idempotencyKey: 'k' }), await parley.sessions.create({ assistant_id }, { idempotencyKey: 'k' })];
   t.equal(first.id, second.id);

@@ -1,11 +1,16 @@
 /** The package as it is published: its size, its files, and that it works where it is installed. */
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { transform } from 'esbuild';
 import t from 'tap';
+import { probePort } from '../../src/operations/supervisor/port.ts';
+import { openHouse } from '../api/house.ts';
+import { synthetic } from '../api/talk.ts';
 import { temporaryFolder, type Owner } from '../folders.ts';
 import { startServer } from '../process.ts';
 
@@ -33,10 +38,45 @@ async function loaded(name: string, seen = new Set<string>()): Promise<Set<strin
   return seen;
 }
 
-t.test('the main entry is at most 8.25 KB gzipped, with all that it loads', async (t) => {
-  let bytes = 0;
-  for (const name of await loaded('index.js')) bytes += gzipSync(await read(name), { level: 9 }).length;
-  t.ok(bytes <= 8448, `${bytes} bytes`);
+const zipped = (code: string): number => gzipSync(code, { level: 9 }).length;
+
+t.test('the main entry is at most 8.25 KB gzipped in an application that is minified, with all that it loads; 10 KB as it is', async (t) => {
+  let [asItIs, minified] = [0, 0];
+  for (const name of await loaded('index.js')) {
+    const code = await read(name);
+    asItIs += zipped(code);
+    minified += zipped((await transform(code, { minify: true, format: 'esm', target: 'es2022' })).code);
+  }
+  t.ok(minified <= 8448, `${minified} bytes minified`);
+  t.ok(asItIs <= 10_240, `${asItIs} bytes as it is`);
+});
+
+t.test('classes and functions have their names in stack traces, and an uncaught error prints a short line of code', async (t) => {
+  for (const entry of ['index', 'call', 'conversation']) {
+    const exported: Record<string, unknown> = await import(join(built, `${entry}.js`));
+    for (const [name, value] of Object.entries(exported)) if (typeof value === 'function') t.equal(value.name, name, entry);
+  }
+  for (const name of (await readdir(built)).filter((name) => name.endsWith('.js'))) {
+    const longest = Math.max(...(await read(name)).split('\n').map((line) => line.length));
+    t.ok(longest <= 600, `${name} has a line of ${longest} characters`);
+  }
+  const folder = await installed(t);
+  const uncaught = (from: string): string => `
+import { Parley } from '${from}';
+const answer = () => Response.json({ error: { type: 'authentication_error', code: 'invalid_api_key', message: 'Invalid API key.' } }, { status: 401 });
+await new Parley({ url: 'http://127.0.0.1', key: 'ak_1', fetch: async () => answer() }).sessions.get('ses_1');
+`;
+  const printed = async (code: string): Promise<string> => {
+    await writeFile(join(folder, 'uncaught.mjs'), code);
+    return spawnSync(process.execPath, ['uncaught.mjs'], { cwd: folder, encoding: 'utf8' }).stderr;
+  };
+  const stack = await printed(uncaught('parley-client'));
+  t.match(stack, /^ParleyError: Invalid API key\.$/m);
+  t.match(stack, /at failureOf \(/);
+  t.match(stack, /at (async )?Requester\./);
+
+  await writeFile(join(folder, 'minified.mjs'), (await transform(await read('index.js'), { minify: true, format: 'esm' })).code);
+  t.match(await printed(uncaught('./minified.mjs')), /^ParleyError: Invalid API key\.$/m, 'also in an application that is minified');
 });
 
 t.test('it has no dependencies, and its entries import nothing', async (t) => {
@@ -73,6 +113,75 @@ t.test("the README's example runs as it stands where the tarball is installed, a
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const checked = spawnSync(process.execPath, [compiler, '-p', folder], { encoding: 'utf8' });
   t.equal(checked.stdout, '');
+});
+
+/** Events of an answer of the backend; `take` says when enough have come, and leaves the rest. */
+async function eventsFrom(response: Response, take: (event: any) => boolean = () => false): Promise<{ id: number; event: any }[]> {
+  const events: { id: number; event: any }[] = [];
+  let text = '';
+  for await (const bytes of response.body!.pipeThrough(new TextDecoderStream())) {
+    const pieces = (text + String(bytes)).split('\n\n');
+    text = pieces.pop()!;
+    for (const piece of pieces) {
+      const [, id, data] = /^id: (\d+)\ndata: (.*)$/.exec(piece) ?? [];
+      events.push({ id: Number(id), event: JSON.parse(data!) });
+    }
+    if (events.some(({ event }) => take(event))) break;
+  }
+  return events;
+}
+
+const textOf = (events: readonly { event: any }[]): string => events.map(({ event }) => event.text ?? '').join('');
+
+t.test("the README's backend streams a turn through, resumes it and aborts it from another request", async (t) => {
+  const house = await openHouse(t);
+  await synthetic(house, 'tokens=400,delay_ms=20');
+  const folder = await installed(t);
+  const [, example] = /```js\n([^`]*createServer[\s\S]*?)```/.exec(await read('README.md'))!;
+  await writeFile(join(folder, 'backend.mjs'), example!);
+  const port = await probePort('127.0.0.1', 0);
+  const env = { ...process.env, PARLEY_URL: house.url, PARLEY_API_KEY: house.key, PORT: String(port) };
+  const backend = spawn(process.execPath, ['backend.mjs'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  t.teardown(() => backend.kill());
+  await once(backend.stdout, 'data');
+
+  const url = `http://127.0.0.1:${port}/chat`;
+  const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ message: 'Hello' }) });
+  t.match(Object.fromEntries(answer.headers), { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
+  const begun = await eventsFrom(answer, ({ type }) => type === 'message.delta');
+  const { turn_id } = begun[0]!.event;
+  const seen = begun.at(-1)!.id;
+  t.match([begun[0]!.event.type, seen], ['turn.started', [...textOf(begun)].length], 'the first reader leaves');
+
+  const more = await fetch(`${url}?turn=${turn_id}&after=${seen}`);
+  const rest = eventsFrom(more);
+  t.equal((await fetch(`${url}?turn=${turn_id}`, { method: 'DELETE' })).status, 204);
+  const last = await rest;
+  t.match(last.at(-1)!.event, { type: 'turn.aborted' });
+  const whole = await eventsFrom(await fetch(`${url}?turn=${turn_id}`));
+  t.equal(textOf(begun) + textOf(last), textOf(whole), 'each character once');
+  const again = await fetch(`${url}?turn=${turn_id}`, { headers: { 'last-event-id': String(seen) } });
+  t.equal(textOf(await eventsFrom(again)), textOf(last), 'an EventSource names the last event in a header');
+  t.match([(await fetch(`${url}?turn=turn_none`, { method: 'DELETE' })).status, (await fetch(`${url}s`)).status], [404, 404]);
+});
+
+/** The methods of the client that are its user's, as they are called. */
+async function callsOfClient(): Promise<string[]> {
+  const { Parley }: any = await import(join(built, 'index.js'));
+  const parley = new Parley({ url: 'http://127.0.0.1', key: 'ak_1' });
+  const methodsOf = (value: object, prefix: string): string[] => {
+    const described = Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(value)));
+    return described.filter(([name, { value }]) => name !== 'constructor' && typeof value === 'function').map(([name]) => `${prefix}.${name}`);
+  };
+  const resources = Object.entries(parley).flatMap(([name, resource]) => methodsOf(resource as object, `parley.${name}`));
+  return [...methodsOf(parley, 'parley'), ...resources].sort();
+}
+
+t.test('the README has a row for every call, and for none that is not there', async (t) => {
+  const section = (await read('README.md')).split('## Every call\n')[1]!;
+  const rows = section.split('\n').filter((line) => line.startsWith('| `'));
+  const named = rows.flatMap((row) => [...row.split(' | ')[0]!.matchAll(/parley\.[\w.]+(?=\()/g)].map(([name]) => name));
+  t.same(named.sort(), await callsOfClient());
 });
 
 /** Code that a user's compiler must accept, and code that it must reject. */
