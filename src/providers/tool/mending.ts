@@ -27,10 +27,20 @@ class Mending {
     let found = value;
     if (Array.isArray(value)) found = value.map((item, index) => this.mend(itemSchema(schema, index), item));
     else if (isObject(value)) found = this.#properties(schema, value);
-    const { $ref, allOf } = schema;
+    const { $ref, allOf, anyOf, oneOf } = schema;
     if (typeof $ref === 'string') found = this.mend(this.#fitting.target($ref), found);
     for (const each of Array.isArray(allOf) ? allOf : []) found = this.mend(each, found);
+    for (const each of [anyOf, oneOf]) found = this.#chosen(each, found);
     return found;
+  }
+
+  /** The value as the first of the schemas takes it that it can be mended for. */
+  #chosen(schemas: unknown, value: unknown): unknown {
+    for (const each of Array.isArray(schemas) ? schemas : []) {
+      const found = this.mend(each, value);
+      if (this.#fits(each, found)) return found;
+    }
+    return value;
   }
 
   /** The value that a text holds, where the schema takes that and not the text. */
@@ -41,14 +51,14 @@ class Mending {
     return this.#fits(schema, found) ? found : text;
   }
 
-  #properties({ properties, required }: Json, value: Json): Json {
-    if (!isObject(properties)) return value;
+  #properties({ properties, required, additionalProperties }: Json, value: Json): Json {
+    const known = isObject(properties) ? properties : {};
     const wanted: readonly unknown[] = Array.isArray(required) ? required : [];
     const found: [string, unknown][] = [];
     for (const [name, each] of Object.entries(value)) {
-      const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
-      if (each === null && schema !== undefined && !wanted.includes(name) && !this.#fits(schema, null)) continue;
-      found.push([name, schema === undefined ? each : this.mend(schema, each)]);
+      const isKnown = Object.hasOwn(known, name);
+      if (each === null && isKnown && !wanted.includes(name) && !this.#fits(known[name], null)) continue;
+      found.push([name, this.mend(isKnown ? known[name] : additionalProperties, each)]);
     }
     return Object.fromEntries(found);
   }
