@@ -23,6 +23,7 @@ import { drained } from './p12-restarts.ts';
 import { revoked } from './p17-revocation.ts';
 import { oneOwner } from './p24-folder.ts';
 import { movesSlots } from './p25-moving-slots.ts';
+import { tenTurnsWork } from './r4-ten-turns.ts';
 import { callsAreStored, callsOnce } from './t1-once.ts';
 import { nextTurnWorks } from './t3-next-turn.ts';
 import { nothingLeaks } from './t4-leak.ts';
@@ -55,6 +56,7 @@ export const experiments: readonly Experiment[] = [
   callsOnce,
   callsAreStored,
   nextTurnWorks,
+  tenTurnsWork,
   nothingLeaks,
   everyFinal,
   everyFinalDespiteKills,

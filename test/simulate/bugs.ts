@@ -1,7 +1,7 @@
 /** Faults put in on purpose, to see that the checker finds them: each stands between a process and its store. */
 import { limits } from '../../src/base/limits.ts';
 import type { StepName } from '../../src/store/steps.ts';
-import type { Fence, FinishTurn, WithdrawTurn } from '../../src/store/store.ts';
+import type { Fence, FinishTurn, ToolCall, WithdrawTurn } from '../../src/store/store.ts';
 import type { Perform } from './store.ts';
 import type { Mode } from './world.ts';
 
@@ -39,6 +39,8 @@ function sealed({ session, turn, ...step }: WithdrawTurn): FinishTurn {
   const ended = { ...turn, status: 'failed', ...failed, endedAt: turn.createdAt } as const;
   return { ...step, session: stands, turn: ended, message, tail: { position: 0, text: '' }, nowMs: turn.createdAt * 1000 };
 }
+
+const withoutFields = ({ opaque: _, ...call }: ToolCall): Omit<ToolCall, 'opaque'> => call;
 
 const ofTurn = (turn: { id: string }): string => turn.id;
 
@@ -84,6 +86,13 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
     mode: 'shared',
     breaks: ['one writer'],
     steps: inSteps({ stepTurn: async (next, args) => (await next('stepTurn', args), 'stored') }),
+  }),
+  'what a provider put on calls is lost with the end of their turn': () => ({
+    mode: 'embedded',
+    breaks: ['provider'],
+    steps: inSteps({
+      finishTurn: (next, [{ message, ...step }]) => next('finishTurn', [{ ...step, message: { ...message, ...(message.toolCalls && { toolCalls: message.toolCalls.map(withoutFields) }) } }]),
+    }),
   }),
   'whoever takes a turn over sends its calls again': () => ({ mode: 'shared', breaks: ['calls'], reruns: true }),
   'a turn is seized within its lease': () => ({

@@ -6,12 +6,15 @@ import type { Page } from 'playwright-core';
 import type { Owner } from '../../folders.ts';
 import type { House } from '../../api/house.ts';
 import { listed, openServer } from '../../api/mcp-server.ts';
+import { credentialOf, say, until } from '../../api/talk.ts';
+import { strictProvider } from '../../providers/strict/provider.ts';
 import { findings, settled, within, type Console } from './console.ts';
 
 export async function theTools(t: Test, console: Console): Promise<void> {
   const url = await openTool(t);
   await within(t, console, 'a tool is created, given functions and tested', (t, page, console, complaints) => created(t, page, console, complaints, url));
   await within(t, console, 'the list of an MCP server is refreshed, and its functions are turned on one by one', refreshed);
+  await within(t, console, 'a function that a provider refuses is named on the page of its tool and counted in the list', refused);
   await within(t, console, 'the key of a tool is tested with a call of the tool', keyTested);
   await within(t, console, 'an assistant has tools, and a refusal is said at the field', given);
   await within(t, console, 'calls that wait in a trial are approved, also after a reload', (t, page, console) => approved(t, page, console, url));
@@ -40,6 +43,25 @@ const lookUp = {
 /** An http tool with a function, and the fields given. */
 export const newTool = async (house: House, fields: object): Promise<{ readonly id: string }> =>
   (await house.console(`/workspaces/${house.workspaceId}/tools`, { body: { kind: 'http', name: 'Orders', functions: [lookUp], ...fields } })).json;
+
+/** As OpenAI does not take it. */
+const either = { name: 'book', parameters: { type: 'object', properties: { order: { type: 'string' } }, anyOf: [{ required: ['order'] }] } };
+
+async function refused(t: Test, page: Page, { url, house }: Console): Promise<void> {
+  const provider = await strictProvider(t, 'OpenAI');
+  const { id: credential_id } = await credentialOf(house, provider.kind, provider.baseUrl);
+  const { id } = await newTool(house, { name: 'Bookings', url: 'https://orders.example/call', functions: [lookUp, either] });
+  const assistant = await house.assistant({ model: { provider: provider.kind, name: 'any', credential_id }, tool_ids: [id] });
+  await (await say(house, (await house.session(assistant.id)).id)).rest();
+  const { workspaceId } = house;
+  await until(async () => (await house.console(`/workspaces/${workspaceId}/tools/${id}`)).json.functions[1].quarantined !== null);
+  await page.goto(url(workspaceId, 'tools', id));
+  await page.getByRole('article', { name: 'book' }).getByRole('note').filter({ hasText: /openai refuses this definition since/ }).waitFor();
+  t.equal(await page.getByRole('article', { name: lookUp.name }).getByRole('note').count(), 0, 'the other is offered');
+  t.same(await findings(page), []);
+  await page.goto(url(workspaceId, 'tools'));
+  await page.getByRole('row', { name: /Bookings/ }).filter({ hasText: '2 on, 1 refused' }).waitFor();
+}
 
 async function keyTested(t: Test, page: Page, { url, house }: Console): Promise<void> {
   const { id: bare } = (await house.console('/workspaces', { body: { name: 'for keys of tools' } })).json;
