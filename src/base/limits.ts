@@ -71,9 +71,15 @@ export const limits = {
   toolTimeoutSecondsMax: 120,
   toolAnswerBytesMax: 1024 * 1024,
   toolTriesMax: 3,
-  toolListPagesMax: 16,
+  toolRefusalCharactersMax: 2000, // of an MCP server's text about its error, for the model
+  toolListPagesMax: 256,
+  toolListBytesMax: 4 * 1024 * 1024, // of all pages
   toolEraMs: 10 * 60_000,
+  toolProbeMs: 5_000, // of silence after `server/discover`, or after `notifications/initialized`
+  toolSessionIdleMs: 5 * 60_000, // of a session with an MCP server without a call
+  toolSessionsEndMs: 2_000, // for the servers to hear of the end of their sessions
   toolSchemaBytesMax: 16 * 1024,
+  toolMcpSchemaBytesMax: 64 * 1024,
   toolsOfAssistantMax: 16,
   toolFunctionsMax: 64,
   toolRoundsCeiling: 25,

@@ -5,7 +5,7 @@ import { signingHolder, type Vault } from '../access/vault.ts';
 import type { Host } from '../host/host.ts';
 import { maySendIn } from '../providers/tool/credential-header.ts';
 import { checkArguments, textOf } from '../providers/tool/arguments.ts';
-import type { AskedCall, CallContext, CalledFunction, ListedTool, OfferedFunction, ToolAccess, ToolCaller, ToolResult } from '../providers/tool.ts';
+import type { AskedCall, CallContext, CalledFunction, OfferedFunction, ToolAccess, ToolCaller, ToolListing, ToolResult } from '../providers/tool.ts';
 import { replacedSecrets } from '../store/records/tools.ts';
 import type { Store, Tool, ToolError } from '../store/store.ts';
 
@@ -83,19 +83,24 @@ export class ToolDesk {
     return this.#parts.caller.call(access, { name: remoteName, parameters }, asked, signal);
   }
 
-  /** The list of an MCP server; null if it cannot be read. */
-  async list(tool: Tool): Promise<readonly ListedTool[] | null> {
+  /** The list of an MCP server, or the step at which it could not be read. */
+  async list(tool: Tool): Promise<ToolListing> {
     const access = await this.#accessOf(tool);
-    return access && this.#parts.caller.list(access);
+    return access === null ? { step: 'connect', error: 'refused' } : this.#parts.caller.list(access);
+  }
+
+  /** Ends sessions with tools, within a bound. */
+  close(): Promise<void> {
+    return this.#parts.caller.close();
   }
 
   /** Null for a tool that is not called from here, or whose credential or signing secret cannot be used. */
   async #accessOf(tool: Tool): Promise<ToolAccess | null> {
-    const { kind, url, timeoutSeconds, repeatable } = tool;
+    const { workspaceId, kind, url, timeoutSeconds, repeatable } = tool;
     if (url === null || kind === 'client') return null;
     const secrets = kind === 'http' ? this.#secrets(tool) : [];
     const headers = await this.#credentialHeaders(tool);
-    return headers === null || secrets === null ? null : { kind, url, timeoutSeconds, repeatable, headers, secrets };
+    return headers === null || secrets === null ? null : { workspaceId, kind, url, timeoutSeconds, repeatable, headers, secrets };
   }
 
   /** Counts a call that is not sent. */

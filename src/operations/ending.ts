@@ -63,6 +63,7 @@ async function drain({ services, edge, service, http, log, clock, supervisor }: 
   await edge.close(closeGraceMs);
   services.host.close();
   services.voice.close();
+  await services.tools.close();
   await http.close();
   await services.signIns.close();
   await services.store.close();

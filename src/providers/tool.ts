@@ -68,11 +68,19 @@ export interface ToolSettings extends ToolOffer {
 export interface ListedTool {
   readonly name: string;
   readonly description: string | null;
-  readonly parameters: unknown;
+  /** Null if its schema is refused. */
+  readonly parameters: Readonly<Record<string, unknown>> | null;
 }
+
+/** The steps of reading a list, in their order (contract 13). */
+export const entrySteps = ['connect', 'probe', 'initialize', 'list'] as const;
+export type EntryStep = (typeof entrySteps)[number];
+
+export type ToolListing = { readonly tools: readonly ListedTool[] } | { readonly step: EntryStep; readonly error: ToolError };
 
 /** A tool to be called, with all that a request to it needs. */
 export interface ToolAccess {
+  readonly workspaceId: string;
   readonly kind: 'http' | 'mcp';
   readonly url: string;
   readonly timeoutSeconds: number;
@@ -91,8 +99,10 @@ export type CalledFunction = Pick<ToolOffer, 'name' | 'parameters'>;
 export interface ToolCaller {
   /** Sends a call, again where the contract says so, and resolves with its result. Never rejects. `called`: the function, under its name at the tool. `signal`: the call is cancelled, and its connection closed. */
   call(tool: ToolAccess, called: CalledFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult>;
-  /** The list of an MCP server; null if it cannot be read. */
-  list(tool: ToolAccess): Promise<readonly ListedTool[] | null>;
+  /** The list of an MCP server, or the step at which it could not be read. Never rejects. */
+  list(tool: ToolAccess): Promise<ToolListing>;
+  /** Ends sessions with tools, within a bound. */
+  close(): Promise<void>;
 }
 
 const cutNote = '\n[The rest of this output was cut.]';

@@ -19,7 +19,7 @@ async function openTool(t: Test) {
       const { id, method } = text === '' ? { id: null, method: 'tools/call' } : JSON.parse(text);
       const result = { initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'acts', version: '1' } }, 'tools/list': { tools: [{ name: 'act', inputSchema: { type: 'object' } }] } }[method as string];
       if (result !== undefined) return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
-      if (method === 'notifications/initialized') return response.writeHead(202).end();
+      if (method?.startsWith('notifications/') === true) return response.writeHead(202).end();
       if (method === 'server/discover') return response.writeHead(404).end();
       tool.acted++;
       return tool.answer(response, id);
@@ -95,10 +95,26 @@ const rows: Readonly<Record<string, Answer>> = {
   ...Object.fromEntries([408, 500, 502, 503, 504, 520, 524].map((status): [string, Answer] => [`answers ${status}`, (response) => void response.writeHead(status, json).end('{"error":"no"}')])),
 };
 
-for (const kind of ['http'] as const)
+/** Failures that MCP alone has. */
+const mcpRows: Readonly<Record<string, Answer>> = {
+  'answers with an error of JSON-RPC': (response, id) => answerWith(response, { id, error: { code: -32603, message: 'broken' } }),
+  'answers with an error of JSON-RPC without an id': (response) => answerWith(response, { id: null, error: { code: -32700, message: 'broken' } }),
+  'answers another request': (response) => answerWith(response, { id: 'other', result: { content: [] } }),
+  'accepts the call and answers nothing': (response) => void response.writeHead(202).end(),
+  'answers with no result': (response, id) => answerWith(response, { id, result: null }),
+  'answers with a text as its result': (response, id) => answerWith(response, { id, result: 'ok' }),
+  'fails without a text': (response, id) => answerWith(response, { id, result: { content: [], isError: true } }),
+  'wants input': (response, id) => answerWith(response, { id, result: { resultType: 'input_required', inputRequests: {} } }),
+  'ends its stream after a notification': (response) =>
+    void response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: {"jsonrpc":"2.0","method":"notifications/message","params":{}}\n\n'),
+};
+
+const answerWith = (response: ServerResponse, message: object): void => void response.writeHead(200, json).end(JSON.stringify({ jsonrpc: '2.0', ...message }));
+
+for (const kind of ['http', 'mcp'] as const)
   t.test(`a call to an ${kind} tool that acts once is not made again`, async (t) => {
     const house = await openWorkspace();
-    for (const [name, answer] of Object.entries(rows)) {
+    for (const [name, answer] of Object.entries(kind === 'mcp' ? { ...rows, ...mcpRows } : rows)) {
       // To an HTTP tool any text is an output.
       if (kind === 'http' && name === 'sends half an event stream') continue;
       const tool = await openTool(t);
@@ -112,7 +128,7 @@ for (const kind of ['http'] as const)
 
 t.test('a refused call and an unreachable tool are told as such: nothing was done', async (t) => {
   const house = await openWorkspace();
-  for (const kind of ['http'] as const) {
+  for (const kind of ['http', 'mcp'] as const) {
     for (const status of [400, 401, 403, 404, 409, 410, 413, 415, 422, 429, 451]) {
       const tool = await openTool(t);
       tool.answer = (response) => void response.writeHead(status).end();
@@ -133,6 +149,73 @@ t.test('a repeatable call that may have reached the tool once stays one whose ou
   tool.answer = (response) => void response.writeHead(tool.acted === 1 ? 502 : 404).end();
   t.match(await toldBy(t, house, await newTool(house, 'http', tool.url, { repeatable: true })), [/^The tool answered with an error\. Whether it has acted is not known\.$/]);
   t.equal(tool.acted, 2);
+});
+
+const part = { type: 'text', text: 'paid' };
+
+/** Successful results that real servers send, beside what the protocol has, and the output of each. */
+const oddResults: Readonly<Record<string, readonly [result: object, output?: string]>> = {
+  'null _meta': [{ content: [part], _meta: null }],
+  'null isError': [{ content: [part], isError: null }],
+  'a text as isError': [{ content: [part], isError: 'false' }],
+  'null structuredContent': [{ content: [part], structuredContent: null }],
+  'a list as structuredContent': [{ content: [part], structuredContent: [1] }],
+  'null annotations': [{ content: [{ ...part, annotations: null }] }],
+  'annotations of another form': [{ content: [{ ...part, annotations: { audience: 'user', priority: 'high', lastModified: 5 } }] }],
+  'null _meta of a part': [{ content: [{ ...part, _meta: null }] }],
+  'an unknown part': [{ content: [part, { type: 'chart', data: [1] }] }],
+  'a part without a type': [{ content: [part, {}, null, 5] }],
+  'an image without data': [{ content: [part, { type: 'image', data: null, mimeType: 5 }] }, 'paid\n[image]'],
+  'a sound of another form': [{ content: [part, { type: 'audio', url: 'a:b' }] }, 'paid\n[audio]'],
+  'a link without a name': [{ content: [part, { type: 'resource_link', uri: 'file:///a' }] }, 'paid\n[resource]'],
+  'a link without an address': [{ content: [part, { type: 'resource_link', name: 'a', size: null }] }, 'paid\n[resource]'],
+  'an embedded text': [{ content: [{ type: 'resource', resource: { uri: 'file:///a', mimeType: null, text: 'paid' } }] }],
+  'an embedded text without an address': [{ content: [{ type: 'resource', resource: { text: 'paid' } }] }],
+  'an embedded file': [{ content: [part, { type: 'resource', resource: { uri: null, blob: 'AA==' } }] }, 'paid\n[resource]'],
+  'null as an embedded resource': [{ content: [part, { type: 'resource', resource: null }] }, 'paid\n[resource]'],
+  'a text that is none': [{ content: [part, { type: 'text', text: null }, { type: 'text' }, { type: 'text', text: 5 }] }],
+  'null content and a structure': [{ content: null, structuredContent: { state: 'paid' } }, '{"state":"paid"}'],
+  'a structure without content': [{ structuredContent: { state: 'paid' } }, '{"state":"paid"}'],
+  'a text as content': [{ content: 'paid' }],
+  'a part as content': [{ content: part }],
+  'fields of its own': [{ content: [{ ...part, id: 1 }], usage: { ms: 3 }, resultType: 'complete', ttlMs: 'long' }],
+  'nothing': [{}, ''],
+};
+
+t.test('a call whose result is odd is completed, and made once', async (t) => {
+  const house = await openWorkspace();
+  const tool = await openTool(t);
+  const id = await newTool(house, 'mcp', tool.url, { show: 'full' });
+  const assistant = await house.assistant({ model: { provider: 'synthetic', name: 'call=act,tokens=1' }, tool_ids: [id] });
+  for (const [name, [result, output = 'paid']] of Object.entries(oddResults)) {
+    for (const type of ['application/json', 'text/event-stream']) {
+      tool.acted = 0;
+      const text = (callId: unknown): string => JSON.stringify({ jsonrpc: '2.0', id: callId, result });
+      tool.answer = (response, callId) => void response.writeHead(200, { 'content-type': type }).end(type === 'application/json' ? text(callId) : `event: message\ndata: ${text(callId)}\n\n`);
+      const session = await house.session(assistant.id);
+      const stream = await house.stream(`/sessions/${session.id}/chat`, { key: house.key, body: { message: 'Pay.' } });
+      const ended = (await stream.rest()).find(({ event }) => event === 'tool.ended')!.data;
+      t.match(ended, { status: 'completed', error: null, output }, `${name}, ${type}`);
+      t.equal(ended.output, output);
+      t.equal(tool.acted, 1);
+    }
+  }
+});
+
+t.test('the text of a failed MCP tool reaches its model, and nobody else', async (t) => {
+  const house = await openWorkspace();
+  const tool = await openTool(t);
+  const id = await newTool(house, 'mcp', tool.url, { show: 'full' });
+  const said = `The account is unknown, not paid. ${'😀'.repeat(3000)}`;
+  tool.answer = (response, callId) => answerWith(response, { id: callId, result: { content: [{ type: 'text', text: said }, { type: 'image', data: 'AA==' }], isError: true, _meta: null } });
+  const told = await toldBy(t, house, id);
+  t.equal(told[0], [...said].slice(0, 2000).join(''));
+  const sessions = (await house.ask('/sessions', { key: house.key })).json.data;
+  const { json: transcript } = await house.ask(`/sessions/${sessions[0].id}/transcript`, { key: house.key });
+  t.match(transcript.data.at(-1).tool_calls, [{ status: 'failed', error: 'refused', output: null }]);
+  const { json: tested } = await house.console(`/workspaces/${house.workspaceId}/tools/${id}/test`, { body: { name: 'act' } });
+  t.match(tested, { status: 'failed', error: 'refused', reason: null, output: null });
+  t.notMatch(JSON.stringify([transcript, tested]), /account is unknown/);
 });
 
 t.test('an answer without content is an empty output, whatever type it names', async (t) => {

@@ -34,7 +34,7 @@ const rows: readonly (readonly [string, object, object])[] = [
   ['get-sum', { a: 2, b: 3 }, { status: 'completed', output: 'The sum of 2 and 3 is 5.' }],
   ['get-tiny-image', {}, { status: 'completed', output: /^[^\n]+\n\[image\]\n[^\n]+$/ }],
   ['get-annotated-message', { messageType: 'success', includeImage: true }, { status: 'completed', output: /^Operation completed successfully\n\[image\]$/ }],
-  ['get-resource-reference', { resourceType: 'Text', resourceId: 1 }, { status: 'completed', output: /^Returning resource reference for Resource 1:\n\[resource\]\nYou can access/ }],
+  ['get-resource-reference', { resourceType: 'Text', resourceId: 1 }, { status: 'completed', output: /^Returning resource reference for Resource 1:\n(?!\[resource\])[^\n]+\nYou can access/ }],
   ['get-resource-links', { count: 2 }, { status: 'completed', output: /\n\[resource\]\n\[resource\]$/ }],
   ['get-structured-content', { location: 'Chicago' }, { status: 'completed', output: '{"temperature":36,"conditions":"Light rain / drizzle","humidity":82}' }],
   ['trigger-long-running-operation', { duration: 0.3, steps: 3 }, { status: 'completed', output: 'Long running operation completed. Duration: 0.3 seconds, Steps: 3.' }],

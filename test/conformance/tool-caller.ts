@@ -12,7 +12,7 @@ interface Wanted {
 const clock = new WheelClock();
 const http = providerHttp({ clock, allowPrivate: true });
 const caller = toolCaller(http, clock);
-const tool: ToolAccess = { kind: 'mcp', url: process.argv.at(-1)!, timeoutSeconds: 20, repeatable: false, secrets: [], headers: {} };
+const tool: ToolAccess = { workspaceId: 'ws_1', kind: 'mcp', url: process.argv.at(-1)!, timeoutSeconds: 20, repeatable: false, secrets: [], headers: {} };
 const context = { workspaceId: 'ws_1', assistantId: 'asst_1', sessionId: 'ses_1', turnId: 'turn_1', channel: 'api', visitor: {}, metadata: {} };
 
 /** Arguments that fit a schema; an object is the schema of the first tool, which the suite wants to see again. */
@@ -22,14 +22,16 @@ function fitting({ parameters }: ListedTool): Record<string, unknown> {
   return Object.fromEntries(Object.entries(properties).map(([name, { type = 'string' }]) => [name, values[type] ?? 'x']));
 }
 
-const listed = (await caller.list(tool)) ?? [];
+const listing = await caller.list(tool);
+const listed = 'tools' in listing ? listing.tools.filter(({ parameters }) => parameters !== null) : [];
 const { toolCalls } = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as { toolCalls?: readonly Wanted[] };
 const wanted = toolCalls ?? listed.map((one): Wanted => ({ name: one.name, arguments: fitting(one) }));
 for (const [index, { name, arguments: given = {} }] of wanted.entries()) {
   const found = listed.find((one) => one.name === name);
   if (found === undefined) continue;
-  const called = { name, parameters: found.parameters as Record<string, unknown> };
+  const called = { name, parameters: found.parameters ?? {} };
   const result = await caller.call(tool, called, { callId: `call_${index}`, arguments: given, context }, new AbortController().signal);
   process.stdout.write(`${name}: ${JSON.stringify(result)}\n`);
 }
+await caller.close();
 await http.close();

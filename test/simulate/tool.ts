@@ -41,7 +41,8 @@ export function simulatedCaller({ scheduler, history, weather }: World, gate: Ga
         scheduler.after(weather.modelErrs ? random.delay(300, 8000) : 10, () => gate.enter(() => end(sent)));
         return () => {};
       }, stands),
-    list: async () => null,
+    list: async () => ({ step: 'connect', error: 'unreachable' }),
+    close: async () => {},
   };
 }
 

@@ -4,7 +4,6 @@ import { toolView } from '../../conversation/views.ts';
 import { refreshed, type ToolChange } from '../../providers/tool/listing.ts';
 import type { Reply } from '../request.ts';
 import { nowSeconds, type ConsoleRequest } from './common.ts';
-import { isSchema } from '../../providers/tool/schema.ts';
 import { changeTool, reachTool } from './tools.ts';
 
 export async function refreshTool(request: ConsoleRequest): Promise<Reply> {
@@ -12,10 +11,10 @@ export async function refreshTool(request: ConsoleRequest): Promise<Reply> {
   const { record } = await reachTool(request);
   if (record.kind !== 'mcp') throw new Failure('invalid_field', { field: 'kind' });
   const listed = await services.tools.list(record);
-  if (listed === null) throw new Failure('service_unavailable');
+  if ('step' in listed) throw new Failure('service_unavailable');
   let changes: readonly ToolChange[] = [];
   const tool = await changeTool(request, (before) => {
-    const after = refreshed(before.functions, listed, isSchema);
+    const after = refreshed(before.functions, listed.tools);
     changes = after.changes;
     return { ...before, functions: after.functions, refreshedAt: nowSeconds(request) };
   });

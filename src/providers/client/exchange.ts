@@ -28,9 +28,9 @@ export interface ProviderListener {
   ended(): void;
   /**
    * `status` is the answer's status if that is the failure, else null; `said` the beginning of its body, of a status that leaves
-   * open what was wrong, else empty.
+   * open what was wrong, else empty; `location` the address that a redirect names, else empty.
    */
-  failed(failure: ModelFailure, status: number | null, said: string): void;
+  failed(failure: ModelFailure, status: number | null, said: string, location: string): void;
 }
 
 export interface ProviderCall {
@@ -70,7 +70,7 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
   #graceUntil: number | null = null;
   #drained = 0;
   /** A refusal whose body comes; the listener hears of both together. */
-  #refusal: { readonly status: number; said: string } | null = null;
+  #refusal: { readonly status: number; readonly location: string; said: string } | null = null;
 
   constructor(clock: Clock, bounds: ProviderBounds, pool: Pool, listener: ProviderListener) {
     this.#clock = clock;
@@ -91,7 +91,7 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
   fail(failure: ModelFailure, status: number | null): void {
     if (this.#state !== 'open') return;
     this.cancel();
-    this.#listener.failed(failure, status, '');
+    this.#listener.failed(failure, status, '', '');
   }
 
   outputBegan(): void {
@@ -132,13 +132,13 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
   }
 
   head(head: ResponseHead): void {
-    const { status, contentType, contentEncoding } = head;
+    const { status, contentType, contentEncoding, location } = head;
     this.#repeat = null;
     if (this.#state !== 'open') return;
     this.#quietSince = this.#clock.monotonic();
     if (status < 300) return this.#listener.head(contentType, contentEncoding, head);
     this.release();
-    this.#refusal = { status, said: '' };
+    this.#refusal = { status, location, said: '' };
     if (!tellsWhy.has(status)) this.#tellRefusal();
   }
 
@@ -146,7 +146,8 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
     const refusal = this.#refusal;
     if (refusal === null) return;
     this.#refusal = null;
-    this.#listener.failed(failureOfStatus(refusal.status), refusal.status, refusal.said);
+    const { status, said, location } = refusal;
+    this.#listener.failed(failureOfStatus(status), status, said, location);
   }
 
   data(chunk: Buffer): void {

@@ -7,6 +7,8 @@ export interface ResponseHead {
   readonly contentEncoding: string;
   /** `Mcp-Session-Id`, empty if absent. */
   readonly mcpSession: string;
+  /** `Location`, empty if absent. */
+  readonly location: string;
   /** The length of the body in bytes, or how its end is marked. */
   readonly body: number | 'chunked' | 'until close';
   /** How long the server keeps the connection after the answer, in milliseconds: 0 if it closes it, Infinity if it does not say. */
@@ -37,6 +39,7 @@ export class HeadReader {
   #contentType = '';
   #contentEncoding = '';
   #mcpSession = '';
+  #location = '';
   #length: number | null = null;
   #chunked = false;
   #keptMs = Infinity;
@@ -63,6 +66,7 @@ export class HeadReader {
       contentType: this.#contentType,
       contentEncoding: this.#contentEncoding,
       mcpSession: this.#mcpSession,
+      location: this.#location,
       body,
       keptMs: kept && body !== 'until close' ? this.#keptMs : 0,
     };
@@ -106,6 +110,9 @@ export class HeadReader {
         return true;
       case 'mcp-session-id':
         this.#mcpSession = trimmed(line.slice(colon + 1));
+        return true;
+      case 'location':
+        this.#location = trimmed(line.slice(colon + 1));
         return true;
       default:
         return true;

@@ -9,9 +9,11 @@ export interface ProviderGet {
   readonly path: string;
   /** Not changed any more once it was sent. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Ends what the path names. `GET` if absent. */
+  readonly method?: 'DELETE';
 }
 
-export interface ProviderPost extends ProviderGet {
+export interface ProviderPost extends Omit<ProviderGet, 'method'> {
   readonly body: string | Uint8Array;
   /** It is sent on a connection of its own and never again: what it asks for must not be done twice. */
   readonly once?: true;
@@ -38,7 +40,7 @@ const newest = new WeakMap<Target, Head>();
 export function requestBytes(target: Target, request: ProviderGet | ProviderPost): Buffer | ModelFailure {
   const { path, headers } = request;
   const body = 'body' in request ? request.body : null;
-  const method = body === null ? 'GET' : 'POST';
+  const method = 'body' in request ? 'POST' : (request.method ?? 'GET');
   const known = newest.get(target);
   const made = known?.method === method && known.path === path && isSame(known.headers, headers) ? known.text : headText(target, method, request);
   if (typeof made === 'object') return made.failure;
@@ -54,7 +56,7 @@ export function requestBytes(target: Target, request: ProviderGet | ProviderPost
 }
 
 /** The head but for the length of a body. */
-function headText(target: Target, method: string, { path, headers }: ProviderGet): string | { readonly failure: ModelFailure } {
+function headText(target: Target, method: string, { path, headers }: Pick<ProviderGet, 'path' | 'headers'>): string | { readonly failure: ModelFailure } {
   const fullPath = target.path + path;
   if (!pathText.test(fullPath)) return { failure: 'address' };
   let text = `${method} ${fullPath} HTTP/1.1\r\nhost: ${target.authority}\r\nconnection: keep-alive\r\nuser-agent: ${userAgent}\r\n`;

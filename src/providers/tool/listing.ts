@@ -13,12 +13,12 @@ export interface ToolChange {
 export const mappedName = (name: string): string => name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || '_';
 
 /** The functions after a refresh. What is new or changed is off, whatever it was; one whose name is taken, or whose schema is refused, is left out. */
-export function refreshed(before: readonly ToolSettings[], listed: readonly ListedTool[], isSchema: (value: unknown) => value is Record<string, unknown>): { functions: ToolSettings[]; changes: ToolChange[] } {
+export function refreshed(before: readonly ToolSettings[], listed: readonly ListedTool[]): { functions: ToolSettings[]; changes: ToolChange[] } {
   const functions = new Map<string, ToolSettings>();
   const changes: ToolChange[] = [];
   for (const { name: remoteName, description: told, parameters } of listed) {
     const name = mappedName(remoteName);
-    if (functions.has(name) || !isSchema(parameters)) {
+    if (functions.has(name) || parameters === null) {
       changes.push({ name, change: 'refused' });
       continue;
     }

@@ -1,106 +1,142 @@
-/** Calls the tools of MCP servers (contract 13): Streamable HTTP, in both eras of the protocol. The client of the protocol is loaded at its first use. */
-import { createHash } from 'node:crypto';
-import type { CallToolResult, Client, PriorDiscovery, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import manifest from '../../../package.json' with { type: 'json' };
+/** Calls the tools of MCP servers (contract 13): Streamable HTTP, in both eras of the protocol. */
 import type { Clock } from '../../base/clock.ts';
-import { keepNewest } from '../../base/newest.ts';
 import { limits } from '../../base/limits.ts';
 import type { ProviderHttp } from '../client.ts';
-import type { AskedCall, CalledFunction, ListedTool, ToolAccess, ToolResult } from '../tool.ts';
-import { mcpFetch, type McpExchange } from './mcp-fetch.ts';
-import { readList } from './mcp-list.ts';
-import { failed, sendWithin, type Sent } from './sending.ts';
+import type { AskedCall, CalledFunction, EntryStep, ListedTool, ToolAccess, ToolListing, ToolResult } from '../tool.ts';
+import type { McpConnection } from './mcp/connection.ts';
+import { McpConnections } from './mcp/connections.ts';
+import type { Exchange, Outcome } from './mcp/exchange.ts';
+import { failureAt, isSessionLost, staysUsable, type EntryFailure } from './mcp/handshake.ts';
+import { parameterHeaders } from './mcp/parameter-headers.ts';
+import { callResult, listPage } from './mcp/result.ts';
+import { failed, sendWithin, type CutReason, type Sent } from './sending.ts';
 
-/** The era that servers speak, so that a call need not ask; by server and credential. An older era is asked for again after a while. */
-const eras = new Map<string, { readonly prior: PriorDiscovery; readonly until: number }>();
+export class McpTools {
+  readonly #clock: Clock;
+  readonly #connections: McpConnections;
 
-/** Sends a call, again within its time where that is allowed. Never rejects. */
-export const callMcpTool = (http: ProviderHttp, clock: Clock, tool: ToolAccess, called: CalledFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult> =>
-  sendWithin(clock, tool, signal, (end) => within(http, clock, tool, end, async (client, exchange, ending) => {
-    const { callId, arguments: given, context } = asked;
+  constructor(http: ProviderHttp, clock: Clock) {
+    this.#clock = clock;
+    this.#connections = new McpConnections(http, clock);
+  }
+
+  /** Sends a call, again within its time where that is allowed. Never rejects. */
+  call(tool: ToolAccess, { name, parameters }: CalledFunction, { callId, arguments: given, context, stands }: AskedCall, signal: AbortSignal): Promise<ToolResult> {
     const { sessionId, visitor, claimed } = context;
     const _meta = { 'parley/call_id': callId, ...(sessionId !== null && { 'parley/session_id': sessionId }), 'parley/visitor': visitor, ...(claimed && { 'parley/claimed': claimed }) };
-    exchange.calling = true;
-    // With the definition at hand no list is fetched.
-    const toolDefinition = { name: called.name, inputSchema: { ...called.parameters, type: 'object' as const } };
-    const result = await client.callTool({ name: called.name, arguments: given, _meta }, { toolDefinition, signal: ending, timeout: waitMs(tool), maxTotalTimeout: waitMs(tool) });
-    end({ result: resultOf(result), again: 'never' });
-  }), asked.stands);
+    return sendWithin(this.#clock, tool, signal, (end) => {
+      const attempt = new Attempt(this.#connections, tool);
+      const ask = (connection: McpConnection): Exchange => connection.ask('tools/call', { name, arguments: given, _meta }, { headers: parameterHeaders(parameters, given), once: true });
+      void attempt.run(async (connection) => attempt.ask(ask(connection))).then(
+        (outcome) => end('step' in outcome ? { result: failed(outcome.error, { didNotAct: true }), again: outcome.again } : sentOf(outcome)),
+        () => end({ result: failed('malformed'), again: 'never' }),
+      );
+      return (why) => attempt.cut(why);
+    }, stands);
+  }
 
-/** The list of a server, whole; null if it cannot be read. */
-export async function listMcpTools(http: ProviderHttp, clock: Clock, tool: ToolAccess): Promise<readonly ListedTool[] | null> {
-  let listed: readonly ListedTool[] | null = null;
-  await sendWithin(clock, tool, new AbortController().signal, (end) => within(http, clock, tool, end, async (client, _, ending) => {
-    listed = await readList(client, { signal: ending, timeout: waitMs(tool) });
-    end({ result: { status: 'completed', output: '' }, again: 'never' });
-  }));
-  return listed;
-}
+  /** The list of a server, whole, or why it cannot be read. Never rejects. */
+  async list(tool: ToolAccess): Promise<ToolListing> {
+    let listing: ToolListing | null = null;
+    let step: EntryStep | null = null;
+    const result = await sendWithin(this.#clock, tool, new AbortController().signal, (end) => {
+      const attempt = new Attempt(this.#connections, tool);
+      step = null;
+      const read = (connection: McpConnection): Promise<readonly ListedTool[] | Outcome> => {
+        step = 'list';
+        return readList(connection, attempt);
+      };
+      void attempt.run(read).then((found) => {
+        const failure = 'step' in found ? found : 'kind' in found ? failureAt('list', found) : null;
+        listing = failure === null ? { tools: found as readonly ListedTool[] } : { step: failure.step, error: failure.error };
+        end({ result: failure === null ? { status: 'completed', output: '' } : failed(failure.error), again: failure?.again ?? 'never' });
+      }, () => end({ result: failed('malformed'), again: 'never' }));
+      return (why) => {
+        listing = null;
+        step ??= this.#connections.stepOf(tool);
+        attempt.cut(why);
+      };
+    });
+    return listing ?? { step: step ?? 'connect', error: result.status === 'failed' ? result.error : 'timeout' };
+  }
 
-/** Longer than the time of the call, which ends it. */
-const waitMs = ({ timeoutSeconds }: ToolAccess): number => timeoutSeconds * 1000 + 1000;
-
-/** Runs an exchange with a server to its end. Returns how to cut it. */
-function within(http: ProviderHttp, clock: Clock, tool: ToolAccess, end: (sent: Sent) => void, run: (client: Client, exchange: McpExchange, ending: AbortSignal) => Promise<void>): () => void {
-  const ending = new AbortController();
-  const exchange: McpExchange = { calling: false, failure: null };
-  void converse(http, clock, tool, exchange, ending.signal, run).catch((error: unknown) => {
-    eras.delete(nameOf(tool));
-    end(exchange.failure === null ? { result: failed(errorOf(error)), again: errorOf(error) === 'unreachable' ? 'repeatable' : 'never' } : { result: failed(exchange.failure.error), again: exchange.failure.again });
-  });
-  return () => ending.abort();
-}
-
-async function converse(http: ProviderHttp, clock: Clock, tool: ToolAccess, exchange: McpExchange, ending: AbortSignal, run: (client: Client, exchange: McpExchange, ending: AbortSignal) => Promise<void>): Promise<void> {
-  const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
-  // An answer is not checked against the server's own schema: it is text for a model.
-  const client = new Client({ name: 'parley', version: manifest.version }, { capabilities: {}, versionNegotiation: { mode: 'auto' }, inputRequired: { autoFulfill: false }, listMaxPages: limits.toolListPagesMax });
-  const reconnectionOptions = { maxRetries: 0, initialReconnectionDelay: 1000, maxReconnectionDelay: 1000, reconnectionDelayGrowFactor: 1 };
-  const transport = new StreamableHTTPClientTransport(new URL(tool.url), { fetch: mcpFetch(http, tool, exchange), reconnectionOptions, onInsufficientScope: 'throw' });
-  const lost = lossOf(transport, exchange, clock);
-  const name = nameOf(tool);
-  const known = eras.get(name);
-  const prior = known !== undefined && known.until > clock.monotonic() ? known.prior : undefined;
-  try {
-    await client.connect(transport, { signal: ending, timeout: waitMs(tool), ...(prior && { prior }) });
-    if (prior === undefined) {
-      const discover = client.getDiscoverResult();
-      eras.set(name, { prior: discover === undefined ? { kind: 'legacy' } : { kind: 'modern', discover }, until: clock.monotonic() + limits.toolEraMs });
-      keepNewest(eras, limits.providerOriginsMax);
-    }
-    await Promise.race([run(client, exchange, ending), lost]);
-  } finally {
-    await client.close().catch(() => {});
+  /** Ends the sessions, within a bound. */
+  close(): Promise<void> {
+    return this.#connections.close();
   }
 }
 
-/** Rejects once the stream of a call has ended without its answer, which the client of the protocol waits for until its timeout. */
-function lossOf(transport: StreamableHTTPClientTransport, exchange: McpExchange, clock: Clock): Promise<never> {
-  const send = transport.send.bind(transport);
-  const lost = new Promise<never>((_, reject) => {
-    const gone = (): void => reject(Object.assign(new Error('the stream has ended'), { code: 'CONNECTION_CLOSED' }));
-    // An answer is dealt with in microtasks: an answered call is over before.
-    transport.send = (message, options) => send(message, exchange.calling ? { ...options, onRequestStreamEnd: () => void clock.after(0, gone) } : options);
-  });
-  lost.catch(() => {});
-  return lost;
+/** One try: requests on a connection, one after the other. */
+class Attempt {
+  readonly #connections: McpConnections;
+  readonly #tool: ToolAccess;
+  #exchange: Exchange | null = null;
+  #cut: CutReason | null = null;
+
+  constructor(connections: McpConnections, tool: ToolAccess) {
+    this.#connections = connections;
+    this.#tool = tool;
+  }
+
+  /** Sends a request, which `cut` ends. */
+  async ask(sent: Exchange): Promise<Outcome> {
+    this.#exchange = sent;
+    const outcome = await sent.outcome;
+    this.#exchange = null;
+    return outcome;
+  }
+
+  /** Uses a connection; once more on a new one, if the server does not know the session any more and so has refused the request. */
+  async run<T>(use: (connection: McpConnection) => Promise<T | Outcome>): Promise<T | Outcome | EntryFailure> {
+    for (let renewed = false; ; renewed = true) {
+      const lease = await this.#connections.lease(this.#tool);
+      if ('step' in lease) return lease;
+      if (this.#cut !== null) {
+        lease.release('keep');
+        return cutOutcome;
+      }
+      const found = await use(lease.connection);
+      const outcome = typeof found === 'object' && found !== null && 'kind' in found ? found : null;
+      const isLost = outcome !== null && lease.isReused && hasSession(lease.connection) && isSessionLost(outcome);
+      const isKept = this.#cut === 'aborted' || outcome === null || staysUsable(outcome);
+      lease.release(isLost ? 'lost' : isKept ? 'keep' : 'retire');
+      if (!isLost || renewed) return found;
+    }
+  }
+
+  cut(why: CutReason): void {
+    this.#cut = why;
+    this.#exchange?.cut();
+  }
 }
 
-const nameOf = ({ url, headers }: ToolAccess): string => createHash('sha256').update(JSON.stringify([url, headers])).digest('base64');
+const cutOutcome: Outcome = { kind: 'failure', error: 'timeout', again: 'never', didNotAct: true };
 
-/** A failure that no request had: the server has answered with an error of the protocol, or with what is no answer. */
-function errorOf(error: unknown): 'refused' | 'unreachable' | 'malformed' {
-  const { name, code } = error as { name?: unknown; code?: unknown };
-  if (typeof code === 'number' || name === 'ProtocolError') return 'refused';
-  if (code === 'CONNECTION_CLOSED' || code === 'SEND_FAILED' || code === 'REQUEST_TIMEOUT') return 'unreachable';
-  return code === 'UNSUPPORTED_RESULT_TYPE' || code === 'ERA_NEGOTIATION_FAILED' || code === 'CAPABILITY_NOT_SUPPORTED' ? 'refused' : 'malformed';
+const hasSession = ({ protocol }: McpConnection): boolean => protocol.era === 'legacy' && protocol.session !== '';
+
+/** The pages of a list, to its end; or the outcome that stands in the way. A cursor that comes again ends it. */
+async function readList(connection: McpConnection, attempt: Attempt): Promise<readonly ListedTool[] | Outcome> {
+  const tools: ListedTool[] = [];
+  const seen = new Set<string>();
+  let bytes = 0;
+  for (let cursor: string | null = null; seen.size < limits.toolListPagesMax; seen.add(cursor)) {
+    const outcome: Outcome = await attempt.ask(connection.ask('tools/list', cursor === null ? {} : { cursor }));
+    if (outcome.kind !== 'answer' || !('result' in outcome.answer)) return outcome;
+    const page = listPage(outcome.answer.result, connection.protocol.era === 'modern');
+    bytes += outcome.bytes;
+    if (page === null) return outcome;
+    if (bytes > limits.toolListBytesMax) break;
+    tools.push(...page.tools);
+    if (page.nextCursor === null || seen.has(page.nextCursor)) return tools;
+    cursor = page.nextCursor;
+  }
+  return { kind: 'failure', error: 'too_large', again: 'never', didNotAct: false };
 }
 
-/** Texts are joined by line breaks; without one it is the structured content; other parts are named. */
-function resultOf({ content, structuredContent, isError }: CallToolResult): ToolResult {
-  if (isError === true) return failed('refused');
-  const hasText = content.some(({ type }) => type === 'text');
-  const parts = content.map((part) => (part.type === 'text' ? part.text : part.type === 'image' ? '[image]' : part.type === 'audio' ? '[audio]' : '[resource]'));
-  const structured = hasText || structuredContent === undefined ? [] : [JSON.stringify(structuredContent)];
-  return { status: 'completed', output: [...structured, ...parts].join('\n') };
+/** The end of a call that was sent. */
+function sentOf(outcome: Outcome): Sent {
+  if (outcome.kind === 'accepted') return { result: failed('malformed'), again: 'never' };
+  if (outcome.kind === 'answer') return { result: 'result' in outcome.answer ? callResult(outcome.answer.result) : failed('refused'), again: 'never' };
+  const { error, again, didNotAct } = outcome;
+  return { result: failed(error, { didNotAct }), again };
 }

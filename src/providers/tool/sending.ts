@@ -17,8 +17,10 @@ export function addressOf({ url }: ToolAccess): { readonly baseUrl: string; read
   return { baseUrl: origin, path: pathname };
 }
 
+export type CutReason = 'aborted' | 'timeout';
+
 /** Starts one try; `end` may be called several times, and the first counts. Returns how to cut it. */
-export type Try = (end: (sent: Sent) => void) => () => void;
+export type Try = (end: (sent: Sent) => void) => (why: CutReason) => void;
 
 /** Waits before the second and the third try, in milliseconds. */
 const pausesMs = [250, 1000] as const;
@@ -61,11 +63,11 @@ function sendOnce(clock: Clock, until: number, signal: AbortSignal, start: Try):
     const cut = start(end);
     const abort = (): void => {
       end({ result: { status: 'cancelled' }, again: 'never' });
-      cut();
+      cut('aborted');
     };
     const timer = clock.after(Math.max(1, until - clock.monotonic()), () => {
       end({ result: failed('timeout'), again: 'never' });
-      cut();
+      cut('timeout');
     });
     signal.addEventListener('abort', abort, { once: true });
   });

@@ -148,7 +148,7 @@ const neverConnected: ToolResult = { status: 'failed', error: 'unreachable' };
 
 /** A call of a tool that is never sent: it is repeatable, so that a second try would show. */
 function called(http: ProviderHttp, kind: 'http' | 'mcp', url: string): Promise<ToolResult> {
-  const tool = { kind, url, timeoutSeconds: 5, repeatable: true, secrets: ['whsec_c2VjcmV0'], headers: { authorization: 'Bearer secret' } };
+  const tool = { workspaceId: 'wks_1', kind, url, timeoutSeconds: 5, repeatable: true, secrets: ['whsec_c2VjcmV0'], headers: { authorization: 'Bearer secret' } };
   const context = { workspaceId: 'w', assistantId: 'a', sessionId: 's', turnId: 't', channel: 'api', visitor: {}, metadata: {} };
   const clock = new WheelClock();
   return toolCaller(http, clock).call(tool, { name: 'act', parameters: { type: 'object' } }, { callId: 'call_1', arguments: {}, context }, new AbortController().signal).finally(() => clock.stop());

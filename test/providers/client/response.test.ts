@@ -20,10 +20,11 @@ t.test('answers and what they come to', async (t) => {
 t.test('the fields read from a head', async (t) => {
   const head = (text: string) => readIn(bytesOf(`${text}\r\n`), []).head;
   t.same(head(`${ok}Content-Type: Text/HTML; charset=UTF-8\r\nCONTENT-ENCODING: GZip\r\ncontent-length: 7\r\n`), {
-    status: 200, contentType: 'text/html; charset=utf-8', contentEncoding: 'gzip', mcpSession: '', body: 7, keptMs: Infinity,
+    status: 200, contentType: 'text/html; charset=utf-8', contentEncoding: 'gzip', mcpSession: '', location: '', body: 7, keptMs: Infinity,
   });
   t.equal(head(`${ok}content-encoding: identity\r\ncontent-encoding: gzip\r\n`)?.contentEncoding, 'identity, gzip');
   t.equal(head(`${ok}Mcp-Session-Id:  aB-1 \r\n`)?.mcpSession, 'aB-1');
+  t.equal(head(`${ok}Location: /Mcp/\r\n`)?.location, '/Mcp/');
   t.equal(head('HTTP/1.1 599 Odd\r\n')?.status, 599);
 });
 

@@ -42,7 +42,7 @@ function hear({ kind, reasoning = 'hidden', then }: Pick<Form, 'kind' | 'reasoni
     now: () => 0, close: async () => {} };
   const heard = new Heard();
   models[kind](http).start(request({ reasoning }), heard);
-  listener.head('', '', { status: 200, contentType: '', contentEncoding: '', mcpSession: '', body: 'until close', keptMs: 0 });
+  listener.head('', '', { status: 200, contentType: '', contentEncoding: '', mcpSession: '', location: '', body: 'until close', keptMs: 0 });
   let from = 0;
   for (const cut of [...cuts, body.length]) {
     // As by a connection, whose reads are one buffer, and which says nothing more once it is let go.
@@ -51,7 +51,7 @@ function hear({ kind, reasoning = 'hidden', then }: Pick<Form, 'kind' | 'reasoni
   }
   if (heard.endings.length > 0) return heard;
   if (then === undefined) listener.ended();
-  else listener.failed(then === 'cut' ? 'cut' : 'idle_timeout', null, '');
+  else listener.failed(then === 'cut' ? 'cut' : 'idle_timeout', null, '', '');
   return heard;
 }
 

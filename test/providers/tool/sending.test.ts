@@ -4,7 +4,7 @@ import type { ToolAccess } from '../../../src/providers/tool.ts';
 import { failed, sendWithin, type Sent } from '../../../src/providers/tool/sending.ts';
 import { ManualClock } from '../model/provider.ts';
 
-const access: ToolAccess = { kind: 'http', url: 'http://127.0.0.1:9/', timeoutSeconds: 20, repeatable: true, secrets: [], headers: {} };
+const access: ToolAccess = { workspaceId: 'wks_1', kind: 'http', url: 'http://127.0.0.1:9/', timeoutSeconds: 20, repeatable: true, secrets: [], headers: {} };
 const passing: Sent = { result: failed('refused'), again: 'repeatable' };
 
 /** Sends, and moves the clock by so much in each pause: how often the tool was tried, and with what result. */

@@ -90,7 +90,7 @@ function functionsProblem(tool: Tool, functions: Tool['functions']): string | nu
   const names = functions.map(({ name }) => name);
   if (!names.every((name) => functionName.test(name)) || new Set(names).size < names.length) return 'functions';
   if (tool.kind !== 'mcp' && bodyProblem('tool', toolView(tool)) !== null) return 'functions';
-  const wrong = functions.findIndex(({ parameters }) => !isSchema(parameters));
+  const wrong = functions.findIndex(({ parameters }) => !isSchema(parameters, tool.kind === 'mcp' ? limits.toolMcpSchemaBytesMax : limits.toolSchemaBytesMax));
   return wrong < 0 ? null : `functions[${wrong}].parameters`;
 }
 

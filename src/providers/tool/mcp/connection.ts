@@ -1,0 +1,63 @@
+/** A connection to an MCP server: the protocol that was agreed on, and the messages on it. */
+import type { Json } from '../../../base/json.ts';
+import type { ProviderHttp } from '../../client.ts';
+import type { ToolAccess } from '../../tool.ts';
+import { addressOf } from '../sending.ts';
+import { exchange, type Exchange } from './exchange.ts';
+import { notificationOf, replyTo, requestOf, sessionHeaders, type Protocol } from './messages.ts';
+
+export interface AskOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly once?: boolean;
+}
+
+export class McpConnection {
+  readonly protocol: Protocol;
+  readonly #http: ProviderHttp;
+  readonly #tool: ToolAccess;
+  readonly #path: string;
+  /** Ids are unique in a session; the handshake has used the first ones. */
+  #lastId = 99;
+
+  /** `path`: where the handshake was answered. */
+  constructor(http: ProviderHttp, tool: ToolAccess, protocol: Protocol, path: string) {
+    this.protocol = protocol;
+    this.#http = http;
+    this.#tool = tool;
+    this.#path = path;
+  }
+
+  ask(method: string, params: Json, { headers, once }: AskOptions = {}): Exchange {
+    const id = ++this.#lastId;
+    const { protocol } = this;
+    const asked = protocol.era === 'legacy' ? (askedId: string | number, name: string) => this.#post(replyTo(protocol, askedId, name)) : undefined;
+    const sent = exchange(this.#http, this.#tool, requestOf(protocol, id, method, params, headers), { path: this.#path, ...(once && { once }), ...(asked && { asked }) });
+    const cut = (): void => {
+      sent.cut();
+      // In the legacy era a closed connection says nothing (Streamable HTTP, "Sending Messages").
+      if (protocol.era === 'legacy') this.#post(notificationOf(protocol, 'notifications/cancelled', { requestId: id, reason: 'The call was cancelled.' }));
+    };
+    return { outcome: sent.outcome, cut };
+  }
+
+  /** Sends a message whose outcome changes nothing. */
+  #post(message: Parameters<typeof exchange>[2]): Exchange {
+    return exchange(this.#http, this.#tool, message, { path: this.#path });
+  }
+
+  /** Tells a legacy server that the handshake is complete. Resolves with its answer, whatever it is. */
+  initialized(): Exchange | null {
+    return this.protocol.era === 'legacy' ? this.#post(notificationOf(this.protocol, 'notifications/initialized')) : null;
+  }
+
+  /** Ends the session, if the server has one for it. Resolves once the server has answered, however it did. */
+  end(): Promise<void> {
+    const { protocol } = this;
+    if (protocol.era !== 'legacy' || protocol.session === '') return Promise.resolve();
+    const headers = { ...sessionHeaders(protocol), ...this.#tool.headers };
+    return new Promise((resolve) => {
+      const ended = (): void => resolve();
+      this.#http.get({ baseUrl: addressOf(this.#tool).baseUrl, path: this.#path, headers, method: 'DELETE' }, { head: () => {}, data: () => {}, ended, failed: ended });
+    });
+  }
+}

@@ -1,0 +1,55 @@
+/** The headers that repeat arguments of a call, where the schema of a tool asks for it with `x-mcp-header` (MCP 2026-07-28, Streamable HTTP, "Schema Extension"). */
+import { isObject, type Json } from '../../../base/json.ts';
+
+const prefix = 'mcp-param-';
+const keyword = 'x-mcp-header';
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
+const types: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean']);
+
+/** An argument that is repeated, by its names from the outermost object inwards. */
+interface Declaration {
+  readonly path: readonly string[];
+  readonly name: string;
+}
+
+/** The declarations of a schema; null if one is not allowed where it is, which makes the whole tool invalid. */
+export function headerDeclarations(schema: unknown): readonly Declaration[] | null {
+  const found: Declaration[] = [];
+  const isValid = (node: unknown, path: readonly string[] | null): boolean => {
+    if (Array.isArray(node)) return node.every((each) => isValid(each, null));
+    if (!isObject(node)) return true;
+    if (keyword in node) {
+      const name = node[keyword];
+      if (path === null || path.length === 0 || typeof name !== 'string' || !token.test(name) || !types.has(node['type'])) return false;
+      found.push({ path, name: name.toLowerCase() });
+    }
+    return Object.entries(node).every(([key, value]) => {
+      if (values.has(key)) return true;
+      if (key !== 'properties' || !isObject(value)) return isObject(value) && maps.has(key) ? Object.values(value).every((each) => isValid(each, null)) : isValid(value, null);
+      return Object.entries(value).every(([name, each]) => isValid(each, path && [...path, name]));
+    });
+  };
+  if (!isValid(schema, [])) return null;
+  return new Set(found.map(({ name }) => name)).size === found.length ? found : null;
+}
+
+/** The keywords whose values are schemas by names of the author's own. */
+const maps: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+/** The keywords whose values are values, and not schemas. */
+const values: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples']);
+
+/** The headers for a call; none for arguments that are left out or null. */
+export function parameterHeaders(schema: unknown, given: Json): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const { path, name } of headerDeclarations(schema) ?? []) {
+    const value = path.reduce<unknown>((node, key) => (isObject(node) && Object.hasOwn(node, key) ? node[key] : undefined), given);
+    if (typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value)) headers[prefix + name] = headerValue(String(value));
+  }
+  return headers;
+}
+
+const plain = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
+const encoded = /^=\?base64\?.*\?=$/;
+
+/** The text as the value of a header: as it is, or in base64 where a header could not carry it. */
+export const headerValue = (text: string): string => (plain.test(text) && !encoded.test(text) ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`);
