@@ -1,9 +1,11 @@
 /**
  * `parley-client/browser-call`: a call in a browser, with its microphone and its loudspeaker. The screen stays on while it lasts, a
- * microphone that is unplugged is followed by another, and a device that falls silent is told. Where the browser does not cancel the echo
+ * microphone that is unplugged is followed by another, as is the browser's choice when that changes, and a device that falls silent or is
+ * taken away is told. Where the browser does not cancel the echo
  * of the reply the call is half duplex, so that the assistant's words do not come back as the person's.
  */
 import { Call, type CallOptions } from './call.ts';
+import { realClock } from './clock.ts';
 import { Loudspeaker, loudspeaker } from './loudspeaker.ts';
 import { microphone, type Microphone, type MicrophoneOptions } from './microphone.ts';
 
@@ -26,9 +28,13 @@ export interface BrowserCallOptions extends Omit<CallOptions, 'player' | 'encodi
   onDevice?: (device: Device) => void;
 }
 
-/** `silent`: it has given nothing but zeros for three seconds, as one that is switched off. `lost`: there is none, until one is plugged in. `held`: the loudspeaker is taken away, as by a phone call. `heard`: the browser does not cancel what the loudspeaker plays. */
+/**
+ * `silent`: the microphone has given nothing but zeros for three seconds, as one that is switched off. `lost`: there is none, until one is
+ * plugged in. `held`: the microphone or the loudspeaker is taken away, as by a phone call or a lock screen: `resume` brings both back.
+ * `heard`: the browser does not cancel what the loudspeaker plays.
+ */
 export interface Device {
-  readonly microphone: 'open' | 'silent' | 'lost';
+  readonly microphone: 'open' | 'silent' | 'held' | 'lost';
   readonly loudspeaker: 'open' | 'held';
   readonly echo: 'cancelled' | 'heard';
 }
@@ -38,13 +44,15 @@ export interface BrowserCall {
   readonly loudspeaker: Loudspeaker;
   /** The loudness of the person, from 0 to 1. */
   readonly level: number;
+  /** Brings back a microphone and a loudspeaker that were taken away, in the handler of a click. */
+  resume(): void;
 }
 
 /** The parts of the browser's API in use. */
 interface Browser {
   readonly document: EventTarget & { readonly visibilityState: string };
   readonly navigator: {
-    readonly mediaDevices: EventTarget;
+    readonly mediaDevices: EventTarget & { enumerateDevices?(): Promise<readonly { readonly kind: string; readonly deviceId: string; readonly groupId: string; readonly label: string }[]> };
     readonly wakeLock?: { request(type: 'screen'): Promise<{ release(): Promise<void> }> };
     readonly audioSession?: { type: string };
   };
@@ -52,6 +60,8 @@ interface Browser {
 
 /** Frames of 20 ms without any sound at all. */
 const silentFrames = 150;
+/** A microphone of which no frame has come for so long is taken away, whatever the browser says of it. */
+const heldMs = 2_000;
 
 /**
  * Opens microphone and loudspeaker, and the call on them. Call it in the handler of a click. Rejects with the browser's own error where
@@ -81,8 +91,12 @@ class Talk implements BrowserCall {
   /** Whether the microphone decides who may speak over a reply. */
   readonly #decides: boolean;
   #source: Microphone | null = null;
+  /** The browser's choice of microphone, as it was last; null if it does not say. */
+  #standard: string | null = null;
   #opening = false;
   #silent = 0;
+  /** Whether `resume` was called since the last frame. */
+  #resumed = false;
 
   constructor(source: Microphone, player: Loudspeaker, device: MicrophoneOptions, options: Omit<CallOptions, 'player'>, tell?: (device: Device) => void) {
     this.loudspeaker = player;
@@ -92,10 +106,14 @@ class Talk implements BrowserCall {
     this.#decides = options.barge_in === undefined;
     this.call = new Call({ ...options, player, sample_rate: source.sampleRate, output_sample_rate: player.sampleRate });
     player.onHeld = (held) => this.#note({ loudspeaker: held ? 'held' : 'open' });
-    const { navigator } = globalThis as unknown as Browser;
+    const { document, navigator } = globalThis as unknown as Browser;
     const over = new AbortController();
-    navigator.mediaDevices.addEventListener('devicechange', () => void (this.#device.microphone === 'open' || this.#reopen()), { signal: over.signal });
-    void staysAwake(over.signal);
+    const { signal } = over;
+    navigator.mediaDevices.addEventListener('devicechange', () => void this.#devicesChanged(), { signal });
+    // A phone call is over, or the screen unlocked: some browsers give the devices back without a click.
+    document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && this.#unlock(), { signal });
+    void staysAwake(signal);
+    void standardMicrophone().then((standard) => (this.#standard = standard));
     void this.#hear(source);
     void this.call.closed.then(() => {
       over.abort();
@@ -103,20 +121,78 @@ class Talk implements BrowserCall {
     });
   }
 
+  resume(): void {
+    const { microphone } = this.#device;
+    // Where the browser gives nothing of a microphone, or did not give it back at the first click, another opening may.
+    const again = microphone === 'silent' || this.#resumed || this.#source === null || this.#source.muted;
+    this.#resumed = true;
+    this.#unlock();
+    if (again && microphone !== 'open') void this.#reopen();
+  }
+
+  #unlock(): void {
+    if (this.loudspeaker.held) this.loudspeaker.unlock();
+    if (this.#device.microphone !== 'open') this.#source?.resume();
+  }
+
   async #hear(source: Microphone): Promise<void> {
     this.#source = source;
     this.#silent = 0;
+    this.#resumed = false;
+    source.onHeld = (held) => this.#hold(source, held);
+    let frames = 0;
+    const watch = (before: number): (() => void) =>
+      realClock.after(heldMs, () => {
+        if (frames === before) this.#hold(source, true);
+        stopWatching = watch(frames);
+      });
+    let stopWatching = watch(0);
     if (this.#decides) this.call.halfDuplex = !source.cancelsEcho;
     this.#note({ microphone: 'open', echo: source.cancelsEcho ? 'cancelled' : 'heard' });
     if (this.call.state === 'closed') source.stop();
     for await (const frame of source) {
+      frames++;
+      this.#resumed = false;
       this.level = frame.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0) / 32_768;
       this.#silent = this.level === 0 ? this.#silent + 1 : 0;
-      if (this.#silent === silentFrames) this.#note({ microphone: 'silent' });
-      if (this.#silent === 0) this.#note({ microphone: 'open' });
+      if (!source.held) this.#noteFrame();
       this.call.send(frame);
     }
+    stopWatching();
     if (this.#source === source && this.call.state !== 'closed') await this.#reopen();
+  }
+
+  /** Frames come: the microphone is open, unless they are zeros for too long. */
+  #noteFrame(): void {
+    if (this.#silent === silentFrames) this.#note({ microphone: 'silent' });
+    if (this.#silent === 0 || this.#device.microphone === 'held') this.#note({ microphone: 'open' });
+  }
+
+  #hold(source: Microphone, held: boolean): void {
+    if (this.#source !== source) return;
+    if (held) this.level = 0;
+    this.#note({ microphone: held ? 'held' : 'open' });
+  }
+
+  /** A microphone was plugged in or taken away, or the browser's choice is another. */
+  async #devicesChanged(): Promise<void> {
+    const { microphone } = this.#device;
+    if (microphone === 'lost' || microphone === 'silent') return this.#reopen();
+    const standard = await standardMicrophone();
+    const changed = this.#standard !== null && standard !== null && standard !== this.#standard;
+    this.#standard = standard ?? this.#standard;
+    if (changed && this.#options.deviceId === undefined && !this.#opening) await this.#follow();
+  }
+
+  /** The browser's new choice in place of this microphone, which stays if that cannot be opened. */
+  async #follow(): Promise<void> {
+    this.#opening = true;
+    const before = this.#source;
+    const next = await microphone(this.#options).catch(() => null);
+    this.#opening = false;
+    if (next === null) return;
+    void this.#hear(next);
+    before?.stop();
   }
 
   /** Another microphone in place of this one. */
@@ -141,6 +217,15 @@ class Talk implements BrowserCall {
     this.#device = device;
     this.#tell?.(device);
   }
+}
+
+/** The name of the microphone that the browser takes by itself, which it lists first; null if it does not say. */
+async function standardMicrophone(): Promise<string | null> {
+  const { navigator } = globalThis as unknown as Browser;
+  const devices = (await navigator.mediaDevices.enumerateDevices?.().catch(() => [])) ?? [];
+  const first = devices.find(({ kind }) => kind === 'audioinput');
+  // One browser lists it under the name `default`: its group and its label are those of the device.
+  return first === undefined ? null : [first.deviceId, first.groupId, first.label].join(' ');
 }
 
 /** Keeps the screen on; the browser lets go of it whenever the page is hidden. */

@@ -24,6 +24,8 @@ interface Node {
 }
 
 interface Track extends EventTarget {
+  /** The device gives nothing, as while a phone call has it. */
+  readonly muted: boolean;
   stop(): void;
   /** Not in every browser; a newer one names the sound that it cancels. */
   getSettings?(): { readonly echoCancellation?: boolean | string };
@@ -42,8 +44,9 @@ interface WorkletNode extends Node {
   readonly port: { onmessage: ((event: { readonly data: Int16Array }) => void) | null };
 }
 
-interface Context {
+interface Context extends EventTarget {
   readonly sampleRate: number;
+  readonly state: string;
   readonly destination: object;
   readonly audioWorklet: { addModule(url: string): Promise<void> };
   createMediaStreamSource(stream: Stream): Node;
@@ -72,12 +75,15 @@ export class Microphone implements AsyncIterable<Int16Array> {
   readonly sampleRate: number;
   /** Whether the browser keeps out what the page itself plays, as far as it tells: with `remote-only` it does not. */
   readonly cancelsEcho: boolean;
+  /** Called when the device is taken away, as by a phone call or a lock screen, and when it is back. */
+  onHeld: ((held: boolean) => void) | null = null;
   readonly #context: Context;
   readonly #stream: Stream;
   readonly #worklet: WorkletNode;
   readonly #frames: Int16Array[] = [];
   #wake: (() => void) | null = null;
   #over = false;
+  #held = false;
 
   constructor(context: Context, stream: Stream, worklet: WorkletNode, cancelsEcho: boolean) {
     this.sampleRate = context.sampleRate;
@@ -90,7 +96,28 @@ export class Microphone implements AsyncIterable<Int16Array> {
       if (this.#frames.length > framesMax) this.#frames.shift();
       this.#wake?.();
     };
-    for (const track of stream.getTracks()) track.addEventListener('ended', () => this.stop());
+    const look = (): void => this.#look();
+    context.addEventListener('statechange', look);
+    for (const track of stream.getTracks()) {
+      track.addEventListener('ended', () => this.stop());
+      track.addEventListener('mute', look);
+      track.addEventListener('unmute', look);
+    }
+  }
+
+  /** Whether the device is taken away: no frames come, or frames of zeros. */
+  get held(): boolean {
+    return this.#held;
+  }
+
+  /** Whether the browser itself keeps the device silent: `resume` does not change that, another microphone may. */
+  get muted(): boolean {
+    return this.#stream.getTracks().some(({ muted }) => muted);
+  }
+
+  /** Brings the device back, in the handler of a click. */
+  resume(): void {
+    void this.#context.resume().catch(() => {});
   }
 
   /** Closes the microphone; the iteration ends, after the frames recorded. */
@@ -102,6 +129,13 @@ export class Microphone implements AsyncIterable<Int16Array> {
     for (const track of this.#stream.getTracks()) track.stop();
     void this.#context.close();
     this.#wake?.();
+  }
+
+  #look(): void {
+    const held = this.#context.state !== 'running' || this.muted;
+    if (this.#over || held === this.#held) return;
+    this.#held = held;
+    this.onHeld?.(held);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Int16Array, void, undefined> {

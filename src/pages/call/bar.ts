@@ -35,6 +35,7 @@ export class CallBar {
   readonly #type: HTMLButtonElement;
   #now: CallState = 'opening';
   #muted = false;
+  #unheard = false;
 
   constructor({ words, interrupt, mute, type, hangUp }: BarOptions) {
     addStyle();
@@ -75,6 +76,12 @@ export class CallBar {
     this.#mute.setAttribute('aria-pressed', String(muted));
     this.#mute.title = `${muted ? this.#words.unmute : this.#words.mute} (M)`;
     this.#mute.querySelector('path')!.setAttribute('d', muted ? pictures.muted : pictures.microphone);
+    this.#show();
+  }
+
+  /** Whether the microphone is away: no state of the service's says so. */
+  set unheard(unheard: boolean) {
+    this.#unheard = unheard;
     this.#show();
   }
 
@@ -125,6 +132,6 @@ export class CallBar {
   #show(): void {
     const words = this.#words;
     const quiet = this.#now === 'listening' || this.#now === 'hearing';
-    this.#state.textContent = this.#muted && quiet ? words.muted : this.#now === 'closed' ? '' : words[this.#now];
+    this.#state.textContent = quiet && this.#unheard ? words.unheard : quiet && this.#muted ? words.muted : this.#now === 'closed' ? '' : words[this.#now];
   }
 }

@@ -214,7 +214,11 @@ class Talk {
     const { microphone, loudspeaker } = this.#device;
     const bar = this.#bar;
     const wrong = microphone === 'lost' ? words.unplugged : microphone === 'silent' && !this.#open?.call.muted ? words.silent : this.#fault;
-    if (loudspeaker === 'held') bar.hint(words.away, { label: words.goOn, run: () => this.#open?.loudspeaker.unlock() });
+    bar.unheard = microphone === 'held' || microphone === 'lost';
+    const goOn = { label: words.goOn, run: () => this.#open?.resume() };
+    if (microphone === 'held') bar.hint(words.microphoneAway, goOn);
+    else if (loudspeaker === 'held') bar.hint(words.away, goOn);
+    else if (wrong === words.silent) bar.hint(wrong, goOn);
     else if (wrong === '' && this.#advises) bar.hint(words.halfDuplex, { label: words.withHeadphones, advice: true, run: () => this.#speakOver() });
     else bar.hint(wrong);
   }

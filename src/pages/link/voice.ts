@@ -14,6 +14,8 @@ export async function listen({ options, composer }: VoicePage, worklet: string, 
   });
   const before = composer.text === '' ? '' : `${composer.text.trimEnd()} `;
   try {
+    // Nobody is heard any more, and the button says so.
+    source.onHeld = (held) => held && source.stop();
     // The button was pressed again before the browser had an answer.
     if (ending.aborted) return;
     const chat = options.chat();

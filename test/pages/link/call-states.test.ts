@@ -237,6 +237,104 @@ calling('the sound is taken away, and comes back with a click', async (t, page, 
   t.equal(await page.evaluate('context.state'), 'running');
 }, { before: sounds });
 
+/** Keeps the page's contexts of sound and its streams of microphones. */
+const kept = `globalThis.contexts = [];
+globalThis.streams = [];
+globalThis.AudioContext = class extends AudioContext { constructor(...given) { super(...given); contexts.push(this); } };
+const get = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+navigator.mediaDevices.getUserMedia = async (wanted) => { const stream = await get(wanted); streams.push(stream); return stream; };`;
+const states = "contexts.map(({ state }) => state).filter((state) => state !== 'closed').join()";
+
+/** Resolves once audio of the person has come since. */
+async function hears(line: Line): Promise<void> {
+  const before = line.audioBytes;
+  await until(() => line.audioBytes > before);
+}
+
+const away = 'The microphone is interrupted: nobody hears you.';
+
+calling('a microphone and a loudspeaker that are taken away are said, and both come back with a click', async (t, page, line) => {
+  line.ready();
+  await words(page, 'Listening');
+  await hears(line);
+  await page.evaluate('Promise.all(contexts.map((context) => context.suspend()))');
+  await said(page, away);
+  await words(page, 'You are not heard');
+  t.same([await findings(page, 'not contrast'), await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], [], 0]);
+  await hint(page).getByRole('button', { name: 'Go on' }).click();
+  await hint(page).locator('p').waitFor({ state: 'detached' });
+  t.equal(await page.evaluate(states), 'running,running');
+  await hears(line);
+  await words(page, 'Listening');
+}, { before: kept, width: 360 });
+
+calling('a microphone that is taken away alone is said, and comes back with the page', async (_, page, line) => {
+  line.ready();
+  await hears(line);
+  const turn = (state: string) => page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true }); document.dispatchEvent(new Event('visibilitychange'));`);
+  await turn('hidden');
+  // The loudspeaker was made in the handler of the click, before the microphone.
+  await page.evaluate('contexts.at(-1).suspend()');
+  await said(page, away);
+  await turn('visible');
+  await hint(page).locator('p').waitFor({ state: 'detached' });
+  await hears(line);
+}, { before: kept });
+
+calling('a microphone of which nothing comes, whatever the browser says of it, is opened anew by the second click', async (t, page, line) => {
+  line.ready();
+  await hears(line);
+  const opened = (await page.evaluate('streams.length')) as number;
+  await page.evaluate("(() => { const context = contexts.at(-1); context.addEventListener('statechange', (event) => event.stopImmediatePropagation(), { capture: true }); context.resume = async () => {}; Object.defineProperty(context, 'state', { value: 'running' }); AudioContext.prototype.suspend.call(context); })()");
+  await said(page, away);
+  const goOn = hint(page).getByRole('button', { name: 'Go on' });
+  await goOn.click();
+  t.equal(await page.evaluate('streams.length'), opened);
+  await goOn.click();
+  await hint(page).locator('p').waitFor({ state: 'detached' });
+  t.same(await page.evaluate("streams.map((stream) => stream.getTracks()[0].readyState)"), ['ended', 'live']);
+  await hears(line);
+}, { before: kept });
+
+calling('a microphone that the browser mutes is said, and is opened anew by a click', async (t, page, line) => {
+  line.ready();
+  await hears(line);
+  await page.evaluate("(() => { const [track] = streams.at(-1).getTracks(); track.enabled = false; Object.defineProperty(track, 'muted', { value: true }); track.dispatchEvent(new Event('mute')); })()");
+  await said(page, away);
+  await hint(page).getByRole('button', { name: 'Go on' }).click();
+  await hint(page).locator('p').waitFor({ state: 'detached' });
+  t.same(await page.evaluate("streams.map((stream) => stream.getTracks()[0].readyState)"), ['ended', 'live']);
+  await hears(line);
+}, { before: kept });
+
+/** The browser's microphones, of which the first is its choice. */
+const choices = `${kept}
+globalThis.choice = 'built in';
+navigator.mediaDevices.enumerateDevices = async () => [
+  { kind: 'audiooutput', deviceId: 'default', groupId: choice + '!', label: 'Loudspeaker' },
+  { kind: 'audioinput', deviceId: 'default', groupId: choice, label: 'Default - ' + choice },
+  { kind: 'audioinput', deviceId: '1', groupId: 'built in', label: 'built in' },
+  { kind: 'audioinput', deviceId: '2', groupId: 'headset', label: 'headset' },
+];
+globalThis.change = (to) => { choice = to; navigator.mediaDevices.dispatchEvent(new Event('devicechange')); };`;
+
+calling('a new default microphone is followed, and one that cannot be opened is not', async (t, page, line) => {
+  const tracks = (): Promise<string[]> => page.evaluate('streams.map((stream) => stream.getTracks()[0].readyState)');
+  line.ready();
+  await hears(line);
+  await page.evaluate("change('built in')");
+  await page.evaluate("change('headset')");
+  await until(async () => (await tracks()).join() === 'ended,live');
+  await hears(line);
+  await page.evaluate("navigator.mediaDevices.getUserMedia = async () => { globalThis.refused = true; throw new DOMException('', 'NotReadableError'); }");
+  await page.evaluate("change('built in')");
+  await until(() => page.evaluate('globalThis.refused === true') as Promise<boolean>);
+  await hears(line);
+  t.same(await tracks(), ['ended', 'live'], 'the one before is heard still');
+  await words(page, 'Listening');
+  t.equal(await hint(page).textContent(), '');
+}, { before: choices });
+
 for (const [name, reducedMotion] of [['a long thought has a soft sound', 'no-preference'], ['with reduced motion it is silent', undefined]] as const) {
   calling(name, async (t, page, line) => {
     await page.clock.install();

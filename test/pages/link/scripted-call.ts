@@ -14,13 +14,15 @@ export class Line {
   readonly #heard: Message[] = [];
   #wake: () => void = () => {};
   #turns = 0;
+  /** The person's audio that has come. */
+  audioBytes = 0;
   /** The message that is spoken. */
   #message = '';
 
   constructor(route: WebSocketRoute) {
     this.#route = route;
     route.onMessage((data) => {
-      if (typeof data !== 'string') return;
+      if (typeof data !== 'string') return void (this.audioBytes += data.length);
       this.#heard.push(JSON.parse(data));
       this.#wake();
     });
