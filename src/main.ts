@@ -69,7 +69,8 @@ export async function serve(config: Config): Promise<void> {
   const metrics = openMetrics(() => host.census(), () => host.turns.inFlight, () => lag.meanMs(true) / 1000, () => host.outage);
   watchUnhandled(log, metrics.unhandledRejections);
   const opened = await openStore(config, { clock, ids, log, shared });
-  const store = measureStore(opened, metrics, clock);
+  const store = measureStore(opened, metrics, clock, () => readiness.doubt());
+  const readiness = new Readiness(store, clock, log);
   await startStore(store, time.now());
 
   const host = new Host(store, time, ids, log, config.turnMsMax, new LoopShare());
@@ -77,10 +78,7 @@ export async function serve(config: Config): Promise<void> {
   host.onCredentials = (workspaceId, id) => vault.forget(workspaceId, id);
   const http = providerHttp({ clock, allowPrivate: config.allowPrivateProviders, bounds: { ...providerBounds, silenceMs: config.providerSilenceMs }, proxy: config.providerProxy });
   const load = openLoad(time, ids, metrics, host, 'loadBoard' in opened ? opened.loadBoard : null);
-  const voice = openVoice(config, clock, http, (why) => {
-    metrics.voice.processEndings.inc();
-    log.warn({ why }, 'a voice process ended');
-  });
+  const voice = openVoice(config, clock, http, (why) => noteVoiceEnding(why, metrics, log));
   metrics.watchVoice(voice, () => host.sockets.population.size, () => host.calls.states());
   const scrape = new Coalesced(clock, scrapeBounds, async () => (await supervisor?.askMetrics()) ?? metrics.text());
   const services: Services = {
@@ -90,7 +88,7 @@ export async function serve(config: Config): Promise<void> {
     log,
     metrics: { ...heardBy(load, metrics), text: () => scrape.get() },
     load,
-    readiness: new Readiness(store, clock, log),
+    readiness,
     store,
     host,
     models: openModels(config, clock, http),
@@ -130,6 +128,11 @@ function openProcessLog(config: Config, clock: WheelClock, worker: number | null
   const log = openLog(config.log, clock, { worker });
   if (worker === null) warnOfIgnored(config, log);
   return log;
+}
+
+function noteVoiceEnding(why: string, metrics: Metrics, log: Log): void {
+  metrics.voice.processEndings.inc();
+  log.warn({ why }, 'a voice process ended');
 }
 
 /** Opens the store, which may wait for another process to end. */

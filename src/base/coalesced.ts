@@ -14,6 +14,8 @@ export class Coalesced<T> {
   readonly #bounds: CoalescedBounds;
   #answer: Promise<T> | null = null;
   #inFlight = false;
+  /** Whether the answer of the query in flight is not to be reused. */
+  #isStale = false;
   /** When all of `freshMax` are available again, in monotonic milliseconds. */
   #freshAt = -Infinity;
 
@@ -30,9 +32,18 @@ export class Coalesced<T> {
       this.#answer = this.#ask().finally(() => {
         this.#inFlight = false;
         this.#freshAt = Math.max(this.#freshAt, this.#clock.monotonic()) + this.#bounds.keptMs;
+        if (this.#isStale) this.forget();
       });
     }
     return this.#answer;
+  }
+
+  /** Gives the present answer to nobody who comes later, nor that of the query in flight once it has come. */
+  forget(): void {
+    this.#isStale = this.#inFlight;
+    if (this.#inFlight) return;
+    this.#answer = null;
+    this.#freshAt = Math.min(this.#freshAt, this.#clock.monotonic());
   }
 
   #mayAsk(): boolean {

@@ -274,7 +274,8 @@ export const limits = {
 
   // Redis
   redisCallMs: 1_900, // a client gets 503 within two seconds
-  redisAskMs: 900, // for a primary to tell about itself: less than a probe waits
+  redisAskMs: 900, // for a primary to tell about itself
+  redisPolicyMs: 100, // for a look to wait for that: less than a probe waits
   redisCallsMax: 10_000, // calls that wait for an answer at a time; several that are sent as one count each
   redisGatheredMax: 64, // calls of a step that are sent as one: Redis serves nobody else meanwhile
   redisGatheredCharactersMax: 65_536, // characters and bytes of several calls sent as one; a longer call is sent by itself
@@ -302,9 +303,11 @@ export const limits = {
   catalogFreshMs: 800, // the age up to which records that the console changes are used without a read; a second at most, with the read
 
   // Looks that need no key
-  readyAnswerMs: 1_900, // a probe gets 503 within two seconds
-  readyWorkersMs: 1_950, // the same of several processes: each has its own time
-  readyKeptMs: 250,
+  readyAnswerMs: 1_900, // a probe gets 503 within two seconds, however slow the disk
+  readySharedMs: 200, // the same of Redis, within a quarter of a second
+  readyWorkersMs: 240, // the same of several processes: each has its own time
+  readyKeptMs: 250, // unless the store refuses a step
+  readyWorkersKeptMs: 40, // what a supervisor keeps beyond its workers
   loadStepSeconds: 5, // contract 9
   loadSteps: 720, // an hour
   scrapeKeptMs: 250,

@@ -9,15 +9,39 @@ const measuredSteps: readonly StepName[] = [
   'createSession', 'saveSession', 'beginTurn', 'appendOutput', 'finishTurn', 'withdrawTurn', 'claimTurn', 'takeOverTurn', 'takeLimits', 'sweep', 'ping',
 ];
 
-export function measureStore(store: Store, metrics: Metrics, clock: Clock): Store {
+/** The other steps that write: whether they fail is of interest. */
+const watchedSteps: readonly StepName[] = [
+  'catalog.create', 'catalog.replace', 'catalog.remove', 'chargeSession', 'takeBudgets', 'countUsage', 'requestStop', 'renewTurn', 'stepTurn', 'confirm',
+];
+
+/** `onFailure` is called for each step that writes and fails. */
+export function measureStore(store: Store, metrics: Metrics, clock: Clock, onFailure: () => void = () => {}): Store {
   for (const step of measuredSteps) {
     // A step that never failed, or was never taken, has samples too: they begin at 0 (contract 12).
     metrics.storeErrors.inc({ step }, 0);
   }
-  return wrapStore(store, (step, plain) => (measuredSteps.includes(step) ? timeStep(step, plain, metrics, clock) : undefined));
+  return wrapStore(store, (step, plain) => {
+    if (measuredSteps.includes(step)) return timeStep(step, plain, { metrics, clock, onFailure });
+    return watchedSteps.includes(step) ? watchStep(plain, onFailure) : undefined;
+  });
 }
 
-function timeStep(step: StepName, plain: AnyStep, metrics: Metrics, clock: Clock): AnyStep {
+/** An embedded store answers some steps at once. */
+function watchStep(plain: AnyStep, onFailure: () => void): AnyStep {
+  return (...given: unknown[]) => {
+    const answer: unknown = plain(...given);
+    if (answer instanceof Promise) answer.catch(onFailure);
+    return answer;
+  };
+}
+
+interface Watch {
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly onFailure: () => void;
+}
+
+function timeStep(step: StepName, plain: AnyStep, { metrics, clock, onFailure }: Watch): AnyStep {
   const seconds = metrics.storeSeconds.sample({ step });
   const observe = (answer: Promise<unknown>, startedAt: number): Promise<unknown> =>
     answer.then(
@@ -27,6 +51,7 @@ function timeStep(step: StepName, plain: AnyStep, metrics: Metrics, clock: Clock
       },
       (error) => {
         metrics.storeErrors.inc({ step });
+        if (step !== 'ping') onFailure();
         throw error;
       },
     );

@@ -1,5 +1,5 @@
 /** Whether the store accepts writes. Any client may query this at any rate, so the store itself is pinged seldom. */
-import type { Clock } from '../base/clock.ts';
+import { atTurnEnd, type Clock } from '../base/clock.ts';
 import { Coalesced } from '../base/coalesced.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
@@ -8,32 +8,46 @@ import type { Store } from './store.ts';
 const bounds = { keptMs: limits.readyKeptMs, freshMax: 1 };
 
 export class Readiness {
-  readonly #store: Pick<Store, 'ping'>;
+  readonly #store: Pick<Store, 'ping' | 'leaseMs'>;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #asked: Coalesced<boolean>;
   /** The ping that is under way. If it does not return, later queries wait for the same ping, and no other is sent. */
   #ping: Promise<boolean> | null = null;
   #ready = true;
+  #doubtedAt = -Infinity;
 
-  constructor(store: Pick<Store, 'ping'>, clock: Clock, log: Log) {
+  constructor(store: Pick<Store, 'ping' | 'leaseMs'>, clock: Clock, log: Log) {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
     this.#asked = new Coalesced(clock, bounds, () => this.#ask());
   }
 
-  /** Resolves within `readyAnswerMs`, with an answer that is `readyKeptMs` old at most; never rejects. */
+  /** Resolves within `readyAnswerMs`, or `readySharedMs`, with an answer that is `readyKeptMs` old at most; never rejects. */
   look(): Promise<boolean> {
     return this.#asked.get();
+  }
+
+  /** Notes that the store has refused a step: the next query pings it again. */
+  doubt(): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#doubtedAt < limits.readyKeptMs) return;
+    this.#doubtedAt = now;
+    this.#asked.forget();
   }
 
   #ask(): Promise<boolean> {
     this.#ping ??= this.#store.ping().then(() => this.#turn(true), (error: unknown) => this.#turn(false, error));
     const ping = this.#ping;
+    // A disk that is slow does its work all the same; a store beside the process answers at once, or not for long.
+    const answerMs = this.#store.leaseMs === null ? limits.readyAnswerMs : limits.readySharedMs;
     return new Promise((resolve) => {
-      const deadline = this.#clock.after(limits.readyAnswerMs, () => resolve(this.#change(false)));
+      let answered = false;
+      // A process that was held up first reads the answer that has come meanwhile.
+      const deadline = this.#clock.after(answerMs, () => atTurnEnd(() => answered || resolve(this.#change(false))));
       void ping.then((ready) => {
+        answered = true;
         deadline.cancel();
         resolve(ready);
       });

@@ -100,7 +100,7 @@ export class RedisStore implements Store {
       publish: async (channel, text) => void (await link.send(roots.registry, 'PUBLISH', roots.channel(channel), text)),
       listen: async (channel, listener) => link.subscribe(roots.channel(channel), listener, () => {}),
     };
-    this.#eviction = new Eviction(link);
+    this.#eviction = new Eviction(link, clock);
     this.#sweep = new RedisSweep(link, roots, registry, this.catalog);
     this.#notices = new RedisNotices(link, roots, orphans);
     this.#time = time === undefined ? null : new RedisTime(link, roots, clock, time);

@@ -28,3 +28,19 @@ t.test(edge, { ...(lacking === null ? {} : { skip: lacking }) }, async (t) => {
     await until(async () => (await ready()).status === 200);
   }
 });
+
+t.test('a Redis that refuses a write makes the server unready at once', { ...(lacking === null ? {} : { skip: lacking }) }, async (t) => {
+  const redis = await RedisServer.start(...appendOnly);
+  t.teardown(() => redis.stop());
+  const house = await openHouse(t, { env: { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_LOG: 'silent' } });
+  const status = async () => (await house.ask('/readyz', { key: null })).status;
+  const assistant = await synthetic(house, 'tokens=3');
+  const create = () => house.ask('/sessions', { body: { assistant_id: assistant.id } });
+  for (let fault = 0; fault < 3; fault++) {
+    await until(async () => (await status()) === 200);
+    await redis.ask('CONFIG', 'SET', 'min-replicas-to-write', '1');
+    refused(t, await create(), 503, 'api_error');
+    t.equal(await status(), 503, 'the first look after the refusal');
+    await redis.ask('CONFIG', 'SET', 'min-replicas-to-write', '0');
+  }
+});

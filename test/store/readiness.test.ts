@@ -9,8 +9,13 @@ import { ManualClock } from '../providers/model/provider.ts';
 
 /** A store that answers when the test lets it. */
 class Pinged {
+  readonly leaseMs: number | null;
   pings = 0;
   #settle: ((error?: StoreUnavailable) => void)[] = [];
+
+  constructor(leaseMs: number | null) {
+    this.leaseMs = leaseMs;
+  }
 
   ping(): Promise<void> {
     this.pings++;
@@ -22,10 +27,10 @@ class Pinged {
   }
 }
 
-function scene() {
+function scene(leaseMs: number | null = null) {
   const lines: { msg: string; err?: { message: string } }[] = [];
   const clock = new ManualClock();
-  const store = new Pinged();
+  const store = new Pinged(leaseMs);
   const readiness = new Readiness(store, clock, pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }));
   const looks = (count: number): Promise<boolean[]> => Promise.all(Array.from({ length: count }, () => readiness.look()));
   const said = (): string[] => lines.map(({ msg, err }) => (err === undefined ? msg : `${msg}: ${err.message}`));
@@ -74,6 +79,52 @@ t.test('a store that hangs is told within two seconds to each, and pinged once',
   store.answer();
   t.same(await back, [true]);
   t.same(said(), ['not ready: the store cannot do its work', 'ready again']);
+});
+
+t.test('a store that processes share and that hangs is reported within a quarter of a second', async (t) => {
+  const { clock, store, looks } = scene(limits.leaseMs);
+  t.ok(limits.readySharedMs < 250);
+  const first = looks(2);
+  clock.advance(limits.readySharedMs);
+  t.same(await first, [false, false]);
+  clock.advance(limits.readyKeptMs);
+  const next = looks(1);
+  store.answer();
+  t.same(await next, [true]);
+  t.equal(store.pings, 1);
+});
+
+t.test('a process that was held up reads the answer of its store before it reports it as silent', async (t) => {
+  const { clock, store, looks } = scene(limits.leaseMs);
+  const late = looks(1);
+  clock.advance(10_000);
+  store.answer();
+  t.same(await late, [true]);
+});
+
+t.test('a refused step makes the next look ask the store again, a few times a second', async (t) => {
+  const { clock, store, readiness, looks } = scene();
+  const first = looks(1);
+  store.answer();
+  t.same(await first, [true]);
+  readiness.doubt();
+  const second = looks(1);
+  t.equal(store.pings, 2);
+  store.answer(new StoreUnavailable('full'));
+  t.same(await second, [false]);
+  readiness.doubt();
+  t.same(await looks(1), [false]);
+  t.equal(store.pings, 2, 'a flood of refusals is no flood of pings');
+  clock.advance(limits.readyKeptMs);
+  const third = looks(1);
+  // The store may have answered this ping before it refused the step.
+  readiness.doubt();
+  store.answer();
+  t.same(await third, [true]);
+  const fourth = looks(1);
+  t.equal(store.pings, 4);
+  store.answer(new StoreUnavailable('full'));
+  t.same(await fourth, [false]);
 });
 
 t.test('some questions in a row are asked anew, and come back with time', async (t) => {

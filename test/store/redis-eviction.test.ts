@@ -1,7 +1,12 @@
 /** A Redis that evicts takes keys away when its memory is full: it is refused at the start, and makes a store that is open unready (contract 12). */
 import t from 'tap';
+import { limits } from '../../src/base/limits.ts';
+import { Eviction } from '../../src/store/redis/eviction.ts';
+import type { RedisLink } from '../../src/store/redis/link.ts';
 import { RedisTarget } from '../../src/store/redis/load.ts';
+import type { RedisReply } from '../../src/store/redis/reply.ts';
 import { StoreUnavailable, type Store } from '../../src/store/store.ts';
+import { ManualClock } from '../providers/model/provider.ts';
 import { Scene } from './fixtures.ts';
 import { appendOnly, RedisCluster, RedisServer, whyNoRedis } from './redis-server.ts';
 import { PatientClock, openStore } from './redis-stores.ts';
@@ -107,4 +112,24 @@ t.test('a primary that hangs keeps nobody from knowing that the others are ready
   hung.signal('SIGSTOP');
   await t.resolves(store.ping());
   await hung.kill();
+});
+
+t.test('a primary that does not answer is waited for once, and for a moment later', async (t) => {
+  const clock = new ManualClock();
+  const answers: ((reply: RedisReply) => void)[] = [];
+  const ask = (): Promise<RedisReply> => new Promise((resolve) => answers.push(resolve));
+  const eviction = new Eviction({ primaries: () => [ask] } as unknown as RedisLink, clock);
+  const answered = (policy: string): void => answers.splice(0).forEach((answer) => answer(['maxmemory-policy', policy].map((word) => Buffer.from(word))));
+  const first = eviction.refuse();
+  clock.advance(limits.redisPolicyMs);
+  answered('noeviction');
+  await t.resolves(first);
+  const second = eviction.refuse();
+  clock.advance(limits.redisPolicyMs);
+  await t.resolves(second, 'what was known last counts');
+  answered('allkeys-lru');
+  await new Promise(setImmediate);
+  const third = eviction.refuse();
+  clock.advance(limits.redisPolicyMs);
+  await t.rejects(third, says('allkeys-lru'));
 });

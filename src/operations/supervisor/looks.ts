@@ -5,7 +5,7 @@ import { limits } from '../../base/limits.ts';
 import type { SupervisedWorker } from './member.ts';
 import { Rounds } from './rounds.ts';
 
-const bounds = { keptMs: limits.readyKeptMs, freshMax: 1 };
+const bounds = { keptMs: limits.readyWorkersKeptMs, freshMax: 1 };
 
 export class Looks {
   readonly #rounds: Rounds;

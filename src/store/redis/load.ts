@@ -29,18 +29,20 @@ export class RedisTarget implements DumpTarget {
   readonly #link: RedisLink;
   readonly #roots: Roots;
   readonly #allowVolatile: boolean;
+  readonly #clock: Clock;
 
   constructor(url: string, { clock, prefix, allowVolatile, durability }: RedisTargetOptions) {
     this.#link = new RedisLink(url, clock, loadScripts(), durability);
     this.#roots = new Roots(prefix);
     this.#allowVolatile = allowVolatile;
+    this.#clock = clock;
   }
 
   async open(): Promise<void> {
     try {
       await this.#link.open();
       if (!this.#allowVolatile) await refuseVolatile(this.#link);
-      await new Eviction(this.#link).refuse();
+      await new Eviction(this.#link, this.#clock).refuse();
     } catch (error) {
       await this.#link.close();
       throw error;

@@ -20,7 +20,7 @@ const freshMs = 100;
 const freshMsEach = 20;
 
 /** A primary that takes longer to answer counts with its last answer, and is not waited for again until it has answered. */
-const answerMs = 400;
+const answerMs = 100;
 
 /** Slots that are looked into at a time, of those that were open; the others stay so until the next look. */
 const doubtedMax = 64;
