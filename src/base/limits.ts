@@ -62,6 +62,7 @@ export const limits = {
   toolRoundsMax: 8,
   toolArgumentsBytesMax: 32 * 1024,
   toolOpaqueCharactersMax: 64 * 1024, // of what a provider put on a call and its round, as JSON
+  toolOpaquesCharactersMax: 512 * 1024, // the same in a turn
   toolArgumentsKept: 1024, // characters, of a call beyond those of a round
   toolMisfitCharactersMax: 400, // of the sentence that tells a model why its arguments do not fit
   toolCheckStepsMax: 50_000, // of arguments against their schema, all in one turn of the event loop

@@ -71,6 +71,8 @@ export class TurnCalls implements CallsMade {
   #storing: Promise<unknown> = Promise.resolve();
   /** Code points of results in this turn. */
   #results = 0;
+  /** Characters of what providers put on its calls. */
+  #opaques = 0;
   #over = false;
 
   constructor(turn: Calling, tools: TurnTools, steps: TurnSteps, log: TurnLog, clock: Clock, approved: Approved | null = null) {
@@ -90,7 +92,17 @@ export class TurnCalls implements CallsMade {
 
   /** Takes a call of the model. What is too much for a round is dropped: nobody is told of it. */
   ask(name: string, text: string, opaque?: OpaqueFields): void {
-    if (this.#asked.length < limits.toolCallsTaken) this.#asked.push({ name, text, opaque });
+    if (this.#asked.length < limits.toolCallsTaken) this.#asked.push({ name, text, opaque: opaque && this.#bounded(opaque) });
+  }
+
+  /** Drops fields that exceed the bound of the turn, and keeps the id. */
+  #bounded(opaque: OpaqueFields): OpaqueFields {
+    const { call, round, ...named } = opaque;
+    if (call === undefined && round === undefined) return opaque;
+    const characters = this.#opaques + JSON.stringify([call, round]).length;
+    if (characters > limits.toolOpaquesCharactersMax) return named;
+    this.#opaques = characters;
+    return opaque;
   }
 
   keep(opaque: unknown): void {

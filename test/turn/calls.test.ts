@@ -130,3 +130,18 @@ t.test('a call is sent again only while the store says that its turn runs here',
     t.same(told, answer === 'stored' ? [] : [answer === 'fenced' ? 'taken' : 'stopped']);
   }
 });
+
+t.test('what a provider puts on the calls of a turn is bounded, their ids are kept, and what fits is as it came', async (t) => {
+  const turn = { turnId: 'turn_1', calls: true, retries: false, noted: () => {} } as Calling;
+  const tools = { roundsMax: 8, find: () => null, check: () => ({}), makeId: () => 'call_1', noteUnsent: () => {} } as unknown as TurnTools;
+  const calls = new TurnCalls(turn, tools, { step: async () => 'stored' } as unknown as TurnSteps, new TurnLog(), new ManualClock());
+  const signature = 's'.repeat(limits.toolOpaqueCharactersMax - 100);
+  const count = limits.toolCallsTaken;
+  for (let index = 0; index < count; index++) calls.ask('act', '{}', { origin: 'o', id: `c${index}`, ...(index === 5 ? {} : { call: { signature }, round: { index } }) });
+  await calls.store('', 0);
+  t.same(calls.made.map(({ opaque }) => opaque?.id), Array.from({ length: count }, (_, index) => `c${index}`));
+  const whole = calls.made.filter(({ opaque }) => opaque?.call !== undefined);
+  t.equal(whole.length, Math.floor(limits.toolOpaquesCharactersMax / (signature.length + 50)));
+  for (const { opaque } of whole) t.match(opaque, { call: { signature }, round: { index: Number } });
+  t.ok(JSON.stringify(calls.made).length < limits.toolOpaquesCharactersMax + count * 400);
+});

@@ -56,6 +56,8 @@ export class Attempts {
   readonly #until: number;
   readonly #now: () => number;
   readonly #tools: readonly ToolOffer[];
+  /** Whether the model may call them. */
+  readonly #isOffering: boolean;
   /** The functions that are not offered: those learnt of before, and those refused in this turn. */
   readonly #withheld = new Set<string>();
   readonly #refused: string[] = [];
@@ -76,6 +78,7 @@ export class Attempts {
     this.#now = now;
     this.#until = now() + limits.providerAttemptsMs;
     this.#search = new ShapeSearch(asking.open, shape, trial);
+    this.#isOffering = tools !== undefined;
     this.#tools = tools ?? closedTools ?? [];
     if (refused.size > 0) for (const tool of this.#tools) if (refused.has(definitionOf(tool))) this.#withheld.add(tool.name);
     this.#historyTokens = historyTokens;
@@ -101,7 +104,8 @@ export class Attempts {
     const refused = definitions.length === 0 ? known.refused : new Set([...known.refused, ...definitions].slice(-limits.modelFunctionsRefusedMax));
     this.#lessons.note(model, { ...learnt, refused, historyTokens });
     if (this.#leftOut > 0) this.#sink.noteLeftOut?.(this.#leftOut);
-    if (this.#tools.length > 0) this.#sink.noteOffered?.({ origin, withheld: this.#withheld, refused: this.#refused });
+    // Functions that may not be called any more are not all declared: such a request does not show that they are taken.
+    if (this.#isOffering || this.#refused.length > 0) this.#sink.noteOffered?.({ origin, withheld: this.#withheld, refused: this.#refused });
   }
 
   #mend(status: number, said: string): boolean {
