@@ -52,7 +52,7 @@ const commands: Readonly<Record<string, Example>> = {
     },
   },
   'npm run providers': {
-    help: ['--provider <name> ', '"Mistral", ', '"all", default: "all")'],
+    help: ['--provider <name> ', '"Mistral", ', '"all", default: "all")', '--silent '],
     wrong: {
       '--provider Nobody': "option '--provider <name>' argument 'Nobody' is invalid. Allowed choices are OpenAI, Mistral, Gemini, Kimi, DeepSeek, vLLM, Groq, Cerebras, OpenRouter, Ollama, xAI, Bedrock, Anthropic, DeepSeek for Anthropic, all",
     },

@@ -12,3 +12,10 @@ for (const name of strictNames) {
     t.ok(refused <= 6, `${refused} requests were refused`);
   });
 }
+
+for (const name of ['Kimi', 'DeepSeek', 'xAI', 'DeepSeek for Anthropic'] as const) {
+  t.test(`[R4] a session with tools takes all of its turns at ${name}, though it gives no reason for a refusal`, async (t) => {
+    const { outcomes } = await rowOf(t, await openWorkspace(), name, { isSilent: true });
+    for (const [index, outcome] of outcomes.entries()) t.equal(outcome, null, caseNames[index]!);
+  });
+}

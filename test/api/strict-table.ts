@@ -69,9 +69,9 @@ const cases: Readonly<Record<string, (talk: Talk) => Promise<void>>> = {
 };
 export const caseNames = Object.keys(cases);
 
-/** The outcome of each case, in their order: null for a good one, else why it is not. */
-export async function rowOf(t: Owner, house: House, name: StrictName): Promise<{ outcomes: (string | null)[]; refused: number }> {
-  const provider = await strictProvider(t, name);
+/** The outcome of each case, in their order: null for a good one, else why it is not. `isSilent`: the provider refuses without a reason. */
+export async function rowOf(t: Owner, house: House, name: StrictName, { isSilent = false } = {}): Promise<{ outcomes: (string | null)[]; refused: number }> {
+  const provider = await strictProvider(t, name, { isSilent });
   const functions = [{ name: 'look_up', description: 'Looks an order up.', parameters: order }, { name: 'ping', parameters: { type: 'object' } }, { name: 'erase' }, { name: 'book', parameters: order, approval: 'always' }];
   const tool = await countingTool(t, house, { functions });
   tool.answer = (response, { body }) => (body.data.name === 'erase' ? response.writeHead(204).end() : response.writeHead(200, { 'content-type': 'application/json' }).end('{"done":true}'));

@@ -115,7 +115,7 @@ export class Attempts {
     if (!aboutRequest.has(status) && !this.#isNamed(said)) return false;
     if (this.#withhold(said)) return true;
     if (isUnrelated(said) && !this.#search.isNamed(said)) return false;
-    return this.#search.next(said, this.#posts === limits.providerAttemptsMax + this.#refused.length);
+    return this.#search.next(said, limits.providerAttemptsMax + this.#refused.length - this.#posts);
   }
 
   /** Whether the words are about a text that is too long, and not about the history: an id, or a description. */

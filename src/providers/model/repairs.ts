@@ -45,8 +45,12 @@ export const bodyRepairs = 127;
 export const boundRepairs = repairs.otherBound | repairs.bound;
 /** Repairs that servers with a template may ask for with a 500, or within a 200. */
 export const anyStatusRepairs = repairs.greeting | repairs.system | (allRepairs & ~bodyRepairs);
-/** Repairs that no provider refuses: they are tried where a refusal names nothing. */
-export const reducingRepairs = repairs.ids | repairs.noThoughts | repairs.noOpaque | repairs.emptyContent;
+/** Repairs of messages that are tried together where a refusal names nothing: nothing that a provider may not know, or all that one may want. */
+export const guessedRepairs: readonly number[] = [
+  repairs.ids | repairs.noThoughts | repairs.noOpaque | repairs.emptyContent,
+  repairs.ids | repairs.thoughtStub | repairs.signatureStub | repairs.wordContent,
+  repairs.ids | repairs.detailsStub | repairs.wordContent,
+];
 
 /** The shape with more repairs, without those that they replace. */
 export function withRepairs(shape: number, more: number): number {

@@ -1,5 +1,5 @@
 /** Looks for a shape that an endpoint takes, in few tries. */
-import { anyStatusRepairs, bodyRepairs, boundRepairs, reducingRepairs, repairs, repairsNamed, withRepairs } from './repairs.ts';
+import { anyStatusRepairs, bodyRepairs, boundRepairs, guessedRepairs, repairs, repairsNamed, withRepairs } from './repairs.ts';
 
 const boundOf = (shape: number): number => shape & boundRepairs;
 
@@ -28,31 +28,40 @@ export class ShapeSearch {
     return (repairsNamed(said) & anyStatusRepairs & this.#open & ~this.shape) !== 0;
   }
 
-  /** Moves on from a shape that was refused in these words; false if none is left. The last one to be tried repairs most. */
-  next(said: string, isLast: boolean): boolean {
+  /** Moves on from a shape that was refused in these words; false if none is left. `left`: how many more may follow the next one. The last ones repair most. */
+  next(said: string, left: number): boolean {
     const named = repairsNamed(said);
     this.#refused.push(this.shape);
     this.named |= named & this.#open;
-    const found = this.#nextOf(named, isLast);
+    const found = this.#nextOf(named, left);
     if (found !== null) this.shape = found;
     return found !== null;
   }
 
-  #nextOf(named: number, isLast: boolean): number | null {
+  #nextOf(named: number, left: number): number | null {
     const asked = this.#repaired(named & ~bodyRepairs);
     if (asked !== null) return asked;
     if (boundOf(named) !== 0) this.#refusedBounds.push(boundOf(this.shape));
-    const isBlind = (named & this.#open) === 0;
+    // Words that ask for what is done already say as little as none.
+    const isBlind = (named & this.#open & ~this.shape) === 0;
     if (isBlind && this.#trial !== null && !this.#refused.includes(this.#trial)) return this.#trial;
-    const reduced = withRepairs(this.#named, reducingRepairs & this.#open & ~(this.#named & repairs.thoughtStub ? repairs.noThoughts : 0));
-    const bodies = this.#bodies();
-    if (isBlind && !isLast) {
-      const whole = (this.shape & bodyRepairs) | reduced;
-      if (!this.#refused.some((refused) => (refused & ~bodyRepairs) === reduced)) return whole;
+    const guesses = this.#guesses();
+    const isOfCalls = (this.#open & repairs.ids) !== 0;
+    if (isBlind && left >= guesses.length) {
+      const guess = (isOfCalls ? guesses : guesses.slice(0, 1)).find((one) => !this.#refused.some((refused) => (refused & ~bodyRepairs) === one));
+      if (guess !== undefined) return (this.shape & bodyRepairs) | guess;
     }
-    const body = isLast ? bodies.at(-1) : bodies[0];
-    if (body === undefined) return null;
-    return body | (isLast ? reduced : this.#named);
+    const bodies = this.#bodies();
+    if (left >= guesses.length && bodies.length > 0) return bodies[0]! | this.#named;
+    const whole = shapesOf(this.#open & bodyRepairs).at(-1)!;
+    return guesses.map((guess) => whole | guess).findLast((shape) => !this.#refused.includes(shape)) ?? null;
+  }
+
+  /** The repairs of messages that are tried where a refusal asks for none: what is left out, then what is put in. */
+  #guesses(): readonly number[] {
+    const open = this.#open & ~(this.#named & repairs.thoughtStub ? repairs.noThoughts : 0);
+    const guesses = guessedRepairs.map((guess) => withRepairs(this.#named, guess & open));
+    return [...new Set(guesses)];
   }
 
   /** The shape with the repairs of messages and tools that a refusal has named; null if they are made already, or not open. */

@@ -226,3 +226,19 @@ for (const name of strictNames) {
     t.notMatch(JSON.stringify(strict.requests), /foreign/);
   });
 }
+
+for (const name of strictNames) {
+  t.test(`${name} takes histories that others have left, though it gives no reason for a refusal`, async (t) => {
+    const strict = await strictProvider(t, name, { isSilent: true });
+    for (const [about, messages] of Object.entries(histories)) {
+      // Each time without a lesson.
+      const model: Model = (strict.kind === 'openai' ? openaiModel : anthropicModel)(client(t));
+      const tools = [{ name: 'f', description: null, parameters: { type: 'object' } }];
+      const over = { baseUrl: strict.baseUrl, messages, tools, systemPrompt: 'Be kind.', temperature: 0.5, outputTokensMax: 9 };
+      const before = strict.requests.length;
+      t.equal(await ask(model, over).settled, 'end', about);
+      t.ok(strict.requests.length - before <= limits.providerAttemptsMax, `${strict.requests.length - before} requests`);
+    }
+    t.notMatch(JSON.stringify(strict.requests), /foreign/);
+  });
+}

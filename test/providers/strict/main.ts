@@ -5,16 +5,18 @@ import { Progress } from '../../../bench/harness/progress.ts';
 import type { Owner } from '../../folders.ts';
 import { strictNames } from './names.mjs';
 
-const { provider } = developmentCommand(
+const { provider, silent } = developmentCommand(
   'npm run providers --',
   'Has conversations with tools at providers that refuse as the real ones do, and prints the outcome of each. Ends with 1 if one goes wrong.',
   `
   npm run providers                              every provider
-  npm run providers -- --provider Mistral        one of them`,
+  npm run providers -- --provider Mistral        one of them
+  npm run providers -- --silent                  every provider, none of which gives a reason for a refusal`,
 )
   .addOption(new Option('--provider <name>', 'the provider').choices([...strictNames, 'all']).default('all'))
+  .option('--silent', 'they refuse without a reason', false)
   .parse()
-  .opts<{ provider: (typeof strictNames)[number] | 'all' }>();
+  .opts<{ provider: (typeof strictNames)[number] | 'all'; silent: boolean }>();
 // Imported once they are wanted, so that help comes at once.
 const { openHouse } = await import('../../api/house.ts');
 const { caseNames, rowOf } = await import('../../api/strict-table.ts');
@@ -33,7 +35,7 @@ try {
   line('provider', [...caseNames, 'refused']);
   for (const [index, name] of wanted.entries()) {
     progress.tell(index, wanted.length, name);
-    const { outcomes, refused } = await rowOf(owner, house, name);
+    const { outcomes, refused } = await rowOf(owner, house, name, { isSilent: silent });
     progress.end();
     line(name, [...outcomes.map((outcome) => (outcome === null ? 'ok' : 'FAILED')), String(refused)]);
     failures.push(...outcomes.flatMap((outcome, at) => (outcome === null ? [] : [`${name}, ${caseNames[at]!}: ${outcome}`])));

@@ -33,7 +33,8 @@ const clock: Clock = {
   },
 } as Clock;
 
-export async function strictProvider(t: Hooks, name: StrictName): Promise<StrictProvider> {
+/** `isSilent`: it refuses without a reason. */
+export async function strictProvider(t: Hooks, name: StrictName, { isSilent = false } = {}): Promise<StrictProvider> {
   const mode: StrictMode = strictModes[name];
   const issued: Issued = { signatures: new Set(), details: [], thoughts: [] };
   let rounds = 0;
@@ -46,7 +47,7 @@ export async function strictProvider(t: Hooks, name: StrictName): Promise<Strict
       const refusal = mode.rule(body, issued);
       if (refusal === null) return answer(mode, body, issued, () => ++rounds, cutting(response, self.cutAfter(body)));
       self.refused.push(refusal.body);
-      response.writeHead(refusal.status, { 'content-type': 'application/json' }).end(refusal.body);
+      response.writeHead(refusal.status, { 'content-type': 'application/json' }).end(isSilent ? '{"error":{"message":"Bad Request"}}' : refusal.body);
     });
   });
   server.listen(0, '127.0.0.1');
