@@ -53,6 +53,8 @@ export const errors = {
   not_an_object: row('invalid_request', 422, 'invalid_request', 'The body must be a JSON object.'),
   missing_field: row('invalid_request', 422, 'invalid_request', 'The field `{field}` is required.'),
   invalid_field: row('invalid_request', 422, 'invalid_request', 'The field `{field}` has the wrong type or a value that is not allowed.'),
+  text_only: row('invalid_request', 422, 'invalid_request', 'The part `{field}` is not taken: the last message is read as text, without pictures and files.'),
+  not_supported: row('invalid_request', 422, 'invalid_request', 'The field `{field}` is not taken: the model of this assistant does not have it, or the assistant has tools of its own.'),
   unencrypted_url: row('invalid_request', 422, 'invalid_request', 'The field `{field}` must begin with https://, or with http:// and a private address where the server allows these.'),
   idempotency_mismatch: row('invalid_request', 422, 'invalid_request', 'The header `Idempotency-Key` was used before with another body.'),
   missing_visitor_fields: row('missing_visitor_fields', 422, 'invalid_request', 'Required visitor fields are missing: {field}.'),
@@ -100,8 +102,10 @@ export interface Refusal {
 }
 
 /** The rows whose blank is the path of a field of the body or the query. */
+const namesOfField: ReadonlySet<ErrorName> = new Set(['missing_field', 'invalid_field', 'text_only', 'not_supported', 'unencrypted_url']);
+
 const paramOf = (name: ErrorName, { field, param }: FailureDetail): string | undefined =>
-  param ?? (name === 'missing_field' || name === 'invalid_field' || name === 'unencrypted_url' ? field : undefined);
+  param ?? (namesOfField.has(name) ? field : undefined);
 
 /** A refusal that is returned, because throwing one costs more than deciding and writing it. */
 export const refused = (name: ErrorName, detail: FailureDetail = {}): Refusal => ({

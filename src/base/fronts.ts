@@ -10,5 +10,9 @@ export const realtimePath = '/v1/realtime';
 /** Whether the path is of OpenAI's API (contract 14): its failures have another shape. */
 export const isOpenai = (path: string): boolean => path.startsWith('/v1/');
 
+/** The path of a front as its route has it: clients join addresses with a slash too many, at the end or within. */
+export const routedPath = (path: string): string =>
+  isOpenai(path) || path.startsWith(`${mcpPath}/`) ? `/${path.split('/').filter((segment) => segment !== '').join('/')}` : path;
+
 /** The bound of a request's body. */
-export const bodyBytesOf = (path: string): number => (path === mcpPath || isOpenai(path) ? limits.frontBodyBytesMax : limits.bodyBytesMax);
+export const bodyBytesOf = (path: string): number => (routedPath(path) === mcpPath || isOpenai(path) ? limits.frontBodyBytesMax : limits.bodyBytesMax);

@@ -81,6 +81,7 @@ export const limits = {
   toolSessionsEndMs: 2_000, // for the servers to hear of the end of their sessions
   toolSchemaBytesMax: 16 * 1024,
   toolMcpSchemaBytesMax: 64 * 1024,
+  answerSchemaBytesMax: 64 * 1024, // of a `response_format`
   toolsOfAssistantMax: 16,
   toolFunctionsMax: 64,
   toolRoundsCeiling: 25,

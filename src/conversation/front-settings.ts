@@ -1,5 +1,5 @@
 /** The additions of a front to an assistant's settings. */
-import type { ModelMessage } from '../providers/model.ts';
+import type { AnswerFormat, ForcedCall, ModelMessage } from '../providers/model.ts';
 import type { OfferedFunction } from '../providers/tool.ts';
 
 /** For one turn. */
@@ -12,4 +12,8 @@ export interface FrontSettings {
   readonly outputTokensMax: number | null;
   /** The caller's own functions, of the kind `client`. */
   readonly tools: readonly OfferedFunction[];
+  /** Absent where the model may answer without a call. */
+  readonly forced?: ForcedCall;
+  /** Absent for text. */
+  readonly format?: AnswerFormat;
 }

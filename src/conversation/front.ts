@@ -157,13 +157,8 @@ export async function underName<T>(field: string, name: string, ask: () => T | P
   try {
     return await ask();
   } catch (error) {
-    throw error instanceof Failure && error.param === field ? renamed(error, name) : error;
+    throw error instanceof Failure && error.param === field && error.row === errors.invalid_field ? new Failure('invalid_field', { field: name }) : error;
   }
-}
-
-function renamed(error: Failure, param: string): Failure {
-  if (error.row === errors.message_too_long) return new Failure('message_too_long', { limit: limits.messageCharactersMax, param });
-  return error.row === errors.invalid_field ? new Failure('invalid_field', { field: param }) : error;
 }
 
 /** Ends the session with its turn. Rejects never: the turn is what the client waits for. */

@@ -18,7 +18,7 @@ import { useOf } from './link.ts';
 import { causeByParty, mayAnswer, type Party } from './party.ts';
 import { reachActor, reachConversation, turnRefusal } from './reach.ts';
 import { cutHistory, modelMessages } from '../providers/model/history.ts';
-import type { ModelMessage, ModelRequest, ModelSink, ToolOffer } from '../providers/model.ts';
+import type { ForcedCall, ModelMessage, ModelRequest, ModelSink, ToolOffer } from '../providers/model.ts';
 import { openCredential } from './credential.ts';
 import type { FrontSettings } from './front-settings.ts';
 import { AssistantTools } from './tools.ts';
@@ -230,7 +230,7 @@ class AssistantModel implements TurnModel {
       const { baseUrl, apiKey } = access;
       const { messages, leftOut } = cutHistory(front === undefined ? modelMessages(conversation) : front.earlier.concat(modelMessages(conversation)), historyTokensMax ?? limits.historyTokensMax);
       const start = (sink: ModelSink, rounds: readonly ModelMessage[], offers: boolean) =>
-        asked.start({ name, systemPrompt, messages: rounds.length === 0 ? messages : messages.concat(rounds), ...offered(this.#tools?.offers, offers), temperature, outputTokensMax, reasoning, assistantName, baseUrl, apiKey }, sink);
+        asked.start({ name, systemPrompt, messages: rounds.length === 0 ? messages : messages.concat(rounds), ...offered(this.#tools?.offers, offers, front?.forced), format: front?.format, temperature, outputTokensMax, reasoning, assistantName, baseUrl, apiKey }, sink);
       const prepared = { leftOut, start };
       return hasTools(this.#assistant) || (front?.tools.length ?? 0) > 0 ? this.tools.load().then(() => prepared) : prepared;
     });
@@ -240,7 +240,10 @@ class AssistantModel implements TurnModel {
 const noOffers = {};
 
 /** The assistant's functions, offered or closed: after the last round of calls the model may call none. */
-const offered = (offers: readonly ToolOffer[] | undefined, open: boolean): Pick<ModelRequest, 'tools' | 'closedTools'> => (offers === undefined ? noOffers : open ? { tools: offers } : { closedTools: offers });
+function offered(offers: readonly ToolOffer[] | undefined, open: boolean, forced: ForcedCall | undefined): Pick<ModelRequest, 'tools' | 'closedTools' | 'forced'> {
+  if (offers === undefined) return noOffers;
+  return open ? { tools: offers, forced } : { closedTools: offers };
+}
 
 /** The assistant's prompt comes first: the caller adds to it. */
 const joinedPrompt = (own: string | null, added: string | null): string | null => [own, added].filter((text) => text !== null && text !== '').join('\n\n') || null;

@@ -1,4 +1,5 @@
 /** Every path of the API and of the console's API: method, permitted callers, cost and handler (contract 6 and 9). */
+import { routedPath } from '../base/fronts.ts';
 import { Failure } from '../base/errors.ts';
 import type { Route } from './request.ts';
 import { Router } from './router.ts';
@@ -30,7 +31,8 @@ export type Find = (method: string, path: string) => { route: Route; params: Rec
 
 export function finderOf(rows: readonly Route[]): Find {
   const router = new Router(rows);
-  return (method, path) => {
+  return (method, asked) => {
+    const path = routedPath(asked);
     const found = router.find(method === 'HEAD' ? 'GET' : method, path);
     if (found === null && path === mcpOther.path && method !== mcpRoute.method) return { route: mcpOther, params: {} };
     if (found === null) throw new Failure('route_not_found');

@@ -36,6 +36,14 @@ export interface ToolOffer {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
+/** A call that an answer must have: one of any function that is offered, or of this one. */
+export type ForcedCall = 'any' | { readonly name: string };
+
+/** A form of an answer other than text. */
+export type AnswerFormat =
+  | { readonly type: 'json_object' }
+  | { readonly type: 'json_schema'; readonly name: string; readonly schema: Readonly<Record<string, unknown>>; readonly description?: string; readonly strict?: boolean };
+
 /** Whether the reasoning of an assistant's model is shown. */
 export type ReasoningMode = 'hidden' | 'shown';
 
@@ -49,6 +57,10 @@ export interface ModelRequest {
   readonly tools?: readonly ToolOffer[] | undefined;
   /** Functions of before that may not be called any more: for a provider that wants the calls of a history declared. Absent where `tools` is not. */
   readonly closedTools?: readonly ToolOffer[] | undefined;
+  /** Absent where none is forced, and where no functions are offered. */
+  readonly forced?: ForcedCall | undefined;
+  /** Absent for text. */
+  readonly format?: AnswerFormat | undefined;
   readonly temperature: number | null;
   readonly outputTokensMax: number | null;
   /** Whether the model's reasoning is shown. */
@@ -126,6 +138,8 @@ export interface Model {
   readonly provider: string;
   /** Whether an assistant needs a credential to use it. */
   readonly needsCredential: boolean;
+  /** The wishes for an answer that the provider has; absent where it has none. */
+  readonly obeys?: { readonly forcedCalls: boolean; readonly formats: readonly AnswerFormat['type'][] };
   /** Whether the provider accepts this model name; absent if it accepts any. */
   accepts?(name: string): boolean;
   /**

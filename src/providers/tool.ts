@@ -105,6 +105,9 @@ export interface ToolCaller {
   close(): Promise<void>;
 }
 
+/** The result of a call in the words of a model's history, where nobody knows it. */
+export const unknownResult = 'The result of the call is not known. Whether the tool has acted is not known.';
+
 const cutNote = '\n[The rest of this output was cut.]';
 
 /** The beginning of an output, with a sentence that says that it is not all. */

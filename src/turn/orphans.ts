@@ -82,7 +82,7 @@ async function seizeAndSeal(
   const tokensMax = assistant?.record.model.historyTokensMax ?? limits.historyTokensMax;
   const { charactersMax, messagesMax } = readFor(tokensMax);
   // The message that began the turn was sent whatever the budget.
-  const said = await store.sessions.recentMessages(workspaceId, sessionId, turn.messageIndex, charactersMax + limits.messageCharactersMax, messagesMax + 1);
+  const said = await store.sessions.recentMessages(workspaceId, sessionId, turn.messageIndex, charactersMax + limits.frontBodyBytesMax, messagesMax + 1);
   const inputTokens = estimateInputTokens(cutHistory(said, tokensMax).messages);
   // The owner of a turn that a call had asked for early has told nobody of it.
   const hidden = turn.spoken === true && (await store.turns.outputAfter(place, 0)) === null;

@@ -1,4 +1,5 @@
 /** Holds real traffic to the OpenAPI document: status, headers and body of every answer, and every event's data. */
+import { routedPath } from '../../src/base/fronts.ts';
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -71,7 +72,7 @@ function conformityTo(document: any): Conformity {
     check(method, fullPath, { status, headers, json }) {
       const id = headers.get('x-request-id');
       if (id === null || !/^req_[0-9a-z]{26}$/.test(id)) throw new Error(`${method} ${fullPath}: X-Request-Id is ${id}`);
-      const path = fullPath.split('?')[0]!;
+      const path = routedPath(fullPath.split('?')[0]!);
       const known = operations.find(({ pattern }) => pattern.test(path));
       const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
       const operation = known && document.paths[known.path][verb];

@@ -151,6 +151,8 @@ const cases: Record<ErrorName, Case | string> = {
   not_an_object: { refusal: refusals.notAnObject, ask: ({ house }) => house.ask('/sessions', { body: '[]' }) },
   missing_field: { refusal: missingField('assistant_id'), ask: ({ house }) => house.ask('/sessions', { body: {} }) },
   invalid_field: { refusal: wrongField('metadata.a'), ask: (world) => createWith(world, { metadata: { a: 1 } }) },
+  text_only: "OpenAI's API alone answers with it: test/api/openai-history.test.ts",
+  not_supported: "OpenAI's API alone answers with it: test/api/openai-wishes.test.ts",
   unencrypted_url: {
     refusal: unrated(unencryptedUrl('base_url')),
     ask: ({ house }) => house.console(`/workspaces/${house.workspaceId}/credentials`, { body: { kind: 'model', provider: 'openai', base_url: 'http://api.example.com/v1', api_key: 'k' } }),

@@ -129,19 +129,19 @@ async function refused(t: Test, house: House): Promise<void> {
   const call = { role: 'assistant', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } }] };
   const look = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } };
   const cases: [object, string][] = [
-    [user([{ type: 'image_url', image_url: { url: 'x' } }]), 'messages'],
-    [user(''), 'messages'],
-    [user(7), 'messages'],
+    [user([{ type: 'image_url', image_url: { url: 'x' } }]), 'messages.0.content.0'],
+    [user(''), 'messages.0.content'],
+    [user(7), 'messages.0.content'],
     [{ messages: [] }, 'messages'],
     [{ messages: 'Hi' }, 'messages'],
     [{ messages: [...hi, { role: 'assistant', content: 'Hello' }] }, 'messages'],
-    [{ messages: [...hi, { role: 'system', content: 'Be brief.' }] }, 'messages'],
+    [{ messages: [{ role: 'system', content: 'Be brief.' }] }, 'messages'],
     [{ messages: [{ role: 'tool', tool_call_id: 'c1', content: '' }] }, 'messages'],
     [{ messages: [...hi, call] }, 'messages'],
-    [{ messages: [...hi, call, ...hi] }, 'messages'],
+    [{ messages: [...hi, { role: 'assistant', tool_calls: [{ id: 'c1' }] }, ...hi] }, 'messages.1.tool_calls.0'],
     [{ messages: [...hi, call, { role: 'tool', tool_call_id: 'c2', content: '' }] }, 'messages'],
     [{ messages: [{ role: 'robot', content: 'Hi' }] }, 'messages.0.role'],
-    [{ messages: [{ role: 'user', content: 'a\ud800' }] }, 'messages'],
+    [{ messages: [{ role: 'user', content: 'a\ud800' }] }, 'messages.0.content'],
     [{ n: 2 }, 'n'],
     [{ response_format: { type: 'json_object' } }, 'response_format'],
     [{ logprobs: true }, 'logprobs'],
@@ -153,15 +153,13 @@ async function refused(t: Test, house: House): Promise<void> {
     [{ tools: [{ type: 'web_search' }] }, 'tools'],
     [{ tools: [look, look] }, 'tools'],
     [{ tools: [{ type: 'function', function: { name: 'look', parameters: { type: 'string' } } }] }, 'tools.0.function.parameters'],
-    [{ max_tokens: 0 }, 'max_tokens'],
+    [{ max_tokens: 'many' }, 'max_tokens'],
     [{ model: 7 }, 'model'],
   ];
   for (const [body, param] of cases) {
     const { status, json } = await complete(house, id, body);
     t.same([status, json.error.param, json.error.code, json.error.type], [400, param, 'invalid_request', 'invalid_request_error'], JSON.stringify(body));
   }
-  const long = await complete(house, id, user('x'.repeat(8001)));
-  t.same([long.status, long.json.error.code, long.json.error.param], [400, 'message_too_long', 'messages']);
   t.equal((await complete(house, id, { n: 1, logprobs: false, response_format: { type: 'text' }, stop: null, temperature: 0.1, user: 'x', tool_choice: 'none', seed: 4 })).status, 200, 'the rest is ignored');
   t.equal((await complete(house, id, { messages: [...user('a\ud800').messages, { role: 'assistant', content: 'y' }, ...hi] })).status, 200, 'what was said before is mended');
   t.equal((await complete(house, id, { messages: [{ role: 'user', content: [{ type: 'text', text: 'x'.repeat(300_000) }] }, { role: 'assistant', content: 'y' }, ...hi] })).status, 200, 'over the bound of other bodies');

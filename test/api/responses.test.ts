@@ -128,10 +128,8 @@ async function functions(t: Test, house: House): Promise<void> {
   const result = { type: 'function_call_output', call_id: call.call_id, output: 'seen' };
   const wrong = await respond(house, id, { tools, previous_response_id: asked.id, input: [{ ...result, call_id: 'call_of_nobody' }] });
   t.same([wrong.status, wrong.json.error.param], [400, 'input']);
-  const long = await respond(house, id, { tools, previous_response_id: asked.id, input: [{ ...result, output: 'x'.repeat(16_001) }] });
-  t.same([long.status, long.json.error.param], [400, 'input'], 'an output has the bound of one in a chat');
-  const then = (await respond(house, id, { tools, previous_response_id: asked.id, input: [result] })).json;
-  t.same([then.status, then.conversation], ['completed', asked.conversation]);
+  const then = (await respond(house, id, { tools, previous_response_id: asked.id, input: [{ ...result, output: 'x'.repeat(16_001) }] })).json;
+  t.same([then.status, then.conversation], ['completed', asked.conversation], 'an output over the bound of a chat is cut');
   const whole = (await respond(house, id, { tools, input: [{ role: 'user', content: 'Hi' }, call, result] })).json;
   t.equal(whole.status, 'completed', 'with the whole history');
   t.not(whole.conversation.id, asked.conversation.id);
@@ -190,26 +188,25 @@ async function refused(t: Test, house: House): Promise<void> {
     [{ input: [] }, 'input'],
     [{ input: '' }, 'input'],
     [{ input: 'a\ud800' }, 'input'],
-    [{ input: [{ role: 'user', content: [{ type: 'input_text', text: '\udc00' }] }] }, 'input'],
-    [{ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input'],
-    [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input'],
+    [{ input: [{ role: 'user', content: [{ type: 'input_text', text: '\udc00' }] }] }, 'input.0.content'],
+    [{ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input.0.content.0'],
+    [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input.0'],
+    [{ input: [{ role: 'robot', content: 'Hi' }] }, 'input.0.role'],
     [{ input: [{ type: 'function_call_output', call_id: 'c', output: '' }] }, 'input'],
     [{ input: [{ role: 'user', content: 'Hi' }, call] }, 'input'],
     [{ background: true }, 'background'],
-    [{ text: { format: { type: 'json_schema' } } }, 'text'],
+    [{ text: { format: { type: 'json_schema' } } }, 'text.format.schema'],
     [{ top_logprobs: 3 }, 'top_logprobs'],
     [{ tools: [{ type: 'web_search' }] }, 'tools'],
     [{ tool_choice: 'required' }, 'tool_choice'],
     [{ previous_response_id: 'resp_nobody' }, 'previous_response_id'],
     [{ previous_response_id: 'resp_nobody', conversation: 'ses_nobody' }, 'previous_response_id'],
-    [{ max_output_tokens: 0 }, 'max_output_tokens'],
+    [{ max_output_tokens: 'many' }, 'max_output_tokens'],
   ];
   for (const [body, param] of cases) {
     const { status, json } = await respond(house, id, body);
     t.same([status, json.error.param, json.error.code], [400, param, 'invalid_request'], JSON.stringify(body));
   }
-  const long = await respond(house, id, { input: 'x'.repeat(8001) });
-  t.same([long.status, long.json.error.code, long.json.error.param], [400, 'message_too_long', 'input']);
   t.equal((await respond(house, id, { conversation: 'ses_nobody' })).json.error.code, 'session_not_found');
   t.equal((await respond(house, 'nobody')).json.error.code, 'model_not_found');
 }
@@ -219,7 +216,9 @@ async function ended(t: Test, house: House): Promise<void> {
   const streaming = respond(house, hangs, { stream: true });
   let session: any;
   t.ok(await until(async () => (session = (await house.ask(`/sessions?limit=1&assistant_id=${hangs}`)).json.data[0])?.active_turn_id));
-  t.equal((await get(house, session.active_turn_id.replace('turn_', 'resp_'))).json.status, 'in_progress');
+  const streamed = async () => (await get(house, session.active_turn_id.replace('turn_', 'resp_'))).json;
+  t.ok(await until(async () => (await streamed()).output.length > 0));
+  t.equal((await streamed()).status, 'in_progress');
   await house.ask(`/sessions/${session.id}/turns/${session.active_turn_id}/abort`, { method: 'POST' });
   const events = eventsOf(await streaming);
   t.equal(events.at(-1).type, 'response.incomplete');

@@ -57,7 +57,7 @@ t.test('the first fault is named: what is missing, then each field in the order 
   const chat = (messages: unknown, more: object = {}): string => field(ChatCompletionBody, { model: 'm', messages, ...more });
   t.equal(chat([{ role: 'user' }]), '');
   t.equal(chat([{ role: 'user' }, {}]), 'messages.1.role');
-  t.equal(chat([{ role: 'user' }, { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f' } }] }]), 'messages.1.tool_calls.0.function.arguments');
+  t.equal(chat([{ role: 'user' }, { role: 'assistant', tool_calls: [{ id: 'a', function: { arguments: '{}' } }] }]), 'messages.1.tool_calls.0.function.name');
   t.equal(chat([{ role: 'user' }, { role: 5 }], { n: 2 }), 'messages.1.role');
   t.equal(chat([{ role: 'user' }], { n: 2 }), 'n');
   t.equal(chat([], { n: 2 }), 'messages');
@@ -72,6 +72,6 @@ t.test('the first fault is named: what is missing, then each field in the order 
   t.equal(field(PatchAssistantBody, { voice: { provider: 5 } }), 'voice.provider');
   t.equal(field(PatchAssistantBody, { voice: 5 }), 'voice');
   t.equal(field(PatchAssistantBody, { voice: null, link: { origins: ['https://a.example', 'nothing'] } }), 'link.origins');
-  t.equal(field(ResponseBody, { model: 'm', input: [{ type: 'nothing' }] }), 'input');
+  t.equal(field(ResponseBody, { model: 'm', input: [{ type: 'nothing' }] }), 'input.0.type');
   t.equal(field(ResponseBody, { model: 'm', input: 'a', conversation: { id: 5 } }), 'conversation');
 });

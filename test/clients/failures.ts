@@ -105,7 +105,6 @@ export async function failures(t: Test, server: House): Promise<void> {
     ['voice_disabled', house.key, (client) => client.audio.speech.create({ model: fine.id, voice: 'tone', input: 'Hi' })],
     ['invalid_field', house.key, chat(fine.id, 'Hi', { n: 2 })],
     ['missing_visitor_fields', house.key, chat(asks.id)],
-    ['message_too_long', house.key, chat(fine.id, 'x'.repeat(limits.messageCharactersMax + 1))],
     ['text_too_long', house.key, (client) => client.audio.speech.create({ model: mute.id, voice: 'tone', input: 'x'.repeat(limits.speechCharactersMax + 1) })],
     ['assistant_unavailable', house.key, chat(away.id)],
     ['voice_unavailable', house.key, (client) => client.audio.speech.create({ model: mute.id, voice: 'tone', input: 'Hi' })],

@@ -88,5 +88,6 @@ export async function chatWindows(t: Test, house: House): Promise<void> {
   t.match(listed.json.data.find(({ id }: any) => id === 'windows'), { id: 'windows', name: assistant.name });
   const pictured = { role: 'user', content: [{ type: 'text', text: 'Look.' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }] };
   const refused = await house.ask('/v1/chat/completions', { body: { model: 'windows', messages: [pictured], stream: true } });
-  t.same([refused.status, refused.json.error.message], [400, 'The field `messages` has the wrong type or a value that is not allowed.'], 'the windows show the sentence of an error');
+  const sentence = 'The part `messages.0.content.1` is not taken: the last message is read as text, without pictures and files.';
+  t.same([refused.status, refused.json.error.message], [400, sentence], 'the windows show the sentence of an error');
 }

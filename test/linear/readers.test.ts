@@ -10,7 +10,7 @@ import { codePoints, indexAfter, textBehind, WholePoints } from '../../src/base/
 import { CallMessages, queryObject, RealtimeEvents, shape, StartMessage } from '../../src/base/wire.ts';
 import { lastSentenceOf } from '../../src/conversation/call/reply.ts';
 import { idempotencyOf } from '../../src/conversation/idempotency.ts';
-import { readInput } from '../../src/http/openai/items.ts';
+import { placedItems, readInput } from '../../src/http/openai/items.ts';
 import { readMessages } from '../../src/http/openai/messages.ts';
 import { answeredRoutes } from '../../src/http/routes.ts';
 import { languageOf } from '../../src/pages/words.ts';
@@ -176,12 +176,12 @@ const others: Readonly<Record<string, Work>> = {
   'a schema': on((length) => `{"type":"object","properties":{${Array.from({ length: length / 40 }, (_, index) => `"n${index}":{"type":"string","pattern":"a"}`).join()}}}`, (text) => isSchema(JSON.parse(text))),
   'messages of a chat completion': (length) => {
     const messages = Array.from({ length: length / 10 }, (_, index) => ({ role: index % 2 === 0 ? ('user' as const) : ('assistant' as const), content: 'Hi' }));
-    return () => readMessages([...messages, { role: 'user', content: 'Hi' }]);
+    return () => readMessages([...messages, { role: 'user', content: 'Hi' }], true);
   },
   'calls of a response': (length) => {
     const calls = Array.from({ length: length / 20 }, (_, index) => ({ type: 'function_call' as const, call_id: `c${index}`, name: 'f', arguments: '{}' }));
     const results = calls.map(({ call_id }) => ({ type: 'function_call_output' as const, call_id, output: 'a' }));
-    return () => readInput([{ role: 'user', content: 'Hi' }, ...calls, ...results]);
+    return () => readInput(placedItems([{ role: 'user', content: 'Hi' }, ...calls, ...results]));
   },
   'a history of short messages': (length) => {
     const messages = Array.from({ length: length / 4 }, (_, index) => ({ role: index % 2 === 0 ? ('user' as const) : ('assistant' as const), content: 'Hi' }));

@@ -4,7 +4,7 @@ import { limits } from '../limits.ts';
 import { speechFormats } from '../audio-formats.ts';
 import { mapOf, metadataOf, named, Nullable, Strings, Text, UnixSeconds, whole } from './basics.ts';
 
-const bound = () => Type.Optional(Type.Integer({ minimum: 1 }));
+const bound = () => Type.Optional(Type.Integer({ description: '0 and less are no bound.' }));
 const Model = () => Text(limits.nameCharactersMax, 1, "An assistant's id or alias.");
 const Anything = (description?: string) => Type.Optional(Type.Unknown(description === undefined ? {} : { description }));
 
@@ -14,11 +14,21 @@ const Call = Type.Object({
   function: Type.Object({ name: Type.String(), arguments: Type.String() }),
 });
 
+/** A call as clients send it back: some have no id, and arguments that are an object. */
+const GivenCall = Type.Object({
+  id: Type.Optional(Type.String()),
+  function: Type.Optional(Type.Object({ name: Type.String(), arguments: Anything() })),
+  custom: Type.Optional(Type.Object({ name: Type.String(), input: Anything() })),
+});
+
 const Message = Type.Object({
-  role: Strings(['system', 'developer', 'user', 'assistant', 'tool']),
-  content: Anything('A text, or parts of the type `text`.'),
-  tool_calls: Type.Optional(Type.Array(Call, { maxItems: limits.frontToolsMax })),
+  role: Strings(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
+  content: Anything('A text, or a list of parts. Pictures, audio and files of earlier messages become `[image]`, `[audio]` and `[file]`.'),
+  refusal: Type.Optional(Type.String()),
+  tool_calls: Type.Optional(Type.Array(GivenCall, { maxItems: limits.frontToolsMax })),
+  function_call: Type.Optional(Type.Object({ name: Type.String(), arguments: Anything() })),
   tool_call_id: Type.Optional(Type.String()),
+  name: Type.Optional(Type.String()),
 });
 export type ChatCompletionMessage = Static<typeof Message>;
 
@@ -37,9 +47,9 @@ export const ChatCompletionBody = named(
     max_tokens: bound(),
     max_completion_tokens: bound(),
     tools: Type.Optional(Type.Array(FunctionTool, { maxItems: limits.frontToolsMax, description: "The caller's own functions." })),
-    tool_choice: Anything('`auto` or `none`.'),
+    tool_choice: Anything('`auto`, `none`, `required` or a function of the caller.'),
     n: Type.Optional(Type.Literal(1)),
-    response_format: Type.Optional(whole(Type.Object({ type: Type.Literal('text') }))),
+    response_format: Anything('`text`, `json_object` or `json_schema`.'),
     logprobs: Type.Optional(Type.Literal(false)),
     modalities: Type.Optional(whole(Type.Array(Type.Literal('text')))),
     audio: Anything('Refused.'),
@@ -89,11 +99,12 @@ export type CompletionSpeechBody = Static<typeof CompletionSpeechBody>;
 
 const Item = Type.Object({
   type: Type.Optional(Strings(['message', 'function_call', 'function_call_output', 'reasoning', 'item_reference'])),
+  id: Type.Optional(Type.String({ description: 'Of an item of an earlier response, with `item_reference`.' })),
   role: Type.Optional(Strings(['system', 'developer', 'user', 'assistant'])),
   content: Anything('A text, or parts of the types `input_text` and `output_text`.'),
   call_id: Type.Optional(Type.String()),
   name: Type.Optional(Type.String()),
-  arguments: Type.Optional(Type.String()),
+  arguments: Anything(),
   output: Anything('A text, or parts of the type `input_text`.'),
 });
 
@@ -103,7 +114,7 @@ export const ResponseBody = named(
   'ResponseRequest',
   Type.Object({
     model: Model(),
-    input: whole(Type.Union([Type.String({ minLength: 1 }), Type.Array(Item, { minItems: 1, maxItems: limits.frontMessagesMax })])),
+    input: Type.Union([Type.String({ minLength: 1 }), Type.Array(Item, { minItems: 1, maxItems: limits.frontMessagesMax })]),
     instructions: Type.Optional(Type.String()),
     previous_response_id: Type.Optional(Type.String({ description: "The latest response of a session, which goes on." })),
     conversation: Type.Optional(whole(Type.Union([Type.String(), Type.Object({ id: Type.String() })], { description: 'The id of a session, which goes on.' }))),
@@ -111,9 +122,9 @@ export const ResponseBody = named(
     stream: Type.Optional(Type.Boolean()),
     max_output_tokens: bound(),
     tools: Type.Optional(Type.Array(ResponseTool, { maxItems: limits.frontToolsMax, description: "The caller's own functions." })),
-    tool_choice: Anything('`auto` or `none`.'),
+    tool_choice: Anything('`auto`, `none`, `required` or a function of the caller.'),
     background: Type.Optional(Type.Literal(false)),
-    text: Type.Optional(whole(Type.Object({ format: Type.Optional(Type.Object({ type: Type.Literal('text') })) }))),
+    text: Type.Optional(Type.Object({ format: Anything('`text`, `json_object` or `json_schema`.') })),
     top_logprobs: Type.Optional(Type.Literal(0)),
     metadata: Type.Optional(metadataOf('Kept with the response and told with it, as are the three fields below.')),
     safety_identifier: Type.Optional(Text(limits.responseNameCharactersMax, 0)),
@@ -145,10 +156,10 @@ export const ResponseView = named(
     output: Type.Array(Type.Union([MessageItem, CallItem]), { description: 'The message, and calls of the functions of the caller.' }),
     error: Nullable(Type.Object({ code: Type.String(), message: Type.String() })),
     tools: Type.Array(Type.Object({ type: Type.Literal('function'), name: Type.String(), description: Nullable(Type.String()), parameters: Type.Unknown(), strict: Type.Boolean() })),
-    tool_choice: Strings(['auto', 'none']),
+    tool_choice: Type.Unknown({ description: 'As it was asked for.' }),
     truncation: Type.Literal('disabled'),
     parallel_tool_calls: Type.Boolean(),
-    text: Type.Object({ format: Type.Object({ type: Type.Literal('text') }) }),
+    text: Type.Object({ format: Type.Object({ type: Strings(['text', 'json_object', 'json_schema']) }) }),
     top_p: Type.Number(),
     presence_penalty: Type.Number(),
     frequency_penalty: Type.Number(),

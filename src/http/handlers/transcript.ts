@@ -19,7 +19,8 @@ export async function transcriptPage(workspaceId: string, sessionId: string, cha
   const page = await writePage(pageRequest(query, 'asc'), (wanted) => store.sessions.messages(workspaceId, sessionId, wanted), (message) => messageView(message, channel));
   const [message] = page.items;
   const isLong = page.texts.length === 1 && Buffer.byteLength(page.texts[0]!) > limits.answerBytesMax;
-  if (!isLong || message?.turnId == null) return listReply(page);
+  // The text of a reply alone is its turn's output.
+  if (!isLong || message?.turnId == null || message.role !== 'assistant') return listReply(page);
   const { turnId, content } = message;
   return replyFlowing(longMessage(store, { workspaceId, sessionId, turnId }, messageView({ ...message, content: '' }, channel), codePoints(content), page.next));
 }

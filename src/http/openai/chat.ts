@@ -8,17 +8,18 @@ import { idempotencyOf } from '../../conversation/idempotency.ts';
 import type { ClientHead, PartyCaller, Reply, Request } from '../request.ts';
 import { completionView, streamCompletion, type Completion } from './completion.ts';
 import { failedReply } from './failed.ts';
-import { checkNames, readMessages, readTools } from './messages.ts';
+import { checkWishes, readWishes } from './functions.ts';
+import { readMessages } from './messages.ts';
 
 export async function chatCompletions(request: Request<PartyCaller, unknown, ChatCompletionBody>): Promise<Reply> {
   const { caller: { party }, body, head, requestId, services } = request;
   const conversation = conversationOf(head);
   checkRefused(body);
   const { prompt, ...message } = readMessages(body.messages, conversation === null);
-  const tools = readTools(body);
+  const wishes = readWishes(body);
   const assistant = await reachModel(party, body.model, services);
-  await checkNames(tools, assistant, services);
-  const settings = { prompt, outputTokensMax: lower(body.max_tokens, body.max_completion_tokens), tools };
+  await checkWishes(wishes, assistant, 'response_format', services);
+  const settings = { ...wishes, prompt, outputTokensMax: lowestBound(body.max_tokens, body.max_completion_tokens) };
   const remember = idempotencyOf(request, party, '/v1/chat/completions');
   const { session, turn, replayed, ended } = await converseAtFront(party, assistant, { ...message, settings, conversation, remember, requestId }, services);
   if (!replayed) abortOnLeave(party, session.id, turn, requestId, (callback) => head.onGone(callback), services);
@@ -36,10 +37,11 @@ function checkRefused(body: ChatCompletionBody): void {
   for (const field of ['audio', 'functions'] as const) if (body[field] !== undefined) throw new Failure('invalid_field', { field });
 }
 
-const lower = (...bounds: (number | undefined)[]): number | null => {
-  const given = bounds.filter((bound) => bound !== undefined);
+/** The lowest of some bounds; null for none. Clients write 0 or -1 for none. */
+export function lowestBound(...bounds: (number | undefined)[]): number | null {
+  const given = bounds.filter((bound) => bound !== undefined && bound > 0) as number[];
   return given.length === 0 ? null : Math.min(...given);
-};
+}
 
 /** The header `X-Conversation-Id`: printable ASCII; null without it. */
 function conversationOf(head: ClientHead): string | null {

@@ -1,68 +1,65 @@
-/** The items that a response is asked with (contract 14), as the messages of a chat completion. */
+/** The items that a response is asked with (contract 14), as messages of a conversation. */
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import { codePoints } from '../../base/text.ts';
-import type { ChatCompletionMessage, ResponseBody } from '../../base/wire.ts';
-import { callOf, checkText, isOffered, readFunctions, readMessages, textOf, writtenOf, type GivenMessages } from './messages.ts';
-import type { OfferedFunction } from '../../providers/tool.ts';
+import type { ResponseBody } from '../../base/wire.ts';
+import type { ModelCallOfTool } from '../../providers/model.ts';
+import { cutOutput } from '../../providers/tool.ts';
+import { callOf, promptOf, readConversation, type GivenConversation, type GivenMessage } from './messages.ts';
+import { askedText, earlierText } from './parts.ts';
 
 type Items = Exclude<ResponseBody['input'], string>;
-type Item = Items[number];
+export type Item = Items[number];
+
+/** An item with its path in the body. */
+export interface PlacedItem {
+  readonly path: string;
+  readonly item: Item;
+}
 
 const wrong = (field = 'input'): Failure => new Failure('invalid_field', { field });
-const partTypes = ['input_text', 'output_text', 'text'];
 
-/** The input of a response in a new session: its last item is the user's, or the results of calls are last. */
-export const readInput = (input: ResponseBody['input']): GivenMessages => readMessages(typeof input === 'string' ? [{ role: 'user', content: input }] : messagesOf(input));
+/** The items of an input, without a model's thoughts: they mean nothing to another model. */
+export const placedItems = (input: ResponseBody['input']): readonly PlacedItem[] =>
+  typeof input === 'string'
+    ? [{ path: 'input', item: { role: 'user', content: input } }]
+    : input.map((item, index) => ({ path: `input.${index}`, item })).filter(({ item }) => item.type !== 'reasoning');
 
-/** The input of a response that goes on: the user's messages, or the results of the calls that wait; the rest is there already. */
-export function readNewInput(input: ResponseBody['input']): GivenMessages {
-  if (typeof input === 'string') return readInput(input);
-  const items = input.filter(({ type }) => type !== 'reasoning');
-  const instructions = items.filter(isInstruction).map((item) => textOf(item.content, partTypes));
-  const last = items.findLastIndex((item) => isAnswer(item) || item.type === 'function_call');
-  const trailing = items.slice(last + 1);
-  const texts = trailing.filter(({ role }) => role === 'user').map((item) => writtenOf(item.content, partTypes));
-  const results = trailing.flatMap(({ type, call_id: callId, output }) => (type === 'function_call_output' ? [{ callId: callId ?? '', output: checkOutput(textOf(output, partTypes)) }] : []));
-  if ((texts.length > 0) === (results.length > 0) || trailing.some(({ type }) => type === 'item_reference')) throw wrong();
-  const text = texts.length > 0 ? checkText(texts.join('\n\n'), 'input') : null;
-  return { text, results, earlier: [], prompt: instructions.filter((one) => one !== '').join('\n\n') || null };
+/** Reads the input of a response in a new session: its last item is the user's, or the results of calls are last. */
+export const readInput = (items: readonly PlacedItem[]): GivenConversation => readConversation(messagesOf(items), 'input');
+
+/** Reads the input of a response that goes on: the user's messages, or the results of the calls that wait; the rest is there already. */
+export function readNewInput(items: readonly PlacedItem[]): GivenConversation {
+  const trailing = items.slice(items.findLastIndex(({ item }) => isAnswer(item)) + 1);
+  const texts = trailing.filter(({ item }) => item.role === 'user').map((one) => askedText(one.item.content, contentPath(one)));
+  const results = trailing.flatMap(({ item, path }) => (item.type === 'function_call_output' ? [{ callId: item.call_id ?? '', output: outputOf(item, path) }] : []));
+  if ((texts.length > 0) === (results.length > 0)) throw wrong();
+  const instructions = items.filter(({ item: { role } }) => role === 'system' || role === 'developer');
+  return { text: texts.length > 0 ? texts.join('\n\n') : null, results, earlier: [], prompt: promptOf(instructions.map((one) => ({ path: contentPath(one), role: 'system', content: one.item.content }))) };
 }
 
-const isInstruction = ({ role }: Item): boolean => role === 'system' || role === 'developer';
-const isAnswer = ({ role }: Item): boolean => role === 'assistant';
+const isAnswer = ({ role, type }: Item): boolean => role === 'assistant' || type === 'function_call' || type === 'item_reference';
 
-function checkOutput(output: string): string {
-  if (codePoints(output) > limits.toolOutputCharactersMax) throw wrong();
-  return output;
-}
+const outputOf = ({ output }: Item, path: string): string => cutOutput(earlierText(output, `${path}.output`), limits.toolOutputCharactersMax);
+
+/** A whole input that is a text has no content of its own. */
+const contentPath = ({ path }: PlacedItem): string => (path === 'input' ? path : `${path}.content`);
 
 /** Calls side by side are of one message, as are the words before them. */
-function messagesOf(items: Items): ChatCompletionMessage[] {
-  const messages: ChatCompletionMessage[] = [];
-  // The calls of the last message.
-  let calls: NonNullable<ChatCompletionMessage['tool_calls']> = [];
-  for (const { type = 'message', role, content, call_id: callId, name, arguments: given, output } of items) {
-    if (type === 'reasoning') continue;
-    if (type === 'message' && role !== undefined) messages.push({ role: role as ChatCompletionMessage['role'], content: writtenOf(content, partTypes) });
-    else if (type === 'function_call_output' && callId !== undefined) messages.push({ role: 'tool', tool_call_id: callId, content: textOf(output, partTypes) });
-    else if (type === 'function_call' && callId !== undefined && name !== undefined && given !== undefined) {
-      const { id, ...one } = callOf(callId, name, given);
+function messagesOf(items: readonly PlacedItem[]): GivenMessage[] {
+  const messages: GivenMessage[] = [];
+  /** The calls of the last message. */
+  let calls: ModelCallOfTool[] = [];
+  for (const { path, item } of items) {
+    const { type = 'message', role, content, call_id: callId, name, arguments: given, output } = item;
+    if (type === 'message' && role !== undefined) messages.push({ path: contentPath({ path, item }), role: role === 'developer' ? 'system' : role, content });
+    else if (type === 'function_call_output' && callId !== undefined) messages.push({ path: `${path}.output`, role: 'tool', callId, content: output });
+    else if (type === 'function_call' && callId !== undefined && name !== undefined) {
+      const call = callOf(callId, name, given ?? '');
       const last = messages.at(-1);
-      if (last?.role !== 'assistant') messages.push({ role: 'assistant', tool_calls: (calls = []) });
-      else if (last.tool_calls !== calls) messages[messages.length - 1] = { ...last, tool_calls: (calls = []) };
-      calls.push({ id, function: one });
-    } else throw wrong();
+      if (last?.role !== 'assistant') messages.push({ path, role: 'assistant', content: null, calls: (calls = []) });
+      else if (last.calls === undefined) messages[messages.length - 1] = { ...last, calls: (calls = []) };
+      calls.push(call);
+    } else throw wrong(path);
   }
   return messages;
-}
-
-/** The caller's functions that are offered. */
-export function readResponseTools({ tools = [], tool_choice: choice = 'auto' }: ResponseBody): OfferedFunction[] {
-  const given = tools.map(({ type, name, description, parameters }) => {
-    if (type !== 'function' || name === undefined) throw wrong('tools');
-    return { name, description, parameters };
-  });
-  const functions = readFunctions(given, (index) => `tools.${index}.parameters`);
-  return isOffered(choice) ? functions : [];
 }

@@ -8,7 +8,7 @@ import type { PendingCall } from '../../store/store.ts';
 import { waitingCalls, type TurnEnd } from '../../turn/turn.ts';
 import { TurnSink, turnStream } from '../handlers/turn-stream.ts';
 import type { Reply } from '../request.ts';
-import { callItem, endOf, itemStatusOf, messageItem, outputOf, responseView, textPart, type ResponseOf } from './response.ts';
+import { callItem, endOf, itemStatusOf, messageItem, messageItemId, outputOf, responseView, textPart, type ResponseOf } from './response.ts';
 
 export const streamResponse = (response: ResponseOf, headers: Record<string, string>, ended: FrontTurn['ended'], services: Services): Reply =>
   turnStream({ log: response.turn.log, position: 0, headers, ended, open: (outlet) => new ResponseSink(outlet, response, services) }, services);
@@ -37,12 +37,12 @@ class ResponseSink extends TurnSink {
     const { turn } = this.#response;
     const response = { ...this.#response, completedAt: secondsOf(this.#services.clock.now()) };
     const closing = this.#closing(end);
-    const calls = waitingCalls(end).map((call, index) => this.#called(call, index + (this.#speaks ? 1 : 0))).join('');
+    const calls = waitingCalls(end).map((call, index) => this.#called(call, index)).join('');
     return `${closing}${calls}${this.#event(`response.${endOf(end)}`, { response: responseView(response, end, outputOf(turn, end)) })}data: [DONE]\n\n`;
   }
 
   get #place() {
-    return { item_id: this.#response.turn.messageId, output_index: 0, content_index: 0 };
+    return { item_id: messageItemId(this.#response.turn), output_index: 0, content_index: 0 };
   }
 
   #opening(): string {
@@ -64,11 +64,13 @@ class ResponseSink extends TurnSink {
     );
   }
 
-  #called(call: PendingCall, index: number): string {
-    const item = callItem(call, 'completed');
+  #called(call: PendingCall, number: number): string {
+    const { turn } = this.#response;
+    const index = number + (this.#speaks ? 1 : 0);
+    const item = callItem(turn, call, number, 'completed');
     const place = { item_id: item.id, output_index: index };
     return (
-      this.#event('response.output_item.added', { output_index: index, item: callItem(call, 'in_progress') }) +
+      this.#event('response.output_item.added', { output_index: index, item: callItem(turn, call, number, 'in_progress') }) +
       this.#event('response.function_call_arguments.delta', { ...place, delta: item.arguments }) +
       this.#event('response.function_call_arguments.done', { ...place, name: item.name, arguments: item.arguments }) +
       this.#event('response.output_item.done', { output_index: index, item })

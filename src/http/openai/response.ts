@@ -6,6 +6,7 @@ import { textOf } from '../../conversation/front.ts';
 import { responseIdOf, type Echoed } from '../../conversation/responses.ts';
 import type { FoundTurn } from '../../conversation/turns.ts';
 import type { OfferedFunction } from '../../providers/tool.ts';
+import type { Wishes } from './functions.ts';
 import type { PendingCall } from '../../store/store.ts';
 import { cutOf, waitingCalls, type TurnEnd } from '../../turn/turn.ts';
 
@@ -23,7 +24,7 @@ export interface ResponseOf {
   readonly instructions: string | null;
   readonly outputTokensMax: number | null;
   readonly temperature: number | null;
-  readonly tools: readonly OfferedFunction[];
+  readonly wishes: Wishes;
   readonly offersTools: boolean;
 }
 
@@ -48,15 +49,26 @@ function incompleteView(end: TurnEnd | null): object | null {
 
 export const textPart = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
 
-export const messageItem = ({ messageId }: FoundTurn, status: string, content: readonly object[]) => ({ type: 'message', id: messageId, status, role: 'assistant', content });
+/** The ids of items have the turn's id in them: a client that refers to one leads to its response (see `references.ts`). */
+export const messageItemId = ({ turnId }: Pick<FoundTurn, 'turnId'>): string => `msg_${bareId(turnId)}`;
 
-export const callItem = ({ id, name, arguments: given }: PendingCall, status: 'in_progress' | 'completed') =>
-  ({ type: 'function_call', id: `fc_${bareId(id)}`, call_id: id, name, arguments: status === 'completed' ? jsonText(given ?? {}) : '', status });
+export const messageItem = (turn: FoundTurn, status: string, content: readonly object[]) => ({ type: 'message', id: messageItemId(turn), status, role: 'assistant', content });
+
+/** `index`: of the call among those that wait. */
+export const callItem = ({ turnId }: FoundTurn, { id, name, arguments: given }: PendingCall, index: number, status: 'in_progress' | 'completed') =>
+  ({ type: 'function_call', id: `fc_${bareId(turnId)}_${index}`, call_id: id, name, arguments: status === 'completed' ? jsonText(given ?? {}) : '', status });
+
+/** The id of the response that an item is of, from the item's id; null if no response has such an item. */
+export function responseOfItem(id: string): string | null {
+  const [, ofMessage, ofCall] = /^(?:msg_([0-9a-z]{26})|fc_([0-9a-z]{26})_\d{1,3})$/.exec(id) ?? [];
+  const bare = ofMessage ?? ofCall;
+  return bare === undefined ? null : responseIdOf(`turn_${bare}`);
+}
 
 export function outputOf(turn: FoundTurn, end: TurnEnd | null): object[] {
   const text = textOf(turn.log);
   const said = text === '' ? [] : [messageItem(turn, itemStatusOf(end), [textPart(text)])];
-  return [...said, ...waitingCalls(end).map((call) => callItem(call, 'completed'))];
+  return [...said, ...waitingCalls(end).map((call, index) => callItem(turn, call, index, 'completed'))];
 }
 
 function usageView(end: TurnEnd | null): object | null {
@@ -73,9 +85,14 @@ function errorView(end: TurnEnd | null): object | null {
 
 const functionView = ({ name, description, parameters }: OfferedFunction) => ({ type: 'function', name, description, parameters, strict: false });
 
+function choiceView({ forced }: Wishes, offersTools: boolean): unknown {
+  if (forced === undefined) return offersTools ? 'auto' : 'none';
+  return forced === 'any' ? 'required' : { type: 'function', name: forced.name };
+}
+
 /** The response as it is, or as it was before its first output. */
 export function responseView(response: ResponseOf, end: TurnEnd | null, output: readonly object[]) {
-  const { turn, sessionId, model, previous, stored, echoed, createdAt, completedAt, instructions, outputTokensMax, temperature, tools, offersTools } = response;
+  const { turn, sessionId, model, previous, stored, echoed, createdAt, completedAt, instructions, outputTokensMax, temperature, wishes, offersTools } = response;
   return {
     id: responseIdOf(turn.turnId),
     object: 'response',
@@ -88,11 +105,11 @@ export function responseView(response: ResponseOf, end: TurnEnd | null, output: 
     instructions,
     output,
     error: errorView(end),
-    tools: tools.map(functionView),
-    tool_choice: offersTools ? 'auto' : 'none',
+    tools: wishes.tools.map(functionView),
+    tool_choice: choiceView(wishes, offersTools),
     truncation: 'disabled',
     parallel_tool_calls: true,
-    text: { format: { type: 'text' } },
+    text: { format: wishes.format ?? { type: 'text' } },
     top_p: 1,
     presence_penalty: 0,
     frequency_penalty: 0,

@@ -2,7 +2,7 @@
 import { secondsOf } from '../../base/clock.ts';
 import { Failure } from '../../base/errors.ts';
 import type { ResponseBody } from '../../base/wire.ts';
-import { abortOnLeave, reachModel, underName, whenSealed } from '../../conversation/front.ts';
+import { abortOnLeave, reachModel, whenSealed } from '../../conversation/front.ts';
 import { idempotencyOf, type Idempotency } from '../../conversation/idempotency.ts';
 import type { Party } from '../../conversation/party.ts';
 import { findAssistant, reachSession } from '../../conversation/reach.ts';
@@ -13,8 +13,10 @@ import { reachTurn } from '../../conversation/turns.ts';
 import type { Session } from '../../store/store.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';
 import { failedReply } from './failed.ts';
-import { readInput, readNewInput, readResponseTools } from './items.ts';
-import { checkNames } from './messages.ts';
+import { lowestBound } from './chat.ts';
+import { checkWishes, readResponseWishes } from './functions.ts';
+import { placedItems, readInput, readNewInput } from './items.ts';
+import { resolved } from './references.ts';
 import { outputOf, responseView, type ResponseOf } from './response.ts';
 import { streamResponse } from './response-stream.ts';
 
@@ -22,22 +24,23 @@ export async function createResponse(request: Request<PartyCaller, unknown, Resp
   const { caller: { party }, body, head, requestId, services } = request;
   checkPlace(body);
   const goesOn = body.previous_response_id !== undefined || body.conversation !== undefined;
-  const { prompt, ...message } = await underName('messages', 'input', () => (goesOn ? readNewInput : readInput)(body.input));
-  const tools = readResponseTools(body);
+  const items = placedItems(body.input);
+  const { prompt, ...message } = goesOn ? readNewInput(items) : readInput(await resolved(party, items, services));
+  const wishes = readResponseWishes(body);
   const assistant = await reachModel(party, body.model, services);
   const remember = idempotencyOf(request, party, '/v1/responses');
   const session = await sessionOf(party, body, remember, services);
   if (session !== null && session.assistantId !== assistant.record.id) throw new Failure('invalid_field', { field: 'model' });
-  await checkNames(tools, assistant, services);
-  const [instructions, previous, stored, outputTokensMax] = [body.instructions ?? null, body.previous_response_id ?? null, body.store ?? true, body.max_output_tokens ?? null];
-  const settings = { prompt: [instructions, prompt].filter((text) => text !== null && text !== '').join('\n\n') || null, outputTokensMax, tools };
+  await checkWishes(wishes, assistant, 'text.format', services);
+  const [instructions, previous, stored, outputTokensMax] = [body.instructions ?? null, body.previous_response_id ?? null, body.store ?? true, lowestBound(body.max_output_tokens)];
+  const settings = { ...wishes, prompt: [instructions, prompt].filter((text) => text !== null && text !== '').join('\n\n') || null, outputTokensMax };
   const begun = await respond(party, assistant, { ...message, settings, model: body.model, session, previous, stored, echoed: echoedOf(body), remember, requestId }, services);
   const { turn, replayed, ended } = begun;
   if (!replayed) abortOnLeave(party, begun.session.id, turn, requestId, (callback) => head.onGone(callback), services);
   const headers = { 'x-session-id': begun.session.id, 'x-turn-id': turn.turnId, ...(replayed && { 'idempotent-replayed': 'true' }) };
   const times = () => (replayed ? services.store.turns.read(party.workspaceId, begun.session.id, turn.turnId) : null);
   const response: ResponseOf = {
-    ...{ turn, sessionId: begun.session.id, model: body.model, previous, stored, echoed: echoedOf(body), instructions, outputTokensMax, tools },
+    ...{ turn, sessionId: begun.session.id, model: body.model, previous, stored, echoed: echoedOf(body), instructions, outputTokensMax, wishes },
     ...{ createdAt: (await times())?.createdAt ?? secondsOf(services.clock.now()), completedAt: null, temperature: assistant.record.model.temperature, offersTools: body.tool_choice !== 'none' },
   };
   if (body.stream) return streamResponse(response, headers, ended, services);
@@ -74,7 +77,7 @@ export async function getResponse({ caller: { party }, params, services }: Reque
   if (kept === null) throw new Failure('turn_not_found');
   const { terminal } = turn.log;
   const response: ResponseOf = {
-    ...{ turn, sessionId: session.id, model, previous, stored, echoed, instructions: null, outputTokensMax: null, tools: [], offersTools: true },
+    ...{ turn, sessionId: session.id, model, previous, stored, echoed, instructions: null, outputTokensMax: null, wishes: { tools: [] }, offersTools: true },
     ...{ createdAt: kept.createdAt, completedAt: kept.endedAt, temperature: assistant?.record.model.temperature ?? null },
   };
   return { status: 200, json: responseView(response, terminal, outputOf(turn, terminal)) };

@@ -2,16 +2,23 @@
 import { Failure } from '../../base/errors.ts';
 import type { CompletionSpeechBody } from '../../base/wire.ts';
 import { reachModel } from '../../conversation/front.ts';
+import { voiceOf } from '../../conversation/voice-call.ts';
 import { speech } from '../handlers/speech.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';
 
 /** The fields of `POST /speech`, by the names that they have here. */
 const names: Readonly<Record<string, string>> = { text: 'input', assistant_id: 'model', format: 'response_format' };
 
+/** The names of OpenAI's voices. */
+const openaiVoices: ReadonlySet<string> = new Set(['alloy', 'ash', 'ballad', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer', 'verse', 'marin', 'cedar']);
+
 export async function audioSpeech(request: Request<PartyCaller, unknown, CompletionSpeechBody>): Promise<Reply> {
   const { model, input, response_format: format = 'mp3', voice, speed } = request.body;
-  const { record } = await reachModel(request.caller.party, model, request.services);
-  const body = { assistant_id: record.id, text: input, format, ...(voice !== undefined && { voice }), ...(speed !== undefined && { speed }) };
+  const assistant = await reachModel(request.caller.party, model, request.services);
+  const { provider } = voiceOf(assistant, request.services);
+  // Clients of that API name one of its voices, since they must name one.
+  const isOwn = voice === undefined || (openaiVoices.has(voice) && provider?.takesVoice(voice) === false);
+  const body = { assistant_id: assistant.record.id, text: input, format, ...(!isOwn && { voice }), ...(speed !== undefined && { speed }) };
   try {
     return await speech({ ...request, body });
   } catch (error) {

@@ -35,22 +35,22 @@ A failure is \`{"error": {message, type, param, code}, "request_id"}\`: code and
     'GET /v1/models': { does: 'Returns the published assistants that the key reaches, all of them, newest first. `id` is the alias, or the id of an assistant without one.', answer: { object: 'list', data: [model] } },
     'GET /v1/models/{id}': { does: 'Returns one of them, by alias or id.', surprises: unknown, answer: model },
     'POST /v1/chat/completions': {
-      does: `Answers the last message, which is the user's, or the results of calls. Each request makes a session of one turn; its earlier messages go to the model and are not stored. With \`X-Conversation-Id\` the session of that name goes on, or a new one begins: \
+      does: `Answers the last message, which is the user's, or the results of calls; instructions may come behind it. Each request makes a session of one turn; its earlier messages go to the model and are not stored. With \`X-Conversation-Id\` the session of that name goes on, or a new one begins: \
 that one stores the earlier messages, and later only the last message counts. \`system\` and \`developer\` messages follow the assistant's prompt, \`max_tokens\` and \`max_completion_tokens\` lower its bound, \`tools\` are the caller's own functions; other settings are the assistant's, whatever the request says. \
 A client that leaves aborts the turn. Without \`stream\` a turn that failed is answered with its error's status; what it has said stays in the transcript of \`X-Session-Id\`. Bodies may have 1 MiB.`,
       repeat: 'Without an `Idempotency-Key` a repeat asks again, in a session of its own or in the named one.',
-      surprises: `${unknown} 400 with \`param\`: parts that are no text, \`n\` over 1, \`response_format\` other than text, \`logprobs\`, \`audio\`, \`functions\`, a \`tool_choice\` but \`auto\` and \`none\`, a function that has the name of one of the assistant's. \`X-Should-Retry: false\` comes with each 409 and with \`assistant_unavailable\`.`,
+      surprises: `${unknown} 400 with \`param\`, the path of message and part: pictures, sounds and files in the last message (in earlier ones they become \`[image]\`, \`[audio]\` and \`[file]\`), \`n\` over 1, \`logprobs\`, \`audio\`, \`functions\`, a \`response_format\` or a forced \`tool_choice\` that the provider of the assistant's model does not have or that tools of the assistant are in the way of, a function that has the name of one of the assistant's. \`X-Should-Retry: false\` comes with each 409 and with \`assistant_unavailable\`.`,
       headers: { 'Idempotency-Key': example.idempotencyKey },
       body: asked,
       answer: { id: completionId, object: 'chat.completion', created, model: model.id, choices: [{ index: 0, message: { role: 'assistant', content: example.reply, refusal: null }, logprobs: null, finish_reason: 'stop' }], usage },
       exports: { 'text/event-stream': `${chunk({ role: 'assistant', content: '' })}${chunk({ content: example.reply })}${chunk({}, 'stop')}data: [DONE]\n\n` },
     },
     'POST /v1/responses': {
-      does: `Answers the input, a text or items of the types \`message\`, \`function_call\` and \`function_call_output\`, in the shapes of Open Responses (2026-04-24). With \`store\` (the default) the session stays open: \`previous_response_id\`, which must be its latest response, or \`conversation\`, its id, goes on in it, \
+      does: `Answers the input, a text or items of the types \`message\`, \`function_call\`, \`function_call_output\` and \`item_reference\` (to an item of an earlier response), in the shapes of Open Responses (2026-04-24). With \`store\` (the default) the session stays open: \`previous_response_id\`, which must be its latest response, or \`conversation\`, its id, goes on in it, \
 and then only what is new counts: the user's messages, or a result for each call that waits. What came before the last item of a new session is stored, unless it has calls. \`instructions\` are this response's alone. A client that leaves aborts the turn. \
 An aborted response is \`cancelled\`, and its stream ends with \`response.incomplete\`; each stream ends with \`data: [DONE]\`.`,
       repeat: 'Without an `Idempotency-Key` a repeat answers again, in a new session or in the same.',
-      surprises: `${unknown} 400 with \`param\`: \`background\`, a \`text\` format other than text, \`top_logprobs\`, parts that are no text, a \`previous_response_id\` that is unknown or not the latest, both it and \`conversation\`, \`store: false\` with either. A response that goes on after \`store: false\` is 409 \`session_ended\`.`,
+      surprises: `${unknown} 400 with \`param\`: \`background\`, a \`text.format\` or a forced \`tool_choice\` as on chat, \`top_logprobs\`, pictures and files in the last item, a reference to an item that was not given, a \`previous_response_id\` that is unknown or not the latest, both it and \`conversation\`, \`store: false\` with either. A response that goes on after \`store: false\` is 409 \`session_ended\`.`,
       headers: { 'Idempotency-Key': example.idempotencyKey },
       body: { model: model.id, instructions: 'Answer in one sentence.', input: example.question },
       answer: response,

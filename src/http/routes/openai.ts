@@ -10,6 +10,8 @@ import { api, json } from './row.ts';
 
 const onModel = ['model_not_found', 'missing_visitor_fields', 'assistant_not_published', 'assistant_disabled'] as const;
 
+const onWishes = ['text_only', 'not_supported'] as const;
+
 const onResponse = ['turn_not_found', 'assistant_not_permitted'] as const;
 
 export const openaiRoutes: readonly Route[] = [
@@ -22,7 +24,7 @@ export const openaiRoutes: readonly Route[] = [
       ...json(wire.ChatCompletionView, 'The answer; with `stream` it comes as chunks.', 200, ['X-Session-Id', 'X-Turn-Id', 'Cache-Control', 'X-Accel-Buffering']),
       exports: ['text/event-stream'],
     },
-    errors: [...onModel, 'message_too_long', 'idempotency_mismatch', 'session_not_found', 'session_ended', 'session_expired', 'turn_in_progress', 'assistant_unavailable'],
+    errors: [...onModel, ...onWishes, 'idempotency_mismatch', 'session_not_found', 'session_ended', 'session_expired', 'turn_in_progress', 'assistant_unavailable'],
     newWork: true,
     repeatable: true,
   }),
@@ -30,7 +32,7 @@ export const openaiRoutes: readonly Route[] = [
     summary: 'Answers, in a session that can go on.',
     body: wire.ResponseBody,
     success: { ...json(wire.ResponseView, 'The response; with `stream` it comes as events.', 200, ['X-Session-Id', 'X-Turn-Id', 'Cache-Control', 'X-Accel-Buffering']), exports: ['text/event-stream'] },
-    errors: [...onModel, 'message_too_long', 'idempotency_mismatch', 'session_not_found', 'assistant_not_permitted', 'session_ended', 'session_expired', 'turn_in_progress', 'assistant_unavailable'],
+    errors: [...onModel, ...onWishes, 'idempotency_mismatch', 'session_not_found', 'assistant_not_permitted', 'session_ended', 'session_expired', 'turn_in_progress', 'assistant_unavailable'],
     newWork: true,
     repeatable: true,
   }),

@@ -14,7 +14,7 @@ import { Lessons } from './learnt.ts';
 import { originsOf, unknownFields } from './opaque.ts';
 import { refuseCall } from './refused.ts';
 import { repairs } from './repairs.ts';
-import { emptyFunction, isCalling, openMessageRepairs, ownFields, resultContent, roundFields, wireFunction, withWireIds, type Calling } from './wire.ts';
+import { emptyFunction, forcedAmong, isCalling, openMessageRepairs, ownFields, resultContent, roundFields, wireFunction, withWireIds, type Calling } from './wire.ts';
 import type { ProviderHttp } from '../client.ts';
 
 const defaultBaseUrl = 'https://api.anthropic.com/v1';
@@ -27,6 +27,7 @@ export function anthropicModel(http: ProviderHttp): Model {
   return {
     provider: 'anthropic',
     needsCredential: true,
+    obeys: { forcedCalls: true, formats: ['json_schema'] },
     tryKey: ({ baseUrl, apiKey }) => tryKey(http, baseUrl ?? defaultBaseUrl, { 'x-api-key': apiKey, 'anthropic-version': version }),
     start(request, sink) {
       if (request.apiKey === null) return refuseCall(sink, 'credential');
@@ -55,7 +56,8 @@ function askingOf(request: ModelRequest, apiKey: string, originOf: (baseUrl: str
   };
 }
 
-function bodyOf({ name, systemPrompt, temperature, outputTokensMax, tools, closedTools }: ModelRequest, { messages: history, shape, refused }: Shaped, origin: string): string {
+function bodyOf(request: ModelRequest, { messages: history, shape, refused }: Shaped, origin: string): string {
+  const { name, systemPrompt, temperature, outputTokensMax, tools, closedTools } = request;
   // The API wants the user to speak first.
   const messages = withWireIds(alternating(history, false), origin, (shape & repairs.ids) !== 0);
   const body: Record<string, unknown> = {
@@ -70,6 +72,9 @@ function bodyOf({ name, systemPrompt, temperature, outputTokensMax, tools, close
   const declared = closed ?? offered;
   if (declared !== undefined && declared.length > 0) body['tools'] = declared.map((tool) => toolView(tool, shape));
   if (closed !== undefined) body['tool_choice'] = { type: 'none' };
+  const forced = forcedAmong(offered, request.forced);
+  if (forced !== undefined) body['tool_choice'] = forced === 'any' ? { type: 'any' } : { type: 'tool', ...forced };
+  if (request.format?.type === 'json_schema') body['output_config'] = { format: { type: 'json_schema', schema: request.format.schema } };
   if (systemPrompt !== null) body['system'] = systemPrompt;
   // The scale ends at 1 here and at 2 elsewhere; a value between would be refused on every turn.
   if (temperature !== null && (shape & repairs.temperature) === 0) body['temperature'] = Math.min(temperature, temperatureMax);

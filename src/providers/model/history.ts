@@ -3,6 +3,7 @@ import { limits } from '../../base/limits.ts';
 import { codePoints, indexAfter } from '../../base/text.ts';
 import type { OpaqueFields } from '../../base/opaque-fields.ts';
 import type { ToolError } from '../../base/tool-errors.ts';
+import { unknownResult } from '../tool.ts';
 import { estimateTokens } from '../model.ts';
 import type { ModelCallOfTool, ModelMessage, SaidMessage, ToolOffer } from '../model.ts';
 
@@ -129,7 +130,7 @@ const sentences: Readonly<Record<ToolError | 'declined' | 'cancelled' | 'unknown
   malformed: `The answer of the tool could not be read. ${mayHaveActed}`,
   declined: 'The call was declined by the user and was not made.',
   cancelled: 'The call was cancelled. Whether the tool has acted is not known.',
-  unknown: 'The result of the call is not known. Whether the tool has acted is not known.',
+  unknown: unknownResult,
 };
 
 /** The sentences for a tool that has certainly not acted. */

@@ -1,6 +1,6 @@
 /** Any endpoint that speaks OpenAI's chat completions, with server-sent events. */
 import { isObject, type Json } from '../../base/json.ts';
-import type { Model, ModelMessage, ModelRequest, ToolOffer } from '../model.ts';
+import type { AnswerFormat, Model, ModelMessage, ModelRequest, ToolOffer } from '../model.ts';
 import { openAnswer, streamAnswer } from './answer.ts';
 import { Attempts, openBodyRepairs } from './attempts.ts';
 import type { Asking, Shaped } from './attempts.ts';
@@ -13,7 +13,7 @@ import { Lessons } from './learnt.ts';
 import { originsOf, unknownFields } from './opaque.ts';
 import { refuseCall } from './refused.ts';
 import { repairs } from './repairs.ts';
-import { contentBesideCalls, emptyFunction, isCalling, openMessageRepairs, ownFields, resultContent, roundFields, wireFunction, withWireIds, type Calls } from './wire.ts';
+import { contentBesideCalls, emptyFunction, forcedAmong, isCalling, openMessageRepairs, ownFields, resultContent, roundFields, wireFunction, withWireIds, type Calls } from './wire.ts';
 import type { ProviderHttp } from '../client.ts';
 
 const defaultBaseUrl = 'https://api.openai.com/v1';
@@ -26,6 +26,7 @@ export function openaiModel(http: ProviderHttp): Model {
   return {
     provider: 'openai',
     needsCredential: true,
+    obeys: { forcedCalls: true, formats: ['json_object', 'json_schema'] },
     tryKey: ({ baseUrl, apiKey }) => tryKey(http, baseUrl ?? defaultBaseUrl, { authorization: `Bearer ${apiKey}` }),
     start(request, sink) {
       const apiKey = request.apiKey;
@@ -70,10 +71,19 @@ function bodyOf(request: ModelRequest, { messages: history, shape, refused, base
   const tools = offered ?? declared;
   if (tools !== undefined && tools.length > 0) body['tools'] = tools.map((tool) => ({ type: 'function', function: wireFunction(tool, shape) }));
   if (declared !== undefined) body['tool_choice'] = 'none';
+  const forced = forcedAmong(offered, request.forced);
+  if (forced !== undefined) body['tool_choice'] = forced === 'any' ? 'required' : { type: 'function', function: forced };
+  if (request.format !== undefined) body['response_format'] = wireFormat(request.format);
   if (isWith(repairs.usage)) body['stream_options'] = { include_usage: true };
   if (outputTokensMax !== null && isWith(repairs.bound)) body[boundField(baseUrl, !isWith(repairs.otherBound))] = outputTokensMax;
   if (temperature !== null && isWith(repairs.temperature)) body['temperature'] = temperature;
   return JSON.stringify(body);
+}
+
+function wireFormat(format: AnswerFormat): object {
+  if (format.type === 'json_object') return format;
+  const { type, ...schema } = format;
+  return { type, json_schema: schema };
 }
 
 /** A provider, and the shape of a request to it. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { isObject, type Json } from '../../base/json.ts';
 import { indexAfter } from '../../base/text.ts';
-import type { ModelCallOfTool, ModelMessage, SaidMessage, ToolOffer } from '../model.ts';
+import type { ForcedCall, ModelCallOfTool, ModelMessage, SaidMessage, ToolOffer } from '../model.ts';
 import { shortDescriptionCharacters } from './attempts.ts';
 import { repairs } from './repairs.ts';
 
@@ -97,3 +97,9 @@ export function wireFunction({ name, description, parameters }: ToolOffer, shape
 
 /** A function that may not be called, and whose own schema is refused. */
 export const emptyFunction = (name: string): ToolOffer => ({ name, description: null, parameters: { type: 'object' } });
+
+/** The call that an answer must have, unless no function is left that it could be of. */
+export function forcedAmong(offered: readonly ToolOffer[] | undefined, forced: ForcedCall | undefined): ForcedCall | undefined {
+  if (offered === undefined || forced === undefined) return undefined;
+  return (forced === 'any' ? offered.length > 0 : offered.some(({ name }) => name === forced.name)) ? forced : undefined;
+}

@@ -33,7 +33,12 @@ function isDeep(text: string): boolean {
 /** The object that a text is in JSON; null if it is none, too long, or nested too deeply. No text is an empty object. */
 export function argumentsOf(text: string): Record<string, unknown> | null {
   if (text.trim() === '') return {};
-  if (Buffer.byteLength(text) > limits.toolArgumentsBytesMax || isDeep(text)) return null;
+  return Buffer.byteLength(text) > limits.toolArgumentsBytesMax ? null : objectOf(text);
+}
+
+/** The object that a text of any length is in JSON; null if it is none, or nested too deeply. */
+export function objectOf(text: string): Record<string, unknown> | null {
+  if (isDeep(text)) return null;
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;

@@ -1,7 +1,7 @@
 /** An API key: recognised by its digest, charged against its budgets (contract 4 and 5). */
 import { Failure, refused, type Refusal } from '../../../base/errors.ts';
 import type { RequestHead } from '../../../base/edge.ts';
-import { realtimePath } from '../../../base/fronts.ts';
+import { realtimePath, routedPath } from '../../../base/fronts.ts';
 import type { KeyActor, Keys } from '../../../host/keys.ts';
 import { promptly } from '../../../base/promptly.ts';
 import type { KeyCaller } from '../../request.ts';
@@ -64,7 +64,7 @@ function presentedKey(head: RequestHead): string {
   const fromBearer = bearer(head);
   const plain = head.headers('x-api-key');
   if (plain.length > 1 || plain[0] === '') throw new Failure('unreadable_header', { field: 'X-Api-Key' });
-  const others = head.path === realtimePath ? ofProtocols(head) : none;
+  const others = routedPath(head.path) === realtimePath ? ofProtocols(head) : none;
   const key = fromBearer ?? plain[0] ?? others[0];
   if (key === undefined) throw new Failure('missing_api_key');
   if ((plain[0] ?? key) !== key || others.some((other) => other !== key)) throw new Failure('different_keys');
