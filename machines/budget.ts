@@ -46,13 +46,14 @@ export const full = (ceiling: number, at: number, periodMs = minuteMs): Bucket =
 export const floor = (ceiling: number, periodMs = minuteMs): number => (1 - ceiling) * periodMs;
 
 /**
- * The bucket at a later moment. A clock that went back refills nothing. A debt made under a higher ceiling is reduced to what the
- * present one allows; otherwise a lowered ceiling would turn a minute's wait into hours.
+ * The bucket at another moment. A level from the future is one of a clock that was set back: it counts from now, for otherwise the
+ * bucket would not refill until the clock is there again. A debt made under a higher ceiling is reduced to what the present one
+ * allows; otherwise a lowered ceiling would turn a minute's wait into hours.
  */
 export function refilled(bucket: Bucket, ceiling: number, at: number, periodMs = minuteMs): Bucket {
   const elapsed = Math.max(0, at - bucket.at);
   const level = Math.max(floor(ceiling, periodMs), bucket.level) + elapsed * ceiling;
-  return { level: Math.min(ceiling * periodMs, level), at: Math.max(at, bucket.at) };
+  return { level: Math.min(ceiling * periodMs, level), at };
 }
 
 /** Charges a request to the bucket. */
@@ -93,10 +94,10 @@ export interface Count {
 
 const beginOf = (at: number, periodMs: number): number => at - (at % periodMs);
 
-/** The counter at a later moment: a new period begins at zero. If the clock went back, the counter stays in the newest period. */
+/** The counter at another moment: another period begins at zero, also an earlier one of a clock that was set back. */
 export function current(counter: Counter, at: number, periodMs: number): Counter {
   const since = beginOf(at, periodMs);
-  return since > counter.since ? { used: 0, since } : counter;
+  return since === counter.since ? counter : { used: 0, since };
 }
 
 /** Counts a request's cost if the ceiling is not reached yet. The last request may exceed it, because its cost is known only afterwards. */

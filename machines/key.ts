@@ -51,11 +51,14 @@ export type KeyOutcome =
   | { type: 'key.revoked' }
   | { type: 'key.expired' };
 
+/** Milliseconds until the longest debt is paid off, and some more. A debt that lasts longer was made before the clock was set back. */
+const debtMsMax = 2 * 60_000;
+
 /** Whether the expiry date in the event is in the future. */
 const isProlonged = (event: KeyEvent): boolean =>
   event.type === 'configure' && (event.expiresAt === null || event.expiresAt * 1000 > event.at);
 
-const isPaidOff = (context: KeyContext, event: KeyEvent): boolean => context.debt === null || event.at >= context.debt.until;
+const isPaidOff = ({ debt }: KeyContext, { at }: KeyEvent): boolean => debt === null || at >= debt.until || debt.until - at > debtMsMax;
 
 /** A budget's newer refusal replaces its older one; of two budgets in debt, the one that recovers last counts. */
 export const longerDebt = (held: Debt | null, debt: Debt | null): Debt | null =>
@@ -142,16 +145,23 @@ export const keyMachine = setup({
       },
     },
     expired: {
-      description: 'Past its expiry date; a later date brings it back.',
+      description: 'Past its expiry date; a later date brings it back, and so does a clock that is set back to before it.',
       on: {
-        request: { actions: { type: 'refuse', params: { code: 'expired_api_key' } } },
+        request: [
+          { guard: 'overdue', actions: { type: 'refuse', params: { code: 'expired_api_key' } } },
+          { guard: 'overBudget', target: 'limited', actions: ['noteDebt', 'announceLimited', { type: 'refuse', params: { code: 'rate_limited' } }] },
+          { target: 'active', actions: ['clearDebt', 'accept'] },
+        ],
         revoke: { target: 'revoked', actions: ['clearDebt', 'revokeNow', 'announceRevoked'] },
         configure: [
           { guard: 'prolongedInDebt', target: 'limited', actions: ['setExpiry', 'configured'] },
           { guard: 'prolonged', target: 'active', actions: ['clearDebt', 'setExpiry', 'configured'] },
           { actions: ['setExpiry', 'configured'] },
         ],
-        tick: { actions: 'unchanged' },
+        tick: [
+          { guard: 'overdue', actions: 'unchanged' },
+          { target: 'active', actions: ['clearDebt', 'announceRecovered'] },
+        ],
       },
     },
   },

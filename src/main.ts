@@ -173,7 +173,7 @@ interface StoreNeeds {
 
 /** The Redis client is loaded only if it is used, because it would slow every other start. */
 async function openStore({ store, durability, allowVolatile, acceptLoss }: Config, { clock, ids, log, shared }: StoreNeeds): Promise<Store | RedisStore> {
-  if (store.kind === 'memory') return memoryStore();
+  if (store.kind === 'memory') return memoryStore(clock);
   if (store.kind === 'lmdb') {
     const { lmdbStore } = await import('./store/lmdb.ts');
     const ownership = { clock, newId: () => ids.secret(), notify: (sentence: string) => log.warn(sentence), onLost: (error: Error) => endAtOnce(error, log) };

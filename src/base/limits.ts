@@ -189,6 +189,8 @@ export const limits = {
   credentialsKeptMax: 10_000, // that turns have used within `catalogFreshMs`
   sweepMs: 60_000,
   sweepAgainMs: 1000,
+  timeGapMsMax: 10 * 60_000, // between two sweeps; a longer one is a standstill, or a clock that was set
+  timeTrustMs: 60 * 60_000, // for which time must have moved evenly before a sweep deletes anything
   storeRetryMs: 100, // before a turn's step is sent again that the store did not answer; doubled each time
   storeRetryMsMax: 2_000,
   appendRetryMsMax: 500, // the same of a turn that is writing, whose lease runs

@@ -36,7 +36,7 @@ export async function openSession(
   const cause = causeByParty(party, requestId);
   const refusal = host.assistants.refusal(assistant, cause);
   if (refusal !== null) throw new Failure(refusal);
-  const use = useOf(party, assistant);
+  const use = useOf(party, assistant, services);
   if (use !== undefined) await host.visitors.takeSession(party.workspaceId, use, cause);
   const { workspaceId, channel } = party;
   const link = use && { visitorId: use.visitorId, clock: null };
@@ -63,7 +63,7 @@ export async function openTrial(party: Party, assistantId: string, requestId: st
 export async function endSession(party: Party, id: string, requestId: string, services: Services): Promise<Session> {
   const actor = await reachActor(party, id, services);
   const assistant = party.visitor && (await services.host.assistants.of(party.workspaceId, actor.record.assistantId));
-  await services.host.sessions.end(actor, causeByParty(party, requestId), assistant ? useOf(party, assistant) : undefined);
+  await services.host.sessions.end(actor, causeByParty(party, requestId), assistant ? useOf(party, assistant, services) : undefined);
   return actor.record;
 }
 

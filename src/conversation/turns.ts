@@ -103,7 +103,7 @@ export function wantedTurn(party: Party, { actor, assistant }: { readonly actor:
     admits: (call) => model.tools.admitsAgain(call.name),
     assistantRefusal: turnRefusal(actor.record, assistant, cause, services),
     takesSlot: party.channel === 'api',
-    use: useOf(party, assistant),
+    use: useOf(party, assistant, services),
     remember: sent.remember,
     found: sent.found,
     turnId: sent.turnId,

@@ -79,7 +79,7 @@ export class VoicePresence {
       const assistant = await assistants.of(party.workspaceId, session!.assistantId);
       const actor = await sessions.of(party.workspaceId, session!.id);
       if (assistant === null || actor === null || this.#closed) return;
-      await sessions.keepPresent(actor, useOf(party, assistant)!, untilMs, causeByParty(party, requestId));
+      await sessions.keepPresent(actor, useOf(party, assistant, services)!, untilMs, causeByParty(party, requestId));
       this.#until = now + ms;
     } catch (error) {
       if (error instanceof LinkRefused) return this.#refuse(error);

@@ -61,6 +61,8 @@ export class Host {
   readonly sockets: Sockets<SocketEvent, SocketOutcome>;
   readonly calls: Sockets<CallEvent, CallOutcome>;
   readonly visitors: Visitors;
+  /** Milliseconds for which a visitor's message takes a place: it outlasts the turn, or a visitor whose turn runs could lose it. */
+  readonly placeMsMax: number;
   /** The actors, by kind. */
   readonly #actors: Readonly<Record<ActorKind, { readonly population: LiveActors }>>;
   readonly #store: Store;
@@ -84,6 +86,7 @@ export class Host {
     this.#clock = clock;
     this.#log = log;
     this.outage = new Outage(clock, log);
+    this.placeMsMax = turnMsMax + limits.linkHoldMs;
     this.workspaces = new Workspaces(store, clock, inspector);
     this.assistants = new Assistants(store, clock, inspector);
     this.keys = new Keys(store, clock, inspector);
@@ -167,7 +170,8 @@ export class Host {
     let swept = 0;
     try {
       await this.#sealOrphans();
-      swept = await this.#store.sweep(this.#clock.now(), limits.sweepSessionsMax);
+      const now = this.#clock.now();
+      swept = await this.#store.sweep(now, limits.sweepSessionsMax, await this.#store.noteTime(now));
       this.outage.noteAnswer();
     } catch (error) {
       this.outage.noteFailure(error);

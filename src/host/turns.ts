@@ -311,9 +311,7 @@ export class Turns {
     const { cause = nobody } = wanted;
     const before = actor.record;
     const { basis } = actor;
-    // A place outlasts its turn, or a visitor whose turn runs could lose it.
-    const placeMs = this.#options.turnMsMax + limits.linkHoldMs;
-    const admitted = wanted.use === undefined ? null : admission(wanted.use, before, at, placeMs, turn.id);
+    const admitted = wanted.use === undefined ? null : admission(wanted.use, before, at, wanted.use.placeMsMax, turn.id);
     const userMessage = wanted.message === null ? null : messageOf(turn, ids.make('msg'), 'user', wanted.message, wanted.voice && { status: 'completed', stopReason: null, errorCode: null, voice: wanted.voice });
     turn.messageId = ids.make('msg');
     if (admitted !== null) turn.link = admitted.link;
@@ -351,7 +349,7 @@ export class Turns {
     if (answer.outcome === 'begun') {
       actor.committed(session, answer.version);
       actor.tell(decision, cause);
-      if (admitted !== null) visitors.noteAccepted(session, at + placeMs, cause);
+      if (admitted !== null) visitors.noteAccepted(session, at + wanted.use!.placeMsMax, cause);
       const approved = answered !== null && answered.calls.approved.length > 0 ? { index: answered.calls.index, message: answered.message, ids: answered.calls.approved } : null;
       return { turn, basis, fence: answer.fence, said: userMessage, approved };
     }

@@ -1,4 +1,5 @@
 /** A store used by one process: its parts, over an ordered key-value engine. */
+import type { Clock } from '../base/clock.ts';
 import type { Notice, Store } from './store.ts';
 import { StoreUnavailable } from './store.ts';
 import { importUnfinished } from './dump.ts';
@@ -17,6 +18,7 @@ import { EmbeddedTurns } from './embedded/turns.ts';
 import { UsageBook } from './embedded/usage.ts';
 import type { Engine } from './engine.ts';
 import { Ledger } from './ledger.ts';
+import { isTrusted, withTime, type TimeCourse } from './time-course.ts';
 
 export class EmbeddedStore implements Store {
   readonly name: string;
@@ -33,14 +35,15 @@ export class EmbeddedStore implements Store {
   readonly #sweep: Sweep;
   readonly #notices = new Notices();
 
-  constructor(engine: Engine) {
+  /** `clock`: the one that the steps' times come from. */
+  constructor(engine: Engine, clock?: Clock) {
     this.name = engine.name;
     this.#ledger = new Ledger(engine);
     this.#flights = new Flights(this.#ledger);
     this.requests = new Memories(this.#ledger);
     this.history = new EmbeddedHistory(this.#ledger);
     this.usage = new UsageBook(this.#ledger);
-    const budgets = new EmbeddedBudgets(this.#ledger);
+    const budgets = new EmbeddedBudgets(this.#ledger, clock);
     this.limits = new EmbeddedLimits(this.#ledger, budgets);
     this.sessions = new EmbeddedSessions(this.#ledger, this.requests, this.usage, this.limits);
     this.turns = new EmbeddedTurns(this.#ledger, this.#flights, this.requests, this.usage, this.#notices, this.limits);
@@ -81,8 +84,17 @@ export class EmbeddedStore implements Store {
     return this.#notices.watch(listener);
   }
 
-  async sweep(nowMs: number, limit: number): Promise<number> {
+  noteTime(nowMs: number): Promise<boolean> {
+    return this.#ledger.step((draft) => {
+      const course = withTime(this.#ledger.get<TimeCourse>(keys.time), nowMs);
+      draft.put(keys.time, course);
+      return isTrusted(course);
+    });
+  }
+
+  async sweep(nowMs: number, limit: number, isTimeTrusted = true): Promise<number> {
     this.#ledger.wake();
+    if (!isTimeTrusted) return 0;
     await this.requests.sweep(nowMs);
     return this.#sweep.sessions(nowMs, limit);
   }

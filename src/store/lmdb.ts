@@ -189,9 +189,10 @@ const reasonOf = (error: { commitError?: Promise<unknown> }): Promise<unknown> =
   );
 
 export function lmdbStore(folder: string, { durability = 'committed', ids, acceptLoss = null, ownership = {} }: LmdbOptions = {}): Store {
-  const { notify } = ownership;
+  const { notify, clock } = ownership;
   const newName = ids && (() => ids.secret());
   return new EmbeddedStore(
     new JournaledEngine(new LmdbEngine(folder, ownership), folder, { flushes: durability === 'flushed', acceptLoss, ...(newName && { newName }), ...(notify && { notify }) }),
+    clock,
   );
 }

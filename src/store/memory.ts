@@ -1,4 +1,5 @@
 /** The store for tests and the simulation: it lasts as long as the process. */
+import type { Clock } from '../base/clock.ts';
 import type { Store } from './store.ts';
 import { EmbeddedStore } from './embedded.ts';
 import { applyChange, type Engine, type Row, type Write } from './engine.ts';
@@ -33,4 +34,4 @@ export class MemoryEngine implements Engine {
   async pause(): Promise<void> {}
 }
 
-export const memoryStore = (): Store => new EmbeddedStore(new MemoryEngine());
+export const memoryStore = (clock?: Clock): Store => new EmbeddedStore(new MemoryEngine(), clock);

@@ -142,8 +142,13 @@ export class RedisStore implements Store {
     return this.#notices.watch(listener);
   }
 
-  sweep(_nowMs: number, limit: number): Promise<number> {
-    return this.#sweep.sessions(limit);
+  noteTime(_nowMs: number): Promise<boolean> {
+    return this.#sweep.noteTime();
+  }
+
+  async sweep(nowMs: number, limit: number, isTimeTrusted = true): Promise<number> {
+    await this.#sweep.resumeRemovals();
+    return isTimeTrusted ? this.#sweep.sessions(nowMs, limit) : 0;
   }
 }
 

@@ -52,6 +52,7 @@ const steps = {
   ping: 'ping',
   confirm: 'confirm',
   watch: 'watch',
+  noteTime: 'noteTime',
   sweep: 'sweep',
 } as const satisfies Readonly<Record<Verb, string>>;
 

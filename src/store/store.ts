@@ -80,10 +80,15 @@ export interface Store {
    */
   watch(listener: (notice: Notice) => void): Promise<() => Promise<void>>;
   /**
-   * Deletes at most `limit` sessions past retention with their contents, and expired memories; resolves with the number of
-   * sessions. A lost answer: the next sweep continues.
+   * Notes the time, once for each sweep; resolves with whether it has moved so evenly that rows past their time may be deleted (see
+   * `time-course.ts`). A lost answer: nothing is deleted before the next sweep.
    */
-  sweep(nowMs: number, limit: number): Promise<number>;
+  noteTime(nowMs: number): Promise<boolean>;
+  /**
+   * Deletes at most `limit` sessions past retention with their contents, and expired memories; resolves with the number of
+   * sessions. Nothing is deleted by its age unless the time is trusted. A lost answer: the next sweep continues.
+   */
+  sweep(nowMs: number, limit: number, isTimeTrusted?: boolean): Promise<number>;
 }
 
 /** The readers of a store that is examined. */

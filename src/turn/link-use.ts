@@ -31,6 +31,8 @@ export interface VisitorUse {
   readonly addressKey: (atMs: number) => string;
   /** As the assistant has them. */
   readonly limits: LinkSettings['limits'];
+  /** Milliseconds for which a message takes a place: a turn's, and those that the clock runs after it. */
+  readonly placeMsMax: number;
 }
 
 /** A request to the limits: each limit with its name. A name may stand twice, with an address on two days. */
@@ -81,6 +83,10 @@ export const visitorSlot = (visitorId: string): string => `visitor/${visitorId}`
 
 const isRunning = (clock: LinkClock | null, at: number, turnRuns: boolean): clock is LinkClock =>
   clock !== null && (turnRuns || clock.untilMs > at);
+
+/** The time from which a later end of the clock is charged. A clock runs ahead by `linkHoldMs` at most, unless the wall clock was set back. */
+const chargedUntil = (clock: LinkClock | null, at: number, turnRuns: boolean): number =>
+  isRunning(clock, at, turnRuns) && clock.untilMs <= at + limits.linkHoldMs ? clock.untilMs : at;
 
 /** Returns the clock with a later end, and the milliseconds that this charges to the day of `at`. */
 function movedTo(
@@ -139,7 +145,7 @@ interface Wanted {
  * are taken where there is no ceiling as well: the console shows them.
  */
 function presence(
-  { assistantId, visitorId }: VisitorUse,
+  { assistantId, visitorId, placeMsMax }: VisitorUse,
   session: Session,
   { at, costMs, placeUntilMs, addresses }: Wanted,
   ceiling: (name: LinkLimitName) => number,
@@ -158,6 +164,7 @@ function presence(
     holder: visitorId,
     seat: session.id,
     untilMs: placeUntilMs,
+    leaseMsMax: placeMsMax + limits.linkHoldMs,
   });
   const today = addresses.filter((address) => address.dayMs === beginOfDay(at));
   return {
@@ -187,7 +194,7 @@ export function admission(
 ): MessageCharge {
   const { assistantId, visitorId } = use;
   const before = session.link?.clock ?? null;
-  const from = isRunning(before, at, turnRuns) ? before.untilMs : at;
+  const from = chargedUntil(before, at, turnRuns);
   const { clock, costMs } = movedTo(before, Math.max(from, holdUntil(session, at)), at, from, movedBy);
   const addresses = addressesOf(use, at, at + placeMs);
   const messages: Partial<Record<LinkLimitName, readonly AskedLimit[]>> = {};
@@ -231,7 +238,7 @@ export function speechAdmission(
   const before = session.link?.clock ?? null;
   if (before !== null && before.movedBy === activeTurnId) return null;
   const runs = isRunning(before, at, false);
-  const { clock, costMs } = movedTo(before, Math.min(untilMs, session.expiresAt * 1000), at, runs ? before.untilMs : at, 'voice');
+  const { clock, costMs } = movedTo(before, Math.min(untilMs, session.expiresAt * 1000), at, chargedUntil(before, at, false), 'voice');
   if (costMs === 0) return null;
   const addresses = addressesOf(use, at, clock.untilMs);
   const ceiling = (name: LinkLimitName): number =>

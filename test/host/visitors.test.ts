@@ -9,7 +9,7 @@ import { limits } from '../../src/base/limits.ts';
 import type { Session } from '../../src/store/store.ts';
 import { Scene } from './scene.ts';
 
-const of = ({ assistantId }: Scene, visitorId: string): VisitorUse => ({ assistantId, visitorId, addressKey: () => 'somewhere', limits: { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: 0, messages_per_address_per_hour: null } });
+const of = ({ assistantId, host }: Scene, visitorId: string): VisitorUse => ({ assistantId, visitorId, addressKey: () => 'somewhere', limits: { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: 0, messages_per_address_per_hour: null }, placeMsMax: host.placeMsMax });
 
 /** Refuses the visitor a message, until midnight. */
 async function refuse(scene: Scene, visitorId: string): Promise<void> {

@@ -72,6 +72,10 @@ export const keyRows: Row<KeyContext, KeyEvent>[] = [
   { from: 'limited', context: limited, event: configure(1_000_000, 3000), to: 'limited', outcomes: [configured], changes: { expiresAt: 3000 } },
   { from: 'limited', context: limited, event: configure(1_000_000, 999), to: 'expired', outcomes: [configured, keyExpired], changes: { expiresAt: 999 } },
   { from: 'limited', context: limited, event: tick(1_049_999), to: 'limited', outcomes: [unchanged] },
+  // No debt lasts for so long: the clock was set back.
+  { from: 'limited', context: limited, event: tick(speechDebt.until - 120_000), to: 'limited', outcomes: [unchanged] },
+  { from: 'limited', context: limited, event: tick(speechDebt.until - 120_001), to: 'active', outcomes: [recovered], changes: { debt: null } },
+  { from: 'limited', context: limited, event: request(0), to: 'active', outcomes: [recovered, accepted], changes: { debt: null } },
   { from: 'limited', context: limited, event: tick(1_050_000), to: 'active', outcomes: [recovered], changes: { debt: null } },
   { from: 'limited', context: limited, event: tick(due), to: 'expired', outcomes: [keyExpired] },
 
@@ -93,4 +97,12 @@ export const keyRows: Row<KeyContext, KeyEvent>[] = [
     outcomes: [configured], changes: { expiresAt: 3000, debt: null },
   },
   { from: 'expired', context: expired, event: tick(due), to: 'expired', outcomes: [unchanged] },
+  // The clock is set back to before the key's date.
+  { from: 'expired', context: expired, event: request(999_999), to: 'active', outcomes: [accepted] },
+  { from: 'expired', context: expiredInDebt, event: request(999_999), to: 'active', outcomes: [accepted], changes: { debt: null } },
+  {
+    from: 'expired', context: expired, event: request(999_999, speechDebt), to: 'limited',
+    outcomes: [keyLimited('speech'), refused('rate_limited')], changes: { debt: speechDebt },
+  },
+  { from: 'expired', context: expiredInDebt, event: tick(999_999), to: 'active', outcomes: [recovered], changes: { debt: null } },
 ];

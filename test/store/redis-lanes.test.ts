@@ -44,7 +44,7 @@ const step = fc.record({
 });
 
 interface Sent {
-  readonly arguments: { readonly count: number; readonly asked: readonly (string | number)[] };
+  readonly arguments: { readonly count: number; readonly seen: number; readonly waited: number; readonly asked: readonly (string | number)[] };
   readonly lane: string;
   readonly number: number;
   readonly atMs: number;
@@ -80,7 +80,7 @@ t.test('copies of a step', { skip }, async (t) => {
       const lane = `${sender}/${place}`;
       newest.set(lane, ++number);
       const asked = budgets.map((budget) => ({ budget, ceiling }));
-      const given = { count, asked: asked.flatMap(({ budget, ceiling }) => [budget, ceiling]) };
+      const given = { count, seen: 0, waited: 0, asked: asked.flatMap(({ budget, ceiling }) => [budget, ceiling]) };
       const answer = (await link.run('take-budgets', root, { id: keyId, lane, number, ...given })) as RedisReply[];
       const due: Taken[] = [];
       for (let request = 0; request < count; request++) due.push(...(await oracle.limits.takeBudgets(root, keyId, asked, nowMs)));
@@ -112,7 +112,7 @@ t.test('a debt that is told twice, or too late, is told once', { skip }, async (
   await at(1000);
   await link.run('hold-budget', root, debt);
   t.equal(await level(), `-540000 ${redisEpoch}`);
-  await link.run('take-budgets', root, { id: 'key_1', lane: 'a/0', number: 2, count: 1, asked: ['requests', 10] });
+  await link.run('take-budgets', root, { id: 'key_1', lane: 'a/0', number: 2, count: 1, seen: 0, waited: 0, asked: ['requests', 10] });
   const after = await level();
   await link.run('hold-budget', root, debt);
   t.equal(await level(), after);
@@ -121,7 +121,7 @@ t.test('a debt that is told twice, or too late, is told once', { skip }, async (
 t.test('lanes of those who have ended are forgotten, and no others', { skip }, async (t) => {
   const { link, told, roots } = await open(t);
   const root = roots.workspace('wks_1');
-  const take = (sender: string, number: number) => link.run('take-budgets', root, { id: 'key_1', lane: `${sender}/0`, number, count: 1, asked: ['requests', 60] });
+  const take = (sender: string, number: number) => link.run('take-budgets', root, { id: 'key_1', lane: `${sender}/0`, number, count: 1, seen: 0, waited: 0, asked: ['requests', 60] });
   // The time says when to look: at every 256th millisecond.
   const looks = redisEpoch - (redisEpoch % 256);
   await told.set('now', looks + 1);

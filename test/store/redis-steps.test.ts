@@ -152,8 +152,8 @@ t.test('arguments go in the order of the table, and the scripts have them under 
   const given = { lease: 5, owner: 'o', epoch: 1, turn: 't', session: 's' };
   t.same(argumentsOf('renew-turn', given), ['s', 't', 1, 'o', 5]);
   t.equal(argumentLines('renew-turn'), 'local session, turn, epoch, owner, lease = unpack(ARGV, 1, 5)\n');
-  t.same(argumentsOf('take-budgets', { number: 3, count: 2, asked: ['requests', 60], lane: 'a/0', id: 'k' }), ['k', 'a/0', 3, 2, 'requests', 60]);
-  t.equal(argumentLines('take-budgets'), 'local id, lane, number, count = unpack(ARGV, 1, 4)\nlocal asked_at = 5\n');
+  t.same(argumentsOf('take-budgets', { number: 3, count: 2, seen: 0, waited: 0, asked: ['requests', 60], lane: 'a/0', id: 'k' }), ['k', 'a/0', 3, 2, 0, 0, 'requests', 60]);
+  t.equal(argumentLines('take-budgets'), 'local id, lane, number, count, seen, waited = unpack(ARGV, 1, 6)\nlocal asked_at = 7\n');
   t.equal(argumentLines('count-slots'), '');
   const scripts = loadScripts();
   t.same(names.filter((name) => scripts[name].source.startsWith(gatheredLines.first)), [...gatheredSteps], 'and of each call where several are sent as one');

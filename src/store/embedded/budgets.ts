@@ -4,6 +4,8 @@
  * minutes refill. Only buckets that are not full are held in memory.
  */
 import * as bucketOf from '../../../machines/budget.ts';
+import type { Clock } from '../../base/clock.ts';
+import { ClockSettings } from '../../base/clock-settings.ts';
 import { limits } from '../../base/limits.ts';
 import type { BudgetName, KeyLimits, KeyStanding, Taken } from '../store.ts';
 import { budgetNames, keyStanding, usedAtOf } from '../budgets.ts';
@@ -42,12 +44,20 @@ export class EmbeddedBudgets {
   /** The rows of keys' budgets by key and workspace, cached because to build a row's name takes longer than to charge its bucket. */
   readonly #rows = new Map<string, { readonly workspaceId: string; readonly row: Partial<Record<BudgetName, string>> }>();
 
-  constructor(ledger: Ledger) {
+  readonly #settings: ClockSettings | null;
+
+  /**
+   * `clock` gives the steps' times. Without it a clock that is set back goes unnoticed, and a level from the future counts from the next
+   * request.
+   */
+  constructor(ledger: Ledger, clock?: Clock) {
     this.#ledger = ledger;
+    this.#settings = clock === undefined ? null : new ClockSettings(clock);
     ledger.beforeFlush((draft) => this.#write(draft));
   }
 
   take(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], nowMs: number): Taken[] {
+    this.#follow();
     const looked: Looked[] = [];
     for (const { budget, ceiling } of budgets) {
       const key = this.#row(workspaceId, keyId, budget);
@@ -89,6 +99,17 @@ export class EmbeddedBudgets {
     for (const map of [this.#held, this.#unwritten]) {
       for (const key of map.keys()) if (key.startsWith(prefix)) map.delete(key);
     }
+  }
+
+  /**
+   * Moves the buckets back with the wall clock: a client that waits as it was told passes although the clock was set back. A clock that is
+   * set ahead refills.
+   */
+  #follow(): void {
+    const setMs = this.#settings?.readSetMs() ?? 0;
+    if (setMs >= 0) return;
+    for (const [key, { bucket, ceiling }] of this.#held) this.#held.set(key, { bucket: { ...bucket, at: bucket.at + setMs }, ceiling });
+    for (const key of this.#unwritten.keys()) this.#unwritten.set(key, this.#held.get(key)!.bucket);
   }
 
   #row(workspaceId: string, keyId: string, budget: BudgetName): string {

@@ -44,6 +44,14 @@ export class Ends {
     return over.map(({ name }) => name);
   }
 
+  /** Removes the entries that end after `latestMs`; returns their names. */
+  dropAfter(latestMs: number): string[] {
+    if (this.#sorted.length === 0 || this.#sorted.at(-1)!.endMs <= latestMs) return [];
+    const later = this.#sorted.splice(this.#place({ name: '', endMs: latestMs + 1 }));
+    for (const { name } of later) this.#ends.delete(name);
+    return later.map(({ name }) => name);
+  }
+
   /** Where an entry stands, or would stand. */
   #place({ name, endMs }: Entry): number {
     let [low, high] = [0, this.#sorted.length];

@@ -125,7 +125,9 @@ export const removal = (workspaceId: string): string => removals + part(workspac
 
 /** An import's progress, and the rows that an engine and its store write by themselves: an empty store may have only these. */
 export const importing = 'import';
-export const ownRows: readonly string[] = [importing, 'owner', 'ping', 'journal-next', 'journal-open', 'journal-of'];
+/** The course of time that the sweeps have seen. */
+export const time = 'time';
+export const ownRows: readonly string[] = [importing, 'owner', 'ping', 'time', 'journal-next', 'journal-open', 'journal-of'];
 
 /** All rows of a workspace except its own; its keys come first, so that no caller is authenticated while the rest is removed. */
 export const holdings = (workspaceId: string): string[] =>

@@ -88,10 +88,8 @@ export class EmbeddedLimits implements LimitStore {
   }
 
   #settleCounter(draft: Draft, key: string, stored: budget.Counter, { periodMs, sinceMs, cost }: Extract<SettledLimit, { kind: 'counter' }>, nowMs: number): void {
-    const endMs = sinceMs + periodMs;
-    if (stored.since > sinceMs || endMs <= nowMs) return;
-    const used = Math.max(0, (stored.since === sinceMs ? stored.used : 0) + cost);
-    this.#put(draft, key, { state: { used, since: sinceMs }, endMs });
+    const { used, since } = budget.current(stored, nowMs, periodMs);
+    if (since === sinceMs) this.#put(draft, key, { state: { used: Math.max(0, used + cost), since }, endMs: since + periodMs });
   }
 
   #settleBucket(draft: Draft, key: string, stored: budget.Bucket | undefined, { ceiling, periodMs, cost }: Extract<SettledLimit, { kind: 'bucket' }>, nowMs: number): void {
@@ -111,7 +109,7 @@ export class EmbeddedLimits implements LimitStore {
   #place(key: string, limit: AskedPlace, nowMs: number): Looked {
     const { ceiling, untilMs } = limit;
     const seat = seatOf(key, limit);
-    const held = this.#places.holders(key, nowMs);
+    const held = this.#places.holders(key, nowMs, nowMs + (limit.leaseMsMax ?? Infinity));
     const passed = ceiling > 0 && (held.get(seat.holder) !== undefined || held.size < ceiling);
     const waitMs = passed ? 0 : ceiling === 0 ? null : held.at(held.size - ceiling)! - nowMs;
     const endMs = Math.max(this.#places.endOf(seat, nowMs), untilMs);

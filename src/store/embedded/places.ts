@@ -30,9 +30,11 @@ export class Places {
     ledger.onDropped(() => this.#names.clear());
   }
 
-  /** The end of each holder's place. */
-  holders(limit: string, nowMs: number): Ends {
-    return this.#of(limit, nowMs).holders;
+  /** The end of each holder's place. Frees the places that end after `latestMs`. */
+  holders(limit: string, nowMs: number, latestMs = Infinity): Ends {
+    const { holders, seats } = this.#of(limit, nowMs);
+    for (const holder of holders.dropAfter(latestMs)) seats.delete(holder);
+    return holders;
   }
 
   /** When the seat ends; 0 if it has, or was never taken. */

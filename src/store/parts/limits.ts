@@ -46,6 +46,11 @@ export interface AskedPlace {
   /** The holder's seat: a holder has one place for all of its seats, until the last of them is over. Empty or left out for a holder with one seat. */
   readonly seat?: string;
   readonly untilMs: number;
+  /**
+   * The longest time for which a place of this name is taken. A place that ends later was taken before the clock was set back, and is
+   * free. Without it every place counts until it ends.
+   */
+  readonly leaseMsMax?: number;
 }
 
 /** A limit to be charged. Its name contains its subject, as in `asst_…/messages/vis_…`; within a workspace one name is one limit. */

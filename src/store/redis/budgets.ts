@@ -83,7 +83,8 @@ export class RedisBudgets {
     const count = requests.length;
     const asked = budgets.flatMap(({ budget, ceiling }) => [budget, ceiling]);
     const askedAt = this.#clock.monotonic();
-    const answer = (await this.#send(workspaceId, keyId, (root, lane) => this.#link.run('take-budgets', root, { count, asked, ...lane }, count))) as RedisReply[];
+    const seen = this.#debts.lastSeen({ workspaceId, keyId, budget: budgets[0]!.budget });
+    const answer = (await this.#send(workspaceId, keyId, (root, lane) => this.#link.run('take-budgets', root, { count, ...seen, asked, ...lane }, count))) as RedisReply[];
     const times = { askedAt, answeredAt: this.#clock.monotonic() };
     let at = 0;
     return requests.map(() => {

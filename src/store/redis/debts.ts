@@ -10,6 +10,7 @@
 import { floor, refilled, unitsPerRequest, type Bucket } from '../../../machines/budget.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import { bucketFullMs } from '../dump.ts';
 import { keepNewest } from '../../base/newest.ts';
 
 /** A budget of a key. */
@@ -64,6 +65,18 @@ export class Debts {
     this.#unwritten.add(debt);
     this.#timer ??= this.#clock.after(limits.redisDebtMs, () => void this.flush());
     return debt.bucket;
+  }
+
+  /**
+   * Returns the time of the level at which the budget refused last, and the milliseconds since this process saw it; both 0 if that is
+   * unknown or long ago. By them a client that waits as it was told passes although Redis's clock was set back meanwhile.
+   */
+  lastSeen(place: BudgetPlace): { readonly seen: number; readonly waited: number } {
+    const debt = this.#debts.get(nameOf(place));
+    if (debt === undefined) return { seen: 0, waited: 0 };
+    const { bucket, redisMs, answeredAt } = debt;
+    const waited = Math.max(0, Math.floor(this.#clock.monotonic() - answeredAt) - (bucket.at - redisMs));
+    return waited > bucketFullMs ? { seen: 0, waited: 0 } : { seen: bucket.at, waited };
   }
 
   /** Takes over Redis's answer for a budget. */

@@ -59,8 +59,8 @@ export const settledFields = (settled: readonly SettledLimit[] | undefined, nowM
 
 const seatOf = ({ seat = '' }: { readonly seat?: string }): string => (seat === '' ? '' : part(seat));
 
-/** Eight arguments for each limit of any kind: a place has a holder with a seat and a lease instead of a period and a cost. */
+/** Eight arguments for each limit of any kind. The period of a place is the longest lease, or 0 without one. */
 function fieldsOf(limit: AskedLimit, nowMs: number): Argument[] {
   const named = [limit.kind, part(limit.name), Math.min(limit.ceiling, Number.MAX_SAFE_INTEGER)];
-  return limit.kind === 'place' ? [...named, 1, 1, part(limit.holder), seatOf(limit), limit.untilMs - nowMs] : [...named, limit.periodMs, limit.cost, '', '', 0];
+  return limit.kind === 'place' ? [...named, limit.leaseMsMax ?? 0, 1, part(limit.holder), seatOf(limit), limit.untilMs - nowMs] : [...named, limit.periodMs, limit.cost, '', '', 0];
 }

@@ -1,13 +1,17 @@
 /** Retention (contract 6), by any number of processes: each session is removed in one step that checks it again. */
 import { limits } from '../../base/limits.ts';
+import { correctionMsMax } from '../time-course.ts';
 import type { RedisCatalog } from './catalog.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
-import type { Registry } from './registry.ts';
+import type { Registered, Registry } from './registry.ts';
 import { textOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
 
 const daySeconds = 86_400;
+
+/** Milliseconds that the clocks of shards may be apart. */
+const skewMsMax = 60_000;
 
 /** After this many workspaces in a row whose shard does not answer, Redis as a whole is taken to be away. */
 const unansweredMax = 8;
@@ -25,16 +29,30 @@ export class RedisSweep {
     this.#catalog = catalog;
   }
 
-  /** Deletes at most `limit` sessions, and expired memories; resolves with the number of sessions. If a shard is away, the others are swept all the same. */
-  async sessions(limit: number): Promise<number> {
+  /** Resolves with whether Redis's time may be trusted for removals. */
+  async noteTime(): Promise<boolean> {
+    const given = { correction: correctionMsMax, gap: limits.timeGapMsMax, trust: limits.timeTrustMs };
+    return (await this.#link.run('note-time', this.#roots.registry, given)) === 1;
+  }
+
+  /** Continues interrupted removals of workspaces. */
+  async resumeRemovals(): Promise<void> {
     await this.#catalog.resumeRemovals();
+  }
+
+  /**
+   * Deletes at most `limit` sessions, and expired memories; resolves with the number of sessions. If a shard is away, the others are swept all the same.
+   * The clock of a shard is believed as far as that of the caller.
+   */
+  async sessions(nowMs: number, limit: number): Promise<number> {
+    const latest = nowMs + skewMsMax;
     let deleted = 0;
     let failure: unknown = null;
     let unanswered = 0;
     for (const { workspaceId, stale } of await this.#registry.all()) {
       try {
-        while ((await this.#link.run('sweep-memories', this.#roots.workspace(workspaceId), { limit: limits.removalRowsMax })) === limits.removalRowsMax);
-        deleted += await this.#workspace(workspaceId, stale, limit - deleted);
+        while ((await this.#link.run('sweep-memories', this.#roots.workspace(workspaceId), { limit: limits.removalRowsMax, latest })) === limits.removalRowsMax);
+        deleted += await this.#workspace({ workspaceId, stale }, latest, limit - deleted);
         unanswered = 0;
       } catch (error) {
         failure = error;
@@ -45,16 +63,16 @@ export class RedisSweep {
     return deleted;
   }
 
-  async #workspace(workspaceId: string, stale: boolean, limit: number): Promise<number> {
+  async #workspace({ workspaceId, stale }: Registered, latest: number, limit: number): Promise<number> {
     const root = this.#roots.workspace(workspaceId);
     const retention = await this.#retentionSeconds(workspaceId);
     let deleted = 0;
     for (let kept = 0; ; ) {
       const count = Math.min(limits.scanRowsMax, limit - deleted);
-      const [holds, aged] = (await this.#link.run('find-aged-sessions', root, { retention, offset: kept, count })) as [RedisReply, RedisReply[]];
+      const [holds, aged] = (await this.#link.run('find-aged-sessions', root, { retention, latest, offset: kept, count })) as [RedisReply, RedisReply[]];
       if (stale && holds === 0) await this.#registry.unregister(workspaceId);
       if (aged.length === 0) return deleted;
-      const gone = await Promise.all(aged.map((session) => this.#link.run('sweep-session', root, { session: textOfReply(session), retention })));
+      const gone = await Promise.all(aged.map((session) => this.#link.run('sweep-session', root, { session: textOfReply(session), retention, latest })));
       const went = gone.filter((each) => each === 1).length;
       deleted += went;
       kept += aged.length - went;

@@ -212,8 +212,8 @@ t.test('many processes that begin turns at once pass exactly as often as the lim
   const begin = async (index: number, over: object): Promise<string> => {
     const visitorId = `vis_${index % 40}`;
     const session = await scene.created({ channel: 'link', link: { visitorId, clock: null } });
-    const use = { assistantId: scene.assistantId, visitorId, addressKey: () => 'a', limits: { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null, places_per_address: null, minutes_per_address: null, ...over } };
-    const { asked } = admission(use, session, scene.nowMs, 600_000, 'turn');
+    const use = { assistantId: scene.assistantId, visitorId, addressKey: () => 'a', limits: { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null, places_per_address: null, minutes_per_address: null, ...over }, placeMsMax: 600_000 };
+    const { asked } = admission(use, session, scene.nowMs, use.placeMsMax, 'turn');
     const answer = await scenes[index % 4]!.turns.begin(scene.beginStep(session, 1, { slot: null, asked }));
     return answer.outcome === 'begun' ? visitorId : answer.outcome;
   };

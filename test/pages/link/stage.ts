@@ -31,6 +31,7 @@ export const visitorOf = (
   visitorId,
   addressKey: (atMs) => keyAt(address, atMs),
   limits,
+  placeMsMax: scene.host.placeMsMax,
 });
 
 export async function linkSession(

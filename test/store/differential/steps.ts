@@ -21,7 +21,7 @@ export interface Call {
   readonly learn?: (answer: any) => void;
 }
 
-export type StoreStep = Exclude<StepName, `catalog.${string}` | 'open' | 'close' | 'watch'>;
+export type StoreStep = Exclude<StepName, `catalog.${string}` | 'open' | 'close' | 'watch' | 'noteTime'>;
 
 const call = <S extends StoreStep>(verb: S, timed: boolean, args: Parameters<Steps[S]>, learn?: Call['learn']): Call => ({
   verb,

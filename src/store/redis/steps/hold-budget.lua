@@ -13,7 +13,9 @@ local key, time = at('budget', id), now()
 local stored = redis.call('HMGET', key, lane, budget, 'used')
 if read_lane(stored[1], number) then return 0 end
 local stood = tonumber((stored[2] or ''):match(' (%d+)$') or 0)
-since = math.min(tonumber(since), math.max(time, stood))
+-- A level from the future is one of a clock that was set back.
+if stood > time then stood = time end
+since = math.min(tonumber(since), time)
 if stood > since then return 0 end
 redis.call('HSET', key, budget, level .. ' ' .. int(since), lane, number .. ' ' .. int(time))
 note_use(key, id, since, stored[3])

@@ -13,7 +13,7 @@ for each = looked_at, #ARGV, 3 do
     answer[#answer + 1] = redis.call('ZCOUNT', key, '(' .. int(time), '+inf')
   else
     local used, since = (redis.call('GET', key) or '0 0'):match('^(-?%d+) (%d+)$')
-    answer[#answer + 1] = tonumber(since) >= time - time % period and tonumber(used) or 0
+    answer[#answer + 1] = tonumber(since) == time - time % period and tonumber(used) or 0
   end
 end
 return answer

@@ -1,7 +1,8 @@
 -- Charges requests, one after the other, each to every budget in turn until one refuses: the arithmetic of machines/budget.ts, number for
--- number. The lane's field keeps the step's number, its time and its answer, for a repeat.
+-- number. The lane's field keeps the step's number, its time and its answer, for a repeat. `seen` is the time of the first budget's level as
+-- the sender saw it `waited` milliseconds ago, or 0.
 -- KEYS: the workspace's root.
--- ARGV: id, lane, number, count, ...asked.
+-- ARGV: id, lane, number, count, seen, waited, ...asked.
 -- Answer: for each request, for each budget: 1 if it passed, 0 if it refused, 2 if one before it refused; its level, and the time of that level.
 --- @include "at"
 --- @include "int"
@@ -32,8 +33,12 @@ for index = 2, #fields do
   local ceiling = tonumber(ARGV[asked_at + 2 * index - 3])
   local level, since = (stored[index] or ''):match('^(-?%d+) (%d+)$')
   level, since = tonumber(level or ceiling * BUDGET_UNIT), tonumber(since or time)
-  level = math.max((1 - ceiling) * BUDGET_UNIT, level) + math.max(0, time - since) * ceiling
-  buckets[#buckets + 1] = { name = fields[index], ceiling = ceiling, level = math.min(ceiling * BUDGET_UNIT, level), since = math.max(time, since) }
+  -- A clock that is set back must not lengthen the wait: the sender knows how long ago it saw this level. Any other level from the future
+  -- counts from now.
+  if index == 2 and since == tonumber(seen) then since = math.min(since, time - waited) end
+  since = math.min(since, time)
+  level = math.max((1 - ceiling) * BUDGET_UNIT, level) + (time - since) * ceiling
+  buckets[#buckets + 1] = { name = fields[index], ceiling = ceiling, level = math.min(ceiling * BUDGET_UNIT, level), since = time }
 end
 
 local answers = { number, int(time) }

@@ -6,13 +6,13 @@ local function look_at_rate(limit, ceiling, period, cost, time)
   local passed, wait
   if limit.kind == 'counter' then
     local used, since = tonumber(first or 0), time - time % period
-    if second and tonumber(second) >= since then since = tonumber(second) else used = 0 end
+    if tonumber(second or 0) ~= since then used = 0 end
     passed, wait = used < ceiling, since + period - time
     limit.stored, limit.ends = int(used + cost) .. ' ' .. int(since), since + period
   else
     local level, since = tonumber(first or ceiling * period), tonumber(second or time)
     level = math.min(ceiling * period, math.max((1 - ceiling) * period, level) + math.max(0, time - since) * ceiling)
-    since = math.max(time, since)
+    since = time
     passed, wait = level >= cost * period, -1
     if cost <= ceiling then wait = math.ceil((cost * period - level) / ceiling) end
     level = level - cost * period

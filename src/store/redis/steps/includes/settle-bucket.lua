@@ -5,7 +5,7 @@ local function settle_bucket(key, ceiling, period, cost, time)
   local level, since = (redis.call('GET', key) or ''):match('^(-?%d+) (%d+)$')
   if not level or ceiling == 0 then return end
   level = math.min(ceiling * period, math.max((1 - ceiling) * period, tonumber(level)) + math.max(0, time - since) * ceiling)
-  level, since = math.min(ceiling * period, level - cost * period), math.max(time, tonumber(since))
-  local ends = since + math.ceil((ceiling * period - level) / ceiling)
-  redis.call('SET', key, int(level) .. ' ' .. int(since), 'PX', int(ends - time + STEP_KEPT_MS))
+  level = math.min(ceiling * period, level - cost * period)
+  local ends = time + math.ceil((ceiling * period - level) / ceiling)
+  redis.call('SET', key, int(level) .. ' ' .. int(time), 'PX', int(ends - time + STEP_KEPT_MS))
 end

@@ -16,7 +16,7 @@ local function take_limits(from)
     local limit = ARGV[each] == 'place' and read_seat(each) or { kind = ARGV[each], key = at('limit', ARGV[each + 1]) }
     local ceiling, passed, wait = tonumber(ARGV[each + 2]), false, -1
     if limit.kind == 'place' then
-      passed, wait = look_at_place(limit, ceiling, tonumber(ARGV[each + 7]), time)
+      passed, wait = look_at_place(limit, ceiling, tonumber(ARGV[each + 7]), tonumber(ARGV[each + 3]), time)
     else
       passed, wait = look_at_rate(limit, ceiling, tonumber(ARGV[each + 3]), tonumber(ARGV[each + 4]), time)
     end
