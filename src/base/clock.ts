@@ -19,6 +19,12 @@ export interface Clock {
 /** The machine's own time, for durations beside a library that has its own clock. */
 export const machineTime: Pick<Clock, 'monotonic'> = { monotonic: () => performance.now() };
 
+/** Returns a clock that begins at the wall clock's time and then follows the monotonic clock: setting the wall clock does not move it. */
+export function steadyTime(clock: Pick<Clock, 'now' | 'monotonic'>): () => number {
+  const epochMs = clock.now() - clock.monotonic();
+  return () => Math.round(epochMs + clock.monotonic());
+}
+
 /** Calls back once everything ready in this turn of the event loop has run. */
 export const atTurnEnd = (callback: () => void): void => void setImmediate(callback);
 

@@ -6,6 +6,7 @@ import type { ActorKind } from '../../machines/all.ts';
 import { callKind, type CallEvent, type CallOutcome } from '../../machines/call.ts';
 import { socketKind, type SocketEvent, type SocketOutcome } from '../../machines/socket.ts';
 import type { Clock, Timer } from '../base/clock.ts';
+import { ClockSettings } from '../base/clock-settings.ts';
 import { UnreadableSnapshot } from '../actors/actor.ts';
 import { Assistants } from './assistants.ts';
 import { Credentials } from './credentials.ts';
@@ -68,6 +69,7 @@ export class Host {
   readonly #store: Store;
   readonly #withdrawals: Withdrawals;
   readonly #clock: Clock;
+  readonly #settings: ClockSettings;
   readonly outage: Outage;
   /** Called when another process has changed or removed credentials: one, all of a workspace, or (without arguments) perhaps any. */
   onCredentials: (workspaceId?: string, id?: string) => void = () => {};
@@ -84,6 +86,7 @@ export class Host {
     const inspector = (this.inspector = new Inspector(() => clock.now()));
     this.#store = store;
     this.#clock = clock;
+    this.#settings = new ClockSettings(clock);
     this.#log = log;
     this.outage = new Outage(clock, log);
     this.placeMsMax = turnMsMax + limits.linkHoldMs;
@@ -155,6 +158,7 @@ export class Host {
 
   /** Seals turns of dead processes, and turns that the store did not accept when they were sealed first, without waiting for the next full sweep. */
   async #sealAgain(): Promise<void> {
+    if (this.#settings.readSetMs() !== 0) this.turns.watchDeadlines();
     try {
       // Finding orphans may need no request to the store, so only a ping says whether the store is back.
       if (this.outage.lasts) await this.#store.ping();

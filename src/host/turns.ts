@@ -405,6 +405,11 @@ export class Turns {
     if (takesSlot) this.#workspaces.release(workspaceId, endedBy);
   }
 
+  /** Sets the timers of all deadlines again: they follow no wall clock that is set, and do not run while the machine is suspended. */
+  watchDeadlines(): void {
+    for (const actor of this.#sessions.population.residents()) if (actor.runner !== null) this.#watchDeadline(actor);
+  }
+
   /** Expires the session at its deadline, to the second, while its turn is in flight. */
   #watchDeadline(actor: SessionActor): void {
     const { clock } = this.#options;

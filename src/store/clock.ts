@@ -13,12 +13,17 @@ interface Reckoning {
   readonly offMs: number;
 }
 
+/** Milliseconds that a store's clock may be corrected by, or differ from that of its replica, without having been set. */
+export const setMsMin = 2000;
+
 /** How far two clocks may drift apart in a millisecond: each is slewed by at most 1/2000. */
 const driftMax = 1 / 1000;
 
 export class StoreClock implements Clock {
   readonly #own: Clock;
   #reckoning: Reckoning | null = null;
+  /** When the store's clock was last found to be set ahead, in monotonic milliseconds. */
+  #aheadAtMs = -Infinity;
 
   /** `own`: this process's clock, whose wall-clock time is used until the store's time is known. */
   constructor(own: Clock) {
@@ -54,7 +59,13 @@ export class StoreClock implements Clock {
       const apartMs = Math.abs(this.#reckoned(reckoning, heard.atMs) - storeMs);
       if (offMs <= heard.offMs && apartMs <= offMs + heard.offMs) return;
     }
+    if (reckoning !== null && storeMs - this.#reckoned(reckoning, heard.atMs) > setMsMin) this.#aheadAtMs = answeredAtMs;
     this.#reckoning = heard;
+  }
+
+  /** Whether the store's clock was not set ahead within the last `ms` milliseconds. */
+  isEven(ms: number): boolean {
+    return this.monotonic() - this.#aheadAtMs >= ms;
   }
 
   #reckoned({ storeMs, atMs }: Reckoning, monotonicMs: number): number {

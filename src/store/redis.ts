@@ -89,7 +89,7 @@ export class RedisStore implements Store {
     this.catalog = new RedisCatalog(link, roots, ids);
     this.sessions = new RedisSessions(link, roots, registry, ids);
     const orphans = new RedisOrphans(link, roots, clock, turning);
-    this.turns = new RedisTurns(link, roots, [registry, turning], orphans, clock);
+    this.turns = new RedisTurns(link, roots, [registry, turning], orphans, clock, time);
     this.#budgets = new RedisBudgets(link, roots, clock, ids);
     this.limits = new RedisLimits(link, roots, ids, this.#budgets);
     this.usage = new RedisUsage(link, roots);

@@ -8,7 +8,7 @@ import { openActor, type Stateful } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import type { ActorIdentity } from '../actors/inspector.ts';
 import { Announced } from '../base/announced.ts';
-import type { Timer } from '../base/clock.ts';
+import { steadyTime, type Timer } from '../base/clock.ts';
 import { limits, retryMs } from '../base/limits.ts';
 import type { Member } from '../base/members.ts';
 import type { TurnFault } from '../base/metrics.ts';
@@ -45,7 +45,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
   readonly #cause: Cause;
   readonly #events: TurnEvents;
   /** The turn's own time: from the wall clock at its beginning, it goes on like the monotonic one. */
-  readonly #epochMs: number;
+  readonly #time: () => number;
   #announceBegun!: (begun: Begun) => void;
   readonly #over = new Announced<Cause>();
   readonly #ended = new Announced<void>();
@@ -80,7 +80,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     this.#parts = parts;
     this.#cause = cause;
     const nowMs = clock.now();
-    this.#epochMs = nowMs - clock.monotonic();
+    this.#time = steadyTime(clock);
     this.begun = new Promise((resolve) => (this.#announceBegun = resolve));
     this.#events = new TurnEvents(turnId, { runsUntil: nowMs + turnMsMax, shared, spoken: speaker !== null });
     const snapshot = { version: turnVersion, state: 'waiting', context: begunTurn(this.#events) };
@@ -259,7 +259,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
   }
 
   get #now(): number {
-    return Math.round(this.#epochMs + this.#parts.clock.monotonic());
+    return this.#time();
   }
 
   /** How long an end is waited for that only the store knows: not long by a chat, longer by readers. */

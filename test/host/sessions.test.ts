@@ -144,6 +144,21 @@ t.test('a wall clock that jumps frees no slot of a turn that lives', async (t) =
   t.ok(await scene.streaming(two.id));
 });
 
+t.test('a turn is cut soon after the wall clock is set to its session\'s end, as after a suspension of the machine', async (t) => {
+  const scene = await Scene.open();
+  await scene.host.start();
+  t.teardown(() => scene.host.close());
+  const { id } = await scene.session({ maxCallSeconds: 3600 });
+  const talk = await scene.streaming(id);
+  scene.clock.jump(3_599_000);
+  scene.clock.advance(limits.orphansMs);
+  t.equal(talk.runner.log.terminal, null, 'not before');
+  scene.clock.advance(500);
+  await talk.runner.over;
+  t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'session_expired' });
+  t.equal(await scene.state(id), 'expired');
+});
+
 t.test('the slots are the store\'s', async (t) => {
   const one = await Scene.open({ turnsInFlightMax: 2 });
   const two = one.beside();

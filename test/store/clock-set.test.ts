@@ -8,6 +8,7 @@ import { memoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
 import { isTrusted, withTime, type TimeCourse } from '../../src/store/time-course.ts';
 import { ManualClock } from '../providers/model/provider.ts';
+import { api, Scene } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { openStore, toldTheTime } from './redis-stores.ts';
 
@@ -136,6 +137,40 @@ for (const [name, open, skip] of stores) {
     t.notOk(await store.noteTime(nowMs()), 'nor after a standstill, which looks alike');
   });
 }
+
+t.test('on Redis a turn of a dead process is found within two leases, and its slot is free, although the clock was set back', { skip }, async (t) => {
+  const { store, nowMs, pass, set } = await redis(t);
+  const scene = new Scene(store, nowMs());
+  const leaseOf = () => ({ slot: api(1), leaseUntilMs: nowMs() + limits.leaseMs, nowMs: nowMs() });
+  const dead = await scene.streaming(leaseOf());
+  await store.turns.orphans(nowMs(), 10);
+  await set(-hourMs);
+  const living = await scene.streaming(leaseOf());
+  for (let leases = 0; leases < 2; leases++) {
+    t.same(await store.turns.orphans(nowMs(), 10), []);
+    await pass(limits.leaseMs);
+    t.equal(await store.turns.renew(living.place, living.fence, nowMs() + limits.leaseMs, nowMs()), 'renewed');
+  }
+  t.same(await store.turns.orphans(nowMs(), 10), [dead.place]);
+  t.ok(await store.turns.takeOver(dead.place, 'another', nowMs() + limits.leaseMs, nowMs()));
+});
+
+t.test('on Redis no living turn is taken over because the clock was set ahead', { skip }, async (t) => {
+  const { store, nowMs, pass, set } = await redis(t);
+  const scene = new Scene(store, nowMs());
+  const { place, fence } = await scene.streaming({ leaseUntilMs: nowMs() + limits.leaseMs });
+  const takeOver = () => store.turns.takeOver(place, 'another', nowMs() + limits.leaseMs, nowMs());
+  await set(hourMs);
+  t.equal(await takeOver(), null, 'before this process has read the clock again');
+  await pass(limits.redisTimeMs);
+  await store.ping();
+  t.equal(await takeOver(), null, 'once it has');
+  t.equal(await store.turns.renew(place, fence, nowMs() + limits.leaseMs, nowMs()), 'renewed');
+  await pass(limits.leaseMs - 1);
+  t.equal(await takeOver(), null, 'while the lease lasts');
+  await pass(1);
+  t.ok(await takeOver(), 'and it is, once its owner has let it run out');
+});
 
 t.test('the course of time', async (t) => {
   const after = (...times: number[]): TimeCourse => times.reduce<TimeCourse | undefined>(withTime, undefined)!;

@@ -130,7 +130,7 @@ export class Scene {
       userMessage: message({ turnId: turn.id, role: 'user', content: 'What is it?', stopReason: null }),
       slot: before.channel === 'api' ? api(10) : null,
       owner: this.owner,
-      leaseUntilMs: this.nowMs + 600_000,
+      leaseUntilMs: this.nowMs + 60_000,
       remember: null,
       nowMs: this.nowMs,
       ...over,

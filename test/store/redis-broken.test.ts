@@ -17,7 +17,7 @@ const broken: Readonly<Record<string, Break>> = {
   'a fence that is the epoch alone': { of: null, put: [['fence[1] == epoch and fence[2] == owner', 'fence[1] == epoch']] },
   'a slot that is a counter': {
     of: null,
-    put: [["redis.call('ZCOUNT', slots, '(' .. int(time), '+inf')", "redis.call('ZCARD', slots)"]],
+    put: [["redis.call('ZCOUNT', slots, '(' .. int(time), int(time + LEASE_MS_MAX))", "redis.call('ZCARD', slots)"]],
   },
   'a slot that is kept when its turn ends': { of: null, put: [["  redis.call('ZREM', name_slots(stood[2]), member)\n", '']] },
   'one number of slots whatever their name': { of: null, put: [["and at('slots') or at('slots', name)", "and at('slots') or at('slots')"]] },
@@ -47,7 +47,7 @@ const broken: Readonly<Record<string, Break>> = {
   'a cut text that counts as long as it was': { of: 'finish-turn', put: [['drop_points(content, ends - cut), tonumber(cut)', 'drop_points(content, ends - cut), ends']] },
   'a cut beyond the text taken for its end': { of: 'finish-turn', put: [["if tonumber(cut) > ends then return { 'hole', ends } end", 'if tonumber(cut) > ends then cut = ends end']] },
   'a session counted twice when it is sent twice': { of: 'create-session', put: [["if redis.call('EXISTS', at('session', session)) == 1", 'if false']] },
-  'a turn seized from its living owner': { of: 'take-over-turn', put: [['if tonumber(stands[3]) > time then', 'if false then']] },
+  'a turn seized from its living owner': { of: 'take-over-turn', put: [["if tonumber(stands[3]) > (latest == '' and time or math.min(time, latest)) then", 'if false then']] },
   'a withdrawn turn that leaves its messages': { of: 'withdraw-turn', put: [["redis.call('ZREMRANGEBYSCORE', at('messages', session), first, index)", '']] },
   'a finished turn that is withdrawn and stays counted': { of: 'withdraw-turn', put: [['if finished then count_usage(', 'if false then count_usage(']] },
   'a claim that keeps nothing': { of: 'claim-turn', put: [["redis.call('HSET', turns, turn .. '/claimed', '1')", '']] },

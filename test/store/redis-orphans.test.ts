@@ -81,7 +81,7 @@ t.test('a turn of a dead process is found within a look of the end of its lease'
       for (const { workspaceId, sessionId, turnId } of orphans) {
         const late = clock.now() - ends.get(turnId)!;
         ok(late >= 0, 'its owner lives');
-        const fence = await other.turns.takeOver({ workspaceId, sessionId, turnId }, 'x', 10 * 60_000, 0);
+        const fence = await other.turns.takeOver({ workspaceId, sessionId, turnId }, 'x', 60_000, 0);
         ok(fence !== null);
         ends.delete(turnId);
         found++;
@@ -112,7 +112,7 @@ t.test('a lease that is shorter than usual, or was cut, is found as soon by thos
   await heard();
   await pass(limits.stopMs);
   t.same(await other.turns.orphans(0, 1000), [brief.place]);
-  await other.turns.takeOver(brief.place, 'x', 10 * 60_000, 0);
+  await other.turns.takeOver(brief.place, 'x', 60_000, 0);
   await owner.turns.renew(usual.place, usual.fence, leaseUntilMs, 0);
   await owner.turns.requestStop(usual.place, 'aborted', limits.stopMs, 0);
   await heard();

@@ -12,6 +12,8 @@ import type { Reply } from './reply.ts';
 
 export interface BeginningsOptions {
   readonly services: Services;
+  /** The call's time, which is not set with the wall clock. */
+  now(): number;
   readonly session: Session;
   readonly party: Party;
   readonly requestId: string;
@@ -38,7 +40,7 @@ export class Beginnings {
   }
 
   get #now(): number {
-    return this.#options.services.clock.now();
+    return this.#options.now();
   }
 
   /** `early`: the words that the model is asked with before the person has finished; null if their turn is over. */

@@ -4,7 +4,7 @@
  */
 import type { CallContext, CallEvent, CallOutcome } from '../../../machines/call.ts';
 import type { TurnEnding } from '../../../machines/turn.ts';
-import type { Timer } from '../../base/clock.ts';
+import { steadyTime, type Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { SocketActor } from '../../host/sockets.ts';
@@ -67,19 +67,22 @@ export class Call implements HeardCall {
   state = '';
   /** The state as the client was told. */
   #toldState = '';
+  readonly #time: () => number;
   #timer: Timer | null = null;
   #closing = false;
 
   constructor(options: CallOptions, settings: CallSettings) {
     const { services, session, actor, ready, send: tell } = options;
     this.#options = options;
+    this.#time = steadyTime(services.clock);
     this.settings = settings;
     this.#caller = voiceCaller(options.party, services.clock.now());
     const send = (event: CallEvent): void => this.#send(event);
+    const now = this.#time;
     this.#counts = new Counts(options);
     const begins = (): void => void this.#presence.begins();
     const failed = (error: unknown): void => this.#failed(error);
-    this.hearing = new Hearing({ services, caller: this.#caller, ready, call: this, send, tell, begins, failed });
+    this.hearing = new Hearing({ services, now, caller: this.#caller, ready, call: this, send, tell, begins, failed });
     const { party, requestId } = options;
     // A limit refuses the turns of a call, and the call continues.
     this.#presence = new VoicePresence({ services, session, party, requestId, speaks: () => this.hearing.busy, refused: () => {} });
@@ -94,15 +97,15 @@ export class Call implements HeardCall {
       failed: (error) => this.#broken(error),
     });
     this.#beginnings = new Beginnings({
-      ...{ services, session, send },
+      ...{ services, now, session, send },
       ...{ party: options.party, requestId: options.requestId, hearing: this.hearing, endings: this.#endings },
       newReply: () => this.#newReply(),
       leave: (reply) => this.#leave(reply),
       refused: (reply, code) => this.#refused(reply, code),
       ended: (reply) => this.#turnEnded(reply),
     });
-    this.#chats = new ChatTurns({ services, session, tell, send, isFree: () => this.context.turn === 'none', owns: (turnId) => [this.reply, ...this.#endings.replies.values()].some((reply) => reply?.turnId === turnId) });
-    this.#lookout = new Lookout({ services, session, callId: actor.identity.id, send, chats: this.#chats, isBusy: () => this.state === 'busy', said: () => this.#counts.count(), homeless: () => this.#counts.leaveUncounted() });
+    this.#chats = new ChatTurns({ services, now, session, tell, send, isFree: () => this.context.turn === 'none', owns: (turnId) => [this.reply, ...this.#endings.replies.values()].some((reply) => reply?.turnId === turnId) });
+    this.#lookout = new Lookout({ services, now, session, callId: actor.identity.id, send, chats: this.#chats, isBusy: () => this.state === 'busy', said: () => this.#counts.count(), homeless: () => this.#counts.leaveUncounted() });
     actor.onDecision = (outcomes) => this.#decided(outcomes);
   }
 
@@ -167,7 +170,7 @@ export class Call implements HeardCall {
   }
 
   get #now(): number {
-    return this.#options.services.clock.now();
+    return this.#time();
   }
 
   #send(event: CallEvent): void {
@@ -421,8 +424,9 @@ export class Call implements HeardCall {
     const { clock } = this.#options.services;
     this.#timer = clock.after(limits.socketPollMs, () => {
       if (this.#closing) return;
-      const at = this.#now;
       const { expiresAt, until, drainUntil, replyUntil, playUntil, decideUntil } = this.context;
+      // A wall clock that is set ahead ends the session.
+      const at = clock.now() >= expiresAt * 1000 ? clock.now() : this.#now;
       if ([expiresAt * 1000, until, drainUntil, replyUntil, playUntil, decideUntil].some((due) => due !== null && at >= due)) this.#send({ type: 'tick', at });
       this.#options.intake.countWhenDue();
       this.#presence.look();

@@ -14,6 +14,8 @@ export interface ChatTurn {
 
 export interface ChatTurnsOptions {
   readonly services: Services;
+  /** The call's time, which is not set with the wall clock. */
+  now(): number;
   readonly session: Session;
   /** Whether the turn is one of the call's own. */
   owns(turnId: string): boolean;
@@ -67,14 +69,14 @@ export class ChatTurns {
 
   /** The session runs no turn. */
   foundNone(): void {
-    const { send, services } = this.#options;
-    if (!this.isReading) send({ type: 'elsewhere.over', at: services.clock.now() });
+    const { send, now } = this.#options;
+    if (!this.isReading) send({ type: 'elsewhere.over', at: now() });
   }
 
   /** The call waits for the end of the turn that is read along. */
   busy(): void {
-    const { send, services, isFree } = this.#options;
-    if (isFree()) send({ type: 'elsewhere', at: services.clock.now(), owed: false, typed: false });
+    const { send, now, isFree } = this.#options;
+    if (isFree()) send({ type: 'elsewhere', at: now(), owed: false, typed: false });
   }
 
   close(): void {

@@ -24,6 +24,8 @@ export interface HeardCall {
 
 export interface HearingOptions {
   readonly services: Services;
+  /** The call's time, which is not set with the wall clock. */
+  now(): number;
   /** The call's, among those that share the voice processes. */
   readonly caller: string;
   readonly ready: ReadyVoice;
@@ -140,7 +142,7 @@ export class Hearing {
   }
 
   get #now(): number {
-    return this.#options.services.clock.now();
+    return this.#options.now();
   }
 
   #open(): Ear {

@@ -9,6 +9,8 @@ import type { ChatTurns } from './chat-turns.ts';
 
 export interface LookoutOptions {
   readonly services: Services;
+  /** The call's time, which is not set with the wall clock. */
+  now(): number;
   readonly session: Session;
   readonly callId: string;
   send(event: CallEvent): void;
@@ -76,13 +78,13 @@ export class Lookout {
     const waits = isBusy();
     const found = await sessions.read(session.workspaceId, session.id);
     if (this.#closed) return;
-    const at = services.clock.now();
+    const at = this.#options.now();
     if (found === null || found.machine.state === 'ended') {
       if ((await services.host.workspaces.of(session.workspaceId)) === null) this.#options.homeless();
       return send({ type: 'session.ended', at });
     }
     const { call } = found;
-    if (call !== undefined && call.id !== callId && call.untilMs > at) return send({ type: 'replaced', at });
+    if (call !== undefined && call.id !== callId && call.untilMs > services.clock.now()) return send({ type: 'replaced', at });
     if (services.store.leaseMs !== null) await this.#lookElsewhere((found.machine.context as SessionContext).activeTurnId, waits);
     // Another process may have taken this one for dead.
     if (!this.#closed && (call === undefined || now - this.#saidAt >= limits.callOpenEveryMs)) await this.#say(now);

@@ -45,7 +45,7 @@ export const steps = {
   'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', 'cut', ...counted, 'amends', 'move', '...settled'],
   'withdraw-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'first', 'index', 'turnId', 'given', ...counted, 'amends', 'move', '...settled'],
   'claim-turn': ['session', 'turn'],
-  'take-over-turn': ['session', 'turn', 'owner', 'lease', 'token'],
+  'take-over-turn': ['session', 'turn', 'owner', 'lease', 'token', 'latest'],
   'find-orphans': ['limit'],
   'count-slots': [],
 
@@ -122,12 +122,17 @@ export const gatheredLines = {
   after: 'end\nfor index, call in ipairs(calls) do\n  ARGV = call\n  answers[index] = step()\nend\nreturn answers\n',
 } as const;
 
+/** A lease that ends later than this from now was given before the clock was set back. Longer than `leaseMs`, since a step of a few seconds is no reason to drop one. */
+const leaseMsMax = 90_000;
+
 /** Numbers that the scripts share with the TypeScript code. */
 const constants: Readonly<Record<string, number>> = {
   BUDGET_UNIT: unitsPerRequest,
   BUDGET_FULL_MS: bucketFullMs,
   STEP_KEPT_MS: limits.redisStepKeptMs,
   MOVES_KEPT: movesKept,
+  LEASE_MS: limits.leaseMs,
+  LEASE_MS_MAX: leaseMsMax,
 };
 
 /** The constants' names in every script. */

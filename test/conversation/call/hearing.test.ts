@@ -10,9 +10,9 @@ const spoken = { lately: 'one two', lastSentence: 'one two', outlasted: false };
 function hearing(call: Partial<HeardCall>) {
   let ear!: EarOptions;
   const events: string[] = [];
-  const services = { clock: { now: () => 0, monotonic: () => 0 }, voice: { ear: (_caller: string, options: EarOptions) => ((ear = options), { push: () => {}, backlogMs: 0, positionMs: 0, busy: true }) } };
+  const services = { clock: { monotonic: () => 0 }, voice: { ear: (_caller: string, options: EarOptions) => ((ear = options), { push: () => {}, backlogMs: 0, positionMs: 0, busy: true }) } };
   const options = {
-    ...{ services, ready: { provider: { partials: true } }, tell: () => {}, failed: () => {} },
+    ...{ services, now: () => 0, ready: { provider: { partials: true } }, tell: () => {}, failed: () => {} },
     ...{ begins: () => void events.push('begins'), send: ({ type }: { type: string }) => void events.push(type) },
     call: { settings: { partials: true }, context: { bargeIn: 'words' }, told: null, reply: null, last: null, ...call },
   };
@@ -53,9 +53,9 @@ t.test('events have the utterance that they are about: from its beginning to whe
   const told: [string, number, Utterance | undefined][] = [];
   let ear!: EarOptions;
   const metrics = { voice: { utterances: { inc: () => {} } } };
-  const services = { metrics, clock: { now: () => 10_000 + at.ms, monotonic: () => at.ms }, voice: { ear: (_caller: string, options: EarOptions) => ((ear = options), { push: () => {}, backlogMs: 0, get positionMs() { return at.ms - 80; }, busy: true }) } };
+  const services = { metrics, clock: { monotonic: () => at.ms }, voice: { ear: (_caller: string, options: EarOptions) => ((ear = options), { push: () => {}, backlogMs: 0, get positionMs() { return at.ms - 80; }, busy: true }) } };
   const options = {
-    ...{ services, ready: { provider: { partials: true } }, tell: () => {}, begins: () => {}, failed: () => {}, send: ({ type, at, utterance }: { type: string; at: number; utterance?: Utterance }) => void told.push([type, at, utterance]) },
+    ...{ services, now: () => 10_000 + at.ms, ready: { provider: { partials: true } }, tell: () => {}, begins: () => {}, failed: () => {}, send: ({ type, at, utterance }: { type: string; at: number; utterance?: Utterance }) => void told.push([type, at, utterance]) },
     call: { settings: { partials: true }, context: { bargeIn: 'words' }, state: 'hearing', told: null, reply: null, last: null },
   };
   new Hearing(options as unknown as HearingOptions).listen(new Int16Array(0));

@@ -81,16 +81,16 @@ export const ownershipCases: readonly Case[] = [
       const { store, workspaceId, nowMs } = scene;
       const turn = await scene.streaming();
       equal(await turn.append(0, 'a'), 'stored');
-      equal(await store.turns.requestStop({ ...turn.place, turnId: 'turn_never' }, 'aborted', nowMs + 600_000, nowMs), false);
-      equal(await store.turns.requestStop(turn.place, 'aborted', nowMs + 600_000, nowMs), true);
-      equal(await store.turns.requestStop(turn.place, 'expired', nowMs + 600_000, nowMs), true);
+      equal(await store.turns.requestStop({ ...turn.place, turnId: 'turn_never' }, 'aborted', nowMs + 60_000, nowMs), false);
+      equal(await store.turns.requestStop(turn.place, 'aborted', nowMs + 60_000, nowMs), true);
+      equal(await store.turns.requestStop(turn.place, 'expired', nowMs + 60_000, nowMs), true);
       deepEqual(await turn.append(1, 'b'), { stop: 'aborted' }, 'the first reason stands');
       deepEqual(await store.turns.renew(turn.place, turn.fence, nowMs + 60_000, nowMs), { stop: 'aborted' });
       equal(await turn.append(2, 'c', { ...turn.fence, owner: 'x' }), 'fenced');
       equal(await store.turns.output(turn.place), 'ab');
       equal(await store.turns.inFlight(workspaceId), 1);
       equal((await store.turns.finish(turn.finishStep())).outcome, 'finished');
-      equal(await store.turns.requestStop(turn.place, 'aborted', nowMs + 600_000, nowMs), false);
+      equal(await store.turns.requestStop(turn.place, 'aborted', nowMs + 60_000, nowMs), false);
     },
   },
   {
@@ -98,7 +98,7 @@ export const ownershipCases: readonly Case[] = [
     async run(scene) {
       const { store, workspaceId, nowMs } = scene;
       const turn = await scene.streaming();
-      const until = nowMs + 600_000;
+      const until = nowMs + 60_000;
       const orphans = async () => (await store.turns.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId);
       await store.turns.requestStop(turn.place, 'aborted', until, nowMs);
       equal(await store.turns.takeOver(turn.place, 'reaper', until, nowMs), null);
@@ -234,7 +234,7 @@ export const ownershipCases: readonly Case[] = [
       const watch = await heard(store);
       const short = await heard(store);
       await short.stop();
-      await store.turns.requestStop(turn.place, 'expired', nowMs + 600_000, nowMs);
+      await store.turns.requestStop(turn.place, 'expired', nowMs + 60_000, nowMs);
       deepEqual(await watch.next(), { type: 'turn.stop', ...turn.place, reason: 'expired' });
       const record = key(workspaceId);
       await store.catalog.create('key', record);

@@ -98,7 +98,7 @@ export const stepCases: readonly Case[] = [
     async run(scene) {
       const { store, nowMs } = scene;
       const { place, fence } = await scene.streaming();
-      await store.turns.requestStop(place, 'aborted', nowMs + 600_000, nowMs);
+      await store.turns.requestStop(place, 'aborted', nowMs + 60_000, nowMs);
       deepEqual(await store.turns.step({ ...place, fence, from: 0, calls: [first] }), { stop: 'aborted' });
     },
   },

@@ -228,13 +228,13 @@ export const turnCases: readonly Case[] = [
       equal(await store.turns.inFlight(workspaceId), 1);
       const full = async (over: typeof other) => (await store.turns.begin(scene.beginStep(await scene.created(), 1, over))).outcome;
       deepEqual([await full(one), await full(other)], ['full', 'full']);
-      equal(await store.turns.renew(turn.place, turn.fence, nowMs + 900_000, nowMs), 'renewed');
+      equal(await store.turns.renew(turn.place, turn.fence, nowMs + 60_000, nowMs), 'renewed');
       equal(await full(other), 'full');
       await store.turns.finish(turn.finishStep());
       equal(await full(one), 'full');
       const lapsed = await scene.streaming({ ...other, leaseUntilMs: nowMs - 1 });
       await scene.streaming(other);
-      equal(await store.turns.renew(lapsed.place, lapsed.fence, nowMs + 900_000, nowMs), 'fenced');
+      equal(await store.turns.renew(lapsed.place, lapsed.fence, nowMs + 60_000, nowMs), 'fenced');
     },
   },
   {

@@ -10,7 +10,7 @@ type Break = readonly [script: ScriptName | null, sound: string, broken: string]
 
 export const brokenScripts: Readonly<Record<string, Break>> = {
   'a fence that is the epoch alone': [null, 'fence[1] == epoch and fence[2] == owner', 'fence[1] == epoch'],
-  'a lapsed slot that still counts': [null, "redis.call('ZCOUNT', slots, '(' .. int(time), '+inf') >=", "redis.call('ZCARD', slots) >="],
+  'a lapsed slot that still counts': [null, "redis.call('ZCOUNT', slots, '(' .. int(time), int(time + LEASE_MS_MAX)) >=", "redis.call('ZCARD', slots) >="],
   'usage counted in the hour after': [null, 'local hour = int(second - second % 3600)', 'local hour = int(second - second % 3600 + 3600)'],
   'a memory that outlasts its time': [null, 'if not ends or tonumber(ends) <= now() then', 'if not ends then'],
   'an append that renews no lease': ['append-output', "lease ~= ''", "lease == 'never'"],
@@ -22,7 +22,7 @@ export const brokenScripts: Readonly<Record<string, Break>> = {
   'a failed turn that is not counted as one': ['finish-turn', 'ended, 0, 1, failed,', 'ended, 0, 1, 0,'],
   'a withdrawal that leaves its memory': ['withdraw-turn', 'then forget(memory) end', 'then end'],
   'a second stop in place of the first': ['request-stop', "if not stands[2] then redis.call('HSET', flight, 'stop', reason) end", "redis.call('HSET', flight, 'stop', reason)"],
-  'a turn seized at the last millisecond of its lease': ['take-over-turn', 'if tonumber(stands[3]) > time', 'if tonumber(stands[3]) > time + 1000'],
+  'a turn seized at the last millisecond of its lease': ['take-over-turn', 'if tonumber(stands[3]) > (', 'if tonumber(stands[3]) > 1000 + ('],
   'a refused request that costs nothing': ['take-budgets', 'if not refused or index == refused', 'if not refused'],
   'limits that are taken beside one that refuses': ['take-limits', 'ipairs(all and taken or {})', 'ipairs(taken)'],
   'a place that is kept beyond its lease': ['take-limits', "redis.call('ZREMRANGEBYSCORE', limit.key, '-inf', int(time))", ''],

@@ -31,7 +31,7 @@ const call = <S extends StoreStep>(verb: S, timed: boolean, args: Parameters<Ste
   ...(learn && { learn }),
 });
 
-const leases = [5_000, 60_000, 800, 0, 60_000, 600_000] as const;
+const leases = [5_000, 60_000, 800, 0, 60_000, 80_000] as const;
 const memories = [86_400_000, 60_000, 86_400_000, 1, 30 * 86_400_000] as const;
 const daySeconds = 86_400;
 

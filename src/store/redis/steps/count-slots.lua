@@ -1,4 +1,4 @@
--- Counts the API's slots that are taken: only those whose lease still runs.
+-- Counts the API's slots that are taken: only those whose lease still runs, and was not given before the clock was set back.
 -- KEYS: the workspace's root.
 -- ARGV: none.
 -- Answer: their number.
@@ -6,4 +6,5 @@
 --- @include "name-slots"
 --- @include "now"
 
-return redis.call('ZCOUNT', name_slots('api'), '(' .. int(now()), '+inf')
+local time = now()
+return redis.call('ZCOUNT', name_slots('api'), '(' .. int(time), int(time + LEASE_MS_MAX))
