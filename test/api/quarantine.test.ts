@@ -20,16 +20,17 @@ t.test(edge, async (t) => {
   const toolPath = (id: string): string => `/workspaces/${house.workspaceId}/tools/${id}`;
   const quarantinedOf = async (id: string): Promise<any> => Object.fromEntries((await house.console(toolPath(id))).json.functions.map(({ name, quarantined }: any) => [name, quarantined]));
 
-  for (const [name, refused] of [['OpenAI', ['list_all', 'book']], ['Anthropic', ['book']]] as const) {
+  for (const [name, refused] of [['OpenAI', ['list_all', 'book']], ['Anthropic', ['book']], ['Kimi', ['book']]] as const) {
     await t.test(`${name}: the others are offered, the tool says which is not and why, and a changed definition is offered again`, async (t) => {
       const provider = await strictProvider(t, name);
       const tool = await countingTool(t, house, { functions: [bare, good, either] });
       const credential = await credentialOf(house, provider.kind, provider.baseUrl);
       const assistant = await house.assistant({ model: { provider: provider.kind, name: 'any', credential_id: credential.id }, tool_ids: [tool.id] });
       const { id } = await house.session(assistant.id);
+      const refusals = (): number => provider.refused.filter((said) => /schema/.test(said)).length;
       t.equal(await settled(house, id, 'call look_up 1 times'), 'turn.completed');
       t.equal(tool.reached.length, 1);
-      t.equal(provider.refused.length, refused.length, 'refused once for each');
+      t.equal(refusals(), refused.length, 'refused once for each');
       const kept = [bare, good, either].map((one) => one.name).filter((one) => !(refused as readonly string[]).includes(one));
       t.same(namesIn(provider.requests.at(-1)), kept);
       const at = await until(async () => {
@@ -43,7 +44,7 @@ t.test(edge, async (t) => {
 
       t.equal(await settled(house, id, 'call book 1 times'), 'turn.completed', 'a call of what is not offered');
       t.match((await transcriptOf(house, id)).at(-1).tool_calls, [{ name: 'book', status: 'failed', error: 'unknown_tool' }]);
-      t.equal(provider.refused.length, refused.length, 'and it is remembered');
+      t.equal(refusals(), refused.length, 'and it is remembered');
 
       await house.console(toolPath(tool.id), { method: 'PATCH', body: { functions: [{ ...mended, approval: 'never' }, good, { ...either, show: 'full' }] } });
       t.match(await quarantinedOf(tool.id), { list_all: null, book: { provider: provider.kind } }, 'as long as the definition stays');
@@ -51,7 +52,7 @@ t.test(edge, async (t) => {
         await settled(house, id, 'plain');
         return namesIn(provider.requests.at(-1)).includes('list_all');
       });
-      t.equal(provider.refused.length, refused.length, 'what was changed is taken');
+      t.equal(refusals(), refused.length, 'what was changed is taken');
       for (const one of refused) t.equal(linesOf(one).length, 1, `one line for ${one}`);
     });
   }

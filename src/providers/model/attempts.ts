@@ -147,7 +147,7 @@ export class Attempts {
 
   #named(said: string): string[] {
     if (this.#tools.length === 0 || (repairsNamed(said) & this.#asking.open & ~this.#search.shape & repairs.shortDescriptions) !== 0) return [];
-    return functionsNamed(said, this.#tools.filter(({ name }) => !this.#withheld.has(name)).map(({ name }) => name));
+    return functionsNamed(said, this.#tools.filter(({ name }) => !this.#withheld.has(name)));
   }
 
   /** A refusal for length teaches nothing of the shape. A history that is still too long is half as long next time. */

@@ -52,7 +52,12 @@ const sayings: readonly (readonly [said: string, asked: number])[] = [
 for (const [said, asked] of sayings) t.test(`a refusal asks for ${asked}: ${said.slice(0, 90)}`, async (t) => t.equal(repairsNamed(said), asked));
 
 t.test('refusals of definitions name their functions', async (t) => {
-  const offered = ['look_up', 'book', 'list-all'];
+  const properties = { order: { type: 'string' }, source: { description: 'Any.' }, filter: { $ref: '#/$defs/filter' }, sort: { type: 'string', anyOf: [{ const: 'a' }, { const: 'b' }] } };
+  const offered: readonly ToolOffer[] = [
+    { name: 'look_up', description: null, parameters: { type: 'object', properties: { order: properties.order, source: { type: 'string' } } } },
+    { name: 'book', description: null, parameters: { type: 'object', properties, anyOf: [{ required: ['order'] }] } },
+    { name: 'list-all', description: null, parameters: { type: 'object', properties: { sort: { type: 'string' } } } },
+  ];
   const rows: readonly (readonly [said: string, names: readonly string[]])[] = [
     ["Invalid schema for function 'book': In context=('properties', 'temperature'), array schema missing items.", ['book']],
     ['{"param":"tools[2].function.parameters","message":"Invalid schema"}', ['list-all']],
@@ -61,6 +66,17 @@ t.test('refusals of definitions name their functions', async (t) => {
     ['Invalid JSON payload received. Unknown name "const" at \'tools[0].function_declarations[2].parameters\': Cannot find field.', ['list-all']],
     ['{"loc":["body","tools",1,"function","parameters"],"msg":"bad"}, {"loc":["body","tools",2,"function"]}', ['book', 'list-all']],
     ["invalid JSON schema for tool look_up, `parameters` must be an object", ['look_up']],
+    ['{"error":{"message":"Invalid schema for function \\"book\\": bad"}}', ['book']],
+    ["Invalid tool definition: function name: 'book' has an input_schema that cannot be read", ['book']],
+    ['Unable to submit request because `list-all` functionDeclaration parameters schema should be of type OBJECT.', ['list-all']],
+    ['Unable to submit request because look_up functionDeclaration `parameters.order` schema specified other fields alongside any_of.', ['look_up']],
+    ['The value at toolConfig.tools.1.toolSpec.inputSchema.json.type must be one of the following: object.', ['book']],
+    ["1 validation error detected: Value at 'toolConfig.tools.1.member.toolSpec.inputSchema' failed to satisfy constraint", ['look_up']],
+    ["tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'root': when using anyOf, type should be defined in anyOf items instead of the parent schema>", ['book']],
+    ["tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'properties.source': type is not defined>", ['book']],
+    ["tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'properties.sort': when using anyOf, type should be defined in anyOf items>", ['book']],
+    ["tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'properties.filter.$ref': references must start with #/$defs>", ['book']],
+    ["tools.function.parameters is not a valid moonshot flavored json schema, details: <At path 'properties.none': bad>", []],
     ['messages[2].tool_calls[0].function.arguments: must be JSON', []],
     ['Function call is missing a thought_signature in functionCall parts. Additional data, function call `default_api:book` , position 2', []],
     ["Invalid schema for function 'other': bad", []],

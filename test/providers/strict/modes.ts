@@ -1,7 +1,7 @@
 /** Strict providers: the rules by which each refuses a request, and the way in which it spells its calls. */
 import {
   allOf, answeredCalls, anthropicMessages, anthropicSchemas, anthropicThoughts, bedrockContent, bedrockTools, cerebrasFields, contentWithoutCalls, deepseekReasoning, deepseekThoughts,
-  geminiSignatures, geminiTurns, groqFields, kimiContent, kimiReasoning, kimiTemperature, mistralContent, mistralExtras, mistralIds, mistralOrder, ollamaContent, openaiSchemas, openrouterDetails,
+  geminiSignatures, geminiTurns, groqFields, kimiContent, kimiReasoning, kimiSchemas, kimiTemperature, mistralContent, mistralExtras, mistralIds, mistralOrder, ollamaContent, openaiSchemas, openrouterDetails,
   shortIds, templateIds, templateOrder, xaiContent, type Issued, type Rule,
 } from './rules.ts';
 import type { strictNames } from './names.mjs';
@@ -83,7 +83,7 @@ export const strictModes: Readonly<Record<StrictName, StrictMode>> = {
   Mistral: { kind: 'openai', rule: allOf(mistralExtras, mistralIds, mistralOrder, mistralContent, answeredCalls), spell: (round) => spelled(round, ({ name, arguments: given }, index) => ({ index, id: nineId(round.number, index), function: called(name, given) })) },
   Gemini: { kind: 'openai', rule: allOf(geminiTurns, geminiSignatures), spell: geminiCalls },
   // Its ids begin anew in each answer.
-  Kimi: { kind: 'openai', rule: allOf(kimiTemperature, kimiReasoning, kimiContent, answeredCalls), spell: (round) => inPieces(round, (_, index) => `functions.${round.calls[index]!.name}:${index}`, thinking('reasoning_content')) },
+  Kimi: { kind: 'openai', rule: allOf(kimiSchemas, kimiTemperature, kimiReasoning, kimiContent, answeredCalls), spell: (round) => inPieces(round, (_, index) => `functions.${round.calls[index]!.name}:${index}`, thinking('reasoning_content')) },
   DeepSeek: { kind: 'openai', rule: allOf(deepseekReasoning, answeredCalls, contentWithoutCalls), spell: (round) => inPieces(round, (number, index) => `call_00_${hex(number, 20)}${index}`, thinking('reasoning_content')) },
   vLLM: { kind: 'openai', rule: allOf(templateIds, templateOrder, answeredCalls), spell: (round) => inPieces(round, (number, index) => `chatcmpl-tool-${hex(number, 24)}${hex(index, 8)}`) },
   Groq: { kind: 'openai', rule: allOf(groqFields, openaiRules), spell: (round) => spelled(round, ({ name, arguments: given }, index) => ({ index, id: `fc_${hex(round.number, 12)}${index}`, type: 'function', function: called(name, given) }), thinking('reasoning')) },

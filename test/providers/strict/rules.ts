@@ -183,6 +183,25 @@ export const kimiReasoning: Rule = (body) => {
   return found === undefined ? null : { status: 400, body: JSON.stringify({ error: { type: 'invalid_request_error', message: `thinking is enabled but reasoning_content is missing in assistant tool call message at index ${found[0]}` }, type: 'error' }) };
 };
 
+/** The path of a schema that has a type beside its alternatives; null if there is none. */
+function typeBesideAnyOf(schema: any, path: readonly string[] = []): readonly string[] | null {
+  if (typeof schema !== 'object' || schema === null) return null;
+  if (schema.type !== undefined && schema.anyOf !== undefined) return path;
+  for (const [name, each] of Object.entries(schema)) {
+    const found = typeBesideAnyOf(each, [...path, name]);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** MoonshotAI/kimi-cli#1595, anomalyco/opencode#37496: it says where in a schema, and not in which. */
+export const kimiSchemas: Rule = ({ tools = [] }) => {
+  const path = tools.map((tool: any) => typeBesideAnyOf(tool.function.parameters)).find((one: unknown) => one !== null);
+  return path === undefined
+    ? null
+    : openaiError(`Invalid request: tools.function.parameters is not a valid moonshot flavored json schema, details: <At path '${path.join('.') || 'root'}': when using anyOf, type should be defined in anyOf items instead of the parent schema>`);
+};
+
 /** AstrBotDevs/AstrBot#7200, MoonshotAI/kimi-code#1985, lobehub/lobehub#8419. */
 export const kimiContent: Rule = (body) => {
   const found = indexed(body).find(([, message]) => isBlank(message.content) && callsOf(message).length === 0);
