@@ -5,7 +5,7 @@ import { documents, tables } from './documents.ts';
 import { failures } from './failures.ts';
 import { chats, conversations, cuts, responses, speech, tools } from './openai.ts';
 import { agentsRealtime, openaiRealtime } from './realtime.ts';
-import { agents, agentsPackage, aiSdk, langchain } from './sdks.ts';
+import { agents, agentsPackage, aiSdk, aiSdkDefault, aiSdkOpenai, langchain } from './sdks.ts';
 import { chatWindows } from './windows.ts';
 
 t.test(edge, async (t) => {
@@ -18,6 +18,7 @@ t.test(edge, async (t) => {
   await t.test('openai: responses', (t) => responses(t, house));
   await t.test('openai: failures, and what it asks again', (t) => failures(t, house));
   await t.test('the AI SDK', (t) => aiSdk(t, house));
+  await t.test("the AI SDK with OpenAI's provider", { skip: aiSdkOpenai.why ?? false }, (t) => aiSdkDefault(t, house));
   await t.test('LangChain', (t) => langchain(t, house));
   await t.test("OpenAI's agents", { skip: agentsPackage.why ?? false }, (t) => agents(t, house));
   await t.test("OpenAI's agents: a call", { skip: agentsPackage.why ?? false }, (t) => agentsRealtime(t, house));

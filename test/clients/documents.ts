@@ -9,7 +9,7 @@ import type { House } from '../api/house.ts';
 import { synthetic } from '../api/talk.ts';
 import { tableSeen } from './failures.ts';
 import { realtimeEntry, secured } from './realtime.ts';
-import { agentsPackage } from './sdks.ts';
+import { agentsPackage, aiSdkOpenai } from './sdks.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const page = readFileSync(join(root, 'docs', 'clients.md'), 'utf8');
@@ -29,6 +29,7 @@ export async function documents(t: Test, house: House): Promise<void> {
   t.ok(blocks.length >= 11, `${blocks.length} blocks`);
   for (const [index, block] of blocks.entries()) {
     if (block.includes('@openai/agents') && agentsPackage.why !== null) continue;
+    if (block.includes('@ai-sdk/openai\'') && aiSdkOpenai.why !== null) continue;
     t.ok(block.trimEnd().split('\n').length <= 10, 'ten lines each');
     const own = block
       .replaceAll('http://127.0.0.1:8080', house.url)
@@ -36,6 +37,7 @@ export async function documents(t: Test, house: House): Promise<void> {
       .replaceAll('https://your.host', `https://127.0.0.1:${port}`)
       .replace("OpenAIRealtimeWS({ model: 'support'", `OpenAIRealtimeWS({ options: ${JSON.stringify(trust)}, model: 'support'`)
       .replaceAll('ak_…', house.key)
+      .replace("'@ai-sdk/openai'", `'${pathToFileURL(aiSdkOpenai.entry ?? '').href}'`)
       .replace("'@openai/agents'", `'${pathToFileURL(agentsPackage.entry ?? '').href}'`)
       .replace("'@openai/agents/realtime'", `'${pathToFileURL(realtimeEntry ?? '').href}'`);
     const { code } = await transform(`const said: string[] = [];\nconst console = { log: (...texts: unknown[]) => void said.push(texts.join(' ')) };\nconst process = { stdout: { write: (text: string) => said.push(text) } };\n${own}\nexport default said.join('');`, { loader: 'ts', format: 'esm' });

@@ -3,15 +3,67 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { createOpenResponses } from '@ai-sdk/open-responses';
 import { tool as langchainTool } from '@langchain/core/tools';
 import { ChatOpenAI } from '@langchain/openai';
-import { generateText, jsonSchema, stepCountIs, streamText, tool, type LanguageModel } from 'ai';
+import { generateText, jsonSchema, Output, stepCountIs, streamText, tool, type LanguageModel, type ModelMessage } from 'ai';
 import type { Test } from 'tap';
 import { installedAside } from '../client/aside.ts';
 import type { House } from '../api/house.ts';
-import { synthetic, transcriptOf, until } from '../api/talk.ts';
+import { answered, onProvider, synthetic, transcriptOf, until } from '../api/talk.ts';
 import { lastSession, look } from './openai.ts';
 
 const said = 'word word word ';
 const lastMessage = async (house: House, assistantId: string): Promise<any> => (await transcriptOf(house, (await lastSession(house, assistantId)).id)).at(-1);
+
+/** The provider that the AI SDK's own pages begin with. */
+export const aiSdkOpenai = await installedAside('@ai-sdk/openai', '3.0.141');
+
+/** With its default model, which asks for responses and refers to earlier items by their ids; and with its others. */
+export async function aiSdkDefault(t: Test, house: House): Promise<void> {
+  const { createOpenAI } = (await import(aiSdkOpenai.entry!)) as any;
+  const openai = createOpenAI({ baseURL: `${house.url}/v1`, apiKey: house.key });
+  for (const [way, model] of [['by default', openai], ['chat completions', openai.chat]] as const) {
+    await t.test(way, (t) => aiSdkOn(t, house, (id) => model(id)));
+    await t.test(`${way}, ten turns`, (t) => turnsOn(t, house, (id) => model(id)));
+    await t.test(`${way}, a form of the answer`, (t) => formOn(t, house, (id) => model(id)));
+  }
+}
+
+/** Each turn sends all that came before, as the SDK has written it down. */
+async function turnsOn(t: Test, house: House, model: (id: string) => LanguageModel): Promise<void> {
+  const { id } = await synthetic(house, 'call=look,tokens=3');
+  const looks = tool({ description: look.description, inputSchema: jsonSchema<{ order: string }>(look.parameters as object), execute: () => 'seen' });
+  const messages: ModelMessage[] = [];
+  for (let turn = 0; turn < 10; turn++) {
+    messages.push({ role: 'user', content: `question ${turn}` });
+    const isStreamed = turn % 2 === 1;
+    const asked = { model: model(id), messages, tools: { look: looks }, stopWhen: stepCountIs(3) };
+    const { text, response } = isStreamed ? await wholeOf(streamText(asked)) : await generateText(asked);
+    t.equal(text, said, `turn ${turn}`);
+    messages.push(...response.messages);
+  }
+  t.equal(messages.length, 40, 'a question, a call, its result and an answer for each turn');
+}
+
+interface StreamedTurn {
+  consumeStream(): PromiseLike<void>;
+  readonly text: PromiseLike<string>;
+  readonly response: PromiseLike<{ messages: ModelMessage[] }>;
+}
+
+async function wholeOf(stream: StreamedTurn): Promise<{ text: string; response: { messages: ModelMessage[] } }> {
+  await stream.consumeStream();
+  return { text: await stream.text, response: await stream.response };
+}
+
+/** A form that the provider of the assistant's model has reaches it; one that it does not have is refused. */
+async function formOn(t: Test, house: House, model: (id: string) => LanguageModel): Promise<void> {
+  const schema = jsonSchema<{ city: string }>({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false });
+  const { provider, assistant } = await onProvider(t, house, (response) => answered(response, ['{"city":', '"Ulm"}']));
+  const { output } = await generateText({ model: model(assistant.id), prompt: 'Where?', output: Output.object({ schema }) });
+  t.same(output, { city: 'Ulm' });
+  t.match(provider.requests.at(-1)!.body.response_format, { type: 'json_schema', json_schema: { schema: { required: ['city'] } } });
+  const { id } = await synthetic(house, 'tokens=3');
+  await t.rejects(generateText({ model: model(id), prompt: 'Where?', output: Output.object({ schema }), maxRetries: 0 }), { statusCode: 400, message: /is not taken/ });
+}
 
 /** Both ways of the AI SDK to a model. */
 export async function aiSdk(t: Test, house: House): Promise<void> {
