@@ -66,7 +66,8 @@ export interface LoadedPages<Item> {
 }
 
 const lists = new Map<string, Signal<LoadedPages<unknown>>>();
-const pageSize = 100;
+/** Items of a page of a list. */
+export const pageSize = 100;
 const none: LoadedPages<never> = { items: [], next: null, failure: null, loading: false, begun: false };
 
 function listOf<Item>(key: string): Signal<LoadedPages<Item>> {
@@ -80,6 +81,13 @@ function listOf<Item>(key: string): Signal<LoadedPages<Item>> {
 
 const filteredPath = (path: string, fields: Readonly<Record<string, string | null>>): string => path + query(fields);
 
+/** A list after its first page was read again: it brings new and changed items, and the others stay unless some between might be missing. */
+function withFirst<Item extends { readonly id: string }>({ items, next, begun }: LoadedPages<Item>, read: List<Item>): LoadedPages<Item> {
+  const ids = new Set(read.data.map(({ id }) => id));
+  const kept = begun && items.length > pageSize && items.some(({ id }) => ids.has(id)) ? items.filter(({ id }) => !ids.has(id)) : [];
+  return { items: [...read.data, ...kept], next: kept.length > 0 ? next : read.next_cursor, failure: null, loading: false, begun: true };
+}
+
 /** Reads a list's next page, or its first one again. */
 async function page<Item extends { readonly id: string }>(path: string, fields: Readonly<Record<string, string | null>>, first: boolean): Promise<void> {
   const list = listOf<Item>(filteredPath(path, fields));
@@ -89,11 +97,7 @@ async function page<Item extends { readonly id: string }>(path: string, fields: 
   list.value = { ...list.peek(), loading: true };
   try {
     const read = await patiently(() => ask<List<Item>>(path + query({ ...fields, limit: pageSize, after: first ? null : next })), new AbortController().signal);
-    const { items, next: held, begun } = list.peek();
-    // For a list of several pages, a new first page brings new and changed items; the other items stay.
-    const kept = first && begun && items.length > pageSize ? items.filter(({ id }) => !read.data.some((one) => one.id === id)) : first ? [] : items;
-    const joined = first ? [...read.data, ...kept] : [...kept, ...read.data];
-    list.value = { items: joined, next: first && kept.length > 0 ? held : read.next_cursor, failure: null, loading: false, begun: true };
+    list.value = first ? withFirst(list.peek(), read) : { items: [...list.peek().items, ...read.data], next: read.next_cursor, failure: null, loading: false, begun: true };
   } catch (error) {
     if (!(error instanceof ApiFailure)) throw error;
     list.value = { ...list.peek(), failure: error, loading: false };

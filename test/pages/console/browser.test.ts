@@ -5,6 +5,7 @@ import { theAssistant } from './assistant.ts';
 import { furnish, openConsole } from './console.ts';
 import { crowds } from './crowds.ts';
 import { flows } from './flows.ts';
+import { liveLists } from './live-lists.ts';
 import { everyPage } from './pages.ts';
 import { plots } from './plots.ts';
 import { signingIn } from './sign-in.ts';
@@ -19,6 +20,7 @@ t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
   await t.test('turns', (t) => turns(t, console));
   await t.test("an assistant's page", (t) => theAssistant(t, console));
   await t.test('tools', (t) => theTools(t, console));
+  await t.test('live lists', (t) => liveLists(t, console));
   await t.test('crowds', (t) => crowds(t, console));
   await t.test('plots', (t) => plots(t, console));
   await t.test('signing in', (t) => signingIn(t, console));

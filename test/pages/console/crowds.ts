@@ -2,26 +2,32 @@
 import type { Test } from 'tap';
 import type { Page } from 'playwright-core';
 import { until, within, type Console } from './console.ts';
+import { everyKind } from './live-lists.ts';
 
 /** The number of sessions: a multiple of a hundred. */
 const all = Number(process.env['PARLEY_CONSOLE_SESSIONS'] ?? 1000);
 
 export async function crowds(t: Test, console: Console): Promise<void> {
   await within(t, console, `${all} sessions are read as one scrolls, and drawn where one looks`, manySessions);
-  // A page with a feed or a clock of the test's own.
-  for (const [name, run] of [['events are drawn once a frame, however many come', storm], ['a feed that stalls is said to be lost, and goes on by itself', stalled]] as const) {
-    const opened = await console.open();
-    await within(t, console, name, run, opened);
-    await opened.context.close();
-  }
+  const ownFeed = await console.open();
+  await ownFeed.page.addInitScript(feedOfTest);
+  await within(t, console, 'events are drawn once a frame, however many come', storm, ownFeed);
+  await within(t, console, 'each kind of actor is listed as it wakes, moves and falls asleep', everyKind, ownFeed);
+  await ownFeed.context.close();
+  const ownClock = await console.open();
+  await within(t, console, 'a feed that stalls is said to be lost, and goes on by itself', stalled, ownClock);
+  await ownClock.context.close();
 }
+
+/** Newer than the sessions of the server, which the feed tells of. */
+const idOf = (number: number): string => `ses_${String(number).padStart(26, 'z')}`;
 
 /** Sessions by pages, without a server that would have to make them. */
 const sessions = (house: { workspaceId: string }, asked: (string | null)[]) => (after: string | null): object => {
   asked.push(after);
   const from = Number(after ?? 0);
   const data = Array.from({ length: 100 }, (_, index) => ({
-    id: `ses_${String(all - from - index).padStart(26, '0')}`,
+    id: idOf(all - from - index),
     object: 'session',
     assistant_id: 'asst_1',
     workspace_id: house.workspaceId,
@@ -44,7 +50,7 @@ const drawn = `(() => {
 /** Whether the browser draws the first or last group, and the session stands in it. */
 const shows = (place: 0 | -1, session: number): string => `(() => {
   const group = [...document.querySelectorAll('.rows .group')].at(${place});
-  return group.textContent.includes('ses_${String(session).padStart(26, '0')}') && group.firstElementChild.checkVisibility({ contentVisibilityAuto: true });
+  return group.textContent.includes('${idOf(session)}') && group.firstElementChild.checkVisibility({ contentVisibilityAuto: true });
 })()`;
 
 async function manySessions(t: Test, page: Page, { url, house, standIn }: Console): Promise<void> {
@@ -77,7 +83,7 @@ async function manySessions(t: Test, page: Page, { url, house, standIn }: Consol
 }
 
 /** Replaces the feed by one that the test fills, as fast as it likes. */
-const ownFeed = `(() => {
+const feedOfTest = `(() => {
   const Real = WebSocket;
   window.feeds = [];
   window.WebSocket = class {
@@ -112,7 +118,6 @@ const burst = (workspaceId: string, count: number): string => `(async () => {
 })()`;
 
 async function storm(t: Test, page: Page, { url, house }: Console): Promise<void> {
-  await page.addInitScript(ownFeed);
   await page.goto(url(house.workspaceId, 'live'));
   await page.locator('.chart .state').first().waitFor();
   for (const count of [50, 1000]) {

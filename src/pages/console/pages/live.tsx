@@ -1,9 +1,10 @@
 /** Live: the chart of each kind of actor with how many are in each state, what happens, and from a count to the actors behind it. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { actorKinds, type ActorKind } from '../../../../machines/all.ts';
-import { Board, type Happened } from '../chart/board.ts';
+import { boardAfter, emptyBoard, inState, type Board, type Happened } from '../chart/board.ts';
 import { Chart } from '../chart/chart.tsx';
-import { drawingOf } from '../chart/drawing.ts';
+import { drawingOf, type Drawing } from '../chart/drawing.ts';
 import { causeText, StepWords } from '../chart/past.tsx';
 import { watch } from '../feed.ts';
 import { count, plural, shortId } from '../format.ts';
@@ -18,20 +19,14 @@ const names: Readonly<Record<ActorKind, string>> = { session: 'Sessions', turn: 
 /** A turn does not sleep. */
 const awake = (kind: ActorKind): string => (kind === 'turn' ? 'in flight' : 'awake');
 
-/** The board of a workspace, drawn anew with each frame that brings something. */
+/** The board of a workspace: another one with each frame that brings something. */
 function useBoard(workspace: string): Board {
-  const board = useRef<Board | null>(null);
-  const [, drawn] = useState(0);
-  if (board.current === null) board.current = new Board();
-  useEffect(
-    () =>
-      watch({ workspace }, (messages) => {
-        board.current!.take(messages);
-        drawn((times) => times + 1);
-      }),
-    [workspace],
-  );
-  return board.current;
+  const [board, setBoard] = useState(emptyBoard);
+  useEffect(() => {
+    setBoard(emptyBoard);
+    return watch({ workspace }, (messages) => setBoard((before) => boardAfter(before, messages)));
+  }, [workspace]);
+  return board;
 }
 
 /** The address of the same page with another choice. */
@@ -50,32 +45,28 @@ export default function Live() {
   const kind = actorKinds.find((one) => one === asked) ?? 'session';
   const drawing = drawingOf(kind);
   const chosen = drawing.cards.find(({ name }) => name === search.value.get('state'))?.name ?? null;
-  const happened = board.happened.get(kind)!;
+  const happened = board.happened[kind];
   const [last] = happened;
   const lit = last?.row ? { row: last.row, from: last.from, to: last.to, refused: last.refused, times: last.id } : null;
+  const of = (state: string) => <InState number={inState(board, kind, state).length} state={state} kind={kind} />;
   return (
     <>
       <Head name="Live">
-        <span class="note">{board.begun ? `${plural(board.inState(kind, null).length, kind)} ${awake(kind)}` : 'Connecting …'}</span>
+        <span class="note">{board.begun ? `${plural(board.actors[kind].size, kind)} ${awake(kind)}` : 'Connecting …'}</span>
       </Head>
-      <div class="tabs" role="navigation" aria-label="Kinds of actors">
+      <nav class="tabs" aria-label="Kinds of actors">
         {actorKinds.map((one) => (
           <a key={one} href={here({ kind: one === 'session' ? null : one, state: null })} aria-current={one === kind ? 'page' : undefined}>
             {names[one]}
-            <span>{board.begun ? count(board.inState(one, null).length) : ''}</span>
+            <span>{board.begun ? count(board.actors[one].size) : ''}</span>
           </a>
         ))}
-      </div>
+      </nav>
       <div class="work">
         <div class="stack-wide">
-          <Chart
-            drawing={drawing}
-            label={`State chart of every ${kind}`}
-            current={null}
-            lit={lit}
-            counts={board.countsOf(kind)}
-            aside={(state) => <InState number={board.inState(kind, state).length} state={state} kind={kind} />}
-          />
+          <OnPhone folded={<States board={board} kind={kind} drawing={drawing} chosen={chosen} />}>
+            <Chart drawing={drawing} label={`State chart of every ${kind}`} current={null} lit={lit} counts={board.counts[kind]} aside={of} />
+          </OnPhone>
           <Actors board={board} kind={kind} state={chosen} />
         </div>
         <aside>
@@ -83,6 +74,43 @@ export default function Live() {
         </aside>
       </div>
     </>
+  );
+}
+
+const phone = matchMedia('(max-width: 720px)');
+
+/** Folds the chart on a phone, where its cards would stand above the list for several screens; `folded` says in short what it shows. */
+function OnPhone({ folded, children }: { folded: ComponentChildren; children: ComponentChildren }) {
+  const [isPhone, setPhone] = useState(phone.matches);
+  useEffect(() => {
+    const follow = () => setPhone(phone.matches);
+    phone.addEventListener('change', follow);
+    return () => phone.removeEventListener('change', follow);
+  }, []);
+  if (!isPhone) return <>{children}</>;
+  return (
+    <>
+      {folded}
+      <details class="fold">
+        <summary>State chart</summary>
+        {children}
+      </details>
+    </>
+  );
+}
+
+/** Links to the states that somebody is in, as the cards of the chart have them. */
+function States({ board, kind, drawing, chosen }: { board: Board; kind: ActorKind; drawing: Drawing; chosen: string | null }) {
+  const present = drawing.cards.map(({ name }) => ({ name, number: inState(board, kind, name).length })).filter(({ name, number }) => number > 0 || name === chosen);
+  if (present.length === 0) return null;
+  return (
+    <nav class="states" aria-label="States">
+      {present.map(({ name, number }) => (
+        <a key={name} class="button" href={here({ state: name === chosen ? null : name })} aria-current={name === chosen ? 'true' : undefined}>
+          {name} <b>{count(number)}</b>
+        </a>
+      ))}
+    </nav>
   );
 }
 
@@ -98,7 +126,7 @@ const InState = ({ number, state, kind }: { number: number; state: string; kind:
 const listedMax = 200;
 
 /** The page of an actor; a turn's names its session. */
-const chartOf = (board: Board, kind: ActorKind, id: string): string => (kind === 'turn' ? turnChart(id, board.sessionOf(id)) : inWorkspace('live', kind, id));
+const chartOf = (board: Board, kind: ActorKind, id: string): string => (kind === 'turn' ? turnChart(id, board.sessions.get(id) ?? null) : inWorkspace('live', kind, id));
 
 const SessionOf = ({ id }: { id: string | null }) =>
   id === null ? null : (
@@ -109,7 +137,7 @@ const SessionOf = ({ id }: { id: string | null }) =>
 
 /** A table of links to the actors in the chosen state, or to all. */
 function Actors({ board, kind, state }: { board: Board; kind: ActorKind; state: string | null }) {
-  const found = board.inState(kind, state);
+  const found = inState(board, kind, state);
   const listed = found.toSorted((one, other) => (other.since ?? 0) - (one.since ?? 0)).slice(0, listedMax);
   if (!board.begun) return <Wait what="Connecting" />;
   return (
@@ -141,7 +169,7 @@ function Actors({ board, kind, state }: { board: Board; kind: ActorKind; state: 
                   <a href={chartOf(board, kind, actor.id)}>
                     <code>{actor.id}</code>
                   </a>
-                  {kind === 'turn' && <SessionOf id={board.sessionOf(actor.id)} />}
+                  {kind === 'turn' && <SessionOf id={board.sessions.get(actor.id) ?? null} />}
                 </span>
                 <span role="cell">{actor.state}</span>
                 <span role="cell" class="n wide">

@@ -20,8 +20,8 @@ export default function SessionPage() {
   const path = `${apiWorkspace()}/sessions/${id}`;
   const { value: session, failure } = useRead<ConsoleSession>(path);
   const assistant = useRead<Assistant>(session === undefined ? null : `${apiWorkspace()}/assistants/${session.assistant_id}`).value;
-  const talk = useTalk(session === undefined ? null : path, session?.active_turn_id ?? null, session?.status ?? '');
-  useMoved(id, path);
+  const moved = useMoved(id, path);
+  const talk = useTalk(session === undefined ? null : path, session?.active_turn_id ?? null, `${session?.status} ${session?.active_turn_id ? '' : moved}`);
   if (session === undefined) return failure === null ? <Wait /> : <Failure failure={failure} again={() => void refresh(path)} />;
   const streaming = session.active_turn_id !== null;
   const visitor = Object.entries(session.visitor);
@@ -48,8 +48,9 @@ export default function SessionPage() {
   );
 }
 
-/** Reads the session again when it is changed elsewhere. */
-function useMoved(id: string, path: string): void {
+/** Reads the session again when it is changed elsewhere. Returns how often it was: a turn may be over before the session that it was in is read. */
+function useMoved(id: string, path: string): number {
+  const [times, setTimes] = useState(0);
   useEffect(() => {
     let cancel: (() => void) | null = null;
     const stop = watch({ workspace: workspaceId.value!, kind: 'session', id }, (messages) => {
@@ -58,7 +59,7 @@ function useMoved(id: string, path: string): void {
       // A decision is told when it is committed; several in a row are read once.
       cancel = after(60, () => {
         cancel = null;
-        void refresh(path);
+        void refresh(path).then(() => setTimes((count) => count + 1));
       });
     });
     return () => {
@@ -66,6 +67,7 @@ function useMoved(id: string, path: string): void {
       stop();
     };
   }, [id]);
+  return times;
 }
 
 function Acts({ session: { id, status, active_turn_id: turn, active_call_id: call }, path }: { session: Session; path: string }) {

@@ -1,15 +1,15 @@
 /** Sessions: the list, filtered by the query of the address. New ones are announced and move no row that is being read. */
 import { useEffect, useState } from 'preact/hooks';
 import { after, dateOf } from '../clock.ts';
-import { useList, type ListOf } from '../data.ts';
-import { watch } from '../feed.ts';
+import { pageSize, useList } from '../data.ts';
 import { plural } from '../format.ts';
 import { Choice, Input } from '../parts/field.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Head, State } from '../parts/head.tsx';
 import { Rows, type Column } from '../parts/rows.tsx';
+import { useSessionNews } from '../parts/session-news.ts';
 import { MomentText } from '../parts/time.tsx';
-import { apiWorkspace, inWorkspace, search, setQuery, workspaceId } from '../route.ts';
+import { apiWorkspace, inWorkspace, search, setQuery } from '../route.ts';
 import type { Assistant, Key, Session } from '../types.ts';
 
 const filters = ['status', 'assistant_id', 'channel', 'key_id', 'from', 'to', 'q'] as const;
@@ -17,7 +17,9 @@ const filters = ['status', 'assistant_id', 'channel', 'key_id', 'from', 'to', 'q
 export default function Sessions() {
   const asked = Object.fromEntries(filters.map((name) => [name, search.value.get(name)]));
   const filtered = Object.values(asked).some((value) => value !== null);
-  const list = useList<Session>(`${apiWorkspace()}/sessions`, asked);
+  const path = `${apiWorkspace()}/sessions`;
+  const list = useList<Session>(path, asked);
+  const lacking = useSessionNews(list, path, asked);
   const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`).items;
   const keys = useList<Key>(`${apiWorkspace()}/keys`).items;
   const nameOf = (id: string): string => assistants.find((one) => one.id === id)?.name ?? id;
@@ -42,7 +44,7 @@ export default function Sessions() {
     <>
       <Head name="Sessions" />
       <Filters asked={asked} assistants={assistants} keys={keys} />
-      {!filtered && <News list={list} />}
+      <News lacking={lacking} again={list.again} />
       <Rows label="Sessions" columns={columns} list={list} empty={empty} depends={assistants} />
     </>
   );
@@ -82,26 +84,13 @@ function Filters({ asked, assistants, keys }: FilterOptions) {
   );
 }
 
-/** Sessions that began since the list was read. */
-function News({ list }: { list: ListOf<Session> }) {
-  const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
-  const newest = list.items[0]?.id ?? '';
-  useEffect(
-    () =>
-      watch({ workspace: workspaceId.value!, kind: 'session' }, (messages) => {
-        const ids = messages.flatMap((message) => (message.type === 'event' || message.type === 'activated' ? [message.actor.id] : []));
-        // Ids sort by time.
-        if (ids.length > 0) setFresh((known) => new Set([...known, ...ids]));
-      }),
-    [],
-  );
-  const count = list.begun ? [...fresh].filter((id) => id > newest).length : 0;
-  if (count === 0) return null;
-  return (
-    <p role="status">
-      <button type="button" onClick={list.again}>
-        Show {plural(count, 'new session')}
+/** Announces sessions that the list lacks. */
+const News = ({ lacking, again }: { lacking: number; again: () => void }) => (
+  <p role="status" class="news">
+    {lacking > 0 && (
+      <button type="button" onClick={again}>
+        Show {lacking === pageSize ? `${pageSize} or more new sessions` : plural(lacking, 'new session')}
       </button>
-    </p>
-  );
-}
+    )}
+  </p>
+);
