@@ -18,11 +18,6 @@ export interface Words {
   readonly replying: string;
 
   readonly empty: string;
-  readonly beforehand: string;
-  readonly optional: string;
-  readonly required: string;
-  readonly wrongEmail: string;
-  readonly wrongNumber: string;
   readonly tooLong: string;
 
   readonly sending: string;

@@ -9,7 +9,8 @@ import { Parley } from '../../client/parley.ts';
 import type { Link, PendingToolCall, ToolResult, Visitor } from '../../client/types.ts';
 import { onWake } from '../../client/wake.ts';
 import { after, now, wallClock } from './clock.ts';
-import type { Memory, Pending } from './memory.ts';
+import type { Memory, Pending, Remembered } from './memory.ts';
+import { showSession } from './tabs.ts';
 
 export type VisitorFields = Record<string, string | number | boolean>;
 
@@ -62,13 +63,13 @@ const closed = new Set(['assistant_disabled', 'assistant_not_published', 'assist
 
 export class Chat {
   readonly #options: ChatOptions;
-  readonly parley: Parley;
+  parley: Parley;
   /** Messages of a call; one that was read from the service since has the same id, or for what was said before it. */
   spoken: readonly ConversationMessage[] = nothing;
   #visitor: Visitor | null = null;
   #session: string | null = null;
   #talk: Conversation | null = null;
-  #leave: (() => void) | null = null;
+  #leave: ((end: () => void) => void) | null = null;
   #pending: Pending | null = null;
   #delivering = false;
   #trouble: Trouble | null = null;
@@ -82,29 +83,17 @@ export class Chat {
 
   constructor(options: ChatOptions) {
     this.#options = options;
-    const { url, link, host, memory } = options;
+    const { memory } = options;
     const remembered = memory.read();
     const known = remembered !== null && remembered.visitor.expires_at * 1000 > now() ? remembered : null;
-    this.#visitor = known?.visitor ?? null;
-    const onVisitor = (visitor: Visitor): void => {
-      this.#visitor = visitor;
-      this.#remember();
-    };
-    this.parley = new Parley({
-      url,
-      clock: wallClock,
-      link: { slug: link.slug, visitor: this.#visitor, onVisitor, ...(host !== null && { host }) },
-      onRetry: ({ error, waitMs }) => this.#noteRetry(error, waitMs),
-    });
+    this.parley = this.#client((this.#visitor = known?.visitor ?? null));
+    memory.changed = () => this.#noteOther();
     onWake(() => {
       // An attempt under way may have begun earlier, and fail: the next one follows soon.
       this.#retries = 0;
       if (this.#cancelRetry !== null) void this.retry();
     });
-    if (known === null) return;
-    this.#pending = known.pending;
-    this.#open(known.session, null);
-    if (known.visitor.expires_at - now() / 1000 < renewSeconds) this.parley.visitor().catch(() => {});
+    if (known !== null) this.#goOn(known);
   }
 
   get scene(): Scene {
@@ -147,11 +136,11 @@ export class Chat {
     this.#options.listener.changed();
   }
 
-  /** Leaves the conversation and ends its session; the next message opens another. */
+  /** Leaves the conversation, and ends its session unless another tab shows it; the next message opens another. */
   renew(): void {
     const session = this.#talk?.getSnapshot().status === 'over' ? null : this.#session;
-    this.#forget();
-    if (session !== null) this.parley.sessions.end(session).catch(() => {});
+    const { parley } = this;
+    this.#forget(() => session !== null && void parley.sessions.end(session).catch(() => {}));
     this.#options.listener.changed();
   }
 
@@ -161,6 +150,37 @@ export class Chat {
     const session = await this.parley.sessions.create({ visitor: this.#options.fields() });
     this.#open(session.id, this.#greeting());
     return session.id;
+  }
+
+  #client(visitor: Visitor | null): Parley {
+    const { url, link, host } = this.#options;
+    const onVisitor = (visitor: Visitor): void => {
+      this.#visitor = visitor;
+      this.#remember();
+    };
+    return new Parley({
+      url,
+      clock: wallClock,
+      link: { slug: link.slug, visitor, onVisitor, ...(host !== null && { host }) },
+      onRetry: ({ error, waitMs }) => this.#noteRetry(error, waitMs),
+    });
+  }
+
+  #goOn({ visitor, session, pending }: Remembered): void {
+    this.#pending = pending;
+    this.#open(session, null);
+    if (visitor.expires_at - now() / 1000 < renewSeconds) this.parley.visitor().catch(() => {});
+  }
+
+  /** Another tab has begun or left a conversation: this one keeps its own, and without one goes on with that. */
+  #noteOther(): void {
+    if (this.#session !== null) return this.#remember();
+    if (this.#pending !== null || this.#delivering) return;
+    const found = this.#options.memory.read();
+    if (found === null) return;
+    this.parley = this.#client((this.#visitor = found.visitor));
+    this.#goOn({ ...found, pending: null });
+    this.#options.listener.changed();
   }
 
   #greeting(): ConversationMessage[] {
@@ -183,7 +203,12 @@ export class Chat {
     this.#session = session;
     this.#talk = conversation(this.parley, session, known);
     this.#replying = false;
-    this.#leave = this.#talk.subscribe(() => this.#look());
+    const unsubscribe = this.#talk.subscribe(() => this.#look());
+    const leaves = showSession(session);
+    this.#leave = (end) => {
+      unsubscribe();
+      leaves(end);
+    };
     this.#remember();
   }
 
@@ -289,8 +314,9 @@ export class Chat {
     if (pending !== null) this.#options.listener.returned(pending.text, field);
   }
 
-  #forget(): void {
-    this.#leave?.();
+  /** `end` ends the session. */
+  #forget(end: () => void = () => {}): void {
+    this.#leave?.(end);
     this.#talk?.leave();
     this.#cancelRetry?.();
     this.#talk = this.#leave = this.#session = this.#pending = this.#trouble = this.#cancelRetry = this.#seen = null;

@@ -1,8 +1,10 @@
-/** The visitor's fields, which are asked for first: each with its fault beside it. */
+/** The visitor's fields, which are asked for first: each with its fault beside it. Loaded where the assistant asks for some. */
 import type { VisitorField } from '../../client/types.ts';
-import type { Words } from '../words.ts';
+import type { Language } from '../words.ts';
 import type { VisitorFields } from './chat.ts';
-import { element } from '../dom.ts';
+import type { element } from '../dom.ts';
+import { numberOf } from './numbers.ts';
+import { fieldWords, type FieldWords } from './field-words.ts';
 
 interface Row {
   readonly field: VisitorField;
@@ -10,24 +12,32 @@ interface Row {
   readonly fault: HTMLElement;
 }
 
+export interface FieldsOptions {
+  readonly fields: readonly VisitorField[];
+  readonly language: Language;
+  /** How the page makes its elements: passed in, so that it stays in the page's own file. */
+  readonly element: typeof element;
+  /** The last of them was left by Enter. */
+  done(): void;
+}
+
 const email = /^[^\s@]+@[^\s@]+$/;
 
 export class Fields {
   readonly element: HTMLElement;
-  readonly #words: Words;
+  readonly #words: FieldWords;
   readonly #rows: readonly Row[];
 
-  /** `done` is called when the last of them is left by Enter. */
-  constructor(fields: readonly VisitorField[], words: Words, done: () => void) {
-    this.#words = words;
-    this.#rows = fields.map((field, index) => row(field, index));
-    this.element = element('form', { id: 'fields', noValidate: true, 'aria-label': words.beforehand }, element('h2', {}, words.beforehand), ...this.#rows.map((one) => labelled(one, words)));
+  constructor({ fields, language, element, done }: FieldsOptions) {
+    const words = (this.#words = fieldWords[language]);
+    this.#rows = fields.map((field, index) => row(field, index, element));
+    this.element = element('form', { id: 'fields', noValidate: true, 'aria-label': words.beforehand }, element('h2', {}, words.beforehand), ...this.#rows.map((one) => labelled(one, words, element)));
     this.element.addEventListener('submit', (event) => {
       event.preventDefault();
       if (this.complete()) done();
     });
     // A form with more than one field sends itself by Enter only if it has a button.
-    if (fields.length > 0) this.element.append(element('button', { className: 'hidden', tabIndex: -1, 'aria-hidden': 'true' }));
+    this.element.append(element('button', { className: 'hidden', tabIndex: -1, 'aria-hidden': 'true' }));
     for (const { input, fault } of this.#rows) input.addEventListener('input', () => this.#say(input, fault, ''));
   }
 
@@ -81,10 +91,8 @@ export class Fields {
   }
 }
 
-/** As people write numbers in most of the languages here: with a point or a comma. */
-const numberOf = (text: string): number => Number(text.trim().replace(',', '.'));
 
-function row(field: VisitorField, index: number): Row {
+function row(field: VisitorField, index: number, element: FieldsOptions['element']): Row {
   const { name, type, required } = field;
   const fault = element('p', { id: `fault-${index}`, className: 'fault', role: 'alert' });
   const input = element('input', {
@@ -96,7 +104,7 @@ function row(field: VisitorField, index: number): Row {
   return { field, input, fault };
 }
 
-function labelled({ field, input, fault }: Row, words: Words): HTMLElement {
+function labelled({ field, input, fault }: Row, words: FieldWords, element: FieldsOptions['element']): HTMLElement {
   const label = element('label', { htmlFor: input.id }, element('span', { dir: 'auto' }, field.label));
   if (!field.required && field.type !== 'boolean') label.append(element('small', {}, ` (${words.optional})`));
   return element('div', { className: field.type === 'boolean' ? 'field check' : 'field' }, ...(field.type === 'boolean' ? [input, label] : [label, input]), fault);

@@ -9,7 +9,7 @@ import { after } from './clock.ts';
 import { element } from '../dom.ts';
 import { Memory } from './memory.ts';
 import { Notice } from './notice.ts';
-import { setAccent, setScheme } from './theme.ts';
+import { setScheme } from './theme.ts';
 import { View } from './view.ts';
 import { VoiceButtons } from './voice-buttons.ts';
 
@@ -39,6 +39,8 @@ class Page {
   #language: Language;
   #mode: FrameMode | null = null;
   #open = host === null;
+  /** Whether the view takes the focus once it is there. */
+  #focuses = host === null;
   #unread = 0;
   #prefilled: VisitorFields = {};
 
@@ -57,7 +59,7 @@ class Page {
     document.addEventListener('keydown', (event) => {
       if (event.key === 'Escape' && !event.isComposing && this.#mode !== null && this.#mode !== 'inline') this.#frame!.post({ type: 'close' });
     });
-    if (host === null) this.#view!.focus();
+    if (this.#focuses) this.#view!.focus();
     this.#announceReady();
   }
 
@@ -67,7 +69,7 @@ class Page {
       link: this.#link,
       host,
       memory: new Memory([slug, host ?? ''].join(' ').trim()),
-      fields: () => this.#view!.fields.values,
+      fields: () => this.#view!.fields?.values ?? {},
       listener: {
         changed: () => this.#view?.changed(),
         replied: (message) => {
@@ -84,7 +86,7 @@ class Page {
   /** In the page's language, again when that changes. */
   async #show(): Promise<void> {
     const language = this.#language;
-    const { words } = await wordsOf[language]();
+    const [{ words }, form] = await Promise.all([wordsOf[language](), this.#link.visitor_fields.length > 0 ? loaded(import('./fields.ts')) : null]);
     if (language !== this.#language) return;
     const draft = this.#view?.draft;
     root.lang = language;
@@ -94,13 +96,14 @@ class Page {
       link: this.#link,
       words,
       language,
+      form,
       voice: worklet === undefined ? null : (made) => new VoiceButtons(made, worklet),
       chat: () => this.#theChat,
       close: () => this.#frame?.post({ type: 'close' }),
     });
     this.#view = view;
     view.mode = this.#mode;
-    view.fields.prefill(this.#prefilled);
+    view.fields?.prefill(this.#prefilled);
     document.body.replaceChildren(view.element);
     if (draft !== undefined) view.draft = draft;
     view.changed();
@@ -117,11 +120,11 @@ class Page {
       }
       case 'theme':
         if (message.scheme !== undefined) setScheme(message.scheme);
-        if (message.accent !== undefined) setAccent(message.accent);
+        if (message.accent !== undefined) void paint(message.accent);
         return;
       case 'visitor':
         this.#prefilled = { ...this.#prefilled, ...message.fields };
-        return this.#view?.fields.prefill(this.#prefilled);
+        return this.#view?.fields?.prefill(this.#prefilled);
       case 'new':
         return this.#view?.begin();
     }
@@ -135,7 +138,9 @@ class Page {
     if (this.#view !== null) this.#view.mode = mode;
     if (open && this.#unread > 0) this.#count(0);
     this.#view?.changed();
-    if (opened && mode !== 'inline') this.#view?.focus();
+    if (!opened || mode === 'inline') return;
+    if (this.#view === null) this.#focuses = true;
+    else this.#view.focus();
   }
 
   #count(unread: number): void {
@@ -147,6 +152,12 @@ class Page {
     this.#frame?.post({ type: 'ready', name: this.#link.name, lang: this.#language, dir: directionOf(this.#language) });
   }
 }
+
+/** Colours of the site's; most pages have none. */
+const paint = async (accent: string | null): Promise<void> => accent === null && !root.style.getPropertyValue('--accent') ? undefined : loaded(import('./accent.ts')).then(({ setAccent }) => setAccent(accent), () => {});
+
+/** Code that does not come is a connection that is lost. */
+const loaded = <Module>(coming: Promise<Module>): Promise<Module> => coming.catch((cause: unknown) => Promise.reject(new ConnectionError('The code did not come.', { cause })));
 
 /** Retries until the service answers; a refusal is shown in words. */
 async function start(language: Language, retryMs = 2000): Promise<void> {
@@ -167,7 +178,7 @@ async function start(language: Language, retryMs = 2000): Promise<void> {
 }
 
 setScheme(query.get('scheme'));
-setAccent(query.get('accent'));
+void paint(query.get('accent'));
 followViewport();
 await start(languageOf(root.lang) ?? 'en');
 

@@ -16,29 +16,62 @@ export interface Remembered {
   readonly pending: Pending | null;
 }
 
+/**
+ * The newest conversation is in the browser's memory, for all tabs and the next visit. A tab whose own conversation is another, since one was
+ * begun or left elsewhere, keeps it in a memory of its own, which ends with the tab.
+ */
 export class Memory {
   readonly #name: string;
+  /** The session and the key of the message that this tab has read or written last. */
+  #own: string | null = null;
+  #key: string | null = null;
+  /** Called when the newest conversation is no more that of this tab. */
+  changed: () => void = () => {};
 
   constructor(name: string) {
     this.#name = `parley:${name}`;
+    addEventListener('storage', ({ key }) => key === this.#name && this.#newest !== this.#own && this.changed());
   }
 
   read(): Remembered | null {
-    try {
-      const found = JSON.parse(localStorage.getItem(this.#name) ?? 'null') as Remembered | null;
-      return typeof found?.session === 'string' && typeof found.visitor?.token === 'string' ? found : null;
-    } catch {
-      return null;
-    }
+    const found = this.#in(() => sessionStorage) ?? this.#in(() => localStorage);
+    this.#note(found);
+    return found;
   }
 
   /** Null forgets. */
   write(remembered: Remembered | null): void {
+    const there = this.#in(() => localStorage);
+    const begins = remembered !== null && remembered.session !== this.#own;
+    const isOurs = begins || this.#newest === this.#own;
+    // A message that another tab is sending in the same conversation.
+    const theirs = !begins && there?.pending?.key !== this.#key ? (there?.pending ?? null) : null;
+    this.#note(remembered);
     try {
-      if (remembered === null) localStorage.removeItem(this.#name);
-      else localStorage.setItem(this.#name, JSON.stringify(remembered));
+      if (remembered !== null && (!isOurs || (theirs !== null && remembered.pending !== null))) return sessionStorage.setItem(this.#name, JSON.stringify(remembered));
+      sessionStorage.removeItem(this.#name);
+      if (remembered !== null) localStorage.setItem(this.#name, JSON.stringify({ ...remembered, pending: remembered.pending ?? theirs }));
+      else if (isOurs) localStorage.removeItem(this.#name);
     } catch {
       // Denied or full: a reload begins anew.
+    }
+  }
+
+  #note(remembered: Remembered | null): void {
+    this.#own = remembered?.session ?? null;
+    this.#key = remembered?.pending?.key ?? this.#key;
+  }
+
+  get #newest(): string | null {
+    return this.#in(() => localStorage)?.session ?? null;
+  }
+
+  #in(storage: () => Storage): Remembered | null {
+    try {
+      const found = JSON.parse(storage().getItem(this.#name) ?? 'null') as Remembered | null;
+      return typeof found?.session === 'string' && typeof found.visitor?.token === 'string' ? found : null;
+    } catch {
+      return null;
     }
   }
 }

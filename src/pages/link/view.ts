@@ -8,7 +8,7 @@ import type { Chat, VisitorFields } from './chat.ts';
 import { onceAFrame, after } from './clock.ts';
 import { Composer } from './composer.ts';
 import { button, element, filled, iconButton } from '../dom.ts';
-import { Fields } from './fields.ts';
+import type { Fields } from './fields.ts';
 import { Messages } from './messages.ts';
 import { Notice } from './notice.ts';
 import { Scroller } from './scroller.ts';
@@ -18,6 +18,8 @@ export interface ViewOptions {
   readonly link: Link;
   readonly words: Words;
   readonly language: Language;
+  /** The code of the form, and null where nothing is asked for first. */
+  readonly form: typeof import('./fields.ts') | null;
   /** Null where voice is off. */
   readonly voice: ((view: View) => VoiceButtons) | null;
   chat(): Chat;
@@ -35,7 +37,8 @@ export class View {
   readonly element: HTMLElement;
   readonly composer: Composer;
   readonly notice: Notice;
-  readonly fields: Fields;
+  /** Null where nothing is asked for first. */
+  readonly fields: Fields | null;
   readonly options: ViewOptions;
   readonly announcer = new Announcer();
   typed: ((text: string) => void) | null = null;
@@ -52,15 +55,15 @@ export class View {
   readonly #draw = onceAFrame(() => this.#show());
 
   constructor(options: ViewOptions) {
-    const { link, words, language } = options;
+    const { link, words, language, form } = options;
     this.options = options;
     this.composer = new Composer({ words, charactersMax: link.message_characters_max, send: (text) => this.#send(text), stop: () => options.chat().abort() });
-    this.fields = new Fields(link.visitor_fields, words, () => this.composer.input.focus());
+    this.fields = form && new form.Fields({ fields: link.visitor_fields, language, element, done: () => this.composer.input.focus() });
     this.notice = new Notice(words, language, { retry: () => void options.chat().retry(), renew: () => this.#begin() });
     this.#voice = options.voice?.(this) ?? null;
     this.#messages = new Messages({ words, language, name: link.name, action: (text) => this.#voice?.speaker(text) ?? null });
     this.#empty = element('p', { className: 'empty' }, words.empty);
-    this.#scroller = new Scroller(words.conversation, words.latest, this.#empty, this.#messages.element, this.fields.element);
+    this.#scroller = new Scroller(words.conversation, words.latest, this.#empty, this.#messages.element, ...(this.fields === null ? [] : [this.fields.element]));
     this.#renew = iconButton(words.newConversation, 'M13.5 2.5v3.2h-3.2M13.2 5.6A5.6 5.6 0 1 0 13.6 8.6', () => this.renew());
     this.#close = iconButton(words.close, 'M3.5 3.5l9 9M12.5 3.5l-9 9', options.close);
     this.#close.hidden = true;
@@ -85,7 +88,7 @@ export class View {
   returned(text: string, field: string | null): void {
     this.composer.text = [text, this.composer.text].filter((part) => part !== '').join('\n');
     this.#show();
-    if (field !== null) this.fields.markRefused(field);
+    if (field !== null) this.fields?.markRefused(field);
   }
 
   set mode(mode: FrameMode | null) {
@@ -94,17 +97,16 @@ export class View {
 
   /** Focuses the first element to fill in: the first field, or the text field. */
   focus(): void {
-    const field = this.fields.element.isConnected && !this.fields.element.hidden ? this.fields.element.querySelector('input') : null;
-    (field ?? this.composer.input).focus();
+    (this.element.querySelector<HTMLInputElement>('#fields:not([hidden]) input') ?? this.composer.input).focus();
   }
 
   get draft(): UnsentInput {
-    return { text: this.composer.text, fields: this.fields.values };
+    return { text: this.composer.text, fields: this.fields?.values ?? {} };
   }
 
   set draft({ text, fields }: UnsentInput) {
     this.composer.text = text;
-    this.fields.prefill(fields, true);
+    this.fields?.prefill(fields, true);
   }
 
   /** Asks for confirmation first if there is a conversation to leave. */
@@ -146,7 +148,7 @@ export class View {
       this.typed(text);
       return true;
     }
-    if (chat.scene.status === 'loading' || (!chat.scene.begun && (link.status === 'closed' || !this.fields.complete()))) return false;
+    if (chat.scene.status === 'loading' || (!chat.scene.begun && (link.status === 'closed' || this.fields?.complete() === false))) return false;
     this.quiet();
     void chat.send(text);
     this.#show();
@@ -179,8 +181,9 @@ export class View {
     const { status, messages, approvals, trouble, begun } = this.options.chat().scene;
     this.#messages.show(messages);
     this.#ask(approvals);
-    this.fields.element.hidden = begun || status === 'busy' || link.visitor_fields.length === 0 || link.status === 'closed';
-    this.#empty.hidden = messages.length > 0 || status !== 'idle' || !this.fields.element.hidden || link.status === 'closed';
+    const form = this.fields?.element ?? null;
+    if (form !== null) form.hidden = begun || status === 'busy' || link.status === 'closed';
+    this.#empty.hidden = messages.length > 0 || status !== 'idle' || form?.hidden === false || link.status === 'closed';
     this.composer.busy = status === 'busy';
     this.composer.element.hidden = status === 'over' || (link.status === 'closed' && !begun);
     this.#renew.hidden = !begun && status !== 'busy';

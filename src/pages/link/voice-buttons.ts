@@ -56,7 +56,7 @@ export class VoiceButtons {
     const view = this.#view;
     const wasOwn = button.ariaPressed === 'true';
     this.quiet();
-    if (wasOwn || (!view.options.chat().scene.begun && !view.fields.complete())) return;
+    if (wasOwn || (!view.options.chat().scene.begun && view.fields?.complete() === false)) return;
     const ending = (this.#running = new AbortController());
     const press = (pressed: boolean): void => {
       button.ariaPressed = String(pressed);

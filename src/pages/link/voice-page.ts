@@ -9,7 +9,7 @@ export interface VoicePage {
   readonly options: { readonly link: Link; readonly words: Words; readonly language: Language; chat(): Chat };
   readonly element: HTMLElement;
   readonly composer: Composer;
-  readonly fields: Fields;
+  readonly fields: Fields | null;
   readonly announcer: { say(text: string): void };
   /** Takes the messages in place of the chat. */
   typed: ((text: string) => void) | null;

@@ -18,11 +18,6 @@ export const words: Words = {
   replying: '{name} يكتب الرد …',
 
   empty: 'اكتب رسالة للبدء.',
-  beforehand: 'قبل أن تبدأ',
-  optional: 'اختياري',
-  required: 'يرجى ملء هذا الحقل.',
-  wrongEmail: 'يرجى إدخال عنوان بريد إلكتروني.',
-  wrongNumber: 'يرجى إدخال رقم.',
   tooLong: 'عدد الحروف الزائدة: {count}.',
 
   sending: 'جارٍ الإرسال …',

@@ -18,11 +18,6 @@ export const words: Words = {
   replying: '{name} antwortet …',
 
   empty: 'Schreiben Sie eine Nachricht, um zu beginnen.',
-  beforehand: 'Bevor Sie beginnen',
-  optional: 'freiwillig',
-  required: 'Bitte füllen Sie dieses Feld aus.',
-  wrongEmail: 'Bitte geben Sie eine E-Mail-Adresse ein.',
-  wrongNumber: 'Bitte geben Sie eine Zahl ein.',
   tooLong: '{count} Zeichen zu viel.',
 
   sending: 'Wird gesendet …',

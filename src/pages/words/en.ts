@@ -18,11 +18,6 @@ export const words: Words = {
   replying: '{name} is replying …',
 
   empty: 'Write a message to begin.',
-  beforehand: 'Before you begin',
-  optional: 'optional',
-  required: 'Please fill this in.',
-  wrongEmail: 'Please enter an e-mail address.',
-  wrongNumber: 'Please enter a number.',
   tooLong: '{count} characters too many.',
 
   sending: 'Sending …',

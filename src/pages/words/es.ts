@@ -18,11 +18,6 @@ export const words: Words = {
   replying: '{name} está respondiendo …',
 
   empty: 'Escriba un mensaje para empezar.',
-  beforehand: 'Antes de empezar',
-  optional: 'opcional',
-  required: 'Rellene este campo.',
-  wrongEmail: 'Escriba una dirección de correo electrónico.',
-  wrongNumber: 'Escriba un número.',
   tooLong: 'Sobran {count} caracteres.',
 
   sending: 'Enviando …',

@@ -18,11 +18,6 @@ export const words: Words = {
   replying: '{name} répond …',
 
   empty: 'Écrivez un message pour commencer.',
-  beforehand: 'Avant de commencer',
-  optional: 'facultatif',
-  required: 'Veuillez remplir ce champ.',
-  wrongEmail: 'Veuillez saisir une adresse e-mail.',
-  wrongNumber: 'Veuillez saisir un nombre.',
   tooLong: '{count} caractères en trop.',
 
   sending: 'Envoi …',

@@ -18,11 +18,6 @@ export const words: Words = {
   replying: '{name} が返信しています…',
 
   empty: 'メッセージを書いて始めてください。',
-  beforehand: '始める前に',
-  optional: '任意',
-  required: '入力してください。',
-  wrongEmail: 'メールアドレスを入力してください。',
-  wrongNumber: '数字を入力してください。',
   tooLong: '{count} 文字超過しています。',
 
   sending: '送信中…',

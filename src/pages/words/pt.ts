@@ -18,11 +18,6 @@ export const words: Words = {
   replying: '{name} está respondendo …',
 
   empty: 'Escreva uma mensagem para começar.',
-  beforehand: 'Antes de começar',
-  optional: 'opcional',
-  required: 'Preencha este campo.',
-  wrongEmail: 'Escreva um endereço de e-mail.',
-  wrongNumber: 'Escreva um número.',
   tooLong: '{count} caracteres a mais.',
 
   sending: 'Enviando …',

@@ -85,7 +85,7 @@ t.test('by keyboard alone: fields first, each fault at its field, then a convers
   await keyboard.type('@a.example');
   await keyboard.press('Tab');
   await keyboard.press('Control+A');
-  await keyboard.type('7,5');
+  await keyboard.type('７，٥');
   await keyboard.press('Tab');
   await keyboard.press('Space');
   await keyboard.press('Enter');
