@@ -15,7 +15,7 @@ const onRedis = new Set(['crash', 'drain', 'expiry', 'idempotency', 'limits', 'r
  * Tests of tools that run at each strict provider as well, where they ask for the synthetic one. `PARLEY_TEST_PROVIDER=Mistral` before a command does
  * the same for any other.
  */
-const onStrict = new Set([...['tools', 'tool-results', 'tools-mcp', 'mcp-sessions', 'side-effects', 'openai', 'openai-history', 'responses'].map((name) => `test/api/${name}.test.ts`), 'test/client/tools.test.ts']);
+const onStrict = new Set([...['tools', 'tool-results', 'tools-mcp', 'side-effects', 'openai', 'openai-history', 'responses'].map((name) => `test/api/${name}.test.ts`), 'test/client/tools.test.ts']);
 
 const table = join(root, 'test', 'run', 'times.json');
 

@@ -100,7 +100,8 @@ function said(message: ModelMessage | SystemMessage, { origin, shape }: Shape): 
   const signs = (shape & repairs.signatureStub) !== 0 && !calls.some((call) => isSigned(ownFields(call, origin, shape)));
   const made = calls.map((call) => {
     const { id, name, arguments: given } = call;
-    return { id, type: 'function', function: { name, arguments: given }, ...ownFields(call, origin, shape), ...(signs && unsigned) };
+    const { function: ofFunction, ...own } = ownFields(call, origin, shape) ?? {};
+    return { id, type: 'function', function: { name, arguments: given, ...(ofFunction as Json | undefined) }, ...own, ...(signs && unsigned) };
   });
   return { role, content: contentBesideCalls(content, shape), ...roundOf(calls, { origin, shape }), ...thoughts((kept as readonly [Json] | undefined)?.[0] ?? {}, shape), tool_calls: made };
 }
@@ -210,6 +211,14 @@ const knownFields: ReadonlySet<string> = new Set([
   ...['citations', 'search_results', 'executed_tools', 'images', 'parsed', 'context', 'token_ids', 'hidden_states', 'obfuscation', 'logprobs', 'stop_reason'],
 ]);
 const knownOfCalls: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function']);
+const knownOfFunctions: ReadonlySet<string> = new Set(['name', 'arguments', 'parsed_arguments']);
+
+/** The fields of a call that are not known, its function's among them. */
+function fieldsOf(call: Json): Json | null {
+  const own = unknownFields(call, knownOfCalls);
+  const ofFunction = unknownFields(objectAt(call, 'function'), knownOfFunctions);
+  return ofFunction === null ? own : { ...own, function: ofFunction };
+}
 
 /** Keeps the thoughts of a delta or a message under the name that they came with: some models refuse the results of calls without them. */
 function keepThoughts(answer: Teller, said: unknown): void {
@@ -231,7 +240,7 @@ function tellCalls(answer: Teller, calls: readonly Json[], areWhole: boolean): v
     const called = typeof name === 'string' ? name : '';
     // No endpoint repeats a call within one delta.
     const begins = areWhole || (called !== '' && calls.slice(0, at).some((before) => (before['index'] ?? null) === place && objectAt(before, 'function')['name'] !== undefined));
-    answer.call({ index: place, id: typeof id === 'string' && id !== '' ? id : null, name: called, arguments: words, begins, fields: unknownFields(call, knownOfCalls) });
+    answer.call({ index: place, id: typeof id === 'string' && id !== '' ? id : null, name: called, arguments: words, begins, fields: fieldsOf(call) });
   }
 }
 

@@ -5,6 +5,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { WheelClock } from '../../../src/base/clock.ts';
 import type { Clock } from '../../../src/base/clock.ts';
+import type { OpaqueFields } from '../../../src/base/opaque-fields.ts';
 import type { Model, ModelCall, ModelFailure, ModelRequest, ModelSink, ModelUsage } from '../../../src/providers/model.ts';
 import { providerBounds, providerHttp } from '../../../src/providers/client.ts';
 import type { ProviderBounds, ProviderHttp } from '../../../src/providers/client.ts';
@@ -26,6 +27,8 @@ export const request = (over: Partial<ModelRequest> = {}): ModelRequest => ({
 export class Heard implements ModelSink {
   readonly pieces: string[] = [];
   readonly calls: { readonly name: string; readonly arguments: string }[] = [];
+  /** The fields that the provider put on each call. */
+  readonly opaques: (OpaqueFields | undefined)[] = [];
   kept: unknown = null;
   usageGiven: ModelUsage | null = null;
   readonly leftOutGiven: number[] = [];
@@ -56,8 +59,9 @@ export class Heard implements ModelSink {
     for (const watcher of this.#watchers.splice(0)) watcher();
   }
 
-  call(call: { readonly name: string; readonly arguments: string }): void {
+  call(call: { readonly name: string; readonly arguments: string }, opaque?: OpaqueFields): void {
     this.calls.push(call);
+    this.opaques.push(opaque);
   }
 
   keep(opaque: unknown): void {

@@ -159,6 +159,22 @@ t.test('a round of another model has details where its calls may not have signat
   t.same(await turn({ messages }), ['end', 1], 'and it is learnt');
 });
 
+t.test('fields of a call and of its function go back where they stood', async (t) => {
+  const fields = [{ extra_content: { google: { thought_signature: 'sig' } } }, { function: { provider_specific_fields: { thought_signature: 'sig' } } }, { a: 1, function: { b: [2] } }];
+  for (const { function: ofFunction, ...ofCall } of fields as any[]) {
+    const call = { index: 0, id: 'given', type: 'function', ...ofCall, function: { name: 'f', arguments: '{}', ...ofFunction } };
+    const { server, sent } = await serving(t, (response) => void response.writeHead(200, eventStream).end(`data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [call] }, finish_reason: 'tool_calls' }] })}\n\n${done}`));
+    const model = openaiModel(client(t));
+    const tools = [{ name: 'f', description: null, parameters: { type: 'object' } }];
+    const heard = ask(model, { baseUrl: server.baseUrl, tools });
+    t.equal(await heard.settled, 'end');
+    const messages: readonly ModelMessage[] = [{ role: 'user', content: 'one' }, { role: 'assistant', content: '', calls: [{ id: 'call_1', name: 'f', arguments: '{}', opaque: heard.opaques[0]! }] }, { role: 'tool', callId: 'call_1', content: 'done' }];
+    await ask(model, { baseUrl: server.baseUrl, tools, messages }).settled;
+    const { index: _, ...expected } = call;
+    t.strictSame(sent().messages[1].tool_calls, [expected]);
+  }
+});
+
 t.test('a function is offered again after an hour, and at once if it was changed', async (t) => {
   const clock = new ManualClock();
   const bad: ToolOffer = { name: 'bad', description: null, parameters: { type: 'object', properties: { ids: { type: 'array' } } } };
