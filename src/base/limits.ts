@@ -171,6 +171,7 @@ export const limits = {
   callLookMs: 100, // between looks how far the listener is by the estimate
   callPlayedMs: 500, // contract 18: the seal of a reply that was cut waits so long for what the client has played
   callAnswerMs: 100, // after a report the seal waits so long for a newer one
+  realtimeReadersBehindMs: 1_500, // contract 18: readers of a reply to an OpenAI Realtime client are so far behind its listener
   callEndMs: 120, // a call's end waits so long for the seal of its turn
   callOpenMs: 60_000, // a session says so long that a call is open
   callOpenEveryMs: 20_000, // and a call says it so often

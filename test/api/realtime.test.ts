@@ -11,6 +11,8 @@ t.test(edge, async (t) => {
   await t.test('words that are said are answered aloud', (t) => answered(t, house));
   await t.test('a text is answered once a response is asked for', (t) => typed(t, house));
   await t.test('a reply is cut where the client says', (t) => cut(t, house));
+  await t.test('what the client says within 1.5 s of it is what was heard', (t) => truncated(t, house));
+  await t.test('a client of the beta is told which field it has to change', (t) => beta(t, house));
   await t.test('speech over a reply is told once its words count', (t) => interrupted(t, house));
   await t.test('the settings that hold', (t) => settings(t, house));
   await t.test('a turn that the client ends', (t) => manual(t, house));
@@ -32,8 +34,8 @@ class Client {
   readonly events: Event[] = [];
   #woken = (): void => {};
 
-  constructor(url: string, key: string | null, protocols: string[] = []) {
-    this.socket = new WebSocket(url, protocols, key === null ? {} : { headers: { authorization: `Bearer ${key}` } });
+  constructor(url: string, key: string, { headers = {}, protocols = [] }: Pick<Wish, 'headers' | 'protocols'> = {}) {
+    this.socket = new WebSocket(url, [...protocols], { headers: { authorization: `Bearer ${key}`, ...headers } });
     this.socket.on('message', (data) => {
       this.events.push(JSON.parse(String(data)));
       this.#woken();
@@ -79,6 +81,9 @@ interface Wish {
   readonly characterMs?: number;
   readonly model?: string;
   readonly fields?: object;
+  /** Headers and subprotocols of the upgrade. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly protocols?: readonly string[];
 }
 
 const speaking = ({ texts = 'hello', characterMs = 20, model = 'tokens=5', fields = {} }: Wish) =>
@@ -88,7 +93,7 @@ const urlOf = (house: House, model: string): string => `${house.url.replace('htt
 
 async function opened(t: Test, house: House, wish: Wish = {}): Promise<{ client: Client; session: any }> {
   const { id } = await house.assistant(speaking(wish));
-  const client = new Client(urlOf(house, id), house.key);
+  const client = new Client(urlOf(house, id), house.key, wish);
   t.teardown(() => client.socket.terminate());
   const { session } = await client.until('session.created');
   return { client, session };
@@ -156,6 +161,21 @@ async function cut(t: Test, house: House): Promise<void> {
   await client.until('response.output_audio.delta', from);
   client.send({ type: 'response.cancel' });
   t.equal((await client.until('response.done', from)).response.status, 'cancelled');
+}
+
+/** Readers are 1.5 s behind, so that a client may say within that time where its listener was. */
+async function truncated(t: Test, house: House): Promise<void> {
+  const { client, session } = await opened(t, house, { model: 'tokens=60', characterMs: 60 });
+  write(client, 'Tell me a story');
+  const { item_id: itemId } = await client.until('response.output_audio_transcript.delta');
+  const told = client.textOf(itemId).split(' ').length;
+  // A word of "word word word" lasts 240 ms and the space behind it 60 ms; a word counts with its half.
+  client.send({ type: 'conversation.item.truncate', item_id: itemId, content_index: 0, audio_end_ms: 300 * (told + 3) + 200 });
+  await client.until('response.done');
+  const [, reply] = await transcript(house, session.id);
+  t.equal(reply.content.split(' ').length, told + 4, 'not a word more');
+  t.equal(client.textOf(itemId), reply.content, 'readers have all of it, and nothing else');
+  t.match(reply.voice, { heard: 'played', cut_by: 'client', audio_ms: 300 * (told + 3) + 200 });
 }
 
 async function interrupted(t: Test, house: House): Promise<void> {
@@ -285,17 +305,32 @@ async function greeted(t: Test, house: House): Promise<void> {
 
 async function refused(t: Test, house: House): Promise<void> {
   const { client } = await opened(t, house);
-  const wrong: (object | string)[] = [
-    ...[{ type: 'nonsense', event_id: 'mine' }, { type: 'constructor' }, { type: 'toString' }, { type: '__proto__' }, { type: 'input_audio_buffer.append', audio: '***' }, { type: 'input_audio_buffer.append' }, { type: 'input_audio_buffer.commit' }],
-    ...[{ type: 'conversation.item.delete', item_id: 'x' }, { type: 'conversation.item.retrieve', item_id: 'x' }, { type: 'conversation.item.truncate', item_id: 'x', content_index: 0, audio_end_ms: 1 }],
-    ...[{ type: 'conversation.item.create', item: { type: 'function_call_output', call_id: 'c', output: '' } }, { type: 'conversation.item.create', item: { type: 'message', role: 'system', content: [{ type: 'input_text', text: 'x' }] } }],
-    ...[{ type: 'response.cancel' }, { type: 'response.create' }, { type: 'session.update', session: { audio: { input: { format: { type: 'audio/mp3' } } } } }, {}, []],
+  const item = (fields: object) => ({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'x' }], ...fields } });
+  /** An event, and the field that its error names. */
+  const wrong: [object, string | null][] = [
+    ...[{ type: 'nonsense', event_id: 'mine' }, { type: 'constructor' }, { type: 'toString' }, { type: '__proto__' }, { type: 7 }, {}, { type: 'conversation.item.delete', item_id: 'x' }].map((event): [object, string] => [event, 'type']),
+    ...[{ type: 'input_audio_buffer.append', audio: '***' }, { type: 'input_audio_buffer.append' }, { type: 'input_audio_buffer.append', audio: '' }].map((event): [object, string] => [event, 'audio']),
+    [{ type: 'input_audio_buffer.commit' }, null],
+    ...[{ type: 'conversation.item.retrieve', item_id: 'x' }, { type: 'conversation.item.truncate', item_id: 'x', content_index: 0, audio_end_ms: 1 }, { type: 'conversation.item.retrieve' }].map((event): [object, string] => [event, 'item_id']),
+    [{ type: 'conversation.item.truncate', item_id: 'x', audio_end_ms: -1 }, 'audio_end_ms'],
+    [{ type: 'conversation.item.create' }, 'item'],
+    [item({ type: 'function_call_output', call_id: 'c', output: '' }), 'item.type'],
+    [item({ role: 'system' }), 'item.role'],
+    [item({ content: [] }), 'item.content'],
+    [item({ content: [{ type: 'input_image', image_url: 'x' }] }), 'item.content.0.text'],
+    [item({ content: [{ type: 'input_text', text: ' ' }] }), 'item.content'],
+    [{ type: 'response.cancel' }, null],
+    [{ type: 'response.create' }, null],
+    [{ type: 'session.update' }, 'session'],
+    [{ type: 'session.update', session: { audio: { input: { format: { type: 'audio/mp3' } } } } }, 'session.audio.input.format.type'],
+    [{ type: 'session.update', session: { audio: { input: { turn_detection: { type: 'none' } } } } }, 'session.audio.input.turn_detection.type'],
+    [[], null],
   ];
-  for (const event of wrong) {
+  for (const [event, param] of wrong) {
     const from = client.events.length;
-    client.send(event as object);
+    client.send(event);
     const { error } = await client.until('error', from);
-    t.match(error, { type: 'invalid_request_error', code: 'invalid_request', param: null, event_id: (event as any).event_id ?? null }, JSON.stringify(event));
+    t.match(error, { type: 'invalid_request_error', code: 'invalid_request', param, event_id: (event as any).event_id ?? null }, JSON.stringify(event));
   }
   client.socket.send('{');
   client.send({ type: 'input_audio_buffer.clear' });
@@ -304,6 +339,32 @@ async function refused(t: Test, house: House): Promise<void> {
   for (let sent = 0; sent < 200; sent++) client.send({ type: 'input_audio_buffer.clear' });
   await until(() => client.socket.readyState === WebSocket.CLOSED);
   t.match(client.events.at(-1), { type: 'error', error: { code: 'invalid_request' } }, 'a pace that no client needs');
+}
+
+async function beta(t: Test, house: House): Promise<void> {
+  const { client } = await opened(t, house, { model: 'tokens=3' });
+  const old: [object, string][] = [
+    [{ type: 'session.update', session: { modalities: ['text', 'audio'], instructions: '' } }, 'session.modalities'],
+    [{ type: 'session.update', session: { input_audio_format: 'g711_ulaw' } }, 'session.input_audio_format'],
+    [{ type: 'session.update', session: { output_audio_format: 'pcm16' } }, 'session.output_audio_format'],
+    [{ type: 'session.update', session: { turn_detection: null } }, 'session.turn_detection'],
+    [{ type: 'session.update', session: { input_audio_transcription: { model: 'whisper-1' } } }, 'session.input_audio_transcription'],
+    [{ type: 'response.create', response: { modalities: ['audio', 'text'] } }, 'response.modalities'],
+    [{ type: 'response.create', response: { output_audio_format: 'pcm16' } }, 'response.output_audio_format'],
+  ];
+  for (const [event, param] of old) {
+    const from = client.events.length;
+    client.send(event);
+    t.match((await client.until('error', from)).error, { type: 'invalid_request_error', code: 'invalid_request', param, message: `The field \`${param}\` is one of the beta of the Realtime API, which is not spoken here.` });
+  }
+  t.notOk(client.events.some(({ type }) => type === 'session.updated'), 'nothing of it is taken');
+  client.send({ type: 'session.update', session: { type: 'realtime', instructions: 'x', voice: 'alloy', tools: [], max_output_tokens: 5, output_modalities: ['audio'] } });
+  await client.until('session.updated');
+  for (const [headers, protocols] of [[{ 'openai-beta': 'realtime=v1' }, ['realtime']], [{}, ['realtime', 'openai-beta.realtime-v1']]] as const) {
+    const { client: old } = await opened(t, house, { model: 'tokens=3', headers, protocols });
+    t.match((await old.until('error')).error, { param: 'OpenAI-Beta', message: 'The header `OpenAI-Beta` is one of the beta of the Realtime API, which is not spoken here.' });
+    t.equal(old.events[0]?.type, 'session.created', 'the call goes on');
+  }
 }
 
 async function admitted(t: Test, house: House): Promise<void> {

@@ -58,3 +58,17 @@ export const RealtimeEvents = {
   'response.cancel': named('RealtimeResponseCancel', Type.Object({})),
 };
 export type RealtimeUpdate = Static<(typeof RealtimeEvents)['session.update']>['session'];
+
+/** Fields of the API's beta that have another name, or another place, in the API as released, by the event and its object. */
+const betaFields: Readonly<Record<string, readonly [object: string, names: readonly string[]]>> = {
+  'session.update': ['session', ['modalities', 'input_audio_format', 'output_audio_format', 'input_audio_transcription', 'input_audio_noise_reduction', 'turn_detection', 'max_response_output_tokens', 'temperature']],
+  'response.create': ['response', ['modalities', 'output_audio_format', 'max_response_output_tokens', 'temperature']],
+};
+
+/** The path of the first field of the beta in an event, such as `session.modalities`; null without one. */
+export function betaFieldOf(event: Readonly<Record<string, unknown>>): string | null {
+  const [object, names] = typeof event['type'] === 'string' && Object.hasOwn(betaFields, event['type']) ? betaFields[event['type']]! : ['', []];
+  const within = event[object];
+  const name = typeof within === 'object' && within !== null ? names.find((name) => Object.hasOwn(within, name)) : undefined;
+  return name === undefined ? null : `${object}.${name}`;
+}

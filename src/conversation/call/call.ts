@@ -261,7 +261,7 @@ export class Call implements HeardCall {
   #newReply(): Reply {
     const { services, ready } = this.#options;
     const { provider, settings, access } = ready;
-    const { outputEncoding: encoding, outputSampleRate: sampleRate, aheadMs } = this.settings;
+    const { outputEncoding: encoding, outputSampleRate: sampleRate, aheadMs, readersBehindMs } = this.settings;
     const { name, voice } = choiceOf(settings);
     const live = <T extends unknown[]>(act: (...given: T) => void) => (...given: T): void => {
       if (this.reply === reply && !this.#closing) act(...given);
@@ -274,7 +274,7 @@ export class Call implements HeardCall {
       written: live(() => wrote(false)),
     });
     const reply: Reply = new Reply({
-      ...{ narration, clock: services.clock, rate: sampleRate, aheadMs },
+      ...{ narration, clock: services.clock, rate: sampleRate, aheadMs, readersBehindMs },
       reports: () => this.#reports,
       isFree: () => this.#options.isFree(),
       ready: live(() => this.#readied(reply)),

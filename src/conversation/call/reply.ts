@@ -18,6 +18,8 @@ export type Basis = 'answer' | 'estimate' | 'report' | 'sent';
 
 export interface ReplyOptions extends Pick<MouthOptions, 'clock' | 'rate' | 'aheadMs' | 'reports' | 'isFree' | 'ready' | 'due' | 'sent' | 'played' | 'unstored' | 'failed'> {
   readonly narration: Narration;
+  /** How far the readers of its text are behind its listener: within that time the client may say that less was heard. */
+  readonly readersBehindMs: number;
   send(frame: Uint8Array): void;
   /** More of the text was heard. */
   delta(text: string): void;
@@ -62,6 +64,8 @@ export class Reply implements Speaker {
   /** The position of its listener once it is settled. */
   settled: Promise<Heard> | null = null;
   #supplied = 0;
+  /** How far its listener and its readers are, in code points. */
+  #heard = 0;
   #released = 0;
   /** When how much had been heard. */
   readonly #course: { readonly at: number; readonly points: number }[] = [];
@@ -74,7 +78,7 @@ export class Reply implements Speaker {
     this.mouth = new Mouth({
       ...options,
       supply: (points) => this.#supply(points),
-      heard: (points) => this.#release(points),
+      heard: (points) => this.#follow(points),
     });
   }
 
@@ -124,6 +128,7 @@ export class Reply implements Speaker {
   finish(): void {
     const points = codePoints(this.said);
     void this.#supply(points);
+    this.#reach(points);
     this.#release(points);
     this.settled = Promise.resolve(this.#heardAt(points, this.mouth.cursor.sent, this.#options.reports() ? 'played' : 'estimated', null));
   }
@@ -173,7 +178,7 @@ export class Reply implements Speaker {
     });
   }
 
-  /** The position never goes back. */
+  /** The position is never before what readers have. */
   #heardAt(points: number, samples: number, heard: HeardVoice['heard'], cutBy: HeardVoice['cutBy']): Heard {
     const reached = Math.max(points, this.#released);
     return { points: reached, voice: { audioMs: Math.round((samples * 1000) / this.#options.rate), heard, cutBy } };
@@ -183,7 +188,7 @@ export class Reply implements Speaker {
   spoken(outlasted: boolean): SpokenReply {
     const since = this.#clock.monotonic() - latelyMs;
     const before = this.#course.findLast(({ at }) => at < since)?.points ?? 0;
-    return { lately: this.#between(before, this.#released), lastSentence: lastSentenceOf(this.#between(0, this.#released)), outlasted };
+    return { lately: this.#between(before, this.#heard), lastSentence: lastSentenceOf(this.#between(0, this.#heard)), outlasted };
   }
 
   /** Its text goes into the log word by word, so that readers get it so. */
@@ -209,11 +214,23 @@ export class Reply implements Speaker {
     return this.said.slice(indexAfter(this.said, from), indexAfter(this.said, to));
   }
 
+  /** The listener is so far, and the readers follow. It is called while the reply is played, whether or not the listener got on. */
+  #follow(points: number): void {
+    const since = this.#clock.monotonic() - this.#options.readersBehindMs;
+    this.#reach(points);
+    this.#release(this.#course.findLast(({ at }) => at <= since)?.points ?? 0);
+  }
+
+  #reach(points: number): void {
+    if (points <= this.#heard) return;
+    this.#heard = points;
+    this.#course.push({ at: this.#clock.monotonic(), points });
+  }
+
   #release(points: number): void {
     if (points <= this.#released) return;
     const text = this.#between(this.#released, points);
     this.#released = points;
-    this.#course.push({ at: this.#clock.monotonic(), points });
     this.runner?.release(points);
     this.#options.delta(text);
   }

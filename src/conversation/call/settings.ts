@@ -16,6 +16,8 @@ export interface CallSettings {
   readonly outputEncoding: OutputEncoding;
   readonly outputSampleRate: number;
   readonly aheadMs: number;
+  /** How far readers are behind a listener whose client says only at a cut what was played. */
+  readonly readersBehindMs: number;
   readonly greets: boolean;
 }
 
@@ -23,7 +25,7 @@ type StartSettings = Pick<CallQuery, 'encoding' | 'sample_rate' | 'language' | '
 
 const defaults: CallSettings = {
   encoding: 'pcm_s16le', sampleRate: 16_000, language: null, partials: true, turnSilenceMs: 500, clientEndsTurns: false, bargeIn: 'words',
-  outputEncoding: 'pcm_s16le', outputSampleRate: 16_000, aheadMs: 1_000, greets: true,
+  outputEncoding: 'pcm_s16le', outputSampleRate: 16_000, aheadMs: 1_000, readersBehindMs: 0, greets: true,
 };
 
 export function settingsOf(query: CallQuery): CallSettings {

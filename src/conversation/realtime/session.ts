@@ -1,6 +1,7 @@
 /** The settings of a call that an OpenAI Realtime client has (contract 18): how it asks for them, and how it is told what holds. */
 import type { CallSettings } from '../call/settings.ts';
 import type { Encoding } from '../../base/audio-formats.ts';
+import { limits } from '../../base/limits.ts';
 import type { RealtimeUpdate } from '../../base/wire.ts';
 import type { OutputEncoding } from '../../providers/voice/audio/outgoing.ts';
 
@@ -22,7 +23,7 @@ export const realtimeDefaults: RealtimeSettings = {
   detects: true,
   call: {
     ...{ encoding: 'pcm_s16le', sampleRate: 24_000, language: null, partials: true, turnSilenceMs: 500, clientEndsTurns: false, bargeIn: 'words' },
-    ...{ outputEncoding: 'pcm_s16le', outputSampleRate: 24_000, aheadMs: 1_000, greets: true },
+    ...{ outputEncoding: 'pcm_s16le', outputSampleRate: 24_000, aheadMs: 1_000, readersBehindMs: limits.realtimeReadersBehindMs, greets: true },
   },
 };
 

@@ -1,11 +1,12 @@
 /** The socket of an OpenAI Realtime client: the same call as that of `call/socket.ts`, in that API's events (contract 18). */
 import type { CallEvent, CallOutcome } from '../../../machines/call.ts';
 import type { Socket, SocketListener } from '../../base/edge.ts';
+import { Failure } from '../../base/errors.ts';
 import { jsonText } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints } from '../../base/text.ts';
 import { TokenBucket } from '../../base/token-bucket.ts';
-import { RealtimeEvents, shape, type RealtimeUpdate } from '../../base/wire.ts';
+import { betaFieldOf, RealtimeEvents, shape, type RealtimeUpdate } from '../../base/wire.ts';
 import type { SocketActor } from '../../host/sockets.ts';
 import type { AudioIntake } from '../audio-intake.ts';
 import { Call, type CallOptions } from '../call/call.ts';
@@ -18,6 +19,8 @@ export interface RealtimeSocketOptions extends Omit<CallOptions, 'send' | 'sendA
   readonly actor: SocketActor<CallEvent, CallOutcome>;
   /** As the client named it. */
   readonly model: string;
+  /** Whether the client asked for the beta of the API. */
+  readonly isBeta: boolean;
 }
 
 type Name = keyof typeof RealtimeEvents;
@@ -27,7 +30,13 @@ const shapes = Object.fromEntries(Object.entries(RealtimeEvents).map(([name, sch
 interface ClientEvent {
   readonly type?: unknown;
   readonly event_id?: unknown;
+  readonly [field: string]: unknown;
 }
+
+const betaSentence = (field: string): string => `The ${field} is one of the beta of the Realtime API, which is not spoken here.`;
+
+/** The event; throws the `Failure` that names the first field that has not its shape. */
+const read = <N extends Name>(name: N, event: ClientEvent) => shapes[name].parse(event);
 
 export class RealtimeSocket implements SocketListener {
   readonly #options: RealtimeSocketOptions;
@@ -61,6 +70,7 @@ export class RealtimeSocket implements SocketListener {
   opened(socket: Socket): void {
     this.#socket = socket;
     this.#send({ type: 'session.created', session: this.#session });
+    if (this.#options.isBeta) this.#refuse(null, { message: betaSentence('header `OpenAI-Beta`'), param: 'OpenAI-Beta' });
     this.#call.open();
   }
 
@@ -77,12 +87,12 @@ export class RealtimeSocket implements SocketListener {
     this.message('');
   }
 
-  /** The call closes the socket, once its turn is sealed and the error is sent. */
   /** Audio comes in text messages here and has the pace of audio: `#take` counts the others. */
   isPaced(): boolean {
     return false;
   }
 
+  /** The call closes the socket, once its turn is sealed and the error is sent. */
   tooLarge(): boolean {
     this.#call.fault('invalid_request', tooLarge);
     return true;
@@ -108,22 +118,36 @@ export class RealtimeSocket implements SocketListener {
     const audio = event?.type === 'input_audio_buffer.append' ? fits(shapes['input_audio_buffer.append'], event!) : null;
     if (audio !== null && audio.audio !== '') return this.#listen(audio.audio, event!);
     if (!this.#pace.take(1)) return this.#call.fault('invalid_request', refused);
-    const act = typeof event?.type === 'string' && Object.hasOwn(this.#acts, event.type) ? this.#acts[event.type as Name] : undefined;
-    if (event === null || act === undefined || !act(event)) this.#refuse(event);
+    const beta = event === null ? null : betaFieldOf(event);
+    if (beta !== null) return this.#refuse(event, { message: betaSentence(`field \`${beta}\``), param: beta });
+    try {
+      if (event === null || !this.#act(event)) this.#refuse(event);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      this.#refuse(event, error);
+    }
+  }
+
+  /** Does what the event asks; false for one that comes at the wrong time. Throws the `Failure` of a field. */
+  #act(event: ClientEvent): boolean {
+    const { type } = event;
+    if (type === undefined) throw new Failure('missing_field', { field: 'type' });
+    if (typeof type !== 'string' || !Object.hasOwn(this.#acts, type)) throw new Failure('invalid_field', { field: 'type' });
+    return this.#acts[type as Name](event);
   }
 
   #listen(audio: string, event: ClientEvent): void {
     const bytes = Buffer.from(audio, 'base64');
     const padding = audio.endsWith('==') ? 2 : audio.endsWith('=') ? 1 : 0;
     // Node leaves out what is no base64.
-    if (bytes.length === 0 || Math.ceil(bytes.length / 3) * 4 < audio.length - padding) return this.#refuse(event);
+    if (bytes.length === 0 || Math.ceil(bytes.length / 3) * 4 < audio.length - padding) return this.#refuse(event, new Failure('invalid_field', { field: 'audio' }));
     this.#intake.push(new Uint8Array(bytes), this.#settings.call);
   }
 
-  /** Each returns false for an event that has not its shape, or comes at the wrong time. */
-  readonly #acts: { readonly [N in Name]?: (event: ClientEvent) => boolean } = {
-    'session.update': (event) => this.#update(fits(shapes['session.update'], event)?.session ?? null),
-    'input_audio_buffer.append': () => false,
+  /** Each returns false for an event that comes at the wrong time, and throws the `Failure` of a field. */
+  readonly #acts: { readonly [N in Name]: (event: ClientEvent) => boolean } = {
+    'session.update': (event) => this.#update(read('session.update', event).session),
+    'input_audio_buffer.append': (event) => this.#unheard(event),
     'input_audio_buffer.commit': (event) => this.#commit(event),
     'input_audio_buffer.clear': () => this.#clear(),
     'conversation.item.create': (event) => this.#write(event),
@@ -138,8 +162,13 @@ export class RealtimeSocket implements SocketListener {
     return true;
   }
 
-  #update(update: RealtimeUpdate | null): boolean {
-    if (update === null) return false;
+  /** Audio that is no text, or none. */
+  #unheard(event: ClientEvent): never {
+    read('input_audio_buffer.append', event);
+    throw new Failure('invalid_field', { field: 'audio' });
+  }
+
+  #update(update: RealtimeUpdate): boolean {
     this.#settings = withUpdate(this.#settings, update, this.#call.hearing.listens);
     this.#call.configure(this.#settings.call);
     return this.#answer({ type: 'session.updated', session: this.#session });
@@ -161,10 +190,10 @@ export class RealtimeSocket implements SocketListener {
   }
 
   #write(event: ClientEvent): boolean {
-    const item = fits(shapes['conversation.item.create'], event)?.item;
-    const text = item?.content.map((part) => part.text).join('\n').trim() ?? '';
+    const { item } = read('conversation.item.create', event);
+    const text = item.content.map((part) => part.text).join('\n').trim();
     const all = [...this.#written, text];
-    if (item === undefined || text === '' || !text.isWellFormed() || codePoints(all.join(' ')) > limits.messageCharactersMax) return false;
+    if (text === '' || !text.isWellFormed() || codePoints(all.join(' ')) > limits.messageCharactersMax) throw new Failure('invalid_field', { field: 'item.content' });
     this.#written = all;
     this.#told.wrote(item.id ?? `item_${this.#options.actor.identity.id.slice('call_'.length)}_t${++this.#made}`, text);
     return true;
@@ -187,25 +216,24 @@ export class RealtimeSocket implements SocketListener {
   }
 
   #truncate(event: ClientEvent): boolean {
-    const asked = fits(shapes['conversation.item.truncate'], event);
-    if (asked === null) return false;
+    const asked = read('conversation.item.truncate', event);
     const samples = Math.floor((asked.audio_end_ms * this.#settings.call.outputSampleRate) / 1000);
     // A reply that is spoken is cut there; one that was cut just now was heard so far.
     if (this.#told.replyId === asked.item_id) this.#call.interrupt();
-    if (!this.#call.truncate(asked.item_id, samples)) return false;
+    if (!this.#call.truncate(asked.item_id, samples)) throw new Failure('invalid_field', { field: 'item_id' });
     return this.#answer({ type: 'conversation.item.truncated', item_id: asked.item_id, content_index: 0, audio_end_ms: asked.audio_end_ms });
   }
 
   #retrieve(event: ClientEvent): boolean {
-    const asked = fits(shapes['conversation.item.retrieve'], event);
-    const item = asked === null ? undefined : this.#told.item(asked.item_id);
-    return item !== undefined && this.#answer({ type: 'conversation.item.retrieved', item });
+    const item = this.#told.item(read('conversation.item.retrieve', event).item_id);
+    if (item === undefined) throw new Failure('invalid_field', { field: 'item_id' });
+    return this.#answer({ type: 'conversation.item.retrieved', item });
   }
 
-  /** The call goes on. */
-  #refuse(event: ClientEvent | null): void {
+  /** The call goes on. `fault`: the field that is wrong, if one is. */
+  #refuse(event: ClientEvent | null, { message, param = null }: { readonly message: string; readonly param?: string | null | undefined } = { message: sentenceFor('invalid_request', refused) }): void {
     const eventId = typeof event?.event_id === 'string' && event.event_id.length <= limits.nameCharactersMax ? event.event_id : null;
-    const error = { type: 'invalid_request_error', code: 'invalid_request', message: sentenceFor('invalid_request', refused), param: null, event_id: eventId };
+    const error = { type: 'invalid_request_error', code: 'invalid_request', message, param, event_id: eventId };
     this.#send({ type: 'error', error });
   }
 
@@ -232,7 +260,7 @@ const spoken: ReadonlySet<string> = new Set(['speaking', 'paused']);
 function parse(text: string): ClientEvent | null {
   try {
     const json: unknown = JSON.parse(text);
-    return typeof json === 'object' && json !== null && !Array.isArray(json) ? json : null;
+    return typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as ClientEvent) : null;
   } catch {
     return null;
   }

@@ -1,5 +1,5 @@
 /** `GET /v1/realtime`: a call for clients of OpenAI's Realtime API (contract 18). */
-import type { ResponseHeaders, Upgrade } from '../../base/edge.ts';
+import type { RequestHead, ResponseHeaders, Upgrade } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { RealtimeQuery } from '../../base/wire.ts';
@@ -39,11 +39,15 @@ export async function openRealtime(request: Request<KeyCaller, RealtimeQuery>, u
   upgrade.accept(socket, { ...headers, 'x-session-id': session.id }, offers(head.headers('sec-websocket-protocol')) ? subprotocol : '');
 }
 
-const offers = (lines: readonly string[]): boolean => lines.some((line) => line.split(',').some((name) => name.trim() === subprotocol));
+const offers = (lines: readonly string[], sought: string = subprotocol): boolean => lines.some((line) => line.split(',').some((name) => name.trim() === sought));
+
+/** Whether the client speaks the beta of the API, as its header says, or a browser's subprotocol. */
+const asksForBeta = (head: RequestHead): boolean =>
+  offers(head.headers('openai-beta'), 'realtime=v1') || offers(head.headers('sec-websocket-protocol'), 'openai-beta.realtime-v1');
 
 /** The call of the session: a newer one replaces it, as any call does. */
-async function socketOn(session: Session, assistant: AssistantActor, ready: Awaited<ReturnType<typeof readyVoice>>, { caller: { party }, query, requestId, services }: Request<KeyCaller, RealtimeQuery>): Promise<RealtimeSocket> {
+async function socketOn(session: Session, assistant: AssistantActor, ready: Awaited<ReturnType<typeof readyVoice>>, { caller: { party }, query, head, requestId, services }: Request<KeyCaller, RealtimeQuery>): Promise<RealtimeSocket> {
   const { ids, clock } = services;
   const facts = { id: ids.make('call'), workspaceId: session.workspaceId, tokenUntilMs: clock.now() + limits.transcriptionTokenMs, expiresAt: session.expiresAt, cause: causeByParty(party, requestId) };
-  return new RealtimeSocket({ ...(await beginCall(session, facts, services)), party, assistant, ready, requestId, services, model: query.model });
+  return new RealtimeSocket({ ...(await beginCall(session, facts, services)), party, assistant, ready, requestId, services, model: query.model, isBeta: asksForBeta(head) });
 }

@@ -30,7 +30,7 @@ function opened(kind: 'call' | 'realtime', channel: 'api' | 'console' = 'api', g
     ...{ actor: new SocketActor<CallEvent, CallOutcome>(callKind, facts, new Inspector(), () => {}), session: session as never, requestId: 'req_a', services: services as never },
     ...{ party: { channel, workspaceId: 'wks_a' } as never, assistant: { record: { workspaceId: 'wks_a', id: 'asst_a', greeting: null } } as never, ready: { provider: { partials: true }, settings: {} } as never },
   };
-  const listener: SocketListener = kind === 'call' ? new CallSocket(options, settingsOf({} as never)) : new RealtimeSocket({ ...options, model: 'asst_a' });
+  const listener: SocketListener = kind === 'call' ? new CallSocket(options, settingsOf({} as never)) : new RealtimeSocket({ ...options, isBeta: false, model: 'asst_a' });
   listener.opened(socket);
   return { clock, listener, counted, ears };
 }
