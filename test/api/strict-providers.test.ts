@@ -2,7 +2,7 @@
 import t from 'tap';
 import { strictNames } from '../providers/strict/names.mjs';
 import { openWorkspace } from './house.ts';
-import { caseNames, rowOf } from './strict-table.ts';
+import { caseNames, rowOf, tourOf } from './strict-table.ts';
 
 for (const name of strictNames) {
   t.test(`[R4] a session with tools takes all of its turns at ${name}`, async (t) => {
@@ -19,3 +19,10 @@ for (const name of ['Kimi', 'DeepSeek', 'xAI', 'DeepSeek for Anthropic'] as cons
     for (const [index, outcome] of outcomes.entries()) t.equal(outcome, null, caseNames[index]!);
   });
 }
+
+t.test('[R4] a session goes from provider to provider, and each takes what the others have called', async (t) => {
+  for (const names of [strictNames, strictNames.toReversed()]) {
+    const outcomes = await tourOf(t, await openWorkspace(), names);
+    for (const [index, outcome] of outcomes.entries()) t.equal(outcome, null, names[index]!);
+  }
+});

@@ -3,7 +3,7 @@ import type { Owner } from '../folders.ts';
 import { strictProvider, type StrictProvider } from '../providers/strict/provider.ts';
 import type { StrictName } from '../providers/strict/modes.ts';
 import { countingTool, type CountingTool } from './counting-tool.ts';
-import type { House } from './house.ts';
+import { must, type House } from './house.ts';
 import { credentialOf } from './talk.ts';
 
 /** A conversation with an assistant whose model is at a strict provider. */
@@ -88,4 +88,21 @@ export async function rowOf(t: Owner, house: House, name: StrictName, { isSilent
     }
   }
   return { outcomes, refused: provider.refused.length };
+}
+
+/** Has a session go from each provider to the next, with calls at each; the outcomes as in a row. */
+export async function tourOf(t: Owner, house: House, names: readonly StrictName[]): Promise<(string | null)[]> {
+  const tool = await countingTool(t, house, { functions: [{ name: 'look_up', parameters: order }] });
+  const assistant = await house.assistant({ tool_ids: [tool.id] });
+  const path = `/workspaces/${house.workspaceId}/assistants/${assistant.id}`;
+  const { id: sessionId } = await house.session(assistant.id);
+  const outcomes: (string | null)[] = [];
+  for (const name of names) {
+    const provider = await strictProvider(t, name);
+    const credential = await credentialOf(house, provider.kind, provider.baseUrl);
+    await must(() => house.console(path, { method: 'PATCH', body: { model: { provider: provider.kind, name: 'any', credential_id: credential.id } } }), 200);
+    const talk = { house, provider, tool, sessionId };
+    outcomes.push(await say(talk, 'call look_up 2 times').then(() => say(talk, 'plain')).then(() => (provider.requests.length > 0 ? null : 'it was not asked'), String));
+  }
+  return outcomes;
 }
