@@ -15,6 +15,8 @@ t.test('addresses of Redis', { skip: whyNoRedis() ?? false }, async (t) => {
   const failed = (code: number, line: string): Finished => ({ code, stdout: '', stderr: `parley: ${line}\n` });
 
   t.same(await serve(`${redis.url}/99`), failed(2, 'PARLEY_STORE: Redis has no database of that number.'));
+  const noMember = 'PARLEY_STORE: This Redis is no member of a cluster: its address begins with redis:// or rediss://.';
+  t.same(await serve(redis.url.replace('redis:', 'redis-cluster:')), failed(2, noMember));
   t.same(await serve('redis://127.0.0.1:1'), failed(1, 'PARLEY_STORE: Redis did not answer in time (ECONNREFUSED).'), 'it may come yet');
 
   await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');

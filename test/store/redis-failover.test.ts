@@ -1,6 +1,7 @@
 /** Steps on a cluster: waited for, redirected, and over a primary that is killed under load (the other durabilities: `npm run faults -- --promise P4`). */
 import t from 'tap';
 import { failover } from '../../bench/failover.ts';
+import { StoreRefused } from '../../src/store/store.ts';
 import { ids, Scene, snapshot } from './fixtures.ts';
 import { RedisCluster, whyNoRedis } from './redis-server.ts';
 import { openStore } from './redis-stores.ts';
@@ -10,6 +11,11 @@ const skip = whyNoRedis() ?? false;
 t.test('a cluster', { skip }, async (t) => {
   const cluster = await RedisCluster.start();
   t.teardown(() => cluster.stop());
+
+  await t.test('a member is no single Redis', async (t) => {
+    const refusal = new StoreRefused('This Redis is a member of a cluster: its address begins with redis-cluster:// or rediss-cluster://.');
+    for (const { url } of cluster.servers) await t.rejects(openStore(url), refusal);
+  });
 
   await t.test('a replicated step is acknowledged by primary and replica', async (t) => {
     const { store, dispose } = await openStore(cluster.url, { durability: 'replicated' });

@@ -219,3 +219,20 @@ t.test('a replicated step without a replica is not acknowledged', { skip }, asyn
   await t.rejects(new Scene(store, Date.now()).created(), { message: /replica/ });
   t.equal(await store.sessions.read(ids.make('wks'), ids.make('ses')), null);
 });
+
+t.test('a password that changes while the store is open refuses steps by its name, and is mended without a restart', { skip }, async (t) => {
+  const server = await RedisServer.start(...appendOnly);
+  t.teardown(() => server.stop());
+  await server.command('CONFIG', 'SET', 'requirepass', 'one');
+  const { store, dispose } = await openStore(server.url.replace('redis://', 'redis://:one@'));
+  t.teardown(dispose);
+  const scene = new Scene(store, Date.now());
+  const session = await scene.created();
+  const asked = (password: string, ...words: string[]): Promise<string> => server.command('-a', password, '--no-auth-warning', ...words);
+  await asked('one', 'CONFIG', 'SET', 'requirepass', 'two');
+  await asked('two', 'CLIENT', 'KILL', 'TYPE', 'normal');
+  for (let message = ''; !message.includes('Redis wants another user or password.'); ) message = await store.ping().then(() => '', (error: StoreUnavailable) => error.message);
+  await asked('two', 'CONFIG', 'SET', 'requirepass', 'one');
+  await answers(store);
+  t.ok(await store.sessions.read(scene.workspaceId, session.id));
+});

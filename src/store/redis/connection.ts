@@ -8,7 +8,7 @@ import type { RedisReply } from './reply.ts';
 export interface RedisConnection {
   /** Connects; throws `StoreRefused` if no later attempt would succeed either, as with a wrong password or an untrusted certificate. */
   open(): Promise<void>;
-  /** The system's error code for the present loss of the connection; null if there is none. */
+  /** The present reason for the loss of the connection, a sentence or the system's error code; null if there is none. */
   readonly trouble: string | null;
   close(): Promise<void>;
   /** Sends a command to the node that has the key's slot. */

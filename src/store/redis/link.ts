@@ -167,7 +167,7 @@ export class RedisLink {
             if (over) return;
             const pause = waits[tries++];
             if (pause !== undefined && mayPass(error)) this.#clock.after(pause, begin);
-            else end(() => reject(unavailable(error)));
+            else end(() => reject(unavailable(error, this.#connection.trouble)));
           },
         );
       };
@@ -189,7 +189,9 @@ function sizeOf(name: ScriptName): (values: readonly Argument[]) => number {
   return (values) => values.reduce<number>((sum, value, index) => sum + (typeof value !== 'number' ? value.length : index === position ? value : 0), 0);
 }
 
-const timedOut = (trouble: string | null): StoreUnavailable => new StoreUnavailable(`Redis did not answer in time${trouble === null ? '' : ` (${trouble})`}.`);
+const because = (trouble: string | null): string => (trouble === null ? '' : ` (${trouble})`);
+
+const timedOut = (trouble: string | null): StoreUnavailable => new StoreUnavailable(`Redis did not answer in time${because(trouble)}.`);
 
 const plain = (given: readonly Argument[]): (string | Buffer)[] =>
   given.map((each) => (typeof each === 'number' ? String(each) : typeof each === 'string' ? each : asBuffer(each)));
@@ -203,5 +205,5 @@ const ofScript = /^(?:ERR|WRONGTYPE) /;
 const mayPass = (error: Error): boolean =>
   !(error instanceof StoreUnavailable) && (passing.test(error.message) || isDemoted(error.message) || !ofRedis.test(error.message));
 
-const unavailable = (error: Error): StoreUnavailable =>
-  error instanceof StoreUnavailable ? error : new StoreUnavailable(`Redis could not answer: ${error.message}`, { cause: error });
+const unavailable = (error: Error, trouble: string | null): StoreUnavailable =>
+  error instanceof StoreUnavailable ? error : new StoreUnavailable(`Redis could not answer: ${error.message}${because(trouble)}`, { cause: error });

@@ -51,6 +51,7 @@ export const endClient = (client: { readonly isOpen: boolean; destroy(): void })
 const refusals: readonly (readonly [RegExp, string])[] = [
   [/^(?:NOAUTH|WRONGPASS)\b/, 'Redis wants another user or password.'],
   [/^ERR DB index\b/, 'Redis has no database of that number.'],
+  [/^ERR This instance has cluster support disabled\b/, 'This Redis is no member of a cluster: its address begins with redis:// or rediss://.'],
 ];
 
 /** Why no later attempt would succeed either; null if one may. */

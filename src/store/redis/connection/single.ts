@@ -4,9 +4,10 @@ import { limits } from '../../../base/limits.ts';
 import { StoreRefused } from '../../store.ts';
 import { Confirming } from '../confirming.ts';
 import { InFlightReplies } from '../in-flight-replies.ts';
+import { textOfReply } from '../reply.ts';
 import { endClient, isDemoted, quiet, refusalOf, sendOn, single, type Arguments, type Client } from './client.ts';
 
-/** The first connection of a client, which itself would retry for ever after any error; and the code of its last error. */
+/** The first connection of a client, which itself would retry for ever after any error; and the present reason of its loss. */
 class Opening {
   trouble: string | null = null;
   readonly #client: Client;
@@ -15,8 +16,8 @@ class Opening {
   constructor(client: Client) {
     this.#client = client;
     client.on('error', (error: NodeJS.ErrnoException) => {
-      this.trouble = error.code ?? null;
       const words = refusalOf(error);
+      this.trouble = words ?? error.code ?? null;
       if (words !== null) this.#refuse(new StoreRefused(words, { cause: error }));
     });
     client.on('ready', () => (this.trouble = null));
@@ -45,6 +46,12 @@ function droppingDemoted(clients: readonly Client[]): (error: Error) => void {
   };
 }
 
+/** A member of a cluster has a part of the slots alone. One that may not be asked is believed. */
+async function refuseMember(client: Client): Promise<void> {
+  const info = await sendOn(client, ['CLUSTER', 'INFO']).then(textOfReply, () => '');
+  if (Number(/^cluster_size:(\d+)/m.exec(info)?.[1]) > 1) throw new StoreRefused('This Redis is a member of a cluster: its address begins with redis-cluster:// or rediss-cluster://.');
+}
+
 export function connectSingle(url: string) {
   const client = quiet(single(url));
   const waiting = quiet(single(url));
@@ -56,7 +63,10 @@ export function connectSingle(url: string) {
   const confirming = new Confirming(new InFlightReplies(machineTime, onError), (args) => sendOn(waiting, args));
   const opened = (each: Client): Promise<unknown> => (each.isOpen ? Promise.resolve() : each.connect());
   return {
-    open: () => opening.connect(),
+    async open() {
+      await opening.connect();
+      await refuseMember(client);
+    },
     get trouble() {
       return opening.trouble;
     },
