@@ -106,7 +106,7 @@ export class OpenSlots {
     if (last === null || ageMs > last.freshMs) return this.#look(map).then(() => this.#refuseOpen(slot));
     if (this.#isOpen(slot)) return this.#refuseOpen(slot);
     // The next answers are there before these are too old.
-    if (ageMs > last.freshMs / 2) void this.#look(map);
+    if (ageMs > last.freshMs * 0.8) void this.#look(map);
     return null;
   }
 
