@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Experiment, Trial } from './experiment.ts';
 import { Ground, lackingRedis, several, type Member } from './ground.ts';
 import { Insistent } from './insistent.ts';
+import { ReplacingWay } from './replacing.ts';
 import { isRedisStep, type Way } from './way.ts';
 
 const customersCount = 4;
@@ -18,11 +19,31 @@ export const answeredIsStored: Experiment = {
   async open(t, store) {
     const ground = await Ground.open(t, store);
     const members = await several(2, () => ground.member());
-    return (trial) => loseReplies(trial, members);
+    return (trial) => inTrouble(trial, members, trouble);
   },
 };
 
-async function loseReplies(trial: Trial, members: readonly Member[]): Promise<void> {
+/** The steps of Redis are not run: it refuses them, one connection after the other or all at once. */
+export const refusedIsNothing: Experiment = {
+  promise: 'P3',
+  name: 'errors',
+  does: 'errors of Redis in place of steps in the middle of everything',
+  stores: ['redis'],
+  abreast: { lmdb: 1, redis: 2 },
+  lacking: lackingRedis,
+  async open(t, store) {
+    const ground = await Ground.open(t, store);
+    const members = await several(2, async () => {
+      const way = await ReplacingWay.open(t, ground.redis!.port);
+      return { way, house: await ground.server({}, `redis://127.0.0.1:${way.port}`) };
+    });
+    return (trial) => inTrouble(trial, members, refusals);
+  },
+};
+
+type Trouble<To> = (trial: Trial, way: To, over: () => boolean) => Promise<void>;
+
+async function inTrouble<To>(trial: Trial, members: readonly Member<To>[], befall: Trouble<To>): Promise<void> {
   const { house } = members[0]!;
   const credentialId = (await house.console(`/workspaces/${house.workspaceId}/credentials`)).json.data.at(-1).id;
   const customers: Insistent[] = [];
@@ -31,7 +52,7 @@ async function loseReplies(trial: Trial, members: readonly Member[]): Promise<vo
     customers.push(new Insistent(members.map((member) => member.house), trial, `s${trial.seed}c${index}`, id));
   }
   let over = false;
-  const troubled = members.map(({ way }) => trouble(trial, way, () => over));
+  const troubled = members.map(({ way }) => befall(trial, way, () => over));
   try {
     await Promise.all(customers.map((customer) => customer.live(actsCount)));
   } finally {
@@ -39,6 +60,10 @@ async function loseReplies(trial: Trial, members: readonly Member[]): Promise<vo
     await Promise.all(troubled);
   }
   for (const customer of customers) for (const member of members) await customer.check(member.house);
+  for (const member of members) {
+    const { text } = await member.house.ask('/metrics', { key: null });
+    trial.must(text.includes('\nparley_unhandled_rejections_total 0\n'), `a rejection was handled by nobody: ${member.house.stdout()}`);
+  }
 }
 
 /** Recognises the replies of steps that move something. */
@@ -90,5 +115,41 @@ async function trouble(trial: Trial, way: Way, over: () => boolean): Promise<voi
     way.mend();
     trial.count(what);
     await pause(trial.random.between(200, 800));
+  }
+}
+
+/** Errors by which Redis refuses a command that it has not run. */
+const errors = [
+  "OOM command not allowed when used memory > 'maxmemory'.",
+  'MISCONF Redis is configured to save RDB snapshots, but it is currently unable to persist to disk.',
+  "READONLY You can't write against a read only replica.",
+  'LOADING Redis is loading the dataset in memory',
+  'BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.',
+  'NOREPLICAS Not enough good replicas to write.',
+  "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+  'NOAUTH Authentication required.',
+  'NOPERM this user has no permissions to run this command',
+  'CLUSTERDOWN The cluster is down',
+  'TRYAGAIN Multiple keys request during rehashing of slot',
+  'MOVED 1 127.0.0.1:1',
+  'ASK 1 127.0.0.1:1',
+  'NOSCRIPT No matching script.',
+  'UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)',
+  'ERR unknown command',
+  'ERR max number of clients reached',
+] as const;
+
+/** Refuses a part of the commands, or all of them, for a while, and then none for a while. */
+async function refusals(trial: Trial, way: ReplacingWay, over: () => boolean): Promise<void> {
+  const { random } = trial;
+  while (!over()) {
+    const error = random.pick(errors);
+    const share = random.pick([0.05, 0.3, 1]);
+    const only = random.pick([null, null, 'evalsha', 'eval']);
+    way.refuse = ([name]) => ((only === null || name === only) && random.chance(share) ? error : null);
+    trial.count(error.split(' ', 1)[0]!);
+    await pause(random.pick([50, 300, 1000, 3000]));
+    way.refuse = () => null;
+    await pause(random.between(100, 800));
   }
 }
