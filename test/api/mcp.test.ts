@@ -1,8 +1,12 @@
 /** The MCP server (contract 15), through the official client in both eras, and by hand. */
 import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';
+import { installedAside } from '../client/aside.ts';
 import { openHouse, openWorkspace, type House } from './house.ts';
 import { rawAsk } from './raw.ts';
+import { until } from './talk.ts';
 
 type Era = 'modern' | 'legacy';
 
@@ -145,13 +149,106 @@ t.test('a call of the wrong types is refused in words of ours', async (t) => {
   for (const given of [undefined, null, 'Hi', ['Hi']]) t.match(await answer({ name, arguments: given }), { id: 1, result: { isError: true, content: [{ text: words }] } }, JSON.stringify(given));
 });
 
-t.test('the revisions of the protocol are three', async (t) => {
+const initialize = (protocolVersion: unknown) => ({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } } });
+
+t.test('the revisions of the protocol are five, and one that is none is answered with the newest of its era', async (t) => {
   const house = await openWorkspace();
-  const initialize = (protocolVersion: string) => ({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } } });
-  for (const [asked, answered] of [['2025-11-25', '2025-11-25'], ['2025-06-18', '2025-06-18'], ['2025-03-26', '2025-11-25'], ['2024-11-05', '2025-11-25']] as const) {
-    t.equal(((await (await send(house, initialize(asked))).json()) as any).result.protocolVersion, answered, asked);
+  const revisions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
+  for (const asked of [...revisions, '1999-01-01']) {
+    const answered = ((await (await send(house, initialize(asked))).json()) as any).result.protocolVersion;
+    t.equal(answered, revisions.includes(asked) ? asked : '2025-11-25', asked);
   }
-  for (const version of ['2025-03-26', '2024-11-05', '1999-01-01']) t.equal((await send(house, list, { headers: { 'mcp-protocol-version': version } })).status, 400, version);
+  for (const version of revisions) t.equal((await send(house, list, { headers: { 'mcp-protocol-version': version } })).status, 200, version);
+  t.equal((await send(house, list, { headers: { 'mcp-protocol-version': '1999-01-01' } })).status, 400);
+});
+
+for (const [version, revision] of [['1.10.2', '2025-03-26'], ['1.17.5', '2025-06-18'], ['1.32.2', '2025-11-25']] as const) {
+  const sdk = await installedAside('@modelcontextprotocol/sdk', version);
+  t.test(`the package @modelcontextprotocol/sdk ${version} lists assistants and asks them`, { skip: sdk.why ?? false }, async (t) => {
+    const house = await openWorkspace();
+    const assistant = await house.assistant({ name: 'Support', model: { provider: 'synthetic', name: 'tokens=3' } });
+    const part = (name: string): Promise<any> => import(pathToFileURL(join(sdk.folder, 'dist', 'esm', 'client', `${name}.js`)).href);
+    const [{ Client: OldClient }, { StreamableHTTPClientTransport: OldTransport }] = [await part('index'), await part('streamableHttp')];
+    const client = new OldClient({ name: 'old', version: '1' });
+    const transport = new OldTransport(new URL(`${house.url}/mcp/`), { requestInit: { headers: { authorization: `Bearer ${house.key}` } } });
+    await client.connect(transport);
+    t.teardown(() => client.close());
+    if (transport.protocolVersion !== undefined) t.equal(transport.protocolVersion, revision);
+    t.match((await client.listTools()).tools, [{ name: toolOf(assistant) }]);
+    const told: number[] = [];
+    const answer = await client.callTool({ name: toolOf(assistant), arguments: { message: 'Hi' } }, undefined, { onprogress: ({ progress }: any) => void told.push(progress) });
+    t.equal(wordsOf(answer), 'word word word ');
+    t.ok(told.length > 0, 'with progress');
+    await t.rejects(client.callTool({ name: 'ask_nobody', arguments: {} }), { code: -32602, message: /No such tool\./ });
+  });
+}
+
+t.test('a client that takes JSON alone gets a call whole, in each era', async (t) => {
+  const house = await openWorkspace();
+  const assistant = await house.assistant({ model: { provider: 'synthetic', name: 'tokens=3' } });
+  const call = (meta: object) => ({ jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: toolOf(assistant), arguments: { message: 'Hi' }, _meta: { progressToken: 1, ...meta } } });
+  const claims = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 'c', version: '1' }, 'io.modelcontextprotocol/clientCapabilities': {} };
+  const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': toolOf(assistant) };
+  for (const [meta, headers] of [[{}, {}], [claims, modern]] as const) {
+    const whole = await send(house, call(meta), { headers: { ...headers, accept: 'application/json' } });
+    t.match([whole.status, whole.headers.get('content-type')], [200, 'application/json']);
+    t.match(await whole.json(), { id: 7, result: { structuredContent: { status: 'completed', text: 'word word word ' } } });
+    for (const accept of ['text/event-stream', 'application/json, text/event-stream', '*/*', 'text/*', 'application/json;q=0.5, TEXT/EVENT-STREAM']) {
+      const streamed = await send(house, call(meta), { headers: { ...headers, accept } });
+      t.match([streamed.status, streamed.headers.get('content-type')], [200, 'text/event-stream'], accept);
+      t.match(await streamed.text(), /notifications\/progress[^]*word word word /, accept);
+    }
+  }
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded']) t.equal((await send(house, list, { headers: { 'content-type': type } })).status, 200, type);
+});
+
+t.test('a client that takes JSON alone and leaves aborts the turn, and takes no place from others', async (t) => {
+  const house = await openWorkspace();
+  const assistant = await house.assistant({ model: { provider: 'synthetic', name: 'tokens=3,hang_at=2' } });
+  const leaving = new AbortController();
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: toolOf(assistant), arguments: { message: 'Hi' } } });
+  const left = fetch(`${house.url}/mcp`, { method: 'POST', signal: leaving.signal, headers: { accept: 'application/json', 'content-type': 'application/json', authorization: `Bearer ${house.key}` }, body });
+  let session: any;
+  t.ok(await until(async () => (session = (await house.ask(`/sessions?assistant_id=${assistant.id}`)).json.data[0])?.active_turn_id));
+  leaving.abort();
+  await t.rejects(left);
+  t.ok(await until(async () => (await house.ask(`/sessions/${session.id}/transcript`)).json.data.at(-1)?.stop_reason === 'aborted'));
+});
+
+/** Requests that the package of the protocol refuses by itself, in its own words. */
+const refusedByPackage: readonly (readonly [string, unknown, Readonly<Record<string, string>>])[] = [
+  ['no request', { jsonrpc: '2.0', id: 1 }, {}],
+  ['no method', { jsonrpc: '2.0', id: 1, method: 5 }, {}],
+  ['no object', 'null', {}],
+  ['another version of JSON-RPC', { jsonrpc: '1.0', id: 1, method: 'tools/list' }, {}],
+  ['an id that is none', { ...list, id: {} }, {}],
+  ['parameters that are none', { ...list, params: [] }, {}],
+  ['a cursor that is none', { ...list, params: { cursor: 5 } }, {}],
+  ['a progress token that is none', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'a', _meta: { progressToken: {} } } }, {}],
+  ['metadata that is none', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'a', _meta: 5 } }, {}],
+  ['a task that is none', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'a', task: 5 } }, {}],
+  ['an initialize without parameters', { jsonrpc: '2.0', id: 1, method: 'initialize' }, {}],
+  ['an initialize of the wrong types', initialize(5), {}],
+  ['a resource without its address', { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: 5 } }, {}],
+  ['an unknown method', { jsonrpc: '2.0', id: 1, method: 'no/method' }, {}],
+  ['an unknown revision', list, { 'mcp-protocol-version': '1999-01-01' }],
+  ['a newer revision without its claims', list, { 'mcp-protocol-version': '2026-07-28' }],
+  ['headers that say otherwise', list, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'other' }],
+];
+
+t.test('an error is a sentence of ours, whatever the package of the protocol refuses', async (t) => {
+  const house = await openWorkspace();
+  for (const [what, body, headers] of refusedByPackage) {
+    for (const accept of ['application/json', 'application/json, text/event-stream']) {
+      const answer = await send(house, body, { headers: { ...headers, accept } });
+      const text = await answer.text();
+      const json = text.startsWith('{') ? text : text.split('\n').find((line) => line.startsWith('data: {'))!.slice('data: '.length);
+      const { error } = JSON.parse(json);
+      t.type(error?.code, 'number', `${what}: ${text}`);
+      t.match(error?.message, /^[A-Z][A-Za-z', -]+\.(?:[A-Za-z', -]+\.)?$/, `${what}: ${text}`);
+      t.notMatch(text, /zod|invalid_type|Bad Request|Parse error|expected|supported versions/i, what);
+    }
+  }
 });
 
 t.test('several messages in one body are none, so that each costs one of the budget', async (t) => {

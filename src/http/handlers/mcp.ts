@@ -10,6 +10,7 @@ import { comment, eventStreamHeaders } from '../edge/event-stream.ts';
 import { jsonType, type ClientHead, type PartyCaller, type Reply, type Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import { StoreUnavailable } from '../../store/store.ts';
+import { McpErrors } from './mcp-errors.ts';
 import { callTool, listTools, reachTool } from './mcp-tools.ts';
 
 /** Throws 403 for a page of another site, and for a name that was made to point at this machine. */
@@ -50,81 +51,97 @@ function readable(call: Json): Json {
   return { ...call, params: { ...params, name: typeof name === 'string' ? name : '', arguments: isObject(given) ? given : {} } };
 }
 
-/** A call is answered as an event stream, all else whole. */
+/** A call is answered as an event stream if its client takes one, all else whole. */
 async function serve(request: Request<PartyCaller>, given: unknown): Promise<Reply> {
   const sdk = await import('@modelcontextprotocol/server');
   const ending = new AbortController();
+  const gone = new Promise<null>((resolve) => ending.signal.addEventListener('abort', () => resolve(null), { once: true }));
   request.head.onGone(() => ending.abort());
   const method = isObject(given) ? given['method'] : undefined;
-  const streams = method === 'tools/call';
-  const message = streams ? readable(given as Json) : given;
+  const isCall = method === 'tools/call';
+  const streams = isCall && takesStreams(request.head);
+  const message = isCall ? readable(given as Json) : given;
+  const serving: Serving = { method, streams, errors: new McpErrors() };
   const asked = new globalThis.Request('http://localhost/mcp', { method: 'POST', headers: headersOf(request.head), body: JSON.stringify(message), signal: ending.signal });
   const onerror = (error: Error): void => request.services.log.debug({ request_id: request.requestId, err: error }, 'a request to the MCP server was refused');
-  let response: Response;
+  let answering: Promise<Response>;
   if (await sdk.isLegacyRequest(asked, message)) {
     const transport = new sdk.WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !streams });
-    const server = openServer(request, method, sdk);
+    const server = openServer(request, serving, sdk);
     await server.connect(transport);
     ending.signal.addEventListener('abort', () => void server.close(), { once: true });
-    response = await transport.handleRequest(asked, { parsedBody: message });
+    answering = transport.handleRequest(asked, { parsedBody: message });
   } else {
-    const handler = sdk.createMcpHandler(() => openServer(request, method, sdk), { legacy: 'reject', onerror, responseMode: streams ? 'sse' : 'auto' });
-    response = await handler.fetch(asked, { parsedBody: message });
+    const handler = sdk.createMcpHandler(() => openServer(request, serving, sdk), { legacy: 'reject', onerror, responseMode: streams ? 'sse' : 'auto' });
+    answering = handler.fetch(asked, { parsedBody: message });
   }
-  return replyOf(response, ending);
+  // An answer that is whole would never come once its client has left.
+  const response = await Promise.race([answering, gone]);
+  return response === null ? { status: 202, empty: true } : replyOf(response, ending, serving.errors);
 }
 
-/** The headers that the protocol reads. A client that says nothing of the types it takes takes both. */
+/** Whether a client takes a stream: one that says nothing of the types that it takes, takes all. */
+function takesStreams(head: ClientHead): boolean {
+  const accepts = head.headers('accept');
+  return accepts.length === 0 || accepts.some((types) => /text\/(?:event-stream|\*)|\*\/\*/i.test(types));
+}
+
+/** The headers that the protocol reads. The package wants both types from every client; what is sent is ours to decide. */
 function headersOf(head: ClientHead): Headers {
-  const headers = new Headers();
-  for (const name of ['content-type', 'accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id']) for (const value of head.headers(name)) headers.append(name, value);
-  const accept = headers.get('accept');
-  if (accept === null || accept.includes('*/*')) headers.set('accept', 'application/json, text/event-stream');
+  const headers = new Headers({ 'content-type': jsonType, accept: 'application/json, text/event-stream' });
+  for (const name of ['mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id']) for (const value of head.headers(name)) headers.append(name, value);
   return headers;
 }
 
 /** The revisions of the protocol that are answered. */
-const protocols = ['2026-07-28', '2025-11-25', '2025-06-18'];
+const protocols = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
+
+interface Serving {
+  readonly method: unknown;
+  /** Whether a call is answered as a stream: progress would make one of any answer. */
+  readonly streams: boolean;
+  readonly errors: McpErrors;
+}
 
 /** A server for one request. */
-function openServer(request: Request<PartyCaller>, method: unknown, { Server, ProtocolError, ProtocolErrorCode }: typeof import('@modelcontextprotocol/server')): Server {
+function openServer(request: Request<PartyCaller>, { method, streams, errors }: Serving, { Server, ProtocolError, ProtocolErrorCode }: typeof import('@modelcontextprotocol/server')): Server {
   const server = new Server({ name: 'parley', version: manifest.version }, { capabilities: { tools: {} }, supportedProtocolVersions: protocols });
   const later = (error: unknown): never => {
     if (error instanceof ProtocolError) throw error;
     const isPassing = error instanceof StoreUnavailable;
     if (!isPassing) request.services.log.error({ request_id: request.requestId, err: error }, 'request failed');
-    throw new ProtocolError(ProtocolErrorCode.InternalError, refused(isPassing ? 'service_unavailable' : 'api_error').message);
+    throw new ProtocolError(ProtocolErrorCode.InternalError, errors.own(refused(isPassing ? 'service_unavailable' : 'api_error').message));
   };
   server.setRequestHandler('tools/list', ({ params }) => {
     const cursor = params?.cursor;
-    if (cursor !== undefined && !/^asst_\w{1,64}$/.test(cursor)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The cursor is not one of this list.');
+    if (cursor !== undefined && !/^asst_\w{1,64}$/.test(cursor)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, errors.own('The cursor is not one of this list.'));
     return listTools(request, cursor).catch(later);
   });
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     const assistant = await reachTool(request, params.name).catch(later);
-    if (assistant === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'No such tool.');
+    if (assistant === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, errors.own('No such tool.'));
     const progressToken = params._meta?.progressToken;
     const progress = (codePoints: number): void => {
-      if (progressToken !== undefined) void mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: codePoints } }).catch(() => {});
+      if (streams && progressToken !== undefined) void mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: codePoints } }).catch(() => {});
     };
     return callTool(request, assistant, params.arguments, { progress, onGone: (callback) => request.head.onGone(callback) }).catch(later);
   });
   // There are no resources, and one that is unknown has an error of its own. What no handler is for at all is answered with another status.
   if (method === 'resources/read') {
     server.fallbackRequestHandler = async ({ params }) => {
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'No such resource.', { uri: params?.uri });
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, errors.own('No such resource.'), { uri: params?.uri });
     };
   }
   return server;
 }
 
-async function replyOf(response: Response, ending: AbortController): Promise<Reply> {
+async function replyOf(response: Response, ending: AbortController, errors: McpErrors): Promise<Reply> {
   const { status, body } = response;
   const type = response.headers.get('content-type');
   if (type === null || !type.startsWith('text/event-stream')) {
     const text = body === null ? null : await response.text();
     ending.abort();
-    return text === null ? { status, empty: true } : { status, headers: { 'content-type': type ?? jsonType }, text };
+    return text === null ? { status, empty: true } : { status, headers: { 'content-type': jsonType }, text: errors.inOurWords(text) };
   }
   if (body === null) throw new Error('a stream without a body');
   return {
@@ -132,17 +149,17 @@ async function replyOf(response: Response, ending: AbortController): Promise<Rep
     headers: eventStreamHeaders(),
     stream: (outlet, onGone) => {
       onGone(() => ending.abort());
-      return flow(body, outlet).finally(() => ending.abort());
+      return flow(body, errors, outlet).finally(() => ending.abort());
     },
   };
 }
 
 /** Passes a stream on at the reader's speed. Its first line sends the head. */
-async function flow(body: ReadableStream<Uint8Array>, outlet: Outlet): Promise<void> {
+async function flow(body: ReadableStream<Uint8Array>, errors: McpErrors, outlet: Outlet): Promise<void> {
   const drained = new Drain(outlet);
   outlet.write(comment(''));
   try {
-    for await (const piece of body) if (!outlet.write(piece)) await drained.next();
+    for await (const events of body) if (!outlet.write(errors.inOurEvents(utf8.decode(events)))) await drained.next();
     outlet.end();
   } catch {
     // The client has left.

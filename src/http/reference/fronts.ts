@@ -8,7 +8,7 @@ export const fronts: Area = {
   description: 'Each published assistant is a tool for clients of the Model Context Protocol. An assistant with required visitor fields has no way in here.',
   entries: {
     'POST /mcp': {
-      does: `A message of the Model Context Protocol (Streamable HTTP, 2026-07-28, 2025-11-25 and 2025-06-18), without sessions and with tools alone. \`tools/list\` has \`ask_\` and its alias or id for each published assistant that the key reaches. \
+      does: `A message of the Model Context Protocol (Streamable HTTP, 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26 and 2024-11-05), without sessions and with tools alone. \`tools/list\` has \`ask_\` and its alias or id for each published assistant that the key reaches. \
 \`tools/call\` takes \`message\` and, to go on, \`session_id\`; it answers as an event stream once the turn is sealed, with \`session_id\`, \`turn_id\`, \`status\` and \`text\`, and tells of the code points so far where the client gives a \`progressToken\`. \
 A refusal and a turn that did not complete are results with \`isError\`. A client that leaves aborts the turn. Bodies may have 1 MiB.`,
       repeat: 'A call sent again asks again.',
