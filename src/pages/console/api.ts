@@ -2,7 +2,7 @@
 import { pause, realClock } from '../../client/clock.ts';
 import { onWake } from '../../client/wake.ts';
 import { after, now } from './clock.ts';
-import { forgetPerson } from './person.ts';
+import { forgetPerson, isLocked, whenSignedIn } from './person.ts';
 
 const base = '/console/api';
 
@@ -92,12 +92,16 @@ export function query(fields: Readonly<Record<string, string | number | null | u
   return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
 }
 
-/** Retries a read until the server is reachable again: at once, then with a growing backoff. */
+/** Retries a read until the server is reachable again, at once and then with a growing backoff, and until a person whose sign-in has ended is back. */
 export async function patiently<Answer>(read: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
   for (let wait = 500; ; wait = Math.min(wait * 2, 8000)) {
     try {
       return await read();
     } catch (error) {
+      if (error instanceof ApiFailure && error.status === 401 && isLocked.peek()) {
+        await whenSignedIn(signal);
+        continue;
+      }
       const passing = error instanceof ApiFailure && (error.status === 0 || error.status === 503);
       if (!passing || signal.aborted) throw error;
       const until = now() + wait;

@@ -2,12 +2,15 @@
 const number = new Intl.NumberFormat('en');
 const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
+const dayAndTimeOfYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' });
 const dayAndTime = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 
 export const count = (value: number): string => number.format(value);
 export const timeOfDay = (milliseconds: number): string => time.format(milliseconds);
 export const date = (unixSeconds: number): string => day.format(unixSeconds * 1000);
-export const moment = (unixSeconds: number): string => dayAndTime.format(unixSeconds * 1000);
+/** Day and time of day; with its year, where that is not the year of `now`, in Unix seconds as well. */
+export const moment = (unixSeconds: number, now: number): string => (isSameYear(unixSeconds, now) ? dayAndTime : dayAndTimeOfYear).format(unixSeconds * 1000);
+export const isSameYear = (one: number, other: number): boolean => new Date(one * 1000).getFullYear() === new Date(other * 1000).getFullYear();
 export const utc = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
 /** 45 s, 52 min 14 s, 3 h 5 min, 2 d 4 h */

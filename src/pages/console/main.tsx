@@ -2,11 +2,11 @@
 import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { ApiFailure, ask, patiently } from './api.ts';
-import { person } from './person.ts';
+import { isLocked, person, visit } from './person.ts';
 import { expectPage, Page } from './pages.tsx';
 import { Shell } from './parts/shell.tsx';
 import { followLinks, segments } from './route.ts';
-import { SignIn, tokenInAddress } from './pages/sign-in.tsx';
+import { LockedPage, SignIn, signInLink } from './pages/sign-in.tsx';
 import type { Person } from './types.ts';
 
 async function recognise(): Promise<void> {
@@ -20,17 +20,20 @@ async function recognise(): Promise<void> {
 
 function Console() {
   // On the sign-in page the server is not asked who is signed in.
-  const signing = tokenInAddress.value !== null || segments.value[0] === 'sign-in';
+  const signing = signInLink.value !== null || segments.value[0] === 'sign-in';
   useEffect(() => void (!signing && person.peek() === undefined && recognise()), [signing]);
-  if (signing || person.value === null) return <SignIn />;
+  if (signing || (person.value === null && !isLocked.value)) return <SignIn />;
   if (person.value === undefined) return null;
   return (
-    <Shell>
-      <Page />
-    </Shell>
+    <>
+      <Shell key={visit.value}>
+        <Page />
+      </Shell>
+      {isLocked.value && <LockedPage />}
+    </>
   );
 }
 
 followLinks();
-if (tokenInAddress.peek() === null) expectPage();
+if (signInLink.peek() === null) expectPage();
 render(<Console />, document.getElementById('page')!);

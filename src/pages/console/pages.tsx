@@ -1,11 +1,12 @@
 /** Maps an address to its page. Pages come in two bundles, each loaded when one of its pages is first shown. */
-import type { FunctionComponent } from 'preact';
+import { Component, type ComponentChildren, type FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Empty } from './parts/empty.tsx';
 import { Head } from './parts/head.tsx';
+import { Lost } from './parts/missing.tsx';
 import { Wait } from './parts/wait.tsx';
-import { go, inWorkspace, pathOf, segments, workspaceId } from './route.ts';
-import { firstWorkspace } from './workspaces.ts';
+import { go, isMalformed, pathOf, search, segments } from './route.ts';
+import { firstWorkspace, readWorkspaces, workspaces } from './workspaces.ts';
 
 type Lot = Readonly<Record<string, FunctionComponent<never>>>;
 
@@ -25,13 +26,31 @@ const ofWorkspace: Readonly<Record<string, readonly [lot: LotName, list: string,
 
 const ofInstallation = ['load', 'workspaces', 'people'];
 
+/** An id goes into paths of the API, where dots and slashes have a meaning of their own. */
+const isId = (text: string): boolean => /^[A-Za-z0-9_-]{1,80}$/.test(text);
+
 function named(parts: readonly string[]): { readonly lot: LotName; readonly name: string } | null {
-  const [first = '', second, third] = parts;
+  const [first = '', second = '', third] = parts;
   if (!first.startsWith('wks_')) return parts.length === 1 && ofInstallation.includes(first) ? { lot: 'desk', name: first } : null;
-  const found = ofWorkspace[second ?? ''];
+  const found = Object.hasOwn(ofWorkspace, second) ? ofWorkspace[second] : undefined;
   const name = third === undefined ? found?.[1] : found?.[2];
-  return found === undefined || name === undefined ? null : { lot: found[0], name };
+  // An actor has its kind before its id.
+  const isLong = parts.length > (second === 'live' ? 4 : 3);
+  return found === undefined || name === undefined || isLong || !parts.every(isId) ? null : { lot: found[0], name };
 }
+
+const id = /^[A-Za-z0-9_-]{1,80}$/;
+const second = /^\d{1,10}$/;
+
+/** The fields of an address that its page reads, and their forms. */
+const queries: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
+  sessions: { status: /^(open|ended|expired)$/, channel: /^(api|link|widget|console)$/, assistant_id: id, key_id: id, from: second, to: second },
+  usage: { days: /^(1|7|30|90)$/, bucket: /^(day|hour)$/, assistant_id: id, key_id: id },
+};
+
+/** The field of the address that cannot be read; undefined if all can. */
+const unreadField = (page: string, fields: URLSearchParams): string | undefined =>
+  Object.entries(queries[page] ?? {}).find(([name, form]) => (fields.get(name) ?? '') !== '' && !form.test(fields.get(name)!))?.[0];
 
 const loaded = new Map<LotName, Lot>();
 
@@ -59,11 +78,63 @@ export function Page() {
       () => setFailed(true),
     );
   }, [lot]);
-  useEffect(() => void (parts.length < 2 && page === null && begin(parts)), [parts.join('/')]);
-  if (page === null) return parts.length === 0 || (parts.length === 1 && parts[0]!.startsWith('wks_')) ? <Wait /> : <Nothing />;
+  const isBare = !isMalformed.value && (parts.length === 0 || (parts.length === 1 && parts[0]!.startsWith('wks_') && isId(parts[0]!)));
+  useEffect(() => void (isBare && begin(parts)), [isBare, parts.join('/')]);
+  if (page === null) return isBare ? <Wait /> : <Nothing />;
+  const field = unreadField(page.name, search.value);
+  if (field !== undefined) return (
+      <Lost name="There is no such page" to={[location.pathname, 'Without what the address asks for']}>
+        The field {field} of the address cannot be read.
+      </Lost>
+    );
   if (failed) return <Updated />;
   const Shown = loaded.get(page.lot)?.[page.name] as FunctionComponent | undefined;
-  return Shown === undefined ? <Wait /> : <Shown key={parts.slice(0, 4).join('/')} />;
+  if (Shown === undefined) return <Wait />;
+  const place = parts.slice(0, 4).join('/');
+  return (
+    <Guard key={place}>
+      <OfWorkspace id={parts[0]!.startsWith('wks_') ? parts[0]! : null}>
+        <Shown />
+      </OfWorkspace>
+    </Guard>
+  );
+}
+
+/** A page that throws is a page that says so. */
+class Guard extends Component<{ readonly children: ComponentChildren }, { readonly failed: boolean }> {
+  override state = { failed: false };
+
+  override componentDidCatch(error: unknown): void {
+    this.setState({ failed: true });
+    reportError(error);
+  }
+
+  override render() {
+    if (!this.state.failed) return this.props.children;
+    return (
+      <>
+        <Head name="This page has failed" />
+        <Empty name="It could not be drawn" first={<button onClick={() => location.reload()}>Reload</button>}>
+          That is a defect of the console. The browser’s console has its cause.
+        </Empty>
+      </>
+    );
+  }
+}
+
+/** A page of a workspace, if that is there. It may have been made since the workspaces were read. */
+function OfWorkspace({ id, children }: { id: string | null; children: ComponentChildren }) {
+  const isKnown = id === null || (workspaces.value?.some((one) => one.id === id) ?? true);
+  const [looked, setLooked] = useState(false);
+  useEffect(() => void (!isKnown && !looked && readWorkspaces().then(() => setLooked(true))), [isKnown]);
+  if (isKnown) return <>{children}</>;
+  return looked ? (
+    <Lost name="There is no such workspace" to={[pathOf('workspaces'), 'To the workspaces']}>
+      The address may be wrong, or the workspace was deleted.
+    </Lost>
+  ) : (
+    <Wait />
+  );
 }
 
 /** `/console` leads to the first workspace, and a workspace to its live charts. */
@@ -74,17 +145,7 @@ async function begin([first]: readonly string[]): Promise<void> {
   go(id === null ? pathOf('workspaces') : pathOf(id, 'live'), { replace: true });
 }
 
-function Nothing() {
-  const home = workspaceId.value === null ? pathOf() : inWorkspace('live');
-  return (
-    <>
-      <Head name="There is no such page" />
-      <Empty name="Nothing stands at this address" first={<a class="button" href={home}>To the live charts</a>}>
-        It may be wrong, or what it named was deleted.
-      </Empty>
-    </>
-  );
-}
+const Nothing = () => <Lost name="There is no such page">It may be wrong, or what it named was deleted.</Lost>;
 
 /** The files of this page have other names now: the server is another version. */
 function Updated() {

@@ -1,16 +1,34 @@
 /** The page's address: the view that it names, and how it changes. Every view can be linked to, and Back leads to the view before. */
 import { computed, signal } from '@preact/signals';
+import { leavePage } from './arrival.ts';
 
 const root = '/console';
 
 const read = (): URL => new URL(location.href);
 export const address = signal(read());
 
-addEventListener('popstate', () => (address.value = read()));
+addEventListener('popstate', () => move(read()));
 
-/** The path below `/console`, by its segments. */
-export const segments = computed(() => address.value.pathname.slice(root.length).split('/').filter((part) => part !== '').map(decodeURIComponent));
+/** The path below `/console`, by its segments; null where they cannot be decoded. */
+const decoded = computed(() => {
+  const parts = address.value.pathname.slice(root.length).split('/').filter((part) => part !== '').map(decodedText);
+  return parts.some((part) => part === null) ? null : (parts as readonly string[]);
+});
+
+/** Whether the path cannot be read. It then has no segments. */
+export const isMalformed = computed(() => decoded.value === null);
+
+export const segments = computed(() => decoded.value ?? []);
 export const search = computed(() => address.value.searchParams);
+
+/** A text of an address without its escapes; null where these are malformed. */
+export function decodedText(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
 
 /** The workspace that the address names; null on the pages of the installation. */
 export const workspaceId = computed(() => (segments.value[0]?.startsWith('wks_') ? segments.value[0] : null));
@@ -21,7 +39,13 @@ export function go(path: string, { replace = false }: { replace?: boolean } = {}
     history.pushState(null, '', path);
     scrollTo(0, 0);
   }
-  address.value = read();
+  move(read());
+}
+
+/** Shows the view of an address. On another page the focus goes to its heading. */
+function move(url: URL): void {
+  if (url.pathname !== address.peek().pathname) leavePage();
+  address.value = url;
 }
 
 /** Changes the query alone: null takes a field away. */

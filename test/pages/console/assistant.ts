@@ -9,6 +9,7 @@ export async function theAssistant(t: Test, console: Console): Promise<void> {
   await within(t, console, 'the link is set, and what the server refuses is said at the field', setLink);
   await within(t, console, 'what the link has used is there, and goes on being so', linkInUse);
   await within(t, console, "the widget's line has what was chosen", widgetLine);
+  await within(t, console, 'a trial leaves its reader in place, sends at no Enter of an input method, and says whole replies', trialRead);
   await within(t, console, 'the voice is heard, and says why it is not', voiceHeard);
 }
 
@@ -99,6 +100,33 @@ async function widgetLine(t: Test, page: Page, { url, house }: Console): Promise
   t.same(await findings(page), []);
   await part.getByRole('button', { name: 'Ask "us" $& <now>' }).click();
   await part.getByText('Hello there.').waitFor({ state: 'detached' });
+}
+
+async function trialRead(t: Test, page: Page, { url, house }: Console): Promise<void> {
+  const { id } = await house.assistant({ name: 'long', model: { provider: 'synthetic', name: 'tokens=400,delay_ms=10' } });
+  await page.goto(url(house.workspaceId, 'assistants', id));
+  const box = page.getByLabel('Message', { exact: true });
+  await box.fill('Hi');
+  for (const how of ['isComposing: true', 'keyCode: 229']) {
+    const prevented = await page.evaluate(`!document.querySelector('.say textarea').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true, ${how} }))`);
+    t.notOk(prevented, `${how} belongs to the input method`);
+  }
+  t.equal(await box.inputValue(), 'Hi');
+  await box.press('Enter');
+  const room = (fields: string) => `(() => { const stage = document.querySelector('.stage'); return ${fields}; })()`;
+  await until(page, room('stage.scrollHeight > stage.clientHeight + 60'));
+  t.ok(Number(await page.evaluate(room('stage.scrollHeight - stage.clientHeight - stage.scrollTop'))) < 60, 'who is at the end stays there');
+  const said = page.getByRole('log', { name: 'Replies' });
+  t.equal(await said.textContent(), '', 'a reply that grows is not read out');
+  await page.evaluate(room('stage.scrollTop = 0'));
+  const length = Number(await page.evaluate(room('stage.textContent.length')));
+  await until(page, room(`stage.textContent.length > ${length + 100}`));
+  t.equal(await page.evaluate(room('stage.scrollTop')), 0, 'who has scrolled up is left there');
+  await said.locator('p').waitFor({ state: 'attached' });
+  t.ok((await said.textContent())!.length > 500, 'it is said once it is whole');
+  await box.fill('And?');
+  await box.press('Enter');
+  await until(page, room('stage.scrollTop > 0'));
 }
 
 async function voiceHeard(t: Test, page: Page, { url, house, standIn }: Console, complaints: string[]): Promise<void> {

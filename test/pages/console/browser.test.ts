@@ -6,6 +6,7 @@ import { furnish, openConsole } from './console.ts';
 import { crowds } from './crowds.ts';
 import { flows } from './flows.ts';
 import { liveLists } from './live-lists.ts';
+import { navigation } from './navigation.ts';
 import { everyPage } from './pages.ts';
 import { plots } from './plots.ts';
 import { signingIn } from './sign-in.ts';
@@ -17,6 +18,7 @@ t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
   const full = await furnish(console.house);
   await t.test('pages', (t) => everyPage(t, console, full));
   await t.test('flows', (t) => flows(t, console, full));
+  await t.test('navigation', (t) => navigation(t, console, full));
   await t.test('turns', (t) => turns(t, console));
   await t.test("an assistant's page", (t) => theAssistant(t, console));
   await t.test('tools', (t) => theTools(t, console));

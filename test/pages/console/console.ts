@@ -45,7 +45,8 @@ export const settled = (page: Page): Promise<void> => content(page).waitFor({ st
 
 const nothing = 'There is no such page';
 
-const follow = (page: Page, address: string): Promise<void> =>
+/** Follows a link of the console. */
+export const follow = (page: Page, address: string): Promise<void> =>
   page.evaluate(`(() => { const link = document.createElement('a'); link.href = ${JSON.stringify(address)}; document.body.append(link); link.click(); link.remove(); })()`);
 
 /** Follows a link to a page of nothing. */

@@ -3,6 +3,7 @@ import t from 'tap';
 import { linkAddressLimits, linkLimits } from '../../../src/base/limits.ts';
 import { worstDay } from '../../../src/pages/console/parts/link-cost.ts';
 import { addressDefaults, linkDefaults } from '../../../src/pages/console/parts/link-limits.ts';
+import { moment } from '../../../src/pages/console/format.ts';
 import { increments, labelOf, rangeOf } from '../../../src/pages/console/parts/time-axis.ts';
 
 const hour = 3600;
@@ -11,12 +12,19 @@ t.test('labels are as fine as the steps between them', (t) => {
   // Noon of a day of the place, so that no midnight is near.
   const noon = new Date(2026, 8, 21, 12).getTime() / 1000;
   for (const step of increments) {
-    const labels = Array.from({ length: 8 }, (_, index) => labelOf(noon + index * step, step));
+    const labels = Array.from({ length: 8 }, (_, index) => labelOf(noon + index * step, step, noon));
     // From half a day on the hours come again, beside the name of another day.
     if (step < 3 * hour || step >= 24 * hour) t.equal(new Set(labels).size, labels.length, `${step} s: ${labels.join(' ')}`);
   }
   const midnight = new Date(2026, 8, 22).getTime() / 1000;
-  t.same([labelOf(midnight, 60), labelOf(midnight, 5), labelOf(midnight + 60, 60), labelOf(midnight + 5, 5)], ['22 Sept', '22 Sept', '00:01', '00:00:05']);
+  t.same([[midnight, 60], [midnight, 5], [midnight + 60, 60], [midnight + 5, 5]].map(([at, step]) => labelOf(at!, step!, noon)), ['22 Sept', '22 Sept', '00:01', '00:00:05']);
+  t.end();
+});
+
+t.test('a date has its year where that is another one', (t) => {
+  const [now, midnight] = [new Date(2026, 10, 28, 12), new Date(2025, 10, 28)].map((date) => date.getTime() / 1000) as [number, number];
+  t.same([moment(now, now), moment(midnight, now), moment(midnight, midnight)], ['28 Nov, 12:00', '28 Nov 2025, 00:00', '28 Nov, 00:00']);
+  t.same([labelOf(midnight, 3600, now), labelOf(midnight, 86_400, now), labelOf(midnight, 86_400, midnight)], ['28 Nov 2025', '28 Nov 2025', '28 Nov']);
   t.end();
 });
 

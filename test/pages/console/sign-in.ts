@@ -1,12 +1,13 @@
 /** Signing in with a browser: the one-time link, the operator token, and the end of both. */
 import type { Test } from 'tap';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import type { House } from '../../api/house.ts';
 import { patience } from '../../browser.ts';
 import type { Console } from './console.ts';
 
 export async function signingIn(t: Test, { house, browser }: Console): Promise<void> {
   await t.test('by a link that works once', (t) => byLink(t, house, browser));
+  await t.test('a sign-in that ends in another tab leaves what was typed', (t) => inAnotherTab(t, house, browser));
   await t.test('by the operator token', (t) => byToken(t, house, browser));
 }
 
@@ -31,6 +32,12 @@ async function byLink(t: Test, house: House, browser: Browser): Promise<void> {
   await page.getByRole('navigation', { name: 'Console' }).getByText('Ada').waitFor();
   const stored = await page.evaluate('JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }])');
   t.equal(stored, '["",{},{}]', 'no script sees what keeps the sign-in');
+
+  await page.goto('about:blank');
+  await page.goto(address);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation', { name: 'Console' }).getByText('Ada').waitFor();
+  t.notOk(page.url().includes('#'), 'a used link leads a browser that is signed in to the console');
 
   await page.goto(`${house.url}/console/people`);
   await page.getByText('this browser').waitFor();
@@ -60,5 +67,57 @@ async function byToken(t: Test, house: House, browser: Browser): Promise<void> {
   await page.goto(`${house.url}/console/${house.workspaceId}/live`);
   await page.getByText(/sessions? awake/).waitFor();
   t.equal(await page.getByText('The connection is lost').count(), 0);
+  await context.close();
+}
+
+async function signIn(page: Page, house: House, name: string): Promise<void> {
+  const { json } = await house.console('/sign-in-links', { body: { name } });
+  const link = new URL(json.url);
+  await page.goto('about:blank');
+  await page.goto(`${house.url}${link.pathname}${link.hash}`);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation', { name: 'Console' }).getByText(name).waitFor();
+}
+
+async function inAnotherTab(t: Test, house: House, browser: Browser): Promise<void> {
+  const context = await browser.newContext();
+  context.setDefaultTimeout(patience);
+  const [first, second] = [await context.newPage(), await context.newPage()];
+  const signOut = async () => {
+    await second.goto(`${house.url}/console/people`);
+    await second.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await second.getByLabel('Operator token').waitFor();
+  };
+  await signIn(first, house, 'Grace');
+  await first.goto(`${house.url}/console/${house.workspaceId}/keys`);
+  await first.getByRole('button', { name: 'Create key' }).click();
+  const name = first.getByLabel('Name', { exact: true });
+  await name.fill('half of a name');
+  await signOut();
+  await first.getByRole('button', { name: 'Create key' }).last().click();
+  const locked = first.getByRole('dialog', { name: 'Sign in again' });
+  await locked.getByText('What was typed on this page is kept').waitFor();
+  await first.keyboard.press('Escape');
+  await first.keyboard.press('Escape');
+  t.ok(await locked.isVisible(), 'it closes by signing in alone');
+  await signIn(second, house, 'Grace');
+  await locked.getByLabel('Operator token').fill(house.operatorToken);
+  await first.keyboard.press('Enter');
+  await locked.waitFor({ state: 'detached' });
+  t.equal(await name.inputValue(), 'half of a name');
+  t.equal(await first.title(), 'Keys · parley');
+  await first.getByRole('button', { name: 'Create key' }).last().click();
+  await first.getByRole('dialog', { name: 'The key “half of a name”' }).waitFor();
+  await first.getByRole('button', { name: 'I have kept it' }).click();
+
+  // Somebody else sees nothing of it.
+  await signIn(second, house, 'Grace');
+  await first.goto(`${house.url}/console/${house.workspaceId}/assistants/new`);
+  await first.getByLabel('Greeting').fill("Grace's own words");
+  await signOut();
+  await first.getByRole('link', { name: 'Keys' }).click();
+  await first.goBack();
+  await locked.waitFor();
+  t.equal(await first.getByLabel('Greeting').inputValue(), "Grace's own words");
   await context.close();
 }

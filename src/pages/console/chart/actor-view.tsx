@@ -1,7 +1,8 @@
 /** One actor on its chart, at any step of its past: the same on its own page and beside a talk. */
 import { useState } from 'preact/hooks';
 import type { ActorKind } from '../../../../machines/all.ts';
-import { timeOfDay } from '../format.ts';
+import { seconds } from '../clock.ts';
+import { moment, timeOfDay } from '../format.ts';
 import { Id } from '../parts/copy.tsx';
 import type { Standing } from './copy.ts';
 import { Chart } from './chart.tsx';
@@ -103,7 +104,7 @@ const fieldsOf = (context: unknown): [string, unknown][] => (typeof context === 
 
 /** Shows a number that is a time as one. */
 function valueOf(name: string, value: unknown): string {
-  if (typeof value === 'number' && /At$/.test(name)) return `${timeOfDay(value * 1000)} · ${value}`;
+  if (typeof value === 'number' && /At$/.test(name)) return `${moment(value, seconds())} · ${value}`;
   if (typeof value === 'number' && /Until$/.test(name)) return `${timeOfDay(value)} · ${value}`;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -4,11 +4,13 @@ import { ActorView, momentOf } from '../chart/actor-view.tsx';
 import { drawingOf } from '../chart/drawing.ts';
 import { usePast, type PastOf } from '../chart/past-of.ts';
 import { turnOf, type Step, type Subject } from '../chart/steps.ts';
-import { useRead } from '../data.ts';
+import { refresh, useRead } from '../data.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
+import { Lost, Unread } from '../parts/missing.tsx';
+import { shortId } from '../format.ts';
 import { AbortTurn, EndSession } from '../parts/session-acts.tsx';
-import { TimeOfDay, Day, MomentText, Until } from '../parts/time.tsx';
+import { Day, MomentText, Until } from '../parts/time.tsx';
 import { TurnSteps } from '../parts/turn-steps.tsx';
 import { Wait } from '../parts/wait.tsx';
 import { apiWorkspace, callChart, inWorkspace, search, segments, setQuery, turnChart } from '../route.ts';
@@ -35,10 +37,7 @@ export default function ActorPage() {
   const [, , kind = '', id = ''] = segments.value;
   const known = actorKinds.find((one) => one === kind);
   if (known === undefined || id === '') return (
-      <>
-        <Head name="There is no such actor" above={[inWorkspace('live'), 'Live']} />
-        <p class="note">The address may be wrong. The live charts list those that are awake.</p>
-      </>
+      <Lost name="There is no such actor">The address may be wrong. The live charts list the actors that are awake.</Lost>
     );
   return <Actor key={id} kind={known} id={id} />;
 }
@@ -53,7 +52,7 @@ function Actor({ kind, id }: { kind: ActorKind; id: string }) {
   const shown = at === null ? null : (past.steps.find((step) => step.id === at) ?? null);
   const moment = momentOf(kind, past, shown, subjectOf(record), stateOf(kind, record));
   const choose = (step: Step) => setQuery({ at: step.id });
-  if (failure !== null && record === undefined) return <Failure failure={failure} />;
+  if (path !== null && record === undefined) return <Unread what={kind} list={[inWorkspace('live'), 'Live']} failure={failure} again={() => void refresh(path)} />;
   if (!past.begun) return <Wait />;
   const lack = lackOf(kind, session, past);
   // Nothing says in which state it is.
@@ -64,7 +63,7 @@ function Actor({ kind, id }: { kind: ActorKind; id: string }) {
   const tone = shown !== null ? 'plain' : 'lit';
   return (
     <>
-      <Head name={name} id={id} above={[inWorkspace('live') + (kind === 'session' ? '' : `?kind=${kind}`), 'Live']} state={(!gone || shown !== null) && <State name={shown === null ? moment.state : `${moment.state} at step ${shown.id}`} tone={tone} />}>
+      <Head name={name} id={id} title={record?.name ?? `${name} ${shortId(id)}`} above={[inWorkspace('live') + (kind === 'session' ? '' : `?kind=${kind}`), 'Live']} state={(!gone || shown !== null) && <State name={shown === null ? moment.state : `${moment.state} at step ${shown.id}`} tone={tone} />}>
         <Acts kind={kind} id={id} turn={turn} call={record?.active_call_id ?? null} state={past.live?.state ?? moment.state} awake={past.live !== null} />
       </Head>
       <FactsOf kind={kind} record={record} steps={past.steps} state={past.live?.state ?? null} />
@@ -107,7 +106,7 @@ const sessionHere = (): string | null => search.value.get('session');
 
 function FactsOf({ kind, record, steps, state }: { kind: ActorKind; record: Stored | undefined; steps: readonly Step[]; state: string | null }) {
   const facts: [string, preact.ComponentChildren][] = [];
-  if (record?.created_at !== undefined) facts.push([kind === 'session' ? 'Opened' : 'Created', kind === 'session' ? <TimeOfDay at={record.created_at * 1000} /> : <Day at={record.created_at} />]);
+  if (record?.created_at !== undefined) facts.push([kind === 'session' ? 'Opened' : 'Created', kind === 'session' ? <MomentText at={record.created_at} /> : <Day at={record.created_at} />]);
   if (kind === 'session' && record?.expires_at != null) facts.push(record.ended_at == null ? ['Expires in', <Until at={record.expires_at} />] : ['Ended', <MomentText at={record.ended_at} />]);
   if (kind === 'session') {
     facts.push(['Turns', steps.filter(({ outcomes }) => outcomes.some(({ type }) => type === 'turn.begun')).length]);

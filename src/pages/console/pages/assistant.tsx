@@ -10,7 +10,7 @@ import { Head, State } from '../parts/head.tsx';
 import { useLinkUse } from '../parts/link-use.ts';
 import { OnSite } from '../parts/on-site.tsx';
 import { Trial } from '../parts/trial.tsx';
-import { Wait } from '../parts/wait.tsx';
+import { Unread } from '../parts/missing.tsx';
 import type { ApiFailure } from '../api.ts';
 import { apiWorkspace, go, inWorkspace, segments } from '../route.ts';
 import type { Assistant, Credential, Tool } from '../types.ts';
@@ -21,7 +21,7 @@ export default function AssistantPage() {
   const isNew = id === 'new';
   const path = `${apiWorkspace()}/assistants/${id}`;
   const { value: assistant, failure } = useRead<Assistant>(isNew ? null : path);
-  if (!isNew && assistant === undefined) return failure === null ? <Wait /> : <Failure failure={failure} again={() => void refresh(path)} />;
+  if (!isNew && assistant === undefined) return <Unread what="assistant" list={[inWorkspace('assistants'), 'Assistants']} failure={failure} again={() => void refresh(path)} />;
   return <Editor key={id} assistant={assistant ?? null} path={path} />;
 }
 

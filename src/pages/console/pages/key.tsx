@@ -6,13 +6,12 @@ import { changeInLists, put, refresh, useList, useRead } from '../data.ts';
 import { watch } from '../feed.ts';
 import { count, plural } from '../format.ts';
 import { ConfirmDialog, Dialog } from '../parts/dialog.tsx';
-import { Failure } from '../parts/failure.tsx';
 import { Choice } from '../parts/field.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
 import { KeyForm, Once, type Fields } from '../parts/key-form.tsx';
 import { FormEnd, useSubmit } from '../parts/submit.tsx';
 import { Ago, Day, MomentText } from '../parts/time.tsx';
-import { Wait } from '../parts/wait.tsx';
+import { Unread } from '../parts/missing.tsx';
 import { apiWorkspace, go, inWorkspace, segments, workspaceId } from '../route.ts';
 import type { Assistant, Budget, CreatedKey, Key } from '../types.ts';
 import { keyState } from './keys.tsx';
@@ -24,7 +23,7 @@ export default function KeyPage() {
   const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`).items;
   const [saved, setSaved] = useState(false);
   useLevels(id, path);
-  if (key === undefined) return failure === null ? <Wait /> : <Failure failure={failure} again={() => void refresh(path)} />;
+  if (key === undefined) return <Unread what="key" list={[inWorkspace('keys'), 'Keys']} failure={failure} again={() => void refresh(path)} />;
   const save = async (fields: Fields) => {
     const changed = await ask<Key>(path, { method: 'PATCH', body: fields });
     put(path, { ...key, ...changed });

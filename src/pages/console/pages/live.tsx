@@ -10,6 +10,7 @@ import { watch } from '../feed.ts';
 import { count, plural, shortId } from '../format.ts';
 import { Command } from '../parts/copy.tsx';
 import { Head } from '../parts/head.tsx';
+import { Lost } from '../parts/missing.tsx';
 import { Ago, TimeOfDay } from '../parts/time.tsx';
 import { Wait } from '../parts/wait.tsx';
 import { address, inWorkspace, search, turnChart, workspaceId } from '../route.ts';
@@ -41,10 +42,15 @@ function here(fields: Readonly<Record<string, string | null>>): string {
 
 export default function Live() {
   const board = useBoard(workspaceId.value!);
-  const asked = search.value.get('kind');
-  const kind = actorKinds.find((one) => one === asked) ?? 'session';
-  const drawing = drawingOf(kind);
-  const chosen = drawing.cards.find(({ name }) => name === search.value.get('state'))?.name ?? null;
+  const [asked, state] = [search.value.get('kind') || 'session', search.value.get('state') || null];
+  const kind = actorKinds.find((one) => one === asked);
+  const drawing = kind && drawingOf(kind);
+  const chosen = drawing?.cards.find(({ name }) => name === state)?.name ?? null;
+  if (kind === undefined || drawing === undefined || chosen !== state) return (
+      <Lost name="There is no such page" to={[inWorkspace('live'), 'To the live charts']}>
+        {kind === undefined ? 'There is no such kind of actor.' : `No ${kind} has such a state.`}
+      </Lost>
+    );
   const happened = board.happened[kind];
   const [last] = happened;
   const lit = last?.row ? { row: last.row, from: last.from, to: last.to, refused: last.refused, times: last.id } : null;

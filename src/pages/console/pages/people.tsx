@@ -1,7 +1,8 @@
 /** The people who are signed in, with browser and address, and links for colleagues. */
 import { useState } from 'preact/hooks';
 import { ask } from '../api.ts';
-import { forgetAll, useList } from '../data.ts';
+import { useList } from '../data.ts';
+import { leaveConsole } from '../leaving.ts';
 import { ConfirmDialog, Dialog } from '../parts/dialog.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { Empty } from '../parts/empty.tsx';
@@ -10,7 +11,6 @@ import { Head } from '../parts/head.tsx';
 import { Rows, type Column } from '../parts/rows.tsx';
 import { FormEnd, useSubmit } from '../parts/submit.tsx';
 import { Ago, MomentText } from '../parts/time.tsx';
-import { person } from '../person.ts';
 import type { SignIn, SignInLink } from '../types.ts';
 
 /** A browser by the name that it gives first among those that it claims. */
@@ -29,8 +29,7 @@ export default function People() {
     if (one === 'everywhere') await ask('/sign-out', { body: { everywhere: true } });
     else await ask(`/sign-ins/${one.id}`, { method: 'DELETE' });
     if (one !== 'everywhere' && !one.current) return list.again();
-    forgetAll();
-    person.value = null;
+    leaveConsole();
   };
   const columns: readonly Column<SignIn>[] = [
     { name: 'Person', width: 'minmax(0, 1fr)', cell: ({ name, current }) => <><strong>{name}</strong>{current && <span class="soft"> · this browser</span>}</> },

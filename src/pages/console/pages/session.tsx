@@ -10,7 +10,7 @@ import { AbortTurn, EndSession } from '../parts/session-acts.tsx';
 import { Transcript, useTalk } from '../parts/talk.tsx';
 import { Waiting } from '../parts/tool-calls.tsx';
 import { MomentText, Until } from '../parts/time.tsx';
-import { Wait } from '../parts/wait.tsx';
+import { Unread } from '../parts/missing.tsx';
 import type { ApiFailure } from '../api.ts';
 import { apiWorkspace, callChart, inWorkspace, segments, turnChart, workspaceId } from '../route.ts';
 import type { Assistant, ConsoleSession, Session } from '../types.ts';
@@ -22,7 +22,7 @@ export default function SessionPage() {
   const assistant = useRead<Assistant>(session === undefined ? null : `${apiWorkspace()}/assistants/${session.assistant_id}`).value;
   const moved = useMoved(id, path);
   const talk = useTalk(session === undefined ? null : path, session?.active_turn_id ?? null, `${session?.status} ${session?.active_turn_id ? '' : moved}`);
-  if (session === undefined) return failure === null ? <Wait /> : <Failure failure={failure} again={() => void refresh(path)} />;
+  if (session === undefined) return <Unread what="session" list={[inWorkspace('sessions'), 'Sessions']} failure={failure} again={() => void refresh(path)} />;
   const streaming = session.active_turn_id !== null;
   const visitor = Object.entries(session.visitor);
   return (

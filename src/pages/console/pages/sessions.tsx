@@ -1,5 +1,5 @@
 /** Sessions: the list, filtered by the query of the address. New ones are announced and move no row that is being read. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { after, dateOf } from '../clock.ts';
 import { pageSize, useList } from '../data.ts';
 import { plural } from '../format.ts';
@@ -15,7 +15,13 @@ import type { Assistant, Key, Session } from '../types.ts';
 const filters = ['status', 'assistant_id', 'channel', 'key_id', 'from', 'to', 'q'] as const;
 
 export default function Sessions() {
-  const asked = Object.fromEntries(filters.map((name) => [name, search.value.get(name)]));
+  const asked = Object.fromEntries(filters.map((name) => [name, search.value.get(name) || null]));
+  const [cleared, setCleared] = useState(0);
+  const clear = () => {
+    setQuery(Object.fromEntries(filters.map((name) => [name, null])));
+    // A text that was typed just now is cleared too.
+    setCleared((times) => times + 1);
+  };
   const filtered = Object.values(asked).some((value) => value !== null);
   const path = `${apiWorkspace()}/sessions`;
   const list = useList<Session>(path, asked);
@@ -32,7 +38,7 @@ export default function Sessions() {
     { name: 'Opened', width: '112px', numeric: true, wide: true, cell: ({ created_at: at }) => MomentText({ at }) },
   ];
   const empty = filtered ? (
-    <Empty name="No session matches" first={<button type="button" onClick={() => setQuery(Object.fromEntries(filters.map((name) => [name, null])))}>Clear the filters</button>}>
+    <Empty name="No session matches" first={<button type="button" onClick={clear}>Clear the filters</button>}>
       Sessions exist only with what is asked for above.
     </Empty>
   ) : (
@@ -43,11 +49,53 @@ export default function Sessions() {
   return (
     <>
       <Head name="Sessions" />
-      <Filters asked={asked} assistants={assistants} keys={keys} />
+      <Filters key={cleared} asked={asked} assistants={assistants} keys={keys} />
       <News lacking={lacking} again={list.again} />
       <Rows label="Sessions" columns={columns} list={list} empty={empty} depends={assistants} />
     </>
   );
+}
+
+/** The text of a field that stands for a value of the address. */
+interface FieldText {
+  readonly textOf: (value: string | null) => string;
+  /** Null: no value. Undefined: the text stands for none yet. */
+  readonly valueOf: (text: string) => string | null | undefined;
+}
+
+const plainText: FieldText = { textOf: (value) => value ?? '', valueOf: (text) => text || null };
+
+/** The latest second that a filter takes. */
+const secondMax = 9_999_999_999;
+
+const timeText: FieldText = {
+  textOf: (value) => dateOf(value === null ? null : Number(value)),
+  valueOf(text) {
+    if (text === '') return null;
+    // While a year is typed, 0002 is one.
+    const seconds = Math.floor(Date.parse(text) / 1000);
+    return seconds >= 0 && seconds <= secondMax ? String(seconds) : undefined;
+  },
+};
+
+/** A field whose text is the person's while they type, and goes into the address once they pause. */
+function useTyped(name: string, value: string | null, { textOf, valueOf }: FieldText) {
+  const [text, setText] = useState(textOf(value));
+  /** The value that the text stands for. */
+  const held = useRef(value);
+  if (held.current !== value) {
+    held.current = value;
+    setText(textOf(value));
+  }
+  useEffect(() => {
+    const typed = valueOf(text);
+    if (typed === undefined || typed === held.current) return;
+    return after(300, () => {
+      held.current = typed;
+      setQuery({ [name]: typed });
+    });
+  }, [text]);
+  return { value: text, onValue: setText };
 }
 
 interface FilterOptions {
@@ -57,16 +105,15 @@ interface FilterOptions {
 }
 
 function Filters({ asked, assistants, keys }: FilterOptions) {
-  const [typed, type] = useState(asked['q'] ?? '');
-  useEffect(() => after(300, () => setQuery({ q: typed || null })), [typed]);
+  const words = useTyped('q', asked['q'] ?? null, plainText);
+  const [from, to] = [useTyped('from', asked['from'] ?? null, timeText), useTyped('to', asked['to'] ?? null, timeText)];
   const choice = (name: string) => ({ value: asked[name] ?? '', onValue: (value: string) => setQuery({ [name]: value || null }) });
-  const time = (name: string) => ({ type: 'datetime-local' as const, value: dateOf(asked[name] == null ? null : Number(asked[name])), onValue: (value: string) => setQuery({ [name]: value === '' ? null : String(Math.floor(Date.parse(value) / 1000)) }) });
   const more = asked['key_id'] !== null || asked['channel'] !== null || asked['from'] !== null || asked['to'] !== null;
   return (
     <div class="stack-wide">
       <div class="filters" role="search" aria-label="Filter sessions">
         <div class="grow">
-          <Input label="Id or visitor begins with" type="search" value={typed} onValue={type} autocomplete="off" spellcheck={false} />
+          <Input label="Id or visitor begins with" type="search" {...words} autocomplete="off" spellcheck={false} />
         </div>
         <Choice label="State" {...choice('status')} choices={[['', 'Any'], ['open', 'open'], ['ended', 'ended'], ['expired', 'expired']]} />
         <Choice label="Assistant" {...choice('assistant_id')} choices={[['', 'Any'], ...assistants.map(({ id, name }) => [id, name] as const)]} />
@@ -76,8 +123,8 @@ function Filters({ asked, assistants, keys }: FilterOptions) {
         <div class="filters">
           <Choice label="Channel" {...choice('channel')} choices={[['', 'Any'], ['api', 'API'], ['link', 'link'], ['widget', 'widget'], ['console', 'console (trials)']]} />
           <Choice label="Key" {...choice('key_id')} choices={[['', 'Any'], ...keys.map(({ id, name }) => [id, name] as const)]} />
-          <Input label="Opened from" {...time('from')} />
-          <Input label="Opened before" {...time('to')} />
+          <Input label="Opened from" type="datetime-local" {...from} />
+          <Input label="Opened before" type="datetime-local" {...to} />
         </div>
       </details>
     </div>

@@ -1,18 +1,19 @@
 /** Signing in: by the one-time link, whose token is in the fragment of the address, or by the operator token (contract 9). */
 import { computed } from '@preact/signals';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiFailure, ask } from '../api.ts';
 import { caught, Failure } from '../parts/failure.tsx';
 import { Command } from '../parts/copy.tsx';
 import { Input } from '../parts/field.tsx';
-import { person } from '../person.ts';
-import { address, go, pathOf, segments } from '../route.ts';
+import { leaveConsole } from '../leaving.ts';
+import { isOther, person } from '../person.ts';
+import { address, decodedText, go, pathOf, segments } from '../route.ts';
 import type { Person } from '../types.ts';
 
 const prefix = '#sign-in=';
 
-/** The token of a one-time link; null without one. It is in no request until the person clicks. */
-export const tokenInAddress = computed(() => (address.value.hash.startsWith(prefix) ? decodeURIComponent(address.value.hash.slice(prefix.length)) : null));
+/** The one-time link of the address; null without one. Its token, null where it is malformed, is in no request until the person clicks. */
+export const signInLink = computed(() => (address.value.hash.startsWith(prefix) ? { token: decodedText(address.value.hash.slice(prefix.length)) } : null));
 
 addEventListener('hashchange', () => (address.value = new URL(location.href)));
 
@@ -24,19 +25,46 @@ const wipe = (): void => go(location.pathname + location.search, { replace: true
 const notKept = 'not_kept';
 
 async function signIn(token: string): Promise<void> {
-  await ask('/sign-in', { body: { token } });
+  let now: Person;
   try {
-    person.value = await ask<Person>('/me');
+    await ask('/sign-in', { body: { token } });
+    now = await ask<Person>('/me').catch((error: unknown) => {
+      throw caught(error).status === 401 ? new ApiFailure(401, notKept, 'The browser did not keep the sign-in.', null, null) : error;
+    });
   } catch (error) {
-    if (caught(error).status === 401) throw new ApiFailure(401, notKept, 'The browser did not keep the sign-in.', null, null);
-    throw error;
+    const refusal = caught(error);
+    // A person who is signed in needs no link: a used one leads to the console as well.
+    const known = refusal.code === 'invalid_token' ? await ask<Person>('/me').catch(() => null) : null;
+    if (known === null) throw refusal;
+    now = known;
   }
+  if (isOther(now)) leaveConsole();
   const to = back();
+  person.value = now;
   go(to.startsWith('/console') && !to.startsWith(pathOf('sign-in')) ? to : pathOf(), { replace: true });
 }
 
-export function SignIn() {
-  const token = tokenInAddress.value;
+/** The page as it was lies beneath, with all that was typed, and is not seen. */
+export function LockedPage() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [title] = useState(document.title);
+  useEffect(() => {
+    dialog.current!.showModal();
+    return () => {
+      document.title = title;
+    };
+  }, []);
+  return (
+    <dialog ref={dialog} class="locked" aria-label="Sign in again" onCancel={(event) => event.preventDefault()} onClose={() => dialog.current?.showModal()}>
+      <SignIn again />
+    </dialog>
+  );
+}
+
+/** `again`: the sign-in has ended while the page was open. */
+export function SignIn({ again = false }: { again?: boolean }) {
+  const link = signInLink.value;
+  const token = link?.token ?? null;
   const [kept, keep] = useState<string | null>(null);
   const [typed, type] = useState('');
   const [busy, setBusy] = useState(false);
@@ -50,7 +78,7 @@ export function SignIn() {
     // Nobody is signed in until the token was accepted.
     person.value ??= null;
     // Removed from the address before it is sent: the history of the browser must not have it.
-    if (token !== null) wipe();
+    if (link !== null) wipe();
     keep(token ?? kept);
     setBusy(true);
     setFailure(null);
@@ -65,11 +93,18 @@ export function SignIn() {
     }
     setBusy(false);
   };
+  const Frame = again ? 'div' : 'main';
   const byLink = token !== null || (kept !== null && failure !== null);
   return (
-    <main class="sign-in">
+    <Frame class="sign-in">
       <h1>parley</h1>
       <form onSubmit={(event) => void submit(event)}>
+        {again && <p>The sign-in has ended. What was typed on this page is kept until you are back.</p>}
+        {link !== null && token === null && (
+          <p class="failure" role="alert">
+            <strong>The link is not whole.</strong> Copy it again, up to its last character.
+          </p>
+        )}
         {byLink ? (
           <p>This link signs you in once, in this browser.</p>
         ) : (
@@ -87,7 +122,7 @@ export function SignIn() {
           <Command>npx parley console</Command>
         </section>
       )}
-    </main>
+    </Frame>
   );
 }
 

@@ -12,7 +12,7 @@ import { kinds, toolBodyOf, toolDraftOf, type ToolDraft } from '../parts/tool-dr
 import { SecretOnce, ToolFields } from '../parts/tool-form.tsx';
 import { ToolFunctions } from '../parts/tool-functions.tsx';
 import { ToolTestCall } from '../parts/tool-test.tsx';
-import { Wait } from '../parts/wait.tsx';
+import { Unread } from '../parts/missing.tsx';
 import { apiWorkspace, go, inWorkspace, segments } from '../route.ts';
 import type { Assistant, Credential, RefreshedTool, Tool } from '../types.ts';
 
@@ -24,7 +24,7 @@ export default function ToolPage() {
   const { value: tool, failure } = useRead<Tool>(path);
   const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`).items;
   const [changes, setChanges] = useState<Changes | null>(null);
-  if (tool === undefined) return failure === null ? <Wait /> : <Failure failure={failure} again={() => void refresh(path)} />;
+  if (tool === undefined) return <Unread what="tool" list={[inWorkspace('tools'), 'Tools']} failure={failure} again={() => void refresh(path)} />;
   const stored = (after: Tool) => {
     put(path, after);
     changeInLists(id, after);

@@ -97,7 +97,7 @@ function Drawn({ usage: { data, totals, bucket } }: { usage: Usage }) {
             <tbody>
               {rows.map((one) => (
                 <tr key={one.start}>
-                  <th scope="row">{bucket === 'day' ? date(one.start) : moment(one.start)}</th>
+                  <th scope="row">{bucket === 'day' ? date(one.start) : moment(one.start, seconds())}</th>
                   {columns.map(([name]) => (
                     <td key={name}>{count(one[name])}</td>
                   ))}

@@ -14,7 +14,12 @@ interface Options {
 export function Dialog({ name, children, close, held = false }: Options) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
+    const { activeElement: before } = document;
     dialog.current!.showModal();
+    return () => {
+      // A dialog that is removed, unlike one that is closed, gives no focus back.
+      if (before instanceof HTMLElement && before.isConnected && (document.activeElement === null || document.activeElement === document.body)) before.focus({ preventScroll: true });
+    };
   }, []);
   return (
     <dialog ref={dialog} aria-label={name} onClose={close} onCancel={(event) => held && event.preventDefault()}>

@@ -1,20 +1,23 @@
 /** The head of a page: its name, what identifies it, its state, and what may be done. */
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
+import { arriveAt } from '../arrival.ts';
 
 interface Options {
   readonly name: string;
   readonly id?: string | undefined;
+  /** The thing's name in the title of the window, where `name` does not tell it from others. */
+  readonly title?: string | undefined;
   readonly state?: ComponentChildren;
   /** The page above it: its address and name. */
   readonly above?: readonly [path: string, name: string] | undefined;
   readonly children?: ComponentChildren;
 }
 
-export function Head({ name, id, state, above, children }: Options) {
-  useEffect(() => {
-    document.title = `${id ?? name} · parley`;
-  }, [name, id]);
+export function Head({ name, id, title = name, state, above, children }: Options) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const whole = [title, above?.[1], 'parley'].filter(Boolean).join(' · ');
+  useEffect(() => arriveAt(heading.current!, whole), [whole]);
   return (
     <header class="head">
       {above && (
@@ -22,7 +25,9 @@ export function Head({ name, id, state, above, children }: Options) {
           {above[1]}
         </a>
       )}
-      <h1>{name}</h1>
+      <h1 ref={heading} tabIndex={-1}>
+        {name}
+      </h1>
       {id && <code>{id}</code>}
       {state}
       {children && <div class="acts">{children}</div>}

@@ -1,6 +1,7 @@
 /** A plot over time, drawn on a canvas; its values are in a table as well, which everybody can read. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
+import { seconds } from '../clock.ts';
 import { increments, labelOf, rangeOf } from './time-axis.ts';
 
 export interface Line {
@@ -109,7 +110,7 @@ function optionsOf(library: typeof uPlot, box: HTMLElement, { lines, format, ste
     // A bar stands to the right of its time, the last one too.
     scales: { x: { range: (plot) => rangeOf(plot.data[0], bars) }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [
-      { ...axis, grid: { show: false }, size: 28, space: 64, incrs: [...increments], values: (_, splits, __, ___, step) => splits.map((at) => labelOf(at, step)) },
+      { ...axis, grid: { show: false }, size: 28, space: 64, incrs: [...increments], values: (_, splits, __, ___, step) => splits.map((at) => labelOf(at, step, seconds())) },
       { ...axis, size: 56, space: 36, ...(steps && { incrs: [...steps] }), values: (_, splits) => splits.map(format) },
     ],
     series: [{}, ...lines.map(({ label, tone }) => ({ label, stroke: tones[tone]!, ...(bars ? barsOf(library, tones[tone]!) : lineOf(tones[tone]!)) }))],

@@ -1,11 +1,12 @@
 /** The frame around every page: the navigation, the workspace, the signed-in person. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { ask } from '../api.ts';
 import { connection } from '../feed.ts';
-import { forgetAll } from '../data.ts';
+import { leaveConsole } from '../leaving.ts';
 import { person } from '../person.ts';
-import { go, pathOf, segments, workspaceId } from '../route.ts';
+import { announced } from '../arrival.ts';
+import { address, go, pathOf, segments, workspaceId } from '../route.ts';
 import { readWorkspaces, workspaces, workspacesFailure } from '../workspaces.ts';
 import { Failure } from './failure.tsx';
 
@@ -62,12 +63,29 @@ export function Shell({ children }: { children: ComponentChildren }) {
         ))}
         <Me />
       </nav>
+      <Arrival />
       <main id="main" tabIndex={-1}>
         <Banner />
         <Failure failure={workspacesFailure.value} again={() => void readWorkspaces()} />
         {children}
       </main>
     </div>
+  );
+}
+
+/** After another page was chosen the focus is in the content, until its heading is there, and the page's title is announced. */
+function Arrival() {
+  const { pathname } = address.value;
+  const shown = useRef(pathname);
+  useLayoutEffect(() => {
+    if (shown.current === pathname) return;
+    shown.current = pathname;
+    document.getElementById('main')!.focus({ preventScroll: true });
+  }, [pathname]);
+  return (
+    <p class="visually-hidden" role="status">
+      {announced.value}
+    </p>
   );
 }
 
@@ -98,9 +116,7 @@ function Switcher({ id }: { id: string }) {
 function Me() {
   const leave = async () => {
     await ask('/sign-out', { method: 'POST', body: {} }).catch(() => {});
-    forgetAll();
-    workspaces.value = null;
-    person.value = null;
+    leaveConsole();
     go(pathOf('sign-in'));
   };
   return (

@@ -1,5 +1,5 @@
 /** Times: local, with UTC in the title. */
-import { tick } from '../clock.ts';
+import { seconds, tick } from '../clock.ts';
 import { ago, date, duration, moment, timeOfDay, utc } from '../format.ts';
 
 export const Ago = ({ at }: { at: number }) => (
@@ -10,7 +10,7 @@ export const Ago = ({ at }: { at: number }) => (
 
 export const MomentText = ({ at }: { at: number }) => (
   <time dateTime={utc(at * 1000)} title={utc(at * 1000)}>
-    {moment(at)}
+    {moment(at, seconds())}
   </time>
 );
 

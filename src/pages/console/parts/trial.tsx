@@ -5,7 +5,7 @@ import { ask, request } from '../api.ts';
 import { refresh, useRead } from '../data.ts';
 import { inWorkspace, apiWorkspace } from '../route.ts';
 import type { ApiFailure } from '../api.ts';
-import type { Assistant, Session } from '../types.ts';
+import type { Assistant, Message, Session } from '../types.ts';
 import { caught, Failure } from './failure.tsx';
 import { State } from './head.tsx';
 import { Transcript, useTalk } from './talk.tsx';
@@ -81,8 +81,8 @@ function Bench({ session, begin, assistant, dirty }: BenchOptions) {
   const [text, setText] = useState('');
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const [busy, setBusy] = useState(false);
-  const stage = useStage(talk.messages.length, talk.messages.at(-1)?.content.length ?? 0);
   const last = talk.messages.at(-1);
+  const stage = useStage(talk.messages.length, last?.content.length ?? 0);
   // The end of a turn may leave calls that wait.
   useEffect(() => void (path !== null && last !== undefined && last.status !== 'streaming' && refresh(path)), [path, last?.id, last?.status]);
   const moved = async (open: string) => {
@@ -101,6 +101,7 @@ function Bench({ session, begin, assistant, dirty }: BenchOptions) {
     }
     setBusy(true);
     setText('');
+    stage.follow();
     try {
       const open = session ?? (await begin());
       if (open === null) return setText(message);
@@ -118,9 +119,10 @@ function Bench({ session, begin, assistant, dirty }: BenchOptions) {
   const streaming = now?.active_turn_id != null && talk.messages.at(-1)?.status === 'streaming';
   return (
     <>
-      <div class="stage" ref={stage} tabIndex={0} role="region" aria-label="Talk">
+      <div class="stage" ref={stage.box} onScroll={stage.moved} tabIndex={0} role="region" aria-label="Talk">
         {path === null ? <Before assistant={assistant} /> : <Transcript talk={talk} empty="Say something to it." />}
       </div>
+      <Announced message={last} />
       {path !== null && now !== null && <Waiting key={now.pending_tool_calls.map(({ call_id: id }) => id).join()} pending={now.pending_tool_calls} path={path} mayAnswer answered={() => void moved(path)} />}
       <Failure failure={failure} />
       {call.bar}
@@ -161,15 +163,29 @@ async function send(path: string, message: string): Promise<void> {
   leave.abort();
 }
 
-/** Keeps the newest words in sight. */
+/** Distance from the end of the talk within which a reader counts as being there, in pixels. */
+const endPx = 24;
+
+/** Keeps the newest words in sight, for a reader who is at the end; one who has scrolled up stays where they are. */
 function useStage(...moved: readonly number[]) {
-  const stage = useRef<HTMLDivElement>(null);
+  const box = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
   useEffect(() => {
-    const box = stage.current;
-    if (box) box.scrollTop = box.scrollHeight;
+    if (box.current && isAtEnd.current) box.current.scrollTop = box.current.scrollHeight;
   }, moved);
-  return stage;
+  return {
+    box,
+    moved: ({ currentTarget: { scrollHeight, scrollTop, clientHeight } }: { readonly currentTarget: HTMLElement }) => void (isAtEnd.current = scrollHeight - scrollTop - clientHeight <= endPx),
+    follow: () => void (isAtEnd.current = true),
+  };
 }
+
+/** Says a reply to screen readers once it is whole: a text that grows would be read from its beginning with each piece. */
+const Announced = ({ message }: { message: Message | undefined }) => (
+  <div class="visually-hidden" role="log" aria-label="Replies">
+    {message?.role === 'assistant' && message.status !== 'streaming' && message.turn_id !== null && <p key={message.id}>{message.content}</p>}
+  </div>
+);
 
 const Before = ({ assistant: { status, greeting } }: { assistant: Assistant }) => (
   <div class="talk">
@@ -192,7 +208,8 @@ interface SayOptions {
 
 function Say({ text, change, say, abort, call, busy, label }: SayOptions) {
   const keys = (event: KeyboardEvent) => {
-    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) say(event);
+    // The Enter that ends an input method's word belongs to it; Safari tells it by its code alone.
+    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing && event.keyCode !== 229) say(event);
   };
   return (
     <form class="say" onSubmit={say}>
