@@ -12,6 +12,7 @@ import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { limits } from '../base/limits.ts';
 import { AppendedBytes, type Engine, type Row, type Write } from './engine.ts';
+import { JournalEnd, readJournalEnd } from './journal/end.ts';
 import { filesIn, journalStanding, nameEntry, nameKey, nextKey, openKey, refuseLosses, replay, segmentPath, unopened } from './journal/replay.ts';
 import { readSegment, Segment, type JournalEntry } from './journal/segment.ts';
 import { WaitingRows } from './journal/waiting.ts';
@@ -61,6 +62,7 @@ export class JournaledEngine implements Engine {
   readonly #bounds: NonNullable<JournalOptions['bounds']>;
   readonly #acceptLoss: string | null;
   readonly #notify: (sentence: string) => void;
+  readonly #end: JournalEnd;
   #segment: Segment | null = null;
   /** Files of an earlier process that could not be read to their ends. */
   #broken = new Set<string>();
@@ -83,6 +85,7 @@ export class JournaledEngine implements Engine {
     this.name = base.name;
     this.#base = base;
     this.#folder = folder;
+    this.#end = new JournalEnd(folder);
     this.#flushes = flushes;
     this.#newName = newName;
     this.#acceptLoss = acceptLoss;
@@ -99,8 +102,10 @@ export class JournaledEngine implements Engine {
       // Writes the records of an earlier process to the database.
       if (this.#files.length > 0) await this.#take();
       if (this.#name === null && this.#newName !== undefined) await this.#christen(this.#newName());
-      if (!journalStanding((key) => this.#base.get(key)).open) await this.#base.write(standingRows(this.#next));
+      if (!journalStanding((key) => this.#base.get(key), null).open) await this.#base.write(standingRows(this.#next));
+      this.#end.open(this.#next, this.#name);
     } catch (error) {
+      this.#end.close();
       this.#segment?.close();
       this.#segment = null;
       await this.#base.close();
@@ -116,7 +121,11 @@ export class JournaledEngine implements Engine {
     const empty = this.#sealed === null && this.#waiting.size === 0;
     this.#segment?.close();
     this.#segment = null;
-    if (empty && segment !== null && (await this.#leaves())) unlinkSync(segment.path);
+    if (empty && segment !== null && (await this.#leaves())) {
+      unlinkSync(segment.path);
+      this.#end.remove();
+    }
+    this.#end.close();
     await this.#base.close();
   }
 
@@ -157,7 +166,7 @@ export class JournaledEngine implements Engine {
       if (segment.isLinked) break;
       await this.#mend();
     }
-    this.#next++;
+    this.#end.note(++this.#next);
     for (const entry of entries) this.#apply(entry, fresh?.has(entry.key));
     if (this.#full(1) && this.#taking === null && this.#asks()) void this.#relieve();
   }
@@ -326,7 +335,7 @@ export class JournaledEngine implements Engine {
 
   /** Reads the rows that an earlier process left in its files; they wait for the database. */
   #readLeft(): void {
-    const standing = journalStanding((key) => this.#base.get(key));
+    const standing = journalStanding((key) => this.#base.get(key), readJournalEnd(this.#folder));
     const files = filesIn(this.#folder);
     const replayed = replay(files.map(readSegment), standing, (entry) => this.#apply(entry));
     refuseLosses(replayed, this.#acceptLoss, !this.#flushes && this.#base.lostPower);

@@ -6,9 +6,9 @@
  * for the disk. With `committed` the system writes to the disk in its own time, in order, so that a loss of power costs the newest
  * steps and never mixes old with new.
  */
-import { constants, existsSync, mkdirSync } from 'node:fs';
+import { constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { copyFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { open } from 'lmdb';
 import type { RootDatabase } from 'lmdb';
 import { atTurnEnd, WheelClock } from '../base/clock.ts';
@@ -18,7 +18,7 @@ import { StoreUnavailable } from './store.ts';
 import { EmbeddedStore } from './embedded.ts';
 import { AppendedBytes, applyChange, type Row, type Write } from './engine.ts';
 import { JournaledEngine, withFile, type Base } from './journal.ts';
-import { unopened } from './journal/replay.ts';
+import { filesIn, unopened } from './journal/replay.ts';
 import { dataFile, keepPrivate, lockFile } from './lmdb/files.ts';
 import { checkHeader } from './lmdb/header.ts';
 import { isOf, livingOwner, ownerKey, thisProcess, type Owner } from './lmdb/owner.ts';
@@ -50,6 +50,7 @@ export class LmdbEngine implements Base {
     const isLapsed = await this.#acquire();
     try {
       checkHeader(this.#folder);
+      refuseWithoutDatabase(this.#folder);
       if (isLapsed) await this.#leaveDatabase();
       for (const file of [dataFile(this.#folder), lockFile(this.#folder)]) keepPrivate(file);
       this.#opened = this.#openDatabase();
@@ -170,6 +171,15 @@ export class LmdbEngine implements Base {
     if (this.#opened === null) throw new Error('The store is not open.');
     return this.#opened;
   }
+}
+
+/** LMDB would begin an empty database beside a journal whose own is missing. */
+function refuseWithoutDatabase(folder: string): void {
+  const file = dataFile(folder);
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0) return;
+  const needs = filesIn(folder).find((path) => statSync(path).size > 0);
+  if (needs === undefined) return;
+  throw new StoreUnavailable(`The file ${file} is missing or empty, and ${basename(needs)} beside it needs it. Bring back a whole copy of the folder, or name an empty folder.`);
 }
 
 /** Names this process in the database's row, for versions that know no file `owner`. Returns null, or the living process of such a version. */

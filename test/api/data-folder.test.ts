@@ -1,6 +1,6 @@
 /** A data folder that is not whole, or is lost while a server runs on it: a sentence, and nothing acknowledged is missing. */
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -16,7 +16,7 @@ const env = { PARLEY_STORE: 'lmdb:./data', PARLEY_SECRET: 'a-secret-of-the-tests
 
 const house = (t: Test, folder: string): Promise<House> => openHouse(t, { folder, embedded: true, env });
 
-const journalIn = (data: string): string => readdirSync(data).filter((name) => name.startsWith('journal-')).sort()[0]!;
+const journalIn = (data: string): string => readdirSync(data).filter((name) => name.startsWith('journal-0')).sort()[0]!;
 
 /** A folder with the database of one time and the journal of a later one, and the name of the file between them. */
 async function torn(t: Test): Promise<{ folder: string; data: string; missing: string; later: string }> {
@@ -85,6 +85,35 @@ t.test('a damaged journal is refused by name', async (t) => {
   writeFileSync(join(data, name), bytes);
   t.match(await refused(t, folder), new RegExp(`${name} is damaged at record \\d+, and records follow it`));
   t.match((await diagnose({ ...env, PARLEY_STORE: `lmdb:${data}` })).of('store'), { status: 'fail', found: name });
+});
+
+t.test('a journal that was cut, as one that was copied before the other files, is refused by name', async (t) => {
+  for (const kept of [0.5, 0]) {
+    const folder = await temporaryFolder(t);
+    const data = join(folder, 'data');
+    const server = await house(t, folder);
+    await server.assistant();
+    const name = journalIn(data);
+    await server.kill('SIGKILL');
+    truncateSync(join(data, name), Math.floor(statSync(join(data, name)).size * kept));
+    t.match(await refused(t, folder), new RegExp(`The folder ./data is not whole: ${name} was cut before record \\d+, and had record \\d+`));
+    t.match((await diagnose({ ...env, PARLEY_STORE: `lmdb:${data}` })).of('store'), { status: 'fail', found: name });
+    t.match(await refused(t, folder), 'is not whole', 'again');
+    const told = await openHouse(t, { folder, embedded: true, env: { ...env, PARLEY_ACCEPT_LOSS: name } });
+    await told.stop();
+  }
+});
+
+t.test('a journal without its database is refused, and no empty one begins in its place', async (t) => {
+  const folder = await temporaryFolder(t);
+  const data = join(folder, 'data');
+  const server = await house(t, folder);
+  await server.assistant();
+  const name = journalIn(data);
+  await server.kill('SIGKILL');
+  rmSync(join(data, 'data.mdb'));
+  t.match(await refused(t, folder), `The file data/data.mdb is missing or empty, and ${name} beside it needs it. Bring back a whole copy of the folder, or name an empty folder.`);
+  t.notOk(readdirSync(data).includes('data.mdb'));
 });
 
 t.test('a wrong PARLEY_ACCEPT_LOSS is a wrong setting', async (t) => {

@@ -1,5 +1,5 @@
 /** A journal that has lost records, by its file, and what its store says of it. */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -23,7 +23,7 @@ t.test('a damaged journal is refused by name, until its loss is accepted', async
   writeFileSync(file, bytes);
   await t.rejects(run.reopen(), { message: new RegExp(`^The folder ${run.folder} is not whole: ${first} is damaged at record 1, and records follow it: .* PARLEY_ACCEPT_LOSS=${first} `) });
   await t.rejects(run.reopen({ acceptLoss: 'journal-000000000000001' }), { message: /is not whole/ }, 'the acceptance of another loss does not count');
-  t.same(readdirSync(run.folder), [first], 'the refusal changes nothing');
+  t.same(readdirSync(run.folder).sort(), [first, 'journal-end'], 'the refusal changes nothing');
   t.ok(readFileSync(file).equals(bytes));
   await run.reopen({ acceptLoss: first });
   t.strictSame(readAll(run.engine), [[keyOf(0), 'text']], 'records after the missing one are not applied');
@@ -39,8 +39,37 @@ t.test('a last record that is damaged is refused, and one that was interrupted i
   for (const interrupted of [(all: Buffer) => all.subarray(0, -1), (all: Buffer) => all.fill(0, all.length - 5)]) {
     const { run, file, bytes } = await threeRecords(t);
     writeFileSync(file, interrupted(bytes));
+    const note = join(run.folder, 'journal-end');
+    writeFileSync(note, readFileSync(note, 'utf8').replace('000000000000003 ', '000000000000002 '));
     await run.reopen();
     t.strictSame(readAll(run.engine), [[keyOf(0), 'text'], [keyOf(1), 'text']]);
+    await run.engine.close();
+  }
+});
+
+t.test('a journal that was cut at its end is refused by name, until its loss is accepted', async (t) => {
+  for (const records of [2, 1, 0]) {
+    const { run, file, bytes, second } = await threeRecords(t);
+    truncateSync(file, [0, second, bytes.length - 1][records]);
+    await t.rejects(run.reopen(), { message: new RegExp(`${first} was cut before record ${records}, and had record 2: .* PARLEY_ACCEPT_LOSS=${first} `) });
+    await t.rejects(run.reopen(), { message: /is not whole/ }, 'again');
+    await run.reopen({ acceptLoss: first });
+    t.equal(readAll(run.engine).length, records);
+    await run.engine.write(put(9, 'later'));
+    await run.reopen();
+    t.equal(readAll(run.engine).length, records + 1, 'and what follows needs no acceptance');
+    await run.engine.close();
+    t.notOk(readdirSync(run.folder).includes('journal-end'), 'a store at rest has no such note');
+  }
+});
+
+t.test('a loss of power explains a journal that was cut at its end, and so does the note of another database', async (t) => {
+  for (const how of ['power', 'note'] as const) {
+    const { run, file, bytes, second } = await threeRecords(t);
+    writeFileSync(file, bytes.subarray(0, second));
+    if (how === 'note') writeFileSync(join(run.folder, 'journal-end'), '000000000000003 another\n');
+    await run.reopen({ lostPower: how === 'power' });
+    t.strictSame(readAll(run.engine), [[keyOf(0), 'text']]);
     await run.engine.close();
   }
 });

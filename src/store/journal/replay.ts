@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { StoreUnavailable } from '../store.ts';
+import type { NotedEnd } from './end.ts';
 import { goesOn, isDamaged, recordsIn } from './segment.ts';
 import type { JournalEntry, Found, SegmentFile } from './segment.ts';
 
@@ -50,12 +51,15 @@ export interface JournalStanding {
   readonly name: string | null;
   /** Whether the database was not closed, and so needs the file that begins at `next`. */
   readonly open: boolean;
+  /** The number of the first record that nobody has written, as far as it was noted. */
+  readonly end: number;
 }
 
-export const journalStanding = (get: (key: string) => Uint8Array | undefined): JournalStanding => {
-  const [name, open] = [get(nameKey), get(openKey)];
+export const journalStanding = (get: (key: string) => Uint8Array | undefined, end: NotedEnd | null): JournalStanding => {
+  const [stored, open] = [get(nameKey), get(openKey)];
   const next = nextOf(get(nextKey));
-  return { next, name: name === undefined ? null : Buffer.from(name).toString(), open: open !== undefined && nextOf(open) === next };
+  const name = stored === undefined ? null : Buffer.from(stored).toString();
+  return { next, name, open: open !== undefined && nextOf(open) === next, end: end?.name === (name ?? '') ? end.next : 0 };
 };
 
 /** The name of the database, in the first record of a file. */
@@ -90,6 +94,8 @@ export function replay(files: readonly SegmentFile[], standing: JournalStanding,
     else if (goesOn(segment, next)) losses.push({ path, reason: `is damaged at record ${next}, and records follow it`, isOfNewest });
     else if (next < end && isDamaged(segment, next)) losses.push({ path, reason: `is damaged at its last record, ${next}`, isOfNewest });
   }
+  const last = files.at(-1)?.path ?? segmentPath('', standing.next);
+  if (next < standing.end && losses.length === 0) losses.push({ path: last, reason: `was cut before record ${next}, and had record ${standing.end - 1}`, isOfNewest: true });
   return { next, losses };
 }
 
@@ -113,12 +119,17 @@ export class RecordsLost extends Error {
   }
 }
 
+/** Whether an error of LMDB reports pages that are not as it wrote them. */
+const isDamage = ({ message }: Error): boolean => /^MDB_(?:CORRUPTED|PAGE_NOTFOUND|INVALID|PANIC)\b/.test(message);
+
 /** An error of opening a folder, in one sentence. */
 export function unopened(folder: string, error: Error): StoreUnavailable {
   const message =
     error instanceof RecordsLost
       ? `The folder ${folder} is not whole: ${error.message}. Bring back a whole copy of the folder, or start with PARLEY_ACCEPT_LOSS=${error.file} to do without what is lost.`
-      : `The folder ${folder} cannot be opened as a store: ${error.message}`;
+      : isDamage(error)
+        ? `The file ${join(folder, 'data.mdb')} is damaged (${error.message}). Bring back the last good copy of the folder, or name an empty folder.`
+        : `The folder ${folder} cannot be opened as a store: ${error.message}`;
   return new StoreUnavailable(message, { cause: error });
 }
 

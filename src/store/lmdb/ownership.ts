@@ -168,7 +168,7 @@ export class FolderOwnership {
     return this.#record!.id;
   }
 
-  /** Whether the last owner of this very folder ended with its machine. */
+  /** Whether the last owner of this very folder ended with its machine, or may have. */
   get lostPower(): boolean {
     return this.#lostPower;
   }
@@ -239,7 +239,8 @@ export class FolderOwnership {
       const standing = watch.judge(standingOf(look, lock, here, isLocalDisk(this.#folder)), look, this.#options.clock.monotonic());
       // Another process may have put a new file in the place of this one meanwhile.
       if (!['free', 'lapsed'].includes(standing) || !file.isAt(file.path)) return { standing, look };
-      this.#lostPower = standing === 'free' && look.record?.inode === look.inode && look.record.boot !== here.boot;
+      // A system that names no boot leaves it open.
+      this.#lostPower = standing === 'free' && look.record?.inode === look.inode && (here.boot === '' || look.record.boot !== here.boot);
       if (lock === 'held' && standing === 'free') this.#own(file, recordOf(this.#options.newId(), file, true, here));
       else await this.#replace(file, lock, here);
       return { standing, look };

@@ -9,6 +9,7 @@ import type { RootDatabase, Transaction } from 'lmdb';
 import { StoreUnavailable } from '../store.ts';
 import type { Readable } from '../embedded/dump.ts';
 import type { Engine, Row } from '../engine.ts';
+import { readJournalEnd } from '../journal/end.ts';
 import { filesIn, journalStanding, refuseLosses, replay, unopened } from '../journal/replay.ts';
 import { readSegment } from '../journal/segment.ts';
 import type { SegmentFile } from '../journal/segment.ts';
@@ -61,7 +62,7 @@ export class LmdbSnapshot implements Readable, Engine {
     makePrivate(lockFile(this.#place));
     try {
       this.#database = open<Buffer, string>({ path: this.#place, noSubdir: false, encoding: 'binary', readOnly: true });
-      this.#state = look(this.#database, () => this.#files(this.#folder), this.#acceptLoss);
+      this.#state = look(this.#database, this.#folder, this.#files, this.#acceptLoss);
     } catch (error) {
       await this.#database?.close();
       throw unopened(this.#folder, error as Error);
@@ -107,15 +108,17 @@ export class LmdbSnapshot implements Readable, Engine {
  * database has taken more by then, a file may have been removed in between, and both are read again. The files are parsed only
  * after that, because parsing can take longer than their writer needs for the next ones.
  */
-function look(database: RootDatabase<Buffer, string>, read: () => SegmentFile[], acceptLoss: string | null): State {
+function look(database: RootDatabase<Buffer, string>, folder: string, read: typeof segmentsIn, acceptLoss: string | null): State {
   for (let looks = 1; ; looks++) {
+    // Before all others: a later state has this record too.
+    const end = readJournalEnd(folder);
     database.resetReadTxn();
     const transaction = database.useReadTransaction();
     const beneath = (key: string): Uint8Array | undefined => database.get(key, { transaction });
-    const from = journalStanding(beneath);
-    const files = unlessGone(read);
+    const from = journalStanding(beneath, end);
+    const files = unlessGone(() => read(folder));
     database.resetReadTxn();
-    const to = journalStanding((key) => database.get(key));
+    const to = journalStanding((key) => database.get(key), null);
     if (files !== null && to.next === from.next && to.open === from.open) {
       const waiting = new WaitingRows();
       const replayed = replay(files, from, (entry) => waiting.apply(entry, beneath));
