@@ -11,7 +11,7 @@ import { copyFile, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { open } from 'lmdb';
 import type { RootDatabase } from 'lmdb';
-import { atTurnEnd, WheelClock } from '../base/clock.ts';
+import { atTurnEnd, WheelClock, type Clock, type Timer } from '../base/clock.ts';
 import { randomIds, type Ids } from '../base/ids.ts';
 import type { Store } from './store.ts';
 import { StoreUnavailable } from './store.ts';
@@ -35,14 +35,19 @@ export interface LmdbOptions {
   readonly ownership?: Partial<OwnershipOptions>;
 }
 
+/** How long LMDB may take to close. */
+const closeMsMax = 5000;
+
 export class LmdbEngine implements Base {
   readonly name = 'lmdb';
   readonly #folder: string;
+  readonly #clock: Clock;
   readonly #ownership: FolderOwnership;
   #opened: RootDatabase<Buffer, string> | null = null;
 
   constructor(folder: string, { clock = new WheelClock(), newId = () => randomIds(clock).secret(), ...ownership }: Partial<OwnershipOptions> = {}) {
     this.#folder = folder;
+    this.#clock = clock;
     this.#ownership = new FolderOwnership(folder, { clock, newId, notify: () => {}, onLost: () => {}, ...ownership });
   }
 
@@ -119,8 +124,16 @@ export class LmdbEngine implements Base {
     } catch {
       // On a full disk the row stays; it becomes void when this process ends.
     }
-    await database.close();
+    await this.#awaitClose(database);
     this.#ownership.release();
+  }
+
+  /** After a transaction that the disk rejected LMDB never reports that it is closed. What was acknowledged is in the database or in the journal. */
+  async #awaitClose(database: RootDatabase<Buffer, string>): Promise<void> {
+    let timer: Timer | undefined;
+    const late = new Promise<void>((resolve) => (timer = this.#clock.after(closeMsMax, resolve)));
+    await Promise.race([database.close(), late]);
+    timer?.cancel();
   }
 
   verify(): void {

@@ -9,6 +9,7 @@ import { run } from '../cli/support.ts';
 import { containers, lackingContainers, signalWithin } from '../containers.ts';
 import { temporaryFolder } from '../folders.ts';
 import { startServer, type Server } from '../process.ts';
+import { ballastOf, fill, lackingDisk, smallDisk } from '../small-disk.ts';
 import { diagnose } from '../operations/doctor/diagnosis.ts';
 import { openHouse, type House } from './house.ts';
 
@@ -142,6 +143,18 @@ t.test('a journal that is removed under a running server costs nothing', async (
   await server.kill('SIGKILL');
   const again = await house(t, folder);
   for (const session of sessions) t.equal((await again.ask(`/sessions/${session.id}`)).status, 200);
+  await again.stop();
+});
+
+t.test('a server on a full disk ends in order, and loses nothing', { skip: lackingDisk() ?? false }, async (t) => {
+  const folder = await smallDisk(t, '4m');
+  const server = await house(t, folder);
+  const { id } = await server.session((await server.assistant()).id);
+  await fill(folder);
+  t.match(await server.stop(), { code: 0 });
+  rmSync(ballastOf(folder));
+  const again = await house(t, folder);
+  t.equal((await again.ask(`/sessions/${id}`)).status, 200);
   await again.stop();
 });
 

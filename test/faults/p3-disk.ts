@@ -1,50 +1,11 @@
 /** P3: a disk that is really full. Refused requests get 503, acknowledged writes stay, and with room again all goes on. */
-import { spawnSync } from 'node:child_process';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { temporaryFolder, type Owner } from '../folders.ts';
+import { ballastOf, fill, lackingDisk, smallDisk } from '../small-disk.ts';
 import { appendOnly } from '../store/redis-server.ts';
 import { Customer } from './customer.ts';
-import type { Experiment, StoreKind } from './experiment.ts';
+import type { Experiment } from './experiment.ts';
 import { Ground, lackingRedis, until } from './ground.ts';
-
-const diskBytes = '192m';
-
-const mounted = (folder: string): boolean => spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${diskBytes}`, 'none', folder]).status === 0;
-const unmount = (folder: string): unknown => spawnSync('umount', ['-l', folder]);
-
-let reason: string | null | undefined;
-
-/** A small disk can be had where a file system can be mounted. */
-function lackingDisk(store: StoreKind): string | null {
-  if (reason === undefined) {
-    const folder = '/tmp';
-    const tried = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', folder]);
-    reason = process.getuid?.() === 0 && tried.status === 0 ? null : 'only an administrator may mount a small disk to fill';
-  }
-  return reason ?? lackingRedis(store);
-}
-
-async function smallDisk(t: Owner): Promise<string> {
-  const folder = await temporaryFolder(t);
-  if (!mounted(folder)) throw new Error('The small disk cannot be mounted.');
-  process.once('exit', () => unmount(folder));
-  t.teardown(async () => unmount(folder));
-  return folder;
-}
-
-/** Takes all the room that is left, to the last byte. */
-async function fill(folder: string): Promise<void> {
-  const file = await open(join(folder, 'ballast'), 'a');
-  try {
-    for (const size of [1024 * 1024, 4096, 1]) {
-      const bytes = Buffer.alloc(size);
-      while ((await file.write(bytes).catch(() => null)) !== null);
-    }
-  } finally {
-    await file.close();
-  }
-}
 
 export const fullDisk: Experiment = {
   promise: 'P3',
@@ -52,9 +13,9 @@ export const fullDisk: Experiment = {
   does: 'a disk that is full to the last byte, sometimes with kill -9 while it is',
   stores: ['lmdb', 'redis'],
   abreast: { lmdb: 1, redis: 1 },
-  lacking: lackingDisk,
+  lacking: (store) => lackingDisk() ?? lackingRedis(store),
   async open(t, store) {
-    const disk = await smallDisk(t);
+    const disk = await smallDisk(t, '192m');
     await mkdir(join(disk, 'redis'));
     const ground = await Ground.open(t, store, [...appendOnly, '--dir', join(disk, 'redis')], store === 'lmdb' ? disk : undefined);
     let house = await ground.server();
@@ -77,7 +38,7 @@ export const fullDisk: Experiment = {
       const dies = store === 'lmdb' && trial.random.chance(0.5);
       if (dies) await house.kill('SIGKILL');
       await lives;
-      await rm(join(disk, 'ballast'));
+      await rm(ballastOf(disk));
       if (dies) house = await ground.server();
       await until(async () => (await house.ask('/sessions', { body: { assistant_id: ground.assistantId } })).status === 201);
       for (const customer of customers) {
