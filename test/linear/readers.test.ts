@@ -30,7 +30,8 @@ import { Hypothesis } from '../../src/providers/voice/hypothesis.ts';
 import { planOf } from '../../src/providers/voice/plan.ts';
 import { SentenceStream } from '../../src/providers/voice/sentence-stream.ts';
 import { sentencesOf, wordsOf } from '../../src/providers/voice/sentences.ts';
-import { speakableText } from '../../src/providers/voice/speakable.ts';
+import { sentencesAndCode } from '../../src/providers/voice/sound.ts';
+import { endsInAddress, speakableText } from '../../src/providers/voice/speakable.ts';
 import { unfinished } from '../../src/providers/voice/unfinished.ts';
 import { growthOfWork } from './growth.ts';
 import { placesIn } from './schemas.ts';
@@ -80,6 +81,9 @@ const saying = { sayable: englishOf, spells: true };
 
 const readersOfText: Readonly<Record<string, (text: string) => unknown>> = {
   sentencesOf,
+  sentencesAndCode: (text) => sentencesAndCode(text),
+  'code of a block': (text) => sentencesAndCode(text, '```'),
+  endsInAddress,
   speakableText,
   englishOf,
   wordsOf,
