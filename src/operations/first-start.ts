@@ -111,6 +111,8 @@ async function install(services: Services, withKey: boolean): Promise<Installed 
       id: assistantId,
       workspaceId,
       name: 'demo',
+      // Clients of OpenAI's API have it as their model.
+      alias: 'demo',
       description: 'The embedded assistant: rule-based, for trying things out.',
       ...stamps,
       // The embedded voice needs neither network nor credential, as the assistant itself.

@@ -27,6 +27,7 @@ async function isUsable(t: Test, { url, operatorToken }: Server): Promise<void> 
   const made = await run('keys', 'create', 'mine');
   const key = /\bak_\w+/.exec(made.stdout)![0];
   t.match(await (await fetch(`${url}/assistants`, { headers: { authorization: `Bearer ${key}` } })).json(), { data: [{ name: 'demo', status: 'published' }] });
+  t.match(await (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).json(), { data: [{ id: 'demo', name: 'demo' }] });
   t.match((await run('console')).stdout, `${url}/console#sign-in=`);
 }
 

@@ -7,6 +7,7 @@ import { generateText, jsonSchema, Output, stepCountIs, streamText, tool, type L
 import type { Test } from 'tap';
 import { installedAside } from '../client/aside.ts';
 import type { House } from '../api/house.ts';
+import { done, eventStream } from '../providers/model/provider.ts';
 import { answered, onProvider, synthetic, transcriptOf, until } from '../api/talk.ts';
 import { lastSession, look } from './openai.ts';
 
@@ -123,6 +124,20 @@ export async function langchain(t: Test, house: House): Promise<void> {
     const answered = await bound.invoke([['user', 'Hi'], asked, await looks.invoke(asked.tool_calls![0] as any)]);
     t.equal(answered.text, said, way);
   }
+  const schema = { title: 'place', type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+  const { assistant } = await onProvider(t, house, (response, request) => {
+    const isForced = request.body.tool_choice !== undefined;
+    const call = { tool_calls: [{ index: 0, id: 'c', function: { name: 'place', arguments: '{"city":"Ulm"}' } }] };
+    if (isForced) response.writeHead(200, eventStream).end(`data: ${JSON.stringify({ choices: [{ delta: call, finish_reason: 'tool_calls' }] })}\n\n${done}`);
+    else answered(response, ['{"city":', '"Ulm"}']);
+  });
+  for (const useResponsesApi of [false, true]) {
+    for (const method of ['jsonSchema', 'functionCalling', 'jsonMode'] as const) {
+      const structured = model(assistant.id, { useResponsesApi }).withStructuredOutput(schema, { method, name: 'place' });
+      t.same(await structured.invoke('Where? Answer in JSON.'), { city: 'Ulm' }, `${method}, responses: ${useResponsesApi}`);
+    }
+  }
+
   const goesOn = model(id, { configuration: { baseURL: `${house.url}/v1`, defaultHeaders: { 'X-Conversation-Id': 'langchain' } } });
   for (const said of ['Hi', 'More']) await goesOn.invoke(said);
   t.equal((await transcriptOf(house, (await lastSession(house, id)).id)).length, 4, 'a conversation that goes on');

@@ -63,6 +63,68 @@ const windows: Readonly<Record<string, Sent>> = {
   },
 };
 
+/** Windows that send more than a question and a history of texts: what each of them sends in a conversation that has gone on. */
+const longer: Readonly<Record<string, Sent>> = {
+  // `utils/middleware.py`: passages of documents stand in the question, and pictures of earlier questions are sent again.
+  'Open WebUI, documents and an old picture': {
+    body: {
+      stream: true,
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'one' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }] },
+        { role: 'assistant', content: 'two' },
+        { role: 'user', content: `### Task:\n${'<source id="1">A passage.</source>\n'.repeat(1000)}three` },
+      ],
+    },
+    reaches: [['user', 'one\n[image]'], ['assistant', 'two'], ['user', `### Task:\n${'<source id="1">A passage.</source>\n'.repeat(1000)}three`]],
+  },
+  // BerriAI/litellm: an answer is sent back as its `Message` writes itself down; BerriAI/litellm#25595 has the field of providers.
+  'LiteLLM, a call sent back': {
+    headers: { 'x-litellm-tags': 'a' },
+    body: {
+      ...{ user: 'default_user_id', extra_body: {}, stream: false, max_tokens: -1, metadata: { requester: 'proxy' } },
+      messages: [
+        { role: 'user', content: 'one' },
+        {
+          ...{ role: 'assistant', content: null, function_call: null, provider_specific_fields: { refusal: null }, thinking_blocks: null, reasoning_content: 'hm' },
+          tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' }, provider_specific_fields: { thought_signature: 'x' } }],
+        },
+        { role: 'tool', tool_call_id: 'call_1', name: 'look', content: 'seen' },
+        { role: 'assistant', content: 'two', annotations: [], images: [], function_call: null, tool_calls: null },
+        { role: 'user', content: 'three' },
+      ],
+    },
+    reaches: [['user', 'one'], ['assistant', null as unknown as string], ['tool', 'seen'], ['assistant', 'two'], ['user', 'three']],
+  },
+  // Aider-AI/aider `aider/coders/base_coder.py`, `chat_chunks.py`: files stand in messages of the user, and a reminder may come last.
+  'aider, files and a reminder': {
+    body: {
+      ...{ stream: true, temperature: 0 },
+      messages: [
+        { role: 'system', content: 'Act as a developer.' },
+        { role: 'user', content: `I have *added these files to the chat*.\n${'x = 1\n'.repeat(5000)}` },
+        { role: 'assistant', content: 'Ok.' },
+        { role: 'user', content: 'three' },
+        { role: 'system', content: '# *SEARCH/REPLACE block* rules:' },
+      ],
+    },
+    reaches: [
+      ...[['system', 'Act as a developer.\n\n# *SEARCH/REPLACE block* rules:'], ['user', `I have *added these files to the chat*.\n${'x = 1\n'.repeat(5000)}`]] as [string, string][],
+      ...[['assistant', 'Ok.'], ['user', 'three']] as [string, string][],
+    ],
+  },
+  // cline/cline `src/core/api/providers/openai.ts`: a question of several parts, with all of its surroundings.
+  'Cline, a task with its surroundings': {
+    body: {
+      ...{ stream: true, stream_options: { include_usage: true }, temperature: 0, max_tokens: -1 },
+      messages: [
+        { role: 'system', content: 'You are Cline.' },
+        { role: 'user', content: [{ type: 'text', text: '<task>\nthree\n</task>' }, { type: 'text', text: `<environment_details>\n${'src/a.ts\n'.repeat(2000)}</environment_details>` }] },
+      ],
+    },
+    reaches: [['system', 'You are Cline.'], ['user', `<task>\nthree\n</task><environment_details>\n${'src/a.ts\n'.repeat(2000)}</environment_details>`]],
+  },
+};
+
 /** The text as these windows put it together, from the lines that begin with `data: `. */
 function shown({ text, json }: Answer): { text: string; finish: string | null; usage: any } {
   if (json !== undefined) return { text: json.choices[0].message.content, finish: json.choices[0].finish_reason, usage: json.usage };
@@ -74,8 +136,8 @@ function shown({ text, json }: Answer): { text: string; finish: string | null; u
 }
 
 export async function chatWindows(t: Test, house: House): Promise<void> {
-  const { provider, assistant } = await onProvider(t, house, unless(), { alias: 'windows' });
-  for (const [window, { headers = {}, body, reaches }] of Object.entries(windows)) {
+  const { provider, assistant } = await onProvider(t, house, unless(), { alias: 'windows', model: { history_tokens_max: 50_000 } });
+  for (const [window, { headers = {}, body, reaches }] of Object.entries({ ...windows, ...longer })) {
     const answer = await house.ask('/v1/chat/completions', { headers, body: { model: 'windows', ...body } });
     t.equal(answer.status, 200, window);
     const { text, finish, usage } = shown(answer);
