@@ -15,7 +15,7 @@ export const textOf = ({ prefix, pump, suffix }: Attack, length: number): string
 const longRepeat = 8;
 const samplesMax = 6;
 /** Ends that most patterns do not take, and none. */
-const ends = ['\0', '', '\n', ' ', 'a'];
+const ends = ['\0', '', '\n', '\n\0', ' ', 'a'];
 
 /** Characters that stand for their kinds: letters in both cases, digits, white space, signs of patterns, and other planes. */
 const common = [...'aAzZeE09_-.,;:!?"\'`=+*/\\|<>()[]{}#$%&@~^', ' ', '\t', '\n', '\r', '\0', '\u00a0', '\u2028', 'é', 'ß', 'ſ', '\u0301', '。', '漢', '’', '–', '€', '½', '😀', '\u{10ffff}', '\ud800'];

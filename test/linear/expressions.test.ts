@@ -24,6 +24,7 @@ const planted: readonly (readonly [RegExp, isGlobal?: boolean])[] = [
   [/(x?)x*\1y/],
   [/\B(?=(\d{3})+$)/g, true],
   [/.*,.*,.*;/],
+  [/\}\s*(?:(?:event|data)?:[^\n]*\s*)*$/],
 ];
 
 /** Expressions that look alike, and whose steps grow with the text alone. */

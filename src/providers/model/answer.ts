@@ -227,8 +227,15 @@ class Answer implements ProviderListener, ModelCall, Teller {
 /** A whole answer without the lines of an event stream that gateways append to it, such as the mark of its end. */
 function withoutEnd(text: string): string {
   const at = Math.max(0, text.length - endCharactersMax);
-  return text.slice(0, at) + text.slice(at).replace(/\}\s*(?:(?:event|id|retry|data)?:[^\n]*\s*)*$/, '}');
+  const lines = text.slice(at).split('\n');
+  while (lines.length > 1 && isOfStream(lines.at(-1)!)) lines.pop();
+  const last = lines.pop()!;
+  const end = last.lastIndexOf('}') + 1;
+  return text.slice(0, at) + [...lines, end > 0 && isOfStream(last.slice(end)) ? last.slice(0, end) : last].join('\n');
 }
+
+/** Whether a line has nothing of an answer. */
+const isOfStream = (line: string): boolean => /^(?:(?:event|id|retry|data)?:|\[DONE\]$|$)/.test(line.trim());
 
 const endCharactersMax = 1024;
 

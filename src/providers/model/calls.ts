@@ -45,7 +45,7 @@ export class JoinedCalls {
     const call = isNew ? { index: part.index, id: part.id, name: '', arguments: new ArgumentText(), fields: new GrowingFields() } : known;
     if (isNew && this.#calls.length < limits.toolCallsTaken) this.#calls.push(call);
     if (part.fields !== null) call.fields.take(part.fields);
-    const isRepeated = !isNew && call.arguments.isWhole && part.name !== '' && part.name === call.name;
+    const isRepeated = !isNew && call.arguments.isWhole && ((part.name !== '' && part.name === call.name) || (part.id !== null && part.id === call.id));
     call.id ??= part.id;
     if (call.name === '') call.name = part.name.slice(0, nameCharactersMax);
     else if (part.name !== call.name && call.arguments.text === '') call.name = (call.name + part.name).slice(0, nameCharactersMax);
@@ -125,5 +125,6 @@ export class JoinedCalls {
 function repeat(before: ArgumentText, text: string): void {
   const again = new ArgumentText();
   again.append(text);
-  if (again.isWhole && !again.isBlank) before.replace(text);
+  if (text.trim() !== '' && (before.isBlank || (again.isWhole && !again.isBlank))) before.replace(text);
+  else before.append(text);
 }

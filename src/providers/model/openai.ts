@@ -205,6 +205,9 @@ function callsOf(given: unknown): Json[] {
 
 const noCalls: Json[] = [];
 
+/** The place of a call, also where an endpoint writes it as a text; null if it gives none. */
+const placeOf = (index: unknown): number | null => (typeof index === 'number' ? index : typeof index === 'string' && /^\d{1,3}$/.test(index) ? Number(index) : null);
+
 /** Fields of a delta or a message that are known, or that no endpoint wants back. */
 const knownFields: ReadonlySet<string> = new Set([
   ...['role', 'content', 'refusal', 'tool_calls', 'function_call', 'name', 'audio', 'annotations', 'reasoning_content', 'reasoning', 'thinking', 'prefix'],
@@ -236,10 +239,10 @@ function tellCalls(answer: Teller, calls: readonly Json[], areWhole: boolean): v
     const { name, arguments: text } = objectAt(call, 'function');
     // Some endpoints give the arguments as an object.
     const words = typeof text === 'string' ? text : isObject(text) ? JSON.stringify(text) : '';
-    const place = typeof index === 'number' ? index : null;
+    const place = placeOf(index);
     const called = typeof name === 'string' ? name : '';
     // No endpoint repeats a call within one delta.
-    const begins = areWhole || (called !== '' && calls.slice(0, at).some((before) => (before['index'] ?? null) === place && objectAt(before, 'function')['name'] !== undefined));
+    const begins = areWhole || (called !== '' && calls.slice(0, at).some((before) => placeOf(before['index']) === place && objectAt(before, 'function')['name'] !== undefined));
     answer.call({ index: place, id: typeof id === 'string' && id !== '' ? id : null, name: called, arguments: words, begins, fields: fieldsOf(call) });
   }
 }

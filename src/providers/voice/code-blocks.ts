@@ -8,7 +8,7 @@ export interface Part {
 }
 
 /** A line that opens a block, also in a quotation or a list. A line with code between its backticks opens none. */
-const opening = /^[ \t>]*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})[^`\n]*\n?$/u;
+const opening = /^[ \t>]*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,}(?!~))[^`\n]*\n?$/u;
 const closing = /^[ \t>]*(`{3,}|~{3,})[ \t]*\r?\n?$/u;
 
 /** The parts of a text, which joined are the text again; `fence`: of the block in which it begins. A last line of code without its line break is a part of its own: it may become the end of the block. */

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { openaiModel } from '../../../src/providers/model/openai.ts';
 import type { ToolOffer } from '../../../src/providers/model.ts';
+import { patient } from '../../run/speed.mjs';
 import { ask, client, delta, done, eventStream, provider } from './provider.ts';
 
 const tools: readonly ToolOffer[] = ['one', 'two', 'look_up'].map((name) => ({ name, description: null, parameters: { type: 'object' } }));
@@ -37,6 +38,15 @@ const streams: Readonly<Record<string, readonly [body: string, calls: Calls]>> =
   'an empty object first, with the name twice': [parts([0, 'a', 'one', '{}'], [0, 'a', 'one', '{"a":1}']), [['one', '{"a":1}']]],
   'an empty object first, and then pieces': [parts([0, 'a', 'one', '{}'], [0, none, none, '{"a"'], [0, none, none, ':1}']), [['one', '{"a":1}']]],
   'an empty object that is given as one first': [parts([0, 'a', 'one', {}], [0, none, none, '{"a":1}']), [['one', '{"a":1}']]],
+  'an empty object first, and then pieces, with the name in each': [parts([0, 'a', 'one', '{}'], [0, 'a', 'one', '{"a"'], [0, 'a', 'one', ':1}']), [['one', '{"a":1}']]],
+  'an empty object first, and then pieces, with the id in each': [parts([0, 'a', 'one', '{}'], [0, 'a', none, '{"a"'], [0, 'a', none, ':1}']), [['one', '{"a":1}']]],
+  'an empty object last': [parts([0, 'a', 'one', '{"a":1}'], [0, 'a', 'one', '{}']), [['one', '{"a":1}']]],
+  'more of the whole in each piece': [parts([0, 'a', 'one', '{"a":1}'], [0, 'a', none, '{"a":1,"b":2}'], [0, 'a', none, '{"a":1,"b":2,"c":3}']), [['one', '{"a":1,"b":2,"c":3}']]],
+  'the whole again in pieces, with the name and the id in each': [parts([0, 'a', 'one', '{"a":1}'], [0, 'a', 'one', '{"a"'], [0, 'a', 'one', ':1}']), [['one', '{"a":1}']]],
+  'two that take turns, by their ids alone': [parts([none, 'a', 'one', '{"a"'], [none, 'b', 'two', '{"b"'], [none, 'a', none, ':1}'], [none, 'b', none, ':2}']), [['one', '{"a":1}'], ['two', '{"b":2}']]],
+  'two that take turns, by their places': [parts([1, 'a', 'one', ''], [2, 'b', 'two', ''], [1, none, none, '{"a":1}'], [2, none, none, '{"b":2}']), [['one', '{"a":1}'], ['two', '{"b":2}']]],
+  'places that are texts': [parts(['0' as never, none, 'one', '{"a"'], ['1' as never, none, 'one', '{"b"'], ['0' as never, none, none, ':1}'], ['1' as never, none, none, ':2}']), [['one', '{"a":1}'], ['one', '{"b":2}']]],
+  'an id that comes late': [parts([0, none, 'one', ''], [0, 'a', none, '{"a"'], [0, 'a', none, ':1}']), [['one', '{"a":1}']]],
   'encoded twice': [parts([0, 'a', 'one', JSON.stringify('{"a":1}')]), [['one', '{"a":1}']]],
   'encoded twice, in pieces': [parts([0, 'a', 'one', '"{\\"a'], [0, none, none, '\\":1}"']), [['one', '{"a":1}']]],
   'in a fence': [parts([0, 'a', 'one', '```json\n{"a":1}\n```']), [['one', '{"a":1}']]],
@@ -74,6 +84,10 @@ for (const [name, [body, calls]] of Object.entries(streams)) {
 const bodies: Readonly<Record<string, string>> = {
   'a heartbeat with half an object': `event: heartbeat\ndata: {"status":\n\n${delta('Hel')}event: heartbeat\ndata: {"status": "al\n\n${delta('lo', 'stop')}${done}`,
   'a whole answer, and the mark of a stream': `${JSON.stringify({ choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }] })}\n\n${done}`,
+  'a whole answer, and a bare mark': `${JSON.stringify({ choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }] })}\n[DONE]\n`,
+  'a whole answer, and the mark on its line': `${JSON.stringify({ choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }] })} data: [DONE]\n\n`,
+  'a whole answer as an event, and the mark of a stream': `data: ${JSON.stringify({ object: 'chat.completion', choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }] })}\n\n${done}`,
+  'a heartbeat that is cut within a text, with an id': `id: 7\nevent: keep-alive\ndata: {"choices\n\n${delta('Hello', 'stop')}${done}`,
   'a whole answer, and a named mark': `${JSON.stringify({ choices: [{ message: { content: 'Hello' } }] })}\nevent: done\ndata: [DONE]\n\n`,
   'a whole answer, a comment and a mark': `${JSON.stringify({ choices: [{ message: { content: 'Hello' } }] }, null, 2)}\n\n: bye\n\n${done}`,
 };
@@ -86,3 +100,11 @@ for (const [name, body] of Object.entries(bodies)) {
     t.same([await heard.settled, heard.said], ['end', 'Hello']);
   });
 }
+
+t.test('the end of a whole answer is looked at in proportion to it', { timeout: patient(10_000) }, async (t) => {
+  for (const end of [':'.repeat(1000), ': '.repeat(500), 'data:'.repeat(200), '[DONE]'.repeat(160), ' \n'.repeat(500)]) {
+    const server = await provider((response) => response.writeHead(200, eventStream).end(`{"choices":[{"message":{"content":"Hello"}}]}${end}\nfoo`));
+    t.teardown(server.close);
+    t.equal(await ask(openaiModel(client(t)), { baseUrl: server.baseUrl }).settled, 'malformed', JSON.stringify(end.slice(0, 10)));
+  }
+});
