@@ -47,13 +47,16 @@ async function broken(trial: Trial, house: House, assistantId: string, way: Way)
   way.onBack = (bytes) => {
     if (bytes >= at) breakIt();
   };
+  const askedAt = performance.now();
   const listener = talk(house, id, { tag, words: 1_000_000, delayMs: random.pick([0, 1, 5]) });
   // With no connection taken there is nothing to break later.
   await Promise.race([listener.over, pause(3 * turnMsMax)]);
   const told = `${how} at ${at}`;
   await listener.over;
-  // A turn whose time is over is ended by us, even before any fault; a turn that its provider left is ended as the provider's fault.
-  const due = !done || how === 'stalled' || (how === 'halfClosed' && at === 0) ? 'api_error' : 'assistant_unavailable';
+  // A turn whose time is over is ended by us, even before any fault; a turn that its provider left is ended as the provider's fault. A slow machine may need the
+  // whole time of a turn until it has noticed the fault.
+  const ranOut = performance.now() - askedAt >= turnMsMax && listener.code === 'api_error';
+  const due = ranOut || !done || how === 'stalled' || (how === 'halfClosed' && at === 0) ? 'api_error' : 'assistant_unavailable';
   await sealed(house, id);
   const messages = await transcriptOf(house, id);
   if (listener.status !== 200) {

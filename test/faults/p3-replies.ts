@@ -1,13 +1,16 @@
 /** P3, where the replies of the store are lost: an acknowledged step is stored, and a step answered 503 has left nothing behind. */
 import { setTimeout as pause } from 'node:timers/promises';
+import { RedisCluster } from '../store/redis-server.ts';
 import type { Experiment, Trial } from './experiment.ts';
-import { Ground, lackingRedis, several, type Member } from './ground.ts';
+import { Ground, lackingRedis, several, until, type Member } from './ground.ts';
 import { Insistent } from './insistent.ts';
 import { ReplacingWay } from './replacing.ts';
 import { isRedisStep, type Way } from './way.ts';
 
 const customersCount = 4;
 const actsCount = 6;
+/** Nothing fails over by itself on a busy machine. */
+const nodeTimeoutMs = 15_000;
 
 export const answeredIsStored: Experiment = {
   promise: 'P3',
@@ -41,7 +44,33 @@ export const refusedIsNothing: Experiment = {
   },
 };
 
-type Trouble<To> = (trial: Trial, way: To, over: () => boolean) => Promise<void>;
+/** The same in a cluster, whose members announce the ways to them as their addresses. */
+export const refusedInCluster: Experiment = {
+  promise: 'P3',
+  name: 'cluster',
+  does: 'errors of a Redis Cluster in place of steps in the middle of everything',
+  stores: ['redis'],
+  abreast: { lmdb: 1, redis: 1 },
+  lacking: lackingRedis,
+  async open(t) {
+    const cluster = await RedisCluster.start(nodeTimeoutMs);
+    t.teardown(() => cluster.stop());
+    const ways = await Promise.all(cluster.servers.map(({ port }) => ReplacingWay.open(t, port)));
+    const ports = ways.map(({ port }) => String(port));
+    for (const [index, server] of cluster.servers.entries()) await server.command('CONFIG', 'SET', 'cluster-announce-port', ports[index]!);
+    await until(async () => {
+      const told = await Promise.all(cluster.servers.map((server) => server.command('CLUSTER', 'NODES')));
+      return told.every((nodes) => ports.every((port) => nodes.includes(`127.0.0.1:${port}@`)));
+    });
+    const ground = await Ground.onCluster(t, `redis-cluster://${ports.map((port) => `127.0.0.1:${port}`).join(',')}`);
+    // Both servers use all ways.
+    const members = [{ way: ways, house: await ground.server() }, { way: [], house: await ground.server() }];
+    const refuse: Trouble<readonly ReplacingWay[]> = (trial, ways, over) => Promise.all(ways.map((way) => refusals(trial, way, over, stepsOnly)));
+    return (trial) => inTrouble(trial, members, refuse);
+  },
+};
+
+type Trouble<To> = (trial: Trial, way: To, over: () => boolean) => Promise<unknown>;
 
 async function inTrouble<To>(trial: Trial, members: readonly Member<To>[], befall: Trouble<To>): Promise<void> {
   const { house } = members[0]!;
@@ -139,14 +168,17 @@ const errors = [
   'ERR max number of clients reached',
 ] as const;
 
+/** Replicas follow their primaries on the same ways. */
+const stepsOnly = (name: string): boolean => ['evalsha', 'eval', 'set', 'cluster', 'exists'].includes(name);
+
 /** Refuses a part of the commands, or all of them, for a while, and then none for a while. */
-async function refusals(trial: Trial, way: ReplacingWay, over: () => boolean): Promise<void> {
+async function refusals(trial: Trial, way: ReplacingWay, over: () => boolean, may: (name: string) => boolean = () => true): Promise<void> {
   const { random } = trial;
   while (!over()) {
     const error = random.pick(errors);
     const share = random.pick([0.05, 0.3, 1]);
     const only = random.pick([null, null, 'evalsha', 'eval']);
-    way.refuse = ([name]) => ((only === null || name === only) && random.chance(share) ? error : null);
+    way.refuse = ([name]) => (may(name!) && (only === null || name === only) && random.chance(share) ? error : null);
     trial.count(error.split(' ', 1)[0]!);
     await pause(random.pick([50, 300, 1000, 3000]));
     way.refuse = () => null;
