@@ -94,17 +94,20 @@ async function outage(trial: Trial, ground: Ground, house: House, faults: Faults
   await Promise.all(talks.map(({ listener }) => listener.heard()));
   const before = residentMegabytes(house);
   const what = random.pick(Object.keys(faults));
+  const beginsAt = performance.now();
   const undo = await faults[what]!(trial);
+  const begunAt = performance.now();
   let over = false;
   const clients = Array.from({ length: clientsCount }, async (_, index) => {
     while (!over) await askOne(trial, house, ids[index % ids.length]!, index, () => over);
   });
-  const awayMs = random.between(1000, 7500);
-  await pause(awayMs);
+  await pause(random.between(1000, 7500));
   const grown = residentMegabytes(house) - before;
   over = true;
+  const awayMsMin = performance.now() - begunAt;
   await undo();
   const undoneAt = performance.now();
+  const awayMsMax = undoneAt - beginsAt;
   await until(async () => (await askOne(trial, house, ids[0]!, 0, () => true)) === 200);
   trial.took('until it is back', performance.now() - undoneAt, backMs);
   trial.must(grown < grownMegabytesMax, `${what}: the server grew by ${grown} MB`);
@@ -116,8 +119,8 @@ async function outage(trial: Trial, ground: Ground, house: House, faults: Faults
     const goesOn = listener.ending === 'turn.aborted';
     const failed = listener.ending === 'error' && listener.code === 'api_error';
     trial.count(goesOn ? 'turns that went on' : 'turns that failed');
-    const due = awayMs < keptMs ? goesOn : awayMs > lostMs ? failed : goesOn || failed;
-    trial.must(due, `${what} for ${Math.round(awayMs)} ms: ${tag} ended as ${listener.ending} ${listener.code}`);
+    const due = awayMsMax < keptMs ? goesOn : awayMsMin > lostMs ? failed : goesOn || failed;
+    trial.must(due, `${what} for ${Math.round(awayMsMax)} ms: ${tag} ended as ${listener.ending} ${listener.code}`);
     await sealed(house, id);
     await checkPartial(trial, house, id, { tag, seen: listener.seen }, goesOn ? 'partial aborted null' : undefined);
     await checkUsable(trial, house, id, `${tag}next`);
