@@ -9,7 +9,7 @@ import { oneWriter, oneWriterUnheard } from './p1-owners.ts';
 import { seenIsStored } from './p2-kill.ts';
 import { providerBreaks } from './p2-provider.ts';
 import { fullDisk } from './p3-disk.ts';
-import { answeredIsStored, refusedInCluster, refusedIsNothing } from './p3-replies.ts';
+import { answeredIsStored, refusedInCluster, refusedIsNothing, settingsRefuse } from './p3-replies.ts';
 import { survivesRedis, survivesServer } from './p3-server.ts';
 import { failsOver } from './p4-failover.ts';
 import { sealedInTime } from './p5-seal.ts';
@@ -39,6 +39,7 @@ export const experiments: readonly Experiment[] = [
   survivesRedis,
   answeredIsStored,
   refusedIsNothing,
+  settingsRefuse,
   refusedInCluster,
   fullDisk,
   ...failsOver,

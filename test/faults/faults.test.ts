@@ -16,8 +16,8 @@ const onRedis = ['P5/seal'];
  * tests keeps.
  */
 const elsewhere = ['P4', 'P12', 'P25', 'V1', 'C1', 'C2', 'C3', 'C4', 'C5', 'T4'];
-/** Two faults of experiments that run here meet in P1/network: P1/owners has its checks, P11/network its loss in silence. T2/calls looks at what T1/calls does, and at more. P3/cluster is P3/errors with seven times as many processes. */
-const larger = ['P1/network', 'P3/cluster', 'T1/calls'];
+/** Two faults of experiments that run here meet in P1/network: P1/owners has its checks, P11/network its loss in silence. T2/calls looks at what T1/calls does, and at more. P3/cluster and P3/settings are P3/errors with more processes and by other means. */
+const larger = ['P1/network', 'P3/cluster', 'P3/settings', 'T1/calls'];
 const chosen = experiments.filter((experiment) => !elsewhere.includes(experiment.promise) && !larger.includes(idOf(experiment))).map((experiment) => ({ experiment, store: onRedis.includes(idOf(experiment)) ? 'redis' : experiment.stores[0]! }) as const);
 
 /** Experiments in which a late step is a failed one: they run after the others. */

@@ -1,6 +1,6 @@
 /** P3, where the replies of the store are lost: an acknowledged step is stored, and a step answered 503 has left nothing behind. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { RedisCluster } from '../store/redis-server.ts';
+import { RedisCluster, type RedisServer } from '../store/redis-server.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { Ground, lackingRedis, several, until, type Member } from './ground.ts';
 import { Insistent } from './insistent.ts';
@@ -41,6 +41,23 @@ export const refusedIsNothing: Experiment = {
       return { way, house: await ground.server({}, `redis://127.0.0.1:${way.port}`) };
     });
     return (trial) => inTrouble(trial, members, refusals);
+  },
+};
+
+/** The same by settings and commands of Redis itself. */
+export const settingsRefuse: Experiment = {
+  promise: 'P3',
+  name: 'settings',
+  does: 'Redis without memory or replicas, as a replica, paused, busy, without scripts, connections or rights',
+  stores: ['redis'],
+  abreast: { lmdb: 1, redis: 2 },
+  lacking: lackingRedis,
+  async open(t, store) {
+    const ground = await Ground.open(t, store);
+    const redis = ground.redis!;
+    await redis.command('CONFIG', 'SET', 'busy-reply-threshold', '50');
+    const members = [{ way: redis, house: await ground.server() }, { way: null, house: await ground.server() }];
+    return (trial) => inTrouble(trial, members, misset);
   },
 };
 
@@ -170,6 +187,34 @@ const errors = [
 
 /** Replicas follow their primaries on the same ways. */
 const stepsOnly = (name: string): boolean => ['evalsha', 'eval', 'set', 'cluster', 'exists'].includes(name);
+
+/** Commands that make Redis refuse steps, and those that mend it. */
+const settings: Readonly<Record<string, readonly [readonly string[], readonly string[]]>> = {
+  full: [['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']],
+  'without replicas': [['CONFIG', 'SET', 'min-replicas-to-write', '1'], ['CONFIG', 'SET', 'min-replicas-to-write', '0']],
+  // Nothing listens there, so nothing is replicated.
+  'a replica': [['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']],
+  paused: [['CLIENT', 'PAUSE', '60000', 'WRITE'], ['CLIENT', 'UNPAUSE']],
+  busy: [['EVAL', 'while true do end', '0'], ['SCRIPT', 'KILL']],
+  'without scripts': [['SCRIPT', 'FLUSH'], ['PING']],
+  'without connections': [['CLIENT', 'KILL', 'TYPE', 'normal'], ['CLIENT', 'KILL', 'TYPE', 'pubsub']],
+  'without rights': [['ACL', 'SETUSER', 'default', '-evalsha', '-set'], ['ACL', 'SETUSER', 'default', '+@all']],
+};
+
+async function misset(trial: Trial, redis: RedisServer | null, over: () => boolean): Promise<void> {
+  while (redis !== null && !over()) {
+    const what = trial.random.pick(Object.keys(settings));
+    const [fault, mending] = settings[what]!;
+    // A script that runs for ever answers only once it is killed.
+    const begun = redis.command(...fault);
+    await Promise.race([begun, pause(500)]);
+    await pause(trial.random.pick([50, 300, 1000, 3000]));
+    await redis.command(...mending);
+    await begun;
+    trial.count(what);
+    await pause(trial.random.between(100, 800));
+  }
+}
 
 /** Refuses a part of the commands, or all of them, for a while, and then none for a while. */
 async function refusals(trial: Trial, way: ReplacingWay, over: () => boolean, may: (name: string) => boolean = () => true): Promise<void> {
