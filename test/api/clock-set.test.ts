@@ -4,8 +4,8 @@ import t, { type Test } from 'tap';
 import { lackingFaketime, settableClock, settableRedisClock } from '../faults/moved-clock.ts';
 import { temporaryFolder } from '../folders.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
-import { openHouse, type Answer, type House } from './house.ts';
-import { say, transcriptOf, until } from './talk.ts';
+import { openHouse, type Answer, type House, type StreamEvent } from './house.ts';
+import { say, synthetic, transcriptOf, until } from './talk.ts';
 
 const daySeconds = 86_400;
 const hourSeconds = 3600;
@@ -74,6 +74,25 @@ for (const [name, open, skip] of stores) {
       await house.stop();
     });
   }
+
+  t.test(`on ${name} a turn in flight completes although the clock is set back and ahead`, { skip }, async (t) => {
+    const { start, set } = await open(t);
+    const house = await start();
+    // On Redis another server looks for turns whose lease has run out.
+    const other = name === 'Redis' ? await start() : house;
+    const { id } = await synthetic(house, 'tokens=300,delay_ms=20', { max_call_seconds: daySeconds });
+    const short = await house.assistant();
+    const stream = await say(house, (await house.session(id)).id);
+    const events: (StreamEvent | undefined)[] = [];
+    for (const seconds of [-2, 2, -hourSeconds, hourSeconds]) {
+      events.push(await stream.next());
+      set(seconds);
+      await until(async () => Math.abs((await other.session(short.id)).created_at - Date.now() / 1000 - seconds) < 1.5);
+    }
+    events.push(...(await stream.rest()));
+    t.equal(events.findLast((event) => event !== undefined)?.event, 'turn.completed');
+    for (const each of new Set([house, other])) await each.stop();
+  });
 
   t.test(`on ${name} nothing is lost because the clock was 40 days ahead while a server started`, { skip }, async (t) => {
     const { start, set } = await open(t);
