@@ -5,14 +5,14 @@ import { limits } from '../base/limits.ts';
 import type { CreatedToolView, CredentialView, RefreshedToolView, RotatedSecretView, ToolTestView, ToolView } from '../base/wire.ts';
 import { wholeNumber } from './arguments.ts';
 import { fileText } from './assistant-body.ts';
-import { addConnectionOptions, inWorkspace, moreLine, addPageOptions, pageQuery, type ConnectionOptions, type ConsoleConnection, type PageOptions } from './connection.ts';
+import { addConnectionOptions, inWorkspace, addPageOptions, pageQuery, type ConnectionOptions, type ConsoleConnection, type PageOptions } from './connection.ts';
 import { segment, type ConsoleAnswer } from './console-client.ts';
-import { UsageFailure } from './exit.ts';
+import { AdvisedFailure, UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
-import { oneLine, print, printable, table, time } from './output.ts';
+import { oneLine, print, printable } from './output.ts';
+import { refreshErrorText, renderTool, renderTools, stateOf } from './tool-view.ts';
 
-interface CreateOptions extends ConnectionOptions {
-  readonly kind: string;
+interface SettingOptions extends ConnectionOptions {
   readonly toolUrl?: string;
   readonly credential?: string;
   readonly apiKey?: string;
@@ -24,22 +24,31 @@ interface CreateOptions extends ConnectionOptions {
   readonly repeatable?: boolean;
 }
 
+interface CreateOptions extends SettingOptions {
+  readonly kind: string;
+}
+
+/** False for `--no-…`. */
+interface UpdateOptions extends Omit<SettingOptions, 'credential' | 'callsPerMinute'> {
+  readonly name?: string;
+  readonly credential?: string | false;
+  readonly callsPerMinute?: number | false;
+}
+
 export function registerTools(program: Command, io: Io): void {
-  const tools = program.command('tools').description('tools that assistants may call: create, refresh, turn on, test');
+  const tools = program.command('tools').description('tools that assistants may call: create, show, update, refresh, turn on, test');
   tools.addHelpText('after', examples);
   addPageOptions(tools.command('list').description('list the tools with their functions')).action(list(io));
-  addConnectionOptions(tools.command('create').description('create a tool; the secret that signs the requests to an http tool is shown once').argument('<name>'))
-    .addOption(new Option('--kind <kind>', 'http: signed requests to your URL; mcp: an MCP server; client: run by the caller of the API').choices(['http', 'mcp', 'client']).default('http'))
-    .option('--tool-url <url>', 'where its calls go; https://, or http:// to a private address, which needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1 on the server')
-    .option('--credential <id>', "a credential of the kind tool, for the URL's origin")
-    .addOption(new Option('--api-key <secret>', 'the secret that its server wants, stored as a credential for the URL').conflicts('credential'))
-    .option('--functions <file>', 'its functions as JSON, a list of {name, description, parameters}; - reads stdin; of an mcp tool `refresh` reads them')
-    .addOption(new Option('--approval <when>', 'whether a person approves each call (default: never)').choices(['never', 'always']))
-    .addOption(new Option('--show <what>', "how much of a call the API's callers see (default: name)").choices(['none', 'name', 'full']))
-    .option('--timeout-seconds <number>', `time of a call (default: ${limits.toolTimeoutSeconds})`, wholeNumber(1, limits.toolTimeoutSecondsMax))
-    .option('--calls-per-minute <number>', 'calls a minute (default: no limit)', wholeNumber(1, limits.ceilingMax))
-    .option('--repeatable', 'a call may be sent again although the tool may have it')
-    .action(create(io));
+  addConnectionOptions(withTool(tools, 'show', 'show a tool with its settings, its functions, and why its list could not be read')).action(show(io));
+  const make = addConnectionOptions(tools.command('create').description('create a tool; the secret that signs the requests to an http tool is shown once').argument('<name>'));
+  make.addOption(new Option('--kind <kind>', 'http: signed requests to your URL; mcp: an MCP server; client: run by the caller of the API').choices(['http', 'mcp', 'client']).default('http'));
+  settingOptions(make, (value) => ` (default: ${value})`).action(create(io));
+  const alter = addConnectionOptions(withTool(tools, 'update', 'change settings of a tool; the others stay as they are')).option('--name <name>', 'its new name');
+  settingOptions(alter, () => '')
+    .option('--no-credential', 'send no secret any more')
+    .option('--no-calls-per-minute', 'no limit of calls a minute any more')
+    .option('--no-repeatable', 'a call is never sent again once the tool may have it')
+    .action(update(io));
   addConnectionOptions(withTool(tools, 'refresh', "read an MCP server's list again, and show what has changed"))
     .option('--enable', 'turn all of its functions on, those too that are new or changed')
     .action(refresh(io));
@@ -50,6 +59,19 @@ export function registerTools(program: Command, io: Io): void {
   addConnectionOptions(withTool(tools, 'rotate-secret', 'give an http tool a new signing secret, which is shown once; the old one signs too for 24 hours')).action(rotate(io));
   addConnectionOptions(withTool(tools, 'delete', 'delete a tool, also from the assistants that have it')).action(remove(io));
 }
+
+/** The settings of a tool. `byDefault`: the note of a value that holds where none is given. */
+const settingOptions = (command: Command, byDefault: (value: string) => string): Command =>
+  command
+    .option('--tool-url <url>', 'where its calls go; https://, or http:// to a private address, which needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1 on the server')
+    .option('--credential <id>', "a credential of the kind tool, for the URL's origin")
+    .addOption(new Option('--api-key <secret>', 'the secret that its server wants, stored as a credential for the URL').conflicts('credential'))
+    .option('--functions <file>', 'its functions as JSON, a list of {name, description, parameters}; - reads stdin; of an mcp tool `refresh` reads them')
+    .addOption(new Option('--approval <when>', `whether a person approves each call${byDefault('never')}`).choices(['never', 'always']))
+    .addOption(new Option('--show <what>', `how much of a call the API's callers see${byDefault('name')}`).choices(['none', 'name', 'full']))
+    .option('--timeout-seconds <number>', `time of a call${byDefault(String(limits.toolTimeoutSeconds))}`, wholeNumber(1, limits.toolTimeoutSecondsMax))
+    .option('--calls-per-minute <number>', `calls a minute${byDefault('no limit')}`, wholeNumber(1, limits.ceilingMax))
+    .option('--repeatable', 'a call may be sent again although the tool may have it');
 
 const withTool = (parent: Command, name: string, description: string): Command => parent.command(name).description(description).argument('<tool>', 'id or name');
 
@@ -63,6 +85,8 @@ Examples:
   parley tools create Orders --tool-url https://orders.example.com/call --functions functions.json
   parley tools create Docs --kind mcp --tool-url https://docs.example.com/mcp
   parley tools refresh Docs
+  parley tools show Docs
+  parley tools update Docs --timeout-seconds 60 --approval always
   parley tools enable Docs search            # or all at once: parley tools refresh Docs --enable
   parley tools test Docs search '{"query":"refunds"}'
   parley assistants update support --tool Docs --tool Orders`;
@@ -74,62 +98,94 @@ const pathOf = async (connection: ConsoleConnection, selector: string): Promise<
 
 const list = (io: Io) => (options: ConnectionOptions & PageOptions): Promise<void> =>
   inWorkspace(io, options, async ({ client, workspace, show }) => {
-    show(await client.get<List<ToolView>>(`${workspace}/tools`, pageQuery(options)), render);
+    show(await client.get<List<ToolView>>(`${workspace}/tools`, pageQuery(options)), renderTools);
+  });
+
+const show = (io: Io) => (selector: string, options: ConnectionOptions): Promise<void> =>
+  inWorkspace(io, options, async (connection) => {
+    connection.show(await connection.client.get<ToolView>(await pathOf(connection, selector)), renderTool);
   });
 
 const create = (io: Io) => (name: string, options: CreateOptions): Promise<void> =>
-  inWorkspace(io, options, async ({ client, workspace, show }) => {
-    const { kind, toolUrl, functions, approval, timeoutSeconds, callsPerMinute, repeatable } = options;
-    const settings = { approval, show: options.show, timeout_seconds: timeoutSeconds, calls_per_minute: callsPerMinute, repeatable };
-    const listed = functions === undefined ? undefined : parse(await fileText(io, functions), `${functions} is not valid JSON.`);
-    if (listed !== undefined && !Array.isArray(listed)) throw new UsageFailure(`${functions} must hold a list of functions.`);
-    const made = options.apiKey === undefined ? undefined : (await client.post<CredentialView>(`${workspace}/credentials`, { kind: 'tool', base_url: toolUrl, api_key: options.apiKey })).body.id;
-    const tool = { kind, name, url: toolUrl, credential_id: made ?? options.credential, ...settings, functions: listed };
-    const created = await client.post<CreatedToolView>(`${workspace}/tools`, tool).catch(async (error: unknown) => {
-      if (made !== undefined) await client.delete(`${workspace}/credentials/${segment(made)}`).catch(() => {});
-      throw error;
-    });
-    show(created, (tool) => `Created the tool "${oneLine(tool.name)}" (${tool.id}).${secretText(tool.signing_secret)}${tool.kind === 'mcp' ? ` Read its list with \`parley tools refresh ${tool.id}\`.` : ''}`);
+  inWorkspace(io, options, async (connection) => {
+    const body = { kind: options.kind, name, ...(await settingsOf(io, options)), credential_id: options.credential };
+    const created = await withSecret(connection, options.apiKey, options.toolUrl, (made) => connection.client.post<CreatedToolView>(`${connection.workspace}/tools`, { ...body, ...made }));
+    connection.show(created, (tool) => `Created the tool "${oneLine(tool.name)}" (${tool.id}).${secretText(tool.signing_secret)}${tool.kind === 'mcp' ? ` Read its list with \`parley tools refresh ${tool.id}\`.` : ''}`);
   });
+
+const update = (io: Io) => (selector: string, options: UpdateOptions): Promise<void> =>
+  inWorkspace(io, options, async (connection) => {
+    const { name, credential, apiKey } = options;
+    const settings = await settingsOf(io, options);
+    const body = Object.fromEntries(Object.entries({ name, ...settings, credential_id: credential === false ? null : credential }).filter(([, value]) => value !== undefined));
+    if (Object.keys(body).length === 0 && apiKey === undefined) throw new UsageFailure('Say what to change: `parley tools update --help` has the options.');
+    const path = await pathOf(connection, selector);
+    const url = options.toolUrl ?? (apiKey === undefined ? undefined : ((await connection.client.get<ToolView>(path)).body.url ?? undefined));
+    const updated = await withSecret(connection, apiKey, url, (made) => connection.client.patch<ToolView>(path, { ...body, ...made }));
+    connection.show(updated, (tool) => `Changed the tool "${oneLine(tool.name)}" (${tool.id}).`);
+  });
+
+/** The settings of the options, as the API has them; undefined where none is given. */
+async function settingsOf(io: Io, { toolUrl, functions, approval, show: shown, timeoutSeconds, callsPerMinute, repeatable }: Omit<UpdateOptions, 'name' | 'credential'>): Promise<Record<string, unknown>> {
+  const listed = functions === undefined ? undefined : parse(await fileText(io, functions), `${functions} is not valid JSON.`);
+  if (listed !== undefined && !Array.isArray(listed)) throw new UsageFailure(`${functions} must hold a list of functions.`);
+  return { url: toolUrl, approval, show: shown, timeout_seconds: timeoutSeconds, calls_per_minute: callsPerMinute === false ? null : callsPerMinute, repeatable, functions: listed };
+}
+
+/** Stores a secret as a credential for a URL, where one is given, and uses it; removes it again if that fails. */
+async function withSecret<T>({ client, workspace }: ConsoleConnection, secret: string | undefined, url: string | undefined, use: (made: { credential_id?: string }) => Promise<T>): Promise<T> {
+  if (secret === undefined) return use({});
+  const { id } = (await client.post<CredentialView>(`${workspace}/credentials`, { kind: 'tool', base_url: url, api_key: secret })).body;
+  return use({ credential_id: id }).catch(async (error: unknown) => {
+    await client.delete(`${workspace}/credentials/${segment(id)}`).catch(() => {});
+    throw error;
+  });
+}
 
 const secretText = (secret: string | undefined): string => (secret === undefined ? '' : ` The requests to it are signed with\n\n  ${secret}\n\nKeep it now: it is not shown again.`);
 
 const refresh = (io: Io) => (selector: string, options: ConnectionOptions & { readonly enable?: boolean }): Promise<void> =>
   inWorkspace(io, options, async (connection) => {
     const path = await pathOf(connection, selector);
-    const refreshed = await connection.client.post<RefreshedToolView>(`${path}/refresh`, undefined, callMs);
-    const { functions, changes } = refreshed.body;
+    const refreshed = await connection.client.post<RefreshedToolView>(`${path}/refresh`, undefined, callMs).catch(async (error: unknown) => {
+      throw await refreshFailure(connection, path, error);
+    });
+    const { changes } = refreshed.body;
     const lines = changes.length === 0 ? ['Nothing has changed.'] : changes.map(({ name, change }) => `${change.padEnd(8)} ${oneLine(name)}`);
     const told = (tool: ToolView): string => [...lines, stateOf(tool)].join('\n');
     if (!options.enable) return connection.show(refreshed, told);
-    const body = { ...(await turned(connection, path, functions, true)).body, changes };
+    const body = { ...(await turned(connection, path, refreshed.body, true)).body, changes };
     connection.show({ body, text: JSON.stringify(body) }, told);
   });
+
+/** A list that could not be read, with the reason that the server keeps at the tool. */
+async function refreshFailure({ client }: ConsoleConnection, path: string, error: unknown): Promise<unknown> {
+  if (!(error instanceof AdvisedFailure) || error.answer.status !== 503) return error;
+  const tool = await client.get<ToolView>(path).catch(() => null);
+  const fault = tool?.body.refresh_error;
+  return fault ? new AdvisedFailure(`The list was not read. ${refreshErrorText(fault)}`, error.answer) : error;
+}
 
 const change = (io: Io, enabled: boolean) => (selector: string, names: readonly string[], options: ConnectionOptions): Promise<void> =>
   inWorkspace(io, options, async (connection) => {
     const path = await pathOf(connection, selector);
-    const functions = await functionsWith(connection, path, names);
-    connection.show(await turned(connection, path, functions, enabled, names), stateOf);
+    const tool = await toolWith(connection, path, names);
+    connection.show(await turned(connection, path, tool, enabled, names), stateOf);
   });
 
-/** The tool's functions, if the names are among them. */
-async function functionsWith({ client }: ConsoleConnection, path: string, names: readonly string[]): Promise<ToolView['functions']> {
-  const { functions } = (await client.get<ToolView>(path)).body;
-  const unknown = names.find((name) => !functions.some((one) => one.name === name));
-  if (unknown !== undefined) throw new UsageFailure(`The tool has no function "${unknown}". It has ${functions.map(({ name }) => name).join(', ') || 'none'}.`);
-  return functions;
+/** The tool, if it has functions of these names. */
+async function toolWith({ client }: ConsoleConnection, path: string, names: readonly string[]): Promise<ToolView> {
+  const tool = (await client.get<ToolView>(path)).body;
+  const unknown = names.find((name) => !tool.functions.some((one) => one.name === name));
+  if (unknown !== undefined) throw new UsageFailure(`The tool has no function "${unknown}". It has ${tool.functions.map(({ name }) => name).join(', ') || 'none'}.`);
+  return tool;
 }
 
-/** Turns functions on or off, without names all. All are sent back: an http tool's list replaces the one before. */
-const turned = ({ client }: ConsoleConnection, path: string, functions: ToolView['functions'], enabled: boolean, names: readonly string[] = []): Promise<ConsoleAnswer<ToolView>> =>
-  client.patch<ToolView>(path, { functions: functions.map((one) => (names.length === 0 || names.includes(one.name) ? { ...one, enabled } : one)) });
-
-function stateOf({ name, id, functions }: ToolView): string {
-  const on = functions.filter(({ enabled }) => enabled).map(({ name: one }) => one);
-  const off = functions.length - on.length;
-  const more = off === 0 ? '' : ` Off are ${off} of ${functions.length}: turn them on with \`parley tools enable ${id}\`.`;
-  return `The tool "${oneLine(name)}" (${id}) offers ${on.length === 0 ? 'no function' : on.join(', ')}.${more}`;
+/** Turns functions on or off, without names all. An http tool's list replaces the one before, so all are sent back; of an MCP server their names say which. */
+function turned({ client }: ConsoleConnection, path: string, { kind, functions }: Pick<ToolView, 'kind' | 'functions'>, enabled: boolean, names: readonly string[] = []): Promise<ConsoleAnswer<ToolView>> {
+  const isNamed = ({ name }: { readonly name: string }): boolean => names.length === 0 || names.includes(name);
+  const sent = kind === 'mcp' ? functions.filter(isNamed).map(({ name }) => ({ name, enabled })) : functions.map((one) => (isNamed(one) ? { ...one, enabled } : one));
+  return client.patch<ToolView>(path, { functions: sent });
 }
 
 const test = (io: Io) => (selector: string, name: string, given: string, options: ConnectionOptions): Promise<void> =>
@@ -137,7 +193,7 @@ const test = (io: Io) => (selector: string, name: string, given: string, options
     const args = parse(given === '-' ? await fileText(io, given) : given, objectWanted);
     if (typeof args !== 'object' || args === null || Array.isArray(args)) throw new UsageFailure(objectWanted);
     const path = await pathOf(connection, selector);
-    await functionsWith(connection, path, [name]);
+    await toolWith(connection, path, [name]);
     const result = await connection.client.post<ToolTestView>(`${path}/test`, { name, arguments: args }, callMs);
     connection.show(result, ({ status, error, reason, output, milliseconds }) => `${error === null ? status : `${status}: ${error}`}, ${milliseconds} ms${reason == null ? '' : `\n${printable(reason)}`}${output === null ? '' : `\n${printable(output)}`}`);
     if (result.body.status !== 'completed') io.exitCode = 1;
@@ -166,12 +222,4 @@ function parse(content: string, complaint: string): unknown {
   } catch {
     throw new UsageFailure(complaint);
   }
-}
-
-function render(tools: List<ToolView>): string {
-  if (tools.data.length === 0) return 'No tools.';
-  const columns = [{ title: 'ID' }, { title: 'NAME' }, { title: 'KIND' }, { title: 'FUNCTIONS' }, { title: 'URL' }, { title: 'UPDATED' }];
-  const functionsOf = ({ functions }: ToolView): string => functions.map(({ name, enabled, quarantined }) => (!enabled ? `${name} (off)` : quarantined ? `${name} (refused by ${quarantined.provider})` : name)).join(', ');
-  const rows = tools.data.map((one) => [one.id, one.name, one.kind, functionsOf(one), one.url ?? '', time(one.updated_at)]);
-  return table(columns, rows) + moreLine(tools);
 }

@@ -217,6 +217,7 @@ export const toolView = (tool: Tool) => ({
     name, description, parameters, enabled, approval, show, quarantined: quarantined === undefined ? null : { at: quarantined.at, provider: quarantined.provider },
   })),
   refreshed_at: tool.refreshedAt,
+  refresh_error: tool.refreshError ?? null,
   created_at: tool.createdAt,
   updated_at: tool.updatedAt,
 });

@@ -1,6 +1,6 @@
 /** The interface to an assistant's tools (contract 13). The kinds of tools are in `tool/`. */
 import { codePoints, indexAfter } from '../base/text.ts';
-import type { ToolError } from '../base/tool-errors.ts';
+import type { EntryStep, ToolError } from '../base/tool-errors.ts';
 import type { ToolOffer } from './model.ts';
 
 /** A function that a turn's model is offered. */
@@ -71,10 +71,6 @@ export interface ListedTool {
   /** Null if its schema is refused. */
   readonly parameters: Readonly<Record<string, unknown>> | null;
 }
-
-/** The steps of reading a list, in their order (contract 13). */
-export const entrySteps = ['connect', 'probe', 'initialize', 'list'] as const;
-export type EntryStep = (typeof entrySteps)[number];
 
 export type ToolListing = { readonly tools: readonly ListedTool[] } | { readonly step: EntryStep; readonly error: ToolError };
 

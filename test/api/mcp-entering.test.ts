@@ -186,3 +186,52 @@ t.test('a list without an end is refused', async (t) => {
   t.equal((await house.console(`${toolsPath(house)}/${made.json.id}/refresh`, { method: 'POST' })).status, 503);
   t.equal(page, 256);
 });
+
+/** How an entry fails, and what the operator reads. */
+const failures: Readonly<Record<string, readonly [oddly: Oddly, wanted: { step: string; error: string }]>> = {
+  'a missing key': [(_, response) => (response.writeHead(401, { 'www-authenticate': 'Bearer' }).end(), true), { step: 'probe', error: 'refused' }],
+  'a key of somebody else': [(_, response) => (response.writeHead(403).end(), true), { step: 'probe', error: 'refused' }],
+  'a redirect to a sign-in': [(_, response) => (response.writeHead(302, { location: 'https://login.example/' }).end(), true), { step: 'initialize', error: 'refused' }],
+  HTML: [(_, response) => (response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Welcome</title>'), true), { step: 'initialize', error: 'malformed' }],
+  'a wrong path': [(_, response) => (response.writeHead(404).end('Not found'), true), { step: 'initialize', error: 'refused' }],
+  'no answer': [(method) => method !== 'server/discover' || undefined, { step: 'initialize', error: 'timeout' }],
+  'a closed connection': [(_, response) => (response.destroy(), true), { step: 'initialize', error: 'unreachable' }],
+  'an error at the handshake': [refusing('initialize', 200, '{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"broken"}}', json), { step: 'initialize', error: 'refused' }],
+  'a key that the list alone wants': [refusing('tools/list', 401), { step: 'list', error: 'refused' }],
+  'a list in HTML': [refusing('tools/list', 200, '<p>', { 'content-type': 'text/html' }), { step: 'list', error: 'malformed' }],
+  'a list that is none': [answering('tools/list', { tools: null }), { step: 'list', error: 'malformed' }],
+  'no list': [refusing('tools/list', 200, '{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}', json), { step: 'list', error: 'refused' }],
+  'a list that is too large': [refusing('tools/list', 200, `"${'x'.repeat(1024 * 1024 + 1)}"`, json), { step: 'list', error: 'too_large' }],
+  'a list that never comes': [(method) => method === 'tools/list' || undefined, { step: 'list', error: 'timeout' }],
+};
+
+t.test('a list that cannot be read says at which step and why, until it can', async (t) => {
+  const house = await openWorkspace();
+  for (const [name, [oddly, wanted]] of Object.entries(failures)) {
+    const answers: Answers = {};
+    const server = await openServer(t, 'legacy', answers);
+    const made = await house.console(toolsPath(house), { body: { kind: 'mcp', name: 'Orders', url: server.url, timeout_seconds: wanted.error === 'timeout' ? 1 : 20 } });
+    const path = `${toolsPath(house)}/${made.json.id}`;
+    t.equal(made.json.refresh_error, null);
+    answers.oddly = oddly;
+    t.match(await house.console(`${path}/refresh`, { method: 'POST' }), { status: 503, json: { error: { code: 'api_error' } } }, name);
+    const { json: tool } = await house.console(path);
+    t.match(tool, { refresh_error: { ...wanted, at: Number }, refreshed_at: null, functions: [] }, `${name}: ${JSON.stringify(tool.refresh_error)}`);
+    t.same(Object.keys(tool.refresh_error), ['at', 'step', 'error']);
+    answers.oddly = () => undefined;
+    await house.console(path, { method: 'PATCH', body: { timeout_seconds: 20 } });
+    t.match(await house.console(`${path}/refresh`, { method: 'POST' }), { status: 200, json: { refresh_error: null, functions: [{ name: 'look_up' }] } }, name);
+  }
+});
+
+t.test('a server that is away fails at the connection', async (t) => {
+  const house = await openWorkspace();
+  const rows: readonly (readonly [string, string])[] = [['http://127.0.0.1:1/mcp', 'unreachable'], ['http://name.invalid/mcp', 'unreachable']];
+  for (const [url, error] of rows) {
+    const made = await house.console(toolsPath(house), { body: { kind: 'mcp', name: 'Away', url } });
+    if (made.status !== 201) continue;
+    await house.console(`${toolsPath(house)}/${made.json.id}/refresh`, { method: 'POST' });
+    t.match((await house.console(`${toolsPath(house)}/${made.json.id}`)).json, { refresh_error: { step: 'connect', error } }, url);
+  }
+});
+

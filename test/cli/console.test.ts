@@ -322,6 +322,47 @@ t.test('tools: create, refresh, what is on, a test call, secrets', async (t) => 
   t.strictSame(sent(), { tool_ids: [] });
 });
 
+t.test('a tool is shown with all of its settings, and changed one by one', async (t) => {
+  const parameters = { type: 'object', properties: {} };
+  const functions = [{ name: 'look_up', description: 'Looks an order up.', parameters, enabled: true, approval: 'always', show: null, quarantined: null }, { name: 'cancel', description: null, parameters, enabled: false, approval: null, show: null, quarantined: null }];
+  const settings = { credential_id: null, timeout_seconds: 20, repeatable: false, approval: 'never', show: 'name', calls_per_minute: null, refreshed_at: 1767225600, created_at: 1767225600, updated_at: 1767225600 };
+  const tool = { id: id('tool', 'a'), object: 'tool', kind: 'mcp', name: 'Docs', url: 'https://docs.example/mcp', functions, ...settings, refresh_error: { at: 1767225600, step: 'initialize', error: 'timeout' } };
+  const path = `${base}/tools/${tool.id}`;
+  const server = await fakeServer(t, {
+    ...workspaces,
+    [`GET ${base}/tools`]: () => list(tool),
+    [`GET ${path}`]: () => tool,
+    [`PATCH ${path}`]: ({ body }, response) => ((body as { name?: string }).name === 'taken' ? fail(response, 422, 'invalid_request', 'invalid_request', 'The field `name` has a value that is taken.') : { ...tool, ...(body as object) }),
+    [`POST ${path}/refresh`]: (_request, response) => fail(response, 503, 'api_error', 'api_error', 'The service is not available.'),
+    [`POST ${base}/credentials`]: () => ({ id: id('crd', 'a') }),
+    [`DELETE ${base}/credentials/${id('crd', 'a')}`]: (_request, response) => empty(response),
+  });
+  const said = (args: string[], input?: string) => run(['tools', ...args], { env: server.env, ...(input !== undefined && { input }) });
+  const shown = (await said(['show', 'Docs'])).stdout;
+  for (const line of [/^tool +tool_a+$/m, /^kind +mcp$/m, /^timeout +20 s$/m, /^calls a minute +no limit$/m, /look_up \(approval always\): Looks an order up\.$/m, /cancel \(off\)$/m, /^refresh error .*There was no whole answer within the tool's time at the handshake \(initialize\) \(initialize: timeout\)\.$/m]) t.match(shown, line);
+  t.strictSame(JSON.parse((await said(['show', tool.id, '--json'])).stdout), tool);
+  const changes: readonly (readonly [string[], object])[] = [
+    [['--name', 'Notes'], { name: 'Notes' }],
+    [['--timeout-seconds', '60', '--approval', 'always', '--show', 'full', '--repeatable'], { approval: 'always', show: 'full', timeout_seconds: 60, repeatable: true }],
+    [['--no-repeatable', '--no-calls-per-minute', '--no-credential'], { calls_per_minute: null, repeatable: false, credential_id: null }],
+    [['--calls-per-minute', '6', '--credential', id('crd', 'b'), '--tool-url', 'https://docs.example/v2'], { url: 'https://docs.example/v2', calls_per_minute: 6, credential_id: id('crd', 'b') }],
+    [['--functions', '-'], { functions: [{ name: 'find' }] }],
+    [['--api-key', 'secret'], { credential_id: id('crd', 'a') }],
+  ];
+  for (const [args, body] of changes) {
+    t.match(await said(['update', 'Docs', ...args], '[{"name":"find"}]'), { code: 0, stdout: /^Changed the tool "(Docs|Notes)" \(tool_a+\)\.$/m }, args.join(' '));
+    t.strictSame(server.received.at(-1)!.body, body, args.join(' '));
+  }
+  t.strictSame(server.received.at(-2)!.body, { kind: 'tool', base_url: tool.url, api_key: 'secret' }, "a secret goes to the tool's own origin");
+  t.match(await said(['update', 'Docs', '--name', 'taken', '--api-key', 'secret']), { code: 1 });
+  t.match(server.received.at(-1), { method: 'DELETE', path: `${base}/credentials/${id('crd', 'a')}` }, 'a credential of no tool does not stay');
+  t.match(await said(['update', 'Docs']), { code: 2, stderr: /Say what to change/ });
+  for (const wrong of [['--timeout-seconds', '121'], ['--approval', 'sometimes'], ['--api-key', 'a', '--credential', 'b']]) t.equal((await said(['update', 'Docs', ...wrong])).code, 2, wrong.join(' '));
+  t.match(await said(['refresh', 'Docs']), { code: 1, stderr: /The list was not read\. There was no whole answer within the tool's time at the handshake \(initialize\) \(initialize: timeout\)\. \(api_error/ });
+  t.equal((await said(['enable', 'Docs', 'cancel'])).code, 0);
+  t.strictSame(server.received.at(-1)!.body, { functions: [{ name: 'cancel', enabled: true }] }, "an MCP server's functions are named alone");
+});
+
 t.test('credentials of tools have no provider, and may have a header', async (t) => {
   const credential = { id: id('crd', 'a'), object: 'credential', kind: 'tool', provider: 'tool', base_url: 'https://orders.example', header: 'X-Api-Key', created_at: 1767225600, updated_at: 1767225600 };
   const server = await fakeServer(t, { ...workspaces, [`POST ${base}/credentials`]: () => credential, [`GET ${base}/credentials`]: () => list(credential) });

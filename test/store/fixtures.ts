@@ -54,7 +54,7 @@ export function tool(workspaceId: string, over: Partial<Tool> = {}): Tool {
   return {
     id: ids.make('tool'), workspaceId, kind: 'http', name: 'Orders', url: 'https://orders.example/call', credentialId: null, timeoutSeconds: 20, repeatable: false, approval: 'never', show: 'name', callsPerMinute: null,
     functions: [{ name: 'look_up', description: 'Looks an order up. 👋', parameters: { type: 'object', properties: { order: { type: 'string' } } }, enabled: true, approval: null, show: 'full' }],
-    refreshedAt: null, sealed: new Uint8Array([2, 0, 255]), previous: { sealed: new Uint8Array([1]), untilMs: 5 }, earlier: [{ sealed: new Uint8Array([0, 3]), untilMs: 4 }], createdAt: 1, updatedAt: 1, ...over,
+    refreshedAt: null, refreshError: { at: 7, step: 'list', error: 'timeout' }, sealed: new Uint8Array([2, 0, 255]), previous: { sealed: new Uint8Array([1]), untilMs: 5 }, earlier: [{ sealed: new Uint8Array([0, 3]), untilMs: 4 }], createdAt: 1, updatedAt: 1, ...over,
   };
 }
 

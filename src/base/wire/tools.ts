@@ -1,7 +1,7 @@
 /** The console's shapes of tools (contract 13). */
 import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
-import { toolErrors } from '../tool-errors.ts';
+import { entrySteps, toolErrors } from '../tool-errors.ts';
 import { Id, listOf, mapOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds, whole } from './basics.ts';
 
 const approvals = ['never', 'always'] as const;
@@ -64,6 +64,12 @@ const view = {
     }),
   ),
   refreshed_at: Nullable(UnixSeconds()),
+  refresh_error: Nullable(
+    Type.Object(
+      { at: UnixSeconds(), step: Strings(entrySteps, 'How far it came: the connection, the probe of the protocol, the handshake, the list.'), error: Strings(toolErrors) },
+      { description: "Why an MCP server's list could not be read the last time; null where it could, and for other kinds." },
+    ),
+  ),
   created_at: UnixSeconds(),
   updated_at: UnixSeconds(),
 };

@@ -11,9 +11,12 @@ export async function refreshTool(request: ConsoleRequest): Promise<Reply> {
   const { record } = await reachTool(request);
   if (record.kind !== 'mcp') throw new Failure('invalid_field', { field: 'kind' });
   const listed = await services.tools.list(record);
-  if ('step' in listed) throw new Failure('service_unavailable');
+  if ('step' in listed) {
+    await changeTool(request, (before) => ({ ...before, refreshError: { at: nowSeconds(request), ...listed } }));
+    throw new Failure('service_unavailable');
+  }
   let changes: readonly ToolChange[] = [];
-  const tool = await changeTool(request, (before) => {
+  const tool = await changeTool(request, ({ refreshError: _, ...before }) => {
     const after = refreshed(before.functions, listed.tools);
     changes = after.changes;
     return { ...before, functions: after.functions, refreshedAt: nowSeconds(request) };

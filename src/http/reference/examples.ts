@@ -157,6 +157,7 @@ export const tool = {
     },
   ],
   refreshed_at: null,
+  refresh_error: null,
   created_at: startedAt - 88_500,
   updated_at: startedAt - 88_500,
 };

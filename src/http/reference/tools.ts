@@ -36,7 +36,7 @@ export const tools: Area = {
     [`POST ${inWorkspace}/tools/{id}/refresh`]: {
       does: "Reads the list of an MCP server, and says what has changed. What is new or changed is off until somebody turns it on: a turn is offered what was looked at, whatever the server's list says by then.",
       repeat: 'A repeat reads the list again.',
-      surprises: 'A server that cannot be reached is 503 `api_error`; a tool of another kind is 422 `kind`.',
+      surprises: 'A server whose list cannot be read is 503 `api_error`, and `refresh_error` of the tool says at which step and why; a tool of another kind is 422 `kind`.',
       answer: { ...example.tool, kind: 'mcp', functions: [{ ...functions[0], enabled: false }], refreshed_at: example.tool.created_at, changes: [{ name: 'look_up_order', change: 'added' }] },
     },
     [`POST ${inWorkspace}/tools/{id}/rotate-secret`]: {

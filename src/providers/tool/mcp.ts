@@ -1,8 +1,9 @@
 /** Calls the tools of MCP servers (contract 13): Streamable HTTP, in both eras of the protocol. */
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import type { EntryStep } from '../../base/tool-errors.ts';
 import type { ProviderHttp } from '../client.ts';
-import type { AskedCall, CalledFunction, EntryStep, ListedTool, ToolAccess, ToolListing, ToolResult } from '../tool.ts';
+import type { AskedCall, CalledFunction, ListedTool, ToolAccess, ToolListing, ToolResult } from '../tool.ts';
 import type { McpConnection } from './mcp/connection.ts';
 import { McpConnections } from './mcp/connections.ts';
 import type { Exchange, Outcome } from './mcp/exchange.ts';

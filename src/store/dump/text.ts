@@ -4,10 +4,10 @@ import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
 import { limits, linkLimitNames } from '../../base/limits.ts';
 import type { OpaqueFields } from '../../base/opaque-fields.ts';
-import { toolErrors } from '../../base/tool-errors.ts';
+import { entrySteps, toolErrors } from '../../base/tool-errors.ts';
 import type { DumpRow } from '../dump.ts';
 import type {
-  Assistant, Credential, IdempotencyRecord, Key, LinkClock, LinkSettings, Message, ModelSettings, Move, PendingCall, Quarantine, ReplacedSecret, Session, Snapshot, Tool, ToolCall, ToolFunction, Turn, TurnPast,
+  Assistant, Credential, IdempotencyRecord, Key, LinkClock, LinkSettings, Message, ModelSettings, Move, PendingCall, Quarantine, RefreshError, ReplacedSecret, Session, Snapshot, Tool, ToolCall, ToolFunction, Turn, TurnPast,
   VisitorField, VoiceSettings, Workspace,
 } from '../records.ts';
 import { usageFields } from '../usage.ts';
@@ -268,6 +268,7 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
       } satisfies Fields<ToolFunction>),
     ),
     refreshedAt: Nullable(Seconds()),
+    refreshError: Type.Optional(Type.Object({ at: Seconds(), step: OneOf(...entrySteps), error: OneOf(...toolErrors) } satisfies Fields<RefreshError>)),
     sealed: Nullable(Base64()),
     previous: Type.Optional(Nullable(replacedSecret)),
     earlier: Type.Optional(Type.Array(replacedSecret)),

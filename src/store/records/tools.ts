@@ -1,6 +1,6 @@
 /** The stored records of tools and of their calls (contract 13). */
 import type { OpaqueFields } from '../../base/opaque-fields.ts';
-import type { ToolError } from '../../base/tool-errors.ts';
+import type { EntryStep, ToolError } from '../../base/tool-errors.ts';
 
 export type { ToolError } from '../../base/tool-errors.ts';
 
@@ -21,6 +21,8 @@ export interface Tool {
   readonly functions: readonly ToolFunction[];
   /** When the list of an MCP server was read last. */
   readonly refreshedAt: number | null;
+  /** Why its list could not be read the last time; absent where it could. */
+  readonly refreshError?: RefreshError;
   /** The secret that signs the requests of an `http` tool, sealed as a credential is; null for other kinds. */
   readonly sealed: Uint8Array | null;
   /** The secret that the last rotation replaced. */
@@ -29,6 +31,13 @@ export interface Tool {
   readonly earlier?: readonly ReplacedSecret[];
   readonly createdAt: number;
   readonly updatedAt: number;
+}
+
+export interface RefreshError {
+  /** Unix seconds. */
+  readonly at: number;
+  readonly step: EntryStep;
+  readonly error: ToolError;
 }
 
 /** A signing secret that a rotation replaced. It signs too until `untilMs`. */

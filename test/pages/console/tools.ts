@@ -5,7 +5,7 @@ import type { Test } from 'tap';
 import type { Page } from 'playwright-core';
 import type { Owner } from '../../folders.ts';
 import type { House } from '../../api/house.ts';
-import { listed, openServer } from '../../api/mcp-server.ts';
+import { listed, openServer, type Answers } from '../../api/mcp-server.ts';
 import { credentialOf, say, until } from '../../api/talk.ts';
 import { strictProvider } from '../../providers/strict/provider.ts';
 import { findings, settled, within, type Console } from './console.ts';
@@ -168,9 +168,10 @@ async function changed(t: Test, page: Page, house: House, bare: string): Promise
   t.match((await house.console(`/workspaces/${bare}/tools/${id}`)).json, { approval: 'always', calls_per_minute: 30, timeout_seconds: 20 });
 }
 
-async function refreshed(t: Test, page: Page, { url, house }: Console): Promise<void> {
+async function refreshed(t: Test, page: Page, { url, house }: Console, complaints: string[]): Promise<void> {
   const tools: unknown[] = [listed('search'), listed('fetch')];
-  const server = await openServer(t, 'modern', { tools });
+  const answers: Answers = { tools };
+  const server = await openServer(t, 'modern', answers);
   const { id } = await newTool(house, { kind: 'mcp', name: 'Documents', url: server.url, functions: undefined });
   const stored = async (): Promise<{ name: string; enabled: boolean }[]> => (await house.console(`/workspaces/${house.workspaceId}/tools/${id}`)).json.functions;
   await page.goto(url(house.workspaceId, 'tools', id));
@@ -193,6 +194,15 @@ async function refreshed(t: Test, page: Page, { url, house }: Console): Promise<
   ]);
   await functions.getByText('Off: no model is offered it.').waitFor();
   t.same(await findings(page), []);
+  answers.oddly = (_, response) => (response.writeHead(401).end(), true);
+  await page.getByRole('button', { name: 'Refresh' }).click();
+  await page.getByRole('note').filter({ hasText: /The list was not read .* at the probe of the protocol \(server\/discover\): the tool answered with an error, or the credential is gone \(refused\)/ }).waitFor();
+  t.same(await findings(page), []);
+  answers.oddly = () => undefined;
+  await page.getByRole('button', { name: 'Refresh' }).click();
+  await differences.getByText('The list is as it was').waitFor();
+  t.equal(await page.getByRole('note').filter({ hasText: /was not read/ }).count(), 0);
+  complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 503/.test(one)));
 }
 
 async function given(t: Test, page: Page, { url, house }: Console, complaints: string[]): Promise<void> {

@@ -8,7 +8,7 @@ import { caught, Failure } from '../parts/failure.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
 import { FormEnd, useSubmit } from '../parts/submit.tsx';
 import { Ago } from '../parts/time.tsx';
-import { kinds, toolBodyOf, toolDraftOf, type ToolDraft } from '../parts/tool-draft.ts';
+import { errorWords, kinds, stepWords, toolBodyOf, toolDraftOf, type ToolDraft } from '../parts/tool-draft.ts';
 import { SecretOnce, ToolFields } from '../parts/tool-form.tsx';
 import { ToolFunctions } from '../parts/tool-functions.tsx';
 import { ToolTestCall } from '../parts/tool-test.tsx';
@@ -43,6 +43,7 @@ export default function ToolPage() {
           ['Used by', users.length === 0 ? 'no assistant yet' : users.map(({ id: one, name }, index) => <span key={one}>{index > 0 && ', '}<a href={inWorkspace('assistants', one)}>{name}</a></span>)],
         ]}
       />
+      {tool.refresh_error !== null && <RefreshError of={tool.refresh_error} />}
       <div role="status">{changes !== null && <Differences of={changes} />}</div>
       <div class="bench">
         <div class="stack-wide">
@@ -56,6 +57,12 @@ export default function ToolPage() {
     </>
   );
 }
+
+const RefreshError = ({ of: { at, step, error } }: { of: NonNullable<Tool['refresh_error']> }) => (
+  <p class="banner" role="note">
+    The list was not read <Ago at={at} />, {stepWords[step]}: {errorWords[error]} (<code>{error}</code>).
+  </p>
+);
 
 const changeWords = {
   added: 'is new, and off until you turn it on',
@@ -103,6 +110,7 @@ function Acts({ tool: { id, name, kind }, path, users, stored, setChanges }: Act
       setChanges(changes);
     } catch (error) {
       setFailure(caught(error));
+      await refresh(path);
     }
     setReading(false);
   };
@@ -121,7 +129,7 @@ function Acts({ tool: { id, name, kind }, path, users, stored, setChanges }: Act
       <button type="button" class="quiet" onClick={() => setAsking('delete')}>
         Delete
       </button>
-      <Failure failure={failure} again={() => void readList()} advice={({ status }) => (status === 503 ? 'The server of the tool does not answer, or not as an MCP server does. Look at its URL and credential.' : 'Nothing was changed.')} />
+      <Failure failure={failure} again={() => void readList()} advice={({ status }) => (status === 503 ? 'The page says at which step the list could not be read, and why. Look at the tool’s URL and credential.' : 'Nothing was changed.')} />
       {asking === 'rotate' && (
         <ConfirmDialog name="Rotate secret" act="Rotate secret" close={close} run={async () => setSecret((await ask<{ signing_secret: string }>(`${path}/rotate-secret`, { method: 'POST' })).signing_secret)}>
           <p>The tool gets a new signing secret, which is shown once. For 24 hours calls are signed with the old one too, also when it is rotated again within that time.</p>

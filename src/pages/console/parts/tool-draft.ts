@@ -97,6 +97,14 @@ export const kinds = {
 export const approvals = [['never', 'No'], ['always', 'Yes, each time']] as const;
 export const shows = [['none', 'Nothing'], ['name', 'Its name and state'], ['full', 'Arguments and output too']] as const;
 
+/** The steps of reading the list of an MCP server. */
+export const stepWords: Readonly<Record<NonNullable<Tool['refresh_error']>['step'], string>> = {
+  connect: 'while connecting',
+  probe: 'at the probe of the protocol (server/discover)',
+  initialize: 'at the handshake (initialize)',
+  list: 'while the list was read (tools/list)',
+};
+
 /** Why a call failed, as a person reads it. */
 export const errorWords: Readonly<Record<ToolError, string>> = {
   arguments: 'the arguments do not fit its schema; not sent',
@@ -106,5 +114,5 @@ export const errorWords: Readonly<Record<ToolError, string>> = {
   unreachable: 'no connection, or one that ended without an answer',
   refused: 'the tool answered with an error, or the credential is gone',
   too_large: 'the answer is over 1 MiB',
-  malformed: 'the answer is neither JSON nor text',
+  malformed: 'the answer is none that can be read',
 };

@@ -1,8 +1,9 @@
 /** Enters an MCP server: probes its era, and shakes hands with one of the legacy era (MCP 2025-11-25, lifecycle). */
 import type { Clock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
+import type { EntryStep } from '../../../base/tool-errors.ts';
 import type { ProviderHttp } from '../../client.ts';
-import type { EntryStep, ToolAccess } from '../../tool.ts';
+import type { ToolAccess } from '../../tool.ts';
 import { addressOf } from '../sending.ts';
 import { McpConnection } from './connection.ts';
 import { exchange, type Exchange, type Outcome } from './exchange.ts';

@@ -1,7 +1,6 @@
 /** Decides what the answers of a server's handshake mean. No I/O. */
 import { isObject } from '../../../base/json.ts';
-import type { ToolError } from '../../../base/tool-errors.ts';
-import type { EntryStep } from '../../tool.ts';
+import type { EntryStep, ToolError } from '../../../base/tool-errors.ts';
 import type { SentFailure } from '../sending.ts';
 import type { Outcome } from './exchange.ts';
 import { legacyVersions, modernVersion, type Protocol } from './messages.ts';
