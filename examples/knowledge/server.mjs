@@ -1,30 +1,29 @@
 /** An MCP server over a folder of Markdown: an assistant that has it as a tool looks things up in it. */
-import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { timingSafeEqual } from 'node:crypto';
 import { createMcpHandler, Server } from '@modelcontextprotocol/server';
 import MiniSearch from 'minisearch';
+import { passageOf, processTerm, sectionsIn, tokenize } from './sections.mjs';
 
 const { FOLDER = 'notes', TOKEN, PORT = '8090' } = process.env;
 if (!TOKEN) throw new Error('TOKEN is the secret that callers must send');
 
-/** The sections of the files: each heading with the text below it. */
-async function sections() {
-  const files = (await readdir(FOLDER, { recursive: true })).filter((name) => name.endsWith('.md'));
-  const texts = await Promise.all(files.map(async (file) => [file, await readFile(join(FOLDER, file), 'utf8')]));
-  return texts.flatMap(([file, text]) => text.split(/^(?=#{1,6} )/m).map((part, at) => ({ id: `${file}#${at}`, title: part.match(/^#{1,6} (.*)/)?.[1] ?? file, text: part.trim() })));
-}
+/** A longer section is cut around what was found in it. */
+const sectionCharactersMax = 1500;
+const queryCharactersMax = 500;
+const bodyBytesMax = 1024 * 1024;
 
 /** Indexes the folder as it is now. */
 async function indexed() {
-  const index = new MiniSearch({ fields: ['title', 'text'], storeFields: ['title', 'text'], searchOptions: { boost: { title: 2 }, prefix: true, fuzzy: 0.2 } });
-  index.addAll((await sections()).filter(({ text }) => text !== ''));
+  const index = new MiniSearch({ fields: ['title', 'text'], storeFields: ['title', 'text'], tokenize, processTerm, searchOptions: { boost: { title: 2 }, prefix: true, fuzzy: 0.2 } });
+  index.addAll(await sectionsIn(FOLDER, (sentence) => console.error(sentence)));
   return index;
 }
 
 let index = await indexed();
-process.on('SIGHUP', () => indexed().then((fresh) => (index = fresh), (error) => console.error(error)));
+process.on('SIGHUP', () => indexed().then((fresh) => (index = fresh), (error) => console.error(error.message)));
 
 const search = {
   name: 'search_notes',
@@ -33,9 +32,10 @@ const search = {
   annotations: { readOnlyHint: true },
 };
 
-function found({ query, count = 3 }) {
-  const hits = index.search(String(query)).slice(0, count);
-  return hits.length === 0 ? 'Nothing was found.' : hits.map(({ id, text }) => `[${id}]\n${text}`).join('\n\n');
+function found({ query, count }) {
+  const most = Math.min(10, Math.max(1, Math.trunc(Number(count ?? 3)) || 3));
+  const hits = index.search(String(query).slice(0, queryCharactersMax)).slice(0, most);
+  return hits.length === 0 ? 'Nothing was found.' : hits.map(({ id, text, terms }) => `[${id}]\n${passageOf(text, terms, sectionCharactersMax)}`).join('\n\n');
 }
 
 /** A server for one request: the protocol needs no sessions for this. */
@@ -58,13 +58,36 @@ function isKnown({ headers: { authorization = '' } }) {
   return given.length === wanted.length && timingSafeEqual(given, wanted);
 }
 
-const server = createServer(async (request, response) => {
+/** The body of a request; null if it is too large. Rejects if it does not come to its end. */
+async function bodyOf(request) {
+  const pieces = [];
+  let bytes = 0;
+  for await (const piece of request.iterator({ destroyOnReturn: false })) {
+    bytes += piece.length;
+    if (bytes > bodyBytesMax) return null;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+async function answer(request, response) {
   if (!isKnown(request)) return response.writeHead(401).end();
-  const body = request.method === 'POST' ? { body: request, duplex: 'half' } : {};
-  const answer = await handler.fetch(new Request('http://localhost/mcp', { method: request.method, headers: request.headers, ...body }));
-  response.writeHead(answer.status, Object.fromEntries(answer.headers));
-  if (answer.body !== null) for await (const piece of answer.body) response.write(piece);
-  response.end();
+  // The protocol without sessions has no other method.
+  if (request.method !== 'POST') return response.writeHead(405, { allow: 'POST' }).end();
+  const body = await bodyOf(request);
+  if (body === null) return response.writeHead(413, { connection: 'close' }).end();
+  const given = await handler.fetch(new Request('http://localhost/mcp', { method: 'POST', headers: request.headers, body }));
+  response.writeHead(given.status, Object.fromEntries(given.headers));
+  if (given.body === null) return response.end();
+  return pipeline(Readable.fromWeb(given.body), response);
+}
+
+const server = createServer((request, response) => {
+  // Whoever leaves in the middle of a request, or of its answer, takes nobody else along.
+  answer(request, response).catch((error) => {
+    if (!request.aborted && !response.destroyed) console.error(error.message);
+    response.headersSent ? response.destroy() : response.writeHead(400).end();
+  });
 });
 server.on('error', ({ message }) => {
   console.error(message);
