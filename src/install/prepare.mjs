@@ -184,7 +184,7 @@ const script = {
   footer: { js: '})' },
   // Half of the script would be the client of Redis and the packages of MCP, in memory also where none is used.
   alias: { redis: redisFile },
-  external: [...unbundled, redisFile, '@modelcontextprotocol/client', '@modelcontextprotocol/server'],
+  external: [...unbundled, redisFile, '@modelcontextprotocol/server'],
 };
 
 /** The client of Redis for `script`, which requires it when the store is one. */
