@@ -2,18 +2,27 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import t from 'tap';
+import { createInterface } from 'node:readline';
+import t, { type Test } from 'tap';
 import { freePort } from '../../bench/harness/process.ts';
 import { openHouse, type House } from '../api/house.ts';
+import { until } from '../api/talk.ts';
 import { installedAside } from '../client/aside.ts';
 import { told } from '../faults/tool-house.ts';
 
 const { why, folder } = await installedAside('@modelcontextprotocol/server-everything', '2026.8.31');
 
+/** The sessions of the server, by what it prints. */
+const sessions = { begun: 0, ended: 0 };
+
 /** The server's address. It says by itself when it listens. */
 async function start(): Promise<string> {
   const port = await freePort();
-  const child = spawn(process.execPath, [join(folder, 'dist', 'index.js'), 'streamableHttp'], { env: { PATH: process.env.PATH, PORT: String(port) }, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, [join(folder, 'dist', 'index.js'), 'streamableHttp'], { env: { PATH: process.env.PATH, PORT: String(port) }, stdio: ['ignore', 'pipe', 'pipe'] });
+  createInterface(child.stdout).on('line', (line) => {
+    if (line.startsWith('Session initialized')) sessions.begun++;
+    if (line.startsWith('Transport closed')) sessions.ended++;
+  });
   t.teardown(() => child.kill('SIGKILL'));
   child.stderr.setEncoding('utf8');
   for (let said = ''; !said.includes('listening on port'); ) said += (await once(child.stderr, 'data'))[0];
@@ -56,4 +65,16 @@ t.test('its tools are listed, and each answers or fails as it should', { skip: w
   await told(house, `/tools/${id}`, { functions: names.map((name) => ({ name, enabled: true })) }, 'PATCH');
   const assistant = await house.assistant({ model: { provider: 'scripted', name: 'demo' }, tool_ids: [id] });
   for (const [name, given, expected] of rows) t.match(await callOf(house, assistant.id, name, given), { name, ...expected }, `${name} ${JSON.stringify(given)}`);
+  await sessionsOf(t, house, id);
 });
+
+/** A call that took too long has cost the session before. */
+async function sessionsOf(t: Test, house: House, toolId: string): Promise<void> {
+  const before = sessions.begun;
+  const call = async () => (await house.console(`/workspaces/${house.workspaceId}/tools/${toolId}/test`, { body: { name: 'get-sum', arguments: { a: 2, b: 3 } } })).json.status;
+  for (let round = 0; round < 30; round++) t.same(new Set(await Promise.all(Array.from({ length: 10 }, call))), new Set(['completed']));
+  t.ok(sessions.begun - before <= 1, '300 calls take one session');
+  await house.stop();
+  await until(async () => sessions.ended === sessions.begun);
+  t.equal(sessions.ended, sessions.begun, 'none is open at the end');
+}

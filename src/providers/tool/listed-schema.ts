@@ -26,6 +26,7 @@ function checkableValue(keyword: string, value: unknown): unknown {
   const read = readers[keyword];
   if (read !== undefined) return read(value);
   if (schemaLists.has(keyword) && Array.isArray(value)) return value.length === 0 ? undefined : value.map(subschema);
+  if (schemaLists.has(keyword) && keyword !== 'items') return undefined;
   if (schemaKeywords.has(keyword)) return typeof value === 'boolean' || isObject(value) ? subschema(value) : undefined;
   if (schemaMaps.has(keyword)) return isObject(value) ? Object.fromEntries(Object.entries(value).filter(([name]) => keyword !== 'patternProperties' || isPattern(name)).map(([name, each]) => [name, subschema(each)])) : undefined;
   return valueKeywords.has(keyword) || typeof value !== 'object' || (value !== null && isSound(value, 0)) ? value : undefined;
