@@ -16,7 +16,7 @@ const root = dirname(dirname(example));
 
 interface Started {
   readonly url: string;
-  /** What it has said on stderr. */
+  /** The output on stderr so far. */
   readonly said: () => string;
 }
 
