@@ -36,6 +36,8 @@ export interface Words {
   readonly failed: string;
   readonly reference: string;
 
+  readonly copy: string;
+  readonly copied: string;
   readonly readAloud: string;
   readonly stopReading: string;
   readonly listen: string;

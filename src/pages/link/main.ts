@@ -5,13 +5,12 @@ import { Parley } from '../../client/parley.ts';
 import { hello, type FrameMode, type FromFrame, type ToFrame } from '../messages.ts';
 import { directionOf, languageOf, type Language, type Words } from '../words.ts';
 import { Chat, type VisitorFields } from './chat.ts';
-import { after } from './clock.ts';
-import { element } from '../dom.ts';
+import { after, now } from './clock.ts';
+import { element, iconButton } from '../dom.ts';
 import { Memory } from './memory.ts';
 import { Notice } from './notice.ts';
 import { setScheme } from './theme.ts';
 import { View } from './view.ts';
-import { VoiceButtons } from './voice-buttons.ts';
 
 /** The languages' modules, a file each; that of the page's language is preloaded before this runs. */
 const wordsOf: Readonly<Record<Language, () => Promise<{ words: Words }>>> = {
@@ -23,6 +22,9 @@ const wordsOf: Readonly<Record<Language, () => Promise<{ words: Words }>>> = {
   ja: () => import('../words/ja.ts'),
   ar: () => import('../words/ar.ts'),
 };
+
+/** The name of the module of calls, which stands apart: the build puts it here. */
+declare const callModule: string;
 
 const root = document.documentElement;
 const query = new URLSearchParams(location.search);
@@ -86,7 +88,7 @@ class Page {
   /** In the page's language, again when that changes. */
   async #show(): Promise<void> {
     const language = this.#language;
-    const [{ words }, form] = await Promise.all([wordsOf[language](), this.#link.visitor_fields.length > 0 ? loaded(import('./fields.ts')) : null]);
+    const [{ words }, form, voice] = await Promise.all([wordsOf[language](), this.#link.visitor_fields.length > 0 ? loaded(import('./fields.ts')) : null, worklet === undefined ? null : voiceButtons()]);
     if (language !== this.#language) return;
     const draft = this.#view?.draft;
     root.lang = language;
@@ -97,7 +99,7 @@ class Page {
       words,
       language,
       form,
-      voice: worklet === undefined ? null : (made) => new VoiceButtons(made, worklet),
+      voice: voice && ((made) => new voice.VoiceButtons(made, worklet!, { iconButton, now, calls: () => import(callModule) })),
       chat: () => this.#theChat,
       close: () => this.#frame?.post({ type: 'close' }),
     });
@@ -153,6 +155,9 @@ class Page {
   }
 }
 
+/** The buttons for voice, where it is on: they come while the assistant's description is requested. */
+const voiceButtons = (): Promise<typeof import('./voice-buttons.ts')> => loaded(import('./voice-buttons.ts'));
+
 /** Colours of the site's; most pages have none. */
 const paint = async (accent: string | null): Promise<void> => accent === null && !root.style.getPropertyValue('--accent') ? undefined : loaded(import('./accent.ts')).then(({ setAccent }) => setAccent(accent), () => {});
 
@@ -179,6 +184,7 @@ async function start(language: Language, retryMs = 2000): Promise<void> {
 
 setScheme(query.get('scheme'));
 void paint(query.get('accent'));
+if (worklet !== undefined) voiceButtons().catch(() => {});
 followViewport();
 await start(languageOf(root.lang) ?? 'en');
 

@@ -5,7 +5,7 @@
 import { blocksOf, type Block } from './markdown/blocks.ts';
 import { inline } from './markdown/inline.ts';
 
-/** Shows a reply that grows: blocks that are finished stay as they are, with what somebody has selected in them. */
+/** Shows a reply that grows: what is there stays as it is, with what somebody has selected in it. */
 export class Markdown {
   readonly #into: Element;
   #shown: string[] = [];
@@ -21,10 +21,28 @@ export class Markdown {
     const keys = blocks.map((block, index) => JSON.stringify(block) + (open && index === last));
     const same = keys.findIndex((key, index) => key !== this.#shown[index]);
     const kept = same < 0 ? blocks.length : same;
-    while (this.#into.childNodes.length > kept) this.#into.lastChild!.remove();
-    this.#into.append(...blocks.slice(kept).map((block, index) => auto(nodeOf(block, open && kept + index === last))));
+    grow(this.#into, blocks.slice(kept).map((block, index) => auto(nodeOf(block, open && kept + index === last))), kept);
     this.#shown = keys;
   }
+}
+
+/** Puts nodes in place of the children from an index on. Elements that stay what they are and the beginning of a text remain the same nodes: a selection in them does. */
+function grow(into: Node, nodes: readonly Node[], from = 0): void {
+  nodes.forEach((node, index) => {
+    const there = into.childNodes[from + index];
+    if (there === undefined) into.appendChild(node);
+    else if (!there.cloneNode().isEqualNode(node.cloneNode()) && !(there instanceof Text && node instanceof Text)) there.replaceWith(node);
+    else if (there instanceof Text) goOn(there, node.textContent!);
+    else grow(there, [...node.childNodes]);
+  });
+  while (into.childNodes.length > from + nodes.length) into.lastChild!.remove();
+}
+
+/** Changes a text behind what it and the new one begin with alike. */
+function goOn(there: Text, text: string): void {
+  let same = 0;
+  while (same < text.length && text[same] === there.data[same]) same++;
+  if (same < Math.max(text.length, there.length)) there.replaceData(same, there.length - same, text.slice(same));
 }
 
 function makeElement<K extends keyof HTMLElementTagNameMap>(tag: K, children: readonly (Node | string)[]): HTMLElementTagNameMap[K] {

@@ -18,8 +18,8 @@ export interface MessagesOptions {
   readonly language: string;
   /** The assistant's. */
   readonly name: string;
-  /** Returns a button for a whole reply, such as to read it aloud; null for none. */
-  action(text: () => string): HTMLButtonElement | null;
+  /** Returns buttons for a whole reply, such as to read it aloud; `text` is what it was written as. */
+  actions(said: HTMLElement, text: () => string): readonly HTMLButtonElement[];
 }
 
 export class Messages {
@@ -69,8 +69,9 @@ export class Messages {
     const { item, said, note, reply } = shown;
     const streams = message.status === 'streaming';
     shown.message = message;
-    if (reply === null) said.textContent = message.content;
-    else reply.show(message.content, streams);
+    // Not written again: a person may have selected some of it.
+    if (reply === null && said.textContent !== message.content) said.textContent = message.content;
+    if (reply !== null) reply.show(message.content, streams);
     item.setAttribute('aria-busy', String(streams));
     item.classList.toggle('cut', message.status === 'partial');
     note.textContent =
@@ -78,11 +79,12 @@ export class Messages {
       : streams && message.content === '' ? filled(words.replying, { name })
       : message.status === 'partial' ? (message.stopReason === 'aborted' ? words.stopped : message.stopReason === null ? '' : words.cut)
       : '';
-    const action = item.querySelector('.action');
-    if (reply === null || streams || message.content === '') action?.remove();
-    else if (action === null) {
-      const made = this.#options.action(() => said.innerText);
-      if (made !== null) item.lastElementChild!.append(made);
+    const actions = item.querySelectorAll('.action');
+    if (reply === null || streams || message.content === '') actions.forEach((action) => action.remove());
+    else if (actions.length === 0) {
+      item.lastElementChild!.append(...this.#options.actions(said, () => shown.message.content));
+      // A table that scrolls is scrolled by keys too.
+      for (const table of said.querySelectorAll('table')) if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
     }
   }
 }

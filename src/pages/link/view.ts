@@ -7,6 +7,7 @@ import type { Approval } from './approval.ts';
 import type { Chat, VisitorFields } from './chat.ts';
 import { onceAFrame, after } from './clock.ts';
 import { Composer } from './composer.ts';
+import { copyButton } from './copy.ts';
 import { button, element, filled, iconButton } from '../dom.ts';
 import type { Fields } from './fields.ts';
 import { Messages } from './messages.ts';
@@ -61,10 +62,10 @@ export class View {
     this.fields = form && new form.Fields({ fields: link.visitor_fields, language, element, done: () => this.composer.input.focus() });
     this.notice = new Notice(words, language, { retry: () => void options.chat().retry(), renew: () => this.#begin() });
     this.#voice = options.voice?.(this) ?? null;
-    this.#messages = new Messages({ words, language, name: link.name, action: (text) => this.#voice?.speaker(text) ?? null });
+    this.#messages = new Messages({ words, language, name: link.name, actions: (said, text) => this.#actions(said, text) });
     this.#empty = element('p', { className: 'empty' }, words.empty);
     this.#scroller = new Scroller(words.conversation, words.latest, this.#empty, this.#messages.element, ...(this.fields === null ? [] : [this.fields.element]));
-    this.#renew = iconButton(words.newConversation, 'M13.5 2.5v3.2h-3.2M13.2 5.6A5.6 5.6 0 1 0 13.6 8.6', () => this.renew());
+    this.#renew = button(words.newConversation, () => this.renew());
     this.#close = iconButton(words.close, 'M3.5 3.5l9 9M12.5 3.5l-9 9', options.close);
     this.#close.hidden = true;
     const about = element('div', { className: 'about' }, element('h1', { id: 'name' }, element('bdi', {}, link.name)), ...(link.description === null ? [] : [element('p', { id: 'description' }, element('bdi', {}, link.description))]));
@@ -131,6 +132,11 @@ export class View {
   /** Without asking. */
   begin(): void {
     this.#begin();
+  }
+
+  #actions(said: HTMLElement, text: () => string): HTMLButtonElement[] {
+    const copy = copyButton(this.options.words, said, text, this.announcer);
+    return this.#voice === null ? [copy] : [this.#voice.speaker(() => said.innerText), copy];
   }
 
   #begin(): void {

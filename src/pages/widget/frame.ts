@@ -25,7 +25,7 @@ export function makeFrame(on: On, origin: string, met: () => void, heard: (messa
     hasMet: false,
     load(address) {
       const element = document.createElement('iframe');
-      element.allow = 'microphone; screen-wake-lock';
+      element.allow = 'microphone; screen-wake-lock; clipboard-write';
       element.referrerPolicy = 'no-referrer';
       element.src = address.href;
       return (frame.element = element);

@@ -1,26 +1,46 @@
-/** The widget's place: in a page whose scripts replace its body, and on a phone's screen of which the keyboard takes a part. */
+/** The widget's place: in a page whose scripts replace its body, write it anew or zoom it, and on a phone's screen of which the keyboard takes a part. */
 import { bare } from './parts.ts';
 
 /** A script that takes it out again and again wants it out. */
 const placingsMax = 50;
 
-/** `selector` says where it belongs; `placed` is called whenever it has been put there. Returns the function that ends it. */
-export function keepPlaced(host: HTMLElement, selector: string | undefined, placed: () => void): () => void {
+/**
+ * `selector` says where it belongs; `placed` is called whenever it has been put there, and `zoomed` whenever the page may have another zoom.
+ * `written` is called once, in place of both, when `document.write` has put another document in the place of this one: that has taken all
+ * listeners away. Returns the function that ends it.
+ */
+export function keepPlaced(host: HTMLElement, selector: string | undefined, placed: () => void, zoomed: () => void, written: () => void): () => void {
   let left = placingsMax;
+  const page = document.documentElement;
+  // A conversation within the page has the page's zoom.
+  const attributeFilter = selector ? undefined : ['style', 'class'];
   const place = (): void => {
     const parent = document.querySelector(selector ?? 'body');
+    if (!page.isConnected) {
+      if (parent) written();
+      // The new document is still being written.
+      else observer.observe(document, bare({ childList: true, subtree: true }));
+      return;
+    }
+    zoomed();
     if (host.isConnected || !parent || !left--) return;
     parent.append(host);
-    observer.observe(parent, bare({ childList: true }));
+    observer.observe(parent, bare({ childList: true, attributeFilter }));
     placed();
   };
   const observer = new MutationObserver(place);
-  observer.observe(document.documentElement, bare({ childList: true, subtree: !!selector }));
+  observer.observe(document, bare({ childList: true }));
+  observer.observe(page, bare({ childList: true, subtree: !!selector, attributeFilter }));
   place();
   return () => {
     observer.disconnect();
     host.remove();
   };
+}
+
+/** How many times as large an element is as it says, by the `zoom` of the site's elements around it. */
+export function zoomOf({ parentElement }: Element): number {
+  return parentElement ? (+getComputedStyle(parentElement).zoom || 1) * zoomOf(parentElement) : 1;
 }
 
 /**

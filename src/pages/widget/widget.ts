@@ -2,13 +2,14 @@
 import type { Controlled } from './api.ts';
 import { makeLook } from './look.ts';
 import { bare, makeParts, type On, type Parts, type Settings } from './parts.ts';
-import { keepPlaced } from './place.ts';
+import { keepPlaced, zoomOf } from './place.ts';
 import { makeStage, phone, type Stage } from './stage.ts';
 
 /** A second launcher stands above the first. */
 const launcherPixels = 64;
 
-export function makeWidget(settings: Settings, page: URL, widgets: Controlled[]): Controlled {
+/** `at` is the widget's place among those of the page. */
+export function makeWidget(settings: Settings, page: URL, widgets: Controlled[], at = widgets.length): Controlled {
   const { slug, inline, position } = settings;
   const ending = new AbortController();
   const on: On = (target, name, handler) => target.addEventListener(name, handler, bare({ signal: ending.signal }));
@@ -18,20 +19,31 @@ export function makeWidget(settings: Settings, page: URL, widgets: Controlled[])
   const paint = makeLook(parts, settings);
   const stage = makeStage(on, emit, settings, page, parts);
   if (position) all.dir = position === 'left' ? 'rtl' : 'ltr';
-  all.style.setProperty('--up', `${20 + launcherPixels * widgets.length}px`);
+  all.style.setProperty('--up', `${20 + launcherPixels * at}px`);
   listen(on, settings, parts, stage);
   /** All visitor fields that the site has set, since the frame keeps the last message alone. */
   let known = {};
   let isFirst = true;
+  /** A site that shows its page larger does not make the window in front of it larger than the screen. */
+  const zoomed = (): void => void (inline || (all.style.zoom = `${1 / zoomOf(host)}`));
   const unplace = keepPlaced(host, inline, () => {
     if (!inline) {
       // On the browser's top layer nothing that the site does to its body moves or clips it.
       host.popover = 'manual';
       host.showPopover?.();
     }
+    zoomed();
     if (stage.isOpen) stage.view();
     else if (isFirst && (inline || stage.isBack())) stage.open();
     isFirst = false;
+  }, zoomed, () => {
+    const again = makeWidget(settings, page, widgets, at);
+    unplace();
+    ending.abort();
+    widgets[widgets.indexOf(widget)] = again;
+    again.run('visitor', [known]);
+    if (all.hidden) again.run('hide', []);
+    else if (stage.isOpen) again.run('open', []);
   });
   const commands = bare({
     open: stage.open,

@@ -36,6 +36,8 @@ export const words: Words = {
   failed: 'حدث خطأ ما. يرجى المحاولة مرة أخرى.',
   reference: 'المرجع: {id}',
 
+  copy: 'نسخ',
+  copied: 'تم النسخ',
   readAloud: 'قراءة بصوت عالٍ',
   stopReading: 'إيقاف القراءة',
   listen: 'إملاء رسالتك',

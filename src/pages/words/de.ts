@@ -36,6 +36,8 @@ export const words: Words = {
   failed: 'Etwas ist schiefgegangen. Bitte versuchen Sie es noch einmal.',
   reference: 'Kennung: {id}',
 
+  copy: 'Kopieren',
+  copied: 'Kopiert',
   readAloud: 'Vorlesen',
   stopReading: 'Vorlesen anhalten',
   listen: 'Nachricht sprechen',

@@ -36,6 +36,8 @@ export const words: Words = {
   failed: 'Something went wrong. Please try again.',
   reference: 'Reference: {id}',
 
+  copy: 'Copy',
+  copied: 'Copied',
   readAloud: 'Read aloud',
   stopReading: 'Stop reading',
   listen: 'Speak your message',

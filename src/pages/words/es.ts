@@ -36,6 +36,8 @@ export const words: Words = {
   failed: 'Algo salió mal. Inténtelo otra vez.',
   reference: 'Referencia: {id}',
 
+  copy: 'Copiar',
+  copied: 'Copiado',
   readAloud: 'Leer en voz alta',
   stopReading: 'Dejar de leer',
   listen: 'Dictar su mensaje',

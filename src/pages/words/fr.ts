@@ -36,6 +36,8 @@ export const words: Words = {
   failed: 'Un problème est survenu. Veuillez réessayer.',
   reference: 'Référence : {id}',
 
+  copy: 'Copier',
+  copied: 'Copié',
   readAloud: 'Lire à voix haute',
   stopReading: 'Arrêter la lecture',
   listen: 'Dicter votre message',

@@ -36,6 +36,8 @@ export const words: Words = {
   failed: '問題が発生しました。もう一度お試しください。',
   reference: '照会番号: {id}',
 
+  copy: 'コピー',
+  copied: 'コピーしました',
   readAloud: '読み上げる',
   stopReading: '読み上げを止める',
   listen: '音声で入力',

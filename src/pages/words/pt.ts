@@ -36,6 +36,8 @@ export const words: Words = {
   failed: 'Algo deu errado. Tente de novo.',
   reference: 'Referência: {id}',
 
+  copy: 'Copiar',
+  copied: 'Copiado',
   readAloud: 'Ler em voz alta',
   stopReading: 'Parar de ler',
   listen: 'Ditar sua mensagem',

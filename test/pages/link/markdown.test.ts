@@ -30,6 +30,8 @@ const examples: readonly (readonly [string, string])[] = [
   ['~~~\nopen', '<pre><code>open</code></pre>'],
   ['---\n***', '<hr><hr>'],
   ['| a | b |\n|---|--:|\n| 1 | 2 |\n| 3 |', '<table><thead><tr><th>a</th><th class="right">b</th></tr></thead><tbody><tr><td>1</td><td class="right">2</td></tr><tr><td>3</td><td class="right"></td></tr></tbody></table>'],
+  ['| a | b |\n|---|---|\n| one<br>two<BR/> three | `<br>` &lt;br> |', '<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>one<br>two<br> three</td><td><code>&lt;br&gt;</code> &amp;lt;br&gt;</td></tr></tbody></table>'],
+  ['one<br />two <br x> <brr> \\<br> <b', '<p>one<br>two &lt;br x&gt; &lt;brr&gt; &lt;br&gt; &lt;b</p>'],
   ['<b>raw</b> & <img src=x onerror=alert(1)>', '<p>&lt;b&gt;raw&lt;/b&gt; &amp; &lt;img src=x onerror=alert(1)&gt;</p>'],
   ['[a](javascript:alert(1)) [b](data:text/html,x) [c](/path) [d](java\tscript:x)', '<p>[a](javascript:alert(1)) [b](data:text/html,x) [c](/path) [d](java\tscript:x)</p>'],
 ];
@@ -45,6 +47,8 @@ const links: readonly (readonly [string, string])[] = [
   ['**https://a.example**', `<strong>${anchor('https://a.example/', 'https://a.example')}</strong>`],
   ['<https://a.example/?a=b&c>', anchor('https://a.example/?a=b&amp;c', 'https://a.example/?a=b&amp;c')],
   ['<mailto:a@b.example> [me](mailto:a@b.example)', `${anchor('mailto:a@b.example', 'mailto:a@b.example')} ${anchor('mailto:a@b.example', 'me', 'a@b.example')}`],
+  ['[+49 (30) 12-34](tel:+49301234) <tel:112> [us](tel:+49301234) [+49 30 1](tel:+4990099)', `${anchor('tel:+49301234', '+49 (30) 12-34')} ${anchor('tel:112', 'tel:112')} ${anchor('tel:+49301234', 'us', '+49301234')} ${anchor('tel:+4990099', '+49 30 1', '+4990099')}`],
+  ['[a](tel:%2A21%2A0900%23) [b](tel:+49?x) [c](tel:*#06#) [d](tel:) [e](tel:javascript)', '[a](tel:%2A21%2A0900%23) [b](tel:+49?x) [c](tel:*#06#) [d](tel:) [e](tel:javascript)'],
   ['![a cat](https://a.example/cat.png?secret)', anchor('https://a.example/cat.png?secret', 'a cat', 'a.example')],
   ['![](https://a.example/cat.png)', anchor('https://a.example/cat.png', 'https://a.example/cat.png')],
   ['[a [b](https://b.example) c](https://a.example)', `[a ${anchor('https://b.example/', 'b', 'b.example')} c](${anchor('https://a.example/', 'https://a.example')})`],
@@ -55,7 +59,7 @@ const links: readonly (readonly [string, string])[] = [
 /** Texts that were made to break out, and pieces of them put together by chance. */
 const pieces = [
   ...['<script>alert(1)</script>', '<img src=x onerror=alert(1)>', '<svg/onload=alert(1)>', '<iframe srcdoc="<b>">', '</p></div>', '<!--', '-->', '<![CDATA[', '&lt;b&gt;', '&#x6a;avascript:', '<a href="javascript:x">', '<style>*{}</style>', '<math><mi//xlink:href="data:x,y">'],
-  ...['[a](', '[a](javascript:alert(1))', '[a](JaVaScRiPt:x)', '[a](java\nscript:x)', '[a](\u0001javascript:x)', '[a](data:text/html;base64,PHN2Zz4=)', '[a](vbscript:x)', '[a](blob:https://a.example/1)', '[a](file:///etc)', '[a](//a.example)', '[a](https://a.example" onclick="x)', "[a](https://a.example' style='x)", '[a](<https://a.example>)', '![x](https://a.example/"onerror=x)', '<https://a.example/"onmouseover=x>', '<javascript:x>', '[a]: javascript:x', '[a][b]', '](', ')', '[', ']', '!['],
+  ...['[a](', '[a](javascript:alert(1))', '[a](JaVaScRiPt:x)', '[a](java\nscript:x)', '[a](\u0001javascript:x)', '[a](data:text/html;base64,PHN2Zz4=)', '[a](vbscript:x)', '[a](tel:+49 30)', '<tel:+4930>', '<br>', '<br onclick=x>', '<br/', '[a](blob:https://a.example/1)', '[a](file:///etc)', '[a](//a.example)', '[a](https://a.example" onclick="x)', "[a](https://a.example' style='x)", '[a](<https://a.example>)', '![x](https://a.example/"onerror=x)', '<https://a.example/"onmouseover=x>', '<javascript:x>', '[a]: javascript:x', '[a][b]', '](', ')', '[', ']', '!['],
   ...['**', '*', '__', '_', '~~', '~', '`', '``', '```', '~~~\n', '```html\n', '# ', '###### ', '- ', '1. ', '999999999. ', '> ', '| a | b |\n|---|---|\n', '|', '\n', '\n\n', '    ', '\t', '---\n', '***\n', '\\', '\\[', '\0', '\u202e', '\u2028', '\ufeff', '😀', '\ud83d', 'مرحبا', '日本', 'word ', 'https://a.example/', 'http://[', 'https://a.example:99999/', 'mailto:a@b.example?body=x', '"', "'", '{{7*7}}', '${x}', '%0a', 'constructor', '__proto__'],
 ];
 
@@ -111,7 +115,7 @@ t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
           if (element.namespaceURI !== 'http://www.w3.org/1999/xhtml' || attributes === undefined) offences.add(element.tagName + ' of ' + text);
           for (const { name, value } of element.attributes) if (!['dir', ...(attributes ?? [])].includes(name)) offences.add(name + '=' + value + ' of ' + text);
           if (element.tagName !== 'A') continue;
-          if (!['http:', 'https:', 'mailto:'].includes(element.protocol)) offences.add(element.href + ' of ' + text);
+          if (!['http:', 'https:', 'mailto:', 'tel:'].includes(element.protocol)) offences.add(element.href + ' of ' + text);
           if (element.rel !== 'noopener noreferrer nofollow ugc' || element.target !== '_blank' || element.username !== '' || element.querySelector('a') !== null) offences.add(element.outerHTML);
         }
       }

@@ -14,7 +14,8 @@ const lookBack = 40;
 const tags: Readonly<Record<string, 'em' | 'strong' | 'del'>> = { '*': 'em', _: 'em', '**': 'strong', __: 'strong', '~~': 'del' };
 const addressMax = 2000;
 const destination = /\(\s{0,9}<?([^\s<>()]{0,2000}(?:\([^\s<>()]{0,2000}\)[^\s<>()]{0,2000}){0,4})>?(?:\s{1,9}(?:"[^"\n]{0,500}"|'[^'\n]{0,500}'))?\s{0,9}\)/y;
-const angled = /<((?:https?:\/\/|mailto:)[^\s<>]{1,2000})>/y;
+const angled = /<((?:https?:\/\/|mailto:|tel:)[^\s<>]{1,2000})>/y;
+const lineBreak = /<br\s{0,9}\/?>/iy;
 const bare = /https?:\/\/[^\s<>"`]{1,2000}/y;
 
 /** `open` for text that goes on: what it has opened is shown as if it were closed. */
@@ -51,13 +52,13 @@ class Reader {
     if (char === '\\' && /[!-/:-@[-`{-~]/.test(text[this.#at + 1] ?? '')) {
       this.#plain += text[this.#at + 1];
       this.#at += 2;
-    } else if (char === '\n') this.#break();
+    } else if (char === '\n') this.#break(1);
     else if (char === '`') this.#code();
     else if (char === '*' || char === '_' || char === '~') this.#emphasis(char);
     else if (char === '!' && text[this.#at + 1] === '[') this.#at++;
     else if (char === '[') this.#bracket();
     else if (char === ']') this.#closeBracket();
-    else if (!(char === '<' && this.#address(angled)) && !(char === 'h' && this.#address(bare))) {
+    else if (!(char === '<' && (this.#tag() || this.#address(angled))) && !(char === 'h' && this.#address(bare))) {
       this.#plain += char;
       this.#at++;
     }
@@ -73,10 +74,18 @@ class Reader {
     this.#pieces.push(...pieces);
   }
 
-  #break(): void {
+  #break(length: number): void {
     this.#plain = this.#plain.trimEnd();
     this.#push(document.createElement('br'));
-    this.#at++;
+    this.#at += length;
+  }
+
+  /** The one tag that is read: cells of a table have no other way to break a line. */
+  #tag(): boolean {
+    lineBreak.lastIndex = this.#at;
+    const found = lineBreak.exec(this.#text);
+    if (found !== null) this.#break(found[0].length);
+    return found !== null;
   }
 
   #code(): void {

@@ -1,6 +1,8 @@
-/** Links in a reply: they lead to a web page or a mailbox, in a window of their own, and say where they lead. */
+/** Links in a reply: they lead to a web page, a mailbox or a telephone, in a window of their own, and say where they lead. */
 
-const protocols = new Set(['http:', 'https:', 'mailto:']);
+const protocols = new Set(['http:', 'https:', 'mailto:', 'tel:']);
+/** A number to call. One with `*` or `#` gives orders to the network, such as to forward calls. */
+const telephone = /^\+?[\d\s()./-]{2,40}(?:;ext=\d{1,8})?$/;
 
 /** Returns null for a text that must not become a link. */
 export function safeUrl(text: string): URL | null {
@@ -11,6 +13,7 @@ export function safeUrl(text: string): URL | null {
     return null;
   }
   if (!protocols.has(url.protocol)) return null;
+  if (url.protocol === 'tel:') return telephone.test(decoded(url.pathname)) && url.search + url.hash === '' ? url : null;
   // People, and no browser, take the part before an @ for the host.
   if (url.protocol !== 'mailto:') url.username = url.password = '';
   return url;
@@ -23,8 +26,8 @@ export function link(url: URL, children: readonly Node[]): Node[] {
   element.target = '_blank';
   element.rel = 'noopener noreferrer nofollow ugc';
   element.append(...children);
-  const place = url.protocol === 'mailto:' ? decoded(url.pathname) : url.host;
-  if (says(element.textContent!, place)) return [element];
+  const place = url.host || decoded(url.pathname);
+  if (says(element.textContent!, place, url.protocol === 'tel:')) return [element];
   const note = document.createElement('span');
   note.className = 'host';
   note.dir = 'ltr';
@@ -33,10 +36,14 @@ export function link(url: URL, children: readonly Node[]): Node[] {
 }
 
 /** Whether the text is the address: not whether the place occurs in it, since another may stand before. */
-function says(text: string, place: string): boolean {
-  const bare = text.trim().replace(/^(https?:\/\/|mailto:)/i, '');
+function says(text: string, place: string, isTelephone: boolean): boolean {
+  const bare = text.trim().replace(/^(https?:\/\/|mailto:|tel:)/i, '');
+  // A telephone's number is the same with any marks between its digits.
+  if (isTelephone) return telephone.test(bare) && digits(bare) === digits(place);
   return bare.toLowerCase() === place.toLowerCase() || (/^[\w.-]+(:\d+)?([/?#]|$)/.test(bare) && bare.toLowerCase().split(/[/?#]/)[0] === place.toLowerCase());
 }
+
+const digits = (text: string): string => text.replace(/[^\d+]/g, '');
 
 function decoded(text: string): string {
   try {
