@@ -91,6 +91,27 @@ t.test('what the provider does not have, or tools of the assistant are in the wa
   }
 });
 
+t.test("a schema of the caller's of which some cannot be checked is offered without that", async (t) => {
+  const house = await openWorkspace();
+  const { provider, assistant } = await onProvider(t, house, unless());
+  const words = { type: 'string', description: 'x'.repeat(20_000) };
+  const odd: readonly (readonly [object, object])[] = [
+    [{ type: 'object', properties: { a: { type: 'string', pattern: '[\\w-.]' } } }, { properties: { a: { type: 'string' } } }],
+    [{ type: 'object', properties: {}, required: null }, { properties: {} }],
+    [{ properties: { a: { type: 'string' } } }, { type: 'object', properties: { a: { type: 'string' } } }],
+    [{ type: 'object', properties: { words } }, { properties: { words } }],
+    [{ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', properties: { a: { anyOf: [{ type: 'string' }, { type: 'null' }] } }, additionalProperties: false }, { additionalProperties: false }],
+  ];
+  for (const [parameters, offered] of odd) {
+    const asked = [
+      await complete(house, assistant.id, { tools: [{ type: 'function', function: { ...look, parameters } }] }),
+      await respond(house, assistant.id, { tools: [{ type: 'function', ...look, parameters }] }),
+    ];
+    for (const { status } of asked) t.equal(status, 200, JSON.stringify(parameters).slice(0, 100));
+    t.match(provider.requests.at(-1)!.body.tools[0].function.parameters, offered);
+  }
+});
+
 t.test('a form or a choice that is none is refused by its path', async (t) => {
   const house = await openWorkspace();
   const { assistant } = await onProvider(t, house, unless());

@@ -7,7 +7,8 @@ import type { Services } from '../../conversation/services.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { AnswerFormat, ForcedCall } from '../../providers/model.ts';
 import type { OfferedFunction } from '../../providers/tool.ts';
-import { functionName, isSchema } from '../../providers/tool/schema.ts';
+import { listedSchema } from '../../providers/tool/listed-schema.ts';
+import { functionName } from '../../providers/tool/schema.ts';
 
 const wrong = (field: string): Failure => new Failure('invalid_field', { field });
 
@@ -59,9 +60,9 @@ interface GivenFunction {
 /** The caller's functions, of the kind `client`. Throws 422 for one that cannot be offered, `tools` for a name that is given twice. */
 function readFunctions(given: readonly GivenFunction[], path: (index: number) => string): OfferedFunction[] {
   const functions = given.map(({ name, description = null, parameters }, index): OfferedFunction => {
-    const schema = parameters === undefined || isEmpty(parameters) ? { type: 'object', properties: {} } : parameters;
+    const schema = parameters === undefined || isEmpty(parameters) ? { type: 'object', properties: {} } : listedSchema(parameters);
     if (!functionName.test(name)) throw wrong('tools');
-    if (!isSchema(schema)) throw wrong(path(index));
+    if (schema === null) throw wrong(path(index));
     return { toolId: null, kind: 'client', approval: 'never', show: 'full', name, description: description && description.toWellFormed(), parameters: schema };
   });
   if (new Set(functions.map(({ name }) => name)).size < functions.length) throw wrong('tools');

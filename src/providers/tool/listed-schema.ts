@@ -1,4 +1,4 @@
-/** The schemas that MCP servers list (contract 13): a keyword that cannot be checked is left out, so that it does not cost the whole tool. */
+/** The schemas that MCP servers list and that clients of other protocols bring (contract 13, 14): a keyword that cannot be checked is left out, so that it does not cost the whole function. */
 import { isNestedWithin, isObject, type Json } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import { isPattern } from './pattern.ts';
