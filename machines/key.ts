@@ -145,23 +145,16 @@ export const keyMachine = setup({
       },
     },
     expired: {
-      description: 'Past its expiry date; a later date brings it back, and so does a clock that is set back to before it.',
+      description: 'Past its expiry date; a later date brings it back.',
       on: {
-        request: [
-          { guard: 'overdue', actions: { type: 'refuse', params: { code: 'expired_api_key' } } },
-          { guard: 'overBudget', target: 'limited', actions: ['noteDebt', 'announceLimited', { type: 'refuse', params: { code: 'rate_limited' } }] },
-          { target: 'active', actions: ['clearDebt', 'accept'] },
-        ],
+        request: { actions: { type: 'refuse', params: { code: 'expired_api_key' } } },
         revoke: { target: 'revoked', actions: ['clearDebt', 'revokeNow', 'announceRevoked'] },
         configure: [
           { guard: 'prolongedInDebt', target: 'limited', actions: ['setExpiry', 'configured'] },
           { guard: 'prolonged', target: 'active', actions: ['clearDebt', 'setExpiry', 'configured'] },
           { actions: ['setExpiry', 'configured'] },
         ],
-        tick: [
-          { guard: 'overdue', actions: 'unchanged' },
-          { target: 'active', actions: ['clearDebt', 'announceRecovered'] },
-        ],
+        tick: { actions: 'unchanged' },
       },
     },
   },

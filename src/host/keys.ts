@@ -78,6 +78,8 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
 
   #admit(actor: KeyActor, requestId: string | null): KeyActor {
     const at = this.options.clock.now();
+    // A key that has expired while the clock was ahead has its date in the future again.
+    if (actor.machine.state === 'expired' && !isOverdue(actor, at)) this.#send(actor, { type: 'configure', at, expiresAt: actor.record.expiresAt }, nobody);
     const { state } = actor.machine;
     // The machine gets an event only where it would refuse or change state: a request within the key's budgets changes nothing in it.
     if (state === 'revoked' || state === 'expired' || isOverdue(actor, at)) {

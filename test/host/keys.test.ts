@@ -170,3 +170,17 @@ t.test('a key of a workspace that another process has removed is unknown before 
   await t.rejects(async () => host.keys.authenticate(text), { code: 'invalid_api_key' });
   t.equal(await host.assistants.of(workspaceId, assistantId), null);
 });
+
+t.test('a key that has expired while the clock was ahead is valid again once the clock is right', async (t) => {
+  const { host, store, clock, workspaceId } = await Scene.open();
+  const { publicId, text, digest } = makeKey(randomIds(clock));
+  const expiresAt = Math.floor(clock.now() / 1000) + 60;
+  await store.catalog.create('key', key(workspaceId, { id: keyIdOf(publicId), publicId, digest, expiresAt, machine: activeSnapshot(expiresAt) }));
+  const actor = await host.keys.authenticate(text);
+  clock.jump(3_600_000);
+  await t.rejects(async () => host.keys.authenticate(text), { code: 'expired_api_key' });
+  t.equal(actor.machine.state, 'expired');
+  clock.jump(-3_600_000);
+  t.equal(await host.keys.authenticate(text), actor);
+  t.equal(actor.machine.state, 'active');
+});

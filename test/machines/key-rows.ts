@@ -97,12 +97,4 @@ export const keyRows: Row<KeyContext, KeyEvent>[] = [
     outcomes: [configured], changes: { expiresAt: 3000, debt: null },
   },
   { from: 'expired', context: expired, event: tick(due), to: 'expired', outcomes: [unchanged] },
-  // The clock is set back to before the key's date.
-  { from: 'expired', context: expired, event: request(999_999), to: 'active', outcomes: [accepted] },
-  { from: 'expired', context: expiredInDebt, event: request(999_999), to: 'active', outcomes: [accepted], changes: { debt: null } },
-  {
-    from: 'expired', context: expired, event: request(999_999, speechDebt), to: 'limited',
-    outcomes: [keyLimited('speech'), refused('rate_limited')], changes: { debt: speechDebt },
-  },
-  { from: 'expired', context: expiredInDebt, event: tick(999_999), to: 'active', outcomes: [recovered], changes: { debt: null } },
 ];
