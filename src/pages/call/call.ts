@@ -89,6 +89,10 @@ class Talk {
   async run(): Promise<void> {
     const { context, worklet, token, words, opened } = this.#options;
     const { signal } = this.#leaving;
+    if (!isSecureContext) {
+      void context.close();
+      throw new CallFailure(words.insecure, null);
+    }
     try {
       // A person who wants less of what moves by itself wants less of what sounds by itself.
       const thinkingSound = !matchMedia('(prefers-reduced-motion: reduce)').matches;

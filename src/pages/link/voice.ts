@@ -1,6 +1,7 @@
 /** Speaks and listens for the visitor. Loaded with the first use. */
 import { microphone, type Microphone } from '../../client/microphone.ts';
 import type { Parley } from '../../client/parley.ts';
+import { insecure } from '../call/insecure.ts';
 import type { VoicePage } from './voice-page.ts';
 
 /** The limit of one request for speech. */
@@ -8,6 +9,7 @@ const charactersMax = 1000;
 
 /** Writes what the visitor says into the text field, until `ending`. */
 export async function listen({ options, composer }: VoicePage, worklet: string, ending: AbortSignal): Promise<void> {
+  if (!isSecureContext) throw Object.assign(new Error(), { said: insecure[options.language] });
   // The browser asks for the microphone within the click, and before anything is spent.
   const source = await microphone({ worklet }).catch(() => {
     throw Object.assign(new Error(), { code: 'no_microphone' });
