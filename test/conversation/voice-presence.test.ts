@@ -20,7 +20,7 @@ async function openSocket(scene: Scene, linkLimits: object = {}) {
   const counted: string[] = [];
   const services = {
     clock,
-    host: { assistants: { of: async () => assistant }, sessions: host.sessions },
+    host: { assistants: { of: async () => assistant }, sessions: host.sessions, placeMsMax: host.placeMsMax },
     log: { warn: (_: object, message: string) => counted.push(message) },
     metrics: { limited: { inc: (limiter: string) => counted.push(limiter) } },
   } as unknown as Services;
