@@ -13,6 +13,17 @@ import { words as pt } from '../pages/words/pt.ts';
 
 const wordsOf: Readonly<Record<Language, Words>> = { en, de, fr, es, pt, ja, ar };
 
+/** Words that no script shows. */
+const notHere: Readonly<Record<Language, string>> = {
+  en: 'Not available here.',
+  de: 'Hier nicht verfügbar.',
+  fr: 'Non disponible ici.',
+  es: 'No disponible aquí.',
+  pt: 'Não disponível aqui.',
+  ja: 'ここでは利用できません。',
+  ar: 'غير متاح هنا.',
+};
+
 /** The content of `built.json`, which the build writes: names of files below `/link/`. */
 export interface Built {
   readonly script: string;
@@ -23,6 +34,8 @@ export interface Built {
   readonly words: Readonly<Record<Language, string>>;
   /** The worklet of microphone and loudspeaker. */
   readonly worklet: string;
+  /** The script of the page that says that there is no conversation. */
+  readonly refused: string;
 }
 
 const icon = encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="5" fill="#5b6ae0"/></svg>');
@@ -59,6 +72,19 @@ export function unknownPage(language: Language, built: Built): string {
 `;
 }
 
-/** Returns a page's content security policy: nothing inline, nothing from elsewhere, no text that becomes script. The page may be framed by one origin, or `'none'`. */
-export const policyOf = (frameAncestors: string): string =>
-  `default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'; frame-ancestors ${frameAncestors}`;
+/** Text of an attribute's value or of an element. */
+const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+
+/** The page in a frame for which there is no conversation; `hint` says to the site's owner what to do. */
+export function refusedPage(language: Language, code: string, hint: string, built: Built): string {
+  const words = notHere[language];
+  return `${head(language, words, built, ` data-code="${code}" data-hint="${escaped(hint)}"`)}<script type="module" src="/link/${built.refused}"></script>
+</head>
+<body><main class="alone"><p>${words}</p><button type="button" hidden>${wordsOf[language].close}</button></main></body>
+</html>
+`;
+}
+
+/** Returns a page's content security policy: nothing inline, nothing from elsewhere, no text that becomes script. The page may be framed by one origin, by `'none'`, or by everybody for null. */
+export const policyOf = (frameAncestors: string | null): string =>
+  `default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'${frameAncestors === null ? '' : `; frame-ancestors ${frameAncestors}`}`;

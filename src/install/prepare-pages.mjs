@@ -55,6 +55,7 @@ async function buildLink(root) {
   const common = { entryNames: '[name]-[hash]', chunkNames: '[name]-[hash]', charset: 'utf8' };
   // Apart, so that what both share makes no pieces of the page's own script; it knows the module's name.
   const calls = await bundled(root, folder, { entryPoints: { call: 'src/pages/link/call.ts' }, external: [unused], ...common });
+  const refused = await bundled(root, folder, { entryPoints: { refused: 'src/pages/link/refused.ts' }, ...common });
   const built = await bundled(root, folder, {
     entryPoints: { main: 'src/pages/link/main.ts', style: 'src/pages/link/style.css', worklet: 'src/client/call-worklet.ts' },
     external: [unused, './call-*.js'],
@@ -68,8 +69,9 @@ async function buildLink(root) {
     first: [...built.first('main.ts'), built.entry('client/visit.ts')],
     words: Object.fromEntries(languages.map((language) => [language, built.entry(`words/${language}.ts`)])),
     worklet: built.entry('call-worklet.ts'),
+    refused: refused.entry('link/refused.ts'),
   };
-  write(folder, [...joined(built, calls).flatMap(withCopies), { path: join(folder, 'built.json'), contents: Buffer.from(JSON.stringify(names)) }]);
+  write(folder, [...joined(built, calls, refused).flatMap(withCopies), { path: join(folder, 'built.json'), contents: Buffer.from(JSON.stringify(names)) }]);
 }
 
 /** The files of several builds, each once. */

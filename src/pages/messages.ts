@@ -26,6 +26,8 @@ export interface FrameQuery {
   scheme?: Scheme;
   /** A colour as `#rrggbb`; the page sees to it that text on it and in it can be read. */
   accent?: string;
+  /** `1`: the site keeps what `remember` says, and `remembered` comes first. */
+  remember?: '1';
 }
 
 export type ToFrame =
@@ -38,14 +40,18 @@ export type ToFrame =
   /** Fills in fields that the person has not touched, by name. They are shown, and can be changed. Names that are no field of the assistant's are ignored. */
   | { type: 'visitor'; fields: Record<string, string | number | boolean> }
   /** A new conversation, as the page's own button begins one. */
-  | { type: 'new' };
+  | { type: 'new' }
+  /** The value that the site has kept of the last `remember`; undefined for none. */
+  | { type: 'remembered'; value: string | undefined };
 
 export type FromFrame =
   /** The page shows what it has to show, and takes messages. `name` is the assistant's, `lang` and `dir` are those of the page's words. Comes again after `locale`. */
   | { type: 'ready'; name: string; lang: string; dir: 'ltr' | 'rtl' }
   /** Replies that came to their end while the frame was not open; 0 once it is. */
-  | { type: 'unread'; count: number }
+  | { type: 'unread'; count: number; hint?: undefined }
   /** The person closed it: by its button or Escape. */
   | { type: 'close' }
-  /** Something failed, and the page says so in words. `code` is of the API's table; null where no answer came. */
-  | { type: 'error'; code: string | null };
+  /** Something failed, and the page says so in words. `code` is of the API's table; null where no answer came. `hint` is for the console of the site's owner. */
+  | { type: 'error'; code: string | null; hint?: string }
+  /** With `remember=1`: the visitor's token and the session, for the next visit; '' forgets. The site's scripts can read both. */
+  | { type: 'remember'; value: string };

@@ -193,7 +193,7 @@ function longFunctions(tree: Tree): string[] {
 function unreachable(tree: Tree): string[] {
   const sources = new Map(sourcesOf(tree).map((source) => [source.path, source]));
   const scripts = tree.get('package.json')?.match(/\b(src|test|bench)\/[\w./-]+/g) ?? [];
-  const outward = new Set(['src/install/start.mjs', 'src/cli/cli.ts', 'src/pages/console/main.tsx', 'src/pages/link/main.ts', 'src/pages/widget/main.ts', ...scripts]);
+  const outward = new Set(['src/install/start.mjs', 'src/cli/cli.ts', 'src/pages/console/main.tsx', 'src/pages/link/main.ts', 'src/pages/link/refused.ts', 'src/pages/widget/main.ts', ...scripts]);
   const reach = (entries: Iterable<string>): Set<string> => {
     const reached = new Set<string>();
     const visit = (path: string): void => {

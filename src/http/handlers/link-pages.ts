@@ -2,8 +2,8 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { namesHtml, weighted } from '../../base/accept.ts';
 import { Failure } from '../../base/errors.ts';
-import type { ResponseHeaders } from '../../base/edge.ts';
-import { conversationPage, policyOf, unknownPage, type Built } from '../link-pages.ts';
+import type { RequestHead, ResponseHeaders } from '../../base/edge.ts';
+import { conversationPage, policyOf, refusedPage, unknownPage, type Built } from '../link-pages.ts';
 import { languageOf, languages, type Language } from '../../pages/words.ts';
 import { lists, policySource } from '../../base/origin.ts';
 import { assetHeaders, builtFolder } from '../pages.ts';
@@ -47,12 +47,12 @@ function pageOf(language: Language, voice: 'silent' | 'voiced'): StaticFile {
   return page;
 }
 
-const headersFor = (frameAncestors: string): ResponseHeaders => ({
+const headersFor = (frameAncestors: string | null): ResponseHeaders => ({
   'content-security-policy': policyOf(frameAncestors),
   'referrer-policy': 'no-referrer',
   'x-robots-tag': 'noindex',
   'permissions-policy': 'camera=(), geolocation=()',
-  vary: 'accept-encoding, accept-language',
+  vary: 'accept-encoding, accept-language, sec-fetch-dest',
 });
 
 interface PageQuery {
@@ -75,13 +75,44 @@ export async function linkPage(request: Request<NobodyCaller, PageQuery>): Promi
   return assistant?.record.channels.link ? conversation(request, assistant.record, "'none'") : unknown(request);
 }
 
-/** The page in a frame of one site. Where the assistant does not list the site it is the same page, which no site may frame. */
-export async function framePage(request: Request<NobodyCaller, PageQuery & { readonly host?: string }>): Promise<Reply> {
+type FrameRequest = Request<NobodyCaller, PageQuery & { readonly host?: string }>;
+
+/**
+ * The page in a frame of one site. Where the assistant does not list the site it is the same page, which no site may frame; a browser that
+ * says that it fills a frame gets words instead, which any site may frame.
+ */
+export async function framePage(request: FrameRequest): Promise<Reply> {
   const assistant = await request.services.host.assistants.bySlug(request.params['slug']!);
-  return assistant?.record.channels.widget ? conversation(request, assistant.record, ancestorOf(assistant.record, request.query.host)) : unknown(request);
+  if (!assistant?.record.channels.widget) return fillsFrame(request.head) ? refusal(request, 'assistant_not_found') : unknown(request);
+  const { host = '' } = request.query;
+  if (lists(assistant.record.link?.origins ?? [], host)) return conversation(request, assistant.record, policySource(host));
+  return fillsFrame(request.head) ? refusal(request, 'assistant_not_permitted') : conversation(request, assistant.record, "'none'");
 }
 
-const ancestorOf = ({ link }: Assistant, host = ''): string => (lists(link?.origins ?? [], host) ? policySource(host) : "'none'");
+const fillsFrame = (head: RequestHead): boolean => /^(?:iframe|frame|embed|object)$/.test(head.headers('sec-fetch-dest')[0] ?? '');
+
+/** Longer names of origins are cut in a hint. */
+const hintCharactersMax = 300;
+
+/** Lines for the browser's console, where the site's owner reads them. */
+const hints = {
+  assistant_not_permitted: (slug: string, host: string) =>
+    `parley: "${slug}" is not available at ${host}. List this origin in the assistant's settings: Public link and widget, Sites that may show the widget; or by parley link create --origin.`,
+  assistant_not_found: (slug: string) =>
+    `parley: no assistant has the widget on under the slug "${slug}". Turn it on in the assistant's settings: Public link and widget; or by parley link create --widget.`,
+};
+
+function refusal(request: FrameRequest, code: keyof typeof hints): Reply {
+  const host = (request.query.host ?? 'an origin that it does not name').slice(0, hintCharactersMax);
+  const page = refusedPage(languageFor(request), code, hints[code](request.params['slug']!, host), linkBuild().names);
+  return htmlReply(code === 'assistant_not_found' ? 404 : 200, page, null);
+}
+
+const htmlReply = (status: number, page: string, frameAncestors: string | null): Reply => ({
+  status,
+  headers: { 'content-type': type, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', ...headersFor(frameAncestors) },
+  bytes: Buffer.from(page),
+});
 
 function conversation(request: Request<NobodyCaller, PageQuery>, { channels }: Assistant, frameAncestors: string): Reply {
   return fileReply(pageOf(languageFor(request), channels.voice ? 'voiced' : 'silent'), request.head, headersFor(frameAncestors));
@@ -107,6 +138,5 @@ export function widget({ head }: Request<NobodyCaller>): Reply {
 function unknown(request: Request<NobodyCaller, PageQuery>): Reply {
   const { head } = request;
   if (!namesHtml(head.headers('accept'))) throw new Failure('assistant_not_found');
-  const headers = { 'content-type': type, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', ...headersFor("'none'") };
-  return { status: 404, headers, bytes: Buffer.from(unknownPage(languageFor(request), linkBuild().names)) };
+  return htmlReply(404, unknownPage(languageFor(request), linkBuild().names), "'none'");
 }

@@ -9,7 +9,7 @@ import { Parley } from '../../client/parley.ts';
 import type { Link, PendingToolCall, ToolResult, Visitor } from '../../client/types.ts';
 import { onWake } from '../../client/wake.ts';
 import { after, now, wallClock } from './clock.ts';
-import type { Memory, Pending, Remembered } from './memory.ts';
+import type { Memories, Pending, Remembered } from './memory.ts';
 import { showSession } from './tabs.ts';
 
 export type VisitorFields = Record<string, string | number | boolean>;
@@ -47,7 +47,7 @@ export interface ChatOptions {
   readonly link: Link;
   /** The site whose frame this is; null for a page of its own. */
   readonly host: string | null;
-  readonly memory: Memory;
+  readonly memory: Memories;
   readonly listener: ChatListener;
   /** Returns the fields that the visitor has filled in. */
   fields(): VisitorFields;

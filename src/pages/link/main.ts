@@ -2,13 +2,14 @@
 import type { Link } from '../../client/types.ts';
 import { ConnectionError } from '../../client/failure.ts';
 import { Parley } from '../../client/parley.ts';
-import { hello, type FrameMode, type FromFrame, type ToFrame } from '../messages.ts';
+import type { FrameMode, ToFrame } from '../messages.ts';
 import { directionOf, languageOf, type Language, type Words } from '../words.ts';
 import { Chat, type VisitorFields } from './chat.ts';
 import { after, now } from './clock.ts';
 import { element, iconButton } from '../dom.ts';
-import { Memory } from './memory.ts';
+import { Memory, parsed, type Memories } from './memory.ts';
 import { Notice } from './notice.ts';
+import { openFrame, type ParentFrame } from './parent.ts';
 import { setScheme } from './theme.ts';
 import { View } from './view.ts';
 
@@ -45,6 +46,9 @@ class Page {
   #focuses = host === null;
   #unread = 0;
   #prefilled: VisitorFields = {};
+  #memory: Memories = new Memory([slug, host ?? ''].join(' ').trim());
+  /** Called with what the site has kept. */
+  #remembered: (value: string | undefined) => void = () => {};
 
   constructor(link: Link, language: Language) {
     this.#link = link;
@@ -54,7 +58,13 @@ class Page {
   async begin(): Promise<void> {
     if (host !== null) {
       this.#mode = (['panel', 'full', 'inline'] as const).find((mode) => mode === query.get('mode')) ?? 'panel';
-      this.#frame = openFrame(host, (message) => void this.#hear(message));
+      const remembered = new Promise<string | undefined>((resolve) => (this.#remembered = resolve));
+      const frame = openFrame(host, (message) => void this.#hear(message));
+      this.#frame = frame;
+      if (query.has('remember')) {
+        const { SiteMemory } = await import('./site-memory.ts');
+        this.#memory = new SiteMemory(await remembered, parsed, (value) => frame.post({ type: 'remember', value }));
+      }
     }
     await this.#show();
     document.title = this.#link.name;
@@ -70,7 +80,7 @@ class Page {
       url: location.origin,
       link: this.#link,
       host,
-      memory: new Memory([slug, host ?? ''].join(' ').trim()),
+      memory: this.#memory,
       fields: () => this.#view!.fields?.values ?? {},
       listener: {
         changed: () => this.#view?.changed(),
@@ -129,6 +139,8 @@ class Page {
         return this.#view?.fields?.prefill(this.#prefilled);
       case 'new':
         return this.#view?.begin();
+      case 'remembered':
+        return this.#remembered(message.value);
     }
   }
 
@@ -187,21 +199,6 @@ void paint(query.get('accent'));
 if (worklet !== undefined) voiceButtons().catch(() => {});
 followViewport();
 await start(languageOf(root.lang) ?? 'en');
-
-/** The page's end of the messages with the loader on the site (messages.ts). */
-interface ParentFrame {
-  post(message: FromFrame): void;
-}
-
-/** Offers the loader a port, to the site in the address and to no other. Other messages are ignored. */
-function openFrame(host: string, hear: (message: ToFrame) => void): ParentFrame {
-  const { port1, port2 } = new MessageChannel();
-  port1.onmessage = ({ data }: MessageEvent<unknown>) => {
-    if (typeof data === 'object' && data !== null && 'type' in data) hear(data as ToFrame);
-  };
-  window.parent.postMessage(hello, host, [port2]);
-  return { post: (message) => port1.postMessage(message) };
-}
 
 /** Keeps the page as high as its visible part: where a phone's keyboard covers the page instead of shrinking it, the page moves up. */
 function followViewport(): void {

@@ -16,17 +16,35 @@ export interface Remembered {
   readonly pending: Pending | null;
 }
 
+/** A conversation for the next visit. */
+export interface Memories {
+  /** Called when the newest conversation is no more that of this tab. */
+  changed: () => void;
+  read(): Remembered | null;
+  /** Null forgets. */
+  write(remembered: Remembered | null): void;
+}
+
+/** Returns the conversation in a stored text; null for any other text. */
+export function parsed(text: string): Remembered | null {
+  try {
+    const found = JSON.parse(text) as Remembered | null;
+    return typeof found?.session === 'string' && typeof found.visitor?.token === 'string' ? found : null;
+  } catch {
+    return null;
+  }
+}
+
 /**
  * The newest conversation is in the browser's memory, for all tabs and the next visit. A tab whose own conversation is another, since one was
  * begun or left elsewhere, keeps it in a memory of its own, which ends with the tab.
  */
-export class Memory {
+export class Memory implements Memories {
   readonly #name: string;
   /** The session and the key of the message that this tab has read or written last. */
   #own: string | null = null;
   #key: string | null = null;
-  /** Called when the newest conversation is no more that of this tab. */
-  changed: () => void = () => {};
+  changed = (): void => {};
 
   constructor(name: string) {
     this.#name = `parley:${name}`;
@@ -39,7 +57,6 @@ export class Memory {
     return found;
   }
 
-  /** Null forgets. */
   write(remembered: Remembered | null): void {
     const there = this.#in(() => localStorage);
     const begins = remembered !== null && remembered.session !== this.#own;
@@ -68,8 +85,7 @@ export class Memory {
 
   #in(storage: () => Storage): Remembered | null {
     try {
-      const found = JSON.parse(storage().getItem(this.#name) ?? 'null') as Remembered | null;
-      return typeof found?.session === 'string' && typeof found.visitor?.token === 'string' ? found : null;
+      return parsed(storage().getItem(this.#name) ?? '');
     } catch {
       return null;
     }

@@ -23,6 +23,8 @@ export interface Settings {
   readonly launcher?: string;
   /** A selector of the element that the conversation stands in. */
   readonly inline?: string;
+  /** Present, and neither `0` nor `false`: the site's storage keeps the conversation. */
+  readonly remember?: string;
 }
 
 /** Listens until the widget is destroyed. */

@@ -2,6 +2,7 @@
 import type { FromFrame, ToFrame } from '../messages.ts';
 import { makeBackButton } from './back.ts';
 import { makeFrame } from './frame.ts';
+import { makeMemory } from './memory.ts';
 import { bare, type On, type Parts, type Settings } from './parts.ts';
 import { layPanel } from './place.ts';
 
@@ -21,8 +22,8 @@ export interface Stage {
 }
 
 /** The frame's address, with the settings that hold from the first paint on. */
-function withQuery(page: URL, mode: string, { locale: lang, theme: scheme, accent }: Settings): URL {
-  for (const [name, value] of Object.entries({ host: location.origin, mode, lang, scheme, accent })) if (value) page.searchParams.set(name, value);
+function withQuery(page: URL, mode: string, { locale: lang, theme: scheme, accent }: Settings, remember: string): URL {
+  for (const [name, value] of Object.entries({ host: location.origin, mode, lang, scheme, accent, remember })) if (value) page.searchParams.set(name, value);
   return page;
 }
 
@@ -32,24 +33,26 @@ export function makeStage(on: On, emit: (name: string, detail?: object) => void,
   const modeOf = () => (inline ? 'inline' : phone.matches ? 'full' : 'panel');
   const hasFocus = (): boolean => document.activeElement === host;
   const focus = (element: Element | null): void => (element as HTMLElement | null)?.focus(bare({ preventScroll: true }));
+  const memory = makeMemory(settings);
   const heard = (message: FromFrame): void => {
     if (message.type === 'close') stage.close();
+    else if (message.type === 'remember') remember(message.value);
     else if (message.type === 'ready') panel.ariaLabel = frame.element!.title = message.name;
     else {
       if (message.type === 'unread') {
         badge.hidden = !message.count;
         badge.textContent = ` ${message.count}`;
       }
+      if (message.hint) console.warn(message.hint);
       emit(message.type, message);
     }
   };
   // A person who waited in the panel goes on in the page.
   const frame = makeFrame(on, page.origin, () => stage.view(), heard);
-  on(panel, 'animationend', () => {
-    if (frame.hasMet) return;
-    console.warn(`parley: no page for "${slug}"; see its link's origins and the frame-src here.`);
-    emit('error', { code: null });
-  });
+  const remember = (value?: string): unknown => memory && frame.send({ type: 'remembered', value: memory(value) });
+  remember();
+  const hint = `parley: no page for "${slug}"; see its link's origins for ${location.origin} and the frame-src here.`;
+  on(panel, 'animationend', () => frame.hasMet || heard({ type: 'error', code: null, hint }));
   const [isBack, enter, leave] = makeBackButton(on, slug!, (open) => (open ? stage.open() : stage.close()));
   const stage: Stage = {
     isOpen: false,
@@ -58,7 +61,7 @@ export function makeStage(on: On, emit: (name: string, detail?: object) => void,
       opener = hasFocus() ? root.activeElement : document.activeElement;
       stage.isOpen = true;
       // Loaded again if it did not come.
-      if (!frame.hasMet) panel.replaceChildren(frame.load(withQuery(page, modeOf(), settings)));
+      if (!frame.hasMet) panel.replaceChildren(frame.load(withQuery(page, modeOf(), settings, memory ? '1' : '')));
       if (modeOf() === 'full') enter();
       stage.view(!inline);
       emit('open');

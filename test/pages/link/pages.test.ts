@@ -35,7 +35,7 @@ async function filesOf(text: string): Promise<Map<string, Buffer>> {
   return found;
 }
 
-t.test('its files never change under their names, and are 25.3 KB in all, gzipped, in each language', async (t) => {
+t.test('its files never change under their names, and are 25.4 KB in all, gzipped, in each language', async (t) => {
   for (const [slug, language] of languages.flatMap((language) => [['pages', language], ['spoken', language]] as const)) {
     const { text } = await get(`/p/${slug}?lang=${language}`);
     const files = await filesOf(text);
@@ -46,7 +46,7 @@ t.test('its files never change under their names, and are 25.3 KB in all, gzippe
     }
     const packed = [Buffer.from(text), ...files.values()].reduce((sum, bytes) => sum + gzipSync(bytes, { level: 9 }).length, 0);
     t.comment(`${slug} ${language}: ${packed} bytes, ${files.size + 1} requests`);
-    t.ok(packed <= 25_300, `${slug} ${language}: ${packed} bytes`);
+    t.ok(packed <= 25_400, `${slug} ${language}: ${packed} bytes`);
     // Modules imported statically are named in the page, so that none waits for another file.
     const scripts = [...files].filter(([path]) => path.endsWith('.js'));
     const named = new Set([...files.keys()].map((path) => path.split('/').at(-1)));
@@ -93,6 +93,25 @@ t.test('who may frame it', async (t) => {
   await linked(house, 'anywhere', { origins: ['*'], name: 'tokens=3,delay_ms=0' });
   for (const host of ['https://any.example:99', 'capacitor://localhost', 'chrome-extension://abcdefghijklmnopabcdefghijklmnop']) t.same(await framed(host, 'anywhere'), [200, host], host);
   for (const host of ['null', 'data:text/html,x', 'app://a;script-src', 'app://a b']) t.same(await framed(host, 'anywhere'), [200, "'none'"], host);
+});
+
+t.test('a frame of a site that is not listed, or of no widget, has words that any site may show', async (t) => {
+  await linked(house, 'unframed', { channels: { voice: false, link: true, widget: false } });
+  const framed = (slug: string, host: string, more: Record<string, string> = {}) => get(`/p/${slug}/frame?host=${encodeURIComponent(host)}`, { ...html, 'sec-fetch-dest': 'iframe', ...more });
+  t.equal(ancestors((await framed('pages', site)).headers), site, 'a site that is listed has the conversation');
+  for (const [slug, status, hint] of [['pages', 200, 'https://other.example'], ['nobody', 404, 'nobody'], ['unframed', 404, 'unframed']] as const) {
+    const { headers, text, ...answer } = await framed(slug, 'https://other.example');
+    t.same([answer.status, ancestors(headers), headers.get('cache-control')], [status, undefined, 'no-store'], slug);
+    t.match(text, '<p>Not available here.</p>');
+    t.match(/data-hint="([^"]*)"/.exec(text)![1], hint);
+    t.notMatch(text, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|Good day/);
+    t.notMatch(headers.get('content-security-policy'), /unsafe|\*|http|blob/);
+  }
+  t.match((await framed('pages', 'https://other.example', { 'accept-language': 'de' })).text, 'Hier nicht verfügbar.');
+  const { text } = await framed('pages', `https://x.example/"><script>${'x'.repeat(1000)}`);
+  t.notMatch(text, '"><script>x');
+  t.ok(text.length < 2000);
+  for (const dest of ['document', 'empty']) t.equal(ancestors((await framed('pages', 'https://other.example', { 'sec-fetch-dest': dest })).headers), "'none'", dest);
 });
 
 t.test('where there is nothing', async (t) => {

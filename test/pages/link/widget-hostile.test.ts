@@ -64,15 +64,41 @@ const stub = `<script>window.parley = function () { (parley.q = parley.q || []).
 
 async function sitesThatMayNot(t: Test, sites: Sites): Promise<void> {
   const { house, origin, otherOrigin } = sites;
-  await t.test('a site that is not listed: the frame refuses, and the site can go on', async (t) => {
+  for (const [name, tag, code, line] of [
+    ['a site that is not listed', 'data-slug="widget"', 'assistant_not_permitted', `parley: "widget" is not available at ${otherOrigin}. List this origin in the assistant's settings: `],
+    ['a slug of nobody', 'data-slug="nobody"', 'assistant_not_found', 'parley: no assistant has the widget on under the slug "nobody". '],
+  ] as const) {
+    await t.test(`${name}: the frame says "Not available here", and one line in the console says what to do`, async (t) => {
+      sites.put('/plain', { head: stub, tags: [tag] });
+      for (const options of [{}, phone]) {
+        const { page, context, complaints } = await sites.visit('/plain', { ...options, origin: otherOrigin });
+        await launcherOf(page).click();
+        await page.frameLocator('iframe').getByText('Not available here.').waitFor();
+        await until(page, 'errors.length === 1');
+        await page.evaluate(late);
+        t.same(await page.evaluate('errors'), [code]);
+        const lines = complaints.filter((one) => one.startsWith('parley'));
+        t.equal(lines.length, 1);
+        t.ok(lines[0]!.startsWith(line), lines[0]!);
+        await page.frameLocator('iframe').getByRole('button', { name: 'Close' }).click();
+        await page.locator('[popover] dialog').waitFor({ state: 'hidden' });
+        await context.close();
+      }
+    });
+  }
+  await t.test('a browser that does not say what it loads shows no page, and the line comes late', async (t) => {
     sites.put('/plain', { head: stub });
     const { page, context, complaints } = await sites.visit('/plain', { ...phone, origin: otherOrigin });
+    await context.route('**/frame?*', async (route) => {
+      const answer = await fetch(route.request().url(), { headers: { accept: 'text/html' } });
+      await route.fulfill({ status: answer.status, headers: Object.fromEntries(answer.headers), body: await answer.text() });
+    });
     const answered = page.waitForEvent('framenavigated', (one) => one !== page.mainFrame() && one.url() !== 'about:blank');
     await launcherOf(page).tap();
     t.match((await answered).url(), /^chrome-error:/);
     await page.evaluate(late);
     await until(page, 'errors.length === 1');
-    t.match(complaints.at(-1), /no page for "widget"; see its link's origins/, "the site's owner is told");
+    t.match(complaints.at(-1), `no page for "widget"; see its link's origins for ${otherOrigin} and the frame-src here`, "the site's owner is told");
     await launcherOf(page).tap();
     await page.locator('[popover] dialog').waitFor({ state: 'hidden' });
     t.pass('on a phone it covers no way out');

@@ -32,10 +32,10 @@ t.test('without a browser', async (t) => {
   t.match(header('cache-control'), /max-age=3600/);
   t.equal((await get({ 'if-none-match': header('etag')! })).status, 304);
   const text = await answer.text();
-  t.ok(gzipSync(text).length <= 4352, `${gzipSync(text).length} bytes, compressed`);
+  t.ok(gzipSync(text).length <= 4608, `${gzipSync(text).length} bytes, compressed`);
   t.equal((await get({ 'accept-encoding': 'gzip' })).headers.get('content-encoding'), 'gzip', 'it is sent so');
   t.ok(gunzipSync(gzipSync(text)).equals(Buffer.from(text)));
-  t.notMatch(text, /eval|innerHTML|localStorage|sessionStorage|indexedDB|\bcookie|fetch\(|XMLHttp|sendBeacon/, 'it stores nothing and asks for nothing');
+  t.notMatch(text, /eval|innerHTML|sessionStorage|indexedDB|\bcookie|fetch\(|XMLHttp|sendBeacon/, 'it asks for nothing');
   t.same(text.match(/https?:[^"'`]*/g), ['http://www.w3.org/2000/svg']);
 });
 
@@ -52,6 +52,7 @@ t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
   await settingsInTheAddress(t, sites);
   await twoOnOnePage(t, sites);
   await pagesThatChange(t, sites);
+  await remembers(t, sites);
 });
 
 async function fromOpeningToClosing(t: Test, sites: Sites): Promise<void> {
@@ -336,5 +337,58 @@ async function pagesThatChange(t: Test, sites: Sites): Promise<void> {
     await page.evaluate(`parley('destroy')`);
     t.same(complaints, []);
     await context.close();
+  });
+}
+
+/** Denies the storage of every frame, as browsers do that deny it to third parties. */
+const denied = `if (window !== top) for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, { get() { throw new DOMException('denied', 'SecurityError'); } });`;
+
+async function remembers(t: Test, sites: Sites): Promise<void> {
+  const kept = (page: Page): Promise<string | null> => page.evaluate(`localStorage.getItem('parley:widget')`);
+  const texts = async (page: Page): Promise<string> => (await (await frameOf(page)).locator('#messages').innerText()).replaceAll(/\s+/g, ' ');
+  await t.test('with data-remember the site keeps the conversation where the browser denies the frame its storage', async (t) => {
+    sites.put('/remember', { tags: ['data-slug="widget" data-remember'], head: `<script>${stub} parley('open')</script>` });
+    const { page, context, complaints } = await sites.visit('/remember', { init: denied });
+    const frame = await frameOf(page);
+    t.equal(await kept(page), null, 'nothing is stored before the first message');
+    await say(frame, 'My first word');
+    const text = (await kept(page))!;
+    const { visitor, session, ...rest } = JSON.parse(text);
+    t.match([visitor.token, session, rest], [/^vt_|^\w/, /^ses_/, { pending: null }]);
+    t.notMatch(text, 'My first word', 'it has no message');
+    await page.reload();
+    await (await frameOf(page)).getByText('My first word').waitFor();
+    await say(await frameOf(page), 'My second word');
+    const reloaded = page.waitForEvent('framenavigated', (one) => one.url().includes('/p/widget/frame'));
+    await page.evaluate(`document.body = document.createElement('body')`);
+    await reloaded;
+    await (await frameOf(page)).getByText('My second word').waitFor();
+    t.match(await texts(page), /My first word.*My second word/, 'also where the frame is loaded again');
+    await page.evaluate(`parley('new')`);
+    await until(page, `localStorage.getItem('parley:widget') === null`);
+    t.equal(await page.evaluate('localStorage.length'), 0, 'a new conversation removes it');
+    t.same(complaints, []);
+    await context.close();
+  });
+  await t.test('without it, with a word for no, and where the site has no storage, each page begins anew', async (t) => {
+    for (const [tag, init] of [['', denied], ['data-remember="false"', denied], ['data-remember', denied.replace('if (window !== top) ', '')]] as const) {
+      sites.put('/forget', { tags: [`data-slug="widget" ${tag}`], head: `<script>${stub} parley('open')</script>` });
+      const { page, context, complaints } = await sites.visit('/forget', { init });
+      await say(await frameOf(page), 'My first word');
+      if (tag !== 'data-remember') t.equal(await page.evaluate('localStorage.length'), 0, tag);
+      await page.reload();
+      t.notMatch(await texts(page), 'My first word', tag);
+      t.same(complaints, []);
+      await context.close();
+    }
+  });
+  await t.test('what a script of the site puts there is no conversation', async (t) => {
+    for (const value of ['', 'null', '{}', '"text"', '{"session":1,"visitor":{"token":2}}', '{"session":"ses_1","visitor":{"token":"vt_1","id":"vis_1","expires_at":9999999999}}', '{'.repeat(10_000)]) {
+      sites.put('/forged', { tags: ['data-slug="widget" data-remember'], head: `<script>${stub} localStorage.setItem('parley:widget', ${JSON.stringify(value)}); parley('open')</script>` });
+      const { page, context } = await sites.visit('/forged');
+      await say(await frameOf(page), 'Hello');
+      t.match(await texts(page), 'confidence', value.slice(0, 40));
+      await context.close();
+    }
   });
 }
