@@ -196,11 +196,11 @@ async function refreshed(t: Test, page: Page, { url, house }: Console, complaint
   t.same(await findings(page), []);
   answers.oddly = (_, response) => (response.writeHead(401).end(), true);
   await page.getByRole('button', { name: 'Refresh' }).click();
-  await page.getByRole('note').filter({ hasText: /The list was not read .* at the probe of the protocol \(server\/discover\): the tool answered with an error, or the credential is gone \(refused\)/ }).waitFor();
+  await page.getByRole('note').filter({ hasText: /The list was not read .*, while the list was read \(tools\/list\): the tool answered with an error, or the credential is gone \(refused\)/ }).waitFor();
   t.same(await findings(page), []);
   answers.oddly = () => undefined;
   await page.getByRole('button', { name: 'Refresh' }).click();
-  await differences.getByText('The list is as it was').waitFor();
+  await differences.getByText('The list has changed: 1 difference').waitFor();
   t.equal(await page.getByRole('note').filter({ hasText: /was not read/ }).count(), 0);
   complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 503/.test(one)));
 }
