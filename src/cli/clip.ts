@@ -20,7 +20,9 @@ const frameMs = 20;
 export async function readClip(io: Io, file: string, command: string): Promise<Clip> {
   if (file === '-' && io.stdin.isTTY) throw new UsageFailure(`Name a WAV file, as in ${command} hello.wav, or send one on stdin.`);
   try {
-    return readWav(file === '-' ? await buffer(io.stdin) : await readFile(file));
+    const clip = readWav(file === '-' ? await buffer(io.stdin) : await readFile(file));
+    if (clip.samples.length === 0) throw new UnreadableAudio('The WAV has no audio.');
+    return clip;
   } catch (error) {
     if (error instanceof UnreadableAudio) throw new CommandFailure(`${file === '-' ? 'The input on stdin' : file} cannot be read: ${error.message}`);
     throw new CommandFailure(`The file ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);

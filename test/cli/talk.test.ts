@@ -58,6 +58,17 @@ t.test('as events, of a session that goes on', async (t) => {
   t.equal((await house.ask(`/sessions/${session.id}`)).json.status, 'open');
 });
 
+t.test('a file whose sizes were never written, as one that came through a pipe, is said to its end', async (t) => {
+  await talker('piped', 'hello_there', 'tokens=4');
+  const piped = await readFile(file);
+  piped.writeUInt32LE(0, 4);
+  piped.writeUInt32LE(0, 40);
+  await writeFile(join(folder, 'piped.wav'), piped);
+  const { code, stdout } = await run(['talk', '--assistant', 'piped', '--from', join(folder, 'piped.wav')], { env });
+  t.match(stdout, /^you> hello there\npiped> word word word word /);
+  t.equal(code, 0);
+});
+
 t.test('refusals before a call', async (t) => {
   t.match(await run(['talk'], { env }), { code: 2, stderr: /^parley: Nothing to record with is installed \(arecord, rec, parecord or ffmpeg\)\. Say a file instead: --from hello\.wav\.\n$/ });
   await program('arecord', 'exec /bin/cat');
@@ -65,6 +76,12 @@ t.test('refusals before a call', async (t) => {
   t.match(await run(['talk', '--session', 'ses_1', '--assistant', 'polite', '--from', file], { env }), { code: 2 });
   t.match(await run(['talk', '--voice', 'rms', '--assistant', 'polite', '--from', file], { env }), { code: 2, stderr: /^parley: A call speaks with the voice of its assistant.*parley assistants update polite --voice-id rms/ });
   t.match(await run(['talk', '--from', join(folder, 'none.wav')], { env }), { code: 1, stderr: /cannot be read \(ENOENT\)/ });
+  for (const [name, samples] of [['empty.wav', 0], ['short.wav', 100]] as const) {
+    await writeFile(join(folder, name), exactWav(new Int16Array(samples), 16_000));
+    const { code, stderr } = await run(['talk', '--assistant', 'polite', '--from', join(folder, name)], { env });
+    if (samples === 0) t.match({ code, stderr }, { code: 1, stderr: /^parley: .*empty\.wav cannot be read: The WAV has no audio\.\n$/ });
+    else t.equal(code, 0, name);
+  }
   await talker('curious', 'hello', 'tokens=4', { visitor_fields: [{ name: 'email', label: 'E-mail', type: 'email', required: true }] });
   t.match(await run(['talk', '--assistant', 'curious', '--from', file], { env }), { code: 2, stderr: /--visitor email=…/ });
 });

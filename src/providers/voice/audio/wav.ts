@@ -48,13 +48,21 @@ const none = Buffer.alloc(0);
 /**
  * Reads a WAV file as it comes: integers of 8, 16, 24 and 32 bits or floating point, whose channels are mixed to one. Only `fmt ` and
  * `data` count; what other chunks hold would sound as a click. A size of the data that leads beyond the end means the rest, as in a
- * file that was streamed.
+ * file that was streamed; so does, in a whole file, a size of 0 after which the file declares nothing.
  */
 export class WavReader {
   /** Bytes that wait for the rest of their header or frame. */
   #held: Buffer = none;
   #layout: Layout | null = null;
   #begun = false;
+  /** Bytes of the file after the first eight, as its header declares them. */
+  #declared = 0;
+  readonly #isWhole: boolean;
+
+  /** `isWhole`: the bytes are all of a file, whose sizes may never have been written. */
+  constructor(isWhole = false) {
+    this.#isWhole = isWhole;
+  }
   /** Bytes before the data, and how many of the next ones are of a chunk that does not count. */
   #headerBytes = 0;
   #skipped = 0;
@@ -93,6 +101,7 @@ export class WavReader {
       if (bytes.length < 12) return at;
       if (bytes.toString('latin1', 0, 4) !== 'RIFF' || bytes.toString('latin1', 8, 12) !== 'WAVE') throw new UnreadableAudio('The audio is no WAV.');
       this.#begun = true;
+      this.#declared = bytes.readUInt32LE(4);
       at = 12;
     }
     while (this.#left === null) {
@@ -119,7 +128,12 @@ export class WavReader {
 
   #beginData(size: number): void {
     if (this.#layout === null) throw new UnreadableAudio('The WAV data stands before its format.');
-    this.#left = size === unknownSize ? Infinity : size;
+    this.#left = size === unknownSize || (this.#isWhole && size === 0 && !this.#declaresMore()) ? Infinity : size;
+  }
+
+  /** Whether the header declares chunks after the data: data of size 0 is then empty. Else its size was never written, as where a recorder writes to a pipe. */
+  #declaresMore(): boolean {
+    return this.#declared !== unknownSize && 8 + this.#declared > 20 + this.#headerBytes;
   }
 
   /** Bytes behind the data are left out. */
@@ -134,7 +148,7 @@ export class WavReader {
 
 /** The samples of a whole file. Throws `UnreadableAudio`. */
 export function readWav(bytes: Uint8Array): { readonly sampleRate: number; readonly samples: Int16Array } {
-  const reader = new WavReader();
+  const reader = new WavReader(true);
   const samples = reader.push(bytes);
   reader.end();
   return { sampleRate: reader.sampleRate!, samples };
