@@ -248,7 +248,7 @@ async function approved(t: Test, page: Page, { url, house }: Console, address: s
   await waiting.getByText('Approved.').waitFor();
   await waiting.getByRole('button', { name: 'Decline' }).last().click();
   await waiting.waitFor({ state: 'detached' });
-  await page.getByText('word word word').waitFor();
+  await page.getByRole('region', { name: 'Talk' }).getByText('word word word').waitFor();
   const talk = page.getByRole('region', { name: 'Talk' });
   const calls = talk.locator('.call');
   await calls.nth(1).waitFor();
