@@ -1,6 +1,6 @@
 /**
  * A bridge from a phone carrier's media stream to a parley call. The carrier opens a WebSocket for each phone call and sends JSON:
- * connected, start, media, mark, stop; it takes media, mark and clear. Audio is mu-law at 8 kHz both ways, so nothing is converted.
+ * connected, start, media, mark, dtmf, stop; it takes media, mark and clear. Audio is mu-law at 8 kHz both ways, so nothing is converted.
  */
 import { Parley } from 'parley-client';
 import { call } from 'parley-client/call';
@@ -74,7 +74,17 @@ const server = new WebSocketServer({ port: Number(PORT), path: `/${secret}`, max
 server.on('listening', () => console.log(`listens on ${server.address().port}`));
 
 server.on('connection', (carrier) => {
-  let [line, live] = [null, null];
+  let [line, live, keys, pause] = [null, null, '', null];
+  const sayKeys = () => {
+    live?.message(keys);
+    keys = '';
+  };
+  /** Gathers keys: a pause of 1.5 s ends them, and # does at once. */
+  const press = (digit) => {
+    keys += digit;
+    clearTimeout(pause);
+    pause = setTimeout(sayKeys, digit === '#' ? 0 : 1500);
+  };
   const begin = async ({ streamSid }) => {
     line = new PhoneLine((message) => carrier.send(JSON.stringify({ ...message, streamSid })));
     const session = await parley.sessions.create({ assistant_id });
@@ -87,13 +97,15 @@ server.on('connection', (carrier) => {
     carrier.close();
     await parley.sessions.end(session.id);
   };
-  const take = ({ event, streamSid, media, mark }) => {
+  const take = ({ event, streamSid, media, mark, dtmf }) => {
     if (event === 'start' && line === null) begin({ streamSid }).catch((error) => (console.error(error.message), carrier.close()));
     if (event === 'media') live?.send(Buffer.from(media.payload, 'base64'));
     if (event === 'mark') line?.marked(mark.name);
+    if (event === 'dtmf' && keys.length < 100 && /^[0-9A-D*#]$/.test(dtmf.digit)) press(dtmf.digit);
     if (event === 'stop') carrier.close();
   };
   carrier.on('error', () => carrier.terminate());
+  carrier.on('close', () => clearTimeout(pause));
   carrier.on('message', (data) => {
     try {
       take(JSON.parse(data));

@@ -131,6 +131,19 @@ t.test('a caller is answered, after a soft sound while the reply is thought of, 
   await until(async () => (await newestSession()).status === 'ended');
 });
 
+t.test('keys that a caller presses are one message, once they pause', async (t) => {
+  const carrier = new Carrier(await bridge('hello_there', 'tokens=4'));
+  const session = await until(async () => (await newestSession())?.active_call_id && newestSession());
+  for (const digit of ['4', '2', '*']) carrier.send({ event: 'dtmf', dtmf: { track: 'inbound_track', digit } });
+  const messages = await until(async () => {
+    const all = await transcriptOf(house, session.id);
+    return all[1]?.status === 'completed' ? all : null;
+  });
+  t.match(messages, [{ role: 'user', content: '42*' }, { role: 'assistant' }]);
+  carrier.send({ event: 'stop' });
+  await carrier.closed;
+});
+
 t.test('a caller who speaks over the reply cuts it where they were; a word of assent lets it go on', async (t) => {
   const carrier = new Carrier(await bridge('tell_me_a_story|yeah|no_the_other_one', 'tokens=300'));
   const session = await until(async () => (await newestSession())?.active_call_id && newestSession());
