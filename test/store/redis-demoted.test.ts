@@ -21,6 +21,11 @@ const writes = (store: Store): Promise<boolean> =>
 
 const follows = async (server: RedisServer): Promise<boolean> => (await server.command('INFO', 'replication')).includes('master_link_status:up');
 
+const offsetOf = async (server: RedisServer): Promise<string | undefined> => /^master_repl_offset:(\d+)/m.exec(await server.command('INFO', 'replication'))?.[1];
+
+/** Waits until the replica has all of its primary: with `committed` an acknowledged step may be lost before that. */
+const caughtUp = (primary: RedisServer, replica: RedisServer): Promise<true> => until(async () => (await offsetOf(primary)) === (await offsetOf(replica)));
+
 /** A primary with a replica, and a way that leads to whichever is meant to be the primary. */
 async function pair(t: Test): Promise<{ one: RedisServer; two: RedisServer; way: Way; url: string }> {
   const [one, two] = await Promise.all([RedisServer.start(...appendOnly, '--repl-diskless-sync-delay', '0'), RedisServer.start(...appendOnly)]);
@@ -40,6 +45,7 @@ for (const durability of ['committed', 'replicated'] as const) {
     const session = await scene.created();
     const heard: string[] = [];
     await store.watch(({ type }) => void heard.push(type));
+    await caughtUp(one, two);
     await two.command('REPLICAOF', 'NO', 'ONE');
     await one.command('REPLICAOF', '127.0.0.1', String(two.port));
     await until(() => follows(one));
@@ -80,7 +86,9 @@ t.test('a client follows a cluster whose replica takes over while its primary li
     const { store, dispose } = await openStore(cluster.url, { durability });
     const scene = new Scene(store, Date.now());
     const session = await scene.created();
-    const [replica] = await cluster.replicasOf(await cluster.primaryOf(scene.workspaceId));
+    const primary = await cluster.primaryOf(scene.workspaceId);
+    const [replica] = await cluster.replicasOf(primary);
+    await caughtUp(primary, replica!);
     await until(async () => {
       await replica!.command('CLUSTER', 'FAILOVER', 'TAKEOVER');
       return (await replica!.command('ROLE')).startsWith('master');
