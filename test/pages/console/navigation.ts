@@ -75,7 +75,8 @@ async function arriving(t: Test, page: Page, { url, house }: Console, { key }: F
   await page.goto(url(house.workspaceId, 'keys'));
   await page.getByRole('button', { name: 'Create key' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
-  t.match(await focusedTag(page), 'BUTTON Create key', 'a dialog gives the focus back');
+  // A dialog gives the focus back.
+  await page.locator('button:focus').filter({ hasText: 'Create key' }).waitFor();
   t.ok(key.id);
 }
 

@@ -22,7 +22,8 @@ export function Dialog({ name, children, close, held = false }: Options) {
     };
   }, []);
   return (
-    <dialog ref={dialog} aria-label={name} onClose={close} onCancel={(event) => held && event.preventDefault()}>
+    // Browsers close a dialog with the second Escape, whatever is said to the first.
+    <dialog ref={dialog} aria-label={name} onClose={held ? () => dialog.current?.showModal() : close} onCancel={(event) => held && event.preventDefault()}>
       <h2>{name}</h2>
       {children}
     </dialog>
