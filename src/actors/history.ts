@@ -2,6 +2,7 @@
 import type { MachineKind } from '../../machines/version.ts';
 import { secondsOf } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { firstLine } from '../base/text.ts';
 import type { Unsealed } from '../store/records.ts';
 import type { Cause, Move, Session, Snapshot, TurnPast } from '../store/store.ts';
 import { openActor, UnreadableSnapshot, type Stateful } from './actor.ts';
@@ -25,6 +26,12 @@ export function movedSession(before: Session, atMs: number, mark: string, machin
   session.mark = mark;
   session.machine = machine;
   return session;
+}
+
+/** Keeps the beginning of a session's first message of a user, in one line, unless an earlier one is kept whose turn was not withdrawn. */
+export function noteOpening(session: Unsealed<Session>, index: number, message: string): void {
+  if (session.opening !== undefined && session.opening.index < index) return;
+  session.opening = { index, text: firstLine(message, limits.openingCharactersMax) };
 }
 
 /** The step that makes an actor: a fold begins with its snapshot. */

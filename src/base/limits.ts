@@ -23,6 +23,8 @@ export const limits = {
   idempotencyMsMax: 24 * 60 * 60 * 1000, // contract 6
   listDefault: 20, // contract 1
   listMax: 100, // contract 1
+  sessionsCountedMax: 1000, // of a list of the console, for its total
+  openingCharactersMax: 120, // of a session's first message, beside it in a list
 
   // Conversations
   messageCharactersMax: 8000, // contract 5

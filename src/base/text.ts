@@ -73,3 +73,10 @@ export class WholePoints {
     return rest;
   }
 }
+
+/** The beginning of a text in one line: at most so many code points, white space made one blank. */
+export function firstLine(text: string, most: number): string {
+  // A code point has two units at most; the rest of the bound is for white space.
+  const begin = text.slice(0, 4 * most).replaceAll(/\s+/g, ' ').trim();
+  return [...begin].slice(0, most).join('').replace(/[\ud800-\udbff]$/, '');
+}

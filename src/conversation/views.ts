@@ -57,6 +57,9 @@ const linkLimitsView = (given: LinkSettings['limits']): LinkSettings['limits'] =
   Object.fromEntries(linkLimitNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
 
 /** The status follows the clock: a session expires to the second, whether or not a process has noticed (contract 6). */
+/** The beginning of the first message of a user; null where there is none, or it was not kept. */
+export const firstWords = ({ opening, messageCount }: Session): string | null => (opening !== undefined && opening.index < messageCount ? opening.text : null);
+
 /** The console's view also has how many messages the model of the last turn was not sent, if any. */
 export const consoleSessionView = (session: Session, nowMs: number) => ({ ...sessionView(session, nowMs, 'console'), ...(session.historyLeftOut ? { history_left_out: session.historyLeftOut } : {}) });
 

@@ -5,10 +5,11 @@ import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { promptly } from '../base/promptly.ts';
 import { StoreUnavailable, type Cause, type Message, type IdempotencyRecord, type Session, type SessionLink, type StopRequest, type Versioned } from '../store/store.ts';
+import type { Unsealed } from '../store/records.ts';
 import { SessionActor, type SessionActorParts, type SessionDecision } from '../turn/session-actor.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
-import { createdMove, moveOf } from '../actors/history.ts';
+import { createdMove, moveOf, noteOpening } from '../actors/history.ts';
 import { admission, endSettlement, speechAdmission, type ClockCharge, type VisitorUse } from '../turn/link-use.ts';
 import type { SessionsOptions } from './options.ts';
 import { sealOrphan } from '../turn/orphans.ts';
@@ -60,7 +61,7 @@ export class Sessions {
     const expiresAt = createdAt + wanted.maxCallSeconds;
     const { greeting, earlier = [], remember, remembersItself = false, replaces, trialsMax, cause = nobody, ...fields } = wanted;
     const id = ids.make('ses');
-    const session: Session = {
+    const session: Unsealed<Session> = {
       id,
       ...fields,
       createdAt,
@@ -70,6 +71,8 @@ export class Sessions {
       mark: this.options.mark(),
       machine: { version: sessionVersion, state: 'open', context: openedSession(expiresAt) },
     };
+    const asked = earlier.findIndex(({ role }) => role === 'user');
+    if (asked >= 0) noteOpening(session, asked + (greeting === null ? 0 : 1), earlier[asked]!.content);
     const created = await store.sessions.create({
       session,
       greeting: greeting === null ? null : messageBefore(ids.make('msg'), 'assistant', greeting, createdAt),

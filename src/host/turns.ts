@@ -10,7 +10,7 @@ import { answeredCalls, refusedCalls, type CallAnswer, type Answered } from '../
 import { Pace } from '../turn/pace.ts';
 import { TurnRunner } from '../turn/runner.ts';
 import { Histories } from '../turn/histories.ts';
-import { movedSession, moveOf } from '../actors/history.ts';
+import { movedSession, moveOf, noteOpening } from '../actors/history.ts';
 import { leaseUntil } from '../turn/lease.ts';
 import { admission, visitorSlot, type VisitorUse } from '../turn/link-use.ts';
 import type { SessionsOptions } from './options.ts';
@@ -316,6 +316,7 @@ export class Turns {
     turn.messageId = ids.make('msg');
     if (admitted !== null) turn.link = admitted.link;
     const next = movedSession(before, at, this.#options.mark(), actor.machine.snapshot(), turn.messageIndex + 1);
+    if (wanted.message !== null) noteOpening(next, turn.messageIndex - 1, wanted.message);
     const moved = wanted.speaker === undefined || next.call === undefined ? next : { ...next, call: { ...next.call, turnId: turn.id } };
     const session: Session = admitted === null ? moved : { ...moved, link: { visitorId: wanted.use!.visitorId, clock: admitted.clock } };
     const step: Unsealed<BeginTurn> = {

@@ -264,6 +264,8 @@ export interface Session {
   readonly historyLeftOut?: number;
   /** The calls of the last turn that wait for `tool_results`, and the index of their message: a turn in flight has answered or declined them. Absent where there are none. */
   readonly pending?: { readonly index: number; readonly calls: readonly PendingCall[] };
+  /** The beginning of the first message of a user, for lists, and the index of that message: it counts while it is below `messageCount`, since a withdrawn turn takes its message along. Absent before that message, and in rows of versions that did not keep it. */
+  readonly opening?: { readonly index: number; readonly text: string };
 }
 
 /** `content_filter` is for clients of OpenAI's API; others are told `end`. */

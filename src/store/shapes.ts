@@ -57,7 +57,7 @@ const place = new RecordShape('workspaceId', 'sessionId', 'turnId');
 export const sessionShape = new RecordShape(
   ...['id', 'workspaceId', 'assistantId', 'channel', 'keyId', 'visitor', 'metadata', 'maxCallSeconds', 'createdAt', 'expiresAt', 'lastActivityAt', 'messageCount'],
   ['machine', machine],
-  ...['mark', 'link', 'historyLeftOut', 'call', 'pending'],
+  ...['mark', 'link', 'historyLeftOut', 'call', 'pending', 'opening'],
 );
 const turn = new RecordShape(
   ...['id', 'sessionId', 'messageId', 'messageIndex', 'status', 'stopReason', 'errorCode', 'inputTokens', 'outputTokens', 'createdAt', 'endedAt', 'link', 'spoken', 'answered', 'unasked', 'calls'],

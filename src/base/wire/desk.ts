@@ -42,6 +42,8 @@ export const ConsoleSessionsQuery = Type.Object({
   from: Type.Optional(Type.Integer({ minimum: 0, description: 'Only sessions created at this Unix second or later.' })),
   to: Type.Optional(Type.Integer({ minimum: 0, description: 'Only sessions created before this Unix second.' })),
   q: Type.Optional(Text(limits.nameCharactersMax, 0, "The beginning of a session's id, or in any case that of one of its visitor's values.")),
+  first_words: Type.Optional(Type.Boolean({ description: '`true`: each session has `first_words`.' })),
+  total: Type.Optional(Type.Boolean({ description: '`true`: the answer has `total`.' })),
 });
 export type ConsoleSessionsQuery = Static<typeof ConsoleSessionsQuery>;
 
@@ -50,6 +52,22 @@ export const ConsoleSessionView = named(
   Type.Object({
     ...SessionView.properties,
     history_left_out: Type.Optional(Type.Integer({ description: 'How many of the messages before it the model of the last turn was not sent, because there were too many. Absent where it was sent all of them: the session is then as its key sees it.' })),
+  }),
+);
+
+const ListedSessionView = named(
+  'ListedSession',
+  Type.Object({
+    ...SessionView.properties,
+    first_words: Type.Optional(Nullable(Type.String({ description: `With \`first_words=true\`: the beginning of the first message of a user, ${limits.openingCharactersMax} characters at most in one line. Null before it, and for sessions of versions that did not keep it.` }))),
+  }),
+);
+
+export const ConsoleSessionList = named(
+  'ConsoleSessionList',
+  Type.Object({
+    ...listOf('', ListedSessionView).properties,
+    total: Type.Optional(Nullable(Type.Integer({ description: `With \`total=true\`: how many sessions match; null beyond ${limits.sessionsCountedMax}.` }))),
   }),
 );
 

@@ -1,14 +1,15 @@
 /** `/console/api/workspaces`, and the sessions and the usage of a workspace. */
 import { Failure } from '../../base/errors.ts';
 import { readSession } from '../../conversation/reach.ts';
-import type { PageFields } from '../handlers/lists.ts';
-import { replyWithSessions, type SessionsQuery } from '../handlers/sessions.ts';
+import { listReply, pageRequest, writePage, type PageFields } from '../handlers/lists.ts';
+import { sessionFilter, type SessionsQuery } from '../handlers/sessions.ts';
 import { transcriptPage } from '../handlers/transcript.ts';
 import { usageReply, usageWindow, type UsageFields } from '../handlers/usage.ts';
 import { limits } from '../../base/limits.ts';
 import type { Reply } from '../request.ts';
-import type { Session, Workspace } from '../../store/store.ts';
-import { consoleSessionView, workspaceView } from '../../conversation/views.ts';
+import type { Services } from '../../conversation/services.ts';
+import type { Page, Session, SessionFilter, Workspace } from '../../store/store.ts';
+import { consoleSessionView, firstWords, sessionView, workspaceView } from '../../conversation/views.ts';
 import type { ConsoleSessionsQuery } from '../../base/wire.ts';
 import { causeByOperator, listRecords, noContent, nowSeconds, nowhere, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 import { transcriptMarkdown, usageCsv } from './exports.ts';
@@ -68,7 +69,23 @@ export async function listWorkspaceSessions(request: ConsoleRequest<SessionsQuer
   const { channel, key_id: keyId = null, from: createdFrom = null, to: createdBefore = null, q: beginning = null } = request.query;
   const channels = channel === undefined ? null : [channel];
   const wanted = { assistantIds: await checkListed(request), channels, keyId, createdFrom, createdBefore, beginning };
-  return replyWithSessions(id, wanted, request.query, request.services);
+  const { query, services } = request;
+  const filter = await sessionFilter(id, wanted, query, services);
+  const view = (session: Session) => ({ ...sessionView(session, services.clock.now()), ...(query.first_words === true && { first_words: firstWords(session) }) });
+  const page = await writePage(pageRequest(query, 'desc'), (each) => services.store.sessions.list(id, filter, each), view);
+  return listReply(page, query.total === true ? await totalOf(id, filter, services) : undefined);
+}
+
+/** How many sessions a filter lets through; null for more than are counted. */
+async function totalOf(workspaceId: string, filter: SessionFilter, { store }: Services): Promise<number | null> {
+  let total = 0;
+  let after: string | null = null;
+  do {
+    const { items, next }: Page<Session> = await store.sessions.list(workspaceId, filter, { limit: limits.listMax, after, order: 'desc' });
+    total += items.length;
+    after = next;
+  } while (after !== null && total <= limits.sessionsCountedMax);
+  return total <= limits.sessionsCountedMax ? total : null;
 }
 
 async function reachSession(request: ConsoleRequest): Promise<Session> {

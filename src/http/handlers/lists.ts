@@ -55,14 +55,14 @@ export async function writePage<T>(
   }
 }
 
-/** The text before a list's items, and the text after them. */
-export const frameOf = (next: string | null): readonly [string, string] => [
+/** The text before a list's items, and the text after them. `total`: how many items all pages have; null where they are too many to count. */
+export const frameOf = (next: string | null, total?: number | null): readonly [string, string] => [
   '{"object":"list","data":[',
-  `],"has_more":${next !== null},"next_cursor":${jsonText(next)}}`,
+  `],"has_more":${next !== null},"next_cursor":${jsonText(next)}${total === undefined ? '' : `,"total":${total}`}}`,
 ];
 
-export function listReply({ texts, next }: WrittenPage<unknown>): Reply {
-  const [before, behind] = frameOf(next);
+export function listReply({ texts, next }: WrittenPage<unknown>, total?: number | null): Reply {
+  const [before, behind] = frameOf(next, total);
   return { status: 200, headers: jsonHeaders, text: `${before}${texts.join(',')}${behind}` };
 }
 

@@ -2,6 +2,7 @@
 import { idempotencyOf } from '../../conversation/idempotency.ts';
 import { checkListed, reachSession, retainedSince } from '../../conversation/reach.ts';
 import * as conversation from '../../conversation/sessions.ts';
+import { secondsOf } from '../../base/clock.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { Session, SessionFilter } from '../../store/store.ts';
@@ -29,25 +30,20 @@ export type SessionsQuery = PageFields & { readonly assistant_id?: string; reado
 
 export async function listSessions({ caller: { party }, query, services }: Request<PartyCaller, SessionsQuery>): Promise<Reply> {
   const assistantIds = await checkListed(party, query.assistant_id, services);
-  return replyWithSessions(party.workspaceId, { assistantIds, channels: apiChannels }, query, services);
+  const { workspaceId } = party;
+  const filter = await sessionFilter(workspaceId, { assistantIds, channels: apiChannels }, query, services);
+  return list(pageRequest(query, 'desc'), (page) => services.store.sessions.list(workspaceId, filter, page), (session) => sessionView(session, services.clock.now()));
 }
 
-/** The sessions of a workspace that a filter lets through, beside the parameters of every list. */
-export async function replyWithSessions(
-  workspaceId: string,
-  wanted: Omit<SessionFilter, 'status' | 'activeSince' | 'now'>,
-  query: SessionsQuery,
-  services: Services,
-): Promise<Reply> {
-  const now = services.clock.now();
-  const filter: SessionFilter = {
-    ...wanted,
-    status: (query.status ?? null) as SessionFilter['status'],
-    activeSince: await retainedSince(workspaceId, services),
-    now: Math.floor(now / 1000),
-  };
-  return list(pageRequest(query, 'desc'), (page) => services.store.sessions.list(workspaceId, filter, page), (session) => sessionView(session, now));
-}
+/** The part of a filter that does not stand in the query of every list of sessions. */
+export type WantedSessions = Omit<SessionFilter, 'status' | 'activeSince' | 'now'>;
+
+export const sessionFilter = async (workspaceId: string, wanted: WantedSessions, { status }: Pick<SessionsQuery, 'status'>, services: Services): Promise<SessionFilter> => ({
+  ...wanted,
+  status: (status ?? null) as SessionFilter['status'],
+  activeSince: await retainedSince(workspaceId, services),
+  now: secondsOf(services.clock.now()),
+});
 
 export async function getSession({ caller, params, services }: Request<PartyCaller>): Promise<Reply> {
   return { status: 200, json: sessionView(await reachSession(caller.party, params.id!, services), services.clock.now(), caller.party.channel) };

@@ -137,10 +137,10 @@ export const conversations: Area = {
   entries: {
     [`GET ${inWorkspace}/sessions`]: {
       does: `Returns the sessions of a workspace, newest first, within its retention, trials included. \`q\` is the beginning of a session's id, or in any case that of one of its visitor's values; \
-\`from\` and \`to\` are about \`created_at\`, the second of them exclusive; a session that no key made has none. ${paged}`,
+\`from\` and \`to\` are about \`created_at\`, the second of them exclusive; a session that no key made has none. \`first_words=true\` adds the beginning of each session's first message; \`total=true\` counts the sessions that match, up to ${grouped(limits.sessionsCountedMax)}, which costs a read of as many. ${paged}`,
       surprises: 'An unknown `assistant_id` is 404 `assistant_not_found`, an unknown workspace 404 `route_not_found`.',
-      query: { status: 'open', limit: 10 },
-      answer: listOf(example.session),
+      query: { status: 'open', limit: 10, first_words: true, total: true },
+      answer: { ...listOf(example.listedSession), total: 1 },
     },
     [`GET ${inWorkspace}/sessions/{id}`]: {
       does: 'Returns one session, with how many of its messages the model of the last turn was not sent because the conversation is too long for `model.history_tokens_max`, or for the model.',

@@ -10,7 +10,7 @@ export interface OperationEntry {
   /** The errors that surprise, and why they come. */
   readonly surprises?: string;
   /** Parameters of the example, by name: those of the query and of the headers. */
-  readonly query?: Readonly<Record<string, string | number>>;
+  readonly query?: Readonly<Record<string, string | number | boolean>>;
   readonly headers?: Readonly<Record<string, string>>;
   /** The example's body. */
   readonly body?: unknown;

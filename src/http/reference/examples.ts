@@ -201,6 +201,9 @@ export const load = {
   data: [loadStep, { ...loadStep, start: startedAt + 5, requests: 9, refused: 0, events: 44, first_output_p50_ms: null, first_output_p99_ms: null, voice_to_voice_p50_ms: null, voice_to_voice_p99_ms: null }],
 };
 
+/** As the console lists it with `first_words=true`. */
+export const listedSession = { ...session, first_words: 'Where is my order?' };
+
 export const endedSession = { ...session, status: 'ended', ended_at: startedAt + 95 };
 export const endedTrial = { ...trial, status: 'ended', ended_at: startedAt + 95 };
 

@@ -203,7 +203,7 @@ export const consoleRoutes: readonly Route[] = [
   operator('GET', `${inWorkspace}/sessions`, workspaces.listWorkspaceSessions, {
     summary: "Lists a workspace's sessions.",
     query: wire.ConsoleSessionsQuery,
-    success: json(wire.SessionList, 'A page of sessions.'),
+    success: json(wire.ConsoleSessionList, 'A page of sessions.'),
     errors: assistantErrors,
   }),
   operator('GET', `${inWorkspace}/sessions/{id}`, workspaces.getWorkspaceSession, {

@@ -143,6 +143,7 @@ const session = record(
     pending: Type.Optional(
       Type.Object({ index: Whole(), calls: Type.Array(Type.Object({ id: Name(), name: Text(), arguments: Arguments(), wants: Wants() } satisfies Fields<PendingCall>)) }),
     ),
+    opening: Type.Optional(Type.Object({ index: Whole(), text: Text() })),
     link: Type.Optional(
       Type.Object({ visitorId: Name(), clock: Nullable(Type.Object({ untilMs: Millis(), dayMs: Millis(), chargedMs: Millis(), movedBy: Text(), endMs: Type.Optional(Type.Integer({ minimum: -secondsMax * 1000, maximum: secondsMax * 1000 })) } satisfies Fields<LinkClock>)) }),
     ),
