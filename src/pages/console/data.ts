@@ -59,6 +59,8 @@ export function put(path: string, value: unknown): void {
 export interface LoadedPages<Item> {
   readonly items: readonly Item[];
   readonly next: string | null;
+  /** How many items all pages have; null for more than are counted, undefined where that is not known. */
+  readonly total?: number | null | undefined;
   readonly failure: ApiFailure | null;
   readonly loading: boolean;
   /** Whether the first page is here. */
@@ -85,19 +87,19 @@ const filteredPath = (path: string, fields: Readonly<Record<string, string | nul
 function withFirst<Item extends { readonly id: string }>({ items, next, begun }: LoadedPages<Item>, read: List<Item>): LoadedPages<Item> {
   const ids = new Set(read.data.map(({ id }) => id));
   const kept = begun && items.length > pageSize && items.some(({ id }) => ids.has(id)) ? items.filter(({ id }) => !ids.has(id)) : [];
-  return { items: [...read.data, ...kept], next: kept.length > 0 ? next : read.next_cursor, failure: null, loading: false, begun: true };
+  return { items: [...read.data, ...kept], next: kept.length > 0 ? next : read.next_cursor, total: read.total, failure: null, loading: false, begun: true };
 }
 
 /** Reads a list's next page, or its first one again. */
-async function page<Item extends { readonly id: string }>(path: string, fields: Readonly<Record<string, string | null>>, first: boolean): Promise<void> {
+async function page<Item extends { readonly id: string }>(path: string, fields: Readonly<Record<string, string | null>>, first: boolean, counts: boolean): Promise<void> {
   const list = listOf<Item>(filteredPath(path, fields));
   const { loading, next } = list.peek();
   // A caller that asks for more may not have seen yet that the list was complete.
   if (loading || (!first && next === null)) return;
   list.value = { ...list.peek(), loading: true };
   try {
-    const read = await patiently(() => ask<List<Item>>(path + query({ ...fields, limit: pageSize, after: first ? null : next })), new AbortController().signal);
-    list.value = first ? withFirst(list.peek(), read) : { items: [...list.peek().items, ...read.data], next: read.next_cursor, failure: null, loading: false, begun: true };
+    const read = await patiently(() => ask<List<Item>>(path + query({ ...fields, limit: pageSize, after: first ? null : next, total: first && counts ? 'true' : null })), new AbortController().signal);
+    list.value = first ? withFirst(list.peek(), read) : { ...list.peek(), items: [...list.peek().items, ...read.data], next: read.next_cursor, failure: null, loading: false, begun: true };
   } catch (error) {
     if (!(error instanceof ApiFailure)) throw error;
     list.value = { ...list.peek(), failure: error, loading: false };
@@ -109,12 +111,12 @@ export interface ListOf<Item> extends LoadedPages<Item> {
   readonly again: () => void;
 }
 
-/** A list by pages: pages read stay, `more` reads the next one. */
-export function useList<Item extends { readonly id: string }>(path: string | null, fields: Readonly<Record<string, string | null>> = {}): ListOf<Item> {
+/** A list by pages: pages read stay, `more` reads the next one. `counts`: the total is asked for. */
+export function useList<Item extends { readonly id: string }>(path: string | null, fields: Readonly<Record<string, string | null>> = {}, counts = false): ListOf<Item> {
   const key = filteredPath(path ?? '', fields);
-  useEffect(() => void (path !== null && page<Item>(path, fields, true)), [key]);
+  useEffect(() => void (path !== null && page<Item>(path, fields, true, counts)), [key]);
   const list = listOf<Item>(key).value;
-  return { ...list, more: () => void page<Item>(path ?? '', fields, false), again: () => void page<Item>(path ?? '', fields, true) };
+  return { ...list, more: () => void page<Item>(path ?? '', fields, false, counts), again: () => void page<Item>(path ?? '', fields, true, counts) };
 }
 
 /** Changes an item in every list that holds it; null takes it out. */

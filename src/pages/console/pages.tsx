@@ -45,6 +45,8 @@ const second = /^\d{1,10}$/;
 /** The fields of an address that its page reads, and their forms. */
 const queries: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
   sessions: { status: /^(open|ended|expired)$/, channel: /^(api|link|widget|console)$/, assistant_id: id, key_id: id, from: second, to: second },
+  assistant: { section: /^(model|tools|voice|pre-chat|link|widget|try)$/ },
+  actor: { at: /^\d{1,9}(r\d{1,6})?$/, session: id },
   usage: { days: /^(1|7|30|90)$/, bucket: /^(day|hour)$/, assistant_id: id, key_id: id },
 };
 

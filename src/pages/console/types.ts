@@ -21,6 +21,7 @@ export type Voice = Static<typeof wire.VoiceView>;
 export type Usage = Static<typeof wire.UsageView>;
 
 export type Session = Static<typeof wire.SessionView>;
+export type ListedSession = Session & { readonly first_words?: string | null };
 export type ConsoleSession = Static<typeof wire.ConsoleSessionView>;
 export type Key = wire.KeyView;
 export type CreatedKey = wire.CreatedKeyView;
@@ -32,6 +33,8 @@ export type Load = Static<typeof wire.LoadView>;
 export type LoadStep = Load['data'][number];
 
 export interface List<Item> {
+  /** How many items all pages have; null for more than are counted. Absent unless it is asked for. */
+  readonly total?: number | null;
   readonly data: readonly Item[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;

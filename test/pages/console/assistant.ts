@@ -1,10 +1,12 @@
 /** The assistant's page: its public link with its possible cost and its use, the widget's line, and its voice. */
 import type { Test } from 'tap';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { Visit } from '../link/visits.ts';
 import { findings, settled, until, within, type Console } from './console.ts';
 
 export async function theAssistant(t: Test, console: Console): Promise<void> {
+  await within(t, console, 'the form has sections, and each refusal shows its own', sectionsShown);
+  await within(t, console, 'on a phone Save and the trial are in view in every section', onPhone);
   await within(t, console, "whether a model's reasoning is shown is set", setReasoning);
   await within(t, console, 'the link is set, and what the server refuses is said at the field', setLink);
   await within(t, console, 'what the link has used is there, and goes on being so', linkInUse);
@@ -16,10 +18,72 @@ export async function theAssistant(t: Test, console: Console): Promise<void> {
 /** Removes the browser's complaints about answers 409 and 422. */
 const withoutRefusal = (complaints: string[]): void => void complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 4(09|22)/.test(one)));
 
+const sectionNames = ['General', 'Model', 'Tools', 'Voice', 'Pre-chat form', 'Link', 'Widget'];
+
+async function sectionsShown(t: Test, page: Page, { url, house }: Console): Promise<void> {
+  const { id } = await house.assistant({ name: 'in sections', description: 'For everybody.' });
+  await page.goto(url(house.workspaceId, 'assistants', id));
+  await settled(page);
+  const sections = page.getByRole('navigation', { name: 'Sections of the assistant' });
+  t.same(await sections.getByRole('link').allTextContents(), sectionNames);
+  t.match(await page.getByText('Shown to visitors and in API listings.').textContent(), /visitors/, 'the note under Description is true');
+  await page.getByLabel('Greeting').fill('Typed in one section');
+  for (const name of sectionNames) {
+    await sections.getByRole('link', { name, exact: true }).click();
+    await page.getByRole('region', { name, exact: true }).waitFor();
+    t.same(await page.locator('.fields:visible').evaluateAll((all) => all.map((one) => one.getAttribute('aria-label'))), [name], `${name} alone is shown`);
+    t.ok(Number(await page.evaluate('document.documentElement.scrollHeight')) <= 1500, `${name} is no long page`);
+    for (const act of [page.getByRole('button', { name: 'Save', exact: true }), page.getByLabel('Message', { exact: true })]) t.ok(await inView(page, act), `${name}: Save and the trial are in view`);
+  }
+  // A field that the browser refuses is in another section.
+  await sections.getByRole('link', { name: 'General' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('');
+  await sections.getByRole('link', { name: 'Model' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.locator('[name="name"]:focus').waitFor();
+  t.equal(new URL(page.url()).search, '');
+  await page.getByLabel('Name', { exact: true }).fill('in sections');
+  await sections.getByRole('link', { name: 'Tools' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
+  t.match((await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`)).json, { greeting: 'Typed in one section', description: 'For everybody.' }, 'one button saves all of them');
+}
+
+/** Whether all of an element is in the window, and nothing covers its middle. */
+async function inView(page: Page, element: Locator): Promise<boolean> {
+  const box = await element.boundingBox();
+  const { width, height } = page.viewportSize()!;
+  if (box === null || box.x < 0 || box.y < 0 || box.x + box.width > width || box.y + box.height > height) return false;
+  return element.evaluate((one, [x, y]) => one.contains(one.ownerDocument.elementFromPoint(x, y)), [box.x + box.width / 2, box.y + box.height / 2] as const);
+}
+
+async function onPhone(t: Test, page: Page, { url, house }: Console): Promise<void> {
+  const { id } = await house.assistant({ name: 'on a phone', channels: { link: true, widget: true }, link: { slug: 'phone', origins: [] } });
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.goto(url(house.workspaceId, 'assistants', id));
+  const sections = page.getByRole('navigation', { name: 'Sections of the assistant' });
+  for (const name of sectionNames) {
+    await sections.getByRole('link', { name, exact: true }).click();
+    await page.getByRole('region', { name, exact: true }).waitFor();
+    for (const top of ['0', 'document.body.scrollHeight']) {
+      await page.evaluate(`scrollTo(0, ${top})`);
+      for (const act of [page.getByRole('button', { name: 'Save', exact: true }), page.getByRole('link', { name: 'Try it' })]) t.ok(await inView(page, act), `${name}, ${top}: ${act}`);
+    }
+  }
+  await page.getByRole('link', { name: 'Try it' }).click();
+  await page.getByLabel('Message', { exact: true }).waitFor();
+  t.equal(await page.locator('.fields:visible').count(), 0, 'the trial is in the place of the form');
+  for (const act of [page.getByRole('button', { name: 'Save', exact: true }), page.getByLabel('Message', { exact: true })]) t.ok(await inView(page, act), 'Save and the message are in view');
+  t.same(await findings(page, 'not contrast'), []);
+  await page.getByRole('link', { name: 'Back to the form' }).click();
+  await page.getByLabel('Name', { exact: true }).waitFor();
+  await page.setViewportSize({ width: 1440, height: 900 });
+}
+
 async function setReasoning(t: Test, page: Page, { url, house }: Console): Promise<void> {
   const { id } = await house.assistant({ name: 'thinker', model: { provider: 'openai', name: 'm' } });
   const stored = async () => (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`)).json.model.reasoning;
-  await page.goto(url(house.workspaceId, 'assistants', id));
+  await page.goto(url(house.workspaceId, 'assistants', `${id}?section=model`));
   await settled(page);
   const choice = page.locator('[name="model.reasoning"]');
   t.equal(await choice.inputValue(), 'hidden');
@@ -35,31 +99,38 @@ async function setLink(t: Test, page: Page, { url, house }: Console, complaints:
   await house.assistant({ name: 'other', link: { slug: 'taken' } });
   const { id } = await house.assistant({ name: 'asked' });
   const stored = async () => (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`)).json;
-  await page.goto(url(house.workspaceId, 'assistants', id));
+  await page.goto(url(house.workspaceId, 'assistants', `${id}?section=link`));
   await settled(page);
   await page.getByLabel('Public link').check();
-  await page.getByLabel('Widget', { exact: false }).check();
-  const slug = page.getByLabel(/^Slug/);
+  const slug = page.getByLabel('URL slug');
   await slug.fill('taken');
-  await page.getByLabel('Minutes a day').fill('30');
+  await page.getByLabel('Minutes per day').fill('30');
   await page.getByLabel('Visitors at a time').fill('none');
   await page.getByText(/for 30 minutes\. .*180,000 output tokens/).waitFor();
+  const sections = page.getByRole('navigation', { name: 'Sections of the assistant' });
+  await sections.getByRole('link', { name: 'Widget' }).click();
+  await page.getByRole('checkbox', { name: 'Widget' }).check();
+  await sections.getByRole('link', { name: 'General' }).click();
   await page.getByRole('button', { name: 'Save', exact: true }).click();
-  // The field is marked one frame before it is focused.
+  // The section of the field is shown, and the field is marked one frame before it is focused.
   await page.locator('[name="link.slug"][aria-invalid="true"]:focus').waitFor();
   t.match(await page.locator('small.fault').textContent(), /`link\.slug`/);
   t.same(await findings(page), []);
+  await sections.getByRole('link', { name: 'Link has a fault' }).waitFor();
   await slug.fill('asked');
-  const origins = page.getByLabel('Sites that may show the widget');
+  const origins = page.getByLabel('Allowed origins');
+  await sections.getByRole('link', { name: 'Widget' }).click();
   await origins.fill('https://shop.example.com\nftp://nowhere');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.locator('textarea[aria-invalid="true"]').waitFor();
-  t.match(await page.locator('small.fault').textContent(), /`link\.origins`/);
+  t.match(await page.locator('small.fault').textContent(), /^`link\.origins`: ftp:\/\/nowhere is no origin\./, 'the line that is refused is named');
   await origins.fill('https://shop.example.com\nhttp://localhost:3000');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
+  await sections.getByRole('link', { name: 'Link' }).click();
   await page.getByRole('region', { name: 'The page' }).getByRole('link', { name: /\/p\/asked$/ }).waitFor();
   t.match(await stored(), { channels: { link: true, widget: true }, link: { slug: 'asked', origins: ['https://shop.example.com', 'http://localhost:3000'], limits: { minutes_per_day: 30, concurrent_visitors: null } } });
-  await page.getByLabel('Minutes a day').fill('');
+  await page.getByLabel('Minutes per day').fill('');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
   t.equal((await stored()).link.limits.minutes_per_day, 600, 'what was emptied is the default again');
@@ -68,7 +139,7 @@ async function setLink(t: Test, page: Page, { url, house }: Console, complaints:
 
 async function linkInUse(t: Test, page: Page, { url, house }: Console): Promise<void> {
   const { id } = await house.assistant({ channels: { link: true }, link: { slug: 'used', limits: { messages_per_visitor_per_day: 1 } } });
-  await page.goto(url(house.workspaceId, 'assistants', id));
+  await page.goto(url(house.workspaceId, 'assistants', `${id}?section=link`));
   await page.getByText('0 used, 0 refused today').waitFor();
   await page.getByText('0 present, 0 refused today').waitFor();
   t.equal(await page.getByRole('note').count(), 0, 'every visitor has an address of their own');
@@ -85,13 +156,13 @@ async function linkInUse(t: Test, page: Page, { url, house }: Console): Promise<
 
 async function widgetLine(t: Test, page: Page, { url, house }: Console): Promise<void> {
   const { id } = await house.assistant({ name: 'shown', greeting: 'Hello there.', channels: { widget: true }, link: { slug: 'shown', origins: [] } });
-  await page.goto(url(house.workspaceId, 'assistants', id));
+  await page.goto(url(house.workspaceId, 'assistants', `${id}?section=widget`));
   const part = page.getByRole('region', { name: 'The widget' });
   await part.getByText('No site is listed above').waitFor();
   const line = part.locator('.command code');
   const { snippet } = (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}/link`)).json;
   t.equal((await line.textContent())!.replace(/http:\/\/[^/]+/, ''), snippet.replace(/http:\/\/[^/]+/, ''), "it is the server's");
-  await part.getByLabel('Words on its button').fill('Ask "us" $& <now>');
+  await part.getByLabel('Button label').fill('Ask "us" $& <now>');
   await part.getByLabel('Colours').selectOption('dark');
   await part.getByLabel('On the left').check();
   await part.getByLabel('Accent').fill('#ffcc00');
@@ -133,13 +204,13 @@ async function trialRead(t: Test, page: Page, { url, house }: Console): Promise<
 async function voiceHeard(t: Test, page: Page, { url, house, standIn }: Console, complaints: string[]): Promise<void> {
   const { id } = (await house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'spoken', channels: { voice: true }, voice: { provider: 'synthetic', name: 'audio_ms=200' } } })).json;
   const path = `/workspaces/${house.workspaceId}/assistants/${id}`;
-  await page.goto(url(house.workspaceId, 'assistants', id));
+  await page.goto(url(house.workspaceId, 'assistants', `${id}?section=voice`));
   const { data: voices } = (await (await fetch(`${standIn.url}/console/api${path}/voices`)).json()) as { data: { id: string; name: string }[] };
   const last = voices.at(-1)!;
-  const chosen = page.getByLabel('Voice', { exact: true });
+  const chosen = page.getByRole('combobox', { name: 'Voice', exact: true });
   await chosen.getByRole('option', { name: new RegExp(last.name) }).waitFor({ state: 'attached' });
   await chosen.selectOption(last.id);
-  await page.getByLabel('A sentence to hear it by').fill('Hello.');
+  await page.getByLabel('Preview text').fill('Hello.');
   await page.getByRole('button', { name: 'Save and hear it' }).click();
   const audio = page.locator('audio');
   await audio.waitFor();

@@ -14,6 +14,8 @@ export async function flows(t: Test, console: Console, full: Furnished): Promise
   await inFull('a transcript grows, and is text whatever was said', theTranscript);
   await inFull('a trial is held beside the form, with its chart', theTrial);
   await inFull('the list of sessions is filtered by what stands in the address', theList);
+  await inFull('rows of Sessions say what was said first and when, and the page how many there are', theRows);
+  await inFull('Usage says each figure once', usageOnce);
   await t.test('a person who is signed out signs in and is back where they were', (t) => signedOut(t, console));
 }
 
@@ -223,13 +225,56 @@ async function theList(t: Test, page: Page, { url, house }: Console, { ended }: 
   await rows.waitFor();
   await page.getByLabel('State').selectOption('ended');
   await page.waitForURL(/status=ended/);
-  await rows.getByRole('link', { name: ended.id }).waitFor();
+  await rows.locator(`a[title="${ended.id}"]`).waitFor();
   await rows.getByText('streaming').waitFor({ state: 'detached' });
-  await rows.getByRole('link', { name: ended.id }).click();
+  await rows.locator(`a[title="${ended.id}"]`).click();
   await page.getByText('Hello').first().waitFor();
   await page.goBack();
   await page.waitForURL(/status=ended/);
   t.equal(await page.getByLabel('State').inputValue(), 'ended', 'Back leads to what was filtered');
+}
+
+async function theRows(t: Test, page: Page, { url, house }: Console, { ended }: Furnished): Promise<void> {
+  const assistant = await house.assistant({ name: 'row by row' });
+  const { id } = await house.session(assistant.id);
+  await (await house.stream(`/sessions/${id}/chat`, { body: { message: 'Where is\nmy   order?' } })).rest();
+  await house.session(assistant.id);
+  for (const width of [1440, 360]) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto(url(house.workspaceId, `sessions?assistant_id=${assistant.id}`));
+    const row = page.getByRole('table', { name: 'Sessions' }).getByRole('row').filter({ has: page.locator(`a[title="${id}"]`) });
+    await page.getByLabel('Assistant').getByRole('option', { name: 'row by row' }).waitFor({ state: 'attached' });
+    await row.getByText('row by row').filter({ visible: true }).waitFor();
+    const text = await row.innerText();
+    t.match(text, /^Where is my order\?/, `${width} px: the first words`);
+    t.match(text, /\d{1,2} \w{3,4}, \d\d:\d\d/, 'when it began');
+    t.match(text, /row by row/, 'with whom');
+    t.match(text, /open/, 'and its state');
+    await page.getByText('Nothing was said yet').waitFor();
+    await page.getByText('2 sessions match', { exact: true }).waitFor();
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.goto(url(house.workspaceId, 'sessions'));
+  const { total } = (await house.console(`/workspaces/${house.workspaceId}/sessions?total=true`)).json;
+  await page.getByText(`${total} sessions`, { exact: true }).waitFor();
+  await page.locator(`a[title="${ended.id}"]`).waitFor();
+}
+
+async function usageOnce(t: Test, page: Page, { url, standIn, house }: Console): Promise<void> {
+  const day = (start: number, turns: number) => ({ start, sessions: 3 * turns, turns, failed_turns: 5 * turns, input_tokens: 1007 * turns, output_tokens: 2003 * turns, speech_characters: 4001 * turns, transcription_seconds: 811 * turns, tool_calls: 13 * turns });
+  for (const turns of [[131, 137], [131]]) {
+    const data = turns.map((each, index) => day(1_795_824_000 + 86_400 * index, each));
+    const totals = day(0, turns.reduce((sum, each) => sum + each, 0));
+    const stop = standIn.answer(/\/usage\?/, 200, () => ({ object: 'usage', start: 0, end: 1, bucket: 'day', data, totals }));
+    await page.goto(url(house.workspaceId, 'usage'));
+    await page.getByText('Spoken characters').first().waitFor();
+    const text = await page.locator('main').innerText();
+    for (const figure of [...data, totals].flatMap(({ turns, output_tokens: out, input_tokens: into, speech_characters: speech }) => [turns, out, into, speech])) {
+      const said = text.match(new RegExp(`(?<![\\d,])${figure.toLocaleString('en')}(?![\\d,])`, 'g')) ?? [];
+      t.equal(said.length, 1, `${figure} stands once`);
+    }
+    stop();
+  }
 }
 
 async function signedOut(t: Test, { open, url, house, standIn }: Console): Promise<void> {

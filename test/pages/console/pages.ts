@@ -13,8 +13,8 @@ export async function everyPage(t: Test, console: Console, full: Furnished): Pro
   const paths = [
     ...[`${w}/live`, `${w}/live?kind=key`, `${w}/live?kind=turn`, `${w}/live?kind=socket`, `${w}/live?state=streaming`],
     ...[`${w}/live/session/${full.session.id}`, `${w}/live/session/${full.ended.id}?at=2`, `${w}/live/turn/${full.turn.turnId}?session=${full.session.id}`, `${w}/live/turn/${full.over}?session=${full.ended.id}&at=2`, `${w}/live/turn/${full.over}`, `${w}/live/key/${full.key.id}`, `${w}/live/assistant/${full.assistant.id}`],
-    ...[`${w}/assistants`, `${w}/assistants/new`, `${w}/assistants/${full.assistant.id}`],
-    ...[`${w}/tools`, `${w}/tools/${tool}`, `${w}/assistants/${asked.assistant}`, `${w}/sessions/${asked.session}`, `${w}/live/turn/${asked.turn}?session=${asked.session}`],
+    ...[`${w}/assistants`, `${w}/assistants/new`, ...['', '?section=model', '?section=pre-chat', '?section=link', '?section=widget', '?section=try'].map((query) => `${w}/assistants/${full.assistant.id}${query}`)],
+    ...[`${w}/tools`, `${w}/tools/${tool}`, `${w}/assistants/${asked.assistant}?section=tools`, `${w}/sessions/${asked.session}`, `${w}/live/turn/${asked.turn}?session=${asked.session}`],
     ...[`${w}/keys`, `${w}/keys/${full.key.id}`, `${w}/credentials`, `${w}/usage`],
     ...[`${w}/sessions`, `${w}/sessions?status=ended&channel=api`, `${w}/sessions/${full.session.id}`, `${w}/sessions/${full.ended.id}`],
     ...['load', 'workspaces', 'people', 'sign-in'],

@@ -2,6 +2,8 @@
 import t from 'tap';
 import { linkAddressLimits, linkLimits } from '../../../src/base/limits.ts';
 import { worstDay } from '../../../src/pages/console/parts/link-cost.ts';
+import { isOrigin } from '../../../src/base/origin.ts';
+import { badOrigins } from '../../../src/pages/console/parts/origins.ts';
 import { addressDefaults, linkDefaults } from '../../../src/pages/console/parts/link-limits.ts';
 import { moment } from '../../../src/pages/console/format.ts';
 import { increments, labelOf, rangeOf } from '../../../src/pages/console/parts/time-axis.ts';
@@ -34,6 +36,13 @@ t.test('a plot is never without width', (t) => {
   t.same(rangeOf([100, 105], true), [100, 110], 'the last bar has its width');
   t.same(rangeOf([100], true), [100, 100 + 24 * hour], 'a single bar is a day');
   t.ok(rangeOf([], false)[1] > 0);
+  t.end();
+});
+
+t.test('the form takes the origins that the server takes', (t) => {
+  const hosts = ['https://a.example', 'https://a.example.', 'https://a.example:8443', 'https://*.a.example', 'https://*.a.example:1', 'https://[::1]:1', 'http://localhost', 'http://localhost:3000', 'http://localhost:', '*', 'https://', 'https://a b', 'https://a.example/', 'https://a.example/path', 'http://a.example', 'ftp://nowhere', 'a.example', 'https://a.example:99999', 'https://1.2.3.4.5', `https://${'a'.repeat(300)}`, 'https://user@a.example', 'https://a.example?x', '**'];
+  for (const host of hosts) t.same(badOrigins(` ${host} `), isOrigin(host) ? [] : [host], host);
+  t.same(badOrigins('*\n\n ftp://nowhere\nhttps://a.example\nx'), ['ftp://nowhere', 'x'], 'line by line');
   t.end();
 });
 

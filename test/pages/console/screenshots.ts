@@ -25,7 +25,7 @@ const picturesOf = (workspace: string, { session, ended, assistant, key }: Furni
   { name: 'session', colorScheme: 'light', path: [workspace, 'live', 'session', session.id] },
   { name: 'past', colorScheme: 'dark', path: [workspace, 'live', 'session', ended.id], set: twoStepsBack },
   { name: 'assistant', colorScheme: 'light', path: [workspace, 'assistants', assistant.id], set: aTrial },
-  { name: 'link', colorScheme: 'light', path: [workspace, 'assistants', assistant.id], set: theLink },
+  { name: 'link', colorScheme: 'light', path: [workspace, 'assistants', `${assistant.id}?section=link`], set: theLink },
   { name: 'key', colorScheme: 'dark', path: [workspace, 'keys', key.id] },
   { name: 'sessions', colorScheme: 'light', path: [workspace, 'sessions'] },
   { name: 'phone', colorScheme: 'light', width: 390, path: [workspace, 'sessions', ended.id] },
@@ -52,10 +52,9 @@ async function aTrial(page: Page): Promise<void> {
   await page.locator('.beside .row.lit').waitFor();
 }
 
-/** The part of the link in use, in the middle of the page. */
+/** The link in use. */
 async function theLink(page: Page): Promise<void> {
   await page.getByText('1 present').waitFor();
-  await page.evaluate(`[...document.querySelectorAll('legend')].find(({ textContent }) => textContent.startsWith('Public link')).scrollIntoView()`);
 }
 
 /** A tool that is tested, and a turn while it calls one that does not answer. */

@@ -211,7 +211,7 @@ async function given(t: Test, page: Page, { url, house }: Console, complaints: s
   await newTool(house, { name: 'Orders of old', url: address });
   const { id } = await house.assistant({ name: 'clerk' });
   const stored = async () => (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`)).json;
-  await page.goto(url(house.workspaceId, 'assistants', id));
+  await page.goto(url(house.workspaceId, 'assistants', `${id}?section=tools`));
   await page.getByRole('checkbox', { name: 'Orders of today' }).check();
   await page.getByRole('checkbox', { name: 'Orders of old' }).check();
   await page.getByRole('button', { name: 'Save', exact: true }).click();

@@ -79,9 +79,8 @@ export const turnCases: readonly Case[] = [
     name: 'the beginning of the first message is kept with the session, and with it in every list',
     async run(scene) {
       const { store, workspaceId } = scene;
-      const turn = await scene.streaming();
+      const [turn, opening] = [await scene.streaming(), { index: 0, text: 'Where? 😀' }];
       const step = turn.finishStep();
-      const opening = { index: 0, text: 'Where is my order? 😀' };
       await store.turns.finish({ ...step, session: { ...step.session, opening } });
       deepEqual((await store.sessions.read(workspaceId, turn.before.id))!.record.opening, opening);
       deepEqual((await store.sessions.list(workspaceId, scene.filter(), page())).items[0]!.opening, opening);

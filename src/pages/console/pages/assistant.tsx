@@ -1,18 +1,19 @@
-/** An assistant: its form, what may be done with it, and beside it a talk with it, also while it is a draft. */
+/** An assistant: its form in sections, what may be done with it, and a talk with it, also while it is a draft. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ask } from '../api.ts';
 import { changeInLists, put, refresh, useList, useRead } from '../data.ts';
+import { faultySection, sectionQuery, sections, shownSection, type Section, type Shown } from '../parts/assistant-sections.ts';
 import { bodyOf, emptyDraft, draftOf, forget, keep, readKept, type AssistantDraft } from '../parts/assistant-draft.ts';
 import { AssistantForm } from '../parts/assistant-form.tsx';
 import { ConfirmDialog } from '../parts/dialog.tsx';
 import { caught, Failure } from '../parts/failure.tsx';
 import { Head, State } from '../parts/head.tsx';
 import { useLinkUse } from '../parts/link-use.ts';
-import { OnSite } from '../parts/on-site.tsx';
+import { useTabs } from '../parts/tabs.ts';
 import { Trial } from '../parts/trial.tsx';
 import { Unread } from '../parts/missing.tsx';
 import type { ApiFailure } from '../api.ts';
-import { apiWorkspace, go, inWorkspace, segments } from '../route.ts';
+import { apiWorkspace, go, inWorkspace, segments, setQuery } from '../route.ts';
 import type { Assistant, Credential, Tool } from '../types.ts';
 import { toneOf } from './assistants.tsx';
 
@@ -70,24 +71,31 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
   const tools = useList<Tool>(`${apiWorkspace()}/tools`).items;
   const { draft, setDraft, saved, dirty, busy, failure, save } = useDraft(assistant, path);
   const use = useLinkUse(path, assistant);
-  const form = useRef<HTMLFormElement>(null);
-  // The focus goes to the field that was refused.
-  useEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [failure]);
+  const shown = shownSection();
+  const form = useForm(failure, shown);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (form.isValid()) void save();
+  };
   return (
     <>
       <Head name={assistant?.name ?? 'New assistant'} id={assistant?.id} above={[inWorkspace('assistants'), 'Assistants']} state={assistant && <State name={assistant.status} tone={toneOf(assistant.status)} />}>
         {assistant !== null && <Acts assistant={assistant} path={path} dirty={dirty} save={save} />}
       </Head>
-      <div class="bench">
-        <form
-          class="form"
-          ref={form}
-          onSubmit={(event) => {
-            event.preventDefault();
-            void save();
-          }}
-        >
-          <AssistantForm draft={draft} change={(fields) => setDraft((held) => ({ ...held, ...fields }))} credentials={credentials} tools={tools} failure={failure} use={use} voice={{ path, assistant, dirty, save }} />
+      <div class="bench editor" data-shown={shown}>
+        <form class="form" ref={form.place} noValidate onSubmit={submit}>
+          <SectionNav shown={shown} faulty={faultySection(failure)} />
+          <AssistantForm
+            shown={shown === 'try' ? 'general' : shown}
+            draft={draft}
+            change={(fields) => setDraft((held) => ({ ...held, ...fields }))}
+            credentials={credentials}
+            tools={tools}
+            failure={failure}
+            use={use}
+            voice={{ path, assistant, dirty, save }}
+            onSite={assistant && use && { assistant, use }}
+          />
           <div class="save">
             <Failure failure={failure} />
             <p class="acts">
@@ -96,23 +104,63 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
               </button>
               {dirty && assistant !== null && (
                 <button type="button" class="quiet" onClick={() => setDraft(saved)}>
-                  Discard changes
+                  Discard<span class="wide"> changes</span>
                 </button>
               )}
               <span class="note" role="status">
                 {dirty ? (assistant === null ? 'It begins as a draft.' : 'Not saved yet.') : ''}
               </span>
+              {assistant !== null && (
+                <a class="button to-trial" href={location.pathname + sectionQuery(shown === 'try' ? 'general' : 'try')}>
+                  {shown === 'try' ? 'Back to the form' : 'Try it'}
+                </a>
+              )}
             </p>
           </div>
         </form>
-        {assistant !== null && use !== null && <OnSite assistant={assistant} use={use} />}
-        <aside>
-          {assistant === null ? <Later /> : <Trial assistant={assistant} dirty={dirty} save={save} />}
-        </aside>
+        <aside>{assistant === null ? <Later /> : <Trial assistant={assistant} dirty={dirty} save={save} />}</aside>
       </div>
     </>
   );
 }
+
+/** The form with its sections: a field that is refused, by the browser or the server, is shown with its section and has the focus. */
+function useForm(failure: ApiFailure | null, shown: Shown) {
+  const place = useRef<HTMLFormElement>(null);
+  const [invalid, setInvalid] = useState<HTMLInputElement | null>(null);
+  useEffect(() => {
+    const section = faultySection(failure);
+    if (section !== null) setQuery({ section: section === 'general' ? null : section });
+  }, [failure]);
+  useEffect(() => {
+    place.current!.querySelector<HTMLElement>('section:not([hidden]) [aria-invalid="true"]')?.focus();
+  }, [failure, failure !== null && shown]);
+  useEffect(() => {
+    if (invalid === null || !invalid.checkVisibility()) return;
+    invalid.reportValidity();
+    setInvalid(null);
+  }, [invalid, shown]);
+  const isValid = (): boolean => {
+    const found = place.current!.querySelector<HTMLInputElement>('[data-section] :invalid:not(fieldset)');
+    if (found === null) return true;
+    const section = found.closest<HTMLElement>('[data-section]')!.dataset['section']!;
+    setQuery({ section: section === 'general' ? null : section });
+    setInvalid(found);
+    return false;
+  };
+  return { place, isValid };
+}
+
+const SectionNav = ({ shown, faulty }: { shown: Shown; faulty: Section | null }) => (
+  <nav class="tabs" aria-label="Sections of the assistant" ref={useTabs(shown)}>
+    {sections.map(([name, words]) => (
+      <a key={name} href={location.pathname + sectionQuery(name)} aria-current={name === shown ? 'page' : undefined} class={name === faulty ? 'faulty' : undefined}>
+        {words}
+        {name === faulty && <span class="visually-hidden"> has a fault</span>}
+      </a>
+    ))}
+  </nav>
+);
 
 const Later = () => (
   <section class="section" aria-label="Try it">
@@ -129,7 +177,7 @@ interface ActsOptions {
 }
 
 const verbs = { draft: ['publish', 'disable'], published: ['unpublish', 'disable'], disabled: ['enable', 'unpublish'] } as const;
-const words = { publish: 'Publish', unpublish: 'Make it a draft', disable: 'Disable', enable: 'Enable' } as const;
+const words = { publish: 'Publish', unpublish: 'Unpublish', disable: 'Disable', enable: 'Enable' } as const;
 
 function Acts({ assistant: { id, name, status }, path, dirty, save }: ActsOptions) {
   const [asking, setAsking] = useState<'disable' | 'delete' | null>(null);

@@ -11,6 +11,7 @@ import { count, plural, shortId } from '../format.ts';
 import { Command } from '../parts/copy.tsx';
 import { Head } from '../parts/head.tsx';
 import { Lost } from '../parts/missing.tsx';
+import { useTabs } from '../parts/tabs.ts';
 import { Ago, TimeOfDay } from '../parts/time.tsx';
 import { Wait } from '../parts/wait.tsx';
 import { address, inWorkspace, search, turnChart, workspaceId } from '../route.ts';
@@ -45,6 +46,7 @@ export default function Live() {
   const [asked, state] = [search.value.get('kind') || 'session', search.value.get('state') || null];
   const kind = actorKinds.find((one) => one === asked);
   const drawing = kind && drawingOf(kind);
+  const tabs = useTabs(kind ?? '');
   const chosen = drawing?.cards.find(({ name }) => name === state)?.name ?? null;
   if (kind === undefined || drawing === undefined || chosen !== state) return (
       <Lost name="There is no such page" to={[inWorkspace('live'), 'To the live charts']}>
@@ -60,7 +62,7 @@ export default function Live() {
       <Head name="Live">
         <span class="note">{board.begun ? `${plural(board.actors[kind].size, kind)} ${awake(kind)}` : 'Connecting …'}</span>
       </Head>
-      <nav class="tabs" aria-label="Kinds of actors">
+      <nav class="tabs" aria-label="Kinds of actors" ref={tabs}>
         {actorKinds.map((one) => (
           <a key={one} href={here({ kind: one === 'session' ? null : one, state: null })} aria-current={one === kind ? 'page' : undefined}>
             {names[one]}

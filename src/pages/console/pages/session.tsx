@@ -4,10 +4,11 @@ import { ask, request } from '../api.ts';
 import { after } from '../clock.ts';
 import { refresh, useRead } from '../data.ts';
 import { watch } from '../feed.ts';
+import { shortId } from '../format.ts';
 import { caught, Failure } from '../parts/failure.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
 import { AbortTurn, EndSession } from '../parts/session-acts.tsx';
-import { Transcript, useTalk } from '../parts/talk.tsx';
+import { Transcript, useTalk, type Talk } from '../parts/talk.tsx';
 import { Waiting } from '../parts/tool-calls.tsx';
 import { MomentText, Until } from '../parts/time.tsx';
 import { Unread } from '../parts/missing.tsx';
@@ -27,7 +28,7 @@ export default function SessionPage() {
   const visitor = Object.entries(session.visitor);
   return (
     <>
-      <Head name={assistant === undefined ? 'Session' : `Session with ${assistant.name}`} id={id} above={[inWorkspace('sessions'), 'Sessions']} state={<State name={streaming ? 'streaming' : session.status} tone={streaming ? 'lit' : 'plain'} />}>
+      <Head name={assistant === undefined ? 'Session' : `Session with ${assistant.name}`} id={id} title={[firstWords(talk), assistant === undefined ? shortId(id) : `Session with ${assistant.name}`].filter(Boolean).join(' · ')} above={[inWorkspace('sessions'), 'Sessions']} state={<State name={streaming ? 'streaming' : session.status} tone={streaming ? 'lit' : 'plain'} />}>
         <Acts session={session} path={path} />
       </Head>
       <Facts
@@ -46,6 +47,12 @@ export default function SessionPage() {
       </section>
     </>
   );
+}
+
+/** The beginning of the first message of the visitor, for the title; null while it is not here. */
+function firstWords({ messages, earlier }: Talk): string | null {
+  const first = earlier === null ? messages.find(({ role }) => role === 'user') : undefined;
+  return first === undefined ? null : first.content.slice(0, 60).replaceAll(/\s+/g, ' ').trim();
 }
 
 /** Reads the session again when it is changed elsewhere. Returns how often it was: a turn may be over before the session that it was in is read. */

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { after, dateOf } from '../clock.ts';
 import { pageSize, useList } from '../data.ts';
-import { plural } from '../format.ts';
+import { count, plural } from '../format.ts';
 import { Choice, Input } from '../parts/field.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Head, State } from '../parts/head.tsx';
@@ -10,7 +10,7 @@ import { Rows, type Column } from '../parts/rows.tsx';
 import { useSessionNews } from '../parts/session-news.ts';
 import { MomentText } from '../parts/time.tsx';
 import { apiWorkspace, inWorkspace, search, setQuery } from '../route.ts';
-import type { Assistant, Key, Session } from '../types.ts';
+import type { Assistant, Key, ListedSession } from '../types.ts';
 
 const filters = ['status', 'assistant_id', 'channel', 'key_id', 'from', 'to', 'q'] as const;
 
@@ -24,18 +24,19 @@ export default function Sessions() {
   };
   const filtered = Object.values(asked).some((value) => value !== null);
   const path = `${apiWorkspace()}/sessions`;
-  const list = useList<Session>(path, asked);
+  const list = useList<ListedSession>(path, { ...asked, first_words: 'true' }, true);
   const lacking = useSessionNews(list, path, asked);
   const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`).items;
   const keys = useList<Key>(`${apiWorkspace()}/keys`).items;
   const nameOf = (id: string): string => assistants.find((one) => one.id === id)?.name ?? id;
-  const columns: readonly Column<Session>[] = [
-    { name: 'Session', width: 'minmax(0, 1.6fr)', cell: ({ id }) => <a href={inWorkspace('sessions', id)} title={id}><code>{id}</code></a> },
+  const columns: readonly Column<ListedSession>[] = [
+    { name: 'Conversation', width: 'minmax(0, 2fr)', cell: (session) => <Conversation session={session} assistant={nameOf(session.assistant_id)} /> },
     { name: 'State', width: '104px', cell: ({ status, active_turn_id: turn }) => State({ name: turn === null ? status : 'streaming', tone: turn === null ? 'plain' : 'lit' }) },
     { name: 'Assistant', width: 'minmax(0, 1fr)', wide: true, cell: ({ assistant_id: id }) => nameOf(id) },
     { name: 'Visitor', width: 'minmax(0, 1.2fr)', wide: true, cell: ({ visitor }) => <span class="soft">{Object.values(visitor).map(String).join(', ') || '–'}</span> },
     { name: 'Channel', width: '72px', wide: true, cell: ({ channel }) => <span class="soft">{channel === 'api' ? 'API' : channel}</span> },
-    { name: 'Opened', width: '112px', numeric: true, wide: true, cell: ({ created_at: at }) => MomentText({ at }) },
+    { name: 'Opened', width: '136px', numeric: true, wide: true, cell: ({ created_at: at }) => MomentText({ at }) },
+    { name: 'Id', width: '144px', wide: true, cell: ({ id }) => <code class="soft" title={id}>{id}</code> },
   ];
   const empty = filtered ? (
     <Empty name="No session matches" first={<button type="button" onClick={clear}>Clear the filters</button>}>
@@ -48,13 +49,33 @@ export default function Sessions() {
   );
   return (
     <>
-      <Head name="Sessions" />
+      <Head name="Sessions">{list.total !== undefined && <span class="note">{totalText(list.total, filtered)}</span>}</Head>
       <Filters key={cleared} asked={asked} assistants={assistants} keys={keys} />
       <News lacking={lacking} again={list.again} />
       <Rows label="Sessions" columns={columns} list={list} empty={empty} depends={assistants} />
     </>
   );
 }
+
+/** The most that the server counts. */
+const countedMax = 1000;
+
+function totalText(total: number | null, filtered: boolean): string {
+  if (total === null) return `More than ${count(countedMax)} sessions${filtered ? ' match' : ''}`;
+  return `${plural(total, 'session')}${!filtered ? '' : total === 1 ? ' matches' : ' match'}`;
+}
+
+/** The first words, which lead to the session; on a phone with when it began and its assistant. */
+const Conversation = ({ session: { id, first_words: words, created_at: at }, assistant }: { session: ListedSession; assistant: string }) => (
+  <>
+    <a href={inWorkspace('sessions', id)} title={id} class={words ? undefined : 'unsaid'}>
+      {words || 'Nothing was said yet'}
+    </a>
+    <small>
+      <MomentText at={at} /> · {assistant}
+    </small>
+  </>
+);
 
 /** The text of a field that stands for a value of the address. */
 interface FieldText {

@@ -73,14 +73,15 @@ function Drawn({ usage: { data, totals, bucket } }: { usage: Usage }) {
   const times = data.map(({ start }) => start);
   const of = (name: (typeof columns)[number][0]) => data.map((one) => one[name]);
   const rows = data.filter((one) => columns.some(([name]) => one[name] > 0)).toReversed();
+  const nameOf = (start: number) => (bucket === 'day' ? date(start) : moment(start, seconds()));
   return (
     <>
       <Facts of={columns.map(([name, label]) => [label, count(totals[name])] as const)} />
       <div class="plots">
-        <Plot name="Turns" times={times} bars format={count} steps={wholeSteps} lines={[{ label: 'All', values: of('turns'), tone: 'accent' }, { label: 'Failed', values: of('failed_turns'), tone: 'red' }]} />
-        <Plot name="Tokens" times={times} bars format={short} steps={wholeSteps} lines={[{ label: 'Output', values: of('output_tokens'), tone: 'accent' }]} />
+        <Plot name="Turns" times={times} bars quiet format={count} steps={wholeSteps} lines={[{ label: 'All', values: of('turns'), tone: 'accent' }, { label: 'Failed', values: of('failed_turns'), tone: 'red' }]} />
+        <Plot name="Output tokens" times={times} bars quiet format={short} steps={wholeSteps} lines={[{ label: 'Output', values: of('output_tokens'), tone: 'accent' }]} />
       </div>
-      <section class="section" aria-label="Table">
+      {rows.length === 1 ? <p class="note">All of it was used {bucket === 'day' ? 'on' : 'in the hour from'} {nameOf(rows[0]!.start)}.</p> : <section class="section" aria-label="Table">
         <h2>By {bucket}</h2>
         <div class="table" tabIndex={0} role="region" aria-label={`Usage by ${bucket}`}>
           <table>
@@ -97,24 +98,16 @@ function Drawn({ usage: { data, totals, bucket } }: { usage: Usage }) {
             <tbody>
               {rows.map((one) => (
                 <tr key={one.start}>
-                  <th scope="row">{bucket === 'day' ? date(one.start) : moment(one.start, seconds())}</th>
+                  <th scope="row">{nameOf(one.start)}</th>
                   {columns.map(([name]) => (
                     <td key={name}>{count(one[name])}</td>
                   ))}
                 </tr>
               ))}
             </tbody>
-            <tfoot>
-              <tr>
-                <th scope="row">In all</th>
-                {columns.map(([name]) => (
-                  <td key={name}>{count(totals[name])}</td>
-                ))}
-              </tr>
-            </tfoot>
           </table>
         </div>
-      </section>
+      </section>}
     </>
   );
 }

@@ -1,11 +1,14 @@
-/** The form of an assistant, by what it is about: who it is, its model, its voice, its visitors, its link. */
+/** The form of an assistant, in sections. */
+import type { ComponentChildren } from 'preact';
 import { inWorkspace } from '../route.ts';
 import { plural } from '../format.ts';
 import type { Credential, Tool } from '../types.ts';
 import { bound, type FormOptions, type VisitorField } from './assistant-draft.ts';
 import { Area, Check, Choice, faultOf, Input } from './field.tsx';
-import { LinkForm } from './link-form.tsx';
+import { LinkForm, WidgetForm } from './link-form.tsx';
 import type { LinkUse } from './link-use.ts';
+import { LinkOnSite, WidgetOnSite, type OnSiteOptions } from './on-site.tsx';
+import { sections, type Section } from './assistant-sections.ts';
 import { VoiceForm, type VoiceStand } from './voice-form.tsx';
 
 interface Options extends FormOptions {
@@ -22,24 +25,45 @@ const providers = [
   ['anthropic', 'Anthropic'],
 ] as const;
 
-export const AssistantForm = (options: Options) => (
-  <>
-    <About {...options} />
-    <Model {...options} />
-    <Tools {...options} />
-    <VoiceForm {...options} />
-    <Visitors {...options} />
-    <LinkForm {...options} />
-  </>
-);
+/** All sections are in the form, and one is shown: what is typed in the others stays, and is checked with it. */
+export function AssistantForm({ shown, onSite, ...options }: Options & { readonly shown: Section; readonly onSite: OnSiteOptions | null }) {
+  const content: Readonly<Record<Section, ComponentChildren>> = {
+    general: <General {...options} />,
+    model: <Model {...options} />,
+    tools: <Tools {...options} />,
+    voice: <VoiceForm {...options} />,
+    'pre-chat': <PreChat {...options} />,
+    link: (
+      <>
+        <LinkForm {...options} />
+        {onSite && <LinkOnSite {...onSite} />}
+      </>
+    ),
+    widget: (
+      <>
+        <WidgetForm {...options} />
+        {onSite && <WidgetOnSite {...onSite} />}
+      </>
+    ),
+  };
+  return (
+    <>
+      {sections.map(([name, words]) => (
+        <section key={name} class="fields" aria-label={words} data-section={name} hidden={name !== shown}>
+          {content[name]}
+        </section>
+      ))}
+    </>
+  );
+}
 
-const About = (options: Options) => (
+const General = (options: Options) => (
   <>
     <Input label="Name" required {...bound(options, 'name', 'name')} autocomplete="off" />
-    <Input label="Description" {...bound(options, 'description', 'description')} note="For your own people and for who lists assistants." />
-    <Area label="Greeting" rows={2} {...bound(options, 'greeting', 'greeting')} note="What a page shows before the visitor has said anything." />
-    <Input label="Alias" {...bound(options, 'alias', 'alias')} autocomplete="off" note="Its name for clients of OpenAI's API (as the model) and of MCP (as a tool): a-z, 0-9, full stop, _ and -." />
-    <Input label="Longest session, in seconds" type="number" min={1} required {...bound(options, 'maxCallSeconds', 'max_call_seconds')} note="A session expires after it, whatever happens." />
+    <Input label="Description" {...bound(options, 'description', 'description')} note="Shown to visitors and in API listings." />
+    <Area label="Greeting" rows={2} {...bound(options, 'greeting', 'greeting')} note="First message of every conversation." />
+    <Input label="Alias" {...bound(options, 'alias', 'alias')} autocomplete="off" note="Model name for OpenAI clients, tool name for MCP clients: a-z, 0-9, full stop, _ and -." />
+    <Input label="Max session length, in seconds" type="number" min={1} required {...bound(options, 'maxCallSeconds', 'max_call_seconds')} note="A session expires after it, whatever happens." />
   </>
 );
 
@@ -51,8 +75,7 @@ function Model(options: Options) {
   const isEmbedded = draft.provider === 'scripted';
   const choose = (provider: string) => change({ provider, credential: '', model: provider === 'scripted' ? 'scripted' : draft.provider === 'scripted' ? '' : draft.model });
   return (
-    <fieldset>
-      <legend>Model</legend>
+    <>
       <Choice label="Provider" {...bound(options, 'provider', 'model.provider')} onValue={choose} choices={choices} />
       {!isEmbedded && (
         <div class="pair">
@@ -68,13 +91,13 @@ function Model(options: Options) {
       <Area label="System prompt" rows={6} {...bound(options, 'systemPrompt', 'model.system_prompt')} note="What the model is told before each conversation." />
       {!isEmbedded && (
         <div class="pair">
-          <Input label="History tokens at most" type="number" min={1} {...bound(options, 'historyTokens', 'model.history_tokens_max')} note="How much of a conversation the model is sent; empty: 8,000." />
+          <Input label="Max history tokens" type="number" min={1} {...bound(options, 'historyTokens', 'model.history_tokens_max')} note="How much of a conversation the model is sent; empty: 8,000." />
           <Input label="Temperature" type="number" min={0} max={2} step="any" {...bound(options, 'temperature', 'model.temperature')} note="0 to 2; empty: the provider's default." />
-          <Input label="Output tokens at most" type="number" min={1} {...bound(options, 'outputTokens', 'model.output_tokens_max')} note="Empty: the provider's default." />
+          <Input label="Max output tokens" type="number" min={1} {...bound(options, 'outputTokens', 'model.output_tokens_max')} note="Empty: the provider's default." />
           <Choice label="Reasoning" {...bound(options, 'reasoning', 'model.reasoning')} choices={[['hidden', 'Hidden'], ['shown', 'Shown']]} note="What a model says to itself before it answers." />
         </div>
       )}
-    </fieldset>
+    </>
   );
 }
 
@@ -88,8 +111,7 @@ function Tools(options: Options) {
   const twice = names.filter((name, index) => names.indexOf(name) !== index);
   const set = (id: string, has: boolean) => change({ toolIds: has ? [...draft.toolIds, id] : draft.toolIds.filter((one) => one !== id) });
   return (
-    <fieldset>
-      <legend>Tools</legend>
+    <>
       {tools.length === 0 && (
         <p class="note">
           There are none yet. A tool lets it look things up and act: <a href={inWorkspace('tools')}>create one</a>.
@@ -104,16 +126,15 @@ function Tools(options: Options) {
         </small>
       )}
       {tools.length > 0 && <Input label="Rounds of calls in a turn" type="number" min={1} max={25} required {...bound(options, 'toolRounds', 'tool_rounds_max')} note={`After them it must answer without a call. ${plural(names.length, 'function')} offered.`} />}
-    </fieldset>
+    </>
   );
 }
 
-function Visitors({ draft: { fields }, change, failure }: Options) {
+function PreChat({ draft: { fields }, change, failure }: Options) {
   const set = (index: number, field: Partial<VisitorField>) => change({ fields: fields.with(index, { ...fields[index]!, ...field }) });
   return (
-    <fieldset>
-      <legend>What it asks of visitors</legend>
-      {fields.length === 0 && <p class="note">Nothing. A field that is required is asked for before a session is opened.</p>}
+    <>
+      {fields.length === 0 && <p class="note">No fields. Required fields are collected before the conversation starts.</p>}
       {fields.map((field, index) => (
         <div class="visitor" key={index}>
           <Input label="Name" value={field.name} onValue={(name) => set(index, { name })} required pattern="[A-Za-z][A-Za-z0-9_]{0,63}" path={`visitor_fields.${index}.name`} failure={failure} />
@@ -130,6 +151,6 @@ function Visitors({ draft: { fields }, change, failure }: Options) {
           Add a field
         </button>
       </p>
-    </fieldset>
+    </>
   );
 }

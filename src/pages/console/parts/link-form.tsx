@@ -2,7 +2,9 @@
 import type { ComponentChildren } from 'preact';
 import { count } from '../format.ts';
 import { bound, type FormOptions } from './assistant-draft.ts';
-import { Area, Check, Input } from './field.tsx';
+import { Area, Check, faultOf, Input } from './field.tsx';
+import { badOrigins } from './origins.ts';
+import { sectionQuery } from './assistant-sections.ts';
 import { worstDay } from './link-cost.ts';
 import { defaultOf, type LinkLimit } from './link-limits.ts';
 import type { LinkUse } from './link-use.ts';
@@ -15,20 +17,28 @@ interface Options extends FormOptions {
 export function LinkForm(options: Options) {
   const { draft, change } = options;
   return (
-    <fieldset>
-      <legend>Public link and widget</legend>
-      <div class="pair">
-        <Check label="Public link" note="A page of its own, for everybody who has its address." checked={draft.linkOn} onValue={(linkOn) => change({ linkOn })} />
-        <Check label="Widget" note="A button on your sites, with the same conversation." checked={draft.widgetOn} onValue={(widgetOn) => change({ widgetOn })} />
-      </div>
-      {(draft.linkOn || draft.widgetOn || draft.slug !== '') && (
-        <>
-          <Input label="Slug: the end of its address" required={draft.linkOn || draft.widgetOn} {...bound(options, 'slug', 'link.slug')} pattern="[a-z0-9\-]{1,64}" maxLength={64} note={`${location.origin}/p/${draft.slug || '…'}: small letters, digits and hyphens.`} spellcheck={false} autocomplete="off" />
-          {draft.widgetOn && <Area label="Sites that may show the widget" rows={2} {...bound(options, 'origins', 'link.origins')} note="One on each line: https://example.com, https://*.example.com, http://localhost:3000, or * for every site. With none it works nowhere." />}
-          <Limits {...options} />
-        </>
+    <>
+      <Check label="Public link" note="A page of its own, for everybody who has its address." checked={draft.linkOn} onValue={(linkOn) => change({ linkOn })} />
+      <Input label="URL slug" required={draft.linkOn || draft.widgetOn} {...bound(options, 'slug', 'link.slug')} pattern="[a-z0-9\-]{1,64}" maxLength={64} note={`${location.origin}/p/${draft.slug || '…'}: small letters, digits and hyphens. The widget needs it too.`} spellcheck={false} autocomplete="off" />
+      {(draft.linkOn || draft.widgetOn || draft.slug !== '') && <Limits {...options} />}
+    </>
+  );
+}
+
+export function WidgetForm(options: Options) {
+  const { draft, change, failure } = options;
+  const bad = failure !== null && faultOf(failure, 'link.origins') !== null ? badOrigins(draft.origins) : [];
+  const fault = bad.length === 0 ? null : `\`link.origins\`: ${bad.join(', ')} ${bad.length === 1 ? 'is no origin' : 'are no origins'}. Write https://HOST, https://*.HOST, http://localhost:PORT or *, without a path.`;
+  return (
+    <>
+      <Check label="Widget" note="A button on your sites, with the same conversation and the limits of the link." checked={draft.widgetOn} onValue={(widgetOn) => change({ widgetOn })} />
+      {draft.widgetOn && draft.slug.trim() === '' && (
+        <p class="note">
+          It needs the URL slug, which is set under <a href={sectionQuery('link')}>Link</a>.
+        </p>
       )}
-    </fieldset>
+      {draft.widgetOn && <Area label="Allowed origins" rows={2} {...bound(options, 'origins', 'link.origins')} fault={fault} note="One per line: https://example.com, https://*.example.com, http://localhost:3000, or * for every site. Without an origin the widget is disabled." />}
+    </>
   );
 }
 
@@ -51,12 +61,12 @@ function Limits({ draft, change, failure, use }: Options) {
   const used = (words: string) => status && `${words}, `;
   return (
     <>
-      <h3>Limits: a number, 0 for nobody, none for no limit</h3>
+      <h3>Limits of link and widget (empty = default, 0 = closed, none = unlimited)</h3>
       <div class="pair">
-        {field('minutes_per_day', 'Minutes a day', <>{used(`${status?.minutes_used} used`)}{refused('minutes_per_day')}</>)}
+        {field('minutes_per_day', 'Minutes per day', <>{used(`${status?.minutes_used} used`)}{refused('minutes_per_day')}</>)}
         {field('concurrent_visitors', 'Visitors at a time', <>{used(`${status?.visitors_present} present`)}{refused('concurrent_visitors')}</>)}
-        {field('messages_per_visitor_per_day', 'Messages of a visitor a day', refused('messages_per_visitor_per_day'))}
-        {field('messages_per_address_per_hour', 'Messages of an address an hour', refused('messages_per_address_per_hour'))}
+        {field('messages_per_visitor_per_day', 'Messages per visitor per day', refused('messages_per_visitor_per_day'))}
+        {field('messages_per_address_per_hour', 'Messages per IP address per hour', refused('messages_per_address_per_hour'))}
         {field('places_per_address', 'Visitors per IP address', refused('places_per_address'))}
         {field('minutes_per_address', 'Minutes per IP address', refused('minutes_per_address'))}
       </div>

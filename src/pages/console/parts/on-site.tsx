@@ -6,29 +6,32 @@ import { Check, Choice, Input } from './field.tsx';
 import { State } from './head.tsx';
 import type { LinkUse } from './link-use.ts';
 
-export function OnSite({ assistant, use: { status } }: { assistant: Assistant; use: LinkUse }) {
-  const { channels } = assistant;
-  if (status.url === null || status.snippet === null || !(channels.link || channels.widget)) return null;
+export interface OnSiteOptions {
+  /** As it is stored. */
+  readonly assistant: Assistant;
+  readonly use: LinkUse;
+}
+
+export function LinkOnSite({ assistant, use: { status } }: OnSiteOptions) {
+  if (status.url === null || !assistant.channels.link) return null;
   const isOpen = assistant.status === 'published';
   return (
-    <div class="form on-site">
-      {channels.link && (
-        <section class="section" aria-label="The page">
-          <h2>The page</h2>
-          <p class="acts">
-            <a href={status.url} target="_blank" rel="noopener">
-              {status.url}
-            </a>
-            <CopyButton text={status.url} />
-            <State name={isOpen ? 'open' : 'closed'} tone={isOpen ? 'good' : 'plain'} />
-          </p>
-          {!isOpen && <p class="note">The page says that the assistant is not available until it is published.</p>}
-        </section>
-      )}
-      {channels.widget && <Widget assistant={assistant} snippet={status.snippet} />}
-    </div>
+    <section class="section" aria-label="The page">
+      <h2>The page</h2>
+      <p class="acts">
+        <a href={status.url} target="_blank" rel="noopener">
+          {status.url}
+        </a>
+        <CopyButton text={status.url} />
+        <State name={isOpen ? 'open' : 'closed'} tone={isOpen ? 'good' : 'plain'} />
+      </p>
+      {!isOpen && <p class="note">The page says that the assistant is not available until it is published.</p>}
+    </section>
   );
 }
+
+export const WidgetOnSite = ({ assistant, use: { status } }: OnSiteOptions) =>
+  status.snippet === null || !assistant.channels.widget ? null : <Widget assistant={assistant} snippet={status.snippet} />;
 
 interface Look {
   readonly label: string;
@@ -58,7 +61,7 @@ function Widget({ assistant, snippet }: { assistant: Assistant; snippet: string 
       <Command>{lineOf(snippet, look)}</Command>
       {!isListed && <p class="fault">No site is listed above, so it works nowhere yet.</p>}
       <div class="pair">
-        <Input label="Words on its button" value={look.label} onValue={(label) => set({ label })} placeholder="None: an icon" maxLength={40} autocomplete="off" />
+        <Input label="Button label" value={look.label} onValue={(label) => set({ label })} placeholder="None: an icon" maxLength={40} autocomplete="off" />
         <Choice label="Colours" value={look.theme} onValue={(theme) => set({ theme })} choices={[['auto', 'As the visitor’s system'], ['light', 'Light'], ['dark', 'Dark']]} />
         <Input label="Accent" type="color" value={look.accent || standardAccent} onValue={(accent) => set({ accent })} />
         <Check label="On the left" checked={look.left} onValue={(left) => set({ left })} />
@@ -90,7 +93,7 @@ function Preview({ assistant: { name, greeting }, look }: { assistant: Assistant
   return (
     <figure class="preview" data-theme={look.theme} data-side={look.left ? 'left' : 'right'}>
       <figcaption>
-        <small>A drawing of it. Its button opens and closes it here as well.</small>
+        <small>Preview</small>
       </figcaption>
       <div class="site">
         <i />

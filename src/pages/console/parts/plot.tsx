@@ -20,6 +20,8 @@ interface Options {
   readonly steps?: readonly number[];
   readonly bars?: boolean;
   readonly height?: number;
+  /** Says a value only while it is pointed at: the page has it elsewhere. */
+  readonly quiet?: boolean;
 }
 
 /** The steps for counts, which have no halves. */
@@ -41,7 +43,7 @@ function colours(element: HTMLElement): Record<string, string> {
   return found;
 }
 
-export function Plot({ name, times, lines, format, steps, bars = false, height = 140 }: Options) {
+export function Plot({ name, times, lines, format, steps, bars = false, height = 140, quiet = false }: Options) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [read, setRead] = useState<number | null>(null);
@@ -85,7 +87,7 @@ export function Plot({ name, times, lines, format, steps, bars = false, height =
         <strong>{name}</strong>
         {lines.map(({ label, values, tone }) => (
           <span key={label} class={tone}>
-            {lines.length > 1 && label} <b>{values[at] == null ? '–' : format(values[at])}</b>
+            {lines.length > 1 && label} {(!quiet || read !== null) && <b>{values[at] == null ? '–' : format(values[at])}</b>}
           </span>
         ))}
       </figcaption>

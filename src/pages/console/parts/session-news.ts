@@ -6,7 +6,7 @@ import { after, repeatedly } from '../clock.ts';
 import { changeInLists, pageSize, type ListOf } from '../data.ts';
 import { watch } from '../feed.ts';
 import { workspaceId } from '../route.ts';
-import type { FeedMessage, List, LiveActor, Session } from '../types.ts';
+import type { FeedMessage, List, ListedSession, LiveActor } from '../types.ts';
 
 /** Time from a message of the feed to the look for sessions that the list lacks. */
 const lookMs = 1000;
@@ -29,7 +29,7 @@ function toldBy(message: FeedMessage): readonly Moved[] {
 }
 
 /** The row of a session in this state; the same object where nothing has changed. */
-function rowIn<Row extends Session>(row: Row, { state, turn }: Moved): Row {
+function rowIn(row: ListedSession, { state, turn }: Moved): ListedSession {
   const isOver = state === 'ended' || state === 'expired';
   // The message that a session has woken does not name its turn.
   if (state === 'streaming' && turn === null) return row;
@@ -38,7 +38,7 @@ function rowIn<Row extends Session>(row: Row, { state, turn }: Moved): Row {
 }
 
 /** Returns how many sessions the list at `path` with these fields would have more if it were read again; at most a page of them are counted. */
-export function useSessionNews(list: ListOf<Session>, path: string, fields: Readonly<Record<string, string | null>>): number {
+export function useSessionNews(list: ListOf<ListedSession>, path: string, fields: Readonly<Record<string, string | null>>): number {
   const [found, setFound] = useState<readonly string[]>([]);
   const key = query(fields);
   const latest = useRef(list);
@@ -51,11 +51,15 @@ export function useSessionNews(list: ListOf<Session>, path: string, fields: Read
     /** The ids of the list's first sessions as they are now; none where the server does not answer: a later look has them. */
     const idsOf = async (limit: number): Promise<readonly string[]> => {
       try {
-        return (await ask<List<Session>>(path + query({ ...fields, limit }), { signal: leaving.signal })).data.map(({ id }) => id);
+        return (await ask<List<ListedSession>>(path + query({ ...fields, limit }), { signal: leaving.signal })).data.map(({ id }) => id);
       } catch (error) {
         if (leaving.signal.aborted || error instanceof ApiFailure) return [];
         throw error;
       }
+    };
+    const readRow = async (id: string) => {
+      const read = await ask<List<ListedSession>>(path + query({ q: id, first_words: 'true', limit: 1 }), { signal: leaving.signal }).catch(() => null);
+      if (read?.data[0]) changeInLists(id, read.data[0]);
     };
     const look = async () => {
       cancel = null;
@@ -73,7 +77,10 @@ export function useSessionNews(list: ListOf<Session>, path: string, fields: Read
       batch(() => {
         for (const moved of told) {
           const row = latest.current.items.find(({ id }) => id === moved.id);
-          if (row !== undefined && rowIn(row, moved) !== row) changeInLists(row.id, rowIn(row, moved));
+          if (row === undefined) continue;
+          if (rowIn(row, moved) !== row) changeInLists(row.id, rowIn(row, moved));
+          // The feed tells of no message.
+          if (row.first_words === null && moved.turn !== null) void readRow(row.id);
         }
       });
       if (cancel === null && told.some(mayLack)) cancel = after(lookMs, () => void look());

@@ -31,20 +31,19 @@ export function VoiceForm(options: Options) {
   const usable = credentials.filter(({ kind, provider }) => kind === 'voice' && provider === draft.voiceProvider);
   const choices = providers.some(([name]) => name === draft.voiceProvider) ? providers : [...providers, [draft.voiceProvider, draft.voiceProvider] as const];
   return (
-    <fieldset>
-      <legend>Voice</legend>
-      <Check label="It speaks and listens" checked={draft.voiceOn} onValue={(voiceOn) => change({ voiceOn })} />
+    <>
+      <Check label="Voice enabled" note="Visitors and callers can talk to it." checked={draft.voiceOn} onValue={(voiceOn) => change({ voiceOn })} />
       {draft.voiceOn && (
         <>
           <div class="pair">
-            <Choice label="Provider of the voice" {...bound(options, 'voiceProvider', 'voice.provider')} onValue={(voiceProvider) => change({ voiceProvider, voice: '', voiceCredential: '' })} choices={choices} />
+            <Choice label="Voice provider" {...bound(options, 'voiceProvider', 'voice.provider')} onValue={(voiceProvider) => change({ voiceProvider, voice: '', voiceCredential: '' })} choices={choices} />
             <Which {...options} />
-            {draft.voiceProvider === 'openai' && <Choice label="Credential of the voice" {...bound(options, 'voiceCredential', 'voice.credential_id')} choices={[['', 'None'], ...usable.map(({ id, base_url: url, provider }) => [id, url ?? provider] as const)]} />}
+            {draft.voiceProvider === 'openai' && <Choice label="Voice credential" {...bound(options, 'voiceCredential', 'voice.credential_id')} choices={[['', 'None'], ...usable.map(({ id, base_url: url, provider }) => [id, url ?? provider] as const)]} />}
           </div>
           {voice.assistant !== null && <Hear {...voice} />}
         </>
       )}
-    </fieldset>
+    </>
   );
 }
 
@@ -84,7 +83,7 @@ function Hear({ path, dirty, save }: VoiceStand) {
   };
   return (
     <div class="hear" role="group" aria-label="Hear it">
-      <Input label="A sentence to hear it by" value={text} onValue={setText} maxLength={1000} autocomplete="off" />
+      <Input label="Preview text" value={text} onValue={setText} maxLength={1000} autocomplete="off" />
       <button type="button" onClick={() => void hear()} disabled={busy || text.trim() === ''}>
         {busy ? 'Speaking …' : dirty ? 'Save and hear it' : 'Hear it'}
       </button>
