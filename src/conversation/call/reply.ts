@@ -31,6 +31,9 @@ export interface ReplyOptions extends Pick<MouthOptions, 'clock' | 'rate' | 'ahe
   ended(ending: TurnEnding): Heard | Promise<Heard>;
 }
 
+/** Pieces of the text that are supplied at once, at most. */
+const suppliedAtOnce = 1_000;
+
 /** The time within which an echo can repeat a reply. */
 const latelyMs = 5_000;
 
@@ -198,7 +201,11 @@ export class Reply implements Speaker {
     this.#supplied = points;
     const { runner } = this;
     if (runner === null) return true;
-    const stored = (piece.match(/\s*\S+|\s+$/gu) ?? []).map((word) => runner.supply(word)).at(-1);
+    const words = piece.match(/\s*\S+|\s+$/gu) ?? [];
+    // A reader gets several signs at a time of a long row of which nothing is said.
+    const together = Math.ceil(words.length / suppliedAtOnce);
+    let stored: Promise<boolean> | undefined;
+    for (let at = 0; at < words.length; at += together) stored = runner.supply(words.slice(at, at + together).join(''));
     return stored === undefined || this.#isKept(stored, runner);
   }
 
