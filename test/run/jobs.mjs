@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { dirname, join, relative, resolve } from 'node:path';
 import { PrepareError, root } from '../../src/install/prepare.mjs';
 import { bundleTogether } from '../bundle.mjs';
-import { strictNames } from '../providers/strict/names.mjs';
+import { oftenStrict, strictNames } from '../providers/strict/names.mjs';
 
 /**
  * Tests of the API that run on Redis as well: they depend on more than the single steps of a store, which its contract and the
@@ -12,8 +12,8 @@ import { strictNames } from '../providers/strict/names.mjs';
 const onRedis = new Set(['crash', 'drain', 'expiry', 'idempotency', 'limits', 'resume'].map((name) => `test/api/${name}.test.ts`));
 
 /**
- * Tests of tools that run at each strict provider as well, where they ask for the synthetic one. `PARLEY_TEST_PROVIDER=Mistral` before a command does
- * the same for any other.
+ * Tests of tools that run at strict providers as well, where they ask for the synthetic one: at five of them, or at each with
+ * `PARLEY_TEST_PROVIDERS=all` before the command. `PARLEY_TEST_PROVIDER=Mistral` does the same for any other file.
  */
 const onStrict = new Set([...['tools', 'tool-results', 'tools-mcp', 'side-effects', 'openai', 'openai-history', 'responses'].map((name) => `test/api/${name}.test.ts`), 'test/client/tools.test.ts']);
 
@@ -66,10 +66,11 @@ function groupsOf(files, inputs) {
   return groups.filter(({ files }) => files.length > 1);
 }
 
-/** Tests of tools once for each strict provider, in a process of its own. */
+/** Tests of tools once for each of these strict providers, in a process of its own. */
 function strictGroupsOf(files) {
   const ofTools = files.filter((file) => onStrict.has(file));
-  return ofTools.length === 0 ? [] : strictNames.map((strict, index) => ({ name: `test/api/ at ${strict}`, files: ofTools, env: { PARLEY_TEST_PROVIDER: strict, PARLEY_TEST_EDGE: engines[index % 2] } }));
+  const names = process.env['PARLEY_TEST_PROVIDERS'] === 'all' ? strictNames : oftenStrict;
+  return ofTools.length === 0 ? [] : names.map((strict, index) => ({ name: `test/api/ at ${strict}`, files: ofTools, env: { PARLEY_TEST_PROVIDER: strict, PARLEY_TEST_EDGE: engines[index % 2] } }));
 }
 
 /** The jobs of the files, whose bundles are given in the same order, with what each module imports. */

@@ -7,7 +7,7 @@ import t from 'tap';
 import { root } from '../../src/install/prepare.mjs';
 import { bundlePackages, bundleTogether, moduleOf } from '../bundle.mjs';
 import { temporaryFolder } from '../folders.ts';
-import { strictNames } from '../providers/strict/names.mjs';
+import { oftenStrict, strictNames } from '../providers/strict/names.mjs';
 import { runFile } from './file.mjs';
 import { jobsOf } from './jobs.mjs';
 import { runAll, secondsOf } from './pool.mjs';
@@ -134,12 +134,17 @@ t.test('suites that start no more than servers share a process, with the engines
   t.same(new Set(jobs.slice(0, 2).flatMap(({ files }) => files)), new Set(served));
 });
 
-t.test('tests of tools run at each strict provider as well', async (t) => {
+t.test('tests of tools run at strict providers as well, at all of them on request', async (t) => {
   const files = ['test/api/chat.test.ts', 'test/api/tools.test.ts', 'test/client/tools.test.ts'];
   const inputs = Object.fromEntries(files.map((file) => [file, { imports: [{ path: 'node:child_process' }] }]));
-  const jobs = jobsOf(files, { bundles: files.map((file) => file.replace('.ts', '.mjs')), inputs }).filter(({ env }) => 'PARLEY_TEST_PROVIDER' in env);
-  t.same(jobs.map(({ env }) => env['PARLEY_TEST_PROVIDER']), strictNames);
-  for (const { files: of } of jobs) t.same(of, files.slice(1));
+  const { PARLEY_TEST_PROVIDERS: before } = process.env;
+  t.teardown(() => void (before === undefined ? delete process.env['PARLEY_TEST_PROVIDERS'] : (process.env['PARLEY_TEST_PROVIDERS'] = before)));
+  for (const [which, names] of [['often', oftenStrict], ['all', strictNames]] as const) {
+    process.env['PARLEY_TEST_PROVIDERS'] = which;
+    const jobs = jobsOf(files, { bundles: files.map((file) => file.replace('.ts', '.mjs')), inputs }).filter(({ env }) => 'PARLEY_TEST_PROVIDER' in env);
+    t.same(jobs.map(({ env }) => env['PARLEY_TEST_PROVIDER']), names);
+    for (const { files: of } of jobs) t.same(of, files.slice(1));
+  }
 });
 
 t.test('the longest files begin, beside what leaves the cores room, and each runs once', async (t) => {
