@@ -97,11 +97,12 @@ export async function frameOf(page: Page, slug = 'widget'): Promise<Frame> {
 
 /** Says something, and resolves when the whole reply is there. */
 export async function say(frame: Frame, text: string): Promise<void> {
-  const replies = frame.locator('#messages li.assistant');
-  const before = await replies.count();
+  // A greeting may still come: the reply is what stands behind the message.
+  const own = frame.locator('#messages li.user');
+  const before = await own.count();
   await frame.locator('#message').fill(text);
   await frame.locator('#message').press('Enter');
-  await replies.nth(before).filter({ hasText: /\S/ }).waitFor();
+  await own.nth(before).locator('xpath=following-sibling::li').filter({ hasText: /\S/ }).first().waitFor();
   await frame.locator('#send:not([hidden])').waitFor();
 }
 
