@@ -1,4 +1,4 @@
-/** JSON as it is sent to clients and read from their sockets (contract 12). */
+/** JSON as it is sent to clients (contract 12), and read where it may be anything. */
 
 /** A JSON object of unknown make-up. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -12,6 +12,21 @@ const lineEnds = /[\u2028\u2029]/;
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(value);
   return lineEnds.test(text) ? text.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029') : text;
+}
+
+/** The value that a text is in JSON; undefined if it is none. */
+export function parseValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The object that a text is in JSON; null if it is none. */
+export function parseObject(text: string): Json | null {
+  const value = parseValue(text);
+  return isObject(value) ? value : null;
 }
 
 /** The text without the byte order mark that may stand before JSON. */

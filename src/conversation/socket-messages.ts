@@ -1,7 +1,7 @@
 /** The text messages of a socket: how a client's are read, and how it is told of the end (contract 8). */
 import type { Socket } from '../base/edge.ts';
 import { rowOfCode } from '../base/errors.ts';
-import { jsonText, withoutMark } from '../base/json.ts';
+import { jsonText, parseObject, withoutMark } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
 import type { Static, TSchema } from 'typebox';
 import type { Shape } from '../base/wire.ts';
@@ -17,13 +17,7 @@ export interface ClientMessage {
 
 /** The message; null if it is no JSON object, or too long. */
 export function parseMessage(text: string): ClientMessage | null {
-  if (text.length > limits.socketTextCharactersMax) return null;
-  try {
-    const json: unknown = JSON.parse(withoutMark(text));
-    return typeof json === 'object' && json !== null && !Array.isArray(json) ? json : null;
-  } catch {
-    return null;
-  }
+  return text.length > limits.socketTextCharactersMax ? null : parseObject(withoutMark(text));
 }
 
 /** The message if it has the shape, else null. */

@@ -2,7 +2,7 @@
 import type { CallEvent, CallOutcome } from '../../../machines/call.ts';
 import type { Socket, SocketListener } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
-import { jsonText } from '../../base/json.ts';
+import { jsonText, parseObject } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints } from '../../base/text.ts';
 import { TokenBucket } from '../../base/token-bucket.ts';
@@ -78,7 +78,7 @@ export class RealtimeSocket implements SocketListener {
     if (this.#socket === null || this.#options.actor.closed || this.#intake.keeps(data)) return;
     taking(this.#call, this.#options, () => {
       // Binary messages come only from the intake: audio that waited for its decoder.
-      if (typeof data === 'string') this.#take(parse(data));
+      if (typeof data === 'string') this.#take(parseObject(data));
       else this.#intake.push(data, this.#settings.call);
     });
   }
@@ -255,13 +255,3 @@ export class RealtimeSocket implements SocketListener {
 
 /** The states in which something is heard, or held. */
 const spoken: ReadonlySet<string> = new Set(['speaking', 'paused']);
-
-/** The event; null if it is no JSON object. */
-function parse(text: string): ClientEvent | null {
-  try {
-    const json: unknown = JSON.parse(text);
-    return typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as ClientEvent) : null;
-  } catch {
-    return null;
-  }
-}

@@ -1,7 +1,7 @@
 /** The selection of actors that a watcher sees: by its query at first, then changed by its messages. */
 import { actorKinds } from '../../../machines/all.ts';
 import type { ActorIdentity } from '../../actors/inspector.ts';
-import { withoutMark } from '../../base/json.ts';
+import { parseObject, withoutMark } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 
 /** A filter of actors; an empty one selects all. */
@@ -19,12 +19,7 @@ const names = ['workspace', 'kind', 'id'] as const;
 /** Parses the message of a client; null if it is none of these. */
 export function watchMessage(data: string | Uint8Array): WatchMessage | null {
   if (typeof data !== 'string') return null;
-  let message: Record<string, unknown> | null;
-  try {
-    message = JSON.parse(withoutMark(data)) as Record<string, unknown> | null;
-  } catch {
-    return null;
-  }
+  const message = parseObject(withoutMark(data));
   if (message?.['type'] === 'sync') return { type: 'sync' };
   if (message?.['type'] !== 'watch' && message?.['type'] !== 'unwatch') return null;
   const query: Record<string, string> = {};

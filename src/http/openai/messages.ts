@@ -6,7 +6,7 @@ import type { ChatCompletionMessage } from '../../base/wire.ts';
 import type { FrontMessage } from '../../conversation/front.ts';
 import type { ModelCallOfTool, SaidMessage } from '../../providers/model.ts';
 import { cutOutput } from '../../providers/tool.ts';
-import { objectOf } from '../../providers/tool/arguments.ts';
+import { argumentsNestingMax, objectOf } from '../../providers/tool/arguments.ts';
 import { paired, type GivenResult } from './pairs.ts';
 import { askedText, earlierText } from './parts.ts';
 
@@ -80,12 +80,9 @@ function earlierOf({ path, role, content, calls, callId, name }: GivenMessage): 
   return role === 'assistant' ? { role, content: text, ...(calls && { calls }) } : { role: 'user', content: text };
 }
 
-/** The deepest nesting of a call's arguments: to write a deeper one down would need a stack as deep. */
-const nestingMax = 100;
-
 /** A call as models are sent it back: with a name that they take, and with the text of an object. `given`: the text, or the object. */
 export function callOf(id: string | undefined, name: string, given: unknown): ModelCallOfTool {
-  const text = typeof given === 'string' ? given : isNestedWithin(given, nestingMax) ? (JSON.stringify(given) ?? '') : '';
+  const text = typeof given === 'string' ? given : isNestedWithin(given, argumentsNestingMax) ? (JSON.stringify(given) ?? '') : '';
   const isObject = text.trim() !== '' && objectOf(text) !== null;
   return { id: id ?? '', name: calledName(name), arguments: isObject ? text.toWellFormed() : '{}' };
 }

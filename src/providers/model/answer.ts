@@ -1,15 +1,14 @@
 /** The code that providers over HTTP share: sends a request, reads an event stream or one JSON body, and ends exactly once. */
 import { isAscii } from 'node:buffer';
 import { StringDecoder } from 'node:string_decoder';
+import { parseObject, type Json } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
-import type { Json } from '../../base/json.ts';
 import type { AnswerCut, ModelCall, ModelFailure, ModelRequest, ModelSink, ModelUsage, ReasoningMode, ToolOffer } from '../model.ts';
 import { isError } from './dialect.ts';
 import { JoinedCalls } from './calls.ts';
 import type { CallPart, Dialect, Teller } from './dialect.ts';
 import type { Asking, Attempts } from './attempts.ts';
 import type { ProviderCall, ProviderHttp, ProviderListener, ProviderPost } from '../client.ts';
-import { parseObject } from './json.ts';
 import { reasoningOf } from './reasoning.ts';
 import type { Reasoning } from './reasoning.ts';
 import { StreamReader } from './stream.ts';

@@ -1,5 +1,5 @@
 /** The arguments of a call as providers spell them: in pieces, twice, in a fence, in a text within JSON, or with an empty object first. */
-import { isObject } from '../../base/json.ts';
+import { isObject, parseValue } from '../../base/json.ts';
 
 /** A text of arguments that grows. It is looked at once as it comes, so that its end is known without reading it again. */
 export class ArgumentText {
@@ -47,13 +47,13 @@ export class ArgumentText {
 export function argumentTexts(text: string): readonly string[] {
   const bare = unfenced(text.trim());
   if (bare === '' || bare === 'null') return [''];
-  const value = valueOf(bare);
+  const value = parseValue(bare);
   if (isObject(value)) return [bare];
   if (typeof value === 'string') return [heldIn(value) ?? text];
   const objects = value === undefined ? objectsIn(bare) : null;
   if (objects === null) return [text];
-  const distinct = [...new Map(objects.map((each) => [JSON.stringify(valueOf(each)), each])).values()];
-  const filled = distinct.filter((each) => Object.keys(valueOf(each) as object).length > 0);
+  const distinct = [...new Map(objects.map((each) => [JSON.stringify(parseValue(each)), each])).values()];
+  const filled = distinct.filter((each) => Object.keys(parseValue(each) as object).length > 0);
   return filled.length > 0 ? filled : distinct.slice(0, 1);
 }
 
@@ -65,20 +65,11 @@ function unfenced(text: string): string {
   return text.slice(fence.length, -fence.length).replace(/^[a-z]{1,16}(?![a-z])/i, '').trim();
 }
 
-/** Undefined for a text that is no JSON. */
-function valueOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The text of the object that a text holds, also in a fence; null if it holds none. */
 function heldIn(text: string): string | null {
   const bare = unfenced(text.trim());
   if (bare === '' || bare === 'null') return '';
-  return isObject(valueOf(bare)) ? bare : null;
+  return isObject(parseValue(bare)) ? bare : null;
 }
 
 /** The texts of the objects that a text is made of, and of nothing else but white space and `null`; null if it is not. */
@@ -92,7 +83,7 @@ function objectsIn(text: string): string[] | null {
     }
     part.append(piece);
     if (piece !== '}' || !part.isWhole) continue;
-    if (!isObject(valueOf(part.text))) return null;
+    if (!isObject(parseValue(part.text))) return null;
     found.push(part.text);
     part.replace('');
   }

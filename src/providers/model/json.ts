@@ -1,16 +1,6 @@
 /** JSON of unknown make-up, as providers send it. */
 import { isObject, type Json } from '../../base/json.ts';
 
-/** The text as a JSON object; null if it is none. */
-export function parseObject(text: string): Json | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
 /** The member as an object; an empty one where it is anything else. */
 export const objectAt = (json: Json, key: string): Json => {
   const value = json[key];

@@ -1,10 +1,10 @@
 /** Reads a provider's event stream. */
 import { createParser } from 'eventsource-parser';
 import type { EventSourceMessage, EventSourceParser, ParseError } from 'eventsource-parser';
+import { parseObject } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import { isError } from './dialect.ts';
 import type { Dialect, Teller } from './dialect.ts';
-import { parseObject } from './json.ts';
 import { templateOf, textBy } from './template.ts';
 import type { Template } from './template.ts';
 

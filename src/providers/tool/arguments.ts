@@ -1,4 +1,5 @@
 /** Checks the arguments that a model gives a function against its schema, before the call is sent (contract 13). */
+import { isObject, parseValue } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints, indexAfter } from '../../base/text.ts';
 import { mayFit } from './fitting.ts';
@@ -8,9 +9,9 @@ import { misfitOf } from './misfit.ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 /** Arguments that are nested more deeply than this are none: what comes later would need a stack as deep. */
-const nestingMax = 100;
+export const argumentsNestingMax = 100;
 
-const tooDeep = `The arguments are nested more than ${nestingMax} deep.`;
+const tooDeep = `The arguments are nested more than ${argumentsNestingMax} deep.`;
 const tooLong = `The arguments have more than ${limits.toolArgumentsBytesMax / 1024} KiB.`;
 
 /** Names of properties are a model's, and may be long. */
@@ -25,7 +26,7 @@ function isDeep(text: string): boolean {
     else if (isString) at += sign === '\\' ? 1 : 0;
     else if (sign === '[' || sign === '{') depth++;
     else if (sign === ']' || sign === '}') depth--;
-    if (depth > nestingMax) return true;
+    if (depth > argumentsNestingMax) return true;
   }
   return false;
 }
@@ -38,13 +39,8 @@ export function argumentsOf(text: string): Record<string, unknown> | null {
 
 /** The object that a text of any length is in JSON; null if it is none, or nested too deeply. */
 export function objectOf(text: string): Record<string, unknown> | null {
-  if (isDeep(text)) return null;
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
-  }
+  const value = valueOf(text);
+  return isObject(value) ? value : null;
 }
 
 /** The arguments as the function takes them, mended where a model writes them so; null if they do not fit its schema. */
@@ -56,14 +52,7 @@ export function checkArguments(parameters: Schema, text: string): Record<string,
 }
 
 /** The value that a text is in JSON; undefined if it is none, or nested too deeply. */
-function valueOf(text: string): unknown {
-  if (isDeep(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+const valueOf = (text: string): unknown => (isDeep(text) ? undefined : parseValue(text));
 
 /** Why the function does not take what a model wrote as its arguments, in a sentence for the model. */
 export function misfitOfText(parameters: Schema, text: string): string {

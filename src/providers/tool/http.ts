@@ -1,4 +1,5 @@
 /** Sends a call to an HTTP tool (contract 13): one signed POST, whose answer is the output. */
+import { parseValue } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ModelFailure } from '../model.ts';
@@ -77,11 +78,4 @@ class ToolAnswer implements ProviderListener {
   }
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isJson = (text: string): boolean => parseValue(text) !== undefined;

@@ -1,6 +1,7 @@
 /** Any endpoint that speaks OpenAI's `/audio/speech` and `/audio/transcriptions`. */
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { ModelFailure } from '../model.ts';
+import { parseObject } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import type { ProviderCall, ProviderHttp, ProviderPost } from '../client.ts';
 import { VoiceFailed, type SentenceAudio, type SentenceRequest, type TranscriptionRequest, type VoiceAccess, type VoiceProvider } from '../voice.ts';
@@ -271,10 +272,6 @@ async function transcribe(http: ProviderHttp, clock: Clock, { samples, name, lan
 }
 
 function transcriptOf(body: string): string | null {
-  try {
-    const { text } = JSON.parse(body) as { text?: unknown };
-    return typeof text === 'string' ? text.trim() : null;
-  } catch {
-    return null;
-  }
+  const text = parseObject(body)?.['text'];
+  return typeof text === 'string' ? text.trim() : null;
 }

@@ -3,7 +3,8 @@ import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { Dialect, Teller } from '../../../src/providers/model/dialect.ts';
-import { objectAt, parseObject, textOf } from '../../../src/providers/model/json.ts';
+import { parseObject } from '../../../src/base/json.ts';
+import { objectAt, textOf } from '../../../src/providers/model/json.ts';
 import { StreamReader } from '../../../src/providers/model/stream.ts';
 
 const dialect: Dialect = {

@@ -1,6 +1,6 @@
 /** Reads the answer to a request from the body of an HTTP answer: JSON, or an event stream. A wrong type is passed over, since many servers name one. */
 import { createParser, type EventSourceParser } from 'eventsource-parser';
-import { isObject, withoutMark } from '../../../base/json.ts';
+import { isObject, parseValue, withoutMark } from '../../../base/json.ts';
 
 /** An answer of JSON-RPC. */
 export type Answer = { readonly result: unknown } | { readonly error: unknown };
@@ -49,12 +49,8 @@ export class AnswerReader {
 
   /** Reads a message, or a batch of them (MCP 2025-03-26); false if the text is neither. */
   #read(text: string): boolean {
-    let value: unknown;
-    try {
-      value = JSON.parse(withoutMark(text));
-    } catch {
-      return false;
-    }
+    const value = parseValue(withoutMark(text));
+    if (value === undefined) return false;
     for (const message of Array.isArray(value) ? value : [value]) if (isObject(message)) this.#message(message);
     return true;
   }

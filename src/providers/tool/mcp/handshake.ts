@@ -1,5 +1,5 @@
 /** Decides what the answers of a server's handshake mean. No I/O. */
-import { isObject } from '../../../base/json.ts';
+import { isObject, parseObject } from '../../../base/json.ts';
 import type { EntryStep, ToolError } from '../../../base/tool-errors.ts';
 import type { SentFailure } from '../sending.ts';
 import type { Outcome } from './exchange.ts';
@@ -47,19 +47,10 @@ const resultIn = (outcome: Outcome): unknown => (outcome.kind === 'answer' && 'r
 
 /** The versions that an error names instead of the one that it refuses. */
 function supportedIn(outcome: Outcome): readonly unknown[] {
-  const error = outcome.kind === 'answer' && 'error' in outcome.answer ? outcome.answer.error : outcome.kind === 'refusal' ? errorIn(outcome.said) : undefined;
+  const error = outcome.kind === 'answer' && 'error' in outcome.answer ? outcome.answer.error : outcome.kind === 'refusal' ? parseObject(outcome.said)?.['error'] : undefined;
   const data = isObject(error) ? error['data'] : undefined;
   const supported = isObject(data) ? data['supported'] : undefined;
   return Array.isArray(supported) ? supported : [];
-}
-
-function errorIn(said: string): unknown {
-  try {
-    const value: unknown = JSON.parse(said);
-    return isObject(value) ? value['error'] : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** An outcome as the failure of a step. An error of JSON-RPC is a refusal, and so is a result that is none. */
