@@ -42,7 +42,7 @@ const titleOf = (section) => (heading.test(section) ? section.split('\n', 1)[0].
 
 async function* markdownIn(folder, warn, isRoot = true) {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error) => {
-    // Without its folder the server has nothing to say.
+    // The server has nothing to answer with if its own folder cannot be read.
     if (isRoot) throw error;
     warn(`${folder} is left out: ${error.message}`);
     return [];
@@ -75,7 +75,7 @@ function* wordsOf(text) {
   }
 }
 
-/** How MiniSearch takes a text apart, in all scripts. */
+/** Splits a text into words for MiniSearch, in all scripts. */
 export const tokenize = (text) => Array.from(wordsOf(text), (one) => one.text);
 /** One form for the upper and lower, the full and half width of a word. */
 export const processTerm = (term) => term.normalize('NFKC').toLowerCase();

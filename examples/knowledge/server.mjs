@@ -83,7 +83,7 @@ async function answer(request, response) {
 }
 
 const server = createServer((request, response) => {
-  // Whoever leaves in the middle of a request, or of its answer, takes nobody else along.
+  // A client that disconnects during a request or its answer must not stop the server for others.
   answer(request, response).catch((error) => {
     if (!request.aborted && !response.destroyed) console.error(error.message);
     response.headersSent ? response.destroy() : response.writeHead(400).end();

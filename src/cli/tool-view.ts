@@ -22,7 +22,7 @@ const reasons: Partial<Record<Fault['error'], string>> = {
   malformed: 'The answer was not that of an MCP server',
 };
 
-/** Why the list of an MCP server could not be read. */
+/** Says in a sentence why the list of an MCP server could not be read. */
 export const refreshErrorText = ({ step, error }: Fault): string => `${reasons[error] ?? 'The list could not be read'} ${steps[step]} (${step}: ${error}).`;
 
 export function stateOf({ name, id, functions }: ToolView): string {

@@ -123,7 +123,7 @@ class Talk implements BrowserCall {
 
   resume(): void {
     const { microphone } = this.#device;
-    // Where the browser gives nothing of a microphone, or did not give it back at the first click, another opening may.
+    // Opening it anew may help where the browser gives silence, or where the first click did not bring it back.
     const again = microphone === 'silent' || this.#resumed || this.#source === null || this.#source.muted;
     this.#resumed = true;
     this.#unlock();

@@ -18,7 +18,7 @@ export type Basis = 'answer' | 'estimate' | 'report' | 'sent';
 
 export interface ReplyOptions extends Pick<MouthOptions, 'clock' | 'rate' | 'aheadMs' | 'reports' | 'isFree' | 'ready' | 'due' | 'sent' | 'played' | 'unstored' | 'failed'> {
   readonly narration: Narration;
-  /** How far the readers of its text are behind its listener: within that time the client may say that less was heard. */
+  /** Delay of the readers of its text behind its listener: within that time the client may still say that less was heard. */
   readonly readersBehindMs: number;
   send(frame: Uint8Array): void;
   /** More of the text was heard. */
@@ -67,7 +67,7 @@ export class Reply implements Speaker {
   /** The position of its listener once it is settled. */
   settled: Promise<Heard> | null = null;
   #supplied = 0;
-  /** How far its listener and its readers are, in code points. */
+  /** Positions of its listener and of its readers, in code points. */
   #heard = 0;
   #released = 0;
   /** When how much had been heard. */

@@ -16,7 +16,7 @@ export interface CallSettings {
   readonly outputEncoding: OutputEncoding;
   readonly outputSampleRate: number;
   readonly aheadMs: number;
-  /** How far readers are behind a listener whose client says only at a cut what was played. */
+  /** Delay of readers behind a listener whose client reports only at a cut what was played. */
   readonly readersBehindMs: number;
   readonly greets: boolean;
 }
