@@ -8,7 +8,7 @@ import { strictNames } from '../providers/strict/names.mjs';
 import { strictProvider, type StrictProvider } from '../providers/strict/provider.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { Ground, lackingRedis } from './ground.ts';
-import { calling, callsMax, cutFirstTurn, goOn, kinds, openTools, waysToCut, type Kind, type Talk, type Tools } from './tool-cuts.ts';
+import { calling, callsMax, cutConversation, goOn, kinds, openTools, waysToCut, type Case, type Tools } from './tool-cuts.ts';
 
 const turns = 10;
 
@@ -16,14 +16,6 @@ interface Stage {
   readonly tools: Tools;
   readonly provider: StrictProvider;
   readonly credentialId: string;
-}
-
-interface Case {
-  readonly kind: Kind;
-  readonly count: number;
-  readonly way: string;
-  readonly house: House;
-  restart(): Promise<House>;
 }
 
 export const tenTurnsWork: Experiment = {
@@ -48,14 +40,11 @@ export const tenTurnsWork: Experiment = {
   },
 };
 
-async function cutAndGoOn(trial: Trial, { tools, provider, credentialId }: Stage, { kind, count, way, house, restart }: Case): Promise<void> {
+async function cutAndGoOn(trial: Trial, { tools, provider, credentialId }: Stage, one: Case): Promise<void> {
   const model = { provider: provider.kind, name: 'any', credential_id: credentialId, temperature: 0.7, output_tokens_max: 500, system_prompt: 'Be kind.' };
-  const assistant = await house.assistant({ model, tool_ids: Object.values(tools.toolIds), tool_rounds_max: 2, greeting: trial.random.pick([null, 'Welcome']) });
-  const { id: sessionId } = await house.session(assistant.id);
-  const talk: Talk = { trial, tools, gate: provider, house, kind, assistantId: assistant.id, sessionId, count, restart: async () => void (talk.house = await restart()) };
-  await cutFirstTurn(talk, way);
+  const talk = await cutConversation(trial, tools, provider, one, { model, tool_ids: Object.values(tools.toolIds) });
   const messages = Array.from({ length: turns }, () => trial.random.pick(['plain', calling(talk)]));
-  await goOn(talk, messages, `${way}, ${count} calls, ${kind}, ${provider.name}; it refused ${provider.refused.at(-1) ?? 'nothing'}`);
+  await goOn(talk, messages, `${one.way}, ${one.count} calls, ${one.kind}, ${provider.name}; it refused ${provider.refused.at(-1) ?? 'nothing'}`);
   trial.count('conversations');
   trial.count('turns', turns);
 }

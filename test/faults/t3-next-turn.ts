@@ -9,7 +9,7 @@ import type { Owner } from '../folders.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { Ground, lackingRedis } from './ground.ts';
 import { openGate, type Gate } from './strict-provider.ts';
-import { calling, callsMax, cutFirstTurn, goOn, kinds, openTools, waysToCut, type Kind, type Talk, type Tools } from './tool-cuts.ts';
+import { calling, callsMax, cutConversation, goOn, kinds, openTools, waysToCut, type Case, type Tools } from './tool-cuts.ts';
 
 const dialects = ['openai', 'anthropic'] as const;
 type Dialect = (typeof dialects)[number];
@@ -37,28 +37,17 @@ export const nextTurnWorks: Experiment = {
       const kind = kinds[Math.floor(trial.seed / 2) % 2]!;
       const count = 1 + (Math.floor(trial.seed / 4) % callsMax);
       const restart = async (): Promise<House> => (house = await ground.server());
-      for (const way of waysToCut) await cutAndGoOn(trial, stage, { dialect, kind, count, way, house, restart });
+      for (const way of waysToCut) await cutAndGoOn(trial, stage, dialect, { kind, count, way, house, restart });
     };
   },
 };
 
-interface Case {
-  readonly dialect: Dialect;
-  readonly kind: Kind;
-  readonly count: number;
-  readonly way: string;
-  readonly house: House;
-  restart(): Promise<House>;
-}
-
-async function cutAndGoOn(trial: Trial, { tools, credentials, gate }: Stage, { dialect, kind, count, way, house, restart }: Case): Promise<void> {
+async function cutAndGoOn(trial: Trial, { tools, credentials, gate }: Stage, dialect: Dialect, one: Case): Promise<void> {
+  const { kind, count, way } = one;
   const { toolIds } = tools;
   const model = { provider: dialect, name: 'any', credential_id: credentials[dialect] };
-  const assistant = await house.assistant({ model, tool_ids: [toolIds[kind], ...Object.values(toolIds).filter((id) => id !== toolIds[kind])], tool_rounds_max: 2, greeting: trial.random.pick([null, 'Welcome']) });
-  const { id: sessionId } = await house.session(assistant.id);
-  const talk: Talk = { trial, tools, gate, house, kind, assistantId: assistant.id, sessionId, count, restart: async () => void (talk.house = await restart()) };
+  const talk = await cutConversation(trial, tools, gate, one, { model, tool_ids: [toolIds[kind], ...Object.values(toolIds).filter((id) => id !== toolIds[kind])] });
   const about = `${way}, ${count} calls, ${kind}, ${dialect}`;
-  await cutFirstTurn(talk, way);
   // Twice: the second one has the first one in its history.
   await goOn(talk, ['plain', calling(talk), 'plain'], about);
   trial.must(gate.refused.length === 0, `${about}: the provider refused ${gate.refused.splice(0).join('\n')}`);

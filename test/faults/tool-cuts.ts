@@ -39,6 +39,24 @@ export interface Talk {
   restart(): Promise<void>;
 }
 
+/** A way to cut a first turn, and the server that it is tried on. */
+export interface Case {
+  readonly kind: Kind;
+  readonly count: number;
+  readonly way: string;
+  readonly house: House;
+  restart(): Promise<House>;
+}
+
+/** Opens a conversation with an assistant that has the tools, and cuts its first turn. `fields`: its model, and its tools in their order. */
+export async function cutConversation(trial: Trial, tools: Tools, gate: Cutting, { kind, count, way, house, restart }: Case, fields: { readonly model: object; readonly tool_ids: readonly string[] }): Promise<Talk> {
+  const assistant = await house.assistant({ ...fields, tool_rounds_max: 2, greeting: trial.random.pick([null, 'Welcome']) });
+  const { id: sessionId } = await house.session(assistant.id);
+  const talk: Talk = { trial, tools, gate, house, kind, assistantId: assistant.id, sessionId, count, restart: async () => void (talk.house = await restart()) };
+  await cutFirstTurn(talk, way);
+  return talk;
+}
+
 const names: Readonly<Record<Kind | 'client' | 'asking', string>> = { http: 'look_up', mcp: 'find', client: 'pick', asking: 'book' };
 
 /** Sends a message. */
@@ -139,7 +157,7 @@ const kills = (way: string): boolean => way.includes('killed');
 export const waysToCut: readonly string[] = Object.keys(ways).sort((one, other) => Number(kills(one)) - Number(kills(other)));
 
 /** Has the first turn of a conversation cut, and what is left of it sealed. */
-export async function cutFirstTurn(talk: Talk, way: string): Promise<void> {
+async function cutFirstTurn(talk: Talk, way: string): Promise<void> {
   const { tool, mcp } = talk.tools;
   await ways[way]!(talk);
   tool.delayMs = () => 0;
