@@ -48,6 +48,12 @@ class Frames {
   }
 }
 
+/** Closes a socket: one that still connects as soon as it is open, since browsers report an error in their console for one that is closed before. */
+function closeQuietly(socket: WebSocket): void {
+  if (socket.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close();
+  else socket.close();
+}
+
 /**
  * Calls back with the messages that arrive, gathered to one call a frame. After a loss the server begins with all live actors again, so nothing is
  * missing and nothing is counted twice. Returns the function that ends it.
@@ -110,7 +116,8 @@ export function watch(filter: Filter, receive: (messages: readonly FeedMessage[]
     silence();
     frames.end();
     removeEventListener('online', sooner);
-    socket?.close();
+    if (socket !== null) closeQuietly(socket);
+    socket = null;
     connection.value = null;
   };
 }
