@@ -24,7 +24,10 @@ export interface Watcher {
   end(): void;
 }
 
-export async function answer({ asked, size, rounds, peers, profile, ruler: wanted }: Wanted, watcher: Watcher): Promise<Result> {
+export async function answer(
+  { asked, size, rounds, peers, profile, ruler: wanted }: Wanted,
+  watcher: Watcher,
+): Promise<Result> {
   const ruler = await startRuler(wanted);
   const surroundings = { upstream: ruler.port, size, profile, load: ruler.load, loadMicroseconds: ruler.microseconds };
   const shared = size === 'smoke' ? new Map<Contender['start'], Instance>() : null;
@@ -32,7 +35,16 @@ export async function answer({ asked, size, rounds, peers, profile, ruler: wante
   const answers: Answer[] = [];
   try {
     for (const [place, question] of asked.entries()) {
-      answers.push(await ask(question, { size, rounds, peers, surroundings, shared, progress: (...told) => watcher.tell(...told) }));
+      answers.push(
+        await ask(question, {
+          size,
+          rounds,
+          peers,
+          surroundings,
+          shared,
+          progress: (...told) => watcher.tell(...told),
+        }),
+      );
       const later = new Set(asked.slice(place + 1).flatMap(({ contenders }) => contenders.map(({ start }) => start)));
       for (const [start, instance] of shared ?? []) {
         if (later.has(start)) continue;

@@ -21,7 +21,8 @@ interface Given {
 
 function question(name: string, before: readonly Question[] = []): readonly Question[] {
   const found = questions.find((one) => one.name === name);
-  if (found === undefined) throw new InvalidArgumentError(`It must be one of ${questions.map((one) => one.name).join(', ')}.`);
+  if (found === undefined)
+    throw new InvalidArgumentError(`It must be one of ${questions.map((one) => one.name).join(', ')}.`);
   return [...before, found];
 }
 
@@ -38,14 +39,41 @@ export function readArguments(words: readonly string[]): Wanted & { readonly wri
     .argument('[question...]', `${questions.map(({ name }) => name).join(', ')} (default: all)`, question)
     .option('--quick', 'fewer cases and shorter measurements, for a first look')
     .option('--smoke', 'only show that it runs')
-    .addOption(numberOption('--rounds <number>', 'rounds, whose median counts', 1).default(null, `${roundsOf.full}; ${roundsOf.quick} with --quick, ${roundsOf.smoke} with --smoke`))
+    .addOption(
+      numberOption('--rounds <number>', 'rounds, whose median counts', 1).default(
+        null,
+        `${roundsOf.full}; ${roundsOf.quick} with --quick, ${roundsOf.smoke} with --smoke`,
+      ),
+    )
     .option('--peers', "measure other people's frameworks too, which installs bench/peers")
-    .addOption(new Option('--profile <folder>', "leave a CPU profile of each of parley's servers there, for the developer tools of a browser; it costs them a little").default(null, 'none'))
-    .addOption(new Option('--ruler <language>', 'what load and provider are written in').choices(rulers).default(null, 'C, where there is a compiler'))
-    .addOption(new Option('--write', 'write docs/performance.md anew; what is not asked stays as its last run found it').conflicts(['profile', 'smoke']))
+    .addOption(
+      new Option(
+        '--profile <folder>',
+        "leave a CPU profile of each of parley's servers there, for the developer tools of a browser; it costs them a little",
+      ).default(null, 'none'),
+    )
+    .addOption(
+      new Option('--ruler <language>', 'what load and provider are written in')
+        .choices(rulers)
+        .default(null, 'C, where there is a compiler'),
+    )
+    .addOption(
+      new Option(
+        '--write',
+        'write docs/performance.md anew; what is not asked stays as its last run found it',
+      ).conflicts(['profile', 'smoke']),
+    )
     .parse(words, { from: 'user' });
   const { quick, smoke, rounds, peers = false, profile, ruler, write = false } = command.opts<Given>();
   const named: readonly Question[] = command.processedArgs[0];
   const size: Size = smoke ? 'smoke' : quick ? 'quick' : 'full';
-  return { asked: questions.filter((one) => named.length === 0 || named.includes(one)), size, rounds: rounds ?? roundsOf[size], peers, profile: profile && resolve(profile), ruler, write };
+  return {
+    asked: questions.filter((one) => named.length === 0 || named.includes(one)),
+    size,
+    rounds: rounds ?? roundsOf[size],
+    peers,
+    profile: profile && resolve(profile),
+    ruler,
+    write,
+  };
 }

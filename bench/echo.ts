@@ -16,4 +16,9 @@ app.ws('/*', {
   pong: nothing,
   close: nothing,
 });
-app.listen('127.0.0.1', 0, listenExclusivePort, (token) => void process.send?.({ port: token === false ? 0 : uws.us_socket_local_port(token) }));
+app.listen(
+  '127.0.0.1',
+  0,
+  listenExclusivePort,
+  (token) => void process.send?.({ port: token === false ? 0 : uws.us_socket_local_port(token) }),
+);

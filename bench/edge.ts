@@ -15,7 +15,9 @@ const error = { type: 'rate_limit_error', code: 'rate_limited', message: 'Rate l
 const body = JSON.stringify({ error, request_id: headers['x-request-id'] });
 
 const listener = {
-  exchange: (exchange: { respond(status: number, headers: Readonly<Record<string, string>>, body: string): void }): void => exchange.respond(200, headers, body),
+  exchange: (exchange: {
+    respond(status: number, headers: Readonly<Record<string, string>>, body: string): void;
+  }): void => exchange.respond(200, headers, body),
   upgrade: (): void => {},
   refuse: (): void => {},
 };

@@ -1,4 +1,7 @@
-/** The server that clients read from in the benchmarks: an answer of so many events, one write each, as parley frames them or as OpenAI-compatible endpoints do. */
+/**
+ * The server that clients read from in the benchmarks: an answer of so many events, one write each, as parley frames
+ * them or as OpenAI-compatible endpoints do.
+ */
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +15,9 @@ export interface EventServer {
   stop(): Promise<void>;
 }
 
-/** Answers `POST /sessions/{count}/chat` and `POST /v1/chat/completions` with the model `{count}` with so many events. */
+/**
+ * Answers `POST /sessions/{count}/chat` and `POST /v1/chat/completions` with the model `{count}` with so many events.
+ */
 export async function startEventServer(): Promise<EventServer> {
   const server: Server = createServer((request, response) => {
     let body = '';

@@ -1,8 +1,8 @@
 /**
- * Measures the loss of a client when a primary of a Redis Cluster is killed: three primaries with a replica each, speakers who begin and
- * end turns all the time, clerks who revoke, publish, remove, end, abort and withdraw, and `kill -9` of the primary that has a
- * speaker's workspace, so many times. The dead server starts again, as a supervisor would have it, when a replica has taken its place.
- * `node --import=tsx bench/failover.ts --help`
+ * Measures the loss of a client when a primary of a Redis Cluster is killed: three primaries with a replica each,
+ * speakers who begin and end turns all the time, clerks who revoke, publish, remove, end, abort and withdraw, and `kill
+ * -9` of the primary that has a speaker's workspace, so many times. The dead server starts again, as a supervisor would
+ * have it, when a replica has taken its place. `node --import=tsx bench/failover.ts --help`
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Option } from 'commander';
@@ -17,9 +17,10 @@ export const durabilities = ['committed', 'replicated', 'replicated-output'] as 
 export type Durability = (typeof durabilities)[number];
 
 /**
- * Counts of turns, by the answers to their speakers and the text found afterwards; `forgotten` are turns, finished or not, with less
- * text than was stored, and the clerks' pieces of text that are gone. `done` counts the clerks' acknowledged steps, `undone` lists
- * those that were lost. `firstMs` until a speaker on the dead primary's shard is answered again.
+ * Counts of turns, by the answers to their speakers and the text found afterwards; `forgotten` are turns, finished or
+ * not, with less text than was stored, and the clerks' pieces of text that are gone. `done` counts the clerks'
+ * acknowledged steps, `undone` lists those that were lost. `firstMs` until a speaker on the dead primary's shard is
+ * answered again.
  */
 export interface Failover {
   readonly acknowledged: number;
@@ -38,7 +39,12 @@ const crowd = { speakers: 24, clerks: 12 };
 const pollMs = 20;
 
 /** Kills a primary `times` times, its replica stopped and cut off so long before, and reports each. */
-export async function failovers(times: number, durability: Durability, stoppedMs: number, report: (each: Failover) => void): Promise<void> {
+export async function failovers(
+  times: number,
+  durability: Durability,
+  stoppedMs: number,
+  report: (each: Failover) => void,
+): Promise<void> {
   const cluster = await RedisCluster.start();
   try {
     for (let count = 0; count < times; count++) {
@@ -51,17 +57,28 @@ export async function failovers(times: number, durability: Durability, stoppedMs
 }
 
 /** Kills the primary once; the replica is stopped and cut off so long before, and misses the writes in between. */
-export async function failover(cluster: RedisCluster, durability: Durability, stoppedMs = 0, counts = crowd): Promise<Failover> {
+export async function failover(
+  cluster: RedisCluster,
+  durability: Durability,
+  stoppedMs = 0,
+  counts = crowd,
+): Promise<Failover> {
   const { store, dispose } = await openStore(cluster.url, { durability });
   const speakers = Array.from({ length: counts.speakers }, () => new Speaker(store));
   const clerks = Array.from({ length: counts.clerks }, () => new Clerk(store));
   let ended = false;
-  const all = Promise.all([...speakers.map((speaker) => speaker.speak(() => ended)), ...clerks.map((clerk) => clerk.work(() => ended))]);
+  const all = Promise.all([
+    ...speakers.map((speaker) => speaker.speak(() => ended)),
+    ...clerks.map((clerk) => clerk.work(() => ended)),
+  ]);
   const until = async (done: () => boolean | Promise<boolean>): Promise<void> => {
     while (!(await done())) await Promise.race([all, pause(pollMs)]);
   };
   try {
-    await until(() => speakers.every(({ acknowledged }) => acknowledged > 2) && clerks.every(({ acknowledged }) => acknowledged > 6));
+    await until(
+      () =>
+        speakers.every(({ acknowledged }) => acknowledged > 2) && clerks.every(({ acknowledged }) => acknowledged > 6),
+    );
     const primary = await cluster.primaryOf(speakers[0]!.scene.workspaceId);
     const replicas = stoppedMs > 0 ? await cluster.replicasOf(primary) : [];
     for (const replica of replicas) replica.signal('SIGSTOP');
@@ -79,18 +96,32 @@ export async function failover(cluster: RedisCluster, durability: Durability, st
     await until(() => speakers.every(({ spokeAt }) => spokeAt > killedAt + firstMs));
     ended = true;
     await all;
-    const sum = (of: (speaker: Speaker) => number): number => speakers.reduce((total, speaker) => total + of(speaker), 0);
+    const sum = (of: (speaker: Speaker) => number): number =>
+      speakers.reduce((total, speaker) => total + of(speaker), 0);
     let [lost, mixed, forgotten] = [0, 0, 0];
     for (const speaker of speakers) {
       lost += await answered(() => speaker.lost());
       mixed += (await answered(() => speaker.mixed())).length;
       forgotten += await answered(() => speaker.forgotten());
     }
-    const turns = { acknowledged: sum((each) => each.acknowledged), refused: sum((each) => each.refused), failed: sum((each) => each.failed), lost, mixed, forgotten };
+    const turns = {
+      acknowledged: sum((each) => each.acknowledged),
+      refused: sum((each) => each.refused),
+      failed: sum((each) => each.failed),
+      lost,
+      mixed,
+      forgotten,
+    };
     const done = clerks.reduce((total, { acknowledged }) => total + acknowledged, 0);
     const gone = (await Promise.all(clerks.map((clerk) => answered(() => clerk.undone())))).flat();
     const undone = gone.filter((what) => what !== 'text');
-    return { ...turns, forgotten: turns.forgotten + gone.length - undone.length, done, undone, firstMs: Math.round(firstMs) };
+    return {
+      ...turns,
+      forgotten: turns.forgotten + gone.length - undone.length,
+      done,
+      undone,
+      firstMs: Math.round(firstMs),
+    };
   } finally {
     ended = true;
     await all.catch(() => {});
@@ -113,17 +144,29 @@ async function answered<T>(read: () => Promise<T>): Promise<T> {
 const readsMax = 100;
 
 if (import.meta.filename === process.argv[1]) {
-  const { times, stopped, durability: only } = developmentCommand(
+  const {
+    times,
+    stopped,
+    durability: only,
+  } = developmentCommand(
     'node --import=tsx bench/failover.ts',
     'Kills primaries of a Redis Cluster of its own and tells, a line for each, what clients lost.',
     'node --import=tsx bench/failover.ts --times 20 --durability replicated',
   )
     .addOption(numberOption('--times <number>', 'how many are killed for each durability', 1).default(10))
-    .addOption(numberOption('--stopped <ms>', 'how long the replica is stopped before, and misses what is written').default(0))
-    .addOption(new Option('--durability <durability>', 'what a step waits for').choices(durabilities).default(null, 'one after the other'))
+    .addOption(
+      numberOption('--stopped <ms>', 'how long the replica is stopped before, and misses what is written').default(0),
+    )
+    .addOption(
+      new Option('--durability <durability>', 'what a step waits for')
+        .choices(durabilities)
+        .default(null, 'one after the other'),
+    )
     .parse()
     .opts<{ times: number; stopped: number; durability: Durability | null }>();
   for (const durability of only === null ? durabilities : [only]) {
-    await failovers(times, durability, stopped, (each) => process.stdout.write(`${durability} ${JSON.stringify(each)}\n`));
+    await failovers(times, durability, stopped, (each) =>
+      process.stdout.write(`${durability} ${JSON.stringify(each)}\n`),
+    );
   }
 }

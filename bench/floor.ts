@@ -1,8 +1,8 @@
 /**
- * The floor, F: the least that relaying a streamed answer costs here. uWebSockets.js takes the request, one `node:net` connection
- * of a pool carries it to the provider, each event's text is cut out and framed again as ours, with its position, and the events of one read leave
- * in one write. No authentication, no limits, no session, no store, no log, no metrics, no time-outs. `POST /chat {model, message}`; `GET /answer` is one
- * fixed answer.
+ * The floor, F: the least that relaying a streamed answer costs here. uWebSockets.js takes the request, one `node:net`
+ * connection of a pool carries it to the provider, each event's text is cut out and framed again as ours, with its
+ * position, and the events of one read leave in one write. No authentication, no limits, no session, no store, no log,
+ * no metrics, no time-outs. `POST /chat {model, message}`; `GET /answer` is one fixed answer.
  */
 import { connect, type Socket } from 'node:net';
 import { listenExclusivePort, loadEngine } from '../src/http/edge/uws/engine.ts';
@@ -30,7 +30,11 @@ class Relay {
     if (this.gone) return;
     this.gone = last;
     this.#response.cork(() => {
-      if (!this.#begun) this.#response.writeStatus('200 OK').writeHeader('content-type', 'text/event-stream').writeHeader('cache-control', 'no-store');
+      if (!this.#begun)
+        this.#response
+          .writeStatus('200 OK')
+          .writeHeader('content-type', 'text/event-stream')
+          .writeHeader('cache-control', 'no-store');
       this.#begun = true;
       if (last) this.#response.end(frames);
       else this.#response.write(frames);
@@ -67,7 +71,12 @@ class Upstream {
       this.#take(shared.toString('latin1', 0, length));
       return true;
     };
-    this.#socket = connect({ port: upstreamPort, host: '127.0.0.1', noDelay: true, onread: { buffer: shared, callback } });
+    this.#socket = connect({
+      port: upstreamPort,
+      host: '127.0.0.1',
+      noDelay: true,
+      onread: { buffer: shared, callback },
+    });
     this.#socket.on('error', () => {});
     // The provider ends connections that were idle for a while.
     this.#socket.on('close', () => {
@@ -140,7 +149,9 @@ class Upstream {
       if (secondHalf.test(text)) relay.position--;
       at += 4;
     }
-    return at === from ? '' : `event: message.delta\nid: ${relay.position}\ndata: {"text":"${text.slice(from, at)}"}\n\n`;
+    return at === from
+      ? ''
+      : `event: message.delta\nid: ${relay.position}\ndata: {"text":"${text.slice(from, at)}"}\n\n`;
   }
 
   #done(): void {
@@ -161,12 +172,24 @@ app.post('/chat', (response) => {
     body += Buffer.from(piece).toString();
     if (!isLast) return;
     const { model, message } = JSON.parse(body) as { model: string; message: string };
-    const asked = JSON.stringify({ model, messages: [{ role: 'user', content: message }], stream: true, stream_options: { include_usage: true } });
+    const asked = JSON.stringify({
+      model,
+      messages: [{ role: 'user', content: message }],
+      stream: true,
+      stream_options: { include_usage: true },
+    });
     const request = `POST /v1/chat/completions HTTP/1.1\r\nhost: upstream\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(asked)}\r\n\r\n${asked}`;
     (idle.pop() ?? new Upstream()).send(request, relay);
   });
 });
 app.get('/answer', (response) => {
-  response.cork(() => response.writeStatus('200 OK').writeHeader('content-type', 'application/json').end('{"status":"ok"}'));
+  response.cork(() =>
+    response.writeStatus('200 OK').writeHeader('content-type', 'application/json').end('{"status":"ok"}'),
+  );
 });
-app.listen('127.0.0.1', 0, listenExclusivePort, (token) => void process.send?.({ port: token === false ? 0 : uws.us_socket_local_port(token) }));
+app.listen(
+  '127.0.0.1',
+  0,
+  listenExclusivePort,
+  (token) => void process.send?.({ port: token === false ? 0 : uws.us_socket_local_port(token) }),
+);

@@ -40,7 +40,16 @@ export async function idleSessions(count: number, report: (at: HeapAt) => void):
   try {
     const workspaceId = ids.make('wks');
     const assistantId = ids.make('asst');
-    const wanted = { workspaceId, assistantId, channel: 'api', visitor: {}, metadata: {}, maxCallSeconds: 3600, greeting: 'Hello', remember: null } as const;
+    const wanted = {
+      workspaceId,
+      assistantId,
+      channel: 'api',
+      visitor: {},
+      metadata: {},
+      maxCallSeconds: 3600,
+      greeting: 'Hello',
+      remember: null,
+    } as const;
     for (let made = 0; made < count; made += abreast) {
       const opened = await Promise.all(Array.from({ length: abreast }, () => host.sessions.create(wanted)));
       // One of them is used, so that actors wake and leave as well.
@@ -66,8 +75,11 @@ if (import.meta.filename === process.argv[1]) {
     'Opens sessions on an embedded store of its own, leaves them, and tells what they cost. Without --expose-gc the heap is told as it is, garbage included.',
     'node --import=tsx --expose-gc bench/idle-sessions.ts 100000',
   );
-  const count: number = command.argument('[sessions]', 'how many', wholeNumber(1, 999_999_999), 1_000_000).parse().processedArgs[0];
+  const count: number = command.argument('[sessions]', 'how many', wholeNumber(1, 999_999_999), 1_000_000).parse()
+    .processedArgs[0];
   await idleSessions(count, ({ sessions, awake, heapBytes }) => {
-    process.stdout.write(`${String(sessions).padStart(9)} sessions, ${String(awake).padStart(5)} awake  ${(heapBytes / 1e6).toFixed(1)} MB of heap\n`);
+    process.stdout.write(
+      `${String(sessions).padStart(9)} sessions, ${String(awake).padStart(5)} awake  ${(heapBytes / 1e6).toFixed(1)} MB of heap\n`,
+    );
   });
 }

@@ -1,8 +1,8 @@
 /**
- * Memory that closed transcription sockets leave behind: opens N of them on a built server, one after another on so many lanes, and
- * closes each in one of the ways in which clients go. Prints the server's memory after every tenth, and once more when the server has
- * forgotten their tokens, which it remembers for as long as they could be replayed.
- * `node --import=tsx bench/idle-sockets.ts 100000`
+ * Memory that closed transcription sockets leave behind: opens N of them on a built server, one after another on so
+ * many lanes, and closes each in one of the ways in which clients go. Prints the server's memory after every tenth, and
+ * once more when the server has forgotten their tokens, which it remembers for as long as they could be replayed. `node
+ * --import=tsx bench/idle-sockets.ts 100000`
  */
 import { tmpdir } from 'node:os';
 import { wholeNumber } from '../src/cli/arguments.ts';
@@ -62,7 +62,13 @@ async function memoryAt({ house }: VoiceHouse, sockets: number): Promise<MemoryA
 /** Opens and closes `count` sockets and reports at every tenth. `waitMs`: before the last report. */
 export async function idleSockets(count: number, waitMs: number, report: (at: MemoryAt) => void): Promise<void> {
   build();
-  const voice = (await parleyVoice.start({ upstream: 9, size: 'full', profile: null, load: nodeLoad, loadMicroseconds: () => 0 })) as VoiceHouse;
+  const voice = (await parleyVoice.start({
+    upstream: 9,
+    size: 'full',
+    profile: null,
+    load: nodeLoad,
+    loadMicroseconds: () => 0,
+  })) as VoiceHouse;
   try {
     let begun = 0;
     for (let tenth = 1; tenth <= 10; tenth++) {
@@ -86,12 +92,15 @@ if (import.meta.filename === process.argv[1]) {
     'Opens and closes transcription sockets on a server of its own, and tells what memory they leave behind.',
     'node --import=tsx bench/idle-sockets.ts 10000',
   );
-  const count: number = command.argument('[sockets]', 'how many', wholeNumber(10, 999_999_999), 100_000).parse().processedArgs[0];
+  const count: number = command.argument('[sockets]', 'how many', wholeNumber(10, 999_999_999), 100_000).parse()
+    .processedArgs[0];
   process.chdir(tmpdir());
   endOnSignal();
   const startedAt = performance.now();
   await idleSockets(count, forgottenMs, ({ sockets, held, heapBytes, residentBytes }) => {
     const seconds = Math.round((performance.now() - startedAt) / 1000);
-    process.stdout.write(`${String(seconds).padStart(5)} s ${String(sockets).padStart(9)} sockets, ${held} held  ${(heapBytes / 1e6).toFixed(1)} MB of heap, ${(residentBytes / 1e6).toFixed(0)} MB resident\n`);
+    process.stdout.write(
+      `${String(seconds).padStart(5)} s ${String(sockets).padStart(9)} sockets, ${held} held  ${(heapBytes / 1e6).toFixed(1)} MB of heap, ${(residentBytes / 1e6).toFixed(0)} MB resident\n`,
+    );
   });
 }

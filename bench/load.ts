@@ -1,4 +1,7 @@
-/** The load: asks the servers, checks every answer and measures how long it took; in C where a compiler is there (`native/load.c`), else in Node. */
+/**
+ * The load: asks the servers, checks every answer and measures how long it took; in C where a compiler is there
+ * (`native/load.c`), else in Node.
+ */
 import type { Instance } from './harness/contender.ts';
 import type { Shape } from './text.ts';
 
@@ -29,21 +32,40 @@ export interface Streams {
   mark(): Promise<Mark>;
 }
 
-/** More connections at one instant would overflow the accept queue of a server that is busy for a moment, and be retried a second later. */
+/**
+ * More connections at one instant would overflow the accept queue of a server that is busy for a moment, and be retried
+ * a second later.
+ */
 export const beginAbreast = 256;
 
 export interface Load {
   /**
-   * Runs each conversation for `turnsEach` turns, each begun when the one before has ended, `abreast` conversations at a time, until all are
-   * over or `until`, of `performance.now()`, has come. Times count from the request.
+   * Runs each conversation for `turnsEach` turns, each begun when the one before has ended, `abreast` conversations at
+   * a time, until all are over or `until`, of `performance.now()`, has come. Times count from the request.
    */
-  converse(instance: Instance, requests: readonly string[], turnsEach: number, abreast: number, shape: Shape, until?: number): Promise<TurnTimes>;
+  converse(
+    instance: Instance,
+    requests: readonly string[],
+    turnsEach: number,
+    abreast: number,
+    shape: Shape,
+    until?: number,
+  ): Promise<TurnTimes>;
   /**
-   * Begins a turn at each of these times, in milliseconds from now, on one of `abreast` connections, `turnsEach` turns in a conversation. A turn
-   * that finds no connection free waits, and its times count from when it was due.
+   * Begins a turn at each of these times, in milliseconds from now, on one of `abreast` connections, `turnsEach` turns
+   * in a conversation. A turn that finds no connection free waits, and its times count from when it was due.
    */
-  arrive(instance: Instance, requests: readonly string[], turnsEach: number, abreast: number, shape: Shape, arrivals: readonly number[]): Promise<TurnTimes>;
-  /** Sends the same request `count` times, `abreast` at a time; each answer must have the status, and is not looked at. */
+  arrive(
+    instance: Instance,
+    requests: readonly string[],
+    turnsEach: number,
+    abreast: number,
+    shape: Shape,
+    arrivals: readonly number[],
+  ): Promise<TurnTimes>;
+  /**
+   * Sends the same request `count` times, `abreast` at a time; each answer must have the status, and is not looked at.
+   */
   repeat(port: number, request: string, status: number, count: number, abreast: number): Promise<void>;
   /** Begins `abreast` at a time, `beginAbreast` unless told, each when an earlier one has begun. */
   stream(instance: Instance, requests: readonly string[], shape: Shape, abreast?: number): Streams;

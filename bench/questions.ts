@@ -16,4 +16,20 @@ import { transcripts } from './questions/transcripts.ts';
 import { turn } from './questions/turn.ts';
 import { voice } from './questions/voice.ts';
 
-export const questions: readonly Question[] = [relay, turn, tools, firstToken, openStreams, sessions, transcripts, limiter, store, processes, start, client, voice, call, rooms];
+export const questions: readonly Question[] = [
+  relay,
+  turn,
+  tools,
+  firstToken,
+  openStreams,
+  sessions,
+  transcripts,
+  limiter,
+  store,
+  processes,
+  start,
+  client,
+  voice,
+  call,
+  rooms,
+];

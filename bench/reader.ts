@@ -1,6 +1,7 @@
 /**
- * A process that reads answers with one of the clients and reports the cost: `node reader.mjs CLIENT PORT [OPENAI]`, where
- * the last is the path of the package `openai`. To `{streams, events}` it answers with the CPU time in microseconds, and the characters read.
+ * A process that reads answers with one of the clients and reports the cost: `node reader.mjs CLIENT PORT [OPENAI]`,
+ * where the last is the path of the package `openai`. To `{streams, events}` it answers with the CPU time in
+ * microseconds, and the characters read.
  */
 import { createParser } from 'eventsource-parser';
 
@@ -22,7 +23,8 @@ const readers: Readonly<Record<Client, () => Promise<Read>>> = {
     const parley = new Parley({ url, key: 'ak_bench' });
     return async (events) => {
       let characters = 0;
-      for await (const event of await parley.sessions.chat(String(events), 'Hello')) if (event.type === 'message.delta') characters += event.text.length;
+      for await (const event of await parley.sessions.chat(String(events), 'Hello'))
+        if (event.type === 'message.delta') characters += event.text.length;
       return characters;
     };
   },
@@ -45,7 +47,11 @@ const readers: Readonly<Record<Client, () => Promise<Read>>> = {
     const openai = new OpenAI({ apiKey: 'sk-bench', baseURL: `${url}/v1` });
     return async (events) => {
       let characters = 0;
-      const stream = await openai.chat.completions.create({ model: String(events), messages: [{ role: 'user', content: 'Hello' }], stream: true });
+      const stream = await openai.chat.completions.create({
+        model: String(events),
+        messages: [{ role: 'user', content: 'Hello' }],
+        stream: true,
+      });
       for await (const chunk of stream) characters += (chunk.choices[0]?.delta?.content ?? '').length;
       return characters;
     };
@@ -59,7 +65,10 @@ process.on('message', (asked: { streams: number; events: number } | 'heap') => {
   const readings = Array.from({ length: asked.streams }, () => read(asked.events));
   void Promise.all(readings).then((counts) => {
     const { user, system } = process.cpuUsage(before);
-    process.send!({ microseconds: user + system, characters: counts.reduce((sum, count) => sum + count, 0) } satisfies Reading);
+    process.send!({
+      microseconds: user + system,
+      characters: counts.reduce((sum, count) => sum + count, 0),
+    } satisfies Reading);
   });
 });
 // The channel to the benchmark does not keep the process alive.

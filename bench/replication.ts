@@ -1,7 +1,7 @@
 /**
- * The cost of waiting for a replica: a primary and a replica on this machine, and turns that are begun, given many pieces of output and
- * finished, under each durability in turn within every round.
- * `node --import=tsx bench/replication.ts --help`
+ * The cost of waiting for a replica: a primary and a replica on this machine, and turns that are begun, given many
+ * pieces of output and finished, under each durability in turn within every round. `node --import=tsx
+ * bench/replication.ts --help`
  */
 import type { Store } from '../src/store/store.ts';
 import type { Durability } from '../src/store/redis/link.ts';
@@ -15,7 +15,10 @@ const durabilities = ['committed', 'replicated', 'replicated-output'] as const s
 const pieces = 50;
 const piece = 'an answer ';
 
-/** Medians over the rounds: milliseconds, and microseconds of CPU time for a piece of output, begin and finish of its turn included. */
+/**
+ * Medians over the rounds: milliseconds, and microseconds of CPU time for a piece of output, begin and finish of its
+ * turn included.
+ */
 export interface Price {
   readonly durability: Durability;
   readonly abreast: number;
@@ -38,7 +41,10 @@ interface Times {
 
 const cpuOf = async (server: RedisServer): Promise<number> => {
   const info = await server.command('INFO', 'cpu');
-  return ['used_cpu_sys', 'used_cpu_user'].reduce((sum, name) => sum + Number(new RegExp(`${name}:([\\d.]+)`).exec(info)![1]) * 1e6, 0);
+  return ['used_cpu_sys', 'used_cpu_user'].reduce(
+    (sum, name) => sum + Number(new RegExp(`${name}:([\\d.]+)`).exec(info)![1]) * 1e6,
+    0,
+  );
 };
 
 async function timed<T>(into: number[], call: () => Promise<T>): Promise<T> {
@@ -51,8 +57,11 @@ async function timed<T>(into: number[], call: () => Promise<T>): Promise<T> {
 async function turn(scene: Scene, times: Times): Promise<void> {
   const session = await scene.created();
   const begun = await timed(times.begin, () => scene.begun(session, 1, { slot: api(100_000) }));
-  for (let count = 0; count < pieces; count++) await timed(times.piece, () => begun.append(count * piece.length, piece));
-  await timed(times.finish, () => scene.store.turns.finish(begun.finishStep({ tail: { position: pieces * piece.length, text: '' } })));
+  for (let count = 0; count < pieces; count++)
+    await timed(times.piece, () => begun.append(count * piece.length, piece));
+  await timed(times.finish, () =>
+    scene.store.turns.finish(begun.finishStep({ tail: { position: pieces * piece.length, text: '' } })),
+  );
 }
 
 async function round(store: Store, servers: readonly RedisServer[], abreast: number, turns: number): Promise<Round> {
@@ -62,22 +71,34 @@ async function round(store: Store, servers: readonly RedisServer[], abreast: num
   const lane = async (): Promise<void> => {
     while (left-- > 0) await turn(scene, times);
   };
-  const redisCpu = async (): Promise<number> => (await Promise.all(servers.map(cpuOf))).reduce((sum, each) => sum + each, 0);
+  const redisCpu = async (): Promise<number> =>
+    (await Promise.all(servers.map(cpuOf))).reduce((sum, each) => sum + each, 0);
   const [redisBefore, ownBefore, startedAt] = [await redisCpu(), process.cpuUsage(), performance.now()];
   await Promise.all(Array.from({ length: abreast }, lane));
   const seconds = (performance.now() - startedAt) / 1000;
   const own = process.cpuUsage(ownBefore);
   const count = turns * pieces;
   return {
-    ...{ beginMs: median(times.begin), pieceMs: median(times.piece), pieceP99Ms: quantile(times.piece, 0.99), finishMs: median(times.finish) },
-    ...{ ownUs: (own.user + own.system) / count, redisUs: ((await redisCpu()) - redisBefore) / count, piecesPerSecond: count / seconds },
+    ...{
+      beginMs: median(times.begin),
+      pieceMs: median(times.piece),
+      pieceP99Ms: quantile(times.piece, 0.99),
+      finishMs: median(times.finish),
+    },
+    ...{
+      ownUs: (own.user + own.system) / count,
+      redisUs: ((await redisCpu()) - redisBefore) / count,
+      piecesPerSecond: count / seconds,
+    },
   };
 }
 
 /** Measures each durability with so many turns abreast, in so many rounds of so many turns. */
 export async function prices(abreast: number, rounds: number, turns: number): Promise<Price[]> {
   const primary = await RedisServer.start(...appendOnly, '--repl-diskless-sync-delay', '0');
-  const replica = await RedisServer.start(...appendOnly, '--replicaof', `127.0.0.1 ${primary.port}`).catch(async (error) => (await primary.stop(), Promise.reject(error)));
+  const replica = await RedisServer.start(...appendOnly, '--replicaof', `127.0.0.1 ${primary.port}`).catch(
+    async (error) => (await primary.stop(), Promise.reject(error)),
+  );
   const opened: Awaited<ReturnType<typeof openStore>>[] = [];
   try {
     while (!(await primary.command('INFO', 'replication')).includes('state=online'));
@@ -93,7 +114,9 @@ export async function prices(abreast: number, rounds: number, turns: number): Pr
     }
     const names = Object.keys(found[0]![0]!) as (keyof Round)[];
     return durabilities.map((durability, which) => {
-      const medians = Object.fromEntries(names.map((name) => [name, median(found[which]!.map((each) => each[name]))])) as unknown as Round;
+      const medians = Object.fromEntries(
+        names.map((name) => [name, median(found[which]!.map((each) => each[name]))]),
+      ) as unknown as Round;
       return { durability, abreast, ...medians };
     });
   } finally {
@@ -113,5 +136,8 @@ if (import.meta.filename === process.argv[1]) {
     .addOption(numberOption('--turns <number>', 'in each round for each durability', 1).default(40))
     .parse()
     .opts<{ abreast: number; rounds: number; turns: number }>();
-  for (const each of await prices(abreast, rounds, turns)) process.stdout.write(`${JSON.stringify(each, (_, value: unknown) => (typeof value === 'number' ? Number(value.toFixed(3)) : value))}\n`);
+  for (const each of await prices(abreast, rounds, turns))
+    process.stdout.write(
+      `${JSON.stringify(each, (_, value: unknown) => (typeof value === 'number' ? Number(value.toFixed(3)) : value))}\n`,
+    );
 }

@@ -14,7 +14,10 @@ import type { Result } from './harness/result.ts';
 import { tableOf, toldOf, type QuestionTold } from './harness/table.ts';
 import { questions } from './questions.ts';
 
-/** Writes the result and the report, and the document anew if wanted, with older answers to questions not asked. Returns the report's path. */
+/**
+ * Writes the result and the report, and the document anew if wanted, with older answers to questions not asked. Returns
+ * the report's path.
+ */
 async function keep(result: Result, told: readonly QuestionTold[], write: boolean): Promise<string> {
   const folder = fileURLToPath(new URL('./results', import.meta.url));
   await mkdir(folder, { recursive: true });
@@ -40,6 +43,8 @@ endOnSignal();
 const result = await answer(wanted, new Progress(wanted.asked.length));
 const told = toldOf(result, questions);
 process.stdout.write(`${tableOf(told, result)}\nPlots: ${await keep(result, told, write)}\n`);
-const failures = result.answers.flatMap(({ question, failures }) => failures.map(({ contender, reason }) => `${question}, ${contender}: ${reason}`));
+const failures = result.answers.flatMap(({ question, failures }) =>
+  failures.map(({ contender, reason }) => `${question}, ${contender}: ${reason}`),
+);
 for (const failure of failures) process.stderr.write(`${failure}\n`);
 process.exitCode = failures.length > 0 ? 1 : 0;

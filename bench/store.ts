@@ -1,6 +1,7 @@
 /**
- * A store without a server: turns begun, given so many pieces of output and finished, on sessions of their own, with the steps in the sessions' history or without. Told how many turns
- * over its channel, it tells how many steps that were and how long they took.
+ * A store without a server: turns begun, given so many pieces of output and finished, on sessions of their own, with
+ * the steps in the sessions' history or without. Told how many turns over its channel, it tells how many steps that
+ * were and how long they took.
  */
 import { WheelClock } from '../src/base/clock.ts';
 import { randomIds } from '../src/base/ids.ts';
@@ -24,7 +25,10 @@ const moveAt = (seq: number, type: 'chat' | 'finished', turnId: string): Move =>
   from: type === 'chat' ? 'open' : 'streaming',
   to: type === 'chat' ? 'streaming' : 'open',
   outcomes: [],
-  cause: { requestId: 'req_00000000000000000000000000', by: { kind: 'key', id: 'key_00000000000000000000000000', name: 'bench' } },
+  cause: {
+    requestId: 'req_00000000000000000000000000',
+    by: { kind: 'key', id: 'key_00000000000000000000000000', name: 'bench' },
+  },
   snapshot: null,
 });
 
@@ -48,9 +52,17 @@ async function turns({ turns: count, pieces, history }: Wanted): Promise<void> {
   const scene = new Scene(store, Date.now());
   const run = async (): Promise<void> => {
     while (left-- > 0) {
-      const turn = await scene.streaming({ slot: api(abreast), ...(history && { move: moveAt(2, 'chat', 'turn_00000000000000000000000000') }) });
+      const turn = await scene.streaming({
+        slot: api(abreast),
+        ...(history && { move: moveAt(2, 'chat', 'turn_00000000000000000000000000') }),
+      });
       for (let piece = 0; piece < pieces; piece++) await turn.append(piece * 6, 'answer');
-      await store.turns.finish(turn.finishStep({ tail: { position: pieces * 6, text: 'answer' }, ...(history && { move: moveAt(3, 'finished', turn.place.turnId) }) }));
+      await store.turns.finish(
+        turn.finishStep({
+          tail: { position: pieces * 6, text: 'answer' },
+          ...(history && { move: moveAt(3, 'finished', turn.place.turnId) }),
+        }),
+      );
     }
   };
   await Promise.all(Array.from({ length: abreast }, run));
@@ -61,7 +73,11 @@ process.on('message', (message: Partial<Wanted>) => {
   const wanted = message as Wanted;
   const startedAt = performance.now();
   turns(wanted).then(
-    () => process.send!({ steps: wanted.turns * stepsEach(wanted.pieces), seconds: (performance.now() - startedAt) / 1000 }),
+    () =>
+      process.send!({
+        steps: wanted.turns * stepsEach(wanted.pieces),
+        seconds: (performance.now() - startedAt) / 1000,
+      }),
     (error) => {
       process.stderr.write(`${String(error)}\n`);
       process.exit(1);

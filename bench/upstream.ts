@@ -1,7 +1,7 @@
 /**
- * A model provider for the benchmarks: OpenAI's chat completions as a stream, on uWebSockets.js. The model's name says how many
- * tokens come and how fast (`text.ts`). The first token leaves with the head; each other one at its own time, one write each.
- * Prints its port.
+ * A model provider for the benchmarks: OpenAI's chat completions as a stream, on uWebSockets.js. The model's name says
+ * how many tokens come and how fast (`text.ts`). The first token leaves with the head; each other one at its own time,
+ * one write each. Prints its port.
  */
 import { listenExclusivePort, loadEngine } from '../src/http/edge/uws/engine.ts';
 import type { HttpResponse } from '../src/http/edge/uws/engine.ts';
@@ -36,7 +36,8 @@ function framesOf(shape: Shape): Frames {
   if (found !== undefined) return found;
   const frame = (rest: object): string =>
     `data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1_700_000_000, model, ...rest })}\n\n`;
-  const choice = (delta: object, finish: string | null): string => frame({ choices: [{ index: 0, delta, finish_reason: finish }] });
+  const choice = (delta: object, finish: string | null): string =>
+    frame({ choices: [{ index: 0, delta, finish_reason: finish }] });
   const tokens = new Map<string, string>();
   const token = (index: number): string => {
     const text = tokenAt(index);
@@ -118,7 +119,10 @@ function sendEach(stream: Stream, [first, ...others]: string[]): void {
 function begin(response: HttpResponse, shape: Shape, stream: Stream): void {
   const { frames } = stream;
   response.cork(() => {
-    response.writeStatus('200 OK').writeHeader('content-type', 'text/event-stream').writeHeader('cache-control', 'no-cache');
+    response
+      .writeStatus('200 OK')
+      .writeHeader('content-type', 'text/event-stream')
+      .writeHeader('cache-control', 'no-cache');
     const atOnce = shape.rate === 0 || shape.tokens === 1;
     if (atOnce && shape.writes === 'many') sendEach(stream, frames.events());
     else if (atOnce) {
@@ -150,12 +154,28 @@ app.post('/v1/chat/completions', (response) => {
     body += Buffer.from(piece).toString();
     if (!isLast) return;
     const shape = shapeOf((JSON.parse(body) as { model: string }).model);
-    if (shape === null) return void response.cork(() => response.writeStatus('404 Not Found').end('{"error":{"message":"no such model"}}'));
+    if (shape === null)
+      return void response.cork(() =>
+        response.writeStatus('404 Not Found').end('{"error":{"message":"no such model"}}'),
+      );
     const startedAt = performance.now();
     const wait = shape.rate === 0 ? 0 : 1000 / shape.rate;
-    stream = { response, shape, frames: framesOf(shape), startedAt, next: 0, dueAt: startedAt + wait * (0.5 + phase() / 2), gone: false };
+    stream = {
+      response,
+      shape,
+      frames: framesOf(shape),
+      startedAt,
+      next: 0,
+      dueAt: startedAt + wait * (0.5 + phase() / 2),
+      gone: false,
+    };
     live++;
     begin(response, shape, stream);
   });
 });
-app.listen('127.0.0.1', 0, listenExclusivePort, (token) => void process.send?.({ port: token === false ? 0 : uws.us_socket_local_port(token) }));
+app.listen(
+  '127.0.0.1',
+  0,
+  listenExclusivePort,
+  (token) => void process.send?.({ port: token === false ? 0 : uws.us_socket_local_port(token) }),
+);

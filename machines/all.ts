@@ -9,14 +9,26 @@ import { turnKind } from './turn.ts';
 import { visitorKind } from './visitor.ts';
 import { workspaceKind } from './workspace.ts';
 
-export const kinds = { session: sessionKind, turn: turnKind, call: callKind, key: keyKind, workspace: workspaceKind, assistant: assistantKind, socket: socketKind, visitor: visitorKind } as const;
+export const kinds = {
+  session: sessionKind,
+  turn: turnKind,
+  call: callKind,
+  key: keyKind,
+  workspace: workspaceKind,
+  assistant: assistantKind,
+  socket: socketKind,
+  visitor: visitorKind,
+} as const;
 
 export type ActorKind = keyof typeof kinds;
 
 /** The kinds of actors, each with a chart. */
 export const actorKinds = Object.keys(kinds) as readonly ActorKind[];
 
-/** The configuration that a machine was made of, whose functions are names: `createMachine` and Stately's tools read it from JSON. */
+/**
+ * The configuration that a machine was made of, whose functions are names: `createMachine` and Stately's tools read it
+ * from JSON.
+ */
 export interface MachineConfiguration {
   readonly id: string;
   readonly initial: string;

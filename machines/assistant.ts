@@ -46,7 +46,10 @@ export const assistantMachine = setup({
     refuse: emit((_, { code }: { code: string }) => ({ type: 'refused' as const, code })),
     accept: emit({ type: 'accepted' }),
     unchanged: emit({ type: 'unchanged' }),
-    moved: emit((_, { status }: { status: 'draft' | 'published' | 'disabled' }) => ({ type: 'moved' as const, status })),
+    moved: emit((_, { status }: { status: 'draft' | 'published' | 'disabled' }) => ({
+      type: 'moved' as const,
+      status,
+    })),
     setVoice: assign(({ event }) => (event.type === 'configure' ? { voice: event.voice } : {})),
     configured: emit({ type: 'configured' }),
   },
@@ -98,4 +101,9 @@ export const assistantMachine = setup({
   },
 });
 
-export const assistantKind: MachineKind = { name: 'assistant', machine: assistantMachine, version: assistantVersion, migrations };
+export const assistantKind: MachineKind = {
+  name: 'assistant',
+  machine: assistantMachine,
+  version: assistantVersion,
+  migrations,
+};

@@ -1,10 +1,11 @@
 /**
- * The arithmetic of limits (contract 5 and 9), pure and exact: with whole milliseconds every number stays an integer, here as in any
- * other language.
+ * The arithmetic of limits (contract 5 and 9), pure and exact: with whole milliseconds every number stays an integer,
+ * here as in any other language.
  *
- * A bucket holds `ceiling` requests and refills continuously at `ceiling` a period. Its level is counted in token-milliseconds of
- * the period. A key's budget is a bucket of a minute with debt: a request that finds less than one is refused and costs one all the
- * same, but never deeper than 1 − ceiling, so the longest wait is a period. Without debt a refusal costs nothing.
+ * A bucket holds `ceiling` requests and refills continuously at `ceiling` a period. Its level is counted in
+ * token-milliseconds of the period. A key's budget is a bucket of a minute with debt: a request that finds less than
+ * one is refused and costs one all the same, but never deeper than 1 − ceiling, so the longest wait is a period.
+ * Without debt a refusal costs nothing.
  *
  * A counter holds the use in one period; the periods follow each other from 1970 on, as UTC days do.
  */
@@ -46,9 +47,9 @@ export const full = (ceiling: number, at: number, periodMs = minuteMs): Bucket =
 export const floor = (ceiling: number, periodMs = minuteMs): number => (1 - ceiling) * periodMs;
 
 /**
- * The bucket at another moment. A level from the future is one of a clock that was set back: it counts from now, for otherwise the
- * bucket would not refill until the clock is there again. A debt made under a higher ceiling is reduced to what the present one
- * allows; otherwise a lowered ceiling would turn a minute's wait into hours.
+ * The bucket at another moment. A level from the future is one of a clock that was set back: it counts from now, for
+ * otherwise the bucket would not refill until the clock is there again. A debt made under a higher ceiling is reduced
+ * to what the present one allows; otherwise a lowered ceiling would turn a minute's wait into hours.
  */
 export function refilled(bucket: Bucket, ceiling: number, at: number, periodMs = minuteMs): Bucket {
   const elapsed = Math.max(0, at - bucket.at);
@@ -65,14 +66,19 @@ export function take(bucket: Bucket, ceiling: number, at: number, { periodMs, co
 }
 
 /** Whole requests left, never below zero. */
-export const remaining = (bucket: Bucket, periodMs = minuteMs): number => Math.max(0, Math.floor(bucket.level / periodMs));
+export const remaining = (bucket: Bucket, periodMs = minuteMs): number =>
+  Math.max(0, Math.floor(bucket.level / periodMs));
 
 /** Whole seconds, at least one, after which a request passes; Infinity if none ever will. */
-export const retryAfterSeconds = (bucket: Bucket, ceiling: number, { periodMs, cost }: Pick<Terms, 'periodMs' | 'cost'> = keyTerms): number =>
-  cost > ceiling ? Infinity : Math.max(1, Math.ceil((cost * periodMs - bucket.level) / ceiling / 1000));
+export const retryAfterSeconds = (
+  bucket: Bucket,
+  ceiling: number,
+  { periodMs, cost }: Pick<Terms, 'periodMs' | 'cost'> = keyTerms,
+): number => (cost > ceiling ? Infinity : Math.max(1, Math.ceil((cost * periodMs - bucket.level) / ceiling / 1000)));
 
 /** Whole seconds after which a request of a key passes; 0 if it would pass now. */
-export const waitSeconds = (bucket: Bucket, ceiling: number): number => (bucket.level >= unitsPerRequest ? 0 : retryAfterSeconds(bucket, ceiling));
+export const waitSeconds = (bucket: Bucket, ceiling: number): number =>
+  bucket.level >= unitsPerRequest ? 0 : retryAfterSeconds(bucket, ceiling);
 
 /**
  * The Unix second by which the bucket is full again. The wait is rounded up to a millisecond before the date is added:
@@ -100,8 +106,16 @@ export function current(counter: Counter, at: number, periodMs: number): Counter
   return since === counter.since ? counter : { used: 0, since };
 }
 
-/** Counts a request's cost if the ceiling is not reached yet. The last request may exceed it, because its cost is known only afterwards. */
-export function count(counter: Counter, ceiling: number, at: number, { periodMs, cost }: Pick<Terms, 'periodMs' | 'cost'>): Count {
+/**
+ * Counts a request's cost if the ceiling is not reached yet. The last request may exceed it, because its cost is known
+ * only afterwards.
+ */
+export function count(
+  counter: Counter,
+  ceiling: number,
+  at: number,
+  { periodMs, cost }: Pick<Terms, 'periodMs' | 'cost'>,
+): Count {
   const now = current(counter, at, periodMs);
   const passed = now.used < ceiling;
   return { passed, counter: passed ? { used: now.used + cost, since: now.since } : now };

@@ -1,13 +1,21 @@
 /**
  * A call: a spoken conversation on a session, from its token to its close (contract 18).
  *
- * `minted` is a token that no call has opened yet. The call is open in the states between `minted` and `closed`: nobody speaks in
- * `listening`, the person in `hearing`. A reply is thought of in `thinking` and spoken in `speaking`; in `held` and `paused` it waits
- * until it is known whether the person says something to it. In `busy` the session answers a chat. In `draining` the process ends, and
- * a reply under way is spoken to its end. Text and audio never pass through the machine.
+ * `minted` is a token that no call has opened yet. The call is open in the states between `minted` and `closed`: nobody
+ * speaks in `listening`, the person in `hearing`. A reply is thought of in `thinking` and spoken in `speaking`; in
+ * `held` and `paused` it waits until it is known whether the person says something to it. In `busy` the session answers
+ * a chat. In `draining` the process ends, and a reply under way is spoken to its end. Text and audio never pass through
+ * the machine.
  */
 import { assign, emit, setup } from 'xstate';
-import { mintedCall, type CallContext, type CallEvent, type CallOutcome, type CutBy, type MintedCall } from './dialogue.ts';
+import {
+  mintedCall,
+  type CallContext,
+  type CallEvent,
+  type CallOutcome,
+  type CutBy,
+  type MintedCall,
+} from './dialogue.ts';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
 
 /** Migrations from each earlier version to the next. */
@@ -37,10 +45,13 @@ const busyMs = 10 * 60_000;
 
 const isDue = (until: number | null, at: number): boolean => until !== null && at >= until;
 
-
 const unchanged = { actions: 'unchanged' } as const;
 const cut = (reason: CutBy) => ({ type: 'cut', params: { reason } }) as const;
-const close = (code: string, closeCode: number) => [{ type: 'noteReason', params: { code } }, { type: 'close', params: { code, close: closeCode } }] as const;
+const close = (code: string, closeCode: number) =>
+  [
+    { type: 'noteReason', params: { code } },
+    { type: 'close', params: { code, close: closeCode } },
+  ] as const;
 const part = (why: string) => [{ type: 'noteParting', params: { why } }, 'part'] as const;
 const tellFailure = (code: string) => ({ type: 'tellFailure', params: { code } }) as const;
 const begin = ['noteBeginning', 'begin'] as const;
@@ -69,7 +80,11 @@ const whileOpen = {
 
 /** The session's deadline comes before any other. */
 const expiry = [
-  { guard: 'isTurnExpired', target: 'closed', actions: [cut('none'), 'clearTurn', ...close('session_expired', refused)] },
+  {
+    guard: 'isTurnExpired',
+    target: 'closed',
+    actions: [cut('none'), 'clearTurn', ...close('session_expired', refused)],
+  },
   { guard: 'isExpired', target: 'closed', actions: close('session_expired', refused) },
 ] as const;
 
@@ -117,11 +132,19 @@ const whileUnspoken = {
   ],
   refused: { target: 'listening', actions: ['tellEventCode', 'clearTurn'] },
   elsewhere: [
-    { guard: 'isTyped', target: 'busy', actions: ['clearTurn', 'noteOwed', 'noteBusy', 'tellBusy', tellFailure('turn_in_progress')] },
+    {
+      guard: 'isTyped',
+      target: 'busy',
+      actions: ['clearTurn', 'noteOwed', 'noteBusy', 'tellBusy', tellFailure('turn_in_progress')],
+    },
     { target: 'busy', actions: ['clearTurn', 'noteOwed', 'noteBusy', 'tellBusy'] },
   ],
   failed: [
-    { guard: 'isMute', target: 'closed', actions: ['withdraw', tellFailure('voice_unavailable'), 'clearTurn', ...silenced] },
+    {
+      guard: 'isMute',
+      target: 'closed',
+      actions: ['withdraw', tellFailure('voice_unavailable'), 'clearTurn', ...silenced],
+    },
     { target: 'listening', actions: ['noteFailure', 'withdraw', 'tellEventCode', 'clearTurn'] },
   ],
   sentence: { actions: ['noteSentence', 'unchanged'] },
@@ -129,8 +152,16 @@ const whileUnspoken = {
   drain: { target: 'draining', actions: ['noteDrain', 'tellDraining'] },
 } as const;
 
-const beginOverdue = { guard: 'isBeginLost', target: 'listening', actions: ['withdraw', tellFailure('api_error'), 'clearTurn'] } as const;
-const replyOverdue = { guard: 'isReplyOverdue', target: 'listening', actions: ['withdraw', tellFailure('assistant_unavailable'), 'clearTurn'] } as const;
+const beginOverdue = {
+  guard: 'isBeginLost',
+  target: 'listening',
+  actions: ['withdraw', tellFailure('api_error'), 'clearTurn'],
+} as const;
+const replyOverdue = {
+  guard: 'isReplyOverdue',
+  target: 'listening',
+  actions: ['withdraw', tellFailure('assistant_unavailable'), 'clearTurn'],
+} as const;
 const stopOverdue = { guard: 'isReplyOverdue', actions: ['noteReplyOverdue', 'stopReply'] } as const;
 
 /** The greeting has no turn that the end of the server would wait for. */
@@ -167,9 +198,11 @@ const isExpired = ({ expiresAt }: CallContext, { at }: CallEvent): boolean => at
 const hasTurn = ({ turn }: CallContext): boolean => turn !== 'none';
 /** Whether one failure more of the voice would end the call. */
 const isLast = (failures: number): boolean => failures + 1 >= failuresMax;
-const isDeaf = ({ unheard }: CallContext, event: CallEvent): boolean => event.type === 'unsaid' && event.ignored === 'failed' && isLast(unheard);
+const isDeaf = ({ unheard }: CallContext, event: CallEvent): boolean =>
+  event.type === 'unsaid' && event.ignored === 'failed' && isLast(unheard);
 const codeOf = (event: CallEvent): string => ('code' in event ? event.code : 'api_error');
-const failures = (before: number, event: CallEvent): number => (codeOf(event) === 'voice_unavailable' ? Math.min(failuresMax, before + 1) : before);
+const failures = (before: number, event: CallEvent): number =>
+  codeOf(event) === 'voice_unavailable' ? Math.min(failuresMax, before + 1) : before;
 
 export const callMachine = setup({
   types: { context: {} as CallContext, events: {} as CallEvent, emitted: {} as CallOutcome, input: {} as MintedCall },
@@ -203,7 +236,10 @@ export const callMachine = setup({
   actions: {
     unchanged: emit({ type: 'unchanged' }),
     refuse: emit((_, { code }: { code: string }) => ({ type: 'refused' as const, code })),
-    refuseAsSaid: emit(({ event }) => ({ type: 'refused' as const, code: 'refusal' in event ? (event.refusal ?? 'api_error') : 'api_error' })),
+    refuseAsSaid: emit(({ event }) => ({
+      type: 'refused' as const,
+      code: 'refusal' in event ? (event.refusal ?? 'api_error') : 'api_error',
+    })),
     opened: emit({ type: 'call.opened' }),
     greet: emit({ type: 'greeting.begin' }),
     hear: emit({ type: 'utterance.begun' }),
@@ -223,44 +259,84 @@ export const callMachine = setup({
     finish: emit({ type: 'turn.finish' }),
     fail: emit({ type: 'turn.fail' }),
     tellFailure: emit((_, { code }: { code: string }) => ({ type: 'turn.failed' as const, code })),
-    tellEventCode: emit(({ event }) => ({ type: 'turn.failed' as const, code: 'code' in event ? event.code : 'api_error' })),
+    tellEventCode: emit(({ event }) => ({
+      type: 'turn.failed' as const,
+      code: 'code' in event ? event.code : 'api_error',
+    })),
     beginAudio: emit({ type: 'audio.begin' }),
     pauseAudio: emit({ type: 'audio.pause' }),
     resumeAudio: emit({ type: 'audio.resume' }),
     clearAudio: emit({ type: 'audio.clear' }),
     noteParting: assign((_, { why }: { why: string }) => ({ reason: why })),
     noteReason: assign((_, { code }: { code: string }) => ({ reason: code })),
-    close: emit((_, { code, close: closeCode }: { code: string; close: number }) => ({ type: 'call.closed' as const, code, close: closeCode })),
+    close: emit((_, { code, close: closeCode }: { code: string; close: number }) => ({
+      type: 'call.closed' as const,
+      code,
+      close: closeCode,
+    })),
     part: emit({ type: 'call.closed', code: null, close: normal }),
     noteFault: assign(({ event }) => ({ reason: 'code' in event ? event.code : null })),
-    closeForFault: emit(({ event }) => ({ type: 'call.closed' as const, code: 'code' in event ? event.code : null, close: 'close' in event ? event.close : refused })),
+    closeForFault: emit(({ event }) => ({
+      type: 'call.closed' as const,
+      code: 'code' in event ? event.code : null,
+      close: 'close' in event ? event.close : refused,
+    })),
     noteOpen: assign(({ event }) => ('bargeIn' in event ? { bargeIn: event.bargeIn } : {})),
     noteAsked: assign(({ context }) => ({ turn: 'asked' as const, asked: context.asked + 1 })),
-    noteBeginning: assign(({ event }) => ({ turn: 'beginning' as const, asked: 0, owed: false, until: event.at + beginMs, replyUntil: null, failing: null })),
+    noteBeginning: assign(({ event }) => ({
+      turn: 'beginning' as const,
+      asked: 0,
+      owed: false,
+      until: event.at + beginMs,
+      replyUntil: null,
+      failing: null,
+    })),
     noteBegun: assign(({ event }) => ({ turn: 'begun' as const, until: null, replyUntil: event.at + sentenceMs })),
-    clearTurn: assign({ turn: 'none', until: null, replyUntil: null, playUntil: null, decideUntil: null, failing: null }),
+    clearTurn: assign({
+      turn: 'none',
+      until: null,
+      replyUntil: null,
+      playUntil: null,
+      decideUntil: null,
+      failing: null,
+    }),
     noteSaid: assign({ unheard: 0 }),
     noteUnsaid: assign(({ context, event }) => {
       const ignored = event.type === 'unsaid' ? event.ignored : null;
       const echoes = Math.min(echoesMax, context.echoes + (ignored === 'echo' ? 1 : 0));
-      return { echoes, unheard: ignored === 'failed' ? context.unheard + 1 : 0, bargeIn: echoes >= echoesMax ? ('off' as const) : context.bargeIn };
+      return {
+        echoes,
+        unheard: ignored === 'failed' ? context.unheard + 1 : 0,
+        bargeIn: echoes >= echoesMax ? ('off' as const) : context.bargeIn,
+      };
     }),
-    noteOwed: assign(({ context, event }) => ({ owed: context.owed || event.type !== 'elsewhere' || event.owed === true })),
+    noteOwed: assign(({ context, event }) => ({
+      owed: context.owed || event.type !== 'elsewhere' || event.owed === true,
+    })),
     noteBusy: assign(({ event }) => ({ until: event.at + busyMs })),
     noteDrain: assign(({ event }) => ({ drainUntil: event.at + drainMs, decideUntil: null })),
-    noteSentence: assign(({ context, event }) => ({ replyUntil: event.type === 'sentence' && !event.last && context.failing === null ? event.at + sentenceMs : null })),
+    noteSentence: assign(({ context, event }) => ({
+      replyUntil: event.type === 'sentence' && !event.last && context.failing === null ? event.at + sentenceMs : null,
+    })),
     noteReplyOverdue: assign({ replyUntil: null, failing: 'assistant_unavailable' }),
     // The first failure of a reply is what it fails with.
-    noteFailure: assign(({ context, event }) => (context.failing === null ? { unspoken: failures(context.unspoken, event) } : {})),
+    noteFailure: assign(({ context, event }) =>
+      context.failing === null ? { unspoken: failures(context.unspoken, event) } : {},
+    ),
     noteFailing: assign(({ context, event }) => ({ replyUntil: null, failing: context.failing ?? codeOf(event) })),
     noteSpoken: assign({ unspoken: 0 }),
-    noteSpeaking: assign(({ context, event }) => ({ playUntil: context.reports ? event.at + reportMs : null, decideUntil: null })),
+    noteSpeaking: assign(({ context, event }) => ({
+      playUntil: context.reports ? event.at + reportMs : null,
+      decideUntil: null,
+    })),
     notePause: assign(({ event }) => ({ playUntil: null, decideUntil: event.at + decideMs })),
     noteHold: assign(({ event }) => ({ decideUntil: event.at + decideMs })),
     noteDecided: assign({ decideUntil: null }),
     noteReporting: assign({ reports: true }),
     noteReport: assign(({ event }) => ({ reports: true, playUntil: event.at + reportMs })),
-    noteDue: assign(({ context, event }) => ({ playUntil: event.type === 'due' && event.due && context.reports ? event.at + reportMs : null })),
+    noteDue: assign(({ context, event }) => ({
+      playUntil: event.type === 'due' && event.due && context.reports ? event.at + reportMs : null,
+    })),
   },
 }).createMachine({
   id: 'call',
@@ -268,22 +344,59 @@ export const callMachine = setup({
   initial: 'minted',
   // An event that a state does not name comes too late for it, or too early.
   on: {
-    configure: unchanged, voice: unchanged, voiced: unchanged, words: unchanged, early: unchanged, said: unchanged, unsaid: unchanged, typed: unchanged,
-    interrupt: unchanged, abort: unchanged, begun: unchanged, full: unchanged, refused: unchanged, elsewhere: unchanged, 'elsewhere.over': unchanged,
-    audio: unchanged, sentence: unchanged, failed: unchanged, report: unchanged, due: unchanged, played: unchanged, 'session.ended': unchanged,
-    replaced: unchanged, hangup: unchanged, leave: unchanged, fault: unchanged, drain: unchanged, tick: unchanged,
+    configure: unchanged,
+    voice: unchanged,
+    voiced: unchanged,
+    words: unchanged,
+    early: unchanged,
+    said: unchanged,
+    unsaid: unchanged,
+    typed: unchanged,
+    interrupt: unchanged,
+    abort: unchanged,
+    begun: unchanged,
+    full: unchanged,
+    refused: unchanged,
+    elsewhere: unchanged,
+    'elsewhere.over': unchanged,
+    audio: unchanged,
+    sentence: unchanged,
+    failed: unchanged,
+    report: unchanged,
+    due: unchanged,
+    played: unchanged,
+    'session.ended': unchanged,
+    replaced: unchanged,
+    hangup: unchanged,
+    leave: unchanged,
+    fault: unchanged,
+    drain: unchanged,
+    tick: unchanged,
   },
   states: {
     minted: {
       description: 'A token, good for one call.',
       on: {
         open: [
-          { guard: 'isSpoilt', target: 'closed', actions: [{ type: 'noteReason', params: { code: 'invalid_token' } }, { type: 'refuse', params: { code: 'invalid_token' } }] },
+          {
+            guard: 'isSpoilt',
+            target: 'closed',
+            actions: [
+              { type: 'noteReason', params: { code: 'invalid_token' } },
+              { type: 'refuse', params: { code: 'invalid_token' } },
+            ],
+          },
           { guard: 'refuses', actions: 'refuseAsSaid' },
           { guard: 'greets', target: 'speaking', actions: ['noteOpen', 'opened', 'greet'] },
           { target: 'listening', actions: ['noteOpen', 'opened'] },
         ],
-        tick: [{ guard: 'isSpoilt', target: 'closed', actions: [{ type: 'noteReason', params: { code: 'invalid_token' } }, 'unchanged'] }],
+        tick: [
+          {
+            guard: 'isSpoilt',
+            target: 'closed',
+            actions: [{ type: 'noteReason', params: { code: 'invalid_token' } }, 'unchanged'],
+          },
+        ],
       },
     },
     listening: {
@@ -326,23 +439,27 @@ export const callMachine = setup({
       on: {
         ...whileUnspoken,
         unsaid: [...deaf, { target: 'thinking', actions: ['noteUnsaid', 'noteDecided', 'resume'] }],
-        tick: [...expiry, beginOverdue, replyOverdue, { guard: 'isUndecided', target: 'thinking', actions: ['noteDecided', 'resume'] }],
+        tick: [
+          ...expiry,
+          beginOverdue,
+          replyOverdue,
+          { guard: 'isUndecided', target: 'thinking', actions: ['noteDecided', 'resume'] },
+        ],
       },
     },
     speaking: {
       description: 'The reply or the greeting is spoken.',
       on: {
         ...whileSpoken,
-        voiced: [{ guard: 'isOff', actions: 'unchanged' }, { target: 'paused', actions: ['notePause', 'pauseAudio'] }],
+        voiced: [
+          { guard: 'isOff', actions: 'unchanged' },
+          { target: 'paused', actions: ['notePause', 'pauseAudio'] },
+        ],
         unsaid: [...deaf, { actions: ['noteUnsaid', 'unchanged'] }],
         report: { actions: ['noteReport', 'unchanged'] },
         due: { actions: ['noteDue', 'unchanged'] },
         drain: [{ guard: 'hasTurn', target: 'draining', actions: ['noteDrain', 'tellDraining'] }, greetingDrained],
-        tick: [
-          ...expiry,
-          { guard: 'isPlayOverdue', target: 'listening', actions: cutAudio('lost') },
-          stopOverdue,
-        ],
+        tick: [...expiry, { guard: 'isPlayOverdue', target: 'listening', actions: cutAudio('lost') }, stopOverdue],
       },
     },
     paused: {
@@ -351,8 +468,19 @@ export const callMachine = setup({
         ...whileSpoken,
         unsaid: [...deaf, { target: 'speaking', actions: ['noteUnsaid', 'noteSpeaking', 'resumeAudio'] }],
         report: { actions: ['noteReporting', 'unchanged'] },
-        drain: [{ guard: 'hasTurn', target: 'draining', actions: ['noteSpeaking', 'noteDrain', 'resumeAudio', 'tellDraining'] }, greetingDrained],
-        tick: [...expiry, { guard: 'isUndecided', target: 'speaking', actions: ['noteSpeaking', 'resumeAudio'] }, stopOverdue],
+        drain: [
+          {
+            guard: 'hasTurn',
+            target: 'draining',
+            actions: ['noteSpeaking', 'noteDrain', 'resumeAudio', 'tellDraining'],
+          },
+          greetingDrained,
+        ],
+        tick: [
+          ...expiry,
+          { guard: 'isUndecided', target: 'speaking', actions: ['noteSpeaking', 'resumeAudio'] },
+          stopOverdue,
+        ],
       },
     },
     busy: {
@@ -368,10 +496,7 @@ export const callMachine = setup({
           { target: 'listening', actions: ['clearTurn', 'tellFree'] },
         ],
         drain: closing('none', drained),
-        tick: [
-          ...expiry,
-          { guard: 'isOverdue', target: 'listening', actions: ['clearTurn', 'tellFree'] },
-        ],
+        tick: [...expiry, { guard: 'isOverdue', target: 'listening', actions: ['clearTurn', 'tellFree'] }],
       },
     },
     draining: {

@@ -9,7 +9,10 @@ export type Ignored = 'backchannel' | 'echo' | 'failed' | null;
 /** The cause of a cut; `none` for an end of the session or of the process, and a failure. */
 export type CutBy = 'speech' | 'client' | 'api' | 'lost' | 'none';
 
-/** The turn of the call in the store: none, one that was asked for before the person had finished, one that is about to be known to readers, or one that is. */
+/**
+ * The turn of the call in the store: none, one that was asked for before the person had finished, one that is about to
+ * be known to readers, or one that is.
+ */
 export type CallTurn = 'none' | 'asked' | 'beginning' | 'begun';
 
 /** All times are in milliseconds since the epoch, and null where nothing is waited for. */
@@ -46,7 +49,10 @@ export interface CallContext {
   readonly reason: string | null;
 }
 
-/** An utterance of the person: when it began, and when a voice was heard in it last. The machine decides nothing by it; the console draws it. */
+/**
+ * An utterance of the person: when it began, and when a voice was heard in it last. The machine decides nothing by it;
+ * the console draws it.
+ */
 export interface Utterance {
   readonly from: number;
   readonly to: number;
@@ -59,7 +65,10 @@ interface Voiced {
 
 /** Every event has the time at which it happens, in milliseconds since the epoch. */
 export type CallEvent =
-  /** The token's holder opens the call. `refusal`: why the assistant or the session does not take it, or null. `greets`: the greeting is spoken first. */
+  /**
+   * The token's holder opens the call. `refusal`: why the assistant or the session does not take it, or null. `greets`:
+   * the greeting is spoken first.
+   */
   | { type: 'open'; at: number; refusal: string | null; greets: boolean; bargeIn: BargeIn }
   /** A setting that the client sends before its first audio. */
   | { type: 'configure'; at: number; bargeIn: BargeIn }
@@ -87,7 +96,10 @@ export type CallEvent =
   | { type: 'full'; at: number }
   /** The turn cannot begin. */
   | { type: 'refused'; at: number; code: string }
-  /** The session answers a chat. `owed`: words have no turn because of it. `typed`: a message of the client is refused because of it. */
+  /**
+   * The session answers a chat. `owed`: words have no turn because of it. `typed`: a message of the client is refused
+   * because of it.
+   */
   | { type: 'elsewhere'; at: number; owed: boolean; typed: boolean }
   | { type: 'elsewhere.over'; at: number }
   /** The first audio of the reply is at hand. */
@@ -161,6 +173,21 @@ export interface MintedCall {
 
 /** The context of a token that was just minted. */
 export const mintedCall = ({ tokenUntil, expiresAt }: MintedCall): CallContext => ({
-  tokenUntil, expiresAt, bargeIn: 'words', turn: 'none', asked: 0, owed: false, until: null, drainUntil: null, replyUntil: null, playUntil: null,
-  reports: false, decideUntil: null, failing: null, echoes: 0, unheard: 0, unspoken: 0, reason: null,
+  tokenUntil,
+  expiresAt,
+  bargeIn: 'words',
+  turn: 'none',
+  asked: 0,
+  owed: false,
+  until: null,
+  drainUntil: null,
+  replyUntil: null,
+  playUntil: null,
+  reports: false,
+  decideUntil: null,
+  failing: null,
+  echoes: 0,
+  unheard: 0,
+  unspoken: 0,
+  reason: null,
 });

@@ -1,9 +1,9 @@
 /**
  * An API key: which requests it still permits (contract 4 and 5).
  *
- * Its budgets are plain numbers that the pure function in `budget.ts` changes in one atomic step of the store; a `request` event
- * carries that step's verdict. The machine gets the event if the verdict moves it: to `limited` while a budget is in debt, back to
- * `active` with the first request or tick after the debt is paid off.
+ * Its budgets are plain numbers that the pure function in `budget.ts` changes in one atomic step of the store; a
+ * `request` event carries that step's verdict. The machine gets the event if the verdict moves it: to `limited` while a
+ * budget is in debt, back to `active` with the first request or tick after the debt is paid off.
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
@@ -18,8 +18,8 @@ export interface KeyContext {
   /** Unix seconds. */
   readonly revokedAt: number | null;
   /**
-   * The budget that is in debt the longest; null in `active` and `revoked`. A key that expires keeps it, so that a later expiry
-   * date makes the key as limited as it was before.
+   * The budget that is in debt the longest; null in `active` and `revoked`. A key that expires keeps it, so that a
+   * later expiry date makes the key as limited as it was before.
    */
   readonly debt: Debt | null;
 }
@@ -31,10 +31,15 @@ export interface Debt {
 }
 
 /** The levels of budgets, by name, as the rate headers tell them. */
-export type Levels = Readonly<Record<string, { readonly limit: number; readonly remaining: number; readonly reset: number }>>;
+export type Levels = Readonly<
+  Record<string, { readonly limit: number; readonly remaining: number; readonly reset: number }>
+>;
 
 export type KeyEvent =
-  /** A request arrives; `debt` is the verdict on its budgets, null if all passed. `budgets`: their levels after it, for those who watch. */
+  /**
+   * A request arrives; `debt` is the verdict on its budgets, null if all passed. `budgets`: their levels after it, for
+   * those who watch.
+   */
   | { type: 'request'; at: number; debt: Debt | null; budgets?: Levels }
   | { type: 'revoke'; at: number }
   | { type: 'configure'; at: number; expiresAt: number | null }
@@ -51,14 +56,18 @@ export type KeyOutcome =
   | { type: 'key.revoked' }
   | { type: 'key.expired' };
 
-/** Milliseconds until the longest debt is paid off, and some more. A debt that lasts longer was made before the clock was set back. */
+/**
+ * Milliseconds until the longest debt is paid off, and some more. A debt that lasts longer was made before the clock
+ * was set back.
+ */
 const debtMsMax = 2 * 60_000;
 
 /** Whether the expiry date in the event is in the future. */
 const isProlonged = (event: KeyEvent): boolean =>
   event.type === 'configure' && (event.expiresAt === null || event.expiresAt * 1000 > event.at);
 
-const isPaidOff = ({ debt }: KeyContext, { at }: KeyEvent): boolean => debt === null || at >= debt.until || debt.until - at > debtMsMax;
+const isPaidOff = ({ debt }: KeyContext, { at }: KeyEvent): boolean =>
+  debt === null || at >= debt.until || debt.until - at > debtMsMax;
 
 /** A budget's newer refusal replaces its older one; of two budgets in debt, the one that recovers last counts. */
 export const longerDebt = (held: Debt | null, debt: Debt | null): Debt | null =>
@@ -82,7 +91,9 @@ export const keyMachine = setup({
     refuse: emit((_, { code }: { code: string }) => ({ type: 'refused' as const, code })),
     accept: emit({ type: 'accepted' }),
     unchanged: emit({ type: 'unchanged' }),
-    noteDebt: assign(({ context, event }) => (event.type === 'request' ? { debt: longerDebt(context.debt, event.debt) } : {})),
+    noteDebt: assign(({ context, event }) =>
+      event.type === 'request' ? { debt: longerDebt(context.debt, event.debt) } : {},
+    ),
     clearDebt: assign({ debt: null }),
     announceLimited: emit(({ context }) => ({ type: 'key.limited' as const, budget: context.debt?.budget ?? '' })),
     announceRecovered: emit({ type: 'key.recovered' }),
@@ -101,8 +112,16 @@ export const keyMachine = setup({
       description: 'Within its budgets.',
       on: {
         request: [
-          { guard: 'overdue', target: 'expired', actions: ['announceExpired', { type: 'refuse', params: { code: 'expired_api_key' } }] },
-          { guard: 'overBudget', target: 'limited', actions: ['noteDebt', 'announceLimited', { type: 'refuse', params: { code: 'rate_limited' } }] },
+          {
+            guard: 'overdue',
+            target: 'expired',
+            actions: ['announceExpired', { type: 'refuse', params: { code: 'expired_api_key' } }],
+          },
+          {
+            guard: 'overBudget',
+            target: 'limited',
+            actions: ['noteDebt', 'announceLimited', { type: 'refuse', params: { code: 'rate_limited' } }],
+          },
           { actions: 'accept' },
         ],
         revoke: { target: 'revoked', actions: ['revokeNow', 'announceRevoked'] },
@@ -117,7 +136,11 @@ export const keyMachine = setup({
       description: 'A budget is in debt; requests on it are refused until it is paid off.',
       on: {
         request: [
-          { guard: 'overdue', target: 'expired', actions: ['announceExpired', { type: 'refuse', params: { code: 'expired_api_key' } }] },
+          {
+            guard: 'overdue',
+            target: 'expired',
+            actions: ['announceExpired', { type: 'refuse', params: { code: 'expired_api_key' } }],
+          },
           { guard: 'overBudget', actions: ['noteDebt', { type: 'refuse', params: { code: 'rate_limited' } }] },
           { guard: 'paidOff', target: 'active', actions: ['clearDebt', 'announceRecovered', 'accept'] },
           // Another budget of the same key passed; this one is still in debt.

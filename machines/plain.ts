@@ -1,7 +1,8 @@
 /**
- * Runs a machine's transitions without an interpreter. All of our machines are plain: states without entry, exit, delays, calls
- * or children, transitions whose actions only assign or emit. Such a definition, as XState resolves it, is read into a table
- * once; an event then costs a lookup, its guards and its actions. XState's own transition allocates some sixty objects for the same.
+ * Runs a machine's transitions without an interpreter. All of our machines are plain: states without entry, exit,
+ * delays, calls or children, transitions whose actions only assign or emit. Such a definition, as XState resolves it,
+ * is read into a table once; an event then costs a lookup, its guards and its actions. XState's own transition
+ * allocates some sixty objects for the same.
  */
 import type { AnyStateMachine } from 'xstate';
 import type { MachineState } from './version.ts';
@@ -34,7 +35,10 @@ interface Candidate {
   /** Null where the state stays. */
   readonly target: string | null;
   readonly actions: readonly Action[];
-  /** How many of the actions emit an outcome: an array that grows reserves room for seventeen, and outcomes are kept as long as their turn. */
+  /**
+   * How many of the actions emit an outcome: an array that grows reserves room for seventeen, and outcomes are kept as
+   * long as their turn.
+   */
   readonly outcomes: number;
 }
 
@@ -44,10 +48,17 @@ type Table = ReadonlyMap<string, ReadonlyMap<string, readonly Candidate[]>>;
 /** The machine's transition as a function; null if the machine is not plain, so that XState must run it. */
 export function plainTransition(machine: AnyStateMachine): PlainTransition | null {
   const table = tableOf(machine);
-  return table && (({ state, context }, event) => stepOf(table.get(state)!.get(event.type) ?? [], state, context, event));
+  return (
+    table && (({ state, context }, event) => stepOf(table.get(state)!.get(event.type) ?? [], state, context, event))
+  );
 }
 
-function stepOf(candidates: readonly Candidate[], state: string, context: unknown, event: { type: string }): MachineStep {
+function stepOf(
+  candidates: readonly Candidate[],
+  state: string,
+  context: unknown,
+  event: { type: string },
+): MachineStep {
   for (const candidate of candidates) {
     const given = { context, event };
     const { guard, guardParams, target, actions } = candidate;
@@ -98,8 +109,21 @@ type Transition = StateNode['transitions'] extends ReadonlyMap<string, (infer On
 function candidateOf({ guard, target, actions, reenter }: Transition, machine: AnyStateMachine): Candidate | null {
   const found = guard === undefined ? undefined : named<Expression<boolean>>(guard, machine.implementations.guards);
   const run = actions.map((action) => actionOf(action, machine));
-  if (reenter || !(target ?? []).every(({ parent }, index) => index === 0 && parent === machine.root) || found === null || (found && 'check' in found.implementation) || !run.every((action) => action !== null)) return null;
-  return { guard: found?.implementation ?? null, guardParams: found?.params, target: target?.[0]?.key ?? null, actions: run, outcomes: run.filter(({ emitted }) => emitted !== null).length };
+  if (
+    reenter ||
+    !(target ?? []).every(({ parent }, index) => index === 0 && parent === machine.root) ||
+    found === null ||
+    (found && 'check' in found.implementation) ||
+    !run.every((action) => action !== null)
+  )
+    return null;
+  return {
+    guard: found?.implementation ?? null,
+    guardParams: found?.params,
+    target: target?.[0]?.key ?? null,
+    actions: run,
+    outcomes: run.filter(({ emitted }) => emitted !== null).length,
+  };
 }
 
 /** The arguments that XState's `assign` and `emit` keep. */
@@ -111,24 +135,35 @@ function actionOf(action: unknown, machine: AnyStateMachine): Action | null {
   const found = named<Implementation | { readonly type?: undefined }>(action, machine.implementations.actions);
   if (found === null) return null;
   const { implementation, params } = found;
-  if (implementation.type === 'xstate.emit') return { params, assigned: null, emitted: expressionOf(implementation.event) };
-  if (implementation.type === 'xstate.assign') return { params, assigned: assignmentOf(implementation.assignment), emitted: null };
+  if (implementation.type === 'xstate.emit')
+    return { params, assigned: null, emitted: expressionOf(implementation.event) };
+  if (implementation.type === 'xstate.assign')
+    return { params, assigned: assignmentOf(implementation.assignment), emitted: null };
   return null;
 }
 
 /** The implementation that a definition names, with or without parameters; null if it names none. */
-function named<Implementation>(reference: unknown, implementations: object): { implementation: Implementation; params: unknown } | null {
-  const { type, params } = typeof reference === 'object' ? (reference as { type: string; params?: unknown }) : { type: reference, params: undefined };
-  const implementation = typeof type === 'string' ? (implementations as Record<string, Implementation>)[type] : undefined;
+function named<Implementation>(
+  reference: unknown,
+  implementations: object,
+): { implementation: Implementation; params: unknown } | null {
+  const { type, params } =
+    typeof reference === 'object'
+      ? (reference as { type: string; params?: unknown })
+      : { type: reference, params: undefined };
+  const implementation =
+    typeof type === 'string' ? (implementations as Record<string, Implementation>)[type] : undefined;
   return implementation === undefined || typeof params === 'function' ? null : { implementation, params };
 }
 
-const expressionOf = <Value>(value: Value | Expression<Value>): Expression<Value> => (typeof value === 'function' ? (value as Expression<Value>) : () => value);
+const expressionOf = <Value>(value: Value | Expression<Value>): Expression<Value> =>
+  typeof value === 'function' ? (value as Expression<Value>) : () => value;
 
 /** An assignment may be a function, or an object some of whose properties are functions. */
 function assignmentOf(assignment: object | Expression<object>): Expression<object> {
   if (typeof assignment === 'function') return assignment as Expression<object>;
   if (!Object.values(assignment).some((value) => typeof value === 'function')) return () => assignment;
   const properties = Object.entries(assignment).map(([name, value]) => [name, expressionOf(value)] as const);
-  return (given, params) => Object.fromEntries(properties.map(([name, expression]) => [name, expression(given, params)]));
+  return (given, params) =>
+    Object.fromEntries(properties.map(([name, expression]) => [name, expression(given, params)]));
 }

@@ -1,4 +1,7 @@
-/** The scope in which a machine's transition runs as a function of state and event: there is no live actor, nothing is started, and emitted events are handed on. */
+/**
+ * The scope in which a machine's transition runs as a function of state and event: there is no live actor, nothing is
+ * started, and emitted events are handed on.
+ */
 import { createEmptyActor, type AnyActorScope } from 'xstate';
 
 export function scopeFor(emit: (outcome: { type: string }) => void): AnyActorScope {

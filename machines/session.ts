@@ -1,9 +1,9 @@
 /**
  * A session: one conversation with one assistant (contract 6).
  *
- * `open` takes turns, `streaming` has one in flight, `ended` was closed, `expired` ran past its seconds. If a turn is in flight
- * when the session ends or expires, the machine emits a stop for it; until the turn is sealed or withdrawn, `activeTurnId` still
- * names it.
+ * `open` takes turns, `streaming` has one in flight, `ended` was closed, `expired` ran past its seconds. If a turn is
+ * in flight when the session ends or expires, the machine emits a stop for it; until the turn is sealed or withdrawn,
+ * `activeTurnId` still names it.
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
@@ -91,7 +91,11 @@ export const sessionMachine = setup({
       description: 'Accepts turns.',
       on: {
         chat: [
-          { guard: 'overdue', target: 'expired', actions: ['endAtDeadline', 'announceExpired', { type: 'refuse', params: { code: 'session_expired' } }] },
+          {
+            guard: 'overdue',
+            target: 'expired',
+            actions: ['endAtDeadline', 'announceExpired', { type: 'refuse', params: { code: 'session_expired' } }],
+          },
           { guard: 'assistantRefuses', actions: 'refuseForAssistant' },
           { target: 'streaming', actions: ['takeTurn', 'announceTurn'] },
         ],
@@ -140,7 +144,10 @@ export const sessionMachine = setup({
             target: 'expired',
             actions: ['endAtDeadline', { type: 'stopTurn', params: { reason: 'expired' } }, 'announceExpired'],
           },
-          { target: 'ended', actions: ['endNow', { type: 'stopTurn', params: { reason: 'aborted' } }, 'announceEnded'] },
+          {
+            target: 'ended',
+            actions: ['endNow', { type: 'stopTurn', params: { reason: 'aborted' } }, 'announceEnded'],
+          },
         ],
         tick: [
           {
@@ -169,10 +176,7 @@ export const sessionMachine = setup({
         abort: { actions: 'unchanged' },
         end: { actions: 'unchanged' },
         tick: { actions: 'unchanged' },
-        finished: [
-          { guard: 'isActiveTurn', actions: ['announceClosed', 'dropTurn'] },
-          { actions: 'unchanged' },
-        ],
+        finished: [{ guard: 'isActiveTurn', actions: ['announceClosed', 'dropTurn'] }, { actions: 'unchanged' }],
       },
     },
     expired: {
@@ -182,13 +186,15 @@ export const sessionMachine = setup({
         abort: { actions: 'unchanged' },
         end: { actions: 'unchanged' },
         tick: { actions: 'unchanged' },
-        finished: [
-          { guard: 'isActiveTurn', actions: ['announceClosed', 'dropTurn'] },
-          { actions: 'unchanged' },
-        ],
+        finished: [{ guard: 'isActiveTurn', actions: ['announceClosed', 'dropTurn'] }, { actions: 'unchanged' }],
       },
     },
   },
 });
 
-export const sessionKind: MachineKind = { name: 'session', machine: sessionMachine, version: sessionVersion, migrations };
+export const sessionKind: MachineKind = {
+  name: 'session',
+  machine: sessionMachine,
+  version: sessionVersion,
+  migrations,
+};

@@ -1,8 +1,8 @@
 /**
  * A transcription socket, from its token to its close (contract 8).
  *
- * `minted` is a token that no socket has opened yet. The socket is open in `listening`, `speaking` and `finishing`, and `closed`
- * for one reason: the code of the `error` that was sent before, or null after `done` or when the client left.
+ * `minted` is a token that no socket has opened yet. The socket is open in `listening`, `speaking` and `finishing`, and
+ * `closed` for one reason: the code of the `error` that was sent before, or null after `done` or when the client left.
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
@@ -52,21 +52,45 @@ export type SocketOutcome =
   | { type: 'socket.closed'; code: string | null; close: number };
 
 /** The context of a token that was just minted. */
-export const mintedSocket = (tokenUntil: number, expiresAt: number | null): SocketContext => ({ tokenUntil, expiresAt, reason: null });
+export const mintedSocket = (tokenUntil: number, expiresAt: number | null): SocketContext => ({
+  tokenUntil,
+  expiresAt,
+  reason: null,
+});
 
 const [normal, refused, restart] = [1000, 1008, 1012];
 
-const isOverdue = ({ expiresAt }: SocketContext, { at }: SocketEvent): boolean => expiresAt !== null && at >= expiresAt * 1000;
+const isOverdue = ({ expiresAt }: SocketContext, { at }: SocketEvent): boolean =>
+  expiresAt !== null && at >= expiresAt * 1000;
 
 /** The transitions that the states of an open socket share, in speech and in silence. */
 const whileOpen = {
   open: { actions: { type: 'refuse', params: { code: 'invalid_token' } } },
-  'session.ended': { target: 'closed', actions: [{ type: 'noteReason', params: { code: 'session_ended' } }, { type: 'close', params: { code: 'session_ended', close: refused } }] },
+  'session.ended': {
+    target: 'closed',
+    actions: [
+      { type: 'noteReason', params: { code: 'session_ended' } },
+      { type: 'close', params: { code: 'session_ended', close: refused } },
+    ],
+  },
   tick: [
-    { guard: 'overdue', target: 'closed', actions: [{ type: 'noteReason', params: { code: 'session_expired' } }, { type: 'close', params: { code: 'session_expired', close: refused } }] },
+    {
+      guard: 'overdue',
+      target: 'closed',
+      actions: [
+        { type: 'noteReason', params: { code: 'session_expired' } },
+        { type: 'close', params: { code: 'session_expired', close: refused } },
+      ],
+    },
     { actions: 'unchanged' },
   ],
-  drain: { target: 'closed', actions: [{ type: 'noteReason', params: { code: 'api_error' } }, { type: 'close', params: { code: 'api_error', close: restart } }] },
+  drain: {
+    target: 'closed',
+    actions: [
+      { type: 'noteReason', params: { code: 'api_error' } },
+      { type: 'close', params: { code: 'api_error', close: restart } },
+    ],
+  },
   fault: { target: 'closed', actions: ['noteFault', 'closeForFault'] },
   leave: { target: 'closed', actions: 'left' },
 } as const;
@@ -97,18 +121,33 @@ export const socketMachine = setup({
   },
   actions: {
     refuse: emit((_, { code }: { code: string }) => ({ type: 'refused' as const, code })),
-    refuseAsSaid: emit(({ event }) => ({ type: 'refused' as const, code: 'refusal' in event ? (event.refusal ?? 'api_error') : 'api_error' })),
+    refuseAsSaid: emit(({ event }) => ({
+      type: 'refused' as const,
+      code: 'refusal' in event ? (event.refusal ?? 'api_error') : 'api_error',
+    })),
     unchanged: emit({ type: 'unchanged' }),
     opened: emit({ type: 'socket.opened' }),
     begun: emit({ type: 'utterance.begun' }),
     ended: emit({ type: 'utterance.ended' }),
     finishing: emit({ type: 'socket.finishing' }),
     noteReason: assign((_, { code }: { code: string }) => ({ reason: code })),
-    close: emit((_, { code, close }: { code: string; close: number }) => ({ type: 'socket.closed' as const, code, close })),
+    close: emit((_, { code, close }: { code: string; close: number }) => ({
+      type: 'socket.closed' as const,
+      code,
+      close,
+    })),
     noteRefusal: assign(({ event }) => ({ reason: 'refusal' in event ? event.refusal : null })),
-    closeForRefusal: emit(({ event }) => ({ type: 'socket.closed' as const, code: 'refusal' in event ? event.refusal : null, close: refused })),
+    closeForRefusal: emit(({ event }) => ({
+      type: 'socket.closed' as const,
+      code: 'refusal' in event ? event.refusal : null,
+      close: refused,
+    })),
     noteFault: assign(({ event }) => ({ reason: 'code' in event ? event.code : null })),
-    closeForFault: emit(({ event }) => ({ type: 'socket.closed' as const, code: 'code' in event ? event.code : null, close: 'close' in event ? event.close : refused })),
+    closeForFault: emit(({ event }) => ({
+      type: 'socket.closed' as const,
+      code: 'code' in event ? event.code : null,
+      close: 'close' in event ? event.close : refused,
+    })),
     finished: emit({ type: 'socket.closed', code: null, close: normal }),
     left: emit({ type: 'socket.closed', code: null, close: normal }),
   },
@@ -122,11 +161,25 @@ export const socketMachine = setup({
       on: {
         ...unmoved,
         open: [
-          { guard: 'tokenOverdue', target: 'closed', actions: [{ type: 'noteReason', params: { code: 'invalid_token' } }, { type: 'refuse', params: { code: 'invalid_token' } }] },
+          {
+            guard: 'tokenOverdue',
+            target: 'closed',
+            actions: [
+              { type: 'noteReason', params: { code: 'invalid_token' } },
+              { type: 'refuse', params: { code: 'invalid_token' } },
+            ],
+          },
           { guard: 'refusing', actions: 'refuseAsSaid' },
           { target: 'listening', actions: 'opened' },
         ],
-        tick: [{ guard: 'tokenOverdue', target: 'closed', actions: [{ type: 'noteReason', params: { code: 'invalid_token' } }, 'unchanged'] }, { actions: 'unchanged' }],
+        tick: [
+          {
+            guard: 'tokenOverdue',
+            target: 'closed',
+            actions: [{ type: 'noteReason', params: { code: 'invalid_token' } }, 'unchanged'],
+          },
+          { actions: 'unchanged' },
+        ],
       },
     },
     listening: {
@@ -146,7 +199,10 @@ export const socketMachine = setup({
       description: 'Open; an utterance is under way.',
       on: {
         ...whileOpen,
-        speech: [{ guard: 'refusing', target: 'closed', actions: ['noteRefusal', 'closeForRefusal'] }, { actions: 'unchanged' }],
+        speech: [
+          { guard: 'refusing', target: 'closed', actions: ['noteRefusal', 'closeForRefusal'] },
+          { actions: 'unchanged' },
+        ],
         silence: { target: 'listening', actions: 'ended' },
         finish: { target: 'finishing', actions: 'finishing' },
         done: { actions: 'unchanged' },
@@ -157,7 +213,10 @@ export const socketMachine = setup({
       on: {
         ...whileOpen,
         // Audio that came before the end may still be looked at.
-        speech: [{ guard: 'refusing', target: 'closed', actions: ['noteRefusal', 'closeForRefusal'] }, { actions: 'unchanged' }],
+        speech: [
+          { guard: 'refusing', target: 'closed', actions: ['noteRefusal', 'closeForRefusal'] },
+          { actions: 'unchanged' },
+        ],
         silence: { actions: 'unchanged' },
         finish: { actions: 'unchanged' },
         done: { target: 'closed', actions: 'finished' },

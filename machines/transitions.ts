@@ -1,15 +1,23 @@
-/** The transitions of a machine, for each state and event, read from its definition: charts are drawn from this, so they cannot differ from the code that runs. */
+/**
+ * The transitions of a machine, for each state and event, read from its definition: charts are drawn from this, so they
+ * cannot differ from the code that runs.
+ */
 import type { AnyStateMachine } from 'xstate';
 
 export interface Outcome {
   readonly type: string;
-  /** The code of a refusal or a close, or the reason; null without one. A name in round brackets is taken from the event or the context. */
+  /**
+   * The code of a refusal or a close, or the reason; null without one. A name in round brackets is taken from the event
+   * or the context.
+   */
   readonly code: string | null;
   /** The parameters in the definition, of an outcome without a code. */
   readonly details: readonly string[];
 }
 
-/** A transition. The transitions of one state and event are tried in order, and the first whose guard holds is taken. */
+/**
+ * A transition. The transitions of one state and event are tried in order, and the first whose guard holds is taken.
+ */
 export interface Transition {
   readonly state: string;
   readonly event: string;
@@ -47,7 +55,8 @@ export interface State {
 }
 
 /** The states in the order of the definition. */
-export const describedStates = (machine: AnyStateMachine): State[] => statesOf(machine).map(({ key, description }) => ({ name: key, description: description ?? '' }));
+export const describedStates = (machine: AnyStateMachine): State[] =>
+  statesOf(machine).map(({ key, description }) => ({ name: key, description: description ?? '' }));
 
 /** The state that an actor begins in. */
 export const initialState = (machine: AnyStateMachine): string => machine.root.initial.target[0]!.key;
@@ -82,17 +91,26 @@ interface Emitted {
 function outcomesOf({ actions }: Candidate, eventType: string, machine: AnyStateMachine): Outcome[] {
   const outcomes: Outcome[] = [];
   for (const action of actions) {
-    const { type, params } = typeof action === 'object' ? (action as { type: string; params?: object }) : { type: String(action), params: undefined };
-    const implementation = machine.implementations.actions[type] as unknown as Emitter | { readonly type: 'xstate.assign' };
+    const { type, params } =
+      typeof action === 'object'
+        ? (action as { type: string; params?: object })
+        : { type: String(action), params: undefined };
+    const implementation = machine.implementations.actions[type] as unknown as
+      | Emitter
+      | { readonly type: 'xstate.assign' };
     if (implementation.type !== 'xstate.emit') continue;
     const { event } = implementation;
-    const emitted = typeof event === 'function' ? event({ context: named({}), event: named({ type: eventType }) }, params) : event;
+    const emitted =
+      typeof event === 'function' ? event({ context: named({}), event: named({ type: eventType }) }, params) : event;
     const code = emitted.code ?? emitted.reason ?? null;
     outcomes.push({ type: emitted.type, code, details: code === null ? Object.values(params ?? {}).map(String) : [] });
   }
   return outcomes;
 }
 
-/** Returns an object whose unknown properties are their own names: charts show these for a value that only a live actor has. */
+/**
+ * Returns an object whose unknown properties are their own names: charts show these for a value that only a live actor
+ * has.
+ */
 const named = (known: Record<string, unknown>): object =>
   new Proxy(known, { get: (target, property) => target[String(property)] ?? `(${String(property)})`, has: () => true });

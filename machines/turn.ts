@@ -1,17 +1,17 @@
 /**
- * A turn: a message and its reply (contract 6), from the call of the model to the stored end. Pieces of text never pass through the
- * machine: they are logged, stored and sent beside it.
+ * A turn: a message and its reply (contract 6), from the call of the model to the stored end. Pieces of text never pass
+ * through the machine: they are logged, stored and sent beside it.
  *
- * `waiting` has no output; `starting` has output that is not stored yet; in `answering` the chat has been answered with a stream.
- * `sealing` stores the end and `withdrawing` removes all traces. If another process owns the turn, only the store knows its end:
- * `asking` before the chat was answered, `following` after that. The other states are final.
+ * `waiting` has no output; `starting` has output that is not stored yet; in `answering` the chat has been answered with
+ * a stream. `sealing` stores the end and `withdrawing` removes all traces. If another process owns the turn, only the
+ * store knows its end: `asking` before the chat was answered, `following` after that. The other states are final.
  *
- * A round of the model may end in calls of tools (contract 13): in `calling` they are stored together, then sent, and the model is asked
- * again once each has a result that is stored. A turn with a stored call is never withdrawn. Where some wait for the caller, the turn
- * ends with them.
+ * A round of the model may end in calls of tools (contract 13): in `calling` they are stored together, then sent, and
+ * the model is asked again once each has a result that is stored. A turn with a stored call is never withdrawn. Where
+ * some wait for the caller, the turn ends with them.
  *
- * The reply of a spoken turn (contract 18) is stored and read as it is heard. Its model may have ended long before: then it is in
- * `voicing`. Its listener, the call, decides when it is over, and where.
+ * The reply of a spoken turn (contract 18) is stored and read as it is heard. Its model may have ended long before:
+ * then it is in `voicing`. Its listener, the call, decides when it is over, and where.
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
@@ -26,13 +26,18 @@ export const turnVersion = versionAfter(migrations);
 /** Why a model's answer is not whole: a bound of its length, or a filter of its provider. */
 export type AnswerCut = 'length' | 'content_filter';
 
-/** How a turn ends: by itself, whole or cut, with calls that wait for the caller, by a request, with its session, by a failure of its provider or of the voice that speaks it, or by a fault of ours. */
+/**
+ * How a turn ends: by itself, whole or cut, with calls that wait for the caller, by a request, with its session, by a
+ * failure of its provider or of the voice that speaks it, or by a fault of ours.
+ */
 export type TurnEnding = 'completed' | AnswerCut | 'tool_calls' | 'aborted' | 'expired' | 'provider' | 'voice' | 'ours';
 
 /** Why a turn is stopped: on request, with its session, or because the process ends. */
 export type TurnStop = 'aborted' | 'expired' | 'drain';
 
-/** The answer to a chat whose turn has not begun: its provider failed, its time ran out, or the service is unavailable. */
+/**
+ * The answer to a chat whose turn has not begun: its provider failed, its time ran out, or the service is unavailable.
+ */
 export type ChatRefusal = 'withdrawn' | 'late' | 'unavailable';
 
 /** The endings that leave a completed turn. */
@@ -49,7 +54,9 @@ export interface TurnContext {
   readonly begun: boolean;
   /** Whether calls of tools are stored. */
   readonly called: boolean;
-  /** The end that is being stored; null before. In `voicing`, why the answer that is spoken is not whole; null if it is. */
+  /**
+   * The end that is being stored; null before. In `voicing`, why the answer that is spoken is not whole; null if it is.
+   */
   readonly ending: TurnEnding | null;
   /** Whether only the stored output is sealed: the rest was lost with a failed step. */
   readonly asStored: boolean;
@@ -57,11 +64,17 @@ export interface TurnContext {
   readonly fenced: boolean;
   /** How its chat is answered once it is withdrawn; null if it is not. */
   readonly refusal: ChatRefusal | null;
-  /** When the chat and the readers have waited long enough for an end that only the store knows; null while nobody waits for one. */
+  /**
+   * When the chat and the readers have waited long enough for an end that only the store knows; null while nobody waits
+   * for one.
+   */
   readonly waitUntil: number | null;
 }
 
-/** Every event has the time at which it happens, in milliseconds since the epoch. `until`: how long the chat, or readers, wait for an end that only the store knows. */
+/**
+ * Every event has the time at which it happens, in milliseconds since the epoch. `until`: how long the chat, or
+ * readers, wait for an end that only the store knows.
+ */
 export type TurnEvent =
   /** The model's first output. */
   | { type: 'output'; at: number }
@@ -98,7 +111,10 @@ export type TurnEvent =
   | { type: 'fault'; at: number; fault: string }
   /** The lease could not be renewed in time. */
   | { type: 'lease.lost'; at: number }
-  /** The store does not renew the lease, because another process has taken over the turn or its slot. The store decides which end the turn has. */
+  /**
+   * The store does not renew the lease, because another process has taken over the turn or its slot. The store decides
+   * which end the turn has.
+   */
   | { type: 'fenced'; at: number; until: number }
   /** A step was rejected, because another process owns the turn. */
   | { type: 'taken'; at: number; until: number }
@@ -156,12 +172,25 @@ export interface NewTurn {
 
 /** The context of a new turn. */
 export const begunTurn = ({ runsUntil, shared, spoken = false }: NewTurn): TurnContext => ({
-  runsUntil, shared, spoken, begun: false, called: false, ending: null, asStored: false, fenced: false, refusal: null, waitUntil: null,
+  runsUntil,
+  shared,
+  spoken,
+  begun: false,
+  called: false,
+  ending: null,
+  asStored: false,
+  fenced: false,
+  refusal: null,
+  waitUntil: null,
 });
 
 const refuse = (reason: ChatRefusal) => ({ type: 'refuse', params: { reason } }) as const;
 const report = (reason: string) => ({ type: 'report', params: { reason } }) as const;
-const seal = (reason: TurnEnding) => [{ type: 'noteEnding', params: { reason } }, { type: 'seal', params: { reason } }] as const;
+const seal = (reason: TurnEnding) =>
+  [
+    { type: 'noteEnding', params: { reason } },
+    { type: 'seal', params: { reason } },
+  ] as const;
 const withdraw = (reason: ChatRefusal) => [{ type: 'noteRefusal', params: { reason } }, 'withdraw'] as const;
 
 /** The chat is refused at once: it does not wait for the withdrawal. */
@@ -188,7 +217,11 @@ const whileUnanswered = {
 
 /** Nobody knows of a turn that was asked for early. */
 const untold = { guard: 'isHidden', target: 'withdrawing', actions: ['cancel', ...withdraw('withdrawn')] } as const;
-const stopped = [untold, { guard: 'isDrain', target: 'sealing', actions: ['cancel', report('drain'), ...seal('ours')] }, ...requested] as const;
+const stopped = [
+  untold,
+  { guard: 'isDrain', target: 'sealing', actions: ['cancel', report('drain'), ...seal('ours')] },
+  ...requested,
+] as const;
 
 const replyOver = (reason: 'completed' | 'provider' | 'ours') => ({ type: 'tellReply', params: { reason } }) as const;
 
@@ -243,9 +276,14 @@ const whileAnswering = {
 
 /** While readers know of the turn, and its end is not being stored. */
 const whileBegun = {
-  // Readers do not wait for a store that has certainly not taken the text: they get the end, and what is stored is sealed once the store is back.
+  // Readers do not wait for a store that has certainly not taken the text: they get the end, and what is stored is
+  // sealed once the store is back.
   unstored: [
-    { guard: 'isAlone', target: 'sealing', actions: ['cancel', 'reportFault', 'noteAsStored', 'endReaders', 'unsettle', ...seal('ours')] },
+    {
+      guard: 'isAlone',
+      target: 'sealing',
+      actions: ['cancel', 'reportFault', 'noteAsStored', 'endReaders', 'unsettle', ...seal('ours')],
+    },
     { target: 'sealing', actions: ['cancel', 'reportFault', 'noteAsStored', ...seal('ours')] },
   ],
   'lease.lost': { target: 'sealing', actions: ['cancel', report('lease_lost'), ...seal('ours')] },
@@ -292,7 +330,10 @@ export const turnMachine = setup({
     append: emit({ type: 'append' }),
     seal: emit((_, { reason }: { reason: TurnEnding }) => ({ type: 'seal' as const, reason })),
     sealAgain: emit(({ context }) => ({ type: 'seal' as const, reason: context.ending! })),
-    sealCut: emit(({ event }) => ({ type: 'seal' as const, reason: 'cut' in event ? event.cut! : ('completed' as const) })),
+    sealCut: emit(({ event }) => ({
+      type: 'seal' as const,
+      reason: 'cut' in event ? event.cut! : ('completed' as const),
+    })),
     withdraw: emit({ type: 'withdraw' }),
     follow: emit({ type: 'follow' }),
     store: emit({ type: 'calls.store' }),
@@ -302,7 +343,10 @@ export const turnMachine = setup({
     noteCut: assign(({ event }) => ({ ending: event.type === 'ended' ? event.cut! : null })),
     cancel: emit({ type: 'model.cancel' }),
     begin: emit({ type: 'chat.begun' }),
-    tellReply: emit((_, { reason }: { reason: 'completed' | 'provider' | 'ours' }) => ({ type: 'reply.over' as const, reason })),
+    tellReply: emit((_, { reason }: { reason: 'completed' | 'provider' | 'ours' }) => ({
+      type: 'reply.over' as const,
+      reason,
+    })),
     refuse: emit((_, { reason }: { reason: ChatRefusal }) => ({ type: 'chat.refused' as const, reason })),
     refuseAsNoted: emit(({ context }) => ({ type: 'chat.refused' as const, reason: context.refusal! })),
     leave: emit({ type: 'turn.left' }),
@@ -310,7 +354,10 @@ export const turnMachine = setup({
     cutReaders: emit({ type: 'readers.cut' }),
     settle: emit({ type: 'settled' }),
     unsettle: emit({ type: 'unsettled' }),
-    reportProvider: emit(({ event }) => ({ type: 'provider.failed' as const, reason: 'reason' in event ? event.reason : '' })),
+    reportProvider: emit(({ event }) => ({
+      type: 'provider.failed' as const,
+      reason: 'reason' in event ? event.reason : '',
+    })),
     report: emit((_, { reason }: { reason: string }) => ({ type: 'faulted' as const, reason })),
     reportFault: emit(({ event }) => ({ type: 'faulted' as const, reason: 'fault' in event ? event.fault : 'error' })),
     noteBegun: assign({ begun: true }),
@@ -320,7 +367,9 @@ export const turnMachine = setup({
     noteRefusal: assign((_, { reason }: { reason: ChatRefusal }) => ({ refusal: reason })),
     noteWait: assign(({ event }) => ({ waitUntil: 'until' in event ? event.until : null })),
     // Readers wait no longer for an end that is sent again and again.
-    keepWait: assign(({ context, event }) => ({ waitUntil: context.waitUntil ?? ('until' in event ? event.until : null) })),
+    keepWait: assign(({ context, event }) => ({
+      waitUntil: context.waitUntil ?? ('until' in event ? event.until : null),
+    })),
     endWait: assign({ waitUntil: null }),
   },
 }).createMachine({
@@ -329,9 +378,31 @@ export const turnMachine = setup({
   initial: 'waiting',
   // An event that a state does not name comes too late for it, or too early.
   on: {
-    output: unchanged, stored: unchanged, unstored: unchanged, ended: unchanged, called: unchanged, noted: unchanged, answered: unchanged, awaited: unchanged, failed: unchanged, overflow: unchanged, stop: unchanged, fault: unchanged,
-    announced: unchanged, heard: unchanged, cut: unchanged, dropped: unchanged, unheard: unchanged,
-    'lease.lost': unchanged, fenced: unchanged, taken: unchanged, sealed: unchanged, unsealed: unchanged, withdrawn: unchanged, fate: unchanged, tick: unchanged,
+    output: unchanged,
+    stored: unchanged,
+    unstored: unchanged,
+    ended: unchanged,
+    called: unchanged,
+    noted: unchanged,
+    answered: unchanged,
+    awaited: unchanged,
+    failed: unchanged,
+    overflow: unchanged,
+    stop: unchanged,
+    fault: unchanged,
+    announced: unchanged,
+    heard: unchanged,
+    cut: unchanged,
+    dropped: unchanged,
+    unheard: unchanged,
+    'lease.lost': unchanged,
+    fenced: unchanged,
+    taken: unchanged,
+    sealed: unchanged,
+    unsealed: unchanged,
+    withdrawn: unchanged,
+    fate: unchanged,
+    tick: unchanged,
   },
   states: {
     waiting: {
@@ -342,14 +413,21 @@ export const turnMachine = setup({
         ...whileListenedTo,
         ended: whileAnswering.ended,
         called: whileAnswering.called,
-        failed: [whileAnswering.failed[0], { target: 'withdrawing', actions: ['reportProvider', ...withdraw('withdrawn')] }],
+        failed: [
+          whileAnswering.failed[0],
+          { target: 'withdrawing', actions: ['reportProvider', ...withdraw('withdrawn')] },
+        ],
         fault: { target: 'withdrawing', actions: ['reportFault', ...withdraw('unavailable')] },
         stop: [
           untold,
           { guard: 'isDrain', target: 'withdrawing', actions: ['cancel', report('drain'), ...withdraw('unavailable')] },
           ...requested,
         ],
-        tick: [whileAnswering.tick[0], { guard: 'isOverdue', target: 'withdrawing', actions: [...outOfTime, ...withdraw('late')] }, unchanged],
+        tick: [
+          whileAnswering.tick[0],
+          { guard: 'isOverdue', target: 'withdrawing', actions: [...outOfTime, ...withdraw('late')] },
+          unchanged,
+        ],
       },
     },
     starting: {
@@ -379,21 +457,39 @@ export const turnMachine = setup({
         ...whileListenedTo,
         announced: { actions: [...begin, 'store'] },
         stored: [{ guard: 'isBegun', actions: 'unchanged' }, { actions: [...begin] }],
-        noted: [
-          { guard: 'isBegun', actions: ['noteCalled', 'send'] },
-          { actions: ['noteCalled', ...begin, 'send'] },
-        ],
+        noted: [{ guard: 'isBegun', actions: ['noteCalled', 'send'] }, { actions: ['noteCalled', ...begin, 'send'] }],
         // Before they are stored nothing is sent that could be answered.
-        answered: [{ guard: 'isUnbegun', actions: 'unchanged' }, { target: 'answering', actions: 'ask' }],
-        awaited: [{ guard: 'isUnbegun', actions: 'unchanged' }, { target: 'sealing', actions: [...seal('tool_calls')] }],
+        answered: [
+          { guard: 'isUnbegun', actions: 'unchanged' },
+          { target: 'answering', actions: 'ask' },
+        ],
+        awaited: [
+          { guard: 'isUnbegun', actions: 'unchanged' },
+          { target: 'sealing', actions: [...seal('tool_calls')] },
+        ],
         // There are no more rounds.
         ended: whileAnswering.ended,
-        unstored: [{ guard: 'isUnbegun', target: 'withdrawing', actions: ['cancel', 'reportFault', ...giveUp] }, ...whileBegun.unstored],
+        unstored: [
+          { guard: 'isUnbegun', target: 'withdrawing', actions: ['cancel', 'reportFault', ...giveUp] },
+          ...whileBegun.unstored,
+        ],
         'lease.lost': [{ ...whileUnanswered['lease.lost'], guard: 'isUnbegun' }, whileBegun['lease.lost']],
         fenced: [{ ...ask, guard: 'isUnbegun' }, whileBegun.fenced],
         taken: [{ ...ask, guard: 'isUnbegun' }, whileBegun.taken],
-        stop: [untold, { guard: 'isUnbegunDrain', target: 'withdrawing', actions: ['cancel', report('drain'), ...withdraw('unavailable')] }, ...stopped.slice(1)],
-        tick: [whileAnswering.tick[0], { guard: 'isUnbegunOverdue', target: 'withdrawing', actions: [...outOfTime, ...withdraw('late')] }, ...whileAnswering.tick.slice(1)],
+        stop: [
+          untold,
+          {
+            guard: 'isUnbegunDrain',
+            target: 'withdrawing',
+            actions: ['cancel', report('drain'), ...withdraw('unavailable')],
+          },
+          ...stopped.slice(1),
+        ],
+        tick: [
+          whileAnswering.tick[0],
+          { guard: 'isUnbegunOverdue', target: 'withdrawing', actions: [...outOfTime, ...withdraw('late')] },
+          ...whileAnswering.tick.slice(1),
+        ],
       },
     },
     voicing: {
@@ -411,14 +507,18 @@ export const turnMachine = setup({
       description: 'The end is being stored, until the store answers.',
       on: {
         stored: [{ guard: 'isBegun', actions: 'unchanged' }, { actions: [...begin] }],
-        unstored: [{ guard: 'isBegun', actions: 'unchanged' }, { target: 'withdrawing', actions: ['reportFault', ...giveUp] }],
+        unstored: [
+          { guard: 'isBegun', actions: 'unchanged' },
+          { target: 'withdrawing', actions: ['reportFault', ...giveUp] },
+        ],
         sealed: [
           { guard: 'isCompleted', target: 'completed', actions: [...end] },
           { guard: 'isAborted', target: 'aborted', actions: [...end] },
           { guard: 'isFenced', target: 'failed', actions: [report('lease_lost'), ...end] },
           { target: 'failed', actions: [...end] },
         ],
-        // While the store may have applied the end, the same end is sent again and readers get none. Once it certainly has not, the turn failed.
+        // While the store may have applied the end, the same end is sent again and readers get none. Once it certainly
+        // has not, the turn failed.
         unsealed: [
           { guard: 'isUnbegun', target: 'withdrawing', actions: ['reportFault', ...giveUp] },
           { guard: 'isLastAlone', target: 'failed', actions: ['reportFault', 'unsettle', 'endReaders', 'leave'] },
@@ -447,7 +547,8 @@ export const turnMachine = setup({
     asking: {
       description: 'Taken over elsewhere; the chat waits to hear how the turn ends.',
       on: {
-        // The store took the first output under this turn's own fence: its end is stored like that of a turn whose lease is not renewed.
+        // The store took the first output under this turn's own fence: its end is stored like that of a turn whose
+        // lease is not renewed.
         stored: { target: 'sealing', actions: [...begin, 'endWait', 'noteFenced', ...seal('ours')] },
         unstored: { target: 'withdrawing', actions: ['reportFault', ...giveUp] },
         // An end by request was answered, and stays. A chat that gets an error leaves nothing behind.

@@ -1,7 +1,7 @@
 /**
- * Versions of a machine. An actor's stored snapshot has the version of the machine that wrote it. A change of the states or of the
- * context takes the next version and a migration to it. So during a rolling restart the new processes can read what the old ones
- * have stored, and the old ones notice that they cannot read what the new ones store.
+ * Versions of a machine. An actor's stored snapshot has the version of the machine that wrote it. A change of the
+ * states or of the context takes the next version and a migration to it. So during a rolling restart the new processes
+ * can read what the old ones have stored, and the old ones notice that they cannot read what the new ones store.
  */
 import type { AnyStateMachine } from 'xstate';
 
@@ -32,13 +32,23 @@ export interface MachineKind {
 /** The version follows from the number of migrations: writing one raises it. */
 export const versionAfter = (migrations: readonly Migration[]): number => migrations.length + 1;
 
-/** The stored state as this version has it; null if a later version wrote it or the machine does not have the state. Pure. */
-export function migrated<Stored extends StoredState>({ machine, version, migrations }: MachineKind, stored: Stored): Stored | null {
+/**
+ * The stored state as this version has it; null if a later version wrote it or the machine does not have the state.
+ * Pure.
+ */
+export function migrated<Stored extends StoredState>(
+  { machine, version, migrations }: MachineKind,
+  stored: Stored,
+): Stored | null {
   const found = stored.version === version ? stored : broughtUp(stored, version, migrations);
   return found !== null && Object.hasOwn(machine.states, found.state) ? found : null;
 }
 
-function broughtUp<Stored extends StoredState>(stored: Stored, version: number, migrations: readonly Migration[]): Stored | null {
+function broughtUp<Stored extends StoredState>(
+  stored: Stored,
+  version: number,
+  migrations: readonly Migration[],
+): Stored | null {
   if (!Number.isInteger(stored.version) || stored.version < 1 || stored.version > version) return null;
   let found: MachineState = stored;
   for (const migration of migrations.slice(stored.version - 1)) found = migration(found);

@@ -1,6 +1,6 @@
 /**
- * A visitor of an assistant's public link or widget (contract 9): whether a place is taken and minutes are counted. As with a
- * key's budgets the store's atomic step decides what a limit lets through; the machine is told the verdict.
+ * A visitor of an assistant's public link or widget (contract 9): whether a place is taken and minutes are counted. As
+ * with a key's budgets the store's atomic step decides what a limit lets through; the machine is told the verdict.
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
@@ -22,7 +22,10 @@ export interface VisitorContext {
   readonly refusal: LimitRefusal | null;
 }
 
-/** Every event has the time at which it happens, in milliseconds since the epoch. `clockUntil`: as in the context, after the event. */
+/**
+ * Every event has the time at which it happens, in milliseconds since the epoch. `clockUntil`: as in the context, after
+ * the event.
+ */
 export type VisitorEvent =
   | { type: 'message'; at: number; refusal: LimitRefusal | null; clockUntil: number }
   /** A reply is over, however it ended. */
@@ -44,7 +47,8 @@ export type VisitorOutcome =
 /** The context of a visitor who has sent nothing yet. */
 export const newVisitor = (): VisitorContext => ({ clockUntil: 0, refusal: null });
 
-const clockOf = (event: VisitorEvent, context: VisitorContext): number => ('clockUntil' in event ? event.clockUntil : context.clockUntil);
+const clockOf = (event: VisitorEvent, context: VisitorContext): number =>
+  'clockUntil' in event ? event.clockUntil : context.clockUntil;
 
 export const visitorMachine = setup({
   types: { context: {} as VisitorContext, events: {} as VisitorEvent, emitted: {} as VisitorOutcome },
@@ -92,9 +96,15 @@ export const visitorMachine = setup({
           { guard: 'refused', target: 'limited', actions: ['noteRefusal', 'limited', 'refuse'] },
           { actions: ['setClock', 'accept'] },
         ],
-        sealed: [{ guard: 'runsOn', actions: ['setClock', 'unchanged'] }, { target: 'away', actions: ['setClock', 'left'] }],
+        sealed: [
+          { guard: 'runsOn', actions: ['setClock', 'unchanged'] },
+          { target: 'away', actions: ['setClock', 'left'] },
+        ],
         left: { target: 'away', actions: ['stopClock', 'left'] },
-        tick: [{ guard: 'clockRuns', actions: 'unchanged' }, { target: 'away', actions: 'left' }],
+        tick: [
+          { guard: 'clockRuns', actions: 'unchanged' },
+          { target: 'away', actions: 'left' },
+        ],
       },
     },
     limited: {
@@ -116,4 +126,9 @@ export const visitorMachine = setup({
   },
 });
 
-export const visitorKind: MachineKind = { name: 'visitor', machine: visitorMachine, version: visitorVersion, migrations };
+export const visitorKind: MachineKind = {
+  name: 'visitor',
+  machine: visitorMachine,
+  version: visitorVersion,
+  migrations,
+};

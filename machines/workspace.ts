@@ -1,6 +1,6 @@
 /**
- * A workspace's slots for turns in flight (contract 5). The store's atomic step decides; a process asks this machine first,
- * and `sync` reports what other processes have changed.
+ * A workspace's slots for turns in flight (contract 5). The store's atomic step decides; a process asks this machine
+ * first, and `sync` reports what other processes have changed.
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
@@ -43,7 +43,8 @@ export const workspaceMachine = setup({
     takesTheLast: ({ context }) => context.inFlight + 1 >= context.max,
     staysFull: ({ context }) => context.inFlight - 1 >= context.max,
     leavesRoom: ({ context, event }) =>
-      (event.type === 'configure' && context.inFlight < event.max) || (event.type === 'sync' && event.inFlight < context.max),
+      (event.type === 'configure' && context.inFlight < event.max) ||
+      (event.type === 'sync' && event.inFlight < context.max),
   },
   actions: {
     refuse: emit({ type: 'refused', code: 'rate_limited' }),
@@ -99,4 +100,9 @@ export const workspaceMachine = setup({
   },
 });
 
-export const workspaceKind: MachineKind = { name: 'workspace', machine: workspaceMachine, version: workspaceVersion, migrations };
+export const workspaceKind: MachineKind = {
+  name: 'workspace',
+  machine: workspaceMachine,
+  version: workspaceVersion,
+  migrations,
+};

@@ -53,20 +53,28 @@ import { openaiVoice } from './providers/voice/openai.ts';
 import { canListen, VoiceProcesses } from './providers/voice/processes.ts';
 import { syntheticVoice } from './providers/voice/synthetic.ts';
 
-/** Serves until SIGTERM or SIGINT, or as one of several workers until its supervisor ends it; resolves when it listens. */
+/**
+ * Serves until SIGTERM or SIGINT, or as one of several workers until its supervisor ends it; resolves when it listens.
+ */
 export async function serve(config: Config): Promise<void> {
   const clock = new WheelClock();
   // Processes that share a store use its clock for deadlines and dates; an embedded store uses the process's own.
   const shared = config.store.kind === 'redis' ? new StoreClock(clock) : null;
   const time = shared ?? clock;
-  const supervisor = config.processes > 1 ? new (await import('./operations/supervisor/worker.ts')).SupervisorLine(clock) : null;
+  const supervisor =
+    config.processes > 1 ? new (await import('./operations/supervisor/worker.ts')).SupervisorLine(clock) : null;
   const log = openProcessLog(config, clock, supervisor?.number ?? null);
   const ids = randomIds(time);
   if (config.store.kind === 'lmdb') makeDataFolder(config.store.folder);
   const { secret, operatorToken } = readSecrets(config, ids);
 
   const lag = new LoopLag();
-  const metrics = openMetrics(() => host.census(), () => host.turns.inFlight, () => lag.meanMs(true) / 1000, () => host.outage);
+  const metrics = openMetrics(
+    () => host.census(),
+    () => host.turns.inFlight,
+    () => lag.meanMs(true) / 1000,
+    () => host.outage,
+  );
   watchUnhandled(log, metrics.unhandledRejections);
   const opened = await openStore(config, { clock, ids, log, shared });
   const store = measureStore(opened, metrics, clock, () => readiness.doubt());
@@ -76,10 +84,19 @@ export async function serve(config: Config): Promise<void> {
   const host = new Host(store, time, ids, log, config.turnMsMax, new LoopShare());
   const vault = openVault(secret, ids, config.secretPrevious);
   host.onCredentials = (workspaceId, id) => vault.forget(workspaceId, id);
-  const http = providerHttp({ clock, allowPrivate: config.allowPrivateProviders, bounds: { ...providerBounds, silenceMs: config.providerSilenceMs }, proxy: config.providerProxy });
+  const http = providerHttp({
+    clock,
+    allowPrivate: config.allowPrivateProviders,
+    bounds: { ...providerBounds, silenceMs: config.providerSilenceMs },
+    proxy: config.providerProxy,
+  });
   const load = openLoad(time, ids, metrics, host, 'loadBoard' in opened ? opened.loadBoard : null);
   const voice = openVoice(config, clock, http, (why) => noteVoiceEnding(why, metrics, log));
-  metrics.watchVoice(voice, () => host.sockets.population.size, () => host.calls.states());
+  metrics.watchVoice(
+    voice,
+    () => host.sockets.population.size,
+    () => host.calls.states(),
+  );
   const scrape = new Coalesced(clock, scrapeBounds, async () => (await supervisor?.askMetrics()) ?? metrics.text());
   const services: Services = {
     config,
@@ -95,7 +112,10 @@ export async function serve(config: Config): Promise<void> {
     voice,
     tools: new ToolDesk({ host, store, vault, caller: toolCaller(http, clock), clock: time, metrics }),
     vault,
-    ...{ transcriptionTokens: socketTokens('transcription', secret, ids, config.secretPrevious), callTokens: socketTokens('call', secret, ids, config.secretPrevious) },
+    ...{
+      transcriptionTokens: socketTokens('transcription', secret, ids, config.secretPrevious),
+      callTokens: socketTokens('call', secret, ids, config.secretPrevious),
+    },
     visitorTokens: visitorTokens(secret, config.secretPrevious),
     operatorToken,
     signIns: new SignIns({ store, clock: time, ids, log, operatorToken }),
@@ -107,10 +127,16 @@ export async function serve(config: Config): Promise<void> {
     draining: false,
   };
 
-  const edge = await openEdge(config, { exchange: openPipeline(services), upgrade: openUpgrader(services), refuse: openRefuser(services) }, clock, log);
+  const edge = await openEdge(
+    config,
+    { exchange: openPipeline(services), upgrade: openUpgrader(services), refuse: openRefuser(services) },
+    clock,
+    log,
+  );
   const port = await startListening(edge, config, supervisor);
   // With several processes, the supervisor answers on the management port for all.
-  const service = config.managementPort === null || supervisor !== null ? null : await openManagementPort(config, services);
+  const service =
+    config.managementPort === null || supervisor !== null ? null : await openManagementPort(config, services);
   void host.start();
   void load.start();
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
@@ -123,7 +149,10 @@ export async function serve(config: Config): Promise<void> {
   if (isFirst && isToReseal(services)) void resealSecrets(services);
 }
 
-/** The log of this process, whose number is null without a supervisor; a supervisor has warned of ignored variables for all. */
+/**
+ * The log of this process, whose number is null without a supervisor; a supervisor has warned of ignored variables for
+ * all.
+ */
 function openProcessLog(config: Config, clock: WheelClock, worker: number | null): Log {
   const log = openLog(config.log, clock, { worker });
   if (worker === null) warnOfIgnored(config, log);
@@ -142,10 +171,14 @@ async function startStore(store: Store, nowMs: number): Promise<void> {
   isStarted();
 }
 
-/** Names the setting in the error. It is wrong if the store refuses it; a store that does not answer may come up yet. */
+/**
+ * Names the setting in the error. It is wrong if the store refuses it; a store that does not answer may come up yet.
+ */
 function failOpening(error: unknown): never {
   if (error instanceof StoreRefused) throw new SettingError(`PARLEY_STORE: ${error.message}`);
-  throw error instanceof StoreUnavailable ? new StoreUnavailable(`PARLEY_STORE: ${error.message}`, { cause: error }) : error;
+  throw error instanceof StoreUnavailable
+    ? new StoreUnavailable(`PARLEY_STORE: ${error.message}`, { cause: error })
+    : error;
 }
 
 /** The documents of the API, made when they are first requested. */
@@ -172,38 +205,79 @@ interface StoreNeeds {
 }
 
 /** The Redis client is loaded only if it is used, because it would slow every other start. */
-async function openStore({ store, durability, allowVolatile, acceptLoss }: Config, { clock, ids, log, shared }: StoreNeeds): Promise<Store | RedisStore> {
+async function openStore(
+  { store, durability, allowVolatile, acceptLoss }: Config,
+  { clock, ids, log, shared }: StoreNeeds,
+): Promise<Store | RedisStore> {
   if (store.kind === 'memory') return memoryStore(clock);
   if (store.kind === 'lmdb') {
     const { lmdbStore } = await import('./store/lmdb.ts');
-    const ownership = { clock, newId: () => ids.secret(), notify: (sentence: string) => log.warn(sentence), onLost: (error: Error) => endAtOnce(error, log) };
-    return lmdbStore(store.folder, { durability: durability === 'flushed' ? 'flushed' : 'committed', ids, acceptLoss, ownership });
+    const ownership = {
+      clock,
+      newId: () => ids.secret(),
+      notify: (sentence: string) => log.warn(sentence),
+      onLost: (error: Error) => endAtOnce(error, log),
+    };
+    return lmdbStore(store.folder, {
+      durability: durability === 'flushed' ? 'flushed' : 'committed',
+      ids,
+      acceptLoss,
+      ownership,
+    });
   }
   const { RedisStore } = await import('./store/redis.ts');
   const onLoading = (): void => log.warn('Redis is still reading its data: the server starts when that is done');
-  return new RedisStore(store.url, { clock, ids, allowVolatile, onLoading, ...(shared && { time: shared }), durability: durability === 'flushed' ? 'committed' : durability });
+  return new RedisStore(store.url, {
+    clock,
+    ids,
+    allowVolatile,
+    onLoading,
+    ...(shared && { time: shared }),
+    durability: durability === 'flushed' ? 'committed' : durability,
+  });
 }
 
 function openModels({ synthetic }: Config, clock: WheelClock, http: ProviderHttp): Models {
-  const models = [scriptedModel(clock), openaiModel(http), anthropicModel(http), ...(synthetic ? [syntheticModel(clock)] : [])];
+  const models = [
+    scriptedModel(clock),
+    openaiModel(http),
+    anthropicModel(http),
+    ...(synthetic ? [syntheticModel(clock)] : []),
+  ];
   return new Map(models.map((model) => [model.provider, model]));
 }
 
 /** The setting is for all processes of a supervisor together. */
-const voiceProcessesEach = ({ voiceProcesses, processes }: Config): number => (voiceProcesses === 0 ? 0 : Math.max(1, Math.floor(voiceProcesses / processes)));
+const voiceProcessesEach = ({ voiceProcesses, processes }: Config): number =>
+  voiceProcesses === 0 ? 0 : Math.max(1, Math.floor(voiceProcesses / processes));
 
 function openVoice(config: Config, clock: WheelClock, http: ProviderHttp, onEnded: (why: string) => void): VoiceDesk {
   const options = { count: voiceProcessesEach(config), clock, onEnded };
-  const staff = { speakers: new VoiceProcesses(options), listeners: new VoiceProcesses(canListen() ? options : { ...options, count: 0 }) };
+  const staff = {
+    speakers: new VoiceProcesses(options),
+    listeners: new VoiceProcesses(canListen() ? options : { ...options, count: 0 }),
+  };
   const local = config.voiceFolder === null ? [] : [localVoice(staff, config.voiceFolder)];
-  const providers = [embeddedVoice(staff), openaiVoice(http, clock), ...local, ...(config.synthetic ? [syntheticVoice(clock)] : [])];
+  const providers = [
+    embeddedVoice(staff),
+    openaiVoice(http, clock),
+    ...local,
+    ...(config.synthetic ? [syntheticVoice(clock)] : []),
+  ];
   return new VoiceDesk(providers, staff, clock);
 }
 
-/** The lag is measured apart from that of the metrics, because `/metrics` begins a measurement anew whenever it is read. */
+/**
+ * The lag is measured apart from that of the metrics, because `/metrics` begins a measurement anew whenever it is read.
+ */
 function openLoad(time: Clock, ids: Ids, metrics: Metrics, { turns, calls }: Host, board: LoadBoard | null): LoadMeter {
   const lag = new LoopLag();
-  const reading = async () => ({ ...(await metrics.counted()), turnsInFlight: turns.inFlight, openCalls: calls.population.size, memoryBytes: process.memoryUsage.rss() });
+  const reading = async () => ({
+    ...(await metrics.counted()),
+    turnsInFlight: turns.inFlight,
+    openCalls: calls.population.size,
+    memoryBytes: process.memoryUsage.rss(),
+  });
   return new LoadMeter(time, ids.secret(), { reading, lagMs: (restart) => lag.meanMs(restart) }, board);
 }
 
@@ -211,7 +285,12 @@ function openLoad(time: Clock, ids: Ids, metrics: Metrics, { turns, calls }: Hos
 const heardBy = (load: LoadMeter, metrics: Metrics): Metrics => ({
   ...metrics,
   firstOutput: { observe: (seconds) => (metrics.firstOutput.observe(seconds), load.firstOutput(seconds * 1000)) },
-  calls: { ...metrics.calls, voiceToVoice: { observe: (seconds) => (metrics.calls.voiceToVoice.observe(seconds), load.voiceToVoice(seconds * 1000)) } },
+  calls: {
+    ...metrics.calls,
+    voiceToVoice: {
+      observe: (seconds) => (metrics.calls.voiceToVoice.observe(seconds), load.voiceToVoice(seconds * 1000)),
+    },
+  },
 });
 
 const scrapeBounds = { keptMs: limits.scrapeKeptMs, freshMax: limits.scrapesFreshMax };

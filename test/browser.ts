@@ -24,7 +24,10 @@ export const patience = patient(120_000);
 
 const require = createRequire(import.meta.url);
 
-/** Sites have processes of their own, as they have on a desk. The limit keeps the browser from starting one in advance for every context. */
+/**
+ * Sites have processes of their own, as they have on a desk. The limit keeps the browser from starting one in advance
+ * for every context.
+ */
 const switches = ['--no-sandbox', '--site-per-process', '--renderer-process-limit=1', '--in-process-gpu'];
 
 export async function openBrowser(t: Owner, ...args: readonly string[]): Promise<Browser> {
@@ -48,17 +51,24 @@ export interface Opening extends BrowserContextOptions {
   readonly height?: number;
   /** The one server that the page may ask. */
   readonly origin: string;
-  /** Whether the browser's message about a failed request is a complaint. It is, except where a test cuts the network. */
+  /**
+   * Whether the browser's message about a failed request is a complaint. It is, except where a test cuts the network.
+   */
   readonly networkFailures?: 'complaints' | 'expected';
 }
 
 /** A page of its own context, which has no address yet. */
-export async function openPage(browser: Browser, { origin, width = 1440, height = 800, networkFailures = 'complaints', ...options }: Opening): Promise<Opened> {
+export async function openPage(
+  browser: Browser,
+  { origin, width = 1440, height = 800, networkFailures = 'complaints', ...options }: Opening,
+): Promise<Opened> {
   const context = await browser.newContext({ viewport: { width, height }, reducedMotion: 'reduce', ...options });
   context.setDefaultTimeout(patience);
   const complaints: string[] = [];
   await context.exposeFunction('complain', (what: string) => void complaints.push(what));
-  await context.addInitScript(`document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile, lineNumber }) => complain([violatedDirective, blockedURI, sourceFile, lineNumber].join(' ')));`);
+  await context.addInitScript(
+    `document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile, lineNumber }) => complain([violatedDirective, blockedURI, sourceFile, lineNumber].join(' ')));`,
+  );
   const page = await context.newPage();
   page.on('console', (message) => {
     const expected = networkFailures === 'expected' && /Failed to load resource/.test(message.text());
@@ -66,7 +76,8 @@ export async function openPage(browser: Browser, { origin, width = 1440, height 
   });
   page.on('pageerror', (error) => void complaints.push(error.stack ?? error.message));
   page.on('request', (request) => {
-    if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== origin) complaints.push(`asks ${request.url()}`);
+    if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== origin)
+      complaints.push(`asks ${request.url()}`);
   });
   return { page, context, complaints };
 }
@@ -79,21 +90,31 @@ export interface Finding {
 
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Runs axe on the page, shadow roots included. Its script is loaded only now, since most pages are never checked; the page's policy does not apply to it. */
+/**
+ * Runs axe on the page, shadow roots included. Its script is loaded only now, since most pages are never checked; the
+ * page's policy does not apply to it.
+ */
 export async function axeFindings(page: Page, options: object = {}): Promise<Finding[]> {
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe);
-  const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify({ ...options, resultTypes: ['violations'] })})`)) as { violations: Finding[] };
+  const { violations } = (await page.evaluate(
+    `axe.run(document, ${JSON.stringify({ ...options, resultTypes: ['violations'] })})`,
+  )) as { violations: Finding[] };
   return violations;
 }
 
 /** Returns each finding with its first three places. */
 export const toldOf = (findings: readonly Finding[]): string[] =>
-  findings.flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ target, failureSummary }) => `${id}: ${target.join(' ')} ${failureSummary}`));
+  findings.flatMap(({ id, nodes }) =>
+    nodes.slice(0, 3).map(({ target, failureSummary }) => `${id}: ${target.join(' ')} ${failureSummary}`),
+  );
 
 /** How far the page is wider than its window, in pixels: a script for the page. */
 export const overflow = 'document.documentElement.scrollWidth - innerWidth';
 
-/** The elements whose text, or a field's, has less contrast than 4.5 : 1 to the colour behind it: a script for the page (WCAG 2.2, 1.4.3). */
+/**
+ * The elements whose text, or a field's, has less contrast than 4.5 : 1 to the colour behind it: a script for the page
+ * (WCAG 2.2, 1.4.3).
+ */
 export const faintTexts = `(() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number);
   const linear = (value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);

@@ -1,6 +1,7 @@
 /**
- * Bundles the test files once: loaded by tsx one by one, the modules of a test file cost half a second of CPU time before its
- * first assertion, and there are more than a hundred. `node --import=tsx FILE` runs a single one without this.
+ * Bundles the test files once: loaded by tsx one by one, the modules of a test file cost half a second of CPU time
+ * before its first assertion, and there are more than a hundred. `node --import=tsx FILE` runs a single one without
+ * this.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -14,11 +15,21 @@ const folder = join(root, 'node_modules', '.cache', `parley-tests-${process.pid}
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
 /**
- * Packages that many files load: tap alone is 300 modules, 150 ms of CPU time in each of 200 processes. Each becomes one module, with
- * a name that tap takes for its own where it looks for the line of a test. They are not bundled with the files: Node reads the map of
- * a module whenever it loads one, and theirs is large.
+ * Packages that many files load: tap alone is 300 modules, 150 ms of CPU time in each of 200 processes. Each becomes
+ * one module, with a name that tap takes for its own where it looks for the line of a test. They are not bundled with
+ * the files: Node reads the map of a module whenever it loads one, and theirs is large.
  */
-const modules = ['tap', 'typebox', 'typebox/compile', 'xstate', 'xstate/graph', 'fast-check', 'ws', 'commander', 'eventsource-parser'];
+const modules = [
+  'tap',
+  'typebox',
+  'typebox/compile',
+  'xstate',
+  'xstate/graph',
+  'fast-check',
+  'ws',
+  'commander',
+  'eventsource-parser',
+];
 /** Packages written for CommonJS, whose exports are known only when they run. */
 const commonJs = ['redis', 'ajv/dist/2020.js', 'prom-client'];
 const packages = [...modules, ...commonJs];
@@ -28,9 +39,13 @@ const packageFolder = join(folder, 'node_modules');
 const namedExports = {
   name: 'named exports',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^/ }, ({ path, kind }) => (kind === 'entry-point' && commonJs.includes(path) ? { path, namespace: 'named' } : undefined));
+    onResolve({ filter: /^/ }, ({ path, kind }) =>
+      kind === 'entry-point' && commonJs.includes(path) ? { path, namespace: 'named' } : undefined,
+    );
     onLoad({ filter: /^/, namespace: 'named' }, ({ path }) => {
-      const names = Object.keys(createRequire(join(root, 'package.json'))(path)).filter((name) => /^[A-Za-z_]\w*$/.test(name) && name !== 'default');
+      const names = Object.keys(createRequire(join(root, 'package.json'))(path)).filter(
+        (name) => /^[A-Za-z_]\w*$/.test(name) && name !== 'default',
+      );
       return { resolveDir: root, contents: `export { ${names.join(', ')} } from ${JSON.stringify(path)};` };
     });
   },
@@ -80,7 +95,9 @@ export async function bundlePackages(names = packages) {
     // The replacement is explained in that file.
     alias: { 'async-hook-domain': fileURLToPath(new URL('./run/domain.mjs', import.meta.url)) },
     // Packages written for CommonJS ask for Node's own modules by `require`, which a module does not have.
-    banner: { js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);" },
+    banner: {
+      js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);",
+    },
   });
 }
 
@@ -105,10 +122,16 @@ export async function bundleWithInputs(files) {
   const [{ metafile }] = await Promise.all([ofFiles, bundlePackages()]).catch(() => {
     throw new PrepareError('see above.');
   });
-  return { bundles: files.map((file) => relative(root, join(folder, file.replace(/\.ts$/, '.mjs')))), inputs: metafile.inputs };
+  return {
+    bundles: files.map((file) => relative(root, join(folder, file.replace(/\.ts$/, '.mjs')))),
+    inputs: metafile.inputs,
+  };
 }
 
-/** Writes a module that runs several bundled files, each as a test of its name, one after the other: its path in the project. */
+/**
+ * Writes a module that runs several bundled files, each as a test of its name, one after the other: its path in the
+ * project.
+ */
 export function bundleTogether(name, members) {
   const path = join(folder, `${name.replaceAll('/', '-')}.together.mjs`);
   const files = members.map(({ file, bundle }) => [file, pathToFileURL(join(root, bundle)).href]);

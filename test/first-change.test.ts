@@ -6,7 +6,8 @@ import { readTree } from './tidy/tree.ts';
 
 const root = new URL('../', import.meta.url);
 const tree = readTree(fileURLToPath(root));
-const [, guide = ''] = /^## Your first change\n([^]*?)^## /m.exec(readFileSync(new URL('docs/development.md', root), 'utf8')) ?? [];
+const [, guide = ''] =
+  /^## Your first change\n([^]*?)^## /m.exec(readFileSync(new URL('docs/development.md', root), 'utf8')) ?? [];
 
 interface Recipe {
   readonly files: readonly string[];
@@ -18,7 +19,10 @@ const pathsIn = (cell: string): string[] => [...cell.matchAll(/`([\w./-]+\.\w+)`
 
 function recipeOf(title: string): Recipe {
   const [, text = ''] = new RegExp(`^### ${title}\n([^]*?)(?=^### |(?![^]))`, 'm').exec(guide) ?? [];
-  const rows = text.split('\n').filter((line) => /^\| `/.test(line)).map((line) => line.split('|').slice(1, -1));
+  const rows = text
+    .split('\n')
+    .filter((line) => /^\| `/.test(line))
+    .map((line) => line.split('|').slice(1, -1));
   return { files: rows.flatMap(([files]) => pathsIn(files!)), tests: rows.flatMap((row) => pathsIn(row[2]!)) };
 }
 
@@ -34,9 +38,21 @@ for (const [title, { shows, only }] of Object.entries(examples)) {
     const { files, tests } = recipeOf(title);
     t.ok(files.length > 5, `${files.length} files`);
     for (const path of files) t.match(tree.get(path) ?? '', shows, path);
-    t.same(tests.filter((path) => !existsSync(new URL(path, root)) || !path.endsWith('.test.ts')), [], 'the tests that hold them are there');
+    t.same(
+      tests.filter((path) => !existsSync(new URL(path, root)) || !path.endsWith('.test.ts')),
+      [],
+      'the tests that hold them are there',
+    );
     if (only === undefined) return;
-    const having = [...tree].filter(([path, text]) => /^(src|machines|test|docs)\//.test(path) && path !== 'test/first-change.test.ts' && path !== 'docs/development.md' && only.test(text)).map(([path]) => path);
+    const having = [...tree]
+      .filter(
+        ([path, text]) =>
+          /^(src|machines|test|docs)\//.test(path) &&
+          path !== 'test/first-change.test.ts' &&
+          path !== 'docs/development.md' &&
+          only.test(text),
+      )
+      .map(([path]) => path);
     t.same(having.toSorted(), files.toSorted(), 'no other file has it');
   });
 }

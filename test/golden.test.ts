@@ -20,7 +20,9 @@ import { ids, page } from './store/fixtures.ts';
 import { whyNoRedis } from './store/redis-server.ts';
 
 const golden = fileURLToPath(new URL('golden/', import.meta.url));
-const versions = readdirSync(golden, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+const versions = readdirSync(golden, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
 t.ok(versions.length > 0);
 
 for (const version of versions) {
@@ -43,9 +45,18 @@ for (const version of versions) {
   t.test(`${version}, machines`, async (t) => {
     const kept = JSON.parse(readFileSync(join(folder, 'machines.json'), 'utf8')) as Record<string, GoldenSnapshot[]>;
     for (const [name, snapshots] of Object.entries(kept)) {
-      t.same([...new Set(snapshots.map(({ snapshot }) => snapshot.state))].filter((state) => !(state in machines[name]!.machine.states)), []);
+      t.same(
+        [...new Set(snapshots.map(({ snapshot }) => snapshot.state))].filter(
+          (state) => !(state in machines[name]!.machine.states),
+        ),
+        [],
+      );
       for (const { snapshot, answers } of snapshots) {
-        t.same(answers.map(({ event }) => answer(name, snapshot, event)), answers, `${name} ${snapshot.state}`);
+        t.same(
+          answers.map(({ event }) => answer(name, snapshot, event)),
+          answers,
+          `${name} ${snapshot.state}`,
+        );
       }
     }
   });
@@ -54,29 +65,54 @@ for (const version of versions) {
 }
 
 const transcript = async (store: Store, { workspaceId }: About, id: string) =>
-  JSON.parse(JSON.stringify((await store.sessions.messages(workspaceId, id, page())).items.map((message) => messageView(message)).map(asKept)));
+  JSON.parse(
+    JSON.stringify(
+      (await store.sessions.messages(workspaceId, id, page())).items.map((message) => messageView(message)).map(asKept),
+    ),
+  );
 
 /** A message as versions without calls and tools answered it: all of theirs were typed, and had no calls of tools. */
-function asKept({ voice, tool_calls: calls, ...kept }: { readonly voice: unknown; readonly tool_calls: readonly unknown[] }): object {
+function asKept({
+  voice,
+  tool_calls: calls,
+  ...kept
+}: {
+  readonly voice: unknown;
+  readonly tool_calls: readonly unknown[];
+}): object {
   return voice === null && calls.length === 0 ? kept : { ...kept, voice, calls };
 }
 
 async function records(t: Test, { about, store, clock }: Golden): Promise<void> {
   const { workspaceId, sessions } = about;
-  t.match(await store.catalog.read('workspace', workspaceId, workspaceId), { record: { name: 'Golden', retentionDays: 3650 } });
+  t.match(await store.catalog.read('workspace', workspaceId, workspaceId), {
+    record: { name: 'Golden', retentionDays: 3650 },
+  });
   const assistants = (await store.catalog.list('assistant', workspaceId, page())).items;
   t.equal(assistants.filter(({ machine }) => machine.state === 'disabled').length, 1);
-  t.match(assistants.find(({ greeting }) => greeting === 'Hello 👋'), { visitorFields: [{ name: 'email', type: 'email' }], machine: { state: 'published' } });
+  t.match(
+    assistants.find(({ greeting }) => greeting === 'Hello 👋'),
+    { visitorFields: [{ name: 'email', type: 'email' }], machine: { state: 'published' } },
+  );
   await credentials(t, { about, store, clock });
   for (const [id, said] of Object.entries(about.transcripts)) t.same(await transcript(store, about, id), said);
-  for (const state of ['open', 'ended', 'expired'] as const) t.equal((await store.sessions.read(workspaceId, sessions[state]))?.record.machine.state, state);
+  for (const state of ['open', 'ended', 'expired'] as const)
+    t.equal((await store.sessions.read(workspaceId, sessions[state]))?.record.machine.state, state);
   const at = Math.floor(clock.now() / 1000);
-  const buckets = await store.usage.read(workspaceId, { assistantIds: null, start: at - 86_400, end: at + 1, bucketSeconds: 86_400 });
-  const sum = (name: string) => buckets.reduce((all, bucket) => all + (usageCountsView(bucket) as Record<string, number>)[name]!, 0);
+  const buckets = await store.usage.read(workspaceId, {
+    assistantIds: null,
+    start: at - 86_400,
+    end: at + 1,
+    bucketSeconds: 86_400,
+  });
+  const sum = (name: string) =>
+    buckets.reduce((all, bucket) => all + (usageCountsView(bucket) as Record<string, number>)[name]!, 0);
   t.same(Object.fromEntries(Object.keys(about.usage).map((name) => [name, sum(name)])), about.usage);
   const key = (await store.catalog.keyByPublicId(about.key.split('_')[1]!))!.record;
   const [turnId] = about.transcripts[sessions.open].slice(1).map((message: { turn_id: string }) => message.turn_id);
-  t.match(await store.requests.find(workspaceId, `${key.id} /sessions/${sessions.open}/chat`, 'golden', clock.now()), { resultId: turnId });
+  t.match(await store.requests.find(workspaceId, `${key.id} /sessions/${sessions.open}/chat`, 'golden', clock.now()), {
+    resultId: turnId,
+  });
 }
 
 /** Before and after a start has sealed them as this version does. */
@@ -120,25 +156,40 @@ async function conversations(t: Test, { about, store }: Golden, host: Host): Pro
   await over;
   const before = about.transcripts[sessions.open].map(({ content }: { content: string }) => content);
   t.same(told, [...before, 'Third'], 'the model is told what was said');
-  t.same((await transcript(store, about, sessions.open)).map(({ content }: { content: string }) => content), [...before, 'Third', 'and on']);
+  t.same(
+    (await transcript(store, about, sessions.open)).map(({ content }: { content: string }) => content),
+    [...before, 'Third', 'and on'],
+  );
   await t.rejects(begin(sessions.ended), { code: 'session_ended' });
   await t.rejects(begin(sessions.expired), { code: 'session_expired' });
   const cut = await begin(sessions.cut);
   await cut.over;
   t.equal(cut.told[1], about.cutText);
-  t.match((await transcript(store, about, sessions.cut))[1], { content: about.cutText, status: 'partial', stop_reason: 'error', error_code: 'api_error' });
+  t.match((await transcript(store, about, sessions.cut))[1], {
+    content: about.cutText,
+    status: 'partial',
+    stop_reason: 'error',
+    error_code: 'api_error',
+  });
   t.equal(await store.turns.inFlight(workspaceId), 0);
 }
 
 /** By a server of its own, in today's time: sessions are over by then, and all that they hold is there. */
 async function served(t: Test, folder: string): Promise<void> {
   const about = aboutOf(folder, 'lmdb');
-  const house = await openHouse(t, { folder: dirname(await dataFolder(t, folder)), embedded: true, env: { PARLEY_STORE: 'lmdb:./data', PARLEY_SECRET: about.secret } });
+  const house = await openHouse(t, {
+    folder: dirname(await dataFolder(t, folder)),
+    embedded: true,
+    env: { PARLEY_STORE: 'lmdb:./data', PARLEY_SECRET: about.secret },
+  });
   const { key } = about;
-  for (const [id, said] of Object.entries(about.transcripts)) t.same((await house.ask(`/sessions/${id}/transcript?limit=100`, { key })).json.data.map(asKept), said);
+  for (const [id, said] of Object.entries(about.transcripts))
+    t.same((await house.ask(`/sessions/${id}/transcript?limit=100`, { key })).json.data.map(asKept), said);
   refused(t, await house.ask('/assistants', { key: about.revokedKey }), 401, 'revoked_api_key');
   refused(t, await sayInVain(house, about.sessions.ended), 409, 'session_ended');
-  const [assistant] = (await house.ask('/assistants?limit=100', { key })).json.data.filter((one: any) => one.greeting === 'Hello 👋');
+  const [assistant] = (await house.ask('/assistants?limit=100', { key })).json.data.filter(
+    (one: any) => one.greeting === 'Hello 👋',
+  );
   const session = await house.session(assistant.id);
   const stream = await house.stream(`/sessions/${session.id}/chat`, { key, body: { message: 'Hello' } });
   t.equal((await stream.rest()).at(-1)?.event, 'turn.completed');

@@ -3,7 +3,17 @@ import { isThere } from './run/programs.mjs';
 
 export { environment } from './run/programs.mjs';
 
-type Program = 'redis-server' | 'nginx' | 'haproxy' | 'slowhttptest' | 'chromium' | 'chromium-headless-shell' | 'libfaketime' | 'ffmpeg' | 'python3';
+type Program =
+  | 'redis-server'
+  | 'nginx'
+  | 'haproxy'
+  | 'slowhttptest'
+  | 'chromium'
+  | 'chromium-headless-shell'
+  | 'libfaketime'
+  | 'ffmpeg'
+  | 'python3';
 
 /** The reason for skipping tests that need a program, or null. */
-export const whyMissing = (program: Program): string | null => (isThere(program) ? null : `${program} is not installed`);
+export const whyMissing = (program: Program): string | null =>
+  isThere(program) ? null : `${program} is not installed`;

@@ -1,4 +1,7 @@
-/** The reading of schemas that answers are held to finds what ajv finds, in what the documents state and in every small change of it. */
+/**
+ * The reading of schemas that answers are held to finds what ajv finds, in what the documents state and in every small
+ * change of it.
+ */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { asyncapiDocument } from '../src/http/reference/asyncapi.ts';
@@ -16,9 +19,12 @@ function* changesOf(value: unknown): Generator<unknown> {
   for (const [name, inner] of Object.entries(value)) {
     const { [name]: _, ...rest } = value as Record<string, unknown>;
     yield isArray ? Object.values(rest) : rest;
-    for (const changed of changesOf(inner)) yield isArray ? Object.assign([...value], { [name]: changed }) : { ...value, [name]: changed };
+    for (const changed of changesOf(inner))
+      yield isArray ? Object.assign([...value], { [name]: changed }) : { ...value, [name]: changed };
   }
-  yield isArray ? [...value, ...value] : { ...value, ...Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`more${index}`, 'x'])) };
+  yield isArray
+    ? [...value, ...value]
+    : { ...value, ...Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`more${index}`, 'x'])) };
 }
 
 interface Case {
@@ -34,7 +40,8 @@ function casesOf(document: any): Case[] {
     for (const [verb, { requestBody, responses }] of Object.entries<any>(operations)) {
       for (const { content = {} } of [requestBody ?? {}, ...Object.values<any>(responses)]) {
         const { schema, examples = {} } = content['application/json'] ?? {};
-        for (const { value } of Object.values<any>(examples)) found.set(JSON.stringify([schema, value]), { name: `${verb} ${path}`, schema, value });
+        for (const { value } of Object.values<any>(examples))
+          found.set(JSON.stringify([schema, value]), { name: `${verb} ${path}`, schema, value });
       }
     }
   }
@@ -43,9 +50,15 @@ function casesOf(document: any): Case[] {
 
 const openapi: any = openapiDocument(documented);
 const asyncapi: any = asyncapiDocument();
-const inAsyncapi = Object.entries<any>(asyncapi.components.messages).flatMap(([name, { payload, examples = [] }]): Case[] => examples.map((example: any) => ({ name, schema: payload, value: example.payload })));
+const inAsyncapi = Object.entries<any>(asyncapi.components.messages).flatMap(
+  ([name, { payload, examples = [] }]): Case[] =>
+    examples.map((example: any) => ({ name, schema: payload, value: example.payload })),
+);
 
-for (const [document, cases] of [[openapi, casesOf(openapi)], [asyncapi, inAsyncapi]] as const) {
+for (const [document, cases] of [
+  [openapi, casesOf(openapi)],
+  [asyncapi, inAsyncapi],
+] as const) {
   t.test(document.info.title, async (t) => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     const compiled = new Map<string, ValidateFunction>();
@@ -59,7 +72,8 @@ for (const [document, cases] of [[openapi, casesOf(openapi)], [asyncapi, inAsync
         const isValid = validate(changed);
         if (isValid) right++;
         else wrong++;
-        if ((faultsOf(schema, changed, document).length === 0) !== isValid) t.fail(`${name}: ajv says ${isValid} of ${JSON.stringify(changed)}`);
+        if ((faultsOf(schema, changed, document).length === 0) !== isValid)
+          t.fail(`${name}: ajv says ${isValid} of ${JSON.stringify(changed)}`);
       }
     }
     t.ok(right > 0 && wrong > 100, `${right} right ones, ${wrong} wrong ones`);

@@ -50,7 +50,10 @@ const files: Readonly<Record<string, string>> = {
     });`,
 };
 
-const ruleOf: Readonly<Record<string, string>> = { floats: 'typescript(no-floating-promises)', misused: 'typescript(no-misused-promises)' };
+const ruleOf: Readonly<Record<string, string>> = {
+  floats: 'typescript(no-floating-promises)',
+  misused: 'typescript(no-misused-promises)',
+};
 
 /** Returns the violations that a file's lines are marked with. */
 const marked = ([path, text]: [string, string]): string[] =>
@@ -66,7 +69,11 @@ t.test('it finds promises that nobody waits for, in modules and plain JavaScript
   for (const [path, text] of Object.entries(files)) await writeFile(join(folder, path), text);
   const oxlint = join('node_modules', 'oxlint', 'dist', 'cli.js');
   const args = [oxlint, '-c', join(root, '.oxlintrc.json'), '--format=unix', 'src'];
-  const { stdout, stderr, status } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8', env: { PATH: process.env['PATH'] } });
+  const { stdout, stderr, status } = spawnSync(process.execPath, args, {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'] },
+  });
   const found = stdout.split('\n').flatMap((line) => {
     const [, path, number, rule] = line.match(/^(\S+?):(\d+):.*\[Error\/(.+)\]$/) ?? [];
     return path === undefined ? [] : [`${path}:${number} ${rule}`];

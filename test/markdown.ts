@@ -9,13 +9,23 @@ export function parted(markdown: string): { readonly text: string; readonly code
 
 /** Returns the targets of all links and pictures outside code. */
 export const linksOf = (markdown: string): string[] =>
-  [...parted(markdown).text.replace(/`[^`\n]*`/g, '').matchAll(/\]\(\s*<?([^)\s>]+)>?[^)]*\)|\b(?:src|href)="([^"]+)"/g)].map(([, link, attribute]) => (link ?? attribute)!);
+  [
+    ...parted(markdown)
+      .text.replace(/`[^`\n]*`/g, '')
+      .matchAll(/\]\(\s*<?([^)\s>]+)>?[^)]*\)|\b(?:src|href)="([^"]+)"/g),
+  ].map(([, link, attribute]) => (link ?? attribute)!);
 
-/** Returns the anchors of a page's headings, as GitHub makes them; among equal ones the second and later have a number. */
+/**
+ * Returns the anchors of a page's headings, as GitHub makes them; among equal ones the second and later have a number.
+ */
 export function anchorsOf(markdown: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, title] of parted(markdown).text.matchAll(/^#{1,6} +(.+?)(?: +#+)? *$/gm)) {
-    const words = title!.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase().replace(/[^\p{L}\p{N}\p{M}_ -]/gu, '').replaceAll(' ', '-');
+    const words = title!
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\p{M}_ -]/gu, '')
+      .replaceAll(' ', '-');
     let anchor = words;
     for (let count = 1; anchors.has(anchor); count++) anchor = `${words}-${count}`;
     anchors.add(anchor);
@@ -23,7 +33,10 @@ export function anchorsOf(markdown: string): Set<string> {
   return anchors;
 }
 
-/** Returns the links of a page that lead nowhere. `textOf` gives the text of a path from the root, '' for a binary file, and null for no file. */
+/**
+ * Returns the links of a page that lead nowhere. `textOf` gives the text of a path from the root, '' for a binary file,
+ * and null for no file.
+ */
 export function broken(path: string, markdown: string, textOf: (path: string) => string | null): string[] {
   return linksOf(markdown).filter((link) => {
     if (/^[a-z][a-z+.-]*:|^\/\//i.test(link)) return false;

@@ -16,7 +16,10 @@ const changes: readonly (readonly [from: string, to: string])[] = [
   ],
   ['  readonly activeTurnId: string | null;\n', '  readonly activeTurnId: string | null;\n  readonly turns: number;\n'],
   ['endedAt: null, activeTurnId: null }', 'endedAt: null, activeTurnId: null, turns: 0 }'],
-  ["assign(({ event }) => (event.type === 'chat' ? { activeTurnId: event.turnId } : {}))", "assign(({ context, event }) => (event.type === 'chat' ? { activeTurnId: event.turnId, turns: context.turns + 1 } : {}))"],
+  [
+    "assign(({ event }) => (event.type === 'chat' ? { activeTurnId: event.turnId } : {}))",
+    "assign(({ context, event }) => (event.type === 'chat' ? { activeTurnId: event.turnId, turns: context.turns + 1 } : {}))",
+  ],
   ['    streaming: {\n', '    talking: {\n'],
   ["target: 'streaming'", "target: 'talking'"],
 ];
@@ -33,7 +36,8 @@ export async function nextVersion(t: Owner): Promise<string> {
   const folder = await temporaryFolder(t);
   // Without the console, which no test requests: building its pages takes longer than all else.
   const filter = (path: string): boolean => path !== join(root, 'src', 'pages', 'console');
-  for (const name of ['src', 'machines', 'package.json', 'package-lock.json']) await cp(join(root, name), join(folder, name), { recursive: true, filter });
+  for (const name of ['src', 'machines', 'package.json', 'package-lock.json'])
+    await cp(join(root, name), join(folder, name), { recursive: true, filter });
   // The packages are this one's, which are not older than its lockfile.
   await utimes(join(folder, 'package-lock.json'), 1, 1);
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));

@@ -31,10 +31,15 @@ interface Package {
 function packagesOf(version: string): Package[] {
   const engine = `@uwsjs/${process.platform}-${process.arch}-${version.split('.')[0]}`;
   const wanted = (manifest.optionalDependencies as Readonly<Record<string, string>>)[engine];
-  return [...(wanted === undefined ? [] : [{ name: engine, version: wanted }]), { name: `node-${process.platform}-${process.arch}`, version }];
+  return [
+    ...(wanted === undefined ? [] : [{ name: engine, version: wanted }]),
+    { name: `node-${process.platform}-${process.arch}`, version },
+  ];
 }
 
-/** Unpacks what npm has fetched. `npm install` would take twice the CPU time, for packages that have no dependencies. */
+/**
+ * Unpacks what npm has fetched. `npm install` would take twice the CPU time, for packages that have no dependencies.
+ */
 function unpack(folder: string, { name, version }: Package): void {
   const archive = join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`);
   const [unfinished, place] = [`${archive}.unpacked`, join(folder, 'node_modules', name)];
@@ -51,16 +56,36 @@ function unpack(folder: string, { name, version }: Package): void {
 export function otherNode(version: string): OtherNode | string {
   const folder = join(root, 'node_modules', '.cache', `parley-node-${version}`);
   const packages = join(folder, 'node_modules');
-  const program = join(packages, `node-${process.platform}-${process.arch}`, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  const program = join(
+    packages,
+    `node-${process.platform}-${process.arch}`,
+    'bin',
+    process.platform === 'win32' ? 'node.exe' : 'node',
+  );
   if (!existsSync(program)) {
     mkdirSync(packages, { recursive: true });
     const wanted = packagesOf(version);
-    const args = ['pack', '--pack-destination', folder, '--no-progress', '--fetch-retries=0', '--loglevel=error', ...wanted.map(({ name, version }) => `${name}@${version}`)];
-    const { status, stderr } = spawnSync('npm', args, { encoding: 'utf8', timeout: installMs, shell: process.platform === 'win32' });
-    if (status !== 0) return `npm has not fetched Node ${version} (${/npm error code (\S+)/.exec(stderr ?? '')?.[1] ?? 'it gave no reason'})`;
+    const args = [
+      'pack',
+      '--pack-destination',
+      folder,
+      '--no-progress',
+      '--fetch-retries=0',
+      '--loglevel=error',
+      ...wanted.map(({ name, version }) => `${name}@${version}`),
+    ];
+    const { status, stderr } = spawnSync('npm', args, {
+      encoding: 'utf8',
+      timeout: installMs,
+      shell: process.platform === 'win32',
+    });
+    if (status !== 0)
+      return `npm has not fetched Node ${version} (${/npm error code (\S+)/.exec(stderr ?? '')?.[1] ?? 'it gave no reason'})`;
     for (const each of wanted) unpack(folder, each);
   }
-  for (const name of shared) if (!existsSync(join(packages, name))) symlinkSync(join(root, 'node_modules', name), join(packages, name), 'junction');
+  for (const name of shared)
+    if (!existsSync(join(packages, name)))
+      symlinkSync(join(root, 'node_modules', name), join(packages, name), 'junction');
   const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
   if (stdout?.trim() !== `v${version}`) return `Node ${version} does not run here`;
   return { program, command: (t) => commandIn(folder, t) };
@@ -71,6 +96,7 @@ function commandIn(folder: string, t: Owner): string {
   execFileSync(process.execPath, [join(root, 'src', 'install', 'start.mjs'), '--help'], { stdio: 'ignore' });
   const place = mkdtempSync(join(folder, 'dist-'));
   t.teardown(async () => rmSync(place, { recursive: true, force: true }));
-  for (const name of readdirSync(join(root, 'dist'))) if (/\.(?:mjs|cjs|css)$/.test(name)) linkSync(join(root, 'dist', name), join(place, name));
+  for (const name of readdirSync(join(root, 'dist')))
+    if (/\.(?:mjs|cjs|css)$/.test(name)) linkSync(join(root, 'dist', name), join(place, name));
   return join(place, 'parley.mjs');
 }

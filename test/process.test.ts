@@ -14,7 +14,9 @@ t.test('a server starts, answers, ends on SIGTERM with 0, and starts again on wh
   t.equal((await fetch(`${first.url}/healthz`)).status, 200);
   const { key, operatorToken } = first;
   t.equal((await fetch(`${first.url}/assistants`, { headers: { 'x-api-key': key! } })).status, 200);
-  const workspaces = await fetch(`${first.url}/console/api/workspaces`, { headers: { authorization: `Bearer ${operatorToken}` } });
+  const workspaces = await fetch(`${first.url}/console/api/workspaces`, {
+    headers: { authorization: `Bearer ${operatorToken}` },
+  });
   t.equal(workspaces.status, 200);
   t.same(await first.stop(), { code: 0, signal: null });
 
@@ -25,7 +27,9 @@ t.test('a server starts, answers, ends on SIGTERM with 0, and starts again on wh
 });
 
 t.test('what the server says when it cannot start is in the failure', async (t) => {
-  await t.rejects(startServer(t, { args: ['--edge', 'none'] }), { message: /ended with 2 before it listened\.\n.*PARLEY_EDGE/s });
+  await t.rejects(startServer(t, { args: ['--edge', 'none'] }), {
+    message: /ended with 2 before it listened\.\n.*PARLEY_EDGE/s,
+  });
 });
 
 t.test('the end of a test ends its server and removes its folder', async (t) => {
@@ -42,7 +46,10 @@ t.test('no server outlives a test that was killed', async (t) => {
   const folder = await temporaryFolder(t);
   const script = fileURLToPath(new URL('./orphan.ts', import.meta.url));
   const env = { PATH: process.env['PATH'], TMPDIR: folder };
-  const orphan = spawn(process.execPath, [`--import=${import.meta.resolve('tsx')}`, script], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const orphan = spawn(process.execPath, [`--import=${import.meta.resolve('tsx')}`, script], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   t.teardown(() => orphan.kill('SIGKILL'));
   const [url] = (await once(orphan.stdout, 'data')) as [Buffer];
   const socket = connect(Number(new URL(url.toString()).port), '127.0.0.1');

@@ -17,13 +17,19 @@ export interface ServerOptions {
   readonly command?: string;
   /** Another Node than this one, as a path. */
   readonly node?: string;
-  /** The words of a program that runs the server, such as one that makes a container; all of it is to end with the server. */
+  /**
+   * The words of a program that runs the server, such as one that makes a container; all of it is to end with the
+   * server.
+   */
   readonly within?: readonly string[];
   /** Called with all that it prints, also before it listens. */
   readonly onOutput?: (text: string, child: ChildProcess) => void;
   /** How many descriptors it may have open, by default as many as this process. */
   readonly descriptors?: number;
-  /** Where it runs, and so where `./data` lies; give the same one again to start again on what is stored. By default a new one. */
+  /**
+   * Where it runs, and so where `./data` lies; give the same one again to start again on what is stored. By default a
+   * new one.
+   */
   readonly folder?: string;
 }
 
@@ -52,7 +58,9 @@ export interface Server {
   stop(): Promise<Ended>;
 }
 
-/** `npm test` has built the command, and names it: to look for newer sources costs each start a tenth of its CPU time. */
+/**
+ * `npm test` has built the command, and names it: to look for newer sources costs each start a tenth of its CPU time.
+ */
 const start = process.env['PARLEY_TEST_COMMAND'] ?? fileURLToPath(new URL('../src/install/start.mjs', import.meta.url));
 
 /** The flags of `npm start`. */
@@ -65,13 +73,38 @@ const flags = manifest.scripts.start.split(' ').filter((word) => word.startsWith
 const leash = (condition: string): string =>
   `data:text/javascript,${encodeURIComponent(`if (${condition}) process.stdin.on('end', () => process.kill(process.pid, 'SIGKILL')).resume().unref();`)}`;
 
-/** Starts a server and resolves when it listens; rejects with its output if it ends before. It is killed at the test's end. */
-export async function startServer(t: Owner, { env = {}, args = [], folder, workersAlone = false, command = start, node = process.execPath, within = [], onOutput, descriptors }: ServerOptions = {}): Promise<Server> {
+/**
+ * Starts a server and resolves when it listens; rejects with its output if it ends before. It is killed at the test's
+ * end.
+ */
+export async function startServer(
+  t: Owner,
+  {
+    env = {},
+    args = [],
+    folder,
+    workersAlone = false,
+    command = start,
+    node = process.execPath,
+    within = [],
+    onOutput,
+    descriptors,
+  }: ServerOptions = {},
+): Promise<Server> {
   const cwd = folder ?? (await temporaryFolder(t));
   const operatorToken = env['PARLEY_OPERATOR_TOKEN'] ?? 'operator-token-of-the-tests';
   const { PATH, HOME, TMPDIR } = process.env;
   const limited = descriptors === undefined ? [] : ['sh', '-c', `ulimit -n ${descriptors}; exec "$0" "$@"`];
-  const [program, ...rest] = [...within, ...limited, node, ...flags, `--import=${leash(workersAlone ? '!process.connected' : 'true')}`, command, 'serve', ...args] as const;
+  const [program, ...rest] = [
+    ...within,
+    ...limited,
+    node,
+    ...flags,
+    `--import=${leash(workersAlone ? '!process.connected' : 'true')}`,
+    command,
+    'serve',
+    ...args,
+  ] as const;
   const child = spawn(program!, rest, {
     cwd,
     env: { PATH, HOME, TMPDIR, PORT: '0', PARLEY_OPERATOR_TOKEN: operatorToken, ...env },
@@ -87,15 +120,32 @@ export async function startServer(t: Owner, { env = {}, args = [], folder, worke
   let stdout = '';
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: unknown) => onOutput?.(String(text), child));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (text: unknown) => onOutput?.(String(text), child));
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       stdout += text;
       const found = /http:\/\/[\w.[\]:]+:\d+/.exec(stdout);
       if (found !== null) resolve(found[0]);
     });
-    ended.then(({ code, signal }) => reject(new Error(`The server ended with ${code ?? signal} before it listened.\n${stdout}${stderr}`)), reject);
+    ended.then(
+      ({ code, signal }) =>
+        reject(new Error(`The server ended with ${code ?? signal} before it listened.\n${stdout}${stderr}`)),
+      reject,
+    );
   });
   const key = /\bak_\w+/.exec(stdout)?.[0] ?? null;
-  return { url, key, operatorToken, folder: cwd, program: JSON.stringify([command, args, env['PARLEY_MANAGEMENT_PORT']]), child, ended, stdout: () => stdout, stderr: () => stderr, kill, stop: () => kill('SIGTERM') };
+  return {
+    url,
+    key,
+    operatorToken,
+    folder: cwd,
+    program: JSON.stringify([command, args, env['PARLEY_MANAGEMENT_PORT']]),
+    child,
+    ended,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    kill,
+    stop: () => kill('SIGTERM'),
+  };
 }

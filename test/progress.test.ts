@@ -31,9 +31,22 @@ t.test('where no terminal is, each question has a line, and estimates come at ev
   at(61_000).next();
   at(61_000).tell(0, 100, 'P6 on redis: some');
   at(61_000).end();
-  t.same(printed, ['P5 on redis …\n', 'about 3 min left\n', 'about 3 min left\n', 'about 3 min left\n', 'P6 on redis …\n']);
+  t.same(printed, [
+    'P5 on redis …\n',
+    'about 3 min left\n',
+    'about 3 min left\n',
+    'about 3 min left\n',
+    'P6 on redis …\n',
+  ]);
 });
 
 t.test('a span is said as people say it', async (t) => {
-  t.same([400, 59_000, 61_000, 3_540_000, 3_600_000, 7_500_000].map(spanOf), ['1 s', '59 s', '1 min', '59 min', '1 h 00 min', '2 h 05 min']);
+  t.same([400, 59_000, 61_000, 3_540_000, 3_600_000, 7_500_000].map(spanOf), [
+    '1 s',
+    '59 s',
+    '1 min',
+    '59 min',
+    '1 h 00 min',
+    '2 h 05 min',
+  ]);
 });

@@ -12,7 +12,9 @@ const root = new URL('../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 
 const frontPage = 'README.md';
-const further = readdirSync(fileURLToPath(new URL('../docs/', import.meta.url))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`);
+const further = readdirSync(fileURLToPath(new URL('../docs/', import.meta.url)))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`);
 const pages = [frontPage, ...further, 'src/client/README.md'];
 
 t.test('every machine is drawn, as `parley machines` prints it', async (t) => {
@@ -21,19 +23,32 @@ t.test('every machine is drawn, as `parley machines` prints it', async (t) => {
 });
 
 t.test('every setting is listed, with its flag, default and description', async (t) => {
-  const rows = [...read('docs/settings.md').matchAll(/^\| `([A-Z_]+)` \| `(--[a-z-]+)` \| (?:`([^`]*)`)? ?\| (.*) \|$/gm)].map(([, variable, flag, fallback, description]) => ({
+  const rows = [
+    ...read('docs/settings.md').matchAll(/^\| `([A-Z_]+)` \| `(--[a-z-]+)` \| (?:`([^`]*)`)? ?\| (.*) \|$/gm),
+  ].map(([, variable, flag, fallback, description]) => ({
     variable,
     flag,
     fallback: fallback ?? '',
     description: description!.toLowerCase(),
   }));
-  t.same(rows, settings.map(({ variable, flag, fallback, description }) => ({ variable, flag, fallback, description: description.toLowerCase() })));
+  t.same(
+    rows,
+    settings.map(({ variable, flag, fallback, description }) => ({
+      variable,
+      flag,
+      fallback,
+      description: description.toLowerCase(),
+    })),
+  );
 });
 
 t.test('NOTICE and the doctor have the terms of every optional package', async (t) => {
   const notice = read('NOTICE');
   const optional = Object.keys(about.optionalDependencies);
-  t.same(optional.filter((name) => !notice.includes(name)), []);
+  t.same(
+    optional.filter((name) => !notice.includes(name)),
+    [],
+  );
   t.same(parts.map(({ name }) => name).sort(), optional.filter((name) => !name.startsWith('@uwsjs/')).sort());
 });
 
@@ -43,13 +58,21 @@ t.test('the front page is short, and its ratios are the most of all runs in docs
   const figures = lines.flatMap((line) => [...line.matchAll(/[\d.]+ ×/g)].map(([figure]) => figure));
   const measured = read('docs/performance.md');
   t.ok(figures.length > 0);
-  t.same(figures.filter((figure) => !measured.includes(` – ${figure} |`)), []);
+  t.same(
+    figures.filter((figure) => !measured.includes(` – ${figure} |`)),
+    [],
+  );
 });
 
 t.test('the house has a place for every file and folder of the source', async (t) => {
   const house = read('docs/house.md');
   const names = readdirSync(fileURLToPath(new URL('src', root)), { withFileTypes: true });
-  t.same(names.map((entry) => entry.name + (entry.isDirectory() ? '/' : '')).filter((name) => !new RegExp(`[\`/]${name.replaceAll('.', '\\.')}\``).test(house)), []);
+  t.same(
+    names
+      .map((entry) => entry.name + (entry.isDirectory() ? '/' : ''))
+      .filter((name) => !new RegExp(`[\`/]${name.replaceAll('.', '\\.')}\``).test(house)),
+    [],
+  );
 });
 
 /** The text of a file; '' for a folder; null where nothing is. */
@@ -59,11 +82,17 @@ function textOf(path: string): string | null {
 }
 
 t.test('every link leads to a file that is there, and to a heading that it has', async (t) => {
-  for (const page of pages) t.same(broken(page, read(page), textOf), page === 'src/client/README.md' ? clientPackageOnly : [], page);
+  for (const page of pages)
+    t.same(broken(page, read(page), textOf), page === 'src/client/README.md' ? clientPackageOnly : [], page);
   const page = 'docs/a.md';
-  const sample = '# A page\n[1](b.md) [2](gone.md) ![3](../c.png) [4](b.md#two-words) [5](b.md#two) [6](#a-page) [7](#none) [8](https://x.example/y) `[9](no.md)`\n```\n[10](no.md)\n```\n[11](/b.md) <img src="d.png">';
+  const sample =
+    '# A page\n[1](b.md) [2](gone.md) ![3](../c.png) [4](b.md#two-words) [5](b.md#two) [6](#a-page) [7](#none) [8](https://x.example/y) `[9](no.md)`\n```\n[10](no.md)\n```\n[11](/b.md) <img src="d.png">';
   const files: Record<string, string> = { 'docs/b.md': '## Two `words`!\n', 'c.png': '' };
-  t.same(broken(page, sample, (path) => files[path] ?? null), ['gone.md', 'b.md#two', '#none', '/b.md', 'd.png'], 'and what leads nowhere is found');
+  t.same(
+    broken(page, sample, (path) => files[path] ?? null),
+    ['gone.md', 'b.md#two', '#none', '/b.md', 'd.png'],
+    'and what leads nowhere is found',
+  );
   t.same([...anchorsOf('# One\n## One\n```\n# not one\n```\n### A & b_c, `d`: é\n')], ['one', 'one-1', 'a--b_c-d-é']);
 });
 
@@ -77,16 +106,31 @@ t.test('every page says what it is, leads back to the front page, and is reached
     t.ok(linksOf(text).includes('../README.md'), `${page} leads back`);
   }
   const reached = new Set(linksOf(read(frontPage)).map((link) => link.split('#')[0]!));
-  t.same(further.filter((page) => !reached.has(page)), []);
+  t.same(
+    further.filter((page) => !reached.has(page)),
+    [],
+  );
 });
 
 t.test('what a command names is there: test files, scripts, files of the benchmarks', async (t) => {
   for (const page of pages) {
     const code = codeOf(read(page));
-    const paths = code.flatMap((text) => [...text.matchAll(/(?<![\w./-])(?:test|bench|src|machines|docs)\/[\w./-]*\w\/?(?![\w*{…-])/g)].map(([path]) => path));
-    t.same(paths.filter((path) => !existsSync(new URL(path, root)) && !madeLater.includes(path)), [], page);
+    const paths = code.flatMap((text) =>
+      [...text.matchAll(/(?<![\w./-])(?:test|bench|src|machines|docs)\/[\w./-]*\w\/?(?![\w*{…-])/g)].map(
+        ([path]) => path,
+      ),
+    );
+    t.same(
+      paths.filter((path) => !existsSync(new URL(path, root)) && !madeLater.includes(path)),
+      [],
+      page,
+    );
     const scripts = code.flatMap((text) => [...text.matchAll(/\bnpm run ([\w:-]+)/g)].map(([, script]) => script!));
-    t.same(scripts.filter((script) => !(script in about.scripts)), [], page);
+    t.same(
+      scripts.filter((script) => !(script in about.scripts)),
+      [],
+      page,
+    );
   }
 });
 

@@ -29,7 +29,10 @@ function each(name: string, run: (t: Test, ruler: Ruler) => Promise<void>): void
 /** All that the provider answers, without its date; a character for a byte. */
 async function answerOf({ port }: Ruler, model: string): Promise<string> {
   const socket = connect(port, '127.0.0.1').setEncoding('latin1');
-  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Is "model":"tokens=9,rate=0" its name?' }] });
+  const body = JSON.stringify({
+    model,
+    messages: [{ role: 'user', content: 'Is "model":"tokens=9,rate=0" its name?' }],
+  });
   socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: provider\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
   let answer = '';
   for await (const piece of socket as AsyncIterable<string>) {
@@ -43,26 +46,49 @@ async function answerOf({ port }: Ruler, model: string): Promise<string> {
 const provider = ({ port }: Ruler, shape: Shape): Instance & { readonly request: string } => {
   const body = JSON.stringify({ model: modelName(shape) });
   const request = `POST /v1/chat/completions HTTP/1.1\r\nhost: provider\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-  return { processes: [], ports: [port], format: openaiFormat, conversations: async () => [], stop: async () => {}, request };
+  return {
+    processes: [],
+    ports: [port],
+    format: openaiFormat,
+    conversations: async () => [],
+    stop: async () => {},
+    request,
+  };
 };
 
 t.test('a shape is the name of a model', async (t) => {
-  const shapes: Shape[] = [{ tokens: 3, rate: 0 }, { tokens: 1, rate: 100, writes: 'one' }, { tokens: 2, rate: 0, writes: 'many' }];
+  const shapes: Shape[] = [
+    { tokens: 3, rate: 0 },
+    { tokens: 1, rate: 100, writes: 'one' },
+    { tokens: 2, rate: 0, writes: 'many' },
+  ];
   for (const shape of shapes) t.same(shapeOf(modelName(shape)), shape);
   for (const name of ['tokens=1', 'tokens=1,rate=0,writes=few', 'gpt']) t.equal(shapeOf(name), null);
 });
 
-t.test('both providers answer with the same bytes', { skip: skip || (names.length < 2 && 'there is no compiler') }, async (t) => {
-  const [inC, inNode] = [await startRuler('C'), await startRuler('Node')];
-  const models = ['tokens=1,rate=0', 'tokens=600,rate=0,writes=one', 'tokens=3,rate=0,writes=many', 'tokens=20,rate=1000', 'tokens=1,rate=5', 'tokens=1,rate=0,writes=few', 'gpt'];
-  for (const model of models) {
-    const answer = await answerOf(inC, model);
-    t.equal(answer.startsWith('HTTP/1.1 200 OK'), shapeOf(model) !== null, model);
-    t.equal(answer, await answerOf(inNode, model), model);
-  }
-  await inC.stop();
-  await inNode.stop();
-});
+t.test(
+  'both providers answer with the same bytes',
+  { skip: skip || (names.length < 2 && 'there is no compiler') },
+  async (t) => {
+    const [inC, inNode] = [await startRuler('C'), await startRuler('Node')];
+    const models = [
+      'tokens=1,rate=0',
+      'tokens=600,rate=0,writes=one',
+      'tokens=3,rate=0,writes=many',
+      'tokens=20,rate=1000',
+      'tokens=1,rate=5',
+      'tokens=1,rate=0,writes=few',
+      'gpt',
+    ];
+    for (const model of models) {
+      const answer = await answerOf(inC, model);
+      t.equal(answer.startsWith('HTTP/1.1 200 OK'), shapeOf(model) !== null, model);
+      t.equal(answer, await answerOf(inNode, model), model);
+    }
+    await inC.stop();
+    await inNode.stop();
+  },
+);
 
 each('turns one after another, and each at its time', async (t, ruler) => {
   const shape: Shape = { tokens: 2, rate: 0, writes: 'many' };
@@ -71,7 +97,11 @@ each('turns one after another, and each at its time', async (t, ruler) => {
   const { firstMs, wholeMs } = await ruler.load.converse(instance, requests, 3, 2, shape);
   t.equal(wholeMs.length, 15, 'three turns in each of five conversations');
   t.ok(firstMs.every((first, index) => first > 0 && first <= wholeMs[index]!));
-  t.equal((await ruler.load.converse(instance, requests, 3, 2, shape, performance.now())).wholeMs.length, 0, 'none begins when it is over');
+  t.equal(
+    (await ruler.load.converse(instance, requests, 3, 2, shape, performance.now())).wholeMs.length,
+    0,
+    'none begins when it is over',
+  );
   const arrived = await ruler.load.arrive(instance, requests, 3, 2, shape, [0, 1, 1, 2, 30]);
   t.equal(arrived.wholeMs.length, 5);
   await t.rejects(ruler.load.arrive(instance, requests.slice(0, 1), 1, 1, shape, [0, 0]), /fewer conversations/);
@@ -105,14 +135,21 @@ async function answering(t: Test, pieces: readonly string[]): Promise<Instance> 
     socket.setNoDelay(true).on('error', () => {});
     socket.on('data', () => {
       const rest = [...pieces];
-      const next = (): void => void (rest.length > 0 && socket.write(rest.shift()!, 'latin1', () => setImmediate(next)));
+      const next = (): void =>
+        void (rest.length > 0 && socket.write(rest.shift()!, 'latin1', () => setImmediate(next)));
       next();
     });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => server.close());
-  return { processes: [], ports: [(server.address() as AddressInfo).port], format: parleyFormat, conversations: async () => [], stop: async () => {} };
+  return {
+    processes: [],
+    ports: [(server.address() as AddressInfo).port],
+    format: parleyFormat,
+    conversations: async () => [],
+    stop: async () => {},
+  };
 }
 
 const delta = (text: string): string => `event: message.delta\nid: 1\ndata: ${JSON.stringify({ text })}\n\n`;
@@ -127,7 +164,9 @@ function response(events: readonly string[], status = 200): string {
 }
 
 function chunked(events: readonly string[]): string {
-  const chunks = events.map((event) => Buffer.from(event).toString('latin1')).map((bytes) => `${bytes.length.toString(16)}\r\n${bytes}\r\n`);
+  const chunks = events
+    .map((event) => Buffer.from(event).toString('latin1'))
+    .map((bytes) => `${bytes.length.toString(16)}\r\n${bytes}\r\n`);
   return `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunks.join('')}0\r\n\r\n`;
 }
 
@@ -137,7 +176,11 @@ const cases: readonly (readonly [what: string, pieces: readonly string[], expect
   ['as it should be', [chunked([...whole, completed])], null],
   ['with its length', [response([...whole, completed])], null],
   ['cut anywhere', cut(chunked([...whole, completed]), 7), null],
-  ['many tokens in a frame', [chunked([delta(tokens.slice(0, 7).join('')), delta(tokens.slice(7).join('')), completed])], null],
+  [
+    'many tokens in a frame',
+    [chunked([delta(tokens.slice(0, 7).join('')), delta(tokens.slice(7).join('')), completed])],
+    null,
+  ],
   ['the first token lost', [chunked([...whole.slice(1), completed])], /Not the text at 0/],
   ['the last token lost', [chunked([...whole.slice(0, -1), completed])], /characters came/],
   ['a token doubled', [chunked([whole[0]!, ...whole, completed])], /Not the text/],

@@ -1,6 +1,6 @@
 /**
- * `npm test [-- FILES]`: installs what is missing, checks the types, lints, builds, runs the tests and ends with the one line
- * `N passed, N failed[, N skipped]`. It counts assertions, and a failed step before the tests as one failure.
+ * `npm test [-- FILES]`: installs what is missing, checks types and format, lints, builds, runs the tests and ends with the
+ * one line `N passed, N failed[, N skipped]`. It counts assertions, and a failed step before the tests as one failure.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ import { measureSpeed, slownessVariable } from './run/speed.mjs';
 
 const usage = `Usage: npm test [-- [options] [path...]]
 
-Installs what is missing, checks the types, lints, builds, and runs test files, several abreast.
+Installs what is missing, checks types and format, lints, builds, and runs test files, several abreast.
 The last line is "N passed, N failed[, N skipped]"; the exit code is 0 if nothing failed, 1 if something did, 2 if it was called the wrong way.
 
 Arguments:
@@ -52,12 +52,19 @@ async function step(name, run) {
   }
 }
 
-/** The compiler and the linter are written in Go: their threads repeat much of each other's checks, and frequent garbage collection costs more than it saves. */
+/**
+ * The compiler and the linter are written in Go: their threads repeat much of each other's checks, and frequent garbage
+ * collection costs more than it saves.
+ */
 const oneThread = { GOMAXPROCS: '1', GOGC: '400' };
 
 /** Prints the tool's output at its end, in one piece, since another tool runs beside it. */
 async function runTool(script, args) {
-  const child = spawn(process.execPath, [script, ...args], { cwd: root, env: { ...process.env, ...oneThread }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [script, ...args], {
+    cwd: root,
+    env: { ...process.env, ...oneThread },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const [said, [code]] = await Promise.all([textOf(child), once(child, 'close')]);
   process.stdout.write(said);
   if (code !== 0) throw new PrepareError('see above.');
@@ -76,12 +83,21 @@ async function checkTypes() {
   await step("types of the link's page", () => typesOf('src/pages/link'));
 }
 
-const lint = () => step('lint', () => runTool(tool('oxlint', 'bin', 'oxlint'), ['--threads=1', '--format=unix', 'src', 'machines', 'test', 'bench']));
+const lint = () =>
+  step('lint', () =>
+    runTool(tool('oxlint', 'bin', 'oxlint'), ['--threads=1', '--format=unix', 'src', 'machines', 'test', 'bench']),
+  );
+
+const checkFormat = () =>
+  step('format', () =>
+    runTool(tool('oxfmt', 'bin', 'oxfmt'), ['--threads=1', '--list-different', 'src', 'machines', 'test', 'bench']),
+  );
 
 /** Installs the programs of others that the files name; tells which are missing, whose tests are skipped. */
 async function addPrograms(files, inputs) {
   const { installed, lacking } = await installPrograms(programsOf(files, inputs));
-  for (const [how, programs] of Object.entries({ installed, 'not installed, so their tests are skipped': lacking })) if (programs.length > 0) print(`programs: ${how}: ${programs.join(', ')}`);
+  for (const [how, programs] of Object.entries({ installed, 'not installed, so their tests are skipped': lacking }))
+    if (programs.length > 0) print(`programs: ${how}: ${programs.join(', ')}`);
 }
 
 /** Builds what the tests run, and returns the jobs. */
@@ -107,16 +123,24 @@ async function runTests(jobs, measure, { cpu }) {
   const minutes = Math.ceil(secondsOf(jobs, cpu) / 60);
   if (minutes > 1) print(`${jobs.length} jobs: about ${minutes} min`);
   const taken = {};
-  await runAll(jobs, async (job) => {
-    const { lines, seconds, cpuSeconds, ...of } = await runFile(job);
-    for (const key of Object.keys(counts)) counts[key] += of[key];
-    for (const line of lines) print(line);
-    const told = Object.entries(of).filter(([key, count]) => count > 0 || key === 'passed').map(([key, count]) => `${count} ${key}`);
-    const cpu = cpuSeconds === null ? [] : [`CPU ${cpuSeconds.toFixed(1)} s`];
-    print(`${of.failed > 0 ? 'not ok' : 'ok'} ${job.name} (${[...told, `${seconds.toFixed(1)} s`, ...cpu].join(', ')})`);
-    if (of.failed === 0) taken[job.name] = [seconds, cpuSeconds ?? seconds];
-    return cpuSeconds;
-  }, { slowness: cpu });
+  await runAll(
+    jobs,
+    async (job) => {
+      const { lines, seconds, cpuSeconds, ...of } = await runFile(job);
+      for (const key of Object.keys(counts)) counts[key] += of[key];
+      for (const line of lines) print(line);
+      const told = Object.entries(of)
+        .filter(([key, count]) => count > 0 || key === 'passed')
+        .map(([key, count]) => `${count} ${key}`);
+      const cpu = cpuSeconds === null ? [] : [`CPU ${cpuSeconds.toFixed(1)} s`];
+      print(
+        `${of.failed > 0 ? 'not ok' : 'ok'} ${job.name} (${[...told, `${seconds.toFixed(1)} s`, ...cpu].join(', ')})`,
+      );
+      if (of.failed === 0) taken[job.name] = [seconds, cpuSeconds ?? seconds];
+      return cpuSeconds;
+    },
+    { slowness: cpu },
+  );
   if (measure) keepTimes(taken);
 }
 
@@ -127,17 +151,29 @@ async function ofChanges(files) {
   if (changed.length === 0) print(`changed: nothing since ${base}`);
   const { reached, idle } = reachedBy(changed, files, await readUses());
   for (const path of idle) print(`changed: ${path}, which no test names`);
-  for (const why of new Set(reached.values())) print(`changed: ${why} reaches ${[...reached].filter(([, by]) => by === why).map(([file]) => file).join(' ')}`);
+  for (const why of new Set(reached.values()))
+    print(
+      `changed: ${why} reaches ${[...reached]
+        .filter(([, by]) => by === why)
+        .map(([file]) => file)
+        .join(' ')}`,
+    );
   return [...reached.keys()];
 }
 
 function readArguments() {
   try {
-    const options = { changed: { type: 'boolean' }, 'skip-checks': { type: 'boolean' }, measure: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } };
+    const options = {
+      changed: { type: 'boolean' },
+      'skip-checks': { type: 'boolean' },
+      measure: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    };
     return parseArgs({ options, allowPositionals: true });
   } catch (error) {
     const [said] = error.message.split('. ');
-    const more = error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? '. The options are --changed, --skip-checks, --measure' : '';
+    const more =
+      error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? '. The options are --changed, --skip-checks, --measure' : '';
     process.stderr.write(`npm test: ${said[0].toLowerCase()}${said.slice(1)}${more}; --help tells more.\n`);
     return process.exit(2);
   }
@@ -158,7 +194,7 @@ if (counts.failed === 0) {
   process.env[slownessVariable] = String(speed.wall);
   print(`speed: deadlines × ${speed.wall.toFixed(1)}, CPU time × ${speed.cpu.toFixed(1)} (test/run/speed.mjs)`);
   // The types take one core, and longer than all the others together.
-  const checks = values['skip-checks'] ? [] : [checkTypes(), lint()];
+  const checks = values['skip-checks'] ? [] : [checkTypes(), lint(), checkFormat()];
   const [jobs] = await Promise.all([prepare(), ...checks]);
   await runTests(jobs, values.measure, speed);
 }

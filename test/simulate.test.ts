@@ -53,7 +53,10 @@ for (const [name, bug] of Object.entries(bugs)) {
     const seen = new Set<string>();
     // A seed known to find the bug goes first. After a change of the simulation's draws it is a seed like the others.
     const first = knownSeeds[name] ?? 1;
-    for (const seed of [first, ...Array.from({ length: runsMax }, (_, index) => index + 1).filter((seed) => seed !== first)]) {
+    for (const seed of [
+      first,
+      ...Array.from({ length: runsMax }, (_, index) => index + 1).filter((seed) => seed !== first),
+    ]) {
       const made = bug();
       const rules = (await run(seed, made.mode, { bug: made })).wrong.map((line) => line.split(':')[0]!);
       if (rules.some((rule) => made.breaks.includes(rule))) return t.pass(`with seed ${seed}`);

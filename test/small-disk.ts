@@ -4,7 +4,8 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder, type Owner } from './folders.ts';
 
-const mounted = (folder: string, size: string): boolean => spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', folder]).status === 0;
+const mounted = (folder: string, size: string): boolean =>
+  spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', folder]).status === 0;
 const unmount = (folder: string): unknown => spawnSync('umount', ['-l', folder]);
 
 let reason: string | null | undefined;
@@ -13,7 +14,8 @@ let reason: string | null | undefined;
 export function lackingDisk(): string | null {
   if (reason === undefined) {
     const tried = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/tmp']);
-    reason = process.getuid?.() === 0 && tried.status === 0 ? null : 'only an administrator may mount a small disk to fill';
+    reason =
+      process.getuid?.() === 0 && tried.status === 0 ? null : 'only an administrator may mount a small disk to fill';
   }
   return reason;
 }

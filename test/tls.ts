@@ -21,7 +21,21 @@ export interface Certificate {
 /** Makes `NAME.pem` and `NAME.key`: a certificate for 127.0.0.1 that is its own authority. */
 export function certificateIn(folder: string, name: string): Certificate {
   const [certificate, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)];
-  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj', `/CN=${name}`];
-  execFileSync('openssl', [...request, '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', certificate], { stdio: 'ignore' });
+  const request = [
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-days',
+    '2',
+    '-subj',
+    `/CN=${name}`,
+  ];
+  execFileSync('openssl', [...request, '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', certificate], {
+    stdio: 'ignore',
+  });
   return { certificate, key };
 }

@@ -9,7 +9,14 @@ export const edge: Contender = {
   note: "parley's own edge, which answers every request with one fixed text.",
   standing: 'always',
   async start(surroundings) {
-    const instance = await startProgram(await built(new URL('../edge.ts', import.meta.url)), surroundings, parleyFormat);
-    return { ...instance, conversations: async () => [post('/sessions/ses_none/chat', { message }, { authorization: 'Bearer ak_none' })] };
+    const instance = await startProgram(
+      await built(new URL('../edge.ts', import.meta.url)),
+      surroundings,
+      parleyFormat,
+    );
+    return {
+      ...instance,
+      conversations: async () => [post('/sessions/ses_none/chat', { message }, { authorization: 'Bearer ak_none' })],
+    };
   },
 };

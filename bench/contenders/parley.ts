@@ -1,4 +1,6 @@
-/** parley as it is built and run: authentication, budgets, sessions, transcripts, usage, metrics and logs are all on. */
+/**
+ * parley as it is built and run: authentication, budgets, sessions, transcripts, usage, metrics and logs are all on.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +22,9 @@ const secret = 'secret-of-the-benchmarks-32-characters';
 /** The flags that `npm start` gives to Node, and the environment that it gives to the C library. */
 const startWords = manifest.scripts.start.split(' ');
 const nodeFlags = startWords.filter((word) => word.startsWith('--'));
-const startEnvironment = Object.fromEntries(startWords.filter((word) => /^[A-Z_]+=/.test(word)).map((word) => word.split('=')));
+const startEnvironment = Object.fromEntries(
+  startWords.filter((word) => /^[A-Z_]+=/.test(word)).map((word) => word.split('=')),
+);
 
 /** The sessions that are opened at once while a measurement is prepared. */
 const openedAbreast = 16;
@@ -71,7 +75,14 @@ export async function startServer(store: string, { profile }: Pick<Surroundings,
     PARLEY_ALLOW_PRIVATE_PROVIDERS: '1',
     PARLEY_LOG: 'info',
   };
-  const server = new Process({ place: 'server', program: process.execPath, args: [...nodeFlags, ...(profile === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]), bundle, 'serve'], env, cwd: tmpdir(), node: true });
+  const server = new Process({
+    place: 'server',
+    program: process.execPath,
+    args: [...nodeFlags, ...(profile === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`]), bundle, 'serve'],
+    env,
+    cwd: tmpdir(),
+    node: true,
+  });
   await untilReady(port, '/readyz', server);
   // Only a process that ends by itself writes its profile.
   return { server, port, stop: () => server.stop(profile === null ? 'SIGKILL' : 'SIGTERM') };
@@ -96,7 +107,12 @@ export async function startHouse({ store, surroundings, requests = 1_000_000 }: 
   while (workspace === undefined) workspace = (await console('GET', '/workspaces')).data[0]?.id;
   const within = `/workspaces/${workspace}`;
   await console('PATCH', within, { turns_in_flight_max: 100_000 });
-  const credential = await console('POST', `${within}/credentials`, { kind: 'model', provider: 'openai', base_url: `http://127.0.0.1:${surroundings.upstream}/v1`, api_key: 'sk-bench' });
+  const credential = await console('POST', `${within}/credentials`, {
+    kind: 'model',
+    provider: 'openai',
+    base_url: `http://127.0.0.1:${surroundings.upstream}/v1`,
+    api_key: 'sk-bench',
+  });
   const { key } = await console('POST', `${within}/keys`, { name: 'bench', limits: { requests } });
   const assistants = new Map<string, Promise<string>>();
   const assistant = (shape: Shape): Promise<string> => {
@@ -106,7 +122,11 @@ export async function startHouse({ store, surroundings, requests = 1_000_000 }: 
     return found;
   };
   const publish = async (name: string, fields: object = {}): Promise<string> => {
-    const made = await console('POST', `${within}/assistants`, { name, model: { provider: 'openai', name, credential_id: credential.id }, ...fields });
+    const made = await console('POST', `${within}/assistants`, {
+      name,
+      model: { provider: 'openai', name, credential_id: credential.id },
+      ...fields,
+    });
     await console('POST', `${within}/assistants/${made.id}/publish`);
     return made.id;
   };
@@ -118,11 +138,28 @@ export async function startHouse({ store, surroundings, requests = 1_000_000 }: 
   };
   const talks = async (id: string, count: number): Promise<string[]> => {
     const opened: string[] = [];
-    while (opened.length < count) opened.push(...(await Promise.all(Array.from({ length: Math.min(openedAbreast, count - opened.length) }, () => open(id)))));
+    while (opened.length < count)
+      opened.push(
+        ...(await Promise.all(Array.from({ length: Math.min(openedAbreast, count - opened.length) }, () => open(id)))),
+      );
     return opened;
   };
   const conversations = async (shape: Shape, count: number): Promise<string[]> => talks(await assistant(shape), count);
-  return { server, url, key, workspace, processes: [server], ports: [port], format: parleyFormat, console, assistant, publish, talks, conversations, stop };
+  return {
+    server,
+    url,
+    key,
+    workspace,
+    processes: [server],
+    ports: [port],
+    format: parleyFormat,
+    console,
+    assistant,
+    publish,
+    talks,
+    conversations,
+    stop,
+  };
 }
 
 /** Makes a folder for an embedded store, and returns it with the function that removes it. */

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, Process } from '../harness/process.ts';
 
-export const whyNoRedis = (): string | null => (spawnSync('redis-server', ['--version']).status === 0 ? null : 'redis-server is not installed');
+export const whyNoRedis = (): string | null =>
+  spawnSync('redis-server', ['--version']).status === 0 ? null : 'redis-server is not installed';
 
 export interface Redis {
   readonly url: string;
@@ -16,10 +17,23 @@ export interface Redis {
 
 export async function startRedis(): Promise<Redis> {
   const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), 'parley-bench-redis-'))];
-  const settings = { port, bind: '127.0.0.1', dir: folder, save: '', daemonize: 'no', loglevel: 'warning', appendonly: 'yes', appendfsync: 'everysec' };
+  const settings = {
+    port,
+    bind: '127.0.0.1',
+    dir: folder,
+    save: '',
+    daemonize: 'no',
+    loglevel: 'warning',
+    appendonly: 'yes',
+    appendfsync: 'everysec',
+  };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const server = new Process({ place: 'load', program: 'redis-server', args });
-  while (!(await accepts(port))) await Promise.race([new Promise((resolve) => setTimeout(resolve, 10)), server.ended.then((why) => Promise.reject(new Error(why)))]);
+  while (!(await accepts(port)))
+    await Promise.race([
+      new Promise((resolve) => setTimeout(resolve, 10)),
+      server.ended.then((why) => Promise.reject(new Error(why))),
+    ]);
   const stop = async (): Promise<void> => {
     await server.stop();
     await rm(folder, { recursive: true, force: true });

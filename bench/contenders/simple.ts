@@ -1,4 +1,7 @@
-/** Contenders that store nothing: the floor, a proxy that passes the provider's stream through, and the plainest relay in Node. */
+/**
+ * Contenders that store nothing: the floor, a proxy that passes the provider's stream through, and the plainest relay
+ * in Node.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,27 +12,43 @@ import { freePort, Process, untilReady } from '../harness/process.ts';
 import { openaiFormat, parleyFormat, type Format } from '../load/stream.ts';
 import { modelName, type Shape } from '../text.ts';
 
-const sameRequest = (make: (model: string) => string) => async (shape: Shape, count: number): Promise<string[]> => Array<string>(count).fill(make(modelName(shape)));
+const sameRequest =
+  (make: (model: string) => string) =>
+  async (shape: Shape, count: number): Promise<string[]> =>
+    Array<string>(count).fill(make(modelName(shape)));
 
 /** A Node program that tells its port, takes `POST /chat {model, message}` and answers in the format. */
 export async function startProgram(path: string, { upstream }: Surroundings, format: Format): Promise<Instance> {
-  const server = new Process({ place: 'server', program: process.execPath, args: [path, String(upstream)], node: true });
+  const server = new Process({
+    place: 'server',
+    program: process.execPath,
+    args: [path, String(upstream)],
+    node: true,
+  });
   const { port } = await server.told<{ port: number }>();
-  return { processes: [server], ports: [port], format, conversations: sameRequest((model) => post('/chat', { model, message })), stop: () => server.stop() };
+  return {
+    processes: [server],
+    ports: [port],
+    format,
+    conversations: sameRequest((model) => post('/chat', { model, message })),
+    stop: () => server.stop(),
+  };
 }
 
 export const floor: Contender = {
   name: 'F',
   note: 'A hand-written relay on uWebSockets.js and node:net, which writes once for each read: no authentication, limits, sessions, store, log, metrics or time-outs.',
   standing: 'always',
-  start: async (surroundings) => startProgram(await built(new URL('../floor.ts', import.meta.url)), surroundings, parleyFormat),
+  start: async (surroundings) =>
+    startProgram(await built(new URL('../floor.ts', import.meta.url)), surroundings, parleyFormat),
 };
 
 export const plain: Contender = {
   name: 'node:http + fetch',
   note: 'What one writes first in Node alone; keeps nothing and checks nobody.',
   standing: 'full',
-  start: async (surroundings) => startProgram(await built(new URL('../plain.ts', import.meta.url)), surroundings, parleyFormat),
+  start: async (surroundings) =>
+    startProgram(await built(new URL('../plain.ts', import.meta.url)), surroundings, parleyFormat),
 };
 
 export const nginx: Contender = {
@@ -40,9 +59,15 @@ export const nginx: Contender = {
   async start({ upstream }) {
     const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), 'parley-bench-nginx-'))];
     await writeFile(join(folder, 'nginx.conf'), nginxConfig(port, upstream, folder));
-    const server = new Process({ place: 'server', program: 'nginx', args: ['-c', join(folder, 'nginx.conf'), '-p', folder, '-e', join(folder, 'error.log')] });
+    const server = new Process({
+      place: 'server',
+      program: 'nginx',
+      args: ['-c', join(folder, 'nginx.conf'), '-p', folder, '-e', join(folder, 'error.log')],
+    });
     await untilReady(port, '/ready', server);
-    const conversations = sameRequest((model) => post('/v1/chat/completions', { model, messages: [{ role: 'user', content: message }], stream: true }));
+    const conversations = sameRequest((model) =>
+      post('/v1/chat/completions', { model, messages: [{ role: 'user', content: message }], stream: true }),
+    );
     const stop = async (): Promise<void> => {
       await server.stop('SIGTERM');
       await rm(folder, { recursive: true, force: true });

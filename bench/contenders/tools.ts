@@ -21,10 +21,19 @@ const usage = { choices: [], usage: { prompt_tokens: 10, completion_tokens: 1, t
 const stream = (delta: object, finish: string): string =>
   `${[{ choices: [{ index: 0, delta, finish_reason: null }] }, { choices: [{ index: 0, delta: {}, finish_reason: finish }] }, usage].map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')}data: [DONE]\n\n`;
 const answered = stream({ content: tokenAt(0) }, 'stop');
-const called = stream({ tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: functionName, arguments: '{"order":"7"}' } }] }, 'tool_calls');
+const called = stream(
+  {
+    tool_calls: [
+      { index: 0, id: 'call_1', type: 'function', function: { name: functionName, arguments: '{"order":"7"}' } },
+    ],
+  },
+  'tool_calls',
+);
 
 /** A server of this process, which is the load: its port. */
-async function serve(answer: (body: any) => readonly [type: string, text: string]): Promise<{ port: number; stop: () => void }> {
+async function serve(
+  answer: (body: any) => readonly [type: string, text: string],
+): Promise<{ port: number; stop: () => void }> {
   const listener: RequestListener = (request, response) => {
     void text(request).then((body) => {
       const [type, answer_] = answer(JSON.parse(body));
@@ -43,9 +52,18 @@ async function serve(answer: (body: any) => readonly [type: string, text: string
 
 async function withTool(house: House, port: number): Promise<Pick<ToolHouse, 'talks'>> {
   const schema = { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] };
-  const fields = { kind: 'http', name: 'Orders', url: `http://127.0.0.1:${port}/call`, show: 'none', functions: [{ name: functionName, description: 'Looks an order up.', parameters: schema }] };
+  const fields = {
+    kind: 'http',
+    name: 'Orders',
+    url: `http://127.0.0.1:${port}/call`,
+    show: 'none',
+    functions: [{ name: functionName, description: 'Looks an order up.', parameters: schema }],
+  };
   const { id } = await house.console('POST', `/workspaces/${house.workspace}/tools`, fields);
-  const assistants: Record<Model, string> = { answers: await house.publish('answers'), calls: await house.publish('calls', { tool_ids: [id] }) };
+  const assistants: Record<Model, string> = {
+    answers: await house.publish('answers'),
+    calls: await house.publish('calls', { tool_ids: [id] }),
+  };
   return { talks: (model, count) => house.talks(assistants[model], count) };
 }
 
@@ -55,9 +73,15 @@ export const parleyTools: Contender = {
   standing: 'always',
   async start(surroundings) {
     const { folder, remove } = await storeFolder();
-    const provider = await serve(({ model, messages }) => ['text/event-stream', model === 'answers' || messages.at(-1).content.includes(output) ? answered : called]);
+    const provider = await serve(({ model, messages }) => [
+      'text/event-stream',
+      model === 'answers' || messages.at(-1).content.includes(output) ? answered : called,
+    ]);
     const tool = await serve(() => ['application/json', output]);
-    const house = await startHouse({ store: `lmdb:${folder}`, surroundings: { ...surroundings, upstream: provider.port } });
+    const house = await startHouse({
+      store: `lmdb:${folder}`,
+      surroundings: { ...surroundings, upstream: provider.port },
+    });
     const stop = async (): Promise<void> => {
       await house.stop();
       provider.stop();

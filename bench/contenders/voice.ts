@@ -36,7 +36,10 @@ export const parleyVoice: Contender = {
   },
 };
 
-/** Real clients and providers are on machines of their own, so here the load and the provider have priority over the voice processes, whose core they share. */
+/**
+ * Real clients and providers are on machines of their own, so here the load and the provider have priority over the
+ * voice processes, whose core they share.
+ */
 function favourOthers({ voiceProcesses }: VoiceHouse): number[] {
   const voices = voiceProcesses();
   const others = [process.pid, ...childrenOf(process)].filter((pid) => !voices.includes(pid));
@@ -46,11 +49,18 @@ function favourOthers({ voiceProcesses }: VoiceHouse): number[] {
 
 async function withVoice(house: House): Promise<VoiceHouse> {
   const within = `/workspaces/${house.workspace}`;
-  const { key } = await house.console('POST', `${within}/keys`, { name: 'voice', limits: { requests: 1_000_000, speech: 1_000_000, transcription_tokens: 1_000_000 } });
+  const { key } = await house.console('POST', `${within}/keys`, {
+    name: 'voice',
+    limits: { requests: 1_000_000, speech: 1_000_000, transcription_tokens: 1_000_000 },
+  });
   const { id } = await house.console('POST', `${within}/assistants`, { name: 'voice', channels: { voice: true } });
   await house.console('POST', `${within}/assistants/${id}/publish`);
   const send = (path: string, body: object): Promise<Response> =>
-    fetch(`${house.url}${path}`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    fetch(`${house.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
   const post = (path: string, body: object): Promise<Response> => send(path, { assistant_id: id, ...body });
   const voiceProcesses = (): number[] => {
     const pids = childrenOf(house.server.child);

@@ -13,7 +13,10 @@ export interface Instance {
   readonly beside?: readonly Process[];
   readonly ports: readonly number[];
   readonly format: Format;
-  /** The bytes of one request each for so many conversations that are answered with such a stream. The same bytes again are the next turn. */
+  /**
+   * The bytes of one request each for so many conversations that are answered with such a stream. The same bytes again
+   * are the next turn.
+   */
   conversations(shape: Shape, count: number): Promise<string[]>;
   stop(): Promise<void>;
 }
@@ -43,7 +46,12 @@ export interface Contender {
 /** A request in HTTP/1.1 with a JSON body. */
 export function post(path: string, body: object, headers: Readonly<Record<string, string>> = {}): string {
   const json = JSON.stringify(body);
-  const lines = Object.entries({ host: '127.0.0.1', 'content-type': 'application/json', ...headers, 'content-length': String(Buffer.byteLength(json)) });
+  const lines = Object.entries({
+    host: '127.0.0.1',
+    'content-type': 'application/json',
+    ...headers,
+    'content-length': String(Buffer.byteLength(json)),
+  });
   return `POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${json}`;
 }
 

@@ -3,8 +3,9 @@ import { Command, Option, type CommanderError } from 'commander';
 import { wholeNumber } from '../../src/cli/arguments.ts';
 
 /**
- * The command that the line starts, such as `npm run soak --`. `--help` ends it with 0. Called the wrong way it says in one line on
- * stderr what is allowed and ends with 2; `error()` does the same for values that only the command itself can judge.
+ * The command that the line starts, such as `npm run soak --`. `--help` ends it with 0. Called the wrong way it says in
+ * one line on stderr what is allowed and ends with 2; `error()` does the same for values that only the command itself
+ * can judge.
  */
 export function developmentCommand(line: string, description: string, examples: string): Command {
   const command = new Command(line)
@@ -24,27 +25,40 @@ export function developmentCommand(line: string, description: string, examples: 
 export const numberOption = (flags: string, description: string, least = 0, most = 999_999_999): Option =>
   new Option(flags, description).argParser(wholeNumber(least, most));
 
-/** Returns what is aborted when a signal asks the process to stop: work begun may go on to its end. A second signal ends the process at once. */
+/**
+ * Returns what is aborted when a signal asks the process to stop: work begun may go on to its end. A second signal ends
+ * the process at once.
+ */
 export function stopping(): AbortSignal {
   const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => (stop.signal.aborted ? process.exit(130) : stop.abort()));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.on(signal, () => (stop.signal.aborted ? process.exit(130) : stop.abort()));
   return stop.signal;
 }
 
 function sentence(command: Command, { code, message }: CommanderError): string {
-  const said = [message.replace(/^error: /, ''), allowed(command, code, message)].map((part) => part.replace(/\.$/, ''));
+  const said = [message.replace(/^error: /, ''), allowed(command, code, message)].map((part) =>
+    part.replace(/\.$/, ''),
+  );
   return `${said.filter(Boolean).join('. ')}; --help tells more.`;
 }
 
 /** Returns the values allowed, where commander does not say them itself. */
 function allowed(command: Command, code: string, message: string): string {
-  if (code === 'commander.unknownOption') return command.options.length === 0 ? 'It has none' : `The options are ${command.options.map(({ long }) => long).join(', ')}`;
-  if (code === 'commander.optionMissingArgument') return takenBy(command.options.find(({ flags }) => message.includes(`'${flags}'`))!);
+  if (code === 'commander.unknownOption')
+    return command.options.length === 0
+      ? 'It has none'
+      : `The options are ${command.options.map(({ long }) => long).join(', ')}`;
+  if (code === 'commander.optionMissingArgument')
+    return takenBy(command.options.find(({ flags }) => message.includes(`'${flags}'`))!);
   if (code === 'commander.missingArgument') return takenBy(command.registeredArguments[0]!);
   return '';
 }
 
-/** Returns the values that an argument takes: an empty text makes its parser tell them; where any text is taken, the description has to do. */
+/**
+ * Returns the values that an argument takes: an empty text makes its parser tell them; where any text is taken, the
+ * description has to do.
+ */
 function takenBy({ parseArg, description }: Pick<Option, 'parseArg' | 'description'>): string {
   try {
     parseArg?.('', undefined);

@@ -1,4 +1,7 @@
-/** The data of the document: the last answer to each question, with the run that gave it, and what the goals need of earlier runs. A run that asks some questions leaves the others as they were. */
+/**
+ * The data of the document: the last answer to each question, with the run that gave it, and what the goals need of
+ * earlier runs. A run that asks some questions leaves the others as they were.
+ */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Question } from './question.ts';
@@ -18,13 +21,20 @@ export interface Kept {
 export function withNew(kept: Kept, result: Result, questions: readonly Question[]): Kept {
   const anew = new Set(result.answers.map(({ question }) => question));
   const left = kept.runs.map((one) => ({ ...one, answers: one.answers.filter(({ question }) => !anew.has(question)) }));
-  return { runs: [...left.filter(({ answers }) => answers.length > 0), result], past: withPast(kept.past, pastOf(result, questions)) };
+  return {
+    runs: [...left.filter(({ answers }) => answers.length > 0), result],
+    past: withPast(kept.past, pastOf(result, questions)),
+  };
 }
 
 export const readKept = async (): Promise<Kept> => JSON.parse(await readFile(path, 'utf8')) as Kept;
 
 /** Writes a row or a goal's figure a line, with significant digits only, so that a diff can be read. */
 export async function writeKept(kept: Kept): Promise<void> {
-  const text = JSON.stringify(kept, (_, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(6)) : value), 1).replace(/\{\n\s+"(?:contender|figure)"[^{}]*\}/g, (row) => row.replace(/\n\s+/g, ' '));
+  const text = JSON.stringify(
+    kept,
+    (_, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(6)) : value),
+    1,
+  ).replace(/\{\n\s+"(?:contender|figure)"[^{}]*\}/g, (row) => row.replace(/\n\s+/g, ' '));
   await writeFile(path, `${text}\n`);
 }

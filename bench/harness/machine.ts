@@ -28,7 +28,10 @@ export function machineFacts(): MachineFacts {
     dependencies: Record<string, string>;
     optionalDependencies: Record<string, string>;
   };
-  const versions: Record<string, string> = { parley: manifest.version, 'uWebSockets.js': manifest.optionalDependencies[engine]! };
+  const versions: Record<string, string> = {
+    parley: manifest.version,
+    'uWebSockets.js': manifest.optionalDependencies[engine]!,
+  };
   for (const name of packages) versions[name] = manifest.dependencies[name]!.replace(/^npm:/, '');
   const nginx = /nginx\/([\d.]+)/.exec(spawnSync('nginx', ['-v'], { encoding: 'utf8' }).stderr ?? '')?.[1];
   const redis = /v=([\d.]+)/.exec(spawnSync('redis-server', ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[1];

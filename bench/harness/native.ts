@@ -16,12 +16,25 @@ const sources = fileURLToPath(new URL('../native', import.meta.url));
 const folder = fileURLToPath(new URL('../../dist/bench', import.meta.url));
 const filesOf = {
   provider: ['provider.c', 'frames.c', 'common.c'],
-  load: ['load.c', 'job.c', 'turns.c', 'streams.c', 'connection.c', 'response.c', 'answer.c', 'histogram.c', 'common.c'],
+  load: [
+    'load.c',
+    'job.c',
+    'turns.c',
+    'streams.c',
+    'connection.c',
+    'response.c',
+    'answer.c',
+    'histogram.c',
+    'common.c',
+  ],
 } as const;
 
 const builtAt = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-/** Builds the programs that are older than their sources. Returns null without a compiler, or on another kernel than the programs are for. */
+/**
+ * Builds the programs that are older than their sources. Returns null without a compiler, or on another kernel than the
+ * programs are for.
+ */
 export function buildNative(): Native | null {
   if (process.platform !== 'linux' || spawnSync('cc', ['--version']).status !== 0) return null;
   mkdirSync(folder, { recursive: true });
@@ -38,7 +51,10 @@ export function buildNative(): Native | null {
 
 function compile(files: readonly string[], path: string): void {
   const made = `${path}.${process.pid}`;
-  const { status, stderr } = spawnSync('cc', ['-O2', '-std=c11', '-Wall', '-Wextra', '-o', made, ...files], { cwd: sources, encoding: 'utf8' });
+  const { status, stderr } = spawnSync('cc', ['-O2', '-std=c11', '-Wall', '-Wextra', '-o', made, ...files], {
+    cwd: sources,
+    encoding: 'utf8',
+  });
   if (status !== 0) throw new Error(`The ruler does not build.\n${stderr}`);
   renameSync(made, path);
 }

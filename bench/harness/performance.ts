@@ -1,15 +1,38 @@
-/** `docs/performance.md`: the goals over the runs, the goals missed, the figures of each question's last run, and the contenders. */
+/**
+ * `docs/performance.md`: the goals over the runs, the goals missed, the figures of each question's last run, and the
+ * contenders.
+ */
 import { floor, plain } from '../contenders/simple.ts';
 import type { Contender } from './contender.ts';
 import type { Kept } from './kept.ts';
 import type { Goal, Question } from './question.ts';
 import { hasMediansAlone, type Result } from './result.ts';
-import { pastMost, placesLeast, seriesOf, standingsOf, type PastFigure, type PastRun, type Standing } from './series.ts';
-import { absencesOf, goalValue, markTold, medianTold, outcome, rulerTold, shown, timesOf, toldOf, type QuestionTold } from './table.ts';
+import {
+  pastMost,
+  placesLeast,
+  seriesOf,
+  standingsOf,
+  type PastFigure,
+  type PastRun,
+  type Standing,
+} from './series.ts';
+import {
+  absencesOf,
+  goalValue,
+  markTold,
+  medianTold,
+  outcome,
+  rulerTold,
+  shown,
+  timesOf,
+  toldOf,
+  type QuestionTold,
+} from './table.ts';
 
 const escaped = (text: string): string => text.replaceAll('|', '\\|');
 const line = (cells: readonly string[]): string => `| ${cells.map(escaped).join(' | ')} |\n`;
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => line(head) + line(head.map(() => '---')) + rows.map(line).join('');
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  line(head) + line(head.map(() => '---')) + rows.map(line).join('');
 
 /** A question, the run that answered it, and how its goals stand over this run and those before. */
 interface Section extends QuestionTold {
@@ -24,7 +47,9 @@ const goalTold = ({ text, stretch }: Goal): string => text + (stretch ? ' (stret
 
 /** A run's yardstick, named where it is not F. */
 const yardstickTold = ({ yardstick }: Question, figure: PastFigure | null): string =>
-  figure?.yardstick === undefined ? '' : `${yardstick!.contender === floor.name ? '' : `${yardstick!.contender} `}${shown(figure.yardstick)}`;
+  figure?.yardstick === undefined
+    ? ''
+    : `${yardstick!.contender === floor.name ? '' : `${yardstick!.contender} `}${shown(figure.yardstick)}`;
 
 function rangeTold({ goal, runs, least, most }: Standing): string {
   return runs === 1 ? '' : `${shown(least)} – ${shown(most)}${timesOf(goal)}`;
@@ -39,36 +64,71 @@ function goalRow(question: Question, standing: Standing): string[] {
   const { goal, last, runs, places, quietest } = standing;
   const toPlain = last?.plain === undefined ? '' : `${shown(last.plain)} ×`;
   const lastTold = last === null ? 'not measured' : goalValue(goal, last);
-  return [question.name, goalTold(goal), lastTold, yardstickTold(question, last), toPlain, rangeTold(standing), `${runs} (${places})`, goalValue(goal, quietest), yardstickTold(question, quietest), verdictTold(standing)];
+  return [
+    question.name,
+    goalTold(goal),
+    lastTold,
+    yardstickTold(question, last),
+    toPlain,
+    rangeTold(standing),
+    `${runs} (${places})`,
+    goalValue(goal, quietest),
+    yardstickTold(question, quietest),
+    verdictTold(standing),
+  ];
 }
 
 const goalsOf = (told: readonly Section[]): string =>
   table(
-    ['question', 'goal', 'last run', 'its F (µs)', `to ${plain.name}`, 'over the runs', 'runs (days or hosts)', 'quietest run', 'its F (µs)', ''],
+    [
+      'question',
+      'goal',
+      'last run',
+      'its F (µs)',
+      `to ${plain.name}`,
+      'over the runs',
+      'runs (days or hosts)',
+      'quietest run',
+      'its F (µs)',
+      '',
+    ],
     told.flatMap(({ question, standings }) => standings.map((standing) => goalRow(question, standing))),
   );
 
 /** The runs of each question, whose goals are told over them. */
 function seriesTold(told: readonly Section[]): string {
-  const lines = told.filter(({ standings }) => standings.length > 0).map(({ question, series }) => {
-    const runs = series.map(({ startedAt, kernel }) => `${startedAt.slice(0, 16).replace('T', ' ')} on ${kernel}`);
-    return `- ${question.name}: ${runs.join('; ')}\n`;
-  });
+  const lines = told
+    .filter(({ standings }) => standings.length > 0)
+    .map(({ question, series }) => {
+      const runs = series.map(({ startedAt, kernel }) => `${startedAt.slice(0, 16).replace('T', ' ')} on ${kernel}`);
+      return `- ${question.name}: ${runs.join('; ')}\n`;
+    });
   return lines.join('');
 }
 
 function shortfallsOf(told: readonly Section[]): string {
   const missed = told.flatMap(({ standings }) => standings.filter(({ met }) => !met));
-  const unanswered = told.flatMap(({ question, standings, run }) => question.goals.filter((goal) => !standings.some((one) => one.goal === goal)).map((goal) => `- ${whyUnanswered(goal, run)}: ${goal.text}\n`));
-  const absent = absencesOf(told.flatMap(({ answer }) => [...answer.absent, ...answer.failures])).map((line) => `- measured ${line}\n`);
+  const unanswered = told.flatMap(({ question, standings, run }) =>
+    question.goals
+      .filter((goal) => !standings.some((one) => one.goal === goal))
+      .map((goal) => `- ${whyUnanswered(goal, run)}: ${goal.text}\n`),
+  );
+  const absent = absencesOf(told.flatMap(({ answer }) => [...answer.absent, ...answer.failures])).map(
+    (line) => `- measured ${line}\n`,
+  );
   const lines = [...missed.map(shortfall), ...unanswered, ...absent];
   return lines.length === 0 ? 'Nothing.\n' : lines.join('');
 }
 
 const whyUnanswered = ({ when }: Goal, run: Result): string =>
-  hasMediansAlone(run) ? 'not measured with every round kept' : when === undefined ? 'not measured' : `not measured with ${when.figure} below ${when.below}`;
+  hasMediansAlone(run)
+    ? 'not measured with every round kept'
+    : when === undefined
+      ? 'not measured'
+      : `not measured with ${when.figure} below ${when.below}`;
 
-const shortfall = ({ goal, quietest }: Standing): string => `- ${goalTold(goal)}: ${goalValue(goal, quietest)}${goal.obstacle === undefined ? '' : `. ${goal.obstacle}`}\n`;
+const shortfall = ({ goal, quietest }: Standing): string =>
+  `- ${goalTold(goal)}: ${goalValue(goal, quietest)}${goal.obstacle === undefined ? '' : `. ${goal.obstacle}`}\n`;
 
 /** A table for each question: a line for each case and contender, a column for each figure. */
 function figuresOf({ question, answer, run }: Section): string {
@@ -102,7 +162,9 @@ function contendersOf(told: readonly QuestionTold[]): string {
 
 function runOf(run: Result): string {
   const { machine, rounds, size, answers } = run;
-  const versions = Object.entries(machine.versions).map(([name, version]) => `${name} ${version}`).join(', ');
+  const versions = Object.entries(machine.versions)
+    .map(([name, version]) => `${name} ${version}`)
+    .join(', ');
   return `- ${dayOf(run)}: ${answers.map(({ question }) => question).join(', ')}; size ${size}, ${rounds} ${rounds === 1 ? 'round' : 'rounds'}${hasMediansAlone(run) ? ', whose medians alone were kept' : ''}, ${rulerTold(run)}.
   ${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.kernel}; load ${shown(machine.load)} at the end; ${machine.placement};
   Node ${machine.node}, ${versions}.

@@ -1,5 +1,5 @@
-// Loaded into a server under test before its own code: reports its heap, collected, when asked, and ends it with the process
-// that started it. It does nothing in between.
+// Loaded into a server under test before its own code: reports its heap, collected, when asked, and ends it with the
+// process that started it. It does nothing in between.
 process.on('message', (word) => {
   if (word !== 'heap') return;
   globalThis.gc?.();

@@ -1,4 +1,6 @@
-/** A process under test, or beside one: pinned to a core, its CPU time and memory as the operating system counts them. */
+/**
+ * A process under test, or beside one: pinned to a core, its CPU time and memory as the operating system counts them.
+ */
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -14,14 +16,21 @@ export type Place = 'server' | 'load';
 const cores: Readonly<Record<Place, number>> = { server: 0, load: 1 };
 const canPin = (): boolean => availableParallelism() >= 2 && spawnSync('taskset', ['-c', '0,1', 'true']).status === 0;
 
-/** Processes are pinned once the load has taken its place; a run that measures nothing leaves them where the system puts them. */
+/**
+ * Processes are pinned once the load has taken its place; a run that measures nothing leaves them where the system puts
+ * them.
+ */
 let pinned = false;
 
 /** How processes are placed, in words, for the result. */
-export const placement = (): string => (pinned ? 'server on core 0; load, upstream and Redis on core 1' : 'not pinned: taskset or a second core is missing');
+export const placement = (): string =>
+  pinned ? 'server on core 0; load, upstream and Redis on core 1' : 'not pinned: taskset or a second core is missing';
 
 /** Returns why nothing can be measured here, or null. */
-export const whyNoMeasure = (): string | null => (existsSync('/proc/self/stat') ? null : 'the CPU time of other processes is read from /proc, which this system has not');
+export const whyNoMeasure = (): string | null =>
+  existsSync('/proc/self/stat')
+    ? null
+    : 'the CPU time of other processes is read from /proc, which this system has not';
 
 /** Ends the processes started when a signal ends this one. */
 export function endOnSignal(): void {
@@ -36,7 +45,9 @@ export function takePlace(): void {
 
 /** Moves processes that another one has started to a core of their own. */
 export function move(pids: readonly number[], place: Place): void {
-  if (pinned) for (const pid of pids) spawnSync('taskset', ['-a', '-p', '-c', String(cores[place]), String(pid)], { stdio: 'ignore' });
+  if (pinned)
+    for (const pid of pids)
+      spawnSync('taskset', ['-a', '-p', '-c', String(cores[place]), String(pid)], { stdio: 'ignore' });
 }
 
 /** The scheduler's niceness of processes; where it is not permitted, they keep theirs. */
@@ -56,7 +67,10 @@ export interface Command {
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** It is a Node process: the probe is loaded into it, and it tells its port with `process.send` unless it is given one. */
+  /**
+   * It is a Node process: the probe is loaded into it, and it tells its port with `process.send` unless it is given
+   * one.
+   */
   readonly node?: boolean;
   /** Its standard input is written to, and the lines of its output are read. */
   readonly piped?: boolean;
@@ -84,14 +98,18 @@ export class Process {
       // Its output, logs included, goes to /dev/null, as it would to a pipe that costs the server the same writes.
       stdio: [piped ? 'pipe' : 'ignore', piped ? 'pipe' : 'ignore', 'pipe', ...(node ? (['ipc'] as const) : [])],
     });
-    this.child.stderr!.setEncoding('utf8').on('data', (text: string) => (this.#stderr = (this.#stderr + text).slice(-4000)));
+    this.child
+      .stderr!.setEncoding('utf8')
+      .on('data', (text: string) => (this.#stderr = (this.#stderr + text).slice(-4000)));
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.#output += text;
       if (text.includes('\n')) this.#onOutput();
     });
     // A write to a process that has ended fails here; the caller learns of it from its next read.
     this.child.stdin?.on('error', () => {});
-    this.ended = once(this.child, 'close').then(([code, signal]) => `${program} ${args[0] ?? ''} ended with ${code ?? signal}.\n${this.#stderr}`);
+    this.ended = once(this.child, 'close').then(
+      ([code, signal]) => `${program} ${args[0] ?? ''} ended with ${code ?? signal}.\n${this.#stderr}`,
+    );
     running.add(this);
     void this.ended.then(() => running.delete(this));
   }
@@ -138,7 +156,13 @@ const ticksPerSecond = Number(spawnSync('getconf', ['CLK_TCK'], { encoding: 'utf
 function family(pid: number): number[] {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
-    return [pid, ...children.split(' ').filter(Boolean).flatMap((child) => family(Number(child)))];
+    return [
+      pid,
+      ...children
+        .split(' ')
+        .filter(Boolean)
+        .flatMap((child) => family(Number(child))),
+    ];
   } catch {
     return [];
   }
@@ -148,7 +172,8 @@ function family(pid: number): number[] {
 export const childrenOf = ({ pid }: { readonly pid?: number | undefined }): number[] => family(pid!).slice(1);
 
 /** User and system time so far in microseconds: threads, living children and those waited for included. */
-export const cpuMicroseconds = (processes: readonly Process[]): number => cpuMicrosecondsOf(processes.flatMap(({ child }) => family(child.pid!)));
+export const cpuMicroseconds = (processes: readonly Process[]): number =>
+  cpuMicrosecondsOf(processes.flatMap(({ child }) => family(child.pid!)));
 
 export function cpuMicrosecondsOf(pids: readonly number[]): number {
   let ticks = 0;
@@ -162,7 +187,8 @@ export function cpuMicrosecondsOf(pids: readonly number[]): number {
 }
 
 /** Memory that is resident now, files mapped into it included; none of a process that has ended. */
-export const residentBytes = (processes: readonly Pick<Process, 'child'>[]): number => residentBytesOf(processes.flatMap(({ child }) => family(child.pid!)));
+export const residentBytes = (processes: readonly Pick<Process, 'child'>[]): number =>
+  residentBytesOf(processes.flatMap(({ child }) => family(child.pid!)));
 
 export function residentBytesOf(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + Number(/VmRSS:\s+(\d+)/.exec(statusOf(pid))?.[1] ?? 0) * 1024, 0);
@@ -187,8 +213,8 @@ async function isFree(port: number): Promise<boolean> {
 }
 
 /**
- * A port that is free now, as is the one `above` it.
- * Both lie below the ports that Linux gives to outgoing connections (from 32,768): a connection of another process would take one of those before a server listens.
+ * A port that is free now, as is the one `above` it. Both lie below the ports that Linux gives to outgoing connections
+ * (from 32,768): a connection of another process would take one of those before a server listens.
  */
 export async function freePort(above = 0): Promise<number> {
   for (;;) {
@@ -203,7 +229,10 @@ export async function untilReady(port: number, path: string, process: Process): 
   void process.ended.then((why) => (ended = why));
   for (;;) {
     if (ended !== null) throw new Error(ended);
-    const answered = await fetch(`http://127.0.0.1:${port}${path}`).then((response) => response.ok, () => false);
+    const answered = await fetch(`http://127.0.0.1:${port}${path}`).then(
+      (response) => response.ok,
+      () => false,
+    );
     if (answered) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

@@ -1,4 +1,7 @@
-/** The bar that shows how far a run has come and how long it will take, on a terminal; elsewhere a line for each question, and an estimate now and then. */
+/**
+ * The bar that shows how far a run has come and how long it will take, on a terminal; elsewhere a line for each
+ * question, and an estimate now and then.
+ */
 
 const width = 24;
 
@@ -20,7 +23,10 @@ export class Progress {
   #over = 0;
   #told = '';
 
-  constructor(questions: number, { stream, now }: Surroundings = { stream: process.stderr, now: () => performance.now() }) {
+  constructor(
+    questions: number,
+    { stream, now }: Surroundings = { stream: process.stderr, now: () => performance.now() },
+  ) {
     this.#questions = questions;
     this.#stream = stream;
     this.#now = now;
@@ -30,7 +36,10 @@ export class Progress {
   readonly tell = (done: number, all: number, doing: string): void => {
     const share = Math.min(1, (this.#over + done / all) / this.#questions);
     const ranMs = this.#now() - this.#startedMs;
-    const left = ranMs >= firstEstimateSeconds * 1000 && share > 0 && share < 1 ? `about ${spanOf((ranMs * (1 - share)) / share)} left` : null;
+    const left =
+      ranMs >= firstEstimateSeconds * 1000 && share > 0 && share < 1
+        ? `about ${spanOf((ranMs * (1 - share)) / share)} left`
+        : null;
     if (this.#stream.isTTY) {
       const filled = Math.round(share * width);
       const bar = `${'█'.repeat(filled)}${'░'.repeat(width - filled)} ${String(Math.floor(share * 100)).padStart(3)} %`;

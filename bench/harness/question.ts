@@ -16,7 +16,10 @@ export interface Pick {
   readonly figure: string;
 }
 
-/** The project's goal for a row: for its median, or for the median over the rounds of its ratio or difference to another row. */
+/**
+ * The project's goal for a row: for its median, or for the median over the rounds of its ratio or difference to another
+ * row.
+ */
 export interface Goal {
   readonly text: string;
   readonly of: Pick;
@@ -58,7 +61,10 @@ export interface Question {
   takes?(contender: Contender, name: string): boolean;
   /** Each measurement has a server of its own, which is not warmed up. */
   readonly fresh?: boolean;
-  /** How often it is asked before it counts, once unless told. A thousand turns are too few for V8 to have compiled the code of a turn. */
+  /**
+   * How often it is asked before it counts, once unless told. A thousand turns are too few for V8 to have compiled the
+   * code of a turn.
+   */
   readonly warmUps?: number;
   /** The cases that warm a server, in turn; the last case alone unless told. */
   readonly warmedBy?: readonly string[];

@@ -17,12 +17,21 @@ function plotOf(question: Question, figure: Figure, rows: readonly Row[]): strin
   const drawn = rows.filter((row) => row.figure === figure.name);
   const cases = [...new Set(drawn.map((row) => row.case))];
   const contenders = [...new Set(drawn.map((row) => row.contender))].toReversed();
-  const chart = echarts.init(null, null, { renderer: 'svg', ssr: true, width: plotWidth, height: marginHeight + barHeight * contenders.length * cases.length });
-  const found = (contender: string, name: string): Row | undefined => drawn.find((row) => row.contender === contender && row.case === name);
+  const chart = echarts.init(null, null, {
+    renderer: 'svg',
+    ssr: true,
+    width: plotWidth,
+    height: marginHeight + barHeight * contenders.length * cases.length,
+  });
+  const found = (contender: string, name: string): Row | undefined =>
+    drawn.find((row) => row.contender === contender && row.case === name);
   chart.setOption({
     animation: false,
     aria: { enabled: true },
-    title: { text: `${question.title}: ${figure.name}${figure.unit === '' ? '' : ` (${figure.unit})`}`, textStyle: { fontSize: 14 } },
+    title: {
+      text: `${question.title}: ${figure.name}${figure.unit === '' ? '' : ` (${figure.unit})`}`,
+      textStyle: { fontSize: 14 },
+    },
     legend: cases.length > 1 ? { data: cases, right: 0, top: 24 } : undefined,
     grid: { left: 150, right: 70, top: 52, bottom: 24 },
     xAxis: { type: 'value' },
@@ -34,7 +43,12 @@ function plotOf(question: Question, figure: Figure, rows: readonly Row[]): strin
         const row = found(contender, name);
         return row === undefined ? null : spreadOf(row.samples).median;
       }),
-      label: { show: true, position: 'right', fontSize: 11, formatter: ({ value }: { value: unknown }) => (typeof value === 'number' ? shown(value) : '') },
+      label: {
+        show: true,
+        position: 'right',
+        fontSize: 11,
+        formatter: ({ value }: { value: unknown }) => (typeof value === 'number' ? shown(value) : ''),
+      },
     })),
   });
   const svg = chart.renderToSVGString();
@@ -42,7 +56,8 @@ function plotOf(question: Question, figure: Figure, rows: readonly Row[]): strin
   return svg;
 }
 
-const cells = (tag: 'td' | 'th', values: readonly string[]): string => `<tr>${values.map((value) => `<${tag}>${escaped(value)}</${tag}>`).join('')}</tr>`;
+const cells = (tag: 'td' | 'th', values: readonly string[]): string =>
+  `<tr>${values.map((value) => `<${tag}>${escaped(value)}</${tag}>`).join('')}</tr>`;
 const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   `<table><thead>${cells('th', head)}</thead><tbody>${rows.map((row) => cells('td', row)).join('')}</tbody></table>`;
 
@@ -53,9 +68,17 @@ function sectionOf({ question, answer, judged }: QuestionTold): string {
   });
   const rows = answer.rows.map((row) => {
     const { least, most } = spreadOf(row.samples);
-    return [row.case, row.figure, row.contender, `${medianTold(answer.rows, row)} ${row.unit}`.trim(), `${shown(least)} – ${shown(most)}`];
+    return [
+      row.case,
+      row.figure,
+      row.contender,
+      `${medianTold(answer.rows, row)} ${row.unit}`.trim(),
+      `${shown(least)} – ${shown(most)}`,
+    ];
   });
-  const plots = question.figures.filter(({ name }) => answer.rows.some((row) => row.figure === name)).map((figure) => `<figure>${plotOf(question, figure, answer.rows)}</figure>`);
+  const plots = question.figures
+    .filter(({ name }) => answer.rows.some((row) => row.figure === name))
+    .map((figure) => `<figure>${plotOf(question, figure, answer.rows)}</figure>`);
   const absent = absencesOf(answer.absent).map((line) => `<p>${escaped(line)}</p>`);
   const all = `<details><summary>All figures</summary>${tableOf(['case', 'figure', 'contender', 'median', 'of the rounds'], rows)}</details>`;
   const goalTable = goals.length === 0 ? '' : tableOf(['goal', 'median', 'of the rounds', ''], goals);
@@ -73,11 +96,19 @@ export function reportOf(result: Result, told: readonly QuestionTold[]): string 
   const facts = [
     ['begun', startedAt],
     ['size', `${size}, ${rounds} rounds`],
-    ['machine', `${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.kernel}, Node ${machine.node}`],
+    [
+      'machine',
+      `${machine.processor}, ${machine.cores} cores, ${machine.memoryGigabytes} GB, ${machine.kernel}, Node ${machine.node}`,
+    ],
     ['ruler', rulerTold(result)],
     ['placement', machine.placement],
     ['load at the end', shown(machine.load)],
-    ['versions', Object.entries(machine.versions).map(([name, version]) => `${name} ${version}`).join(', ')],
+    [
+      'versions',
+      Object.entries(machine.versions)
+        .map(([name, version]) => `${name} ${version}`)
+        .join(', '),
+    ],
   ];
   const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>parley: benchmarks</title><style>${style}</style>`;
   return `<!doctype html><html lang="en"><head>${head}</head><body><h1>parley: benchmarks</h1>${tableOf(['', ''], facts)}${told.map(sectionOf).join('')}<p>${markTold}</p></body></html>\n`;

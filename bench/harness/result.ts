@@ -4,8 +4,12 @@ import type { Size } from './question.ts';
 import type { RulerName } from './ruler.ts';
 import type { Answer } from './runner.ts';
 
-/** Whether the rounds' own figures are unknown: a median of ratios cannot be computed from medians, so no goal is judged by them. */
-export const hasMediansAlone = ({ rounds, answers }: Result): boolean => rounds > 1 && answers.every(({ rows }) => rows.every(({ samples }) => samples.length === 1));
+/**
+ * Whether the rounds' own figures are unknown: a median of ratios cannot be computed from medians, so no goal is judged
+ * by them.
+ */
+export const hasMediansAlone = ({ rounds, answers }: Result): boolean =>
+  rounds > 1 && answers.every(({ rows }) => rows.every(({ samples }) => samples.length === 1));
 
 export interface Result {
   readonly size: Size;

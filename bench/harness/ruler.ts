@@ -1,4 +1,7 @@
-/** The measuring programs: the provider that every contender asks, and the load. The one place that chooses between C and Node for them. */
+/**
+ * The measuring programs: the provider that every contender asks, and the load. The one place that chooses between C
+ * and Node for them.
+ */
 import type { Load } from '../load.ts';
 import { nativeLoad } from '../load/native.ts';
 import { nodeLoad } from '../load/node.ts';

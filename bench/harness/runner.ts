@@ -64,7 +64,8 @@ class Asking {
   async run(): Promise<void> {
     this.#admit();
     const { rounds } = this.#options;
-    if (this.#options.shared !== null) await Promise.all(this.#entrants.map((entrant) => this.#guarded(entrant, () => this.#started(entrant))));
+    if (this.#options.shared !== null)
+      await Promise.all(this.#entrants.map((entrant) => this.#guarded(entrant, () => this.#started(entrant))));
     for (const entrant of this.#entrants) {
       for (const name of this.#warmUpsOf(entrant)) await this.#guarded(entrant, () => this.#measure(entrant, name, -1));
     }
@@ -73,7 +74,9 @@ class Asking {
         // The order is reversed in every other round, so that no contender always follows the same one.
         for (const entrant of round % 2 === 0 ? this.#entrants : this.#entrants.toReversed()) {
           if (!this.#casesOf(entrant).includes(name)) continue;
-          await this.#guarded(entrant, async () => this.#note(entrant, name, round, await this.#measure(entrant, name, round)));
+          await this.#guarded(entrant, async () =>
+            this.#note(entrant, name, round, await this.#measure(entrant, name, round)),
+          );
         }
       }
     }
@@ -88,7 +91,8 @@ class Asking {
     const { size, peers } = this.#options;
     for (const contender of this.#question.contenders) {
       if (contender.standing === 'full' && size === 'quick') continue;
-      const reason = contender.standing === 'peer' && !peers ? 'asked for with --peers' : contender.absent?.() ?? null;
+      const reason =
+        contender.standing === 'peer' && !peers ? 'asked for with --peers' : (contender.absent?.() ?? null);
       if (reason === null) this.#entrants.push({ contender, instance: null, gaveUp: false });
       else this.absent.push({ contender: contender.name, reason });
     }
@@ -101,14 +105,24 @@ class Asking {
   async #measure(entrant: Entrant, name: string, round: number): Promise<Readonly<Record<string, number>>> {
     const { size, rounds, surroundings, progress } = this.#options;
     const { contender } = entrant;
-    const all = this.#entrants.reduce((sum, one) => sum + this.#warmUpsOf(one).length + rounds * this.#casesOf(one).length, 0);
+    const all = this.#entrants.reduce(
+      (sum, one) => sum + this.#warmUpsOf(one).length + rounds * this.#casesOf(one).length,
+      0,
+    );
     progress(this.#done++, all, `${this.#question.name}: ${contender.name}, ${name}${round < 0 ? ' (warm-up)' : ''}`);
     if (this.#question.fresh && this.#options.shared === null) {
       await entrant.instance?.stop();
       entrant.instance = null;
     }
     const instance = await this.#started(entrant);
-    const measuring = this.#question.measure({ instance, contender: contender.name, case: name, size, round, surroundings });
+    const measuring = this.#question.measure({
+      instance,
+      contender: contender.name,
+      case: name,
+      size,
+      round,
+      surroundings,
+    });
     return withDeadline(measuring, size === 'full' ? 600_000 : 60_000);
   }
 
@@ -134,7 +148,16 @@ class Asking {
       const value = figures[figure];
       if (value === undefined) continue;
       let row = this.rows.find((one) => one.contender === contender.name && one.case === name && one.figure === figure);
-      if (row === undefined) this.rows.push((row = { contender: contender.name, case: name, figure, unit, samples: Array<number | null>(this.#options.rounds).fill(null) }));
+      if (row === undefined)
+        this.rows.push(
+          (row = {
+            contender: contender.name,
+            case: name,
+            figure,
+            unit,
+            samples: Array<number | null>(this.#options.rounds).fill(null),
+          }),
+        );
       row.samples[round] = value;
     }
   }
@@ -146,7 +169,10 @@ class Asking {
       await run();
     } catch (error) {
       entrant.gaveUp = true;
-      const told = { contender: entrant.contender.name, reason: error instanceof Error ? error.message : String(error) };
+      const told = {
+        contender: entrant.contender.name,
+        reason: error instanceof Error ? error.message : String(error),
+      };
       (entrant.contender.standing === 'always' ? this.failures : this.absent).push(told);
     }
   }
@@ -155,6 +181,8 @@ class Asking {
 /** A server that hangs counts as failed. */
 async function withDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
   let timer!: NodeJS.Timeout;
-  const late = new Promise<never>((_, reject) => (timer = setTimeout(reject, deadlineMs, new Error(`It hung for ${deadlineMs / 1000} s.`))));
+  const late = new Promise<never>(
+    (_, reject) => (timer = setTimeout(reject, deadlineMs, new Error(`It hung for ${deadlineMs / 1000} s.`))),
+  );
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

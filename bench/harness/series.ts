@@ -1,4 +1,7 @@
-/** The figures of a goal over several runs. A ratio depends on the host, since the kernel's work and our own code slow down differently: so a goal is met if it holds in the quietest run. */
+/**
+ * The figures of a goal over several runs. A ratio depends on the host, since the kernel's work and our own code slow
+ * down differently: so a goal is met if it holds in the quietest run.
+ */
 import { plain } from '../contenders/simple.ts';
 import type { Goal, Pick, Question, Size } from './question.ts';
 import { hasMediansAlone, type Result } from './result.ts';
@@ -60,26 +63,47 @@ function ratioToPlain({ of, against }: Goal, rows: readonly Row[]): number | und
 
 function figureIn(question: Question, { goal, spread, crowded }: Judged, rows: readonly Row[]): PastFigure {
   const [yardstick, ratio] = [yardstickOf(question, goal, rows), ratioToPlain(goal, rows)];
-  return { figure: figureOf(goal), ...spread, ...(yardstick !== undefined && { yardstick }), ...(ratio !== undefined && { plain: ratio }), ...(crowded && { crowded }) };
+  return {
+    figure: figureOf(goal),
+    ...spread,
+    ...(yardstick !== undefined && { yardstick }),
+    ...(ratio !== undefined && { plain: ratio }),
+    ...(crowded && { crowded }),
+  };
 }
 
-/** Takes from a run what is to be kept of it, for each question: nothing of a smoke run or of one with medians alone. */
+/**
+ * Takes from a run what is to be kept of it, for each question: nothing of a smoke run or of one with medians alone.
+ */
 export function pastOf(run: Result, questions: readonly Question[]): PastRun[] {
-  const { startedAt, machine: { kernel }, ruler, size } = run;
+  const {
+    startedAt,
+    machine: { kernel },
+    ruler,
+    size,
+  } = run;
   if (size === 'smoke' || hasMediansAlone(run)) return [];
   return run.answers.flatMap(({ question: name, rows }) => {
     const question = questions.find((one) => one.name === name);
     if (question === undefined) return [];
-    const figures = new Map(question.goals.flatMap((goal) => judge(goal, rows) ?? []).map((judged) => [figureOf(judged.goal), figureIn(question, judged, rows)]));
+    const figures = new Map(
+      question.goals
+        .flatMap((goal) => judge(goal, rows) ?? [])
+        .map((judged) => [figureOf(judged.goal), figureIn(question, judged, rows)]),
+    );
     return [{ question: name, startedAt, kernel, ruler, size, figures: [...figures.values()] }];
   });
 }
 
-const isSameSeries = (a: PastRun, b: PastRun): boolean => a.question === b.question && a.ruler === b.ruler && a.size === b.size;
+const isSameSeries = (a: PastRun, b: PastRun): boolean =>
+  a.question === b.question && a.ruler === b.ruler && a.size === b.size;
 
 /** Adds runs, and forgets the oldest of each series beyond `pastMost`. */
 export function withPast(past: readonly PastRun[], added: readonly PastRun[]): PastRun[] {
-  const all = [...past.filter((one) => !added.some((other) => isSameSeries(one, other) && one.startedAt === other.startedAt)), ...added];
+  const all = [
+    ...past.filter((one) => !added.some((other) => isSameSeries(one, other) && one.startedAt === other.startedAt)),
+    ...added,
+  ];
   return all.filter((one, at) => all.slice(at + 1).filter((later) => isSameSeries(one, later)).length < pastMost);
 }
 
@@ -104,21 +128,39 @@ export interface Standing {
 export function seriesOf(question: Question, run: Result, past: readonly PastRun[]): PastRun[] {
   const [last] = pastOf(run, [question]);
   if (last === undefined) return [];
-  return withPast(past.filter((one) => isSameSeries(one, last)), [last]);
+  return withPast(
+    past.filter((one) => isSameSeries(one, last)),
+    [last],
+  );
 }
 
 /** How the goals of a question stand; nothing of a goal that no run has a figure for. */
 export const standingsOf = (question: Question, series: readonly PastRun[]): Standing[] =>
   question.goals.flatMap((goal) => {
     const name = figureOf(goal);
-    const found = series.flatMap((run) => run.figures.filter(({ figure }) => figure === name).map((figure) => ({ run, figure })));
+    const found = series.flatMap((run) =>
+      run.figures.filter(({ figure }) => figure === name).map((figure) => ({ run, figure })),
+    );
     const [newest] = found.slice(-1);
     if (newest === undefined) return [];
     const figures = found.map(({ figure }) => figure);
     const medians = figures.map(({ median }) => median);
-    const measured = figures.filter(({ yardstick }) => yardstick !== undefined).toSorted((a, b) => a.yardstick! - b.yardstick!);
+    const measured = figures
+      .filter(({ yardstick }) => yardstick !== undefined)
+      .toSorted((a, b) => a.yardstick! - b.yardstick!);
     const quietest = measured[0] ?? newest.figure;
     const places = new Set(found.map(({ run: { startedAt, kernel } }) => `${startedAt.slice(0, 10)} ${kernel}`)).size;
     const last = newest.run === series.at(-1) ? newest.figure : null;
-    return [{ goal, last, runs: found.length, places, least: Math.min(...medians), most: Math.max(...medians), quietest, met: meets(goal, quietest.median) }];
+    return [
+      {
+        goal,
+        last,
+        runs: found.length,
+        places,
+        least: Math.min(...medians),
+        most: Math.max(...medians),
+        quietest,
+        met: meets(goal, quietest.median),
+      },
+    ];
   });

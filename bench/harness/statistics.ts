@@ -49,20 +49,27 @@ export interface Judged {
 export const rowOf = (rows: readonly Row[], wanted: Pick): Row | undefined =>
   rows.find((row) => row.contender === wanted.contender && row.case === wanted.case && row.figure === wanted.figure);
 
-/** Whether the load, the provider and the database had little room on their core while the row was measured: they may be part of the figure. */
+/**
+ * Whether the load, the provider and the database had little room on their core while the row was measured: they may be
+ * part of the figure.
+ */
 export function isCrowded(rows: readonly Row[], { contender, case: name, figure }: Pick): boolean {
   const share = rowOf(rows, { contender, case: name, figure: loadCore.name });
   return share !== undefined && figure !== loadCore.name && spreadOf(share.samples).median > loadCoreMost;
 }
 
 /** Whether a figure keeps to the bound. */
-export const meets = ({ most = Infinity, least = -Infinity }: Goal, value: number): boolean => value <= most && value >= least;
+export const meets = ({ most = Infinity, least = -Infinity }: Goal, value: number): boolean =>
+  value <= most && value >= least;
 
 /** The row without the rounds in which the goal does not apply. */
 function whereItApplies({ of, when }: Goal, row: Row, rows: readonly Row[]): Row {
   if (when === undefined) return row;
   const limited = rowOf(rows, { ...of, figure: when.figure });
-  return { ...row, samples: row.samples.map((one, round) => ((limited?.samples[round] ?? Infinity) < when.below ? one : null)) };
+  return {
+    ...row,
+    samples: row.samples.map((one, round) => ((limited?.samples[round] ?? Infinity) < when.below ? one : null)),
+  };
 }
 
 /** Judges a goal; null if one of its rows was not measured, or no round counts. */
@@ -71,7 +78,10 @@ export function judge(goal: Goal, rows: readonly Row[]): Judged | null {
   const other = goal.against && rowOf(rows, goal.against);
   if (measured === undefined || (goal.kind !== 'value' && other === undefined)) return null;
   const row = whereItApplies(goal, measured, rows);
-  const spread = goal.kind === 'value' ? spreadOf(row.samples) : paired(row, other!, goal.kind === 'ratio' ? (a, b) => a / b : (a, b) => a - b);
+  const spread =
+    goal.kind === 'value'
+      ? spreadOf(row.samples)
+      : paired(row, other!, goal.kind === 'ratio' ? (a, b) => a / b : (a, b) => a - b);
   if (Number.isNaN(spread.median)) return null;
   const crowded = [goal.of, goal.against].some((one) => one !== undefined && isCrowded(rows, one));
   return { goal, spread, crowded, met: meets(goal, spread.median) };

@@ -18,7 +18,8 @@ export const markTold = `${mark} Measured while the load, the provider and Redis
 const marked = (text: string, crowded: boolean): string => (crowded ? `${text} ${mark}` : text);
 
 /** The median of a row, marked where the load had little room. */
-export const medianTold = (rows: readonly Row[], row: Row): string => marked(shown(spreadOf(row.samples).median), isCrowded(rows, row));
+export const medianTold = (rows: readonly Row[], row: Row): string =>
+  marked(shown(spreadOf(row.samples).median), isCrowded(rows, row));
 
 /** Tells in which language load and provider ran. */
 export const rulerTold = ({ ruler }: Pick<Result, 'ruler'>): string => `load and provider in ${ruler}`;
@@ -29,23 +30,42 @@ export interface QuestionTold {
   readonly judged: readonly Judged[];
 }
 
-/** The answers with their questions, and the outcomes of the goals, of which a smoke run or one with medians alone tells nothing. */
+/**
+ * The answers with their questions, and the outcomes of the goals, of which a smoke run or one with medians alone tells
+ * nothing.
+ */
 export const toldOf = (result: Result, questions: readonly Question[]): QuestionTold[] =>
   result.answers.flatMap((answer) => {
     const question = questions.find(({ name }) => name === answer.question);
-    return question === undefined ? [] : { question, answer, judged: result.size === 'smoke' || hasMediansAlone(result) ? [] : question.goals.flatMap((goal) => judge(goal, answer.rows) ?? []) };
+    return question === undefined
+      ? []
+      : {
+          question,
+          answer,
+          judged:
+            result.size === 'smoke' || hasMediansAlone(result)
+              ? []
+              : question.goals.flatMap((goal) => judge(goal, answer.rows) ?? []),
+        };
   });
 
 /** The sign behind a ratio. */
 export const timesOf = ({ kind }: Goal): string => (kind === 'ratio' ? ' ×' : '');
 
-export const goalValue = (goal: Goal, { median, crowded = false }: { readonly median: number; readonly crowded?: boolean }): string => marked(`${shown(median)}${timesOf(goal)}`, crowded);
+export const goalValue = (
+  goal: Goal,
+  { median, crowded = false }: { readonly median: number; readonly crowded?: boolean },
+): string => marked(`${shown(median)}${timesOf(goal)}`, crowded);
 
 export const outcome = ({ stretch }: Goal, met: boolean): string => (met ? 'met' : stretch ? 'not yet' : 'MISSED');
 
 /** A goal's figure, its spread over the rounds, and the word for its outcome. */
 export function verdict({ goal, spread, met, crowded }: Judged): { value: string; range: string; word: string } {
-  return { value: goalValue(goal, { median: spread.median, crowded }), range: spread.least === spread.most ? '–' : `${shown(spread.least)} – ${shown(spread.most)}`, word: outcome(goal, met) };
+  return {
+    value: goalValue(goal, { median: spread.median, crowded }),
+    range: spread.least === spread.most ? '–' : `${shown(spread.least)} – ${shown(spread.most)}`,
+    word: outcome(goal, met),
+  };
 }
 
 /** The contenders that took no part, a line for each reason. */
@@ -62,14 +82,22 @@ export function tableOf(told: readonly QuestionTold[], { ruler }: Pick<Result, '
   const parts = told.map(({ question, answer, judged }) => {
     const rows = answer.rows.map((row) => {
       const { least, most } = spreadOf(row.samples);
-      return [row.case, row.figure, row.contender, `${medianTold(answer.rows, row)} ${row.unit}`.trim(), `${shown(least)} – ${shown(most)}`];
+      return [
+        row.case,
+        row.figure,
+        row.contender,
+        `${medianTold(answer.rows, row)} ${row.unit}`.trim(),
+        `${shown(least)} – ${shown(most)}`,
+      ];
     });
     rows.sort((a, b) => order(question, a) - order(question, b));
     const goals = judged.map((one) => {
       const { value, range, word } = verdict(one);
       return [word, one.goal.text, value, range];
     });
-    const absent = absencesOf(answer.absent).map((line) => `  ${line}\n`).join('');
+    const absent = absencesOf(answer.absent)
+      .map((line) => `  ${line}\n`)
+      .join('');
     return `\n${question.title}\n${columns(rows, [3, 4])}${absent}${goals.length > 0 ? `\n${columns(goals, [2, 3])}` : ''}`;
   });
   const text = parts.join('');
@@ -84,7 +112,13 @@ function order(question: Question, [name, figure]: readonly string[]): number {
 }
 
 function columns(rows: readonly (readonly string[])[], right: readonly number[]): string {
-  const widths = rows.reduce<number[]>((so, row) => row.map((cell, index) => Math.max(so[index] ?? 0, cell.length)), []);
-  const line = (row: readonly string[]): string => row.map((cell, index) => (right.includes(index) ? cell.padStart(widths[index]!) : cell.padEnd(widths[index]!))).join('  ');
+  const widths = rows.reduce<number[]>(
+    (so, row) => row.map((cell, index) => Math.max(so[index] ?? 0, cell.length)),
+    [],
+  );
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, index) => (right.includes(index) ? cell.padStart(widths[index]!) : cell.padEnd(widths[index]!)))
+      .join('  ');
   return rows.map((row) => `  ${line(row).trimEnd()}\n`).join('');
 }

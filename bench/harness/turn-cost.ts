@@ -24,12 +24,20 @@ export interface TurnCost {
 
 export const cpuPerTurn = 'CPU per turn';
 
-/** CPU time is counted in hundredths of a second: a contender that is done with all conversations sooner begins again. */
+/**
+ * CPU time is counted in hundredths of a second: a contender that is done with all conversations sooner begins again.
+ */
 const leastSeconds: Readonly<Record<Size, number>> = { full: 2, quick: 1, smoke: 0 };
-/** Waits for writes that follow an answer, which count for the turn, and for writes that follow a new session, which count for none. */
+/**
+ * Waits for writes that follow an answer, which count for the turn, and for writes that follow a new session, which
+ * count for none.
+ */
 const settled = (size: Size): Promise<void> => pause(size === 'smoke' ? 0 : 200);
 
-export async function costOfTurns(measurement: Measurement, { requests, turnsEach, abreast, shape }: Conversing): Promise<TurnCost> {
+export async function costOfTurns(
+  measurement: Measurement,
+  { requests, turnsEach, abreast, shape }: Conversing,
+): Promise<TurnCost> {
   const { instance, size, surroundings } = measurement;
   const wholeMs: number[] = [];
   const all = { seconds: 0, microseconds: 0, loadCore: 0 };
@@ -44,6 +52,10 @@ export async function costOfTurns(measurement: Measurement, { requests, turnsEac
     all.loadCore += share * seconds;
     all.microseconds += used().microseconds;
   } while (all.seconds < leastSeconds[size]);
-  const figures = { [cpuPerTurn]: all.microseconds / wholeMs.length, [loadCore.name]: all.loadCore / all.seconds, 'whole turn p50': median(wholeMs) };
+  const figures = {
+    [cpuPerTurn]: all.microseconds / wholeMs.length,
+    [loadCore.name]: all.loadCore / all.seconds,
+    'whole turn p50': median(wholeMs),
+  };
   return { figures, wholeMs, seconds: all.seconds };
 }

@@ -2,7 +2,10 @@
 import { cpuMicroseconds } from './process.ts';
 import type { Figure, Measurement } from './question.ts';
 
-/** The share of their core that the load, the provider and a database have used: proof that they were not the bottleneck. */
+/**
+ * The share of their core that the load, the provider and a database have used: proof that they were not the
+ * bottleneck.
+ */
 export const loadCore: Figure = { name: "the load's core", unit: '%' };
 
 /** Above this, in percent, a figure is marked. */
@@ -18,7 +21,11 @@ export interface Used {
 
 /** Begins to count; the function returned gives the use since. */
 export function openWindow({ instance: { processes, beside = [] }, surroundings }: Measurement): () => Used {
-  const now = (): readonly [number, number, number] => [cpuMicroseconds(processes), surroundings.loadMicroseconds() + cpuMicroseconds(beside), performance.now() / 1000];
+  const now = (): readonly [number, number, number] => [
+    cpuMicroseconds(processes),
+    surroundings.loadMicroseconds() + cpuMicroseconds(beside),
+    performance.now() / 1000,
+  ];
   const [server, around, startedAt] = now();
   return () => {
     const [serverNow, aroundNow, at] = now();

@@ -1,4 +1,7 @@
-/** A client of a call: a microphone and a loudspeaker at the pace of speech, in frames of 20 ms, and the time of each message. */
+/**
+ * A client of a call: a microphone and a loudspeaker at the pace of speech, in frames of 20 ms, and the time of each
+ * message.
+ */
 import { WebSocket } from 'ws';
 import { bytesPerMs, type Clip } from './clips.ts';
 
@@ -120,7 +123,10 @@ export class Calling {
     for (;;) {
       const found = find();
       if (found !== undefined) return found;
-      if (this.#code !== null || performance.now() > last) throw new Error(`A call has no answer${this.#code === null ? '' : `, and was closed with ${this.#code}`}: ${JSON.stringify(this.heard.slice(-8).map(({ message }) => message))}`);
+      if (this.#code !== null || performance.now() > last)
+        throw new Error(
+          `A call has no answer${this.#code === null ? '' : `, and was closed with ${this.#code}`}: ${JSON.stringify(this.heard.slice(-8).map(({ message }) => message))}`,
+        );
       await new Promise<void>((resolve) => {
         const timer = setTimeout(() => wake(), 1_000);
         const wake = (): void => {
@@ -141,7 +147,15 @@ export class Calling {
     const at = performance.now();
     this.heard.push({ at, message });
     const playing = this.#playing;
-    if (message.type === 'audio.start') this.#playing = { id: message['message_id'], samples: 0, played: 0, reportedAt: at, isWhole: false, isPaused: false };
+    if (message.type === 'audio.start')
+      this.#playing = {
+        id: message['message_id'],
+        samples: 0,
+        played: 0,
+        reportedAt: at,
+        isWhole: false,
+        isPaused: false,
+      };
     if (playing === null || message['message_id'] !== playing.id) return;
     if (message.type === 'audio.end') playing.isWhole = true;
     if (message.type === 'audio.pause') playing.isPaused = true;
@@ -157,7 +171,11 @@ export class Calling {
       const samples = new Int16Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
       const first = samples.findIndex((sample) => Math.abs(sample) > soundLevel);
       // Silence before it is heard too.
-      if (first >= 0) this.soundAt.set(playing.id, Math.max(performance.now(), this.#startOf(playing) + (playing.samples + first) / samplesPerMs));
+      if (first >= 0)
+        this.soundAt.set(
+          playing.id,
+          Math.max(performance.now(), this.#startOf(playing) + (playing.samples + first) / samplesPerMs),
+        );
     }
     playing.samples += bytes.length / 2;
   }
@@ -169,11 +187,14 @@ export class Calling {
   #tick(): void {
     if (this.#code !== null) return;
     this.#frames++;
-    this.#timer = setTimeout(() => {
-      this.socket.send(this.#frame());
-      this.#play();
-      this.#tick();
-    }, Math.max(0, this.#startedAt + this.#frames * frameMs - performance.now()));
+    this.#timer = setTimeout(
+      () => {
+        this.socket.send(this.#frame());
+        this.#play();
+        this.#tick();
+      },
+      Math.max(0, this.#startedAt + this.#frames * frameMs - performance.now()),
+    );
   }
 
   /** A frame is sent when it has been spoken: its last sample is now. */

@@ -38,7 +38,9 @@ export interface HumanClip {
   readonly text: string;
 }
 
-/** The folder of recordings in Debian's package `pocketsphinx-testdata`: people who read cards, and a book of LibriVox. */
+/**
+ * The folder of recordings in Debian's package `pocketsphinx-testdata`: people who read cards, and a book of LibriVox.
+ */
 const folder = '/usr/share/pocketsphinx/test/data';
 
 const wavHeaderBytes = 44;
@@ -66,14 +68,18 @@ const wordsOf = (text: string): string[] =>
     .split(' ')
     .filter((word) => word !== '');
 
-/** Returns the word errors: the fewest words to insert, drop or change that make one text of the other, and the number of words spoken. */
+/**
+ * Returns the word errors: the fewest words to insert, drop or change that make one text of the other, and the number
+ * of words spoken.
+ */
 export function wordErrors(said: string, heard: string): { readonly wrong: number; readonly words: number } {
   const [one, other] = [wordsOf(said), wordsOf(heard)];
   let row = other.map((_, index) => index + 1);
   row.unshift(0);
   for (const [index, word] of one.entries()) {
     const next = [index + 1];
-    for (const [at, against] of other.entries()) next.push(Math.min(row[at]! + (word === against ? 0 : 1), row[at + 1]! + 1, next[at]! + 1));
+    for (const [at, against] of other.entries())
+      next.push(Math.min(row[at]! + (word === against ? 0 : 1), row[at + 1]! + 1, next[at]! + 1));
     row = next;
   }
   return { wrong: row.at(-1)!, words: one.length };

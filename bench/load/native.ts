@@ -1,4 +1,6 @@
-/** The load in C: a process for each measurement, which is told its job and answers with lines of JSON (`native/job.h`). */
+/**
+ * The load in C: a process for each measurement, which is told its job and answers with lines of JSON (`native/job.h`).
+ */
 import type { Instance } from '../harness/contender.ts';
 import type { Native } from '../harness/native.ts';
 import { cpuMicroseconds, Process } from '../harness/process.ts';
@@ -107,19 +109,40 @@ export const nativeLoad = (native: Native): Load => ({
   async converse(instance, requests, turnsEach, abreast, shape, until = Infinity) {
     if (turnsEach === 0) return { firstMs: [], wholeMs: [] };
     const limit: Job = until === Infinity ? [] : [['until', Math.max(0.001, until - performance.now())]];
-    const job: Job = [...toAll(instance, shape), ['turns_each', turnsEach], ['abreast', Math.min(abreast, requests.length)], ...limit];
+    const job: Job = [
+      ...toAll(instance, shape),
+      ['turns_each', turnsEach],
+      ['abreast', Math.min(abreast, requests.length)],
+      ...limit,
+    ];
     return new Worker(native, job, requests).last<TurnTimes>();
   },
   async arrive(instance, requests, turnsEach, abreast, shape, arrivals) {
-    const job: Job = [...toAll(instance, shape), ['turns_each', turnsEach], ['abreast', abreast], ...arrivals.map((at) => ['at', at] as const)];
+    const job: Job = [
+      ...toAll(instance, shape),
+      ['turns_each', turnsEach],
+      ['abreast', abreast],
+      ...arrivals.map((at) => ['at', at] as const),
+    ];
     return new Worker(native, job, requests).last<TurnTimes>();
   },
   async repeat(port, request, status, count, abreast) {
-    const job: Job = [['port', port], ['status', status], ['conversations', count], ['abreast', abreast]];
+    const job: Job = [
+      ['port', port],
+      ['status', status],
+      ['conversations', count],
+      ['abreast', abreast],
+    ];
     await new Worker(native, job, [request]).last<Over>();
   },
   stream(instance, requests, shape, abreast = beginAbreast) {
-    return new NativeStreams(new Worker(native, [['streams'], ...toAll(instance, shape), ['abreast', Math.min(abreast, requests.length)]], requests));
+    return new NativeStreams(
+      new Worker(
+        native,
+        [['streams'], ...toAll(instance, shape), ['abreast', Math.min(abreast, requests.length)]],
+        requests,
+      ),
+    );
   },
   microseconds: () => endedMicroseconds + cpuMicroseconds([...running]),
 });

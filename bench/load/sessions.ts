@@ -25,19 +25,41 @@ async function patiently<T>(create: () => Promise<T>): Promise<T> {
 
 const refusedMs = 20;
 
-/** Opens `count` sessions in the store of a folder that no server has open; resolves with the ids of up to `sample` of them, evenly spread. */
-export async function seedSessions(folder: string, workspaceId: string, assistantId: string, count: number, sample: number): Promise<string[]> {
+/**
+ * Opens `count` sessions in the store of a folder that no server has open; resolves with the ids of up to `sample` of
+ * them, evenly spread.
+ */
+export async function seedSessions(
+  folder: string,
+  workspaceId: string,
+  assistantId: string,
+  count: number,
+  sample: number,
+): Promise<string[]> {
   const clock = new WheelClock();
   const store = lmdbStore(folder);
   await store.open(clock.now());
   const host = new Host(store, clock, randomIds(clock), openLog('silent', clock), limits.turnMsMax);
-  const wanted = { workspaceId, assistantId, channel: 'api', visitor: {}, metadata: {}, maxCallSeconds: 24 * 3600, greeting: null, remember: null } as const;
+  const wanted = {
+    workspaceId,
+    assistantId,
+    channel: 'api',
+    visitor: {},
+    metadata: {},
+    maxCallSeconds: 24 * 3600,
+    greeting: null,
+    remember: null,
+  } as const;
   const every = Math.max(1, Math.floor(count / sample));
   const sampled: string[] = [];
   try {
     for (let made = 0; made < count; made += abreast) {
-      const opened = await Promise.all(Array.from({ length: Math.min(abreast, count - made) }, () => patiently(() => host.sessions.create(wanted))));
-      opened.forEach(({ session }, index) => (made + index) % every === 0 && sampled.length < sample && sampled.push(session.id));
+      const opened = await Promise.all(
+        Array.from({ length: Math.min(abreast, count - made) }, () => patiently(() => host.sessions.create(wanted))),
+      );
+      opened.forEach(
+        ({ session }, index) => (made + index) % every === 0 && sampled.length < sample && sampled.push(session.id),
+      );
     }
   } finally {
     host.close();

@@ -31,27 +31,52 @@ export function hum(seed: number, ms: number): Clip {
 
 /** Three notes of a chord, one after the other, as of a telephone or a radio. */
 export const chord = (ms: number): Clip =>
-  clipFrom(Int16Array.from({ length: ms * samplesPerMs }, (_, at) => loudest * 0.6 * Math.sin((2 * Math.PI * [440, 554, 659][Math.floor((at / (ms * samplesPerMs)) * 3)]! * at) / 16_000)));
+  clipFrom(
+    Int16Array.from(
+      { length: ms * samplesPerMs },
+      (_, at) =>
+        loudest *
+        0.6 *
+        Math.sin((2 * Math.PI * [440, 554, 659][Math.floor((at / (ms * samplesPerMs)) * 3)]! * at) / 16_000),
+    ),
+  );
 
 /** One clip and another with so much silence between the voice of both. */
 export function withPause(first: Clip, ms: number, second: Clip): { readonly first: Clip; readonly rest: Clip } {
   const spoken = first.audio.subarray(0, first.endMs * bytesPerMs);
   const silent = Buffer.alloc(Math.max(0, ms - second.onsetMs) * bytesPerMs);
-  return { first: { ...first, audio: spoken }, rest: { audio: Buffer.concat([silent, second.audio]), onsetMs: second.onsetMs + silent.length / bytesPerMs, endMs: second.endMs + silent.length / bytesPerMs } };
+  return {
+    first: { ...first, audio: spoken },
+    rest: {
+      audio: Buffer.concat([silent, second.audio]),
+      onsetMs: second.onsetMs + silent.length / bytesPerMs,
+      endMs: second.endMs + silent.length / bytesPerMs,
+    },
+  };
 }
 
-/** The folder of Debian's package `asterisk-core-sounds-en-wav`: prompts of a telephone exchange, spoken by one person, at 8 kHz. */
+/**
+ * The folder of Debian's package `asterisk-core-sounds-en-wav`: prompts of a telephone exchange, spoken by one person,
+ * at 8 kHz.
+ */
 const folder = '/usr/share/asterisk/sounds/en';
 const wavHeaderBytes = 44;
 /** The kind of prompt that a caller could have said, too: a few words, not one. */
 const [shortestMs, longestMs] = [1_200, 4_000];
 
 /** The names of their files, none where the package is not installed: to read them all takes seconds. */
-export const promptFiles = (): string[] => (existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.wav')).sort() : []);
+export const promptFiles = (): string[] =>
+  existsSync(folder)
+    ? readdirSync(folder)
+        .filter((name) => name.endsWith('.wav'))
+        .sort()
+    : [];
 
 /** Returns prompts of a person, in the order of their names; none where the package is not installed. */
 export function prompts(): Clip[] {
-  return promptFiles().map((name) => doubled(readFileSync(join(folder, name)).subarray(wavHeaderBytes))).filter(({ onsetMs, endMs }) => endMs - onsetMs >= shortestMs && endMs - onsetMs <= longestMs);
+  return promptFiles()
+    .map((name) => doubled(readFileSync(join(folder, name)).subarray(wavHeaderBytes)))
+    .filter(({ onsetMs, endMs }) => endMs - onsetMs >= shortestMs && endMs - onsetMs <= longestMs);
 }
 
 /** 8 kHz at 16 kHz: between two samples stands their mean. */

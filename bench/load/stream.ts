@@ -11,7 +11,11 @@ export interface Format {
   readonly failed: string;
 }
 
-export const parleyFormat: Format = { text: 'data: {"text":"', completed: 'event: turn.completed', failed: 'event: error' };
+export const parleyFormat: Format = {
+  text: 'data: {"text":"',
+  completed: 'event: turn.completed',
+  failed: 'event: error',
+};
 export const openaiFormat: Format = { text: '"content":"', completed: 'data: [DONE]', failed: '"error":' };
 
 /** The text of an answer as JSON escapes it and UTF-8 encodes it, a character for a byte: as it arrives. */
@@ -83,7 +87,8 @@ export class AnswerStream {
 
   /** The answer is over: throws unless all of it came, once, and was ended once. */
   end(): void {
-    if (this.#position !== this.#expected.wire.length) throw new Error(`${this.#position} of ${this.#expected.wire.length} characters came.`);
+    if (this.#position !== this.#expected.wire.length)
+      throw new Error(`${this.#position} of ${this.#expected.wire.length} characters came.`);
     if (this.#terminals !== 1) throw new Error(`${this.#terminals} terminal events came.`);
   }
 
@@ -100,7 +105,8 @@ export class AnswerStream {
     while (isEscaped(event, end)) end = event.indexOf('"', end + 1);
     if (end === from) return;
     const came = event.slice(from, end);
-    if (!this.#expected.wire.startsWith(came, this.#position)) throw new Error(`Not the text at ${this.#position}: ${came}`);
+    if (!this.#expected.wire.startsWith(came, this.#position))
+      throw new Error(`Not the text at ${this.#position}: ${came}`);
     this.#position += came.length;
     this.deltas++;
     if (this.firstAt === 0) this.firstAt = now;

@@ -29,10 +29,13 @@ export class NodeStreams implements Streams {
       });
     });
     for (let index = 0; index < Math.min(abreast, requests.length); index++) this.#waiting.shift()!();
-    this.done = Promise.all(all).then(() => this.#close(), (error) => {
-      this.#close();
-      throw error;
-    });
+    this.done = Promise.all(all).then(
+      () => this.#close(),
+      (error) => {
+        this.#close();
+        throw error;
+      },
+    );
     // It is awaited later, by the caller that measures meanwhile.
     this.done.catch(() => {});
   }
@@ -46,14 +49,23 @@ export class NodeStreams implements Streams {
   }
 
   async mark(): Promise<Mark> {
-    const sum = (of: (answer: AnswerStream) => number): number => this.#answers.reduce((total, answer) => total + of(answer), 0);
+    const sum = (of: (answer: AnswerStream) => number): number =>
+      this.#answers.reduce((total, answer) => total + of(answer), 0);
     const late = (percent: number): number => this.#lateness.percentile(percent) / 1e6;
-    const mark = { tokens: sum(({ tokens }) => tokens), deltas: sum(({ deltas }) => deltas), lateP50: late(50), lateP99: late(99) };
+    const mark = {
+      tokens: sum(({ tokens }) => tokens),
+      deltas: sum(({ deltas }) => deltas),
+      lateP50: late(50),
+      lateP99: late(99),
+    };
     this.#lateness.reset();
     return mark;
   }
 
-  /** Connects only now: where streams are opened some at a time, a slow server has no room in its queue for all connections at once. */
+  /**
+   * Connects only now: where streams are opened some at a time, a slow server has no room in its queue for all
+   * connections at once.
+   */
   #run(port: number, request: string, answer: AnswerStream): Promise<void> {
     const connection = new Connection(port);
     this.#connections.push(connection);

@@ -1,4 +1,7 @@
-/** A client of a transcription socket that speaks at the pace of speech, in frames of 20 ms, and records when each message comes back. */
+/**
+ * A client of a transcription socket that speaks at the pace of speech, in frames of 20 ms, and records when each
+ * message comes back.
+ */
 import { WebSocket } from 'ws';
 import { bytesPerMs, type Clip } from './clips.ts';
 
@@ -56,12 +59,16 @@ export class Talking {
       let refusedWith = 0;
       const talking = new Talking(url, (status) => (refusedWith = status));
       if (await talking.#until(({ message }) => message.type === 'ready')) return talking;
-      if (refusedWith !== 503 || tries === triesMax) throw new Error(`The socket did not open: ${refusedWith || (await talking.closed)}.`);
+      if (refusedWith !== 503 || tries === triesMax)
+        throw new Error(`The socket did not open: ${refusedWith || (await talking.closed)}.`);
       await new Promise((resolve) => setTimeout(resolve, againMs));
     }
   }
 
-  /** Speaks the clip and stays silent, sending silence, until the final of it is there. `flush`: asks for it at the end of the speech. */
+  /**
+   * Speaks the clip and stays silent, sending silence, until the final of it is there. `flush`: asks for it at the end
+   * of the speech.
+   */
   async say(clip: Clip, flush = false): Promise<Said> {
     if (this.#sentMs === 0) this.#startedAt = performance.now();
     this.#heard = this.#heard.filter(({ message }) => message.type === 'error');
@@ -76,16 +83,28 @@ export class Talking {
     }
     endAt ||= performance.now();
     if (flush) this.socket.send('{"type":"flush"}');
-    const isIts = ({ message }: Heard): boolean => message.type === 'transcript.final' && message['end_ms'] > fromMs + clip.endMs - slackMs;
+    const isIts = ({ message }: Heard): boolean =>
+      message.type === 'transcript.final' && message['end_ms'] > fromMs + clip.endMs - slackMs;
     while (!this.#heard.some(isIts)) {
-      if (this.#code !== null || performance.now() - endAt > lateMs) throw new Error(`What was said had no final${this.#code === null ? '' : `, and the socket was closed with ${this.#code}`}: ${JSON.stringify(this.#heard.map(({ message }) => message))}`);
-      if (flush) await Promise.race([new Promise<void>((resolve) => (this.#wake = resolve)), new Promise((resolve) => setTimeout(resolve, lateMs).unref())]);
+      if (this.#code !== null || performance.now() - endAt > lateMs)
+        throw new Error(
+          `What was said had no final${this.#code === null ? '' : `, and the socket was closed with ${this.#code}`}: ${JSON.stringify(this.#heard.map(({ message }) => message))}`,
+        );
+      if (flush)
+        await Promise.race([
+          new Promise<void>((resolve) => (this.#wake = resolve)),
+          new Promise((resolve) => setTimeout(resolve, lateMs).unref()),
+        ]);
       else await this.#frame(quiet);
     }
     const final = this.#heard.find(isIts)!;
     const partial = this.#heard.find(({ message }) => message.type === 'transcript.partial');
     if (flush) this.#startedAt = performance.now() - this.#sentMs;
-    return { finalMs: final.at - endAt, partialMs: partial === undefined ? null : partial.at - onsetAt, text: final.message['text'] };
+    return {
+      finalMs: final.at - endAt,
+      partialMs: partial === undefined ? null : partial.at - onsetAt,
+      text: final.message['text'],
+    };
   }
 
   /** Sends all of it at once, which is at most ten seconds, and resolves with the transcript. */
@@ -93,7 +112,9 @@ export class Talking {
     for (let at = 0; at < audio.length; at += 3200) this.socket.send(audio.subarray(at, at + 3200));
     this.socket.send('{"type":"finish"}');
     await this.closed;
-    return this.#heard.flatMap(({ message }) => (message.type === 'transcript.final' ? [message['text'] as string] : [])).join(' ');
+    return this.#heard
+      .flatMap(({ message }) => (message.type === 'transcript.final' ? [message['text'] as string] : []))
+      .join(' ');
   }
 
   close(): void {

@@ -11,8 +11,18 @@ interface Times {
   readonly wholeMs: number[];
 }
 
-/** Sends one request and resolves when its answer has come whole and checked. Its times count from `wantedAt`, of `performance.now()`. */
-function turn(connection: Connection, instance: Instance, request: string, shape: Shape, times: Times, wantedAt = performance.now()): Promise<void> {
+/**
+ * Sends one request and resolves when its answer has come whole and checked. Its times count from `wantedAt`, of
+ * `performance.now()`.
+ */
+function turn(
+  connection: Connection,
+  instance: Instance,
+  request: string,
+  shape: Shape,
+  times: Times,
+  wantedAt = performance.now(),
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const answer = new AnswerStream(instance.format, shape.tokens);
     let status = 0;
@@ -38,7 +48,8 @@ function turn(connection: Connection, instance: Instance, request: string, shape
   });
 }
 
-const connectionsTo = ({ ports }: Instance, count: number): Connection[] => Array.from({ length: count }, (_, index) => new Connection(ports[index % ports.length]!));
+const connectionsTo = ({ ports }: Instance, count: number): Connection[] =>
+  Array.from({ length: count }, (_, index) => new Connection(ports[index % ports.length]!));
 
 export const converse: Load['converse'] = async (instance, requests, turnsEach, abreast, shape, until = Infinity) => {
   const times: Times = { firstMs: [], wholeMs: [] };

@@ -7,7 +7,11 @@ const app = Fastify();
 
 app.post('/chat', async (request, reply) => {
   const { model, message } = request.body;
-  const stream = await openai.chat.completions.create({ model, messages: [{ role: 'user', content: message }], stream: true });
+  const stream = await openai.chat.completions.create({
+    model,
+    messages: [{ role: 'user', content: message }],
+    stream: true,
+  });
   reply.hijack();
   reply.raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   for await (const chunk of stream) {

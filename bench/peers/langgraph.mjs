@@ -13,7 +13,10 @@ function graphFor(model) {
   if (graph === undefined) {
     const chat = new ChatOpenAI({ model, apiKey: 'sk-bench', configuration: { baseURL }, streaming: true });
     const answer = async ({ messages }) => ({ messages: [await chat.invoke(messages)] });
-    graph = new StateGraph(MessagesAnnotation).addNode('answer', answer).addEdge(START, 'answer').compile({ checkpointer: new MemorySaver() });
+    graph = new StateGraph(MessagesAnnotation)
+      .addNode('answer', answer)
+      .addEdge(START, 'answer')
+      .compile({ checkpointer: new MemorySaver() });
     graphs.set(model, graph);
   }
   return graph;
@@ -21,11 +24,15 @@ function graphFor(model) {
 
 app.post('/chat', async (request, reply) => {
   const { model, message } = request.body;
-  const stream = await graphFor(model).stream({ messages: [{ role: 'user', content: message }] }, { configurable: { thread_id: randomUUID() }, streamMode: 'messages' });
+  const stream = await graphFor(model).stream(
+    { messages: [{ role: 'user', content: message }] },
+    { configurable: { thread_id: randomUUID() }, streamMode: 'messages' },
+  );
   reply.hijack();
   reply.raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   for await (const [piece] of stream) {
-    if (piece.getType() === 'ai' && piece.content !== '') reply.raw.write(`event: message.delta\ndata: ${JSON.stringify({ text: piece.content })}\n\n`);
+    if (piece.getType() === 'ai' && piece.content !== '')
+      reply.raw.write(`event: message.delta\ndata: ${JSON.stringify({ text: piece.content })}\n\n`);
   }
   reply.raw.end('event: turn.completed\ndata: {}\n\n');
 });

@@ -11,7 +11,11 @@ const app = new Hono();
 function agentFor(model) {
   let agent = agents.get(model);
   if (agent === undefined) {
-    agent = new Agent({ name: model, instructions: 'Be brief.', model: { id: `bench/${model}`, url, apiKey: 'sk-bench' } });
+    agent = new Agent({
+      name: model,
+      instructions: 'Be brief.',
+      model: { id: `bench/${model}`, url, apiKey: 'sk-bench' },
+    });
     agents.set(model, agent);
   }
   return agent;
@@ -21,7 +25,8 @@ app.post('/chat', async (context) => {
   const { model, message } = await context.req.json();
   const { textStream } = await agentFor(model).stream(message);
   return streamSSE(context, async (stream) => {
-    for await (const text of textStream) await stream.writeSSE({ event: 'message.delta', data: JSON.stringify({ text }) });
+    for await (const text of textStream)
+      await stream.writeSSE({ event: 'message.delta', data: JSON.stringify({ text }) });
     await stream.writeSSE({ event: 'turn.completed', data: '{}' });
   });
 });

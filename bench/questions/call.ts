@@ -1,4 +1,7 @@
-/** The delays of a call as the person hears them: from their last voice to the reply, and from their voice over a reply to its silence. */
+/**
+ * The delays of a call as the person hears them: from their last voice to the reply, and from their voice over a reply
+ * to its silence.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parleyVoice, type VoiceHouse } from '../contenders/voice.ts';
 import { cpuMicrosecondsOf, residentBytesOf } from '../harness/process.ts';
@@ -10,13 +13,33 @@ import { burst, chord, hum, promptFiles, prompts, withPause } from '../load/soun
 
 type Sized = Readonly<Record<Size, number>>;
 
-const [finished, unfinished, four, whole, over, sounds, backchannels, silent] = ['finished sentences', 'unfinished sentences', 'four calls', 'whole replies', 'speech over a reply', 'sounds over a reply', 'backchannels over a reply', 'silent calls'];
+const [finished, unfinished, four, whole, over, sounds, backchannels, silent] = [
+  'finished sentences',
+  'unfinished sentences',
+  'four calls',
+  'whole replies',
+  'speech over a reply',
+  'sounds over a reply',
+  'backchannels over a reply',
+  'silent calls',
+];
 const [people, peopleOver] = ['people', 'people over a reply'];
 const pauses = [300, 500, 800, 1_100, 1_400];
-const [pauseFinished, pauseUnfinished] = [(ms: number): string => `pause of ${ms} ms, finished`, (ms: number): string => `pause of ${ms} ms, unfinished`];
+const [pauseFinished, pauseUnfinished] = [
+  (ms: number): string => `pause of ${ms} ms, finished`,
+  (ms: number): string => `pause of ${ms} ms, unfinished`,
+];
 
 const [v2v50, v2v95, grows] = ['voice to voice p50', 'voice to voice p95', 'longer by turn'];
-const [stop50, stop95, clear95, missed, falseCuts, falsePauses, gap] = ['to the pause p50', 'to the pause p95', 'to the clear p95', 'missed cuts', 'false cuts', 'false pauses', 'longest pause'];
+const [stop50, stop95, clear95, missed, falseCuts, falsePauses, gap] = [
+  'to the pause p50',
+  'to the pause p95',
+  'to the clear p95',
+  'missed cuts',
+  'false cuts',
+  'false pauses',
+  'longest pause',
+];
 const [cutOff, cpu, memory, unanswered] = ['cut off', 'cores of a call', 'memory of a call', 'unanswered'];
 
 const turns: Sized = { full: 50, quick: 12, smoke: 1 };
@@ -31,11 +54,29 @@ const abreast = 20;
 const longReply = 'How do I get started?';
 /** A number may go on (contract 18). */
 const completeSentences = sentences.filter((text) => !/ (zero|four)$/.test(text));
-const openSentences = ['I would like to book a table for', 'Please send the invoice to my', 'The number is two nine three four zero', 'There was nobody at home because'];
-const interjections = ['Stop', 'No, the other one', 'Wait a moment', 'That is enough, thank you', 'Stop talking please'];
+const openSentences = [
+  'I would like to book a table for',
+  'Please send the invoice to my',
+  'The number is two nine three four zero',
+  'There was nobody at home because',
+];
+const interjections = [
+  'Stop',
+  'No, the other one',
+  'Wait a moment',
+  'That is enough, thank you',
+  'Stop talking please',
+];
 const murmurs = ['Uh-huh.', 'Yeah.', 'Okay.', 'Right.', 'Yes.', 'I see.'];
 /** A question mark would make of "yes" an answer, so the last sentence heard must not have one: it has none. */
-const noises = (): Clip[] => [burst(1, 150, 0.05), burst(2, 250, 0.1), burst(3, 400, 0.05), burst(4, 90, 0.02), hum(5, 800), chord(900)];
+const noises = (): Clip[] => [
+  burst(1, 150, 0.05),
+  burst(2, 250, 0.1),
+  burst(3, 400, 0.05),
+  burst(4, 90, 0.02),
+  hum(5, 800),
+  chord(900),
+];
 
 const clipsOf = new WeakMap<VoiceHouse, Map<string, Clip>>();
 
@@ -54,9 +95,15 @@ const clips = async (voice: VoiceHouse, texts: readonly string[]): Promise<Clip[
   return all;
 };
 
-const isState = (wanted: string) => (message: { readonly type: string; readonly [field: string]: any }): boolean => message.type === 'state' && message['state'] === wanted;
+const isState =
+  (wanted: string) =>
+  (message: { readonly type: string; readonly [field: string]: any }): boolean =>
+    message.type === 'state' && message['state'] === wanted;
 
-/** One turn, whose reply is cut once it is heard, or heard to its end; resolves with the time from the last voice to the first sound. */
+/**
+ * One turn, whose reply is cut once it is heard, or heard to its end; resolves with the time from the last voice to the
+ * first sound.
+ */
 async function answered(calling: Calling, said: Clip, toItsEnd = false): Promise<number> {
   const from = calling.place;
   const { endAt } = await calling.say(said);
@@ -82,11 +129,17 @@ async function soundBehind(calling: Calling, from: number, endAt: number): Promi
 function slope(samples: readonly number[]): number {
   const middle = (samples.length - 1) / 2;
   const mean = samples.reduce((sum, one) => sum + one, 0) / samples.length;
-  const [above, below] = samples.reduce(([up, down], one, index) => [up + (index - middle) * (one - mean), down + (index - middle) ** 2], [0, 0]);
+  const [above, below] = samples.reduce(
+    ([up, down], one, index) => [up + (index - middle) * (one - mean), down + (index - middle) ** 2],
+    [0, 0],
+  );
   return below === 0 ? 0 : above / below;
 }
 
-const delays = (samples: readonly number[]): Record<string, number> => ({ [v2v50]: median(samples), [v2v95]: quantile(samples, 0.95) });
+const delays = (samples: readonly number[]): Record<string, number> => ({
+  [v2v50]: median(samples),
+  [v2v95]: quantile(samples, 0.95),
+});
 
 async function withCall<T>(voice: VoiceHouse, use: (calling: Calling) => Promise<T>, query = ''): Promise<T> {
   const calling = await voice.call(query);
@@ -104,7 +157,8 @@ async function withCall<T>(voice: VoiceHouse, use: (calling: Calling) => Promise
 async function talks(voice: VoiceHouse, said: readonly Clip[], count: number, toTheirEnd = false): Promise<number[]> {
   return withCall(voice, async (calling) => {
     const samples: number[] = [];
-    while (samples.length < count) samples.push(await answered(calling, said[samples.length % said.length]!, toTheirEnd));
+    while (samples.length < count)
+      samples.push(await answered(calling, said[samples.length % said.length]!, toTheirEnd));
     return samples;
   });
 }
@@ -135,11 +189,20 @@ async function interject(calling: Calling, said: Clip): Promise<Interjected> {
   await pause(500);
   const at = calling.place;
   const spoken = await calling.say(said);
-  const isIts = (type: string) => (one: { readonly type: string; readonly [field: string]: any }): boolean => one.type === type && one['message_id'] === message['message_id'];
+  const isIts =
+    (type: string) =>
+    (one: { readonly type: string; readonly [field: string]: any }): boolean =>
+      one.type === type && one['message_id'] === message['message_id'];
   // By then it is decided: a pause takes a second at most.
   await Promise.race([calling.until(isIts('audio.clear'), at).catch(() => {}), pause(2_000)]);
-  const find = (type: string): number | null => calling.heard.slice(at).find((one) => isIts(type)(one.message))?.at ?? null;
-  const found = { spoken, pausedAt: find('audio.pause'), clearedAt: find('audio.clear'), resumedAt: find('audio.resume') };
+  const find = (type: string): number | null =>
+    calling.heard.slice(at).find((one) => isIts(type)(one.message))?.at ?? null;
+  const found = {
+    spoken,
+    pausedAt: find('audio.pause'),
+    clearedAt: find('audio.clear'),
+    resumedAt: find('audio.resume'),
+  };
   calling.send({ type: 'interrupt' });
   await pause(1_200);
   // Words over the reply have begun a turn of their own.
@@ -161,13 +224,27 @@ const share = (part: number, all: number): number => (100 * part) / all;
 function cuts(all: readonly Interjected[]): Record<string, number> {
   const stops = all.flatMap(({ spoken, pausedAt }) => (pausedAt === null ? [] : [pausedAt - spoken.onsetAt]));
   const clears = all.flatMap(({ spoken, clearedAt }) => (clearedAt === null ? [] : [clearedAt - spoken.onsetAt]));
-  return { [stop50]: median(stops), [stop95]: quantile(stops, 0.95), [clear95]: quantile(clears, 0.95), [missed]: share(all.length - clears.length, all.length) };
+  return {
+    [stop50]: median(stops),
+    [stop95]: quantile(stops, 0.95),
+    [clear95]: quantile(clears, 0.95),
+    [missed]: share(all.length - clears.length, all.length),
+  };
 }
 
 function noCuts(all: readonly Interjected[]): Record<string, number> {
-  const [cleared, stopped] = [all.filter(({ clearedAt }) => clearedAt !== null), all.filter(({ pausedAt }) => pausedAt !== null)];
-  const gaps = all.flatMap(({ pausedAt, resumedAt }) => (pausedAt === null || resumedAt === null ? [] : [resumedAt - pausedAt]));
-  return { [falseCuts]: share(cleared.length, all.length), [falsePauses]: share(stopped.length, all.length), [gap]: Math.max(0, ...gaps) };
+  const [cleared, stopped] = [
+    all.filter(({ clearedAt }) => clearedAt !== null),
+    all.filter(({ pausedAt }) => pausedAt !== null),
+  ];
+  const gaps = all.flatMap(({ pausedAt, resumedAt }) =>
+    pausedAt === null || resumedAt === null ? [] : [resumedAt - pausedAt],
+  );
+  return {
+    [falseCuts]: share(cleared.length, all.length),
+    [falsePauses]: share(stopped.length, all.length),
+    [gap]: Math.max(0, ...gaps),
+  };
 }
 
 /** How often a reply is heard before the person goes on behind a pause. */
@@ -181,7 +258,9 @@ async function cutOffs(voice: VoiceHouse, ms: number, open: boolean, count: numb
       const from = calling.place;
       void calling.say(first);
       const { onsetAt, endAt } = await calling.say(rest);
-      const told = calling.heard.slice(from).flatMap(({ message }) => (message.type === 'audio.start' ? [message['message_id'] as string] : []));
+      const told = calling.heard
+        .slice(from)
+        .flatMap(({ message }) => (message.type === 'audio.start' ? [message['message_id'] as string] : []));
       if (told.some((id) => (calling.soundAt.get(id) ?? Infinity) < onsetAt)) heard++;
       await soundBehind(calling, from, endAt);
       const at = calling.place;
@@ -200,7 +279,8 @@ async function settledBytes({ house: { server } }: VoiceHouse): Promise<number> 
 
 async function silence(voice: VoiceHouse, count: number): Promise<Record<string, number>> {
   const open: Calling[] = [];
-  const openSome = async (): Promise<void> => void open.push(...(await Promise.all(Array.from({ length: abreast }, () => voice.call()))));
+  const openSome = async (): Promise<void> =>
+    void open.push(...(await Promise.all(Array.from({ length: abreast }, () => voice.call()))));
   try {
     // The first calls load the code and data that all share.
     await openSome();
@@ -218,7 +298,11 @@ async function humans(voice: VoiceHouse, count: number): Promise<Record<string, 
   const said = [...humanClips().map(({ audio }) => clipOf(audio)), ...prompts()].slice(0, count);
   const samples: number[] = [];
   await withCall(voice, async (calling) => {
-    for (const one of said) await answered(calling, one).then((ms) => samples.push(ms), () => {});
+    for (const one of said)
+      await answered(calling, one).then(
+        (ms) => samples.push(ms),
+        () => {},
+      );
   });
   return { ...(samples.length > 0 && delays(samples)), [unanswered]: share(said.length - samples.length, said.length) };
 }
@@ -234,7 +318,13 @@ async function measure({ instance, case: name, size }: Measurement): Promise<Rec
   if (name === unfinished) return delays(await talks(voice, await clips(voice, openSentences), few[size]));
   if (name === four) {
     const said = await clips(voice, completeSentences);
-    return delays((await Promise.all(Array.from({ length: 4 }, (_, index) => pause(index * 700).then(() => talks(voice, said, few[size]))))).flat());
+    return delays(
+      (
+        await Promise.all(
+          Array.from({ length: 4 }, (_, index) => pause(index * 700).then(() => talks(voice, said, few[size]))),
+        )
+      ).flat(),
+    );
   }
   if (name === over) return cuts(await spokenOver(voice, await clips(voice, interjections), interjected[size]));
   if (name === peopleOver) return cuts(await spokenOver(voice, prompts(), few[size]));
@@ -245,7 +335,14 @@ async function measure({ instance, case: name, size }: Measurement): Promise<Rec
   return cutOffs(voice, ms, name === pauseUnfinished(ms), paused[size]);
 }
 
-const most = (text: string, name: string, figure: string, bound: number, obstacle?: string) => ({ text, kind: 'value', of: pick(parleyVoice.name, name, figure), most: bound, ...(obstacle !== undefined && { obstacle }) }) as const;
+const most = (text: string, name: string, figure: string, bound: number, obstacle?: string) =>
+  ({
+    text,
+    kind: 'value',
+    of: pick(parleyVoice.name, name, figure),
+    most: bound,
+    ...(obstacle !== undefined && { obstacle }),
+  }) as const;
 
 export const call: Question = {
   name: 'call',
@@ -261,16 +358,25 @@ export const call: Question = {
     { name: memory, unit: 'KB' },
   ],
   contenders: [parleyVoice],
-  cases: (size) => (size === 'smoke' ? [silent, finished] : [
-    ...[silent, finished, unfinished, whole, four, over, sounds, backchannels],
-    ...pauses.flatMap((ms) => [pauseFinished(ms), pauseUnfinished(ms)]),
-    ...(humanClips().length + promptFiles().length > 0 ? [people] : []),
-    ...(promptFiles().length > 0 ? [peopleOver] : []),
-  ]),
+  cases: (size) =>
+    size === 'smoke'
+      ? [silent, finished]
+      : [
+          ...[silent, finished, unfinished, whole, four, over, sounds, backchannels],
+          ...pauses.flatMap((ms) => [pauseFinished(ms), pauseUnfinished(ms)]),
+          ...(humanClips().length + promptFiles().length > 0 ? [people] : []),
+          ...(promptFiles().length > 0 ? [peopleOver] : []),
+        ],
   // Each round is long, and the clips were spoken by the server already.
   warmUps: 0,
   goals: [
-    most('voice to voice, finished sentences, p50 ≤ 550 ms', finished, v2v50, 550, 'The silence that ends a turn is 500 ms (contract 18), looked at in windows of 32 ms that come in frames of 20. The reply is ready by then.'),
+    most(
+      'voice to voice, finished sentences, p50 ≤ 550 ms',
+      finished,
+      v2v50,
+      550,
+      'The silence that ends a turn is 500 ms (contract 18), looked at in windows of 32 ms that come in frames of 20. The reply is ready by then.',
+    ),
     most('voice to voice, finished sentences, p95 ≤ 750 ms', finished, v2v95, 750),
     most('voice to voice, unfinished sentences, p95 ≤ 1,500 ms', unfinished, v2v95, 1_500),
     most('voice to voice, four calls, p95 ≤ 950 ms', four, v2v95, 950),

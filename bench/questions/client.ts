@@ -1,4 +1,7 @@
-/** The cost for a program of reading a reply: the client, beside a parser on `fetch` and beside another service's client. */
+/**
+ * The cost for a program of reading a reply: the client, beside a parser on `fetch` and beside another service's
+ * client.
+ */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startEventServer } from '../event-server.ts';
@@ -21,11 +24,21 @@ const openaiPath = fileURLToPath(new URL('../peers/node_modules/openai/index.mjs
 const reader = (name: string, client: Client, path: string, more: Pick<Contender, 'note' | 'standing'>): Contender => ({
   name,
   ...more,
-  absent: () => (path === '' || existsSync(path) ? null : client === 'openai' ? 'bench/peers is not installed' : 'dist/client is not built'),
+  absent: () =>
+    path === '' || existsSync(path)
+      ? null
+      : client === 'openai'
+        ? 'bench/peers is not installed'
+        : 'dist/client is not built',
   async start(): Promise<Instance> {
     const server = await startEventServer();
     const program = await built(new URL('../reader.ts', import.meta.url));
-    const process_ = new Process({ place: 'server', program: process.execPath, args: [program, client, String(server.port), path], node: true });
+    const process_ = new Process({
+      place: 'server',
+      program: process.execPath,
+      args: [program, client, String(server.port), path],
+      node: true,
+    });
     await process_.told<{ ready: true }>();
     const stop = async (): Promise<void> => {
       await process_.stop();
@@ -35,16 +48,24 @@ const reader = (name: string, client: Client, path: string, more: Pick<Contender
   },
 });
 
-const plain = reader('fetch + eventsource-parser', 'fetch', '', { standing: 'always', note: 'No retries, no resumption, no silence that ends: the least that reads events.' });
+const plain = reader('fetch + eventsource-parser', 'fetch', '', {
+  standing: 'always',
+  note: 'No retries, no resumption, no silence that ends: the least that reads events.',
+});
 const own = reader('parley-client', 'parley-client', clientPath, { standing: 'always', note: 'As it is built.' });
-const openai = reader('openai', 'openai', openaiPath, { standing: 'peer', note: "Reads the longer events of its own API." });
+const openai = reader('openai', 'openai', openaiPath, {
+  standing: 'peer',
+  note: 'Reads the longer events of its own API.',
+});
 
 async function measure({ instance, size }: Measurement): Promise<Record<string, number>> {
   const [process_] = instance.processes as [Process];
   const told = process_.told<Reading>();
   process_.child.send({ streams: streams[size], events: events[size] });
   const { microseconds, characters } = await told;
-  const expected = streams[size] * Array.from({ length: events[size] }, (_, index) => tokenAt(index).length).reduce((sum, length) => sum + length, 0);
+  const expected =
+    streams[size] *
+    Array.from({ length: events[size] }, (_, index) => tokenAt(index).length).reduce((sum, length) => sum + length, 0);
   if (characters !== expected) throw new Error(`${characters} characters were read of ${expected}.`);
   return { [cpu]: microseconds / 1000 / ((streams[size] * events[size]) / 1000) };
 }
@@ -52,14 +73,21 @@ async function measure({ instance, size }: Measurement): Promise<Record<string, 
 export const client: Question = {
   name: 'client',
   title: 'Reading a reply',
-  method: 'A Node process reads streams of 200 events a second each, every event a chunk of its own; its CPU time for 1,000 events, from the request to the end.',
+  method:
+    'A Node process reads streams of 200 events a second each, every event a chunk of its own; its CPU time for 1,000 events, from the request to the end.',
   figures: [{ name: cpu, unit: 'ms' }],
   contenders: [plain, own, openai],
   yardstick: { contender: plain.name, figure: cpu },
   cases: () => [reading],
   warmUps: 6,
   goals: [
-    { text: 'parley-client ≤ 1.25 × fetch + eventsource-parser', kind: 'ratio', of: pick(own.name, reading, cpu), against: pick(plain.name, reading, cpu), most: 1.25 },
+    {
+      text: 'parley-client ≤ 1.25 × fetch + eventsource-parser',
+      kind: 'ratio',
+      of: pick(own.name, reading, cpu),
+      against: pick(plain.name, reading, cpu),
+      most: 1.25,
+    },
   ],
   measure,
 };

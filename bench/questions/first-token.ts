@@ -15,7 +15,10 @@ const rate = 100;
 /** How many streams are beside the turns. */
 const besides: Readonly<Record<string, number>> = { 'beside 25,600 events/s': 256, 'beside 51,200 events/s': 512 };
 const [busy, busier] = Object.keys(besides) as [string, string];
-/** Turns a second at random times, independent of the turns before (open loop): about half of what parley sustains on Redis, and embedded. */
+/**
+ * Turns a second at random times, independent of the turns before (open loop): about half of what parley sustains on
+ * Redis, and embedded.
+ */
 const arrivals: Readonly<Record<string, number>> = { '800 turns/s at random': 800, '1,500 turns/s at random': 1500 };
 const [some, more] = Object.keys(arrivals) as [string, string];
 const arrivingAbreast = 256;
@@ -25,15 +28,24 @@ const seed = 4_711;
 const crowd = { clients: 256, tokens: 50 };
 const crowded = '256 clients, 25,600 events/s';
 const turnsEach = 5;
-/** Turns of each conversation in a warm-up: V8 goes on compiling the code of a turn for some ten thousand turns, on the core that is measured. */
+/**
+ * Turns of each conversation in a warm-up: V8 goes on compiling the code of a turn for some ten thousand turns, on the
+ * core that is measured.
+ */
 const warmTurnsEach = 40;
 const conversations: Readonly<Record<Size, number>> = { full: 200, quick: 100, smoke: 4 };
-/** How long the other streams last, turns arrive, and a warm-up at the most; the turns beside streams end a little before. */
+/**
+ * How long the other streams last, turns arrive, and a warm-up at the most; the turns beside streams end a little
+ * before.
+ */
 const lastingSeconds: Readonly<Record<Size, number>> = { full: 7, quick: 4, smoke: 1 };
 const marginMs = 500;
 
 async function measure(measurement: Measurement): Promise<Record<string, number>> {
-  const { times: { firstMs }, loadCore: share } = await asked(measurement);
+  const {
+    times: { firstMs },
+    loadCore: share,
+  } = await asked(measurement);
   return { p50: quantile(firstMs, 0.5), p99: quantile(firstMs, 0.99), [loadCore.name]: share };
 }
 
@@ -58,15 +70,31 @@ async function timed(measurement: Measurement, run: () => Promise<TurnTimes>): P
 
 /** Each client waits for its own answers alone. */
 async function together(measurement: Measurement): Promise<Timed> {
-  const { instance, size, surroundings: { load } } = measurement;
+  const {
+    instance,
+    size,
+    surroundings: { load },
+  } = measurement;
   const turns = { rate, tokens: size === 'smoke' ? 1 : crowd.tokens };
   const clients = size === 'smoke' ? 4 : crowd.clients;
   const requests = await instance.conversations(turns, clients);
-  return timed(measurement, () => load.converse(instance, requests, size === 'smoke' ? 1 : lastingSeconds[size] * (rate / crowd.tokens), clients, turns));
+  return timed(measurement, () =>
+    load.converse(
+      instance,
+      requests,
+      size === 'smoke' ? 1 : lastingSeconds[size] * (rate / crowd.tokens),
+      clients,
+      turns,
+    ),
+  );
 }
 
 async function atRandom(measurement: Measurement, perSecond: number): Promise<Timed> {
-  const { instance, size, surroundings: { load } } = measurement;
+  const {
+    instance,
+    size,
+    surroundings: { load },
+  } = measurement;
   const times = arrivalTimes(perSecond, lastingSeconds[size] * 1000);
   const abreast = Math.min(arrivingAbreast, times.length);
   const requests = await instance.conversations(shape, abreast + Math.ceil(times.length / arrivingTurnsEach));
@@ -85,21 +113,35 @@ function arrivalTimes(perSecond: number, untilMs: number): number[] {
 const turnsIn = ({ round }: Measurement): number => (round < 0 ? warmTurnsEach : turnsEach);
 
 async function alone(measurement: Measurement): Promise<Timed> {
-  const { instance, size, round, surroundings: { load } } = measurement;
+  const {
+    instance,
+    size,
+    round,
+    surroundings: { load },
+  } = measurement;
   const requests = await instance.conversations(shape, conversations[size]);
   const until = round < 0 ? performance.now() + lastingSeconds[size] * 1000 : Infinity;
   return timed(measurement, () => load.converse(instance, requests, turnsIn(measurement), 1, shape, until));
 }
 
-/** The other streams are waited for: parley would go on with a turn whose client has left, into the next measurement. */
+/**
+ * The other streams are waited for: parley would go on with a turn whose client has left, into the next measurement.
+ */
 async function beside(measurement: Measurement): Promise<Timed> {
-  const { instance, case: name, size, surroundings: { load } } = measurement;
+  const {
+    instance,
+    case: name,
+    size,
+    surroundings: { load },
+  } = measurement;
   const seconds = lastingSeconds[size];
   const others = { rate, tokens: rate * seconds };
   const requests = await instance.conversations(shape, conversations[size]);
   const streams = load.stream(instance, await instance.conversations(others, besides[name]!), others);
   await streams.begun();
-  const found = await timed(measurement, () => load.converse(instance, requests, turnsIn(measurement), 1, shape, performance.now() + seconds * 1000 - marginMs));
+  const found = await timed(measurement, () =>
+    load.converse(instance, requests, turnsIn(measurement), 1, shape, performance.now() + seconds * 1000 - marginMs),
+  );
   await streams.done;
   return found;
 }
@@ -117,7 +159,13 @@ const goal = (contender: string, name: string, figure: string, most: number, mor
   ...more,
 });
 
-const timeGoal = (name: string, figure: string, most: number, more: Partial<Goal> = {}): Goal => ({ text: `${figure}, ${name} ≤ ${most} ms`, kind: 'value', of: pick(parley.name, name, figure), most, ...more });
+const timeGoal = (name: string, figure: string, most: number, more: Partial<Goal> = {}): Goal => ({
+  text: `${figure}, ${name} ≤ ${most} ms`,
+  kind: 'value',
+  of: pick(parley.name, name, figure),
+  most,
+  ...more,
+});
 
 export const firstToken: Question = {
   name: 'first-token',
@@ -131,7 +179,8 @@ export const firstToken: Question = {
   warmedBy: [crowded, busy, calm],
   warmUps: 3,
   // Other contenders reach their limit sooner, and would only measure their own queue.
-  takes: ({ standing, name: contender }, name) => (standing === 'peer' ? name === calm : name === more ? contender === floor.name || contender === parley.name : true),
+  takes: ({ standing, name: contender }, name) =>
+    standing === 'peer' ? name === calm : name === more ? contender === floor.name || contender === parley.name : true,
   goals: [
     goal(parley.name, calm, 'p50', 1),
     goal(parley.name, calm, 'p99', 3),

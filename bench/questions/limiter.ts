@@ -15,7 +15,8 @@ const obstacle =
   'The key is hashed, found and charged; then come a log line, a metric and the rate headers. The log is the dearest, then the hash.';
 
 /** The request that the server refuses: its key has one request a minute, and has used it. */
-const refused = (house: House): string => post('/sessions/ses_none/chat', { message }, { authorization: `Bearer ${house.key}` });
+const refused = (house: House): string =>
+  post('/sessions/ses_none/chat', { message }, { authorization: `Bearer ${house.key}` });
 
 async function refusing(house: House, { load }: Surroundings): Promise<Instance> {
   await load.repeat(house.ports[0]!, refused(house), 404, 1, 1);
@@ -41,7 +42,11 @@ const limitedRedis: Contender = {
   async start(surroundings) {
     const redis = await startRedis();
     const house = await startHouse({ store: redis.url, surroundings, requests: 1 });
-    return { ...(await refusing(house, surroundings)), beside: [redis.process], stop: () => house.stop().then(redis.stop) };
+    return {
+      ...(await refusing(house, surroundings)),
+      beside: [redis.process],
+      stop: () => house.stop().then(redis.stop),
+    };
   },
 };
 
@@ -50,14 +55,23 @@ const bare: Contender = {
   ...floor,
   name: 'uWebSockets.js',
   note: 'One fixed answer from uWebSockets.js itself: no request id, no look at the headers.',
-  start: async (surroundings) => ({ ...(await floor.start(surroundings)), conversations: async () => ['GET /answer HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'] }),
+  start: async (surroundings) => ({
+    ...(await floor.start(surroundings)),
+    conversations: async () => ['GET /answer HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'],
+  }),
 };
 
 async function measure(measurement: Measurement): Promise<Record<string, number>> {
   const { instance, contender, size, surroundings } = measurement;
   const [request] = await instance.conversations({ tokens: 1, rate: 0 }, 1);
   const used = openWindow(measurement);
-  await surroundings.load.repeat(instance.ports[0]!, request!, contender.startsWith('parley') ? 429 : 200, requests[size], abreast);
+  await surroundings.load.repeat(
+    instance.ports[0]!,
+    request!,
+    contender.startsWith('parley') ? 429 : 200,
+    requests[size],
+    abreast,
+  );
   const { seconds, microseconds, loadCore: share } = used();
   return { [cpu]: microseconds / requests[size], answers: requests[size] / seconds, [loadCore.name]: share };
 }
@@ -66,14 +80,19 @@ export const limiter: Question = {
   name: 'limiter',
   title: 'A request refused by the limiter',
   method: `The same request from ${abreast} clients of one key that is over its budget, against one fixed answer of the edge with as many headers and bytes.`,
-  figures: [
-    { name: cpu, unit: 'µs' },
-    { name: 'answers', unit: '/s' },
-    loadCore,
-  ],
+  figures: [{ name: cpu, unit: 'µs' }, { name: 'answers', unit: '/s' }, loadCore],
   contenders: [edge, limited, limitedRedis, bare],
   yardstick: { contender: edge.name, figure: cpu },
   cases: () => [refusal],
-  goals: [{ text: 'a refusal ≤ 1.5 × the cheapest answer of the edge', kind: 'ratio', of: pick(limited.name, refusal, cpu), against: pick(edge.name, refusal, cpu), most: 1.5, obstacle }],
+  goals: [
+    {
+      text: 'a refusal ≤ 1.5 × the cheapest answer of the edge',
+      kind: 'ratio',
+      of: pick(limited.name, refusal, cpu),
+      against: pick(edge.name, refusal, cpu),
+      most: 1.5,
+      obstacle,
+    },
+  ],
   measure,
 };

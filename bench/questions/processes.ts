@@ -25,7 +25,13 @@ const processesOn = (name: string, count: number): Contender => ({
       for (const one of [house, ...others]) await one.stop();
       await redis.stop();
     };
-    return { ...house, beside: [redis.process], processes: servers, ports: [...house.ports, ...others.map(({ port }) => port)], stop };
+    return {
+      ...house,
+      beside: [redis.process],
+      processes: servers,
+      ports: [...house.ports, ...others.map(({ port }) => port)],
+      stop,
+    };
   },
 });
 
@@ -39,5 +45,14 @@ export const processes: Question = {
   method: `${turn.method} All processes together, on one Redis.`,
   contenders: [floor, alone, two],
   cases: () => [one],
-  goals: [{ text: 'two processes ≤ 1.15 × one', kind: 'ratio', of: pick(two.name, one, cpu), against: pick(alone.name, one, cpu), most: 1.15, obstacle }],
+  goals: [
+    {
+      text: 'two processes ≤ 1.15 × one',
+      kind: 'ratio',
+      of: pick(two.name, one, cpu),
+      against: pick(alone.name, one, cpu),
+      most: 1.15,
+      obstacle,
+    },
+  ],
 };

@@ -17,7 +17,10 @@ const streams: Readonly<Record<string, number>> = {
 };
 const [calm, loaded, full, stretch] = Object.keys(streams) as [string, string, string, string];
 
-/** Milliseconds from the beginning of the last stream to the measurement, its length, and the time that streams go on after it, since some begin before the last. */
+/**
+ * Milliseconds from the beginning of the last stream to the measurement, its length, and the time that streams go on
+ * after it, since some begin before the last.
+ */
 const times: Readonly<Record<Size, { settle: number; window: number; after: number }>> = {
   full: { settle: 700, window: 4000, after: 1000 },
   quick: { settle: 400, window: 2000, after: 1000 },
@@ -57,9 +60,11 @@ async function measure(measurement: Measurement): Promise<Record<string, number>
   return figures;
 }
 
-const obstacle = 'The core is full, and so is the one of the load and the provider, which send and check as many: another machine would have to ask.';
+const obstacle =
+  'The core is full, and so is the one of the load and the provider, which send and check as many: another machine would have to ask.';
 
-const shortWait = 'The two goals at this rate pull against each other: what waits less is joined less. Below half a core a piece waits 5 ms at most, above it longer (docs/decisions.md, "The wait for a beat follows the load").';
+const shortWait =
+  'The two goals at this rate pull against each other: what waits less is joined less. Below half a core a piece waits 5 ms at most, above it longer (docs/decisions.md, "The wait for a beat follows the load").';
 
 const against = (contender: string, name: string, most: number, more: Partial<Goal> = {}): Goal => ({
   text: `${contender} at ${name} ≤ ${most.toFixed(2)} F`,
@@ -87,17 +92,43 @@ export const relay: Question = {
   yardstick: { contender: floor.name, figure: cpu },
   cases: (size) => (size === 'full' ? [calm, loaded, full, stretch] : size === 'quick' ? [loaded, full] : [calm]),
   // Other contenders reach their limit sooner, and would only measure their own queue.
-  takes: ({ standing, name }, events) => (standing === 'peer' ? events === calm : events === stretch ? name === floor.name || name === parley.name : true),
+  takes: ({ standing, name }, events) =>
+    standing === 'peer' ? events === calm : events === stretch ? name === floor.name || name === parley.name : true,
   goals: [
     against('parley', loaded, 1.05, { obstacle: shortWait }),
     against('parley', full, 0.9),
     against('parley', full, 0.85, { stretch: true }),
     against('parley, Redis', loaded, 1.3, { obstacle: shortWait }),
     against('parley, Redis', full, 1.3),
-    { text: `late p50 at ${loaded} ≤ 5 ms while less than half of a core is in use`, kind: 'value', of: pick('parley', loaded, late), most: 5, when: { figure: use, below: 50 }, obstacle: shortWait },
-    { text: 'one core relays 51,200 events/s', kind: 'value', of: pick('parley', full, 'events delivered'), least: 0.99 * 51_200 },
-    { text: 'one core relays 100,000 events/s', kind: 'value', of: pick('parley', stretch, 'events delivered'), least: 100_000, stretch: true, obstacle },
-    { text: 'at most 30 ms added between tokens at 100,000 events/s', kind: 'value', of: pick('parley', stretch, 'late p99'), most: 30, stretch: true },
+    {
+      text: `late p50 at ${loaded} ≤ 5 ms while less than half of a core is in use`,
+      kind: 'value',
+      of: pick('parley', loaded, late),
+      most: 5,
+      when: { figure: use, below: 50 },
+      obstacle: shortWait,
+    },
+    {
+      text: 'one core relays 51,200 events/s',
+      kind: 'value',
+      of: pick('parley', full, 'events delivered'),
+      least: 0.99 * 51_200,
+    },
+    {
+      text: 'one core relays 100,000 events/s',
+      kind: 'value',
+      of: pick('parley', stretch, 'events delivered'),
+      least: 100_000,
+      stretch: true,
+      obstacle,
+    },
+    {
+      text: 'at most 30 ms added between tokens at 100,000 events/s',
+      kind: 'value',
+      of: pick('parley', stretch, 'late p99'),
+      most: 30,
+      stretch: true,
+    },
   ],
   measure,
 };

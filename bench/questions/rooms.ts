@@ -35,7 +35,8 @@ const echo: Contender = {
   name: 'echo',
   note: 'uWebSockets.js alone, which sends each frame back.',
   standing: 'always',
-  start: async (surroundings) => startProgram(await built(new URL('../echo.ts', import.meta.url)), surroundings, parleyFormat),
+  start: async (surroundings) =>
+    startProgram(await built(new URL('../echo.ts', import.meta.url)), surroundings, parleyFormat),
 };
 
 const listening: Contender = {
@@ -50,14 +51,19 @@ const watched: Contender = {
   standing: 'always',
   async start(surroundings) {
     const instance = await parley.start(surroundings);
-    await opened(`ws://127.0.0.1:${instance.ports[0]}/console/api/inspect`, { authorization: `Bearer ${operatorToken}` });
+    await opened(`ws://127.0.0.1:${instance.ports[0]}/console/api/inspect`, {
+      authorization: `Bearer ${operatorToken}`,
+    });
     return instance;
   },
 };
 
 /** The sockets of a server, opened when they are first asked for. */
 async function socketsOf(instance: Instance, contender: string): Promise<readonly WebSocket[]> {
-  const openOne = contender === echo.name ? () => opened(`ws://127.0.0.1:${instance.ports[0]}/`) : async () => (await (instance as VoiceHouse).talk()).socket;
+  const openOne =
+    contender === echo.name
+      ? () => opened(`ws://127.0.0.1:${instance.ports[0]}/`)
+      : async () => (await (instance as VoiceHouse).talk()).socket;
   const found = open.get(instance) ?? (await Promise.all(Array.from({ length: sockets }, openOne)));
   open.set(instance, found);
   return found;
@@ -101,8 +107,20 @@ export const rooms: Question = {
   cases: () => [frame, rest],
   takes: ({ name }, asked) => (name === echo.name || name === listening.name) === (asked === frame),
   goals: [
-    { text: 'a frame of audio ≤ 3 × a bare echo', kind: 'ratio', of: pick(listening.name, frame, perFrame), against: pick(echo.name, frame, perFrame), most: 3 },
-    { text: 'the console at rest ≤ 0.5 % of a core', kind: 'difference', of: pick(watched.name, rest, idle), against: pick(parley.name, rest, idle), most: 0.5 },
+    {
+      text: 'a frame of audio ≤ 3 × a bare echo',
+      kind: 'ratio',
+      of: pick(listening.name, frame, perFrame),
+      against: pick(echo.name, frame, perFrame),
+      most: 3,
+    },
+    {
+      text: 'the console at rest ≤ 0.5 % of a core',
+      kind: 'difference',
+      of: pick(watched.name, rest, idle),
+      against: pick(parley.name, rest, idle),
+      most: 0.5,
+    },
   ],
   measure,
 };

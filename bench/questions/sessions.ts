@@ -29,7 +29,9 @@ async function startSeeded(count: number, surroundings: Parameters<Contender['st
   await before.server.stop('SIGTERM');
   const sessions = await seedSessions(folder, before.workspace, assistantId, count, 1000);
   const house = await startHouse({ store, surroundings });
-  const requests = sessions.map((id) => post(`/sessions/${id}/chat`, { message }, { authorization: `Bearer ${house.key}` }));
+  const requests = sessions.map((id) =>
+    post(`/sessions/${id}/chat`, { message }, { authorization: `Bearer ${house.key}` }),
+  );
   const seeded: Seeded = { ...house, house, requests, next: 0, stop: () => house.stop().then(remove) };
   return seeded;
 }
@@ -49,29 +51,44 @@ async function measure(measurement: Measurement): Promise<Record<string, number>
   const seeded = instance as Seeded;
   const from = seeded.next;
   seeded.next += conversations[size];
-  const requests = Array.from({ length: conversations[size] }, (_, index) => seeded.requests[(from + index) % seeded.requests.length]!);
+  const requests = Array.from(
+    { length: conversations[size] },
+    (_, index) => seeded.requests[(from + index) % seeded.requests.length]!,
+  );
   const used = openWindow(measurement);
   const { wholeMs } = await surroundings.load.converse(instance, requests, turnsEach, abreast, shape);
   const { loadCore: share } = used();
   await pause(size === 'smoke' ? 0 : 200);
-  return { [cpu]: used().microseconds / wholeMs.length, [loadCore.name]: share, [heap]: (await seeded.house.server.heapBytes()) / 1e6 };
+  return {
+    [cpu]: used().microseconds / wholeMs.length,
+    [loadCore.name]: share,
+    [heap]: (await seeded.house.server.heapBytes()) / 1e6,
+  };
 }
 
 export const sessions: Question = {
   name: 'sessions',
   title: 'Stored sessions',
   method: `CPU time of the server for a turn in a session that has slept in the store, by how many sleep there (1,000 and 1,000,000; in quick runs 100,000), and the collected heap afterwards.`,
-  figures: [
-    { name: cpu, unit: 'µs' },
-    { name: heap, unit: 'MB' },
-    loadCore,
-  ],
+  figures: [{ name: cpu, unit: 'µs' }, { name: heap, unit: 'MB' }, loadCore],
   contenders: [few, many],
   yardstick: { contender: few.name, figure: cpu },
   cases: () => [stored],
   goals: [
-    { text: 'a turn with many sessions stored (a million in full runs) ≤ 1.1 × with 1,000', kind: 'ratio', of: pick(many.name, stored, cpu), against: pick(few.name, stored, cpu), most: 1.1 },
-    { text: 'the heap with many sessions stored is that with 1,000, within a tenth', kind: 'ratio', of: pick(many.name, stored, heap), against: pick(few.name, stored, heap), most: 1.1 },
+    {
+      text: 'a turn with many sessions stored (a million in full runs) ≤ 1.1 × with 1,000',
+      kind: 'ratio',
+      of: pick(many.name, stored, cpu),
+      against: pick(few.name, stored, cpu),
+      most: 1.1,
+    },
+    {
+      text: 'the heap with many sessions stored is that with 1,000, within a tenth',
+      kind: 'ratio',
+      of: pick(many.name, stored, heap),
+      against: pick(few.name, stored, heap),
+      most: 1.1,
+    },
   ],
   measure,
 };

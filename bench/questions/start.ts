@@ -30,10 +30,18 @@ const instanceOf = ({ server, port, stop }: Server, remove: () => Promise<void>)
   stop: () => stop().then(remove),
 });
 
-const parley = timed({ name: 'parley', note: 'An empty embedded store, which is given its first workspace, assistant and key.', standing: 'always', start: floor.start }, async (surroundings) => {
-  const { folder, remove } = await storeFolder();
-  return instanceOf(await startServer(`lmdb:${folder}`, surroundings), remove);
-});
+const parley = timed(
+  {
+    name: 'parley',
+    note: 'An empty embedded store, which is given its first workspace, assistant and key.',
+    standing: 'always',
+    start: floor.start,
+  },
+  async (surroundings) => {
+    const { folder, remove } = await storeFolder();
+    return instanceOf(await startServer(`lmdb:${folder}`, surroundings), remove);
+  },
+);
 
 const parleyRedis: Contender = {
   name: 'parley, Redis',
@@ -58,8 +66,6 @@ export const start: Question = {
   yardstick: { contender: floor.name, figure: wall },
   cases: () => [first],
   fresh: true,
-  goals: [
-    { text: 'start to first answer ≤ 0.2 s', kind: 'value', of: pick(parley.name, first, wall), most: 200 },
-  ],
+  goals: [{ text: 'start to first answer ≤ 0.2 s', kind: 'value', of: pick(parley.name, first, wall), most: 200 }],
   measure: async ({ instance }) => ({ [wall]: startedIn.get(instance)! }),
 };

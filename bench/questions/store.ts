@@ -13,10 +13,21 @@ async function startStore(where: string, remove: () => Promise<void>): Promise<I
   const program = await built(new URL('../store.ts', import.meta.url));
   const store = new Process({ place: 'server', program: process.execPath, args: [program, where], node: true });
   await store.told();
-  return { processes: [store], ports: [], format: parleyFormat, conversations: async () => [], stop: () => store.stop().then(remove) };
+  return {
+    processes: [store],
+    ports: [],
+    format: parleyFormat,
+    conversations: async () => [],
+    stop: () => store.stop().then(remove),
+  };
 }
 
-const memory: Contender = { name: 'memory', note: 'Keeps nothing.', standing: 'always', start: () => startStore('memory:', async () => {}) };
+const memory: Contender = {
+  name: 'memory',
+  note: 'Keeps nothing.',
+  standing: 'always',
+  start: () => startStore('memory:', async () => {}),
+};
 
 const lmdb: Contender = {
   name: 'lmdb',
@@ -50,14 +61,21 @@ async function measure({ instance, case: name, size }: Measurement): Promise<Rec
   const answer = store.told<{ steps: number; seconds: number }>();
   store.child.send({ turns: turns[size], pieces: name === step ? 8 : 0, history: name === told });
   const { steps, seconds } = await answer;
-  const [own, databases] = cpu().map((after, index) => (after - before[index]!) / (name === step ? steps : turns[size]));
-  return { ...(name === step && { steps: steps / seconds }), [name === step ? perStep : perTurn]: own!, ...(database !== undefined && { "the database's": databases! }) };
+  const [own, databases] = cpu().map(
+    (after, index) => (after - before[index]!) / (name === step ? steps : turns[size]),
+  );
+  return {
+    ...(name === step && { steps: steps / seconds }),
+    [name === step ? perStep : perTurn]: own!,
+    ...(database !== undefined && { "the database's": databases! }),
+  };
 }
 
 export const store: Question = {
   name: 'store',
   title: 'Steps of the store',
-  method: 'Sessions created, turns begun, given eight pieces and finished, 64 at a time; CPU time of the process that uses the store. A turn: as much, without pieces, and with its two steps in the history of its session or without.',
+  method:
+    'Sessions created, turns begun, given eight pieces and finished, 64 at a time; CPU time of the process that uses the store. A turn: as much, without pieces, and with its two steps in the history of its session or without.',
   figures: [
     { name: 'steps', unit: '/s' },
     { name: perStep, unit: 'µs' },
@@ -68,6 +86,14 @@ export const store: Question = {
   yardstick: { contender: memory.name, figure: perTurn },
   cases: () => [step, bare, told],
   // 5 % of what a whole turn takes on the machine on which the goal was set.
-  goals: [{ text: "a turn's history on LMDB ≤ 13 µs", kind: 'difference', of: pick(lmdb.name, told, perTurn), against: pick(lmdb.name, bare, perTurn), most: 13 }],
+  goals: [
+    {
+      text: "a turn's history on LMDB ≤ 13 µs",
+      kind: 'difference',
+      of: pick(lmdb.name, told, perTurn),
+      against: pick(lmdb.name, bare, perTurn),
+      most: 13,
+    },
+  ],
   measure,
 };

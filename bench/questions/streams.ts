@@ -21,12 +21,21 @@ const obstacle =
 async function measure({ instance, size, surroundings }: Measurement): Promise<Record<string, number>> {
   const before = residentBytes(instance.processes);
   const shape = { rate, tokens: tokens[size] };
-  const under = surroundings.load.stream(instance, await instance.conversations(shape, streams[size]), shape, openedAbreast);
+  const under = surroundings.load.stream(
+    instance,
+    await instance.conversations(shape, streams[size]),
+    shape,
+    openedAbreast,
+  );
   await under.begun();
   await pause(settleMs[size]);
   const resident = residentBytes(instance.processes);
   await under.done;
-  return { resident: resident / 1e6, 'a stream': (resident - before) / streams[size] / 1e3, 'at the start': before / 1e6 };
+  return {
+    resident: resident / 1e6,
+    'a stream': (resident - before) / streams[size] / 1e3,
+    'at the start': before / 1e6,
+  };
 }
 
 export const openStreams: Question = {
@@ -42,7 +51,13 @@ export const openStreams: Question = {
   cases: () => [open],
   fresh: true,
   goals: [
-    { text: '2,000 open streams ≤ 110 MB resident', kind: 'value', of: pick(parley.name, open, 'resident'), most: 110, obstacle },
+    {
+      text: '2,000 open streams ≤ 110 MB resident',
+      kind: 'value',
+      of: pick(parley.name, open, 'resident'),
+      most: 110,
+      obstacle,
+    },
   ],
   measure,
 };

@@ -18,7 +18,8 @@ async function measure(measurement: Measurement): Promise<Record<string, number>
   return (await costOfTurns(measurement, { requests, turnsEach, abreast, shape })).figures;
 }
 
-const obstacle = 'A call is a second round of the model, a signed request to the tool, and two more steps in the store: three requests go out in place of one.';
+const obstacle =
+  'A call is a second round of the model, a signed request to the tool, and two more steps in the store: three requests go out in place of one.';
 
 export const tools: Question = {
   name: 'tools',
@@ -28,6 +29,15 @@ export const tools: Question = {
   contenders: [parleyTools],
   cases: () => [plain, calling],
   warmUps: 2,
-  goals: [{ text: 'one call ≤ 2 × no call', kind: 'ratio', of: pick(parleyTools.name, calling, cpu), against: pick(parleyTools.name, plain, cpu), most: 2, obstacle }],
+  goals: [
+    {
+      text: 'one call ≤ 2 × no call',
+      kind: 'ratio',
+      of: pick(parleyTools.name, calling, cpu),
+      against: pick(parleyTools.name, plain, cpu),
+      most: 2,
+      obstacle,
+    },
+  ],
   measure,
 };

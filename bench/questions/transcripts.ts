@@ -16,7 +16,8 @@ const conversations: Readonly<Record<Size, number>> = { full: 100, quick: 50, sm
 const cpu = 'CPU per turn';
 
 /** The obstacle of the comparison with the first turns. */
-const obstacle = 'The first turns send a message or two to the provider, the last a hundred each: so much more is built and sent. After the hundredth it grows no more.';
+const obstacle =
+  'The first turns send a message or two to the provider, the last a hundred each: so much more is built and sent. After the hundredth it grows no more.';
 
 /** Long conversations are grown once and go on round by round. */
 const grown = new WeakMap<Instance, Map<string, Promise<string[]>>>();
@@ -26,7 +27,8 @@ async function requestsOf({ instance, case: name, size, surroundings: { load } }
   const cases = grown.get(instance) ?? new Map<string, Promise<string[]>>();
   grown.set(instance, cases);
   let requests = cases.get(name);
-  if (requests === undefined) cases.set(name, (requests = grow(load, instance, size === 'smoke' ? 2 : turnsBefore[name]!, conversations[size])));
+  if (requests === undefined)
+    cases.set(name, (requests = grow(load, instance, size === 'smoke' ? 2 : turnsBefore[name]!, conversations[size])));
   return requests;
 }
 
@@ -54,8 +56,21 @@ export const transcripts: Question = {
   contenders: [parley, parleyRedis],
   cases: (size) => (size === 'quick' ? [first, hundredth] : [first, hundredth, last]),
   goals: [
-    { text: 'the 1,000th turn ≤ 1.2 × the 1st', kind: 'ratio', of: pick(parley.name, last, cpu), against: pick(parley.name, first, cpu), most: 1.2, obstacle },
-    { text: 'the 1,000th turn ≤ 1.2 × the 100th', kind: 'ratio', of: pick(parley.name, last, cpu), against: pick(parley.name, hundredth, cpu), most: 1.2 },
+    {
+      text: 'the 1,000th turn ≤ 1.2 × the 1st',
+      kind: 'ratio',
+      of: pick(parley.name, last, cpu),
+      against: pick(parley.name, first, cpu),
+      most: 1.2,
+      obstacle,
+    },
+    {
+      text: 'the 1,000th turn ≤ 1.2 × the 100th',
+      kind: 'ratio',
+      of: pick(parley.name, last, cpu),
+      against: pick(parley.name, hundredth, cpu),
+      most: 1.2,
+    },
   ],
   measure,
 };

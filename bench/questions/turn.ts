@@ -55,8 +55,16 @@ export const turn: Question = {
   goals: [
     goal('parley', 7, { obstacle }),
     goal('parley', 4, { stretch: true }),
-    goal('parley, Redis', 8, { obstacle: 'As on the embedded store, and its three calls to Redis are packed, sent and answered.' }),
-    { text: `parley ≤ 0.35 × ${plain.name}`, kind: 'ratio', of: pick('parley', one, cpu), against: pick(plain.name, one, cpu), most: 0.35 },
+    goal('parley, Redis', 8, {
+      obstacle: 'As on the embedded store, and its three calls to Redis are packed, sent and answered.',
+    }),
+    {
+      text: `parley ≤ 0.35 × ${plain.name}`,
+      kind: 'ratio',
+      of: pick('parley', one, cpu),
+      against: pick(plain.name, one, cpu),
+      most: 0.35,
+    },
   ],
   measure,
 };

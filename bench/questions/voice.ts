@@ -11,9 +11,30 @@ import type { Load } from '../load.ts';
 type Sized = Readonly<Record<Size, number>>;
 
 const speaking = new Map([1, 4, 8].map((sockets) => [sockets === 1 ? '1 socket' : `${sockets} sockets`, sockets]));
-const [finalsOnly, flush, speech, silent, saturated, human] = ['finals only', 'flush', '/speech', 'silent sockets', 'saturated', 'human clips'];
-const [final50, final95, partial50, partial95, cpu] = ['end to final p50', 'end to final p95', 'onset to partial p50', 'onset to partial p95', 'CPU per second of speech'];
-const [first50, first95, memory, turnAlone, turnBeside, slower, busy] = ['first sample p50', 'first sample p95', 'memory of 2,000', 'turn p99 alone', 'turn p99 beside', 'turn p99 beside ÷ alone', 'recogniser busy'];
+const [finalsOnly, flush, speech, silent, saturated, human] = [
+  'finals only',
+  'flush',
+  '/speech',
+  'silent sockets',
+  'saturated',
+  'human clips',
+];
+const [final50, final95, partial50, partial95, cpu] = [
+  'end to final p50',
+  'end to final p95',
+  'onset to partial p50',
+  'onset to partial p95',
+  'CPU per second of speech',
+];
+const [first50, first95, memory, turnAlone, turnBeside, slower, busy] = [
+  'first sample p50',
+  'first sample p95',
+  'memory of 2,000',
+  'turn p99 alone',
+  'turn p99 beside',
+  'turn p99 beside ÷ alone',
+  'recogniser busy',
+];
 const [words, wrong] = ['words', 'words wrong'];
 
 /** The utterances of each socket in a round. */
@@ -29,7 +50,13 @@ const people: Sized = { full: Infinity, quick: Infinity, smoke: 1 };
 const abreast = 20;
 
 /** Each socket says its clips one after another, beginning at another moment and with another clip. */
-async function speakAll({ voiceProcesses, clips, talk }: VoiceHouse, sockets: number, count: number, query: string, flushes = false): Promise<Record<string, number>> {
+async function speakAll(
+  { voiceProcesses, clips, talk }: VoiceHouse,
+  sockets: number,
+  count: number,
+  query: string,
+  flushes = false,
+): Promise<Record<string, number>> {
   voiceProcesses();
   const talking: Talking[] = [];
   for (let index = 0; index < sockets; index++) talking.push(await talk(query));
@@ -50,18 +77,26 @@ async function speakAll({ voiceProcesses, clips, talk }: VoiceHouse, sockets: nu
   const finals = said.map(({ finalMs }) => finalMs);
   const partials = said.flatMap(({ partialMs }) => (partialMs === null ? [] : [partialMs]));
   const figures = { [final50]: median(finals), [final95]: quantile(finals, 0.95), [cpu]: spent / 1000 / speechMs };
-  return partials.length === 0 ? figures : { ...figures, [partial50]: median(partials), [partial95]: quantile(partials, 0.95) };
+  return partials.length === 0
+    ? figures
+    : { ...figures, [partial50]: median(partials), [partial95]: quantile(partials, 0.95) };
 }
 
 async function firstSamples({ voiceProcesses, speak }: VoiceHouse, count: number): Promise<Record<string, number>> {
   voiceProcesses();
   const firsts: number[] = [];
   // Two sentences: the second is made while the first is sent.
-  for (let index = 0; index < count; index++) firsts.push((await speak(`${sentences[index % sentences.length]}. ${sentences[(index + 1) % sentences.length]}.`)).firstMs);
+  for (let index = 0; index < count; index++)
+    firsts.push(
+      (await speak(`${sentences[index % sentences.length]}. ${sentences[(index + 1) % sentences.length]}.`)).firstMs,
+    );
   return { [first50]: median(firsts), [first95]: quantile(firsts, 0.95) };
 }
 
-/** Resident memory of the server after its heap was collected. Its voice processes know nothing of a socket on which nobody has spoken. */
+/**
+ * Resident memory of the server after its heap was collected. Its voice processes know nothing of a socket on which
+ * nobody has spoken.
+ */
 async function settledBytes({ house: { server } }: VoiceHouse): Promise<number> {
   await server.heapBytes();
   return residentBytesOf([server.child.pid!]);
@@ -70,7 +105,8 @@ async function settledBytes({ house: { server } }: VoiceHouse): Promise<number> 
 async function silence(voice: VoiceHouse, count: number): Promise<Record<string, number>> {
   voice.voiceProcesses();
   const sockets: Talking[] = [];
-  const openSome = async (): Promise<void> => void sockets.push(...(await Promise.all(Array.from({ length: abreast }, () => voice.talk()))));
+  const openSome = async (): Promise<void> =>
+    void sockets.push(...(await Promise.all(Array.from({ length: abreast }, () => voice.talk()))));
   try {
     // The first sockets load the code and data that all share.
     await openSome();
@@ -104,7 +140,8 @@ async function beside(load: Load, voice: VoiceHouse, size: Size): Promise<Record
     let over = false;
     const talk = async (socket: Talking, index: number): Promise<void> => {
       // Lateness of these sockets is not measured.
-      for (let number = index; !over; number++) await socket.say(voice.clips[number % voice.clips.length]!).catch(() => (over = true));
+      for (let number = index; !over; number++)
+        await socket.say(voice.clips[number % voice.clips.length]!).catch(() => (over = true));
     };
     const talking = sockets.map(talk);
     await pause(size === 'smoke' ? 0 : 2_500);
@@ -115,18 +152,29 @@ async function beside(load: Load, voice: VoiceHouse, size: Size): Promise<Record
     for (const socket of sockets) socket.close();
     await Promise.all(talking);
   }
-  return { [turnAlone]: median(alone!), [turnBeside]: median(with_!), [slower]: median(with_!.map((ms, pair) => ms / alone![pair]!)), [busy]: median(shares!) };
+  return {
+    [turnAlone]: median(alone!),
+    [turnBeside]: median(with_!),
+    [slower]: median(with_!.map((ms, pair) => ms / alone![pair]!)),
+    [busy]: median(shares!),
+  };
 }
 
 async function humans({ talk, voiceProcesses }: VoiceHouse, most: number): Promise<Record<string, number>> {
   voiceProcesses();
   const errors: ReturnType<typeof wordErrors>[] = [];
-  for (const { audio, text } of humanClips().slice(0, most)) errors.push(wordErrors(text, await (await talk('&partials=false')).burst(audio)));
+  for (const { audio, text } of humanClips().slice(0, most))
+    errors.push(wordErrors(text, await (await talk('&partials=false')).burst(audio)));
   const sum = (of: 'words' | 'wrong'): number => errors.reduce((all, one) => all + one[of], 0);
   return { [words]: sum('words'), [wrong]: sum('wrong') };
 }
 
-async function measure({ instance, case: name, size, surroundings: { load } }: Measurement): Promise<Record<string, number>> {
+async function measure({
+  instance,
+  case: name,
+  size,
+  surroundings: { load },
+}: Measurement): Promise<Record<string, number>> {
   const voice = instance as VoiceHouse;
   const sockets = speaking.get(name);
   if (sockets !== undefined) return speakAll(voice, sockets, Math.ceil(utterances[size] / Math.sqrt(sockets)), '');
@@ -137,7 +185,8 @@ async function measure({ instance, case: name, size, surroundings: { load } }: M
   return name === saturated ? beside(load, voice, size) : humans(voice, people[size]);
 }
 
-const most = (text: string, name: string, figure: string, bound: number) => ({ text, kind: 'value', of: pick(parleyVoice.name, name, figure), most: bound }) as const;
+const most = (text: string, name: string, figure: string, bound: number) =>
+  ({ text, kind: 'value', of: pick(parleyVoice.name, name, figure), most: bound }) as const;
 
 export const voice: Question = {
   name: 'voice',
@@ -153,7 +202,14 @@ export const voice: Question = {
     ...[slower, busy, words, wrong].map((name) => ({ name, unit: '' })),
   ],
   contenders: [parleyVoice],
-  cases: (size) => [silent, ...(size === 'smoke' ? [...speaking.keys()].slice(0, 1) : [...speaking.keys(), finalsOnly]), flush, speech, saturated, ...(humanClips().length > 0 ? [human] : [])],
+  cases: (size) => [
+    silent,
+    ...(size === 'smoke' ? [...speaking.keys()].slice(0, 1) : [...speaking.keys(), finalsOnly]),
+    flush,
+    speech,
+    saturated,
+    ...(humanClips().length > 0 ? [human] : []),
+  ],
   // Each round is long, and the clips were spoken by the server already.
   warmUps: 0,
   goals: [

@@ -1,12 +1,15 @@
 /**
- * A bridge from a phone carrier's media stream to a parley call. The carrier opens a WebSocket for each phone call and sends JSON:
- * connected, start, media, mark, dtmf, stop; it takes media, mark and clear. Audio is mu-law at 8 kHz both ways, so nothing is converted.
+ * A bridge from a phone carrier's media stream to a parley call. The carrier opens a WebSocket for each phone call and
+ * sends JSON: connected, start, media, mark, dtmf, stop; it takes media, mark and clear. Audio is mu-law at 8 kHz both
+ * ways, so nothing is converted.
  */
 import { Parley } from 'parley-client';
 import { call } from 'parley-client/call';
 import { WebSocketServer } from 'ws';
 
-/** The carrier's loudspeaker. It holds all that it was sent, and echoes a mark when the audio before it has been played. */
+/**
+ * The carrier's loudspeaker. It holds all that it was sent, and echoes a mark when the audio before it has been played.
+ */
 class PhoneLine {
   sampleRate = 8000;
   onPlayed = null;

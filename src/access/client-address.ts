@@ -25,7 +25,10 @@ export function clientAddress(head: RequestHead, trustedProxies: readonly string
 const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/;
 const withPort = /^([\d.]+):\d{1,5}$/;
 
-/** The address that a proxy has noted, spelt as that of a peer: without brackets, port and zone, and IPv4 taken out of IPv6. Null if it is none. */
+/**
+ * The address that a proxy has noted, spelt as that of a peer: without brackets, port and zone, and IPv4 taken out of
+ * IPv6. Null if it is none.
+ */
 function hopAddress(hop: string): string | null {
   const address = bracketed.exec(hop)?.[1] ?? withPort.exec(hop)?.[1] ?? hop;
   const family = isIP(address);
@@ -35,17 +38,26 @@ function hopAddress(hop: string): string | null {
 }
 
 /** Whether the peer is a trusted proxy, whose headers about the client are believed. */
-export const isBehindTrustedProxy = ({ remoteAddress }: RequestHead, trustedProxies: readonly string[]): boolean => trustedProxies.length > 0 && isTrusted(trustedList(trustedProxies), remoteAddress);
+export const isBehindTrustedProxy = ({ remoteAddress }: RequestHead, trustedProxies: readonly string[]): boolean =>
+  trustedProxies.length > 0 && isTrusted(trustedList(trustedProxies), remoteAddress);
 
 /** Whether the client came by TLS, which only a proxy that is trusted can say. */
 export const cameByTls = (head: RequestHead, trustedProxies: readonly string[]): boolean =>
-  isBehindTrustedProxy(head, trustedProxies) && head.headers('x-forwarded-proto')[0]?.split(',')[0]!.trim().toLowerCase() === 'https';
+  isBehindTrustedProxy(head, trustedProxies) &&
+  head.headers('x-forwarded-proto')[0]?.split(',')[0]!.trim().toLowerCase() === 'https';
 
-/** Settings of servers that visitors seem to reach through a proxy which nobody has named: any visitor can send its header. */
+/**
+ * Settings of servers that visitors seem to reach through a proxy which nobody has named: any visitor can send its
+ * header.
+ */
 const behindUnnamed = new WeakSet<object>();
 
-/** Whether a peer that is no trusted proxy says that it passes the request on: behind a proxy all clients have one address. */
-const passedOnByUnnamed = (head: RequestHead, trustedProxies: readonly string[]): boolean => head.headers('x-forwarded-for').length > 0 && !isBehindTrustedProxy(head, trustedProxies);
+/**
+ * Whether a peer that is no trusted proxy says that it passes the request on: behind a proxy all clients have one
+ * address.
+ */
+const passedOnByUnnamed = (head: RequestHead, trustedProxies: readonly string[]): boolean =>
+  head.headers('x-forwarded-for').length > 0 && !isBehindTrustedProxy(head, trustedProxies);
 
 /** Notes how a visitor came; true for the first who came through a proxy that nobody has named. */
 export function noteUnnamedProxy(head: RequestHead, config: { readonly trustedProxies: readonly string[] }): boolean {
@@ -54,10 +66,14 @@ export function noteUnnamedProxy(head: RequestHead, config: { readonly trustedPr
   return true;
 }
 
-/** Whether visitors may share one address: one of them, or who asks now, came as through a proxy that nobody has named. */
-export const mayShareAddress = (head: RequestHead, config: { readonly trustedProxies: readonly string[] }): boolean => behindUnnamed.has(config) || passedOnByUnnamed(head, config.trustedProxies);
+/**
+ * Whether visitors may share one address: one of them, or who asks now, came as through a proxy that nobody has named.
+ */
+export const mayShareAddress = (head: RequestHead, config: { readonly trustedProxies: readonly string[] }): boolean =>
+  behindUnnamed.has(config) || passedOnByUnnamed(head, config.trustedProxies);
 
-const isTrusted = (list: BlockList, address: string): boolean => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+const isTrusted = (list: BlockList, address: string): boolean =>
+  list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 function trustedList(ranges: readonly string[]): BlockList {
   let list = lists.get(ranges);

@@ -12,5 +12,9 @@ export function cookieOf(head: RequestHead, name: string): string | null {
   return null;
 }
 
-/** The header `Set-Cookie` of a cookie that a browser sends to this host alone, from its own pages alone, and shows to no script. 0 seconds remove it. */
-export const cookieText = (name: string, value: string, seconds: number): string => `${name}=${value}; Secure; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}`;
+/**
+ * The header `Set-Cookie` of a cookie that a browser sends to this host alone, from its own pages alone, and shows to
+ * no script. 0 seconds remove it.
+ */
+export const cookieText = (name: string, value: string, seconds: number): string =>
+  `${name}=${value}; Secure; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}`;

@@ -1,10 +1,10 @@
 /**
  * Our own origins: where browsers reach the console, and which requests come from its own pages (contract 9).
  *
- * `PARLEY_CONSOLE_ORIGIN` names them. Without it `PARLEY_PUBLIC_URL` is ours, and so is the request's own address, under two conditions: over
- * plain HTTP it must be a name of loopback, which browsers resolve by themselves, and any other name counts only where a trusted proxy says
- * that the client came by TLS. So a name of somebody else's that was made to point at this machine (DNS rebinding) is never ours: its pages
- * can neither sign in nor use a sign-in.
+ * `PARLEY_CONSOLE_ORIGIN` names them. Without it `PARLEY_PUBLIC_URL` is ours, and so is the request's own address,
+ * under two conditions: over plain HTTP it must be a name of loopback, which browsers resolve by themselves, and any
+ * other name counts only where a trusted proxy says that the client came by TLS. So a name of somebody else's that was
+ * made to point at this machine (DNS rebinding) is never ours: its pages can neither sign in nor use a sign-in.
  */
 import { BlockList, isIP } from 'node:net';
 import { clientAddress, cameByTls, isBehindTrustedProxy } from './client-address.ts';
@@ -15,7 +15,9 @@ type OriginConfig = Pick<Config, 'publicUrl' | 'consoleOrigins' | 'trustedProxie
 
 /** The origin at which the client reached this server, whoever's name it is; null if it cannot be told. */
 export function reachedOrigin(head: RequestHead, { trustedProxies }: Pick<Config, 'trustedProxies'>): string | null {
-  const forwarded = isBehindTrustedProxy(head, trustedProxies) ? head.headers('x-forwarded-host')[0]?.split(',')[0]!.trim() : undefined;
+  const forwarded = isBehindTrustedProxy(head, trustedProxies)
+    ? head.headers('x-forwarded-host')[0]?.split(',')[0]!.trim()
+    : undefined;
   const host = forwarded || head.headers('host')[0];
   const url = `${cameByTls(head, trustedProxies) ? 'https' : 'http'}://${host}`;
   // Nothing but a host and a port, which the origin shows without its default.
@@ -23,7 +25,8 @@ export function reachedOrigin(head: RequestHead, { trustedProxies }: Pick<Config
 }
 
 /** The origins that the operator names as the console's. */
-const namedOrigins = ({ consoleOrigins, publicUrl }: OriginConfig): readonly string[] => (consoleOrigins.length > 0 || publicUrl === null ? consoleOrigins : [publicUrl]);
+const namedOrigins = ({ consoleOrigins, publicUrl }: OriginConfig): readonly string[] =>
+  consoleOrigins.length > 0 || publicUrl === null ? consoleOrigins : [publicUrl];
 
 /** The origins that are ours, for this request. */
 function ownOrigins(head: RequestHead, config: OriginConfig): readonly string[] {
@@ -33,9 +36,14 @@ function ownOrigins(head: RequestHead, config: OriginConfig): readonly string[] 
 }
 
 /** Whether browsers keep a `Secure` cookie there: it is https, or loopback. */
-const isSafe = (origin: string): boolean => origin.startsWith('https://') || (URL.canParse(origin) && isLoopbackName(new URL(origin).hostname));
+const isSafe = (origin: string): boolean =>
+  origin.startsWith('https://') || (URL.canParse(origin) && isLoopbackName(new URL(origin).hostname));
 
-const isLoopbackName = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost') || name === '[::1]' || (isIP(name) === 4 && name.startsWith('127.'));
+const isLoopbackName = (name: string): boolean =>
+  name === 'localhost' ||
+  name.endsWith('.localhost') ||
+  name === '[::1]' ||
+  (isIP(name) === 4 && name.startsWith('127.'));
 
 /** The one value of a header; undefined without it, an empty text if there are several. */
 function only(head: RequestHead, name: string): string | undefined {
@@ -43,12 +51,16 @@ function only(head: RequestHead, name: string): string | undefined {
   return values.length > 1 ? '' : values[0];
 }
 
-const isOwn = (origin: string | undefined, head: RequestHead, config: OriginConfig): boolean => origin !== undefined && ownOrigins(head, config).includes(origin);
+const isOwn = (origin: string | undefined, head: RequestHead, config: OriginConfig): boolean =>
+  origin !== undefined && ownOrigins(head, config).includes(origin);
 
 /** The effect of a request, for the rule on cookies. */
 export type Deed = 'reads' | 'changes' | 'upgrades';
 
-/** Whether a cookie counts. A request that changes something must come from a page of ours; so must a socket, whose upgrade has no `Sec-Fetch-Site`. */
+/**
+ * Whether a cookie counts. A request that changes something must come from a page of ours; so must a socket, whose
+ * upgrade has no `Sec-Fetch-Site`.
+ */
 export function mayUseCookie(head: RequestHead, deed: Deed, config: OriginConfig): boolean {
   if (ownOrigins(head, config).length === 0) return false;
   if (deed === 'upgrades') return isOwn(only(head, 'origin'), head, config);
@@ -71,11 +83,13 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-const isLoopbackAddress = (address: string): boolean => isIP(address) !== 0 && loopback.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+const isLoopbackAddress = (address: string): boolean =>
+  isIP(address) !== 0 && loopback.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
 /**
- * Whether a token may be sent this way: by TLS, or over plain HTTP within this machine. The operator vouches for the origins in
- * `PARLEY_CONSOLE_ORIGIN` and `PARLEY_PUBLIC_URL`, so a proxy that ends TLS without saying so need not be trusted with anything else.
+ * Whether a token may be sent this way: by TLS, or over plain HTTP within this machine. The operator vouches for the
+ * origins in `PARLEY_CONSOLE_ORIGIN` and `PARLEY_PUBLIC_URL`, so a proxy that ends TLS without saying so need not be
+ * trusted with anything else.
  */
 export function maySignIn(head: RequestHead, config: OriginConfig): boolean {
   const { trustedProxies } = config;
@@ -89,18 +103,27 @@ export function maySignIn(head: RequestHead, config: OriginConfig): boolean {
 
 function isWithinMachine(head: RequestHead, config: OriginConfig): boolean {
   const reached = reachedOrigin(head, config);
-  return reached !== null && isLoopbackName(new URL(reached).hostname) && isLoopbackAddress(clientAddress(head, config.trustedProxies));
-}
-
-/** For a page that came by TLS: browsers are to ask for this host by TLS alone. Names of loopback are left out, since other servers on other ports share them. */
-export function transportHeaders(head: RequestHead, config: OriginConfig): ResponseHeaders {
-  const reached = cameByTls(head, config.trustedProxies) ? reachedOrigin(head, config) : null;
-  return reached === null || isLoopbackName(new URL(reached).hostname) ? {} : { 'strict-transport-security': 'max-age=31536000' };
+  return (
+    reached !== null &&
+    isLoopbackName(new URL(reached).hostname) &&
+    isLoopbackAddress(clientAddress(head, config.trustedProxies))
+  );
 }
 
 /**
- * Whether a request may come from a page of another site (contract 15): by the origin that it names, or, within this machine, by a name of somebody
- * else's that was made to point here. A client that is no browser names no origin.
+ * For a page that came by TLS: browsers are to ask for this host by TLS alone. Names of loopback are left out, since
+ * other servers on other ports share them.
+ */
+export function transportHeaders(head: RequestHead, config: OriginConfig): ResponseHeaders {
+  const reached = cameByTls(head, config.trustedProxies) ? reachedOrigin(head, config) : null;
+  return reached === null || isLoopbackName(new URL(reached).hostname)
+    ? {}
+    : { 'strict-transport-security': 'max-age=31536000' };
+}
+
+/**
+ * Whether a request may come from a page of another site (contract 15): by the origin that it names, or, within this
+ * machine, by a name of somebody else's that was made to point here. A client that is no browser names no origin.
  */
 export function isForeign(head: RequestHead, config: OriginConfig): boolean {
   const origin = only(head, 'origin');
@@ -114,10 +137,16 @@ export function isForeign(head: RequestHead, config: OriginConfig): boolean {
 const hostOf = (origin: string | null): string | null => (origin === null ? null : new URL(origin).host);
 
 /** Address of the console, for a link to it. */
-export const consoleOrigin = (head: RequestHead, config: AddressConfig): string => config.consoleOrigins[0] ?? publicAddress(head, config);
+export const consoleOrigin = (head: RequestHead, config: AddressConfig): string =>
+  config.consoleOrigins[0] ?? publicAddress(head, config);
 
 type AddressConfig = OriginConfig & Pick<Config, 'host' | 'port'>;
 
-/** Address by which this client reaches the server: as the operator says, else as the request does. A proxy may hide from the server the name that clients use. */
+/**
+ * Address by which this client reaches the server: as the operator says, else as the request does. A proxy may hide
+ * from the server the name that clients use.
+ */
 export const publicAddress = (head: RequestHead, config: AddressConfig): string =>
-  config.publicUrl ?? reachedOrigin(head, config) ?? `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`;
+  config.publicUrl ??
+  reachedOrigin(head, config) ??
+  `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${config.port}`;

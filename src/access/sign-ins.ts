@@ -1,7 +1,8 @@
 /**
- * Sign-ins to the console, and the links that begin them (contract 9). They are records of the store, so that every process knows them;
- * only digests of their secrets are kept. A record that has expired or was made under another operator token is invalid at once. A
- * sign-in is removed when the next person signs in, a link when another is made, at most once a minute.
+ * Sign-ins to the console, and the links that begin them (contract 9). They are records of the store, so that every
+ * process knows them; only digests of their secrets are kept. A record that has expired or was made under another
+ * operator token is invalid at once. A sign-in is removed when the next person signs in, a link when another is made,
+ * at most once a minute.
  */
 import { hkdfSync } from 'node:crypto';
 import { atTurnEnd, secondsOf, type Clock, type Timer } from '../base/clock.ts';
@@ -53,7 +54,19 @@ export class SignIns {
   /** The Unix second from which a new link sweeps the expired ones. */
   #nextSweepAt = 0;
 
-  constructor({ store, clock, ids, log, operatorToken }: { store: Pick<Store, 'catalog'>; clock: Clock; ids: Ids; log: Log; operatorToken: string }) {
+  constructor({
+    store,
+    clock,
+    ids,
+    log,
+    operatorToken,
+  }: {
+    store: Pick<Store, 'catalog'>;
+    clock: Clock;
+    ids: Ids;
+    log: Log;
+    operatorToken: string;
+  }) {
     this.#store = store;
     this.#clock = clock;
     this.#ids = ids;
@@ -68,7 +81,13 @@ export class SignIns {
     await this.#sweepLinks(now);
     const token = this.#secret();
     const expiresAt = now + limits.signInLinkSeconds;
-    await this.#store.catalog.create('sign_in_link', { id: linkId(token), workspaceId: installation, operator: this.#operator, name, expiresAt });
+    await this.#store.catalog.create('sign_in_link', {
+      id: linkId(token),
+      workspaceId: installation,
+      operator: this.#operator,
+      name,
+      expiresAt,
+    });
     return { token, expiresAt };
   }
 
@@ -76,7 +95,8 @@ export class SignIns {
   async #sweepLinks(now: number): Promise<void> {
     if (now < this.#nextSweepAt) return;
     this.#nextSweepAt = now + limits.signInLinkSweepSeconds;
-    for await (const link of this.#all('sign_in_link')) if (link.expiresAt <= now) await this.#remove('sign_in_link', link.id);
+    for await (const link of this.#all('sign_in_link'))
+      if (link.expiresAt <= now) await this.#remove('sign_in_link', link.id);
   }
 
   /** Takes a link away and returns it; null if there is none. If several processes do so at once, one gets it. */
@@ -94,7 +114,16 @@ export class SignIns {
     const secret = this.#secret();
     const id = this.#ids.make('sin');
     const person = link === null ? operatorPerson : { id: this.#ids.make('prs'), name: link.name };
-    const signIn: SignIn = { id, workspaceId: installation, digest: digestOf(secret), operator: this.#operator, person, ...from, signedInAt: now, lastSeenAt: now };
+    const signIn: SignIn = {
+      id,
+      workspaceId: installation,
+      digest: digestOf(secret),
+      operator: this.#operator,
+      person,
+      ...from,
+      signedInAt: now,
+      lastSeenAt: now,
+    };
     await this.#store.catalog.create('sign_in', signIn);
     return { signIn, cookie: `${id.slice('sin_'.length)}.${secret}` };
   }
@@ -136,11 +165,15 @@ export class SignIns {
   /** Removes the records made under other operator tokens; a process calls it when it starts. */
   async endThoseBefore(): Promise<void> {
     for (const kind of ['sign_in', 'sign_in_link'] as const) {
-      for await (const { id, operator } of this.#all(kind)) if (operator !== this.#operator) await this.#remove(kind, id);
+      for await (const { id, operator } of this.#all(kind))
+        if (operator !== this.#operator) await this.#remove(kind, id);
     }
   }
 
-  /** Calls back once when the sign-in ends, in whichever process, within a second or so; returns a function that stops it. The store is asked only while something waits. */
+  /**
+   * Calls back once when the sign-in ends, in whichever process, within a second or so; returns a function that stops
+   * it. The store is asked only while something waits.
+   */
   whenOver(id: string, over: () => void): () => void {
     const waiting = this.#open.get(id) ?? new Set();
     this.#open.set(id, waiting.add(over));
@@ -206,13 +239,15 @@ export class SignIns {
       for (const [id, at] of seen) {
         const found = await this.#read(id);
         // If another process writes at the same moment, its time is as good.
-        if (found !== null && found.record.lastSeenAt < at) await this.#store.catalog.replace('sign_in', { ...found.record, lastSeenAt: at }, found.version);
+        if (found !== null && found.record.lastSeenAt < at)
+          await this.#store.catalog.replace('sign_in', { ...found.record, lastSeenAt: at }, found.version);
         if (this.#seen.get(id) === at) this.#seen.delete(id);
       }
     } catch (error) {
       this.#log.warn({ err: error }, 'the last use of sign-ins could not be stored');
     }
-    if (this.#seen.size > 0) this.#seeing ??= this.#clock.after(limits.signInSeenSeconds * 1000, () => void this.#writeSeen());
+    if (this.#seen.size > 0)
+      this.#seeing ??= this.#clock.after(limits.signInSeenSeconds * 1000, () => void this.#writeSeen());
   }
 
   /** Removes sign-ins that are over, and the least recently used ones if there are too many. */
@@ -228,8 +263,12 @@ export class SignIns {
   }
 
   async *#all<K extends 'sign_in' | 'sign_in_link'>(kind: K): AsyncGenerator<CatalogRecords[K]> {
-    for (let after: string | null = null; ; ) {
-      const page: Page<CatalogRecords[K]> = await this.#store.catalog.list(kind, installation, { limit: limits.listMax, after, order: 'asc' });
+    for (let after: string | null = null; ;) {
+      const page: Page<CatalogRecords[K]> = await this.#store.catalog.list(kind, installation, {
+        limit: limits.listMax,
+        after,
+        order: 'asc',
+      });
       yield* page.items;
       if (page.next === null) return;
       after = page.next;
@@ -259,4 +298,5 @@ export class SignIns {
 const linkId = (token: string): string => Buffer.from(digestOf(token)).toString('base64url');
 
 /** Returns a value derived from the operator token for one purpose; it does not reveal the token. */
-const derived = (operatorToken: string, purpose: string, bytes: number): string => Buffer.from(hkdfSync('sha256', operatorToken, 'parley', purpose, bytes)).toString('hex');
+const derived = (operatorToken: string, purpose: string, bytes: number): string =>
+  Buffer.from(hkdfSync('sha256', operatorToken, 'parley', purpose, bytes)).toString('hex');

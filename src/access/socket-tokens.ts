@@ -1,6 +1,7 @@
 /**
- * Tokens of sockets, of transcription and of calls: a token contains its own claims, sealed with AES-256-GCM under a key derived from
- * `PARLEY_SECRET`, one for each use. Any process opens it, a restart loses none, and nothing is stored for a token that no socket opens.
+ * Tokens of sockets, of transcription and of calls: a token contains its own claims, sealed with AES-256-GCM under a
+ * key derived from `PARLEY_SECRET`, one for each use. Any process opens it, a restart loses none, and nothing is stored
+ * for a token that no socket opens.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Ids } from '../base/ids.ts';
@@ -34,7 +35,12 @@ export interface SocketTokens {
   open(token: string): TokenClaims | null;
 }
 
-export function socketTokens(use: SocketUse, secret: string, ids: Pick<Ids, 'bytes'>, previous: string | null): SocketTokens {
+export function socketTokens(
+  use: SocketUse,
+  secret: string,
+  ids: Pick<Ids, 'bytes'>,
+  previous: string | null,
+): SocketTokens {
   const present = keyOf(use, secret);
   const before = previous === null ? null : keyOf(use, previous);
   return {
@@ -42,8 +48,19 @@ export function socketTokens(use: SocketUse, secret: string, ids: Pick<Ids, 'byt
       const { id, workspaceId, holder, assistantId, sessionId, untilMs } = claims;
       const nonce = ids.bytes(nonceBytes);
       const cipher = createCipheriv('aes-256-gcm', present, nonce);
-      const text = JSON.stringify([id, workspaceId, holder.id, assistantId, sessionId, untilMs, holder.kind] satisfies Sealed);
-      return prefix + Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64url');
+      const text = JSON.stringify([
+        id,
+        workspaceId,
+        holder.id,
+        assistantId,
+        sessionId,
+        untilMs,
+        holder.kind,
+      ] satisfies Sealed);
+      return (
+        prefix +
+        Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64url')
+      );
     },
     open(token) {
       if (!token.startsWith(prefix)) return null;
@@ -52,19 +69,30 @@ export function socketTokens(use: SocketUse, secret: string, ids: Pick<Ids, 'byt
       if (bytes.length <= nonceBytes + tagBytes || prefix + bytes.toString('base64url') !== token) return null;
       const text = decipher(present, bytes) ?? (before && decipher(before, bytes));
       if (text === null) return null;
-      const [id, workspaceId, holderId, assistantId, sessionId, untilMs, kind = kindBefore(holderId)] = JSON.parse(text) as Sealed;
+      const [id, workspaceId, holderId, assistantId, sessionId, untilMs, kind = kindBefore(holderId)] = JSON.parse(
+        text,
+      ) as Sealed;
       return { id, workspaceId, holder: { kind, id: holderId }, assistantId, sessionId, untilMs };
     },
   };
 }
 
 /** The claims as they are sealed. The kind of holder comes last: the version before sealed none and reads six. */
-type Sealed = readonly [id: string, workspaceId: string, holderId: string, assistantId: string, sessionId: string | null, untilMs: number, kind?: HolderKind];
+type Sealed = readonly [
+  id: string,
+  workspaceId: string,
+  holderId: string,
+  assistantId: string,
+  sessionId: string | null,
+  untilMs: number,
+  kind?: HolderKind,
+];
 
 /** The kind of holder of a token that the version before sealed, for the minute that it is good. */
 const kindBefore = (holderId: string): HolderKind => (holderId.startsWith('vis_') ? 'visitor' : 'key');
 
-const keyOf = (use: SocketUse, secret: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', `parley ${use} tokens`, 32));
+const keyOf = (use: SocketUse, secret: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, '', `parley ${use} tokens`, 32));
 
 function decipher(key: Buffer, bytes: Buffer): string | null {
   try {

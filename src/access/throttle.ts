@@ -1,9 +1,17 @@
 /**
- * A bucket for each network address, with the budgets' arithmetic (contract 5). The buckets are in this process's memory: one
- * store request for each refusal would be the very load that the throttle must prevent.
+ * A bucket for each network address, with the budgets' arithmetic (contract 5). The buckets are in this process's
+ * memory: one store request for each refusal would be the very load that the throttle must prevent.
  */
 import ipaddr from 'ipaddr.js';
-import { full, refilled, retryAfterSeconds, take, unitsPerRequest, type Bucket, type Terms } from '../../machines/budget.ts';
+import {
+  full,
+  refilled,
+  retryAfterSeconds,
+  take,
+  unitsPerRequest,
+  type Bucket,
+  type Terms,
+} from '../../machines/budget.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { keepNewest } from '../base/newest.ts';
@@ -26,7 +34,12 @@ export class AddressThrottle {
   take(address: string): number | null {
     const network = networkOf(address);
     const at = Math.floor(this.#clock.monotonic());
-    const { passed, bucket } = take(this.#buckets.get(network) ?? full(this.#ceiling, at), this.#ceiling, at, this.#terms);
+    const { passed, bucket } = take(
+      this.#buckets.get(network) ?? full(this.#ceiling, at),
+      this.#ceiling,
+      at,
+      this.#terms,
+    );
     this.#keep(network, bucket);
     return passed ? null : retryAfterSeconds(bucket, this.#ceiling);
   }
@@ -48,8 +61,8 @@ export class AddressThrottle {
 }
 
 /**
- * Failed sign-ins: a bucket for each address, and one for all (contract 9). Only a token that is not valid takes from them, so that
- * nobody's failures refuse a valid one.
+ * Failed sign-ins: a bucket for each address, and one for all (contract 9). Only a token that is not valid takes from
+ * them, so that nobody's failures refuse a valid one.
  */
 export class SignInThrottle {
   readonly #each: AddressThrottle;

@@ -1,8 +1,9 @@
 /**
- * Credentials and signing secrets of tools at rest: AES-256-GCM under a key derived from `PARLEY_SECRET`, bound to the workspace, the credential's id, its
- * provider and the origin of its base URL: a ciphertext that was moved to another row does not open, and neither does one whose
- * row was made to send it elsewhere (contract 9, promise P18). A ciphertext sealed under the previous secret,
- * `PARLEY_SECRET_PREVIOUS`, opens too, and so does one that an earlier version bound to workspace and id alone.
+ * Credentials and signing secrets of tools at rest: AES-256-GCM under a key derived from `PARLEY_SECRET`, bound to the
+ * workspace, the credential's id, its provider and the origin of its base URL: a ciphertext that was moved to another
+ * row does not open, and neither does one whose row was made to send it elsewhere (contract 9, promise P18). A
+ * ciphertext sealed under the previous secret, `PARLEY_SECRET_PREVIOUS`, opens too, and so does one that an earlier
+ * version bound to workspace and id alone.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Ids } from '../base/ids.ts';
@@ -29,7 +30,12 @@ export interface SealedHolder extends Holder {
 }
 
 /** The holder of a tool's signing secrets: the tool itself, whatever its URL. */
-export const signingHolder = ({ id, workspaceId }: Pick<Holder, 'id' | 'workspaceId'>): Holder => ({ id, workspaceId, provider: 'tool', baseUrl: null });
+export const signingHolder = ({ id, workspaceId }: Pick<Holder, 'id' | 'workspaceId'>): Holder => ({
+  id,
+  workspaceId,
+  provider: 'tool',
+  baseUrl: null,
+});
 
 /** A tool's signing secrets, the newest first: its own, and those that rotations replaced. */
 export function signingSecrets(tool: Tool): SealedHolder[] {
@@ -99,20 +105,27 @@ const rowOf = (workspaceId: string, id: string): string => `${workspaceId}/${id}
 const isSame = (one: SealedHolder, other: SealedHolder): boolean =>
   one.baseUrl === other.baseUrl && one.provider === other.provider && Buffer.compare(one.sealed, other.sealed) === 0;
 
-/** The data authenticated with the secret; null for a format that this version does not know. No two holders have the same data, in any format. */
+/**
+ * The data authenticated with the secret; null for a format that this version does not know. No two holders have the
+ * same data, in any format.
+ */
 function boundTo(format: number | undefined, { workspaceId, id, provider, baseUrl }: Holder): Buffer | null {
   if (format === formats.row) return Buffer.from(rowOf(workspaceId, id));
-  if (format === formats.destination) return Buffer.from(JSON.stringify([workspaceId, id, provider, originOf(baseUrl)]));
+  if (format === formats.destination)
+    return Buffer.from(JSON.stringify([workspaceId, id, provider, originOf(baseUrl)]));
   return null;
 }
 
-const originOf = (baseUrl: string | null): string | null => (baseUrl !== null && URL.canParse(baseUrl) ? new URL(baseUrl).origin : baseUrl);
+const originOf = (baseUrl: string | null): string | null =>
+  baseUrl !== null && URL.canParse(baseUrl) ? new URL(baseUrl).origin : baseUrl;
 
 function decipher(key: Uint8Array, holder: SealedHolder): string | null {
   const bytes = Buffer.from(holder.sealed);
   const bound = boundTo(bytes[0], holder);
   if (bound === null || bytes.length < 1 + nonceBytes + tagBytes) return null;
-  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(1, 1 + nonceBytes)).setAAD(bound).setAuthTag(bytes.subarray(-tagBytes));
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(1, 1 + nonceBytes))
+    .setAAD(bound)
+    .setAuthTag(bytes.subarray(-tagBytes));
   try {
     return decipher.update(bytes.subarray(1 + nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
   } catch {
@@ -121,4 +134,5 @@ function decipher(key: Uint8Array, holder: SealedHolder): string | null {
 }
 
 /** Identifies a secret without revealing it: derived from it as the key is, for another purpose. */
-export const fingerprintOf = (secret: string): string => Buffer.from(hkdfSync('sha256', secret, 'parley', 'fingerprint', 16)).toString('hex');
+export const fingerprintOf = (secret: string): string =>
+  Buffer.from(hkdfSync('sha256', secret, 'parley', 'fingerprint', 16)).toString('hex');

@@ -1,7 +1,7 @@
 /**
- * Tokens of visitors of an assistant's public link: all that a token says is in it, under a MAC whose key is derived from
- * `PARLEY_SECRET`. Any process reads it, and nothing is stored for a visitor who sends nothing. And the names of addresses: a
- * digest under a key of the day, so that a stored one leads to no address, and tomorrow's is another.
+ * Tokens of visitors of an assistant's public link: all that a token says is in it, under a MAC whose key is derived
+ * from `PARLEY_SECRET`. Any process reads it, and nothing is stored for a visitor who sends nothing. And the names of
+ * addresses: a digest under a key of the day, so that a stored one leads to no address, and tomorrow's is another.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
@@ -45,14 +45,25 @@ export function visitorTokens(secret: string, previous: string | null): VisitorT
     open(token, assistantId) {
       const found = pattern.exec(token);
       if (found === null) return null;
-      const claims: VisitorClaims = { id: found[1]!, assistantId, channel: found[2] as VisitorClaims['channel'], expiresAt: parseInt(found[3]!, 36) };
+      const claims: VisitorClaims = {
+        id: found[1]!,
+        assistantId,
+        channel: found[2] as VisitorClaims['channel'],
+        expiresAt: parseInt(found[3]!, 36),
+      };
       const mac = Buffer.from(found[4]!, 'base64url');
       // Other spellings of the same bytes are not our tokens.
-      const isOurs = `${headOf(claims)}.${mac.toString('base64url')}` === token && keys.some((key) => timingSafeEqual(macOf(key, claims), mac));
+      const isOurs =
+        `${headOf(claims)}.${mac.toString('base64url')}` === token &&
+        keys.some((key) => timingSafeEqual(macOf(key, claims), mac));
       return isOurs ? claims : null;
     },
     addressKey(network, nowMs) {
-      return createHmac('sha256', keyOfDay(Math.floor(nowMs / dayMs))).update(network).digest().subarray(0, addressBytes).toString('base64url');
+      return createHmac('sha256', keyOfDay(Math.floor(nowMs / dayMs)))
+        .update(network)
+        .digest()
+        .subarray(0, addressBytes)
+        .toString('base64url');
     },
   };
 }
@@ -61,4 +72,8 @@ const derived = (secret: string, purpose: string): Buffer => Buffer.from(hkdfSyn
 
 const headOf = ({ id, channel, expiresAt }: VisitorClaims): string => `${id}.${channel}.${expiresAt.toString(36)}`;
 
-const macOf = (key: Buffer, claims: VisitorClaims): Buffer => createHmac('sha256', key).update(`${claims.assistantId} ${headOf(claims)}`).digest().subarray(0, macBytes);
+const macOf = (key: Buffer, claims: VisitorClaims): Buffer =>
+  createHmac('sha256', key)
+    .update(`${claims.assistantId} ${headOf(claims)}`)
+    .digest()
+    .subarray(0, macBytes);

@@ -1,7 +1,7 @@
 /**
- * One actor's machine: the machine decides, and the host acts on the outcomes. An actor holds only its state and its context; the
- * machine is run over them for each event. A live XState actor would cost some 5 KB for as long as the conversation lasts, and 15
- * µs at each activation.
+ * One actor's machine: the machine decides, and the host acts on the outcomes. An actor holds only its state and its
+ * context; the machine is run over them for each event. A live XState actor would cost some 5 KB for as long as the
+ * conversation lasts, and 15 µs at each activation.
  */
 import type { AnyActorScope, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 import { plainTransition, type PlainTransition, type MachineStep } from '../../machines/plain.ts';
@@ -14,11 +14,15 @@ import { Inspector, type ActorIdentity, type Decision } from './inspector.ts';
 
 export interface Stateful<Event extends { type: string }, Outcome extends { type: string }> {
   /**
-   * Sends the machine an event that needs no commit, and shows it to the watchers: `seq` is the number of the step before it.
-   * Returns the outcomes that the machine emitted, in order. Throws a fault of the machine, and then the state is unchanged.
+   * Sends the machine an event that needs no commit, and shows it to the watchers: `seq` is the number of the step
+   * before it. Returns the outcomes that the machine emitted, in order. Throws a fault of the machine, and then the
+   * state is unchanged.
    */
   send(event: Event, seq?: number, cause?: Cause): Outcome[];
-  /** Sends the machine an event without showing it to anybody: `tell` shows it once it is committed, `restore` undoes it. */
+  /**
+   * Sends the machine an event without showing it to anybody: `tell` shows it once it is committed, `restore` undoes
+   * it.
+   */
   decide(event: Event): Decision<Event, Outcome>;
   /** Shows the watchers a decision that can no longer be undone. */
   tell(decision: Decision, seq: number, cause: Cause): void;
@@ -27,28 +31,40 @@ export interface Stateful<Event extends { type: string }, Outcome extends { type
   readonly context: unknown;
   /** The snapshot to store. */
   snapshot(): Snapshot;
-  /** Puts the machine back to a snapshot, as if a decision that was not committed had never been made. Throws `UnreadableSnapshot` and then changes nothing. */
+  /**
+   * Puts the machine back to a snapshot, as if a decision that was not committed had never been made. Throws
+   * `UnreadableSnapshot` and then changes nothing.
+   */
   restore(snapshot: Snapshot): void;
   /** A copy to decide on; no watcher sees its events. */
   draft(): MachineDraft<Event, Outcome>;
 }
 
-/** A copy of a machine. Its events change the copy only; the machine itself changes when the same events are sent to it. */
-export interface MachineDraft<Event extends { type: string }, Outcome extends { type: string }> extends Pick<Stateful<Event, Outcome>, 'send' | 'state' | 'context' | 'snapshot'> {
+/**
+ * A copy of a machine. Its events change the copy only; the machine itself changes when the same events are sent to it.
+ */
+export interface MachineDraft<Event extends { type: string }, Outcome extends { type: string }> extends Pick<
+  Stateful<Event, Outcome>,
+  'send' | 'state' | 'context' | 'snapshot'
+> {
   /** The copy's decision on each of its events, in order. */
   readonly decisions: readonly Decision<Event, Outcome>[];
 }
 
 /**
- * An actor's stored snapshot cannot be used by this process: a later version of its machine wrote it, or its state is unknown.
- * Nothing is run or written. Clients get 503 `api_error` for a snapshot of a later version, because during a rolling restart a
- * process of that version serves it. A state that the snapshot's own version does not have is a fault of ours: 500 `api_error`.
+ * An actor's stored snapshot cannot be used by this process: a later version of its machine wrote it, or its state is
+ * unknown. Nothing is run or written. Clients get 503 `api_error` for a snapshot of a later version, because during a
+ * rolling restart a process of that version serves it. A state that the snapshot's own version does not have is a fault
+ * of ours: 500 `api_error`.
  */
 export class UnreadableSnapshot extends Error {
   readonly later: boolean;
 
   constructor({ name, version }: MachineKind, stored: Snapshot) {
-    const why = stored.version === version ? `in the state ${JSON.stringify(stored.state)}, which its machine does not have` : `by version ${stored.version} of its machine`;
+    const why =
+      stored.version === version
+        ? `in the state ${JSON.stringify(stored.state)}, which its machine does not have`
+        : `by version ${stored.version} of its machine`;
     super(`The ${name} was stored ${why}; this process runs version ${version}.`);
     this.later = stored.version > version;
   }
@@ -61,7 +77,10 @@ export function migratedSnapshot(kind: MachineKind, stored: Snapshot): Snapshot 
   return found;
 }
 
-/** Opens a machine from a snapshot of this version or an earlier one, or at its beginning with `input`. Throws `UnreadableSnapshot`. */
+/**
+ * Opens a machine from a snapshot of this version or an earlier one, or at its beginning with `input`. Throws
+ * `UnreadableSnapshot`.
+ */
 export function openActor<Event extends { type: string }, Outcome extends { type: string }>(
   kind: MachineKind,
   from: { snapshot: Snapshot } | { input: unknown },
@@ -81,7 +100,13 @@ class Standing<Event extends { type: string }, Outcome extends { type: string }>
   readonly #identity: ActorIdentity;
   readonly #inspector: Inspector;
 
-  constructor(steps: Steps, kind: MachineKind, { state, context }: MachineState, identity: ActorIdentity, inspector: Inspector) {
+  constructor(
+    steps: Steps,
+    kind: MachineKind,
+    { state, context }: MachineState,
+    identity: ActorIdentity,
+    inspector: Inspector,
+  ) {
     this.#steps = steps;
     this.#kind = kind;
     this.state = state;
@@ -131,7 +156,10 @@ class Standing<Event extends { type: string }, Outcome extends { type: string }>
 
 const unwatched = new Inspector();
 
-class Copy<Event extends { type: string }, Outcome extends { type: string }> extends Standing<Event, Outcome> implements MachineDraft<Event, Outcome> {
+class Copy<Event extends { type: string }, Outcome extends { type: string }>
+  extends Standing<Event, Outcome>
+  implements MachineDraft<Event, Outcome>
+{
   readonly decisions: Decision<Event, Outcome>[] = [];
 
   override send(event: Event): Outcome[] {
@@ -174,7 +202,11 @@ class Steps {
 
   #in(state: string): AnyMachineSnapshot {
     let found = this.#states.get(state);
-    if (found === undefined) this.#states.set(state, (found = this.#machine.resolveState({ value: state, context: {} }) as AnyMachineSnapshot));
+    if (found === undefined)
+      this.#states.set(
+        state,
+        (found = this.#machine.resolveState({ value: state, context: {} }) as AnyMachineSnapshot),
+      );
     return found;
   }
 }

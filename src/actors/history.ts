@@ -8,18 +8,36 @@ import type { Cause, Move, Session, Snapshot, TurnPast } from '../store/store.ts
 import { openActor, UnreadableSnapshot, type Stateful } from './actor.ts';
 import { Inspector, type Decision } from './inspector.ts';
 
-/** A step that was decided: `seq` is the number that it will have, `stored` the snapshot after it, `turn` the past of the turn that it ends. */
-export function moveOf({ event, from, to, outcomes }: Omit<Decision, 'context'>, seq: number, atMs: number, cause: Cause, stored: Snapshot, turn?: TurnPast): Move {
+/**
+ * A step that was decided: `seq` is the number that it will have, `stored` the snapshot after it, `turn` the past of
+ * the turn that it ends.
+ */
+export function moveOf(
+  { event, from, to, outcomes }: Omit<Decision, 'context'>,
+  seq: number,
+  atMs: number,
+  cause: Cause,
+  stored: Snapshot,
+  turn?: TurnPast,
+): Move {
   const snapshot = seq % limits.historyCheckpointSteps === 0 ? stored : null;
   const { version } = stored;
-  return turn === undefined ? { seq, atMs, version, event, from, to, outcomes, cause, snapshot } : { seq, atMs, version, event, from, to, outcomes, cause, snapshot, turn };
+  return turn === undefined
+    ? { seq, atMs, version, event, from, to, outcomes, cause, snapshot }
+    : { seq, atMs, version, event, from, to, outcomes, cause, snapshot, turn };
 }
 
 /**
- * A session that a step at `atMs` has moved. Its fields are set one after another: for a literal that spreads a record and replaces
- * fields of it, optimised code calls V8's runtime for each of them.
+ * A session that a step at `atMs` has moved. Its fields are set one after another: for a literal that spreads a record
+ * and replaces fields of it, optimised code calls V8's runtime for each of them.
  */
-export function movedSession(before: Session, atMs: number, mark: string, machine: Snapshot, messageCount = before.messageCount): Session {
+export function movedSession(
+  before: Session,
+  atMs: number,
+  mark: string,
+  machine: Snapshot,
+  messageCount = before.messageCount,
+): Session {
   const session: Unsealed<Session> = { ...before };
   session.messageCount = messageCount;
   session.lastActivityAt = secondsOf(atMs);
@@ -28,7 +46,10 @@ export function movedSession(before: Session, atMs: number, mark: string, machin
   return session;
 }
 
-/** Keeps the beginning of a session's first message of a user, in one line, unless an earlier one is kept whose turn was not withdrawn. */
+/**
+ * Keeps the beginning of a session's first message of a user, in one line, unless an earlier one is kept whose turn was
+ * not withdrawn.
+ */
 export function noteOpening(session: Unsealed<Session>, index: number, message: string): void {
   if (session.opening !== undefined && session.opening.index < index) return;
   session.opening = { index, text: firstLine(message, limits.openingCharactersMax) };
@@ -36,14 +57,25 @@ export function noteOpening(session: Unsealed<Session>, index: number, message: 
 
 /** The step that makes an actor: a fold begins with its snapshot. */
 export function createdMove(stored: Snapshot, atMs: number, cause: Cause): Move {
-  return { seq: 1, atMs, version: stored.version, event: { type: 'create' }, from: null, to: stored.state, outcomes: [], cause, snapshot: stored };
+  return {
+    seq: 1,
+    atMs,
+    version: stored.version,
+    event: { type: 'create' },
+    from: null,
+    to: stored.state,
+    outcomes: [],
+    cause,
+    snapshot: stored,
+  };
 }
 
 const unwatched = new Inspector();
 
 /**
- * The stored snapshot after each of the moves: their fold through the machine. Null where it is not known: before the first
- * checkpoint, behind a step that no history has, and after steps of another version of the machine, each until the next checkpoint.
+ * The stored snapshot after each of the moves: their fold through the machine. Null where it is not known: before the
+ * first checkpoint, behind a step that no history has, and after steps of another version of the machine, each until
+ * the next checkpoint.
  */
 export function* folded(kind: MachineKind, moves: Iterable<Move>): Generator<Snapshot | null> {
   let machine: Stateful<{ type: string }, { type: string }> | null = null;

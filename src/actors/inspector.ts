@@ -8,7 +8,10 @@ export interface ActorIdentity {
 }
 
 /** A machine's decision on one event. */
-export interface Decision<Event extends { readonly type: string } = { readonly type: string }, Outcome extends { readonly type: string } = { readonly type: string }> {
+export interface Decision<
+  Event extends { readonly type: string } = { readonly type: string },
+  Outcome extends { readonly type: string } = { readonly type: string },
+> {
   readonly event: Event;
   readonly from: string;
   readonly to: string;
@@ -21,8 +24,8 @@ export interface InspectedEvent extends Decision {
   readonly type: 'event';
   readonly actor: ActorIdentity;
   /**
-   * Committed steps of the actor so far, from 1: the version of its record. An event that commits nothing has the number of the
-   * step before it. A socket, of which nothing is stored, counts the events that it did not refuse.
+   * Committed steps of the actor so far, from 1: the version of its record. An event that commits nothing has the
+   * number of the step before it. A socket, of which nothing is stored, counts the events that it did not refuse.
    */
   readonly seq: number;
   /** Milliseconds since the epoch. */
@@ -43,7 +46,8 @@ export interface InspectedLife {
 export type Inspected = InspectedEvent | InspectedLife;
 
 /** Whether the machine refused the event. */
-export const isRefused = (outcomes: readonly { readonly type: string }[]): boolean => outcomes.some(({ type }) => type === 'refused');
+export const isRefused = (outcomes: readonly { readonly type: string }[]): boolean =>
+  outcomes.some(({ type }) => type === 'refused');
 
 /** Costs one comparison for each event while there is no watcher. */
 export class Inspector {
@@ -65,13 +69,35 @@ export class Inspector {
   }
 
   /** Called once an event can no longer be undone: after its commit, or at once if it commits nothing. */
-  event(actor: ActorIdentity, { event, from, to, context, outcomes }: Decision, seq: number, { requestId, by }: Cause): void {
+  event(
+    actor: ActorIdentity,
+    { event, from, to, context, outcomes }: Decision,
+    seq: number,
+    { requestId, by }: Cause,
+  ): void {
     if (!this.watched) return;
     const { at = this.#now() } = event as { at?: number };
-    this.#tell({ type: 'event', actor, event, from, to, context, outcomes, seq, at, refused: isRefused(outcomes), requestId, by });
+    this.#tell({
+      type: 'event',
+      actor,
+      event,
+      from,
+      to,
+      context,
+      outcomes,
+      seq,
+      at,
+      refused: isRefused(outcomes),
+      requestId,
+      by,
+    });
   }
 
-  life(type: 'activated' | 'passivated', actor: ActorIdentity, { state, context }: { readonly state: string; readonly context: unknown }): void {
+  life(
+    type: 'activated' | 'passivated',
+    actor: ActorIdentity,
+    { state, context }: { readonly state: string; readonly context: unknown },
+  ): void {
     if (this.watched) this.#tell({ type, actor, state, context, at: this.#now() });
   }
 

@@ -1,6 +1,6 @@
 /**
- * The live actors of one kind: activated on demand (concurrent requests load once), passivated when idle for `actorIdleMs` and, the
- * longest idle first, when there are more than `actorsLiveMax`.
+ * The live actors of one kind: activated on demand (concurrent requests load once), passivated when idle for
+ * `actorIdleMs` and, the longest idle first, when there are more than `actorsLiveMax`.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
@@ -60,8 +60,8 @@ export class Population<R extends Resident> {
   }
 
   /**
-   * The live actor, or the one that `load` returns; null if there is none. Calls with the same `asker` share one load: a call for
-   * another workspace must not get its answer.
+   * The live actor, or the one that `load` returns; null if there is none. Calls with the same `asker` share one load:
+   * a call for another workspace must not get its answer.
    */
   activate(id: string, load: () => Promise<R | null>, asker = ''): R | Promise<R | null> {
     return this.peek(id) ?? this.#load(id, load, asker);
@@ -126,8 +126,8 @@ export class Population<R extends Resident> {
   }
 
   /**
-   * Evicts many actors at a time: to find its first entry a map skips all that were deleted before it. A busy actor is not
-   * looked at again before its next use or the next sweep.
+   * Evicts many actors at a time: to find its first entry a map skips all that were deleted before it. A busy actor is
+   * not looked at again before its next use or the next sweep.
    */
   #makeRoom(): void {
     const now = this.#clock.monotonic();

@@ -1,13 +1,16 @@
 /**
- * The refusals of a live actor, and its moves between states of which the store knows nothing: that a key's debt is paid off. They commit
- * nothing, so they are kept in memory, while the actor is awake, and equal ones in a row are counted together.
+ * The refusals of a live actor, and its moves between states of which the store knows nothing: that a key's debt is
+ * paid off. They commit nothing, so they are kept in memory, while the actor is awake, and equal ones in a row are
+ * counted together.
  */
 import { limits } from '../base/limits.ts';
 import type { Cause } from '../store/store.ts';
 import { isRefused, type Decision } from './inspector.ts';
 
 /** Events that a machine refused, or took without a commit. */
-export type Refused = Pick<Decision, 'event' | 'from' | 'to'> & { readonly outcomes: readonly { readonly type: string }[] };
+export type Refused = Pick<Decision, 'event' | 'from' | 'to'> & {
+  readonly outcomes: readonly { readonly type: string }[];
+};
 
 /** Equal ones in a row. */
 export interface RepeatedRefusal {
@@ -34,13 +37,30 @@ export class Refusals {
 
   note(seq: number, atMs: number, { event, from, to, outcomes }: Refused, cause: Cause): void {
     const last = this.rows.at(-1);
-    const again = last?.seq === seq && last.event === event.type && last.from === from && last.to === to && last.cause.by?.id === cause.by?.id && codeOf(last.outcomes) === codeOf(outcomes);
+    const again =
+      last?.seq === seq &&
+      last.event === event.type &&
+      last.from === from &&
+      last.to === to &&
+      last.cause.by?.id === cause.by?.id &&
+      codeOf(last.outcomes) === codeOf(outcomes);
     if (again) {
       this.rows[this.rows.length - 1] = { ...last!, atMs, cause, count: last!.count + 1 };
       return;
     }
     if (this.rows.length === limits.refusalsKept) this.rows.shift();
-    this.rows.push({ seq, order: ++this.#order, event: event.type, data: isRefused(outcomes) ? null : event, from, to, outcomes, atMs, cause, count: 1 });
+    this.rows.push({
+      seq,
+      order: ++this.#order,
+      event: event.type,
+      data: isRefused(outcomes) ? null : event,
+      from,
+      to,
+      outcomes,
+      atMs,
+      cause,
+      count: 1,
+    });
   }
 }
 

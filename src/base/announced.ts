@@ -1,4 +1,7 @@
-/** A value that is announced once. Its promise is created when it is first read: with its functions a promise is 300 bytes, and mostly nobody reads it. */
+/**
+ * A value that is announced once. Its promise is created when it is first read: with its functions a promise is 300
+ * bytes, and mostly nobody reads it.
+ */
 export class Announced<T> {
   #value: T | undefined;
   #known = false;
@@ -15,6 +18,8 @@ export class Announced<T> {
 
   /** Resolves once the value is announced. */
   get promise(): Promise<T> {
-    return (this.#promise ??= this.#known ? Promise.resolve(this.#value as T) : new Promise((resolve) => (this.#resolve = resolve)));
+    return (this.#promise ??= this.#known
+      ? Promise.resolve(this.#value as T)
+      : new Promise((resolve) => (this.#resolve = resolve)));
   }
 }

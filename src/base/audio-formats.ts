@@ -1,4 +1,7 @@
-/** The names of the formats of audio, in and out: apart from their readers and writers, which the shapes on the wire do not need. */
+/**
+ * The names of the formats of audio, in and out: apart from their readers and writers, which the shapes on the wire do
+ * not need.
+ */
 export const speechFormats = ['wav', 'pcm', 'mp3', 'opus'] as const;
 export type SpeechFormat = (typeof speechFormats)[number];
 

@@ -15,8 +15,9 @@ export class ClockSettings {
   }
 
   /**
-   * Returns the milliseconds by which the wall clock was set since the last call: below zero if it was set back, 0 if it was not set. A
-   * machine that was suspended looks as if its clock had been set ahead, because no time passes on its monotonic clock meanwhile.
+   * Returns the milliseconds by which the wall clock was set since the last call: below zero if it was set back, 0 if
+   * it was not set. A machine that was suspended looks as if its clock had been set ahead, because no time passes on
+   * its monotonic clock meanwhile.
    */
   readSetMs(): number {
     const readAt = this.#clock.monotonic();

@@ -19,7 +19,10 @@ export interface Clock {
 /** The machine's own time, for durations beside a library that has its own clock. */
 export const machineTime: Pick<Clock, 'monotonic'> = { monotonic: () => performance.now() };
 
-/** Returns a clock that begins at the wall clock's time and then follows the monotonic clock: setting the wall clock does not move it. */
+/**
+ * Returns a clock that begins at the wall clock's time and then follows the monotonic clock: setting the wall clock
+ * does not move it.
+ */
 export function steadyTime(clock: Pick<Clock, 'now' | 'monotonic'>): () => number {
   const epochMs = clock.now() - clock.monotonic();
   return () => Math.round(epochMs + clock.monotonic());
@@ -34,7 +37,10 @@ export const secondsOf = (milliseconds: number): number => Math.floor(millisecon
 const tickMs = 2.5;
 const slotCount = 4096;
 
-/** One timer in its slot. A cancelled timer is removed at once, as nearly all are cancelled: otherwise it would stay in memory for a turn of the wheel. */
+/**
+ * One timer in its slot. A cancelled timer is removed at once, as nearly all are cancelled: otherwise it would stay in
+ * memory for a turn of the wheel.
+ */
 class Entry implements Timer {
   readonly due: number;
   /** The order of setting: if two timers are due in the same tick, the one set first fires first. */

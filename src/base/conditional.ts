@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import type { RequestHead } from './edge.ts';
 
 /** A strong tag: another for every other content. */
-export const etagOf = (content: string | Uint8Array): string => `"${createHash('sha256').update(content).digest('base64url').slice(0, 27)}"`;
+export const etagOf = (content: string | Uint8Array): string =>
+  `"${createHash('sha256').update(content).digest('base64url').slice(0, 27)}"`;
 
 /** Whether `If-None-Match` names the tag; the comparison is the weak one, as for every GET. */
 export function isCurrent(head: RequestHead, etag: string): boolean {

@@ -4,7 +4,11 @@
 export type ResponseHeaders = Readonly<Record<string, string>>;
 
 /** A request's body: its bytes, or the reason why they are missing. */
-export type Body = { kind: 'bytes'; bytes: Uint8Array } | { kind: 'too_large' } | { kind: 'timeout' } | { kind: 'gone' };
+export type Body =
+  | { kind: 'bytes'; bytes: Uint8Array }
+  | { kind: 'too_large' }
+  | { kind: 'timeout' }
+  | { kind: 'gone' };
 
 /** The head of a request. All of it stays readable for as long as the exchange lives. */
 export interface RequestHead {
@@ -20,7 +24,10 @@ export interface RequestHead {
   headers(name: string): readonly string[];
 }
 
-/** A request that is answered with one whole reply. It can be answered once; after the client has gone, an answer has no effect. */
+/**
+ * A request that is answered with one whole reply. It can be answered once; after the client has gone, an answer has no
+ * effect.
+ */
 export interface Answerable extends RequestHead {
   /** True once the client went away before the answer was complete. */
   readonly gone: boolean;
@@ -30,11 +37,14 @@ export interface Answerable extends RequestHead {
   respond(status: number, headers: ResponseHeaders, body?: string | Uint8Array): void;
 }
 
-/** One request and its answer. Exactly one of `respond` and `stream` is called, once; after the client has gone both do nothing. */
+/**
+ * One request and its answer. Exactly one of `respond` and `stream` is called, once; after the client has gone both do
+ * nothing.
+ */
 export interface Exchange extends Answerable {
   /**
-   * The whole body, bounded by `bodyBytesMax` and `bodyMsMax`. Bytes beyond the bound are discarded as they arrive. After
-   * `too_large` and `timeout` the answer closes the connection.
+   * The whole body, bounded by `bodyBytesMax` and `bodyMsMax`. Bytes beyond the bound are discarded as they arrive.
+   * After `too_large` and `timeout` the answer closes the connection.
    */
   body(): Promise<Body>;
   /** Begins an answer in pieces. The head is sent together with the first piece. */
@@ -65,11 +75,20 @@ export interface SocketListener {
   opened(socket: Socket): void;
   /** Called with a whole message; a message over `socketMessageBytesMax` closes the socket with 1009 instead. */
   message(data: string | Uint8Array): void;
-  /** Called for a text message that is not UTF-8. Without it such a message closes the socket with 1007; an engine may also cut the socket on one by itself. */
+  /**
+   * Called for a text message that is not UTF-8. Without it such a message closes the socket with 1007; an engine may
+   * also cut the socket on one by itself.
+   */
   unreadable?(): void;
-  /** Called before a message that is too large closes the socket: messages sent now still go out. If it returns true, the message is ignored instead. A message over four times the bound may close the socket without it. */
+  /**
+   * Called before a message that is too large closes the socket: messages sent now still go out. If it returns true,
+   * the message is ignored instead. A message over four times the bound may close the socket without it.
+   */
   tooLarge?(): boolean;
-  /** Called in place of `message` for a text message beyond the pace, for which pings count as well, before it closes the socket with 1008. As with `tooLarge`, messages sent now still go out, and true ignores the message. */
+  /**
+   * Called in place of `message` for a text message beyond the pace, for which pings count as well, before it closes
+   * the socket with 1008. As with `tooLarge`, messages sent now still go out, and true ignores the message.
+   */
   tooFast?(): boolean;
   /** Called when the socket can take more again after `send` returned false. */
   drained?(): void;
@@ -95,7 +114,10 @@ export interface EdgeListener {
   refuse(request: Answerable, fault: HeadFault): void;
 }
 
-/** An engine itself takes messages of this many times our bound, so that a message beyond ours can be answered before the socket closes. */
+/**
+ * An engine itself takes messages of this many times our bound, so that a message beyond ours can be answered before
+ * the socket closes.
+ */
 export const engineMessageFactor = 4;
 
 export interface EdgeBounds {
@@ -121,12 +143,18 @@ export interface Edge {
   /** The engine's name, `uws` or `node`. */
   readonly engine: string;
   /**
-   * Listens; resolves with the bound port (port 0 picks a free one). Rejects with the system's error if it cannot. Several workers
-   * of one supervisor may listen on a `shared` port, which must not be 0; each connection is accepted by one of them.
+   * Listens; resolves with the bound port (port 0 picks a free one). Rejects with the system's error if it cannot.
+   * Several workers of one supervisor may listen on a `shared` port, which must not be 0; each connection is accepted
+   * by one of them.
    */
   listen(host: string, port: number, shared?: boolean): Promise<number>;
-  /** Accepts no new connections. Open connections are served on, and each closes with its next answer; the head of an answer in pieces does not announce it. */
+  /**
+   * Accepts no new connections. Open connections are served on, and each closes with its next answer; the head of an
+   * answer in pieces does not announce it.
+   */
   stopListening(): void;
-  /** Stops listening and ends idle connections; resolves when every exchange is answered, or was cut after `graceMs`. */
+  /**
+   * Stops listening and ends idle connections; resolves when every exchange is answered, or was cut after `graceMs`.
+   */
   close(graceMs: number): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * The one table of all failures that a client can get (contract 2). A message is a fixed sentence; only a field's
- * path, a wait in seconds or a limit is filled in. No text of a provider, a library or the runtime ever becomes part of one.
+ * The one table of all failures that a client can get (contract 2). A message is a fixed sentence; only a field's path,
+ * a wait in seconds or a limit is filled in. No text of a provider, a library or the runtime ever becomes part of one.
  */
 import { jsonText } from './json.ts';
 
@@ -15,8 +15,13 @@ export interface ErrorRow {
   readonly retry: RetryRule;
 }
 
-const row = <const C extends string>(code: C, status: number, type: string, message: string, retry: RetryRule = 'never') =>
-  ({ code, status, type, message, retry }) as const;
+const row = <const C extends string>(
+  code: C,
+  status: number,
+  type: string,
+  message: string,
+  retry: RetryRule = 'never',
+) => ({ code, status, type, message, retry }) as const;
 
 /** Rows by name. Several rows share the code `invalid_request`, and two each `api_error` and `rate_limited`. */
 export const errors = {
@@ -27,7 +32,12 @@ export const errors = {
   invalid_token: row('invalid_token', 401, 'authentication_error', 'The token is unknown, used or expired.'),
 
   site_not_permitted: row('assistant_not_permitted', 403, 'permission_error', 'This site may not use the assistant.'),
-  assistant_not_permitted: row('assistant_not_permitted', 403, 'permission_error', 'The API key may not use this assistant.'),
+  assistant_not_permitted: row(
+    'assistant_not_permitted',
+    403,
+    'permission_error',
+    'The API key may not use this assistant.',
+  ),
 
   route_not_found: row('route_not_found', 404, 'not_found', 'No such path, or the path does not have this method.'),
   assistant_not_found: row('assistant_not_found', 404, 'not_found', 'No such assistant.'),
@@ -43,31 +53,103 @@ export const errors = {
   voice_disabled: row('voice_disabled', 409, 'conflict', 'Voice is off on this assistant.'),
 
   unreadable_header: row('invalid_request', 400, 'invalid_request', 'The header `{field}` could not be read.'),
-  headers_too_large: row('invalid_request', 400, 'invalid_request', 'The headers are more than {limit} lines, or too long.'),
-  different_keys: row('invalid_request', 400, 'invalid_request', 'The headers `Authorization` and `X-Api-Key` hold different keys.'),
-  content_type: row('invalid_request', 400, 'invalid_request', 'The header `Content-Type` does not say that the body is JSON.'),
+  headers_too_large: row(
+    'invalid_request',
+    400,
+    'invalid_request',
+    'The headers are more than {limit} lines, or too long.',
+  ),
+  different_keys: row(
+    'invalid_request',
+    400,
+    'invalid_request',
+    'The headers `Authorization` and `X-Api-Key` hold different keys.',
+  ),
+  content_type: row(
+    'invalid_request',
+    400,
+    'invalid_request',
+    'The header `Content-Type` does not say that the body is JSON.',
+  ),
   malformed_json: row('invalid_request', 400, 'invalid_request', 'The body is not valid JSON.'),
   body_too_large: row('invalid_request', 400, 'invalid_request', 'The body is larger than {limit} bytes.'),
   body_timeout: row('invalid_request', 400, 'invalid_request', 'The body did not arrive in time.'),
-  insecure_sign_in: row('invalid_request', 400, 'invalid_request', 'Signing in needs HTTPS, or an address of this machine.'),
+  insecure_sign_in: row(
+    'invalid_request',
+    400,
+    'invalid_request',
+    'Signing in needs HTTPS, or an address of this machine.',
+  ),
   not_an_object: row('invalid_request', 422, 'invalid_request', 'The body must be a JSON object.'),
   missing_field: row('invalid_request', 422, 'invalid_request', 'The field `{field}` is required.'),
-  invalid_field: row('invalid_request', 422, 'invalid_request', 'The field `{field}` has the wrong type or a value that is not allowed.'),
-  text_only: row('invalid_request', 422, 'invalid_request', 'The part `{field}` is not taken: the last message is read as text, without pictures and files.'),
-  not_supported: row('invalid_request', 422, 'invalid_request', 'The field `{field}` is not taken: the model of this assistant does not have it, or the assistant has tools of its own.'),
-  unencrypted_url: row('invalid_request', 422, 'invalid_request', 'The field `{field}` must begin with https://, or with http:// and a private address where the server allows these.'),
-  idempotency_mismatch: row('invalid_request', 422, 'invalid_request', 'The header `Idempotency-Key` was used before with another body.'),
-  missing_visitor_fields: row('missing_visitor_fields', 422, 'invalid_request', 'Required visitor fields are missing: {field}.'),
+  invalid_field: row(
+    'invalid_request',
+    422,
+    'invalid_request',
+    'The field `{field}` has the wrong type or a value that is not allowed.',
+  ),
+  text_only: row(
+    'invalid_request',
+    422,
+    'invalid_request',
+    'The part `{field}` is not taken: the last message is read as text, without pictures and files.',
+  ),
+  not_supported: row(
+    'invalid_request',
+    422,
+    'invalid_request',
+    'The field `{field}` is not taken: the model of this assistant does not have it, or the assistant has tools of its own.',
+  ),
+  unencrypted_url: row(
+    'invalid_request',
+    422,
+    'invalid_request',
+    'The field `{field}` must begin with https://, or with http:// and a private address where the server allows these.',
+  ),
+  idempotency_mismatch: row(
+    'invalid_request',
+    422,
+    'invalid_request',
+    'The header `Idempotency-Key` was used before with another body.',
+  ),
+  missing_visitor_fields: row(
+    'missing_visitor_fields',
+    422,
+    'invalid_request',
+    'Required visitor fields are missing: {field}.',
+  ),
   message_too_long: row('message_too_long', 422, 'invalid_request', 'The message is longer than {limit} characters.'),
   text_too_long: row('text_too_long', 422, 'invalid_request', 'The text is longer than {limit} characters.'),
-  invalid_range: row('invalid_range', 422, 'invalid_request', 'The window must not start after it ends, and is at most {limit} days long.'),
+  invalid_range: row(
+    'invalid_range',
+    422,
+    'invalid_request',
+    'The window must not start after it ends, and is at most {limit} days long.',
+  ),
 
-  assistant_unavailable: row('assistant_unavailable', 503, 'service_unavailable', 'The assistant cannot answer at the moment.'),
+  assistant_unavailable: row(
+    'assistant_unavailable',
+    503,
+    'service_unavailable',
+    'The assistant cannot answer at the moment.',
+  ),
   voice_unavailable: row('voice_unavailable', 503, 'service_unavailable', 'Voice is not available at the moment.'),
-  service_unavailable: row('api_error', 503, 'service_unavailable', 'The service is temporarily unavailable.', 'backoff'),
+  service_unavailable: row(
+    'api_error',
+    503,
+    'service_unavailable',
+    'The service is temporarily unavailable.',
+    'backoff',
+  ),
   api_error: row('api_error', 500, 'api_error', 'Something went wrong on our side.', 'backoff_thrice'),
 
-  rate_limited: row('rate_limited', 429, 'rate_limit_error', 'Rate limit exceeded. Retry in {seconds} seconds.', 'after'),
+  rate_limited: row(
+    'rate_limited',
+    429,
+    'rate_limit_error',
+    'Rate limit exceeded. Retry in {seconds} seconds.',
+    'after',
+  ),
 } satisfies Record<string, ErrorRow>;
 
 export type ErrorName = keyof typeof errors;
@@ -84,7 +166,9 @@ export interface FailureDetail {
   limit?: number;
   /** The path of the offending field where the sentence does not name it (contract 14). */
   param?: string;
-  /** Where a limit refuses that is none of a key's budgets: its name in the metrics, if it is not the workspace's turns. */
+  /**
+   * Where a limit refuses that is none of a key's budgets: its name in the metrics, if it is not the workspace's turns.
+   */
   limiter?: 'authentication' | 'link_reads';
   /** The error behind the failure, for the log only. */
   cause?: unknown;
@@ -102,7 +186,13 @@ export interface Refusal {
 }
 
 /** The rows whose blank is the path of a field of the body or the query. */
-const namesOfField: ReadonlySet<ErrorName> = new Set(['missing_field', 'invalid_field', 'text_only', 'not_supported', 'unencrypted_url']);
+const namesOfField: ReadonlySet<ErrorName> = new Set([
+  'missing_field',
+  'invalid_field',
+  'text_only',
+  'not_supported',
+  'unencrypted_url',
+]);
 
 const paramOf = (name: ErrorName, { field, param }: FailureDetail): string | undefined =>
   param ?? (namesOfField.has(name) ? field : undefined);

@@ -12,7 +12,13 @@ export const isOpenai = (path: string): boolean => path.startsWith('/v1/');
 
 /** The path of a front as its route has it: clients join addresses with a slash too many, at the end or within. */
 export const routedPath = (path: string): string =>
-  isOpenai(path) || path.startsWith(`${mcpPath}/`) ? `/${path.split('/').filter((segment) => segment !== '').join('/')}` : path;
+  isOpenai(path) || path.startsWith(`${mcpPath}/`)
+    ? `/${path
+        .split('/')
+        .filter((segment) => segment !== '')
+        .join('/')}`
+    : path;
 
 /** The bound of a request's body. */
-export const bodyBytesOf = (path: string): number => (routedPath(path) === mcpPath || isOpenai(path) ? limits.frontBodyBytesMax : limits.bodyBytesMax);
+export const bodyBytesOf = (path: string): number =>
+  routedPath(path) === mcpPath || isOpenai(path) ? limits.frontBodyBytesMax : limits.bodyBytesMax;

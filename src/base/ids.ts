@@ -3,7 +3,21 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
 /** The kinds of ids that exist (contract, part 1), by their prefix. */
-export type IdPrefix = 'wks' | 'asst' | 'key' | 'crd' | 'ses' | 'turn' | 'msg' | 'req' | 'tok' | 'vis' | 'prs' | 'sin' | 'call' | 'tool';
+export type IdPrefix =
+  | 'wks'
+  | 'asst'
+  | 'key'
+  | 'crd'
+  | 'ses'
+  | 'turn'
+  | 'msg'
+  | 'req'
+  | 'tok'
+  | 'vis'
+  | 'prs'
+  | 'sin'
+  | 'call'
+  | 'tool';
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const alphabetCodes = Buffer.from(alphabet);
@@ -56,7 +70,10 @@ export function randomIds(clock: Pick<Clock, 'now'>): Ids {
 /** An id without its prefix, for the ids that other protocols have for the same thing. */
 export const bareId = (id: string): string => id.slice(id.indexOf('_') + 1);
 
-/** The beginning of the ids that are made at this time, behind their prefix: shorter than any of them, and before them in order. */
+/**
+ * The beginning of the ids that are made at this time, behind their prefix: shorter than any of them, and before them
+ * in order.
+ */
 export const timeText = (atMs: number): string => encode(Math.floor(atMs / 32), timeLength - 2);
 
 function encode(number: number, length: number): string {

@@ -3,7 +3,8 @@
 /** A JSON object of unknown make-up. */
 export type Json = Readonly<Record<string, unknown>>;
 
-export const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Ends of a line to some readers, though not to JSON. V8 finds at once that a text of Latin-1 has none. */
 const lineEnds = /[\u2028\u2029]/;
@@ -32,7 +33,10 @@ export function parseObject(text: string): Json | null {
 /** The text without the byte order mark that may stand before JSON. */
 export const withoutMark = (text: string): string => (text.startsWith('\ufeff') ? text.slice(1) : text);
 
-/** Whether arrays and objects are nested in a value at most so deep. Without recursion, since a value may be nested more deeply than the stack allows. */
+/**
+ * Whether arrays and objects are nested in a value at most so deep. Without recursion, since a value may be nested more
+ * deeply than the stack allows.
+ */
 export function isNestedWithin(value: unknown, depthMax: number): boolean {
   let level = [value].filter(holdsValues);
   for (let depth = 0; level.length > 0; depth++) {

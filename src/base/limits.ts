@@ -16,7 +16,8 @@ export const limits = {
   headersCountMax: 100,
   connectionIdleMs: 65_000,
   pipelinedMax: 256, // requests that wait on one connection for the answer to one before them: some kilobytes each
-  parsedBytesPerTurn: 256 * 1024, // of the bodies that are parsed in one turn of the event loop; a larger one is parsed alone
+  // of the bodies that are parsed in one turn of the event loop; a larger one is parsed alone
+  parsedBytesPerTurn: 256 * 1024,
   requestsAtOnce: 500, // of all connections in one turn of the event loop, that are answered as they are parsed
   socketSilentMs: 60_000, // contract 8: of a peer that answers no ping
   idempotencyKeyCharactersMax: 255, // contract 6
@@ -58,7 +59,10 @@ export const limits = {
   trialsOpenMax: 4, // contract 9, per workspace
   turnsInFlightCeiling: 100_000,
   turnMsMax: 5 * 60 * 1000, // contract 12
-  /** Tools (contract 13): the calls of a round, and those of a model that are taken at all; what a call gives and returns. */
+  /**
+   * Tools (contract 13): the calls of a round, and those of a model that are taken at all; what a call gives and
+   * returns.
+   */
   toolCallsMax: 8,
   toolCallsTaken: 64,
   toolRoundsMax: 8,
@@ -145,7 +149,8 @@ export const limits = {
   voiceOrdersOfCallerMax: 1_000, // of them
   voiceTriesMax: 3, // of an order whose process has ended each time
   voiceOrderMs: 20_000, // before a voice process counts as hung
-  voiceLoadMs: 120_000, // the same, for an order that first loads a model: it takes two seconds, and thirty on a machine that is overloaded
+  // the same, for an order that first loads a model: it takes two seconds, and thirty on a machine that is overloaded
+  voiceLoadMs: 120_000,
   voicePieceMs: 20_000, // of sound, as estimated: a sentence that would last longer is cut
   voiceRestartMs: 250, // before the third voice process in a row is started that ended as it began; doubled each time
   voiceRestartMsMax: 5_000,
@@ -166,14 +171,16 @@ export const limits = {
   socketBacklogMs: 30_000, // of audio that no detector takes
   socketFinalsOwedMax: 100,
   socketQueuedMax: 4_096, // messages that wait for their decoder to be loaded: ten seconds of the shortest packets
-  socketTextCharactersMax: 128 * 1024, // of a client's message: one of 8,000 characters whose JSON escapes each code unit
+  // of a client's message: one of 8,000 characters whose JSON escapes each code unit
+  socketTextCharactersMax: 128 * 1024,
   socketWaitingBytesMax: 256 * 1024, // contract 8: for a slow reader
   socketPartialBytesMax: 64 * 1024, // for one that still gets partials
   callStepMs: 20, // between looks whether the listener has room for more audio
   callLookMs: 100, // between looks how far the listener is by the estimate
   callPlayedMs: 500, // contract 18: the seal of a reply that was cut waits so long for what the client has played
   callAnswerMs: 100, // after a report the seal waits so long for a newer one
-  realtimeReadersBehindMs: 1_500, // contract 18: readers of a reply to an OpenAI Realtime client are so far behind its listener
+  // contract 18: readers of a reply to an OpenAI Realtime client are so far behind its listener
+  realtimeReadersBehindMs: 1_500,
   callEndMs: 120, // a call's end waits so long for the seal of its turn
   callOpenMs: 60_000, // a session says so long that a call is open
   callOpenEveryMs: 20_000, // and a call says it so often
@@ -200,10 +207,13 @@ export const limits = {
   withdrawalsMax: 10_000, // turns that wait for the store to be withdrawn, above which none begins
   withdrawalMs: 1_000, // how long a chat waits for the turn before it on its session to be withdrawn
   fateMs: 1_000, // how long a chat that has not begun waits for how another process has ended its turn
-  fateReadersMs: 10_000, // beyond a lease, how long readers of such a turn wait for its end before their streams are cut
+  // beyond a lease, how long readers of such a turn wait for its end before their streams are cut
+  fateReadersMs: 10_000,
   faultTriesMax: 3, // tries of a turn's step that failed for a fault of our own, which time does not mend
   orphansMs: 500, // between looks for turns of dead processes
-  unsettledLookMs: 250, // until the first look at a session whose end was not answered, while a turn runs in it; each later one waits twice as long
+  // until the first look at a session whose end was not answered, while a turn runs in it; each later one waits twice
+  // as long
+  unsettledLookMs: 250,
   unsettledLookMsMax: 5_000,
   sweepSessionsMax: 1000,
 
@@ -229,7 +239,8 @@ export const limits = {
   secretCharactersMax: 4096,
   secretCharactersMin: 32, // contract 12
   operatorTokenCharactersMin: 24,
-  inspectBytesMax: 128 * 1024, // that wait for a slow watcher: less than `slowReaderBytesMax`, at which the engine cuts the socket
+  // that wait for a slow watcher: less than `slowReaderBytesMax`, at which the engine cuts the socket
+  inspectBytesMax: 128 * 1024,
   signInIdleSeconds: 12 * 3600, // contract 9
   signInSecondsMax: 7 * 24 * 3600, // contract 9
   signInSeenSeconds: 60, // how old the stored time of the last use may be
@@ -285,7 +296,8 @@ export const limits = {
   redisPolicyMs: 100, // for a look to wait for that: less than a probe waits
   redisCallsMax: 10_000, // calls that wait for an answer at a time; several that are sent as one count each
   redisGatheredMax: 64, // calls of a step that are sent as one: Redis serves nobody else meanwhile
-  redisGatheredCharactersMax: 65_536, // characters and bytes of several calls sent as one; a longer call is sent by itself
+  // characters and bytes of several calls sent as one; a longer call is sent by itself
+  redisGatheredCharactersMax: 65_536,
   redisStepKeptMs: 60_000, // for which a step's answer is kept, for retries; its sender retries for seconds
   redisConnectMs: 1_000,
   redisPingMs: 1_000,
@@ -301,13 +313,16 @@ export const limits = {
 
   // Many processes on one store
   leaseMs: 5_000, // of a turn's owner; renewed after a third of it
-  stopMs: 1_000, // for an owner to stop a turn that is aborted or whose session has expired, before another process seals it
+  // for an owner to stop a turn that is aborted or whose session has expired, before another process seals it
+  stopMs: 1_000,
   remoteStopMs: 5_500, // how long a request waits beyond that for another process, if it lives, to stop a turn
   remotePollMs: 50, // between looks at a turn that another process runs, while it has more each time
-  remoteBegunMs: 2_500, // by when the owner of a turn knows whether its end is stored, or has withdrawn it: longer than a step may take
+  // by when the owner of a turn knows whether its end is stored, or has withdrawn it: longer than a step may take
+  remoteBegunMs: 2_500,
   remoteSealMs: 1_500, // beyond its lease, by when a turn that its owner has given up is sealed
   remoteSilentMs: 500, // the same while it has nothing: a notice comes when it has
-  catalogFreshMs: 800, // the age up to which records that the console changes are used without a read; a second at most, with the read
+  // the age up to which records that the console changes are used without a read; a second at most, with the read
+  catalogFreshMs: 800,
 
   // Looks that need no key
   readyAnswerMs: 1_900, // a probe gets 503 within two seconds, however slow the disk
@@ -345,7 +360,9 @@ export const limits = {
   drainMs: 30_000, // contract 11
 } as const;
 
-/** The limits of an assistant's public link and widget by the names that clients give, with their defaults (contract 9). */
+/**
+ * The limits of an assistant's public link and widget by the names that clients give, with their defaults (contract 9).
+ */
 export const linkLimits = {
   minutes_per_day: 600,
   concurrent_visitors: 25,
@@ -364,7 +381,10 @@ export function linkLimitDefault(name: LinkLimitName): string {
   const { of, least } = linkAddressLimits[name as keyof typeof linkAddressLimits];
   return `half of \`${of}\`, ${least} at least`;
 }
-export const linkLimitNames = [...Object.keys(linkLimits), ...Object.keys(linkAddressLimits)] as readonly LinkLimitName[];
+export const linkLimitNames = [
+  ...Object.keys(linkLimits),
+  ...Object.keys(linkAddressLimits),
+] as readonly LinkLimitName[];
 
 /** Milliseconds before a step is sent again that the store did not answer: twice as long each time. */
 export const retryMs = (tries: number): number => Math.min(limits.storeRetryMs * 2 ** tries, limits.storeRetryMsMax);

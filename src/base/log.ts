@@ -6,11 +6,19 @@ import { limits } from './limits.ts';
 
 export type Log = Logger;
 
-/** `worker`: the number of this process, for its lines; `shared`: whether other processes log to the same place, as workers and their supervisor do. */
-export function openLog(level: string, clock: Clock, { worker = null, shared = worker !== null }: { worker?: number | null; shared?: boolean } = {}): Log {
+/**
+ * `worker`: the number of this process, for its lines; `shared`: whether other processes log to the same place, as
+ * workers and their supervisor do.
+ */
+export function openLog(
+  level: string,
+  clock: Clock,
+  { worker = null, shared = worker !== null }: { worker?: number | null; shared?: boolean } = {},
+): Log {
   const maxWrite = shared ? pipeBytesMax : limits.logWriteBytesMax;
   const out = destination({ dest: 1, sync: false, maxWrite, minLength: maxWrite - 1 });
-  // Lines are held here and not by the destination, which makes one flat text of all that it holds with each line that comes.
+  // Lines are held here and not by the destination, which makes one flat text of all that it holds with each line that
+  // comes.
   let held = '';
   let heldBytes = 0;
   // Set by the first line that waits: pino's own timer fires twenty times a second even while nothing is logged.
@@ -55,7 +63,10 @@ export function openLog(level: string, clock: Clock, { worker = null, shared = w
   });
   // Before the destination's own listener, which writes its buffer.
   process.prependListener('exit', handOver);
-  const log = pino({ level, base: worker === null ? null : { worker }, formatters: { level: (label) => ({ level: label }) } }, lines);
+  const log = pino(
+    { level, base: worker === null ? null : { worker }, formatters: { level: (label) => ({ level: label }) } },
+    lines,
+  );
   // The reader of the log may end before the server does: then logging stops.
   out.on('error', () => {
     broken = true;
@@ -69,7 +80,11 @@ export function openLog(level: string, clock: Clock, { worker = null, shared = w
 
 /** Logs one line that names the variables which look like settings and were ignored. */
 export function warnOfIgnored({ ignoredVariables: variables }: Pick<Config, 'ignoredVariables'>, log: Log): void {
-  if (variables.length > 0) log.warn({ variables }, 'variables ignored: Kubernetes sets them for a service; a separate port for health and metrics is PARLEY_MANAGEMENT_PORT');
+  if (variables.length > 0)
+    log.warn(
+      { variables },
+      'variables ignored: Kubernetes sets them for a service; a separate port for health and metrics is PARLEY_MANAGEMENT_PORT',
+    );
 }
 
 /** The size that a pipe takes in one piece (PIPE_BUF), so that lines of several processes are not mixed. */

@@ -6,9 +6,10 @@ export interface Member {
 }
 
 /**
- * The members, in no order. Not a `Set`: V8 makes a new table whenever a set's table is full of removed members, and the old table
- * refers to the new one and to all that were members then. Once one of these tables is in the old generation, all later ones and
- * their members survive every collection of the young generation, although nothing uses them any more.
+ * The members, in no order. Not a `Set`: V8 makes a new table whenever a set's table is full of removed members, and
+ * the old table refers to the new one and to all that were members then. Once one of these tables is in the old
+ * generation, all later ones and their members survive every collection of the young generation, although nothing uses
+ * them any more.
  */
 export class Members<T extends Member> {
   readonly #members: T[] = [];

@@ -11,18 +11,40 @@ const fastSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
 const answerSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
- * Why a turn failed through no fault of its provider. `store_away`: the store did not answer; `store_forgot`: it lost text in a
- * failover; `fence_lost`: another process owns the turn; `lease_lost`: its lease could not be renewed; `error`: a fault in the program.
+ * Why a turn failed through no fault of its provider. `store_away`: the store did not answer; `store_forgot`: it lost
+ * text in a failover; `fence_lost`: another process owns the turn; `lease_lost`: its lease could not be renewed;
+ * `error`: a fault in the program.
  */
-export const turnFaults = ['time_limit', 'output_limit', 'drain', 'store_away', 'store_forgot', 'fence_lost', 'lease_lost', 'error'] as const;
+export const turnFaults = [
+  'time_limit',
+  'output_limit',
+  'drain',
+  'store_away',
+  'store_forgot',
+  'fence_lost',
+  'lease_lost',
+  'error',
+] as const;
 export type TurnFault = (typeof turnFaults)[number];
 
 /** How a turn can end, as `parley_turns_total` counts it; `withdrawn`: it failed before its first output. */
 const turnEnds = ['completed', 'aborted', 'failed', 'withdrawn'] as const;
 /** How a call of a tool can end (contract 13). */
 const toolOutcomes = ['completed', 'cancelled', ...toolErrors] as const;
-/** The limits that can refuse a request with 429: a budget of its key, the workspace's slots for turns, its address's failed authentications or reads of public links, or a visitor's limits. */
-const limiters = ['requests', 'speech', 'transcriptionTokens', 'turns', 'authentication', 'visitor_turn', 'link_reads', ...linkLimitNames] as const;
+/**
+ * The limits that can refuse a request with 429: a budget of its key, the workspace's slots for turns, its address's
+ * failed authentications or reads of public links, or a visitor's limits.
+ */
+const limiters = [
+  'requests',
+  'speech',
+  'transcriptionTokens',
+  'turns',
+  'authentication',
+  'visitor_turn',
+  'link_reads',
+  ...linkLimitNames,
+] as const;
 export type Limiter = (typeof limiters)[number];
 
 /** The metrics of one process as data. */
@@ -59,7 +81,11 @@ export type Counted = Pick<LoadReading, 'requests' | 'refused' | 'events' | 'sto
 /** The metrics of a process that only answers requests. */
 export function openRequests(): Pick<Metrics, 'requests' | 'unhandledRejections' | 'samples'> {
   const registry = new Registry();
-  return { requests: requestCounter([registry]), unhandledRejections: rejectionCounter([registry]), samples: () => registry.getMetricsAsJSON() };
+  return {
+    requests: requestCounter([registry]),
+    unhandledRejections: rejectionCounter([registry]),
+    samples: () => registry.getMetricsAsJSON(),
+  };
 }
 
 /** The number of the store's outages, and the length of the current one. */
@@ -68,8 +94,15 @@ export interface Outages {
   readonly seconds: number;
 }
 
-/** `census` counts live actors by kind, `inFlight` the turns; all four functions are called when the metrics are read. */
-export function openMetrics(census: () => Record<string, number>, inFlight: () => number, loopLag: () => number, outages: () => Outages): Metrics {
+/**
+ * `census` counts live actors by kind, `inFlight` the turns; all four functions are called when the metrics are read.
+ */
+export function openMetrics(
+  census: () => Record<string, number>,
+  inFlight: () => number,
+  loopLag: () => number,
+  outages: () => Outages,
+): Metrics {
   const registers = [new Registry()];
   const registry = registers[0]!;
   new Gauge({
@@ -94,15 +127,33 @@ export function openMetrics(census: () => Record<string, number>, inFlight: () =
     requests: requestCounter(registers),
     turnFaults: faultCounter(registers),
     turns: turnCounter(registers),
-    firstOutput: new TallyHistogram({ name: 'parley_first_output_seconds', help: 'From a message to the first output.', registers }, answerSeconds).sample({}),
-    streamEvents: tallyCounter({ name: 'parley_stream_events_total', help: 'Events sent on streams.', registers }, [])({}),
-    storeSeconds: new TallyHistogram({ name: 'parley_store_seconds', help: 'How long steps of the store take.', registers }, fastSeconds, ['step']),
-    storeErrors: new Counter({ name: 'parley_store_errors_total', help: 'Steps that the store did not take.', labelNames: ['step'], registers }),
+    firstOutput: new TallyHistogram(
+      { name: 'parley_first_output_seconds', help: 'From a message to the first output.', registers },
+      answerSeconds,
+    ).sample({}),
+    streamEvents: tallyCounter(
+      { name: 'parley_stream_events_total', help: 'Events sent on streams.', registers },
+      [],
+    )({}),
+    storeSeconds: new TallyHistogram(
+      { name: 'parley_store_seconds', help: 'How long steps of the store take.', registers },
+      fastSeconds,
+      ['step'],
+    ),
+    storeErrors: new Counter({
+      name: 'parley_store_errors_total',
+      help: 'Steps that the store did not take.',
+      labelNames: ['step'],
+      registers,
+    }),
     limited: limitedCounter(registers),
     voice: openVoiceMetrics(registers),
     calls: openCallMetrics(registers),
     toolCalls: toolCounter(registers),
-    toolSeconds: new TallyHistogram({ name: 'parley_tool_seconds', help: 'How long calls of tools take.', registers }, answerSeconds).sample({}),
+    toolSeconds: new TallyHistogram(
+      { name: 'parley_tool_seconds', help: 'How long calls of tools take.', registers },
+      answerSeconds,
+    ).sample({}),
     watchVoice(desk, sockets, calls) {
       watchVoice(desk, sockets, registers);
       watchCalls(calls, registers);
@@ -129,10 +180,18 @@ export function openMetrics(census: () => Record<string, number>, inFlight: () =
 async function readCounts(registry: Registry): Promise<Counted> {
   const sum = async (name: string, part?: string): Promise<number> => {
     const { values } = await registry.getSingleMetric(name)!.get();
-    return values.reduce((all, one) => (part === undefined || (one as { metricName?: string }).metricName === `${name}_${part}` ? all + one.value : all), 0);
+    return values.reduce(
+      (all, one) =>
+        part === undefined || (one as { metricName?: string }).metricName === `${name}_${part}` ? all + one.value : all,
+      0,
+    );
   };
   const store = 'parley_store_seconds';
-  const [requests, refused, events] = [await sum('parley_http_requests_total'), await sum('parley_limited_total'), await sum('parley_stream_events_total')];
+  const [requests, refused, events] = [
+    await sum('parley_http_requests_total'),
+    await sum('parley_limited_total'),
+    await sum('parley_stream_events_total'),
+  ];
   return { requests, refused, events, storeSteps: await sum(store, 'count'), storeSeconds: await sum(store, 'sum') };
 }
 
@@ -149,7 +208,10 @@ function countsOf<Value extends string | number>(made: (value: Value) => Counter
 }
 
 function requestCounter(registers: Registry[]): Metrics['requests'] {
-  const count = tallyCounter({ name: 'parley_http_requests_total', help: 'Requests answered.', registers }, ['route', 'status']);
+  const count = tallyCounter({ name: 'parley_http_requests_total', help: 'Requests answered.', registers }, [
+    'route',
+    'status',
+  ]);
   const routes = new Map<string, { inc(status: number): void }>();
   return {
     inc(route, status) {
@@ -160,7 +222,8 @@ function requestCounter(registers: Registry[]): Metrics['requests'] {
   };
 }
 
-// Counters whose labels are known in advance begin at 0 (contract 12): a rate over a counter that appears with its first event misses that event.
+// Counters whose labels are known in advance begin at 0 (contract 12): a rate over a counter that appears with its
+// first event misses that event.
 function turnCounter(registers: Registry[]): Metrics['turns'] {
   const count = tallyCounter({ name: 'parley_turns_total', help: 'Turns that ended, by how.', registers }, ['outcome']);
   const counts = new Map(turnEnds.map((outcome) => [outcome, count({ outcome })]));
@@ -168,25 +231,47 @@ function turnCounter(registers: Registry[]): Metrics['turns'] {
 }
 
 function limitedCounter(registers: Registry[]): Metrics['limited'] {
-  const count = tallyCounter({ name: 'parley_limited_total', help: 'Requests refused for a budget.', registers }, ['budget']);
+  const count = tallyCounter({ name: 'parley_limited_total', help: 'Requests refused for a budget.', registers }, [
+    'budget',
+  ]);
   // The API's own name: `transcription_tokens`.
-  const counts = new Map(limiters.map((limiter) => [limiter, count({ budget: limiter.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) })]));
+  const counts = new Map(
+    limiters.map((limiter) => [
+      limiter,
+      count({ budget: limiter.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) }),
+    ]),
+  );
   return { inc: (limiter) => counts.get(limiter)!.inc() };
 }
 
 function faultCounter(registers: Registry[]): Counter<'reason'> {
-  const counter = new Counter({ name: 'parley_turn_faults_total', help: 'Turns that failed for a fault of ours, by cause.', labelNames: ['reason'] as const, registers });
+  const counter = new Counter({
+    name: 'parley_turn_faults_total',
+    help: 'Turns that failed for a fault of ours, by cause.',
+    labelNames: ['reason'] as const,
+    registers,
+  });
   for (const reason of turnFaults) counter.inc({ reason }, 0);
   return counter;
 }
 
 function toolCounter(registers: Registry[]): Counter<'outcome'> {
-  const counter = new Counter({ name: 'parley_tool_calls_total', help: 'Calls of tools, by how they ended.', labelNames: ['outcome'] as const, registers });
+  const counter = new Counter({
+    name: 'parley_tool_calls_total',
+    help: 'Calls of tools, by how they ended.',
+    labelNames: ['outcome'] as const,
+    registers,
+  });
   for (const outcome of toolOutcomes) counter.inc({ outcome }, 0);
   return counter;
 }
 
-const rejectionCounter = (registers: Registry[]): Counter => new Counter({ name: 'parley_unhandled_rejections_total', help: 'Faults of the program that ended one piece of work unheard; the log tells where.', registers });
+const rejectionCounter = (registers: Registry[]): Counter =>
+  new Counter({
+    name: 'parley_unhandled_rejections_total',
+    help: 'Faults of the program that ended one piece of work unheard; the log tells where.',
+    registers,
+  });
 
 function openOutages(outages: () => Outages, registers: Registry[]): void {
   new Counter({
@@ -213,6 +298,8 @@ function openOutages(outages: () => Outages, registers: Registry[]): void {
 export const metricsType: string = Registry.PROMETHEUS_CONTENT_TYPE;
 
 /** Combines the metrics of several processes: sums, except where a metric declares another aggregation. */
-export const sumSamples = (processes: readonly Samples[]): Promise<Samples> => AggregatorRegistry.aggregate([...processes]).getMetricsAsJSON();
+export const sumSamples = (processes: readonly Samples[]): Promise<Samples> =>
+  AggregatorRegistry.aggregate([...processes]).getMetricsAsJSON();
 
-export const metricsText = (processes: readonly Samples[]): Promise<string> => AggregatorRegistry.aggregate([...processes]).metrics();
+export const metricsText = (processes: readonly Samples[]): Promise<string> =>
+  AggregatorRegistry.aggregate([...processes]).metrics();

@@ -1,4 +1,7 @@
-/** Fields that a provider put on a call of a tool and on its round, which it gets back with them (contract 13). They mean nothing here. */
+/**
+ * Fields that a provider put on a call of a tool and on its round, which it gets back with them (contract 13). They
+ * mean nothing here.
+ */
 import type { Json } from './json.ts';
 
 export interface OpaqueFields {

@@ -1,4 +1,7 @@
-/** Failures in the shape of OpenAI's API (contract 14): code and sentence are those of every failure, status and type are what its clients expect. */
+/**
+ * Failures in the shape of OpenAI's API (contract 14): code and sentence are those of every failure, status and type
+ * are what its clients expect.
+ */
 import type { ErrorRow, Refusal } from './errors.ts';
 import { jsonText } from './json.ts';
 
@@ -8,7 +11,8 @@ export const openaiStatus = (status: number): number => (status === 422 ? 400 : 
 /** The refusals of a caller keep the types that the clients know for them. */
 const ownTypes: readonly number[] = [401, 403, 429];
 
-const typeOf = ({ status, type }: ErrorRow): string => (status < 500 && !ownTypes.includes(status) ? 'invalid_request_error' : type);
+const typeOf = ({ status, type }: ErrorRow): string =>
+  status < 500 && !ownTypes.includes(status) ? 'invalid_request_error' : type;
 
 /** The body of an answer that failed. */
 export const openaiFailureText = ({ row, message, param }: Refusal, requestId: string): string =>
@@ -17,5 +21,8 @@ export const openaiFailureText = ({ row, message, param }: Refusal, requestId: s
 /** A failure within a stream: its type goes with its code. */
 export const openaiStreamError = ({ code, message, type }: ErrorRow) => ({ message, type, param: null, code });
 
-/** Whether a client is to be told not to repeat the request: after these statuses its clients do so by themselves, whatever contract 2 says of the code. */
+/**
+ * Whether a client is to be told not to repeat the request: after these statuses its clients do so by themselves,
+ * whatever contract 2 says of the code.
+ */
 export const isFinal = ({ status, retry }: ErrorRow): boolean => retry === 'never' && (status === 409 || status >= 500);

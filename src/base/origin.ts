@@ -3,9 +3,14 @@ import { limits } from './limits.ts';
 
 const host = String.raw`(?:[A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+`;
 const port = String.raw`(?::\d{1,5})?`;
-const pattern = new RegExp(String.raw`^(?:\*|http://localhost${port}|https://(?:${host}\.?|\[[0-9A-Fa-f:.]+\])${port}|https://\*\.${host})$`);
+const pattern = new RegExp(
+  String.raw`^(?:\*|http://localhost${port}|https://(?:${host}\.?|\[[0-9A-Fa-f:.]+\])${port}|https://\*\.${host})$`,
+);
 
-/** Whether the list has the origin of a site. `*` is every origin, also an app's or an extension's, but for pages that have none. */
+/**
+ * Whether the list has the origin of a site. `*` is every origin, also an app's or an extension's, but for pages that
+ * have none.
+ */
 export const lists = (origins: readonly string[], origin: string): boolean => {
   if (!URL.canParse(origin) || !/^[a-z][a-z\d+.-]*:\/\/[^/?#@\\]+$/i.test(origin)) return false;
   const site = new URL(origin);
@@ -14,12 +19,17 @@ export const lists = (origins: readonly string[], origin: string): boolean => {
   return origins.some((listed) => {
     if (listed === '*') return true;
     if (!listed.startsWith('https://*.')) return new URL(listed).origin === site.origin;
-    return site.protocol === 'https:' && site.port === '' && isBelow(site.hostname, new URL(listed.replace('//*.', '//')).hostname);
+    return (
+      site.protocol === 'https:' &&
+      site.port === '' &&
+      isBelow(site.hostname, new URL(listed.replace('//*.', '//')).hostname)
+    );
   });
 };
 
 /** Whether a host has one label or more before those of the other; none of a host's labels is empty. */
-const isBelow = (name: string, parent: string): boolean => name.endsWith(`.${parent}`) && name.split('.').every((label) => label !== '');
+const isBelow = (name: string, parent: string): boolean =>
+  name.endsWith(`.${parent}`) && name.split('.').every((label) => label !== '');
 
 /** An origin that a list has, as a policy names it. `URL.origin` is `null` for the schemes of apps and extensions. */
 export function policySource(origin: string): string {

@@ -3,8 +3,9 @@ import type { ChildProcess } from 'node:child_process';
 import type { Clock } from './clock.ts';
 
 /**
- * SIGTERM and SIGINT: the first one requests an orderly end, a later one ends the process at once. Calls `end` at the first signal and `insist` at a later one. A signal within half a second counts as the same request: under npm
- * a signal to the process group arrives twice, from the terminal and from npm.
+ * SIGTERM and SIGINT: the first one requests an orderly end, a later one ends the process at once. Calls `end` at the
+ * first signal and `insist` at a later one. A signal within half a second counts as the same request: under npm a
+ * signal to the process group arrives twice, from the terminal and from npm.
  */
 export function onEndingSignal(clock: Clock, end: (signal: NodeJS.Signals) => void, insist: () => void): void {
   let askedAt: number | null = null;
@@ -21,7 +22,10 @@ export function onEndingSignal(clock: Clock, end: (signal: NodeJS.Signals) => vo
 
 const sameWishMs = 500;
 
-/** Ends the process at SIGTERM or SIGINT, until the returned function is called. The first process of a container would otherwise never receive them. */
+/**
+ * Ends the process at SIGTERM or SIGINT, until the returned function is called. The first process of a container would
+ * otherwise never receive them.
+ */
 export function endWhileStarting(): () => void {
   const end = (_: NodeJS.Signals, number: number): never => process.exit(128 + number);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end);
@@ -31,8 +35,9 @@ export function endWhileStarting(): () => void {
 }
 
 /**
- * Sends a child a signal, if the system could start it. Node tells of one that it could not start only after this turn of the event
- * loop, and until then `kill` sends the signal to whatever id is in the memory that was meant for its own: 0 is this process's whole group.
+ * Sends a child a signal, if the system could start it. Node tells of one that it could not start only after this turn
+ * of the event loop, and until then `kill` sends the signal to whatever id is in the memory that was meant for its own:
+ * 0 is this process's whole group.
  */
 export function signalChild(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid !== undefined) child.kill(signal);

@@ -27,11 +27,21 @@ const types: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 };
 
-export const staticFile = (type: string, bytes: Uint8Array, coded: StaticFile['coded'] = {}): StaticFile => ({ type, bytes, coded, etag: etagOf(bytes) });
+export const staticFile = (type: string, bytes: Uint8Array, coded: StaticFile['coded'] = {}): StaticFile => ({
+  type,
+  bytes,
+  coded,
+  etag: etagOf(bytes),
+});
 
-/** The files of a folder and of those below it, by their paths in it with slashes. `NAME.br` and `NAME.gz` are NAME, compressed. Throws on an ending without a type. */
+/**
+ * The files of a folder and of those below it, by their paths in it with slashes. `NAME.br` and `NAME.gz` are NAME,
+ * compressed. Throws on an ending without a type.
+ */
 export function readStaticFiles(folder: string): ReadonlyMap<string, StaticFile> {
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true }).filter((entry) => entry.isFile());
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
   const paths = new Set(names.map(({ parentPath, name }) => join(parentPath, name)));
   const read = (path: string): Uint8Array | undefined => (paths.has(path) ? readFileSync(path) : undefined);
   const files = new Map<string, StaticFile>();
@@ -39,7 +49,9 @@ export function readStaticFiles(folder: string): ReadonlyMap<string, StaticFile>
     if (Object.values(endings).includes(extname(path))) continue;
     const type = types[extname(path)];
     if (type === undefined) throw new Error(`${path} has no content type`);
-    const coded = Object.fromEntries(codings.map((coding) => [coding, read(path + endings[coding])]).filter(([, bytes]) => bytes !== undefined)) as StaticFile['coded'];
+    const coded = Object.fromEntries(
+      codings.map((coding) => [coding, read(path + endings[coding])]).filter(([, bytes]) => bytes !== undefined),
+    ) as StaticFile['coded'];
     files.set(relative(folder, path).replaceAll('\\', '/'), staticFile(type, read(path)!, coded));
   }
   return files;

@@ -36,7 +36,9 @@ export function textBehind(text: string, count: number): string | null {
 /** Whether the text ends with the first half of a surrogate pair. */
 export const endsInHalf = (text: string): boolean => text !== '' && isHigh(text.charCodeAt(text.length - 1));
 
-/** A whole number as English writes it: 8,000. `toLocaleString` loads the tables of all languages, a tenth of a start. */
+/**
+ * A whole number as English writes it: 8,000. `toLocaleString` loads the tables of all languages, a tenth of a start.
+ */
 export function grouped(count: number): string {
   const digits = String(count);
   const groups: string[] = [];
@@ -77,6 +79,12 @@ export class WholePoints {
 /** The beginning of a text in one line: at most so many code points, white space made one blank. */
 export function firstLine(text: string, most: number): string {
   // A code point has two units at most; the rest of the bound is for white space.
-  const begin = text.slice(0, 4 * most).replaceAll(/\s+/g, ' ').trim();
-  return [...begin].slice(0, most).join('').replace(/[\ud800-\udbff]$/, '');
+  const begin = text
+    .slice(0, 4 * most)
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return [...begin]
+    .slice(0, most)
+    .join('')
+    .replace(/[\ud800-\udbff]$/, '');
 }

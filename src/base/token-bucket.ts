@@ -1,4 +1,7 @@
-/** The pace of one socket's messages: a burst at once, then a rate a second. The budgets of keys, which are shared and stored, have `machines/budget.ts`. */
+/**
+ * The pace of one socket's messages: a burst at once, then a rate a second. The budgets of keys, which are shared and
+ * stored, have `machines/budget.ts`.
+ */
 import type { Clock } from './clock.ts';
 
 export class TokenBucket {

@@ -1,5 +1,14 @@
 /** Why a call of a tool failed (contract 13). */
-export const toolErrors = ['arguments', 'unknown_tool', 'limit', 'timeout', 'unreachable', 'refused', 'too_large', 'malformed'] as const;
+export const toolErrors = [
+  'arguments',
+  'unknown_tool',
+  'limit',
+  'timeout',
+  'unreachable',
+  'refused',
+  'too_large',
+  'malformed',
+] as const;
 export type ToolError = (typeof toolErrors)[number];
 
 /** The steps of reading the list of an MCP server, in their order. */

@@ -40,10 +40,16 @@ export function shape<S extends TSchema>(schema: S, tooLong: TooLong = {}): Shap
   };
 }
 
-/** The characters that a name chosen by the client may hold and that a log line or a terminal should not show; a back-tick would end the quotation. */
+/**
+ * The characters that a name chosen by the client may hold and that a log line or a terminal should not show; a
+ * back-tick would end the quotation.
+ */
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029`]/g;
 
-/** A field's path, as in `visitor.email`; it ends before a name that the client chose too long to repeat, and at a list that is wrong as a whole. */
+/**
+ * A field's path, as in `visitor.email`; it ends before a name that the client chose too long to repeat, and at a list
+ * that is wrong as a whole.
+ */
 function pathOf(parts: readonly string[], schema: Parts): string {
   const named: string[] = [];
   let within: Parts | undefined = schema;
@@ -57,7 +63,11 @@ function pathOf(parts: readonly string[], schema: Parts): string {
 
 /** Returns the schema of a field or an item of the value. */
 function partOf(schema: Parts, name: string): Parts | undefined {
-  const { items, properties = {}, additionalProperties } = (schema.anyOf ?? [schema]).find(({ type }) => type === 'object' || type === 'array') ?? {};
+  const {
+    items,
+    properties = {},
+    additionalProperties,
+  } = (schema.anyOf ?? [schema]).find(({ type }) => type === 'object' || type === 'array') ?? {};
   return Object.hasOwn(properties, name) ? properties[name] : (items ?? additionalProperties);
 }
 
@@ -66,7 +76,9 @@ function fieldFailure({ path: parts, keyword, missing }: Problem, schema: Parts,
   if (missing !== undefined) return new Failure('missing_field', { field: [path, missing].filter(Boolean).join('.') });
   if (path === '') return new Failure('not_an_object');
   const bound = keyword === 'maxLength' ? tooLong[path] : undefined;
-  return bound ? new Failure(bound.name, { limit: bound.limit, param: path }) : new Failure('invalid_field', { field: path });
+  return bound
+    ? new Failure(bound.name, { limit: bound.limit, param: path })
+    : new Failure('invalid_field', { field: path });
 }
 
 function valueOf(text: string, type: string | undefined): unknown {
@@ -74,7 +86,10 @@ function valueOf(text: string, type: string | undefined): unknown {
   return type === 'boolean' && (text === 'true' || text === 'false') ? text === 'true' : text;
 }
 
-/** A query as an object: the last of duplicate names counts, and whole numbers and booleans are read where the schema wants them. */
+/**
+ * A query as an object: the last of duplicate names counts, and whole numbers and booleans are read where the schema
+ * wants them.
+ */
 export function queryObject(query: string, schema: TSchema): Record<string, unknown> {
   const properties = (schema as { properties?: Record<string, { type?: string }> }).properties ?? {};
   const object: Record<string, unknown> = {};

@@ -18,7 +18,13 @@ export interface CommandKey {
 }
 
 /** `name`: of the command, and so of a key that is created. */
-export async function commandKey(name: string, options: KeyOptions, environment: Environment, url: string, clock: Clock): Promise<CommandKey> {
+export async function commandKey(
+  name: string,
+  options: KeyOptions,
+  environment: Environment,
+  url: string,
+  clock: Clock,
+): Promise<CommandKey> {
   const given = options.key || environment.PARLEY_API_KEY;
   if (given) {
     if (!/^[\x21-\x7e]+$/.test(given)) throw new UsageFailure('An API key is printable ASCII without spaces.');
@@ -33,7 +39,10 @@ export async function commandKey(name: string, options: KeyOptions, environment:
     revoke: (note) =>
       client.post(`${path}/${segment(body.id)}/revoke`).then(
         () => {},
-        (error: unknown) => note(`parley: The key "${name}" could not be revoked and stays good for up to 24 hours: ${failureLine(error)}`),
+        (error: unknown) =>
+          note(
+            `parley: The key "${name}" could not be revoked and stays good for up to 24 hours: ${failureLine(error)}`,
+          ),
       ),
   };
 }

@@ -4,11 +4,14 @@ import type { VisitorField } from '../client/types.ts';
 import { UsageFailure } from './exit.ts';
 
 /** A parser of whole numbers within bounds. */
-export const wholeNumber = (least: number, most: number) => (text: string): number => {
-  const number = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
-  if (!(number >= least && number <= most)) throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
-  return number;
-};
+export const wholeNumber =
+  (least: number, most: number) =>
+  (text: string): number => {
+    const number = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+    if (!(number >= least && number <= most))
+      throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+    return number;
+  };
 
 export function decimal(text: string): number {
   const number = text.trim() === '' ? NaN : Number(text);
@@ -22,8 +25,8 @@ export const gather = (text: string, before: readonly string[] = []): readonly s
 const secondsPer = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
 
 /**
- * A point in time as Unix seconds: `1767225600`, `2026-01-01`, `2026-01-01T12:00:00Z`, or a span such as `30d` (s, m, h,
- * d, w), counted from `nowSeconds` forwards or, with `past`, backwards. A date without a zone is UTC.
+ * A point in time as Unix seconds: `1767225600`, `2026-01-01`, `2026-01-01T12:00:00Z`, or a span such as `30d` (s, m,
+ * h, d, w), counted from `nowSeconds` forwards or, with `past`, backwards. A date without a zone is UTC.
  */
 export function moment(flag: string, text: string, nowSeconds: number, past = false): number {
   const span = /^(\d{1,9})([smhdw])$/.exec(text);
@@ -31,7 +34,10 @@ export function moment(flag: string, text: string, nowSeconds: number, past = fa
   if (/^\d{1,12}$/.test(text)) return Number(text);
   const zoned = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?$/.test(text) ? `${text.replace(' ', 'T')}Z` : text;
   const milliseconds = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(zoned) : NaN;
-  if (Number.isNaN(milliseconds)) throw new UsageFailure(`${flag} must be a span such as 30d, a date such as 2026-01-31, or Unix seconds, not "${text}".`);
+  if (Number.isNaN(milliseconds))
+    throw new UsageFailure(
+      `${flag} must be a span such as 30d, a date such as 2026-01-31, or Unix seconds, not "${text}".`,
+    );
   return Math.floor(milliseconds / 1000);
 }
 
@@ -48,7 +54,10 @@ export function pairs(flag: string, items: readonly string[]): Record<string, st
 
 const fieldTypes = ['text', 'email', 'number', 'boolean'] as const;
 
-/** `NAME[:TYPE][:required][:LABEL]`, as in `email:email:required:Your e-mail`. The type is text by default, the label the name. */
+/**
+ * `NAME[:TYPE][:required][:LABEL]`, as in `email:email:required:Your e-mail`. The type is text by default, the label
+ * the name.
+ */
 export function visitorField(text: string): VisitorField {
   const [name = '', ...rest] = text.split(':');
   if (name === '') throw new UsageFailure(`--visitor-field must begin with a name, not "${text}".`);

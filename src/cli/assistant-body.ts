@@ -37,10 +37,17 @@ export const assistantFlags = (command: Command): Command =>
   command
     .option('--description <text>', 'its purpose')
     .option('--greeting <text>', "the transcript's first message")
-    .option('--provider <name>', 'scripted (embedded, rule-based), openai, anthropic, or synthetic on a server with PARLEY_SYNTHETIC=1 (default for a new one: scripted)')
+    .option(
+      '--provider <name>',
+      'scripted (embedded, rule-based), openai, anthropic, or synthetic on a server with PARLEY_SYNTHETIC=1 (default for a new one: scripted)',
+    )
     .option('--model <name>', "the provider's name for the model")
     .option('--credential <id>', "the provider's credential")
-    .option('--history-tokens-max <number>', `tokens of the conversation sent to the model, estimated (default: ${limits.historyTokensMax})`, wholeNumber(1, limits.historyTokensCeiling))
+    .option(
+      '--history-tokens-max <number>',
+      `tokens of the conversation sent to the model, estimated (default: ${limits.historyTokensMax})`,
+      wholeNumber(1, limits.historyTokensCeiling),
+    )
     .option('--system-prompt <text>', 'the instructions for the model, before the conversation')
     .option('--system-prompt-file <file>', 'the same from a file; - reads stdin')
     .option('--temperature <number>', '0 to 2', decimal)
@@ -53,19 +60,49 @@ export const assistantFlags = (command: Command): Command =>
     .option('--no-link', 'turn the public link off')
     .option('--widget', 'turn the widget on')
     .option('--no-widget', 'turn the widget off')
-    .option('--visitor-field <field>', 'NAME[:TYPE][:required][:LABEL], type text, email, number or boolean; may be given several times', gather)
-    .option('--max-call-seconds <number>', 'the length of a session in seconds', wholeNumber(1, limits.maxCallSecondsMax))
-    .option('--tool <id|name>', 'a tool that it may call, in place of those it has; may be given several times, and an empty one takes all away', gather)
-    .option('--tool-rounds-max <number>', `rounds of calls in a turn (default: ${limits.toolRoundsMax})`, wholeNumber(1, limits.toolRoundsCeiling))
-    .option('--alias <name>', 'its name for OpenAI and MCP clients, of a-z, 0-9, `.`, `_` and `-`; an empty one removes it')
+    .option(
+      '--visitor-field <field>',
+      'NAME[:TYPE][:required][:LABEL], type text, email, number or boolean; may be given several times',
+      gather,
+    )
+    .option(
+      '--max-call-seconds <number>',
+      'the length of a session in seconds',
+      wholeNumber(1, limits.maxCallSecondsMax),
+    )
+    .option(
+      '--tool <id|name>',
+      'a tool that it may call, in place of those it has; may be given several times, and an empty one takes all away',
+      gather,
+    )
+    .option(
+      '--tool-rounds-max <number>',
+      `rounds of calls in a turn (default: ${limits.toolRoundsMax})`,
+      wholeNumber(1, limits.toolRoundsCeiling),
+    )
+    .option(
+      '--alias <name>',
+      'its name for OpenAI and MCP clients, of a-z, 0-9, `.`, `_` and `-`; an empty one removes it',
+    )
     .option('--from <file>', "settings as JSON in the API's shape; - reads stdin; the other flags win");
 
 /** The body has the named settings only. A new assistant without a model gets the embedded one. */
-export async function assistantBody(io: Pick<Io, 'stdin'>, options: AssistantOptions, purpose: 'create' | 'update'): Promise<Record<string, unknown>> {
+export async function assistantBody(
+  io: Pick<Io, 'stdin'>,
+  options: AssistantOptions,
+  purpose: 'create' | 'update',
+): Promise<Record<string, unknown>> {
   const base = options.from === undefined ? {} : await jsonObject(io, options.from);
   const body = defined({
     ...base,
-    ...defined({ name: options.name, description: options.description, greeting: options.greeting, max_call_seconds: options.maxCallSeconds, tool_rounds_max: options.toolRoundsMax, alias: options.alias === '' ? null : options.alias }),
+    ...defined({
+      name: options.name,
+      description: options.description,
+      greeting: options.greeting,
+      max_call_seconds: options.maxCallSeconds,
+      tool_rounds_max: options.toolRoundsMax,
+      alias: options.alias === '' ? null : options.alias,
+    }),
     visitor_fields: options.visitorField?.map(visitorField) ?? base.visitor_fields,
     channels: merged(base.channels, { voice: options.voice, link: options.link, widget: options.widget }),
     model: merged(base.model, await model(io, options)),
@@ -76,8 +113,10 @@ export async function assistantBody(io: Pick<Io, 'stdin'>, options: AssistantOpt
 }
 
 async function model(io: Pick<Io, 'stdin'>, options: AssistantOptions): Promise<Record<string, unknown>> {
-  if (options.systemPrompt !== undefined && options.systemPromptFile !== undefined) throw new UsageFailure('Give --system-prompt or --system-prompt-file, not both.');
-  const system_prompt = options.systemPromptFile === undefined ? options.systemPrompt : await fileText(io, options.systemPromptFile);
+  if (options.systemPrompt !== undefined && options.systemPromptFile !== undefined)
+    throw new UsageFailure('Give --system-prompt or --system-prompt-file, not both.');
+  const system_prompt =
+    options.systemPromptFile === undefined ? options.systemPrompt : await fileText(io, options.systemPromptFile);
   return {
     provider: options.provider,
     name: options.model,
@@ -91,9 +130,11 @@ async function model(io: Pick<Io, 'stdin'>, options: AssistantOptions): Promise<
 }
 
 function complete(body: Record<string, unknown>): void {
-  if (typeof body.name !== 'string' || body.name === '') throw new UsageFailure('Name the assistant, as in `parley assistants create NAME`.');
+  if (typeof body.name !== 'string' || body.name === '')
+    throw new UsageFailure('Name the assistant, as in `parley assistants create NAME`.');
   const { provider = 'scripted', ...rest } = (body.model ?? {}) as Record<string, unknown>;
-  if (provider !== 'scripted' && rest.name === undefined) throw new UsageFailure(`Name the model of ${String(provider)} with --model.`);
+  if (provider !== 'scripted' && rest.name === undefined)
+    throw new UsageFailure(`Name the model of ${String(provider)} with --model.`);
   body.model = { provider, name: 'scripted', ...rest };
   if (isVoiceAlone(body.voice)) body.voice = { provider: usualVoice, ...body.voice };
 }
@@ -102,9 +143,11 @@ function complete(body: Record<string, unknown>): void {
 export const usualVoice = 'embedded';
 
 /** Whether a voice is named and not whose it is. */
-export const isVoiceAlone = (voice: unknown): voice is { readonly voice: string } => typeof voice === 'object' && voice !== null && !('provider' in voice);
+export const isVoiceAlone = (voice: unknown): voice is { readonly voice: string } =>
+  typeof voice === 'object' && voice !== null && !('provider' in voice);
 
-const defined = (object: Record<string, unknown>): Record<string, unknown> => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
+const defined = (object: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 
 /** The flags over the file's object; undefined if neither names anything. */
 function merged(base: unknown, flags: Record<string, unknown>): unknown {
@@ -120,7 +163,8 @@ async function jsonObject(io: Pick<Io, 'stdin'>, file: string): Promise<Record<s
     if (error instanceof UsageFailure) throw error;
     throw new UsageFailure(`${file} is not valid JSON.`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new UsageFailure(`${file} must hold a JSON object.`);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new UsageFailure(`${file} must hold a JSON object.`);
   return value as Record<string, unknown>;
 }
 

@@ -11,8 +11,15 @@ export interface Choice {
   readonly none: string;
 }
 
-/** Returns the assistant that `selector` names by id or name; without it the only one that suits, or the one called "demo". */
-export async function chooseAssistant(parley: Parley, selector: string | undefined, { suits = () => true, none }: Choice): Promise<Assistant> {
+/**
+ * Returns the assistant that `selector` names by id or name; without it the only one that suits, or the one called
+ * "demo".
+ */
+export async function chooseAssistant(
+  parley: Parley,
+  selector: string | undefined,
+  { suits = () => true, none }: Choice,
+): Promise<Assistant> {
   const all = await parley.assistants.list().all();
   if (selector === undefined) {
     const suitable = all.filter((one) => one.status === 'published' && suits(one));
@@ -22,8 +29,11 @@ export async function chooseAssistant(parley: Parley, selector: string | undefin
   }
   const named = all.filter((one) => one.id === selector || one.name === selector);
   if (named.length === 1) return named[0]!;
-  if (named.length === 0) throw new CommandFailure(`The key reaches no assistant "${selector}". It reaches: ${names(all) || 'none'}.`);
-  throw new UsageFailure(`Several assistants are called "${selector}"; name one by its id: ${named.map((one) => one.id).join(', ')}.`);
+  if (named.length === 0)
+    throw new CommandFailure(`The key reaches no assistant "${selector}". It reaches: ${names(all) || 'none'}.`);
+  throw new UsageFailure(
+    `Several assistants are called "${selector}"; name one by its id: ${named.map((one) => one.id).join(', ')}.`,
+  );
 }
 
 const names = (assistants: readonly Assistant[]): string => assistants.map((one) => oneLine(one.name)).join(', ');

@@ -3,7 +3,16 @@ import type { Command } from 'commander';
 import type { List } from '../client/types.ts';
 import type { ConsoleAssistantView } from '../base/wire.ts';
 import { assistantBody, assistantFlags, isVoiceAlone, usualVoice, type AssistantOptions } from './assistant-body.ts';
-import { addConnectionOptions, inWorkspace, moreLine, addPageOptions, pageQuery, type ConsoleConnection, type ConnectionOptions, type PageOptions } from './connection.ts';
+import {
+  addConnectionOptions,
+  inWorkspace,
+  moreLine,
+  addPageOptions,
+  pageQuery,
+  type ConsoleConnection,
+  type ConnectionOptions,
+  type PageOptions,
+} from './connection.ts';
 import { segment } from './console-client.ts';
 import { toolId } from './tools.ts';
 import { UsageFailure } from './exit.ts';
@@ -14,11 +23,18 @@ export function registerAssistants(program: Command, io: Io): void {
   const assistants = program.command('assistants').description('assistants: create, change, publish, disable');
   assistants.addHelpText('after', examples);
   addPageOptions(assistants.command('list').description('list the assistants')).action(list(io));
-  addConnectionOptions(assistantFlags(assistants.command('create').description('create an assistant, as a draft').argument('[name]')))
+  addConnectionOptions(
+    assistantFlags(assistants.command('create').description('create an assistant, as a draft').argument('[name]')),
+  )
     .option('--publish', 'publish it at once')
     .action(create(io));
   addConnectionOptions(addCommand(assistants, 'show', 'show an assistant with its settings')).action(show(io));
-  addConnectionOptions(assistantFlags(addCommand(assistants, 'update', 'change settings; the others stay as they are')).option('--name <name>', 'its new name')).action(update(io));
+  addConnectionOptions(
+    assistantFlags(addCommand(assistants, 'update', 'change settings; the others stay as they are')).option(
+      '--name <name>',
+      'its new name',
+    ),
+  ).action(update(io));
   for (const [verb, description] of changes) {
     addConnectionOptions(addCommand(assistants, verb, description)).action(change(io, verb));
   }
@@ -45,51 +61,93 @@ Examples:
   parley assistants update support --temperature 0.2 --greeting "Hello! How can I help?"
   parley assistants disable support`;
 
-const list = (io: Io) => (options: ConnectionOptions & PageOptions): Promise<void> =>
-  inWorkspace(io, options, async (connection) => {
-    connection.show(await connection.client.get<List<ConsoleAssistantView>>(`${connection.workspace}/assistants`, pageQuery(options)), renderList);
-  });
+const list =
+  (io: Io) =>
+  (options: ConnectionOptions & PageOptions): Promise<void> =>
+    inWorkspace(io, options, async (connection) => {
+      connection.show(
+        await connection.client.get<List<ConsoleAssistantView>>(
+          `${connection.workspace}/assistants`,
+          pageQuery(options),
+        ),
+        renderList,
+      );
+    });
 
-const create = (io: Io) => async (name: string | undefined, options: AssistantOptions & ConnectionOptions & { publish?: boolean }): Promise<void> => {
-  const body = await assistantBody(io, { ...options, name }, 'create');
-  return inWorkspace(io, options, async (connection) => {
-    const { client, workspace, show } = connection;
-    let answer = await client.post<ConsoleAssistantView>(`${workspace}/assistants`, { ...body, ...(await toolsOf(connection, options)) });
-    if (options.publish) answer = await client.post<ConsoleAssistantView>(`${workspace}/assistants/${segment(answer.body.id)}/publish`);
-    show(answer, (assistant) => `Created the assistant "${oneLine(assistant.name)}" (${assistant.id}). It is ${states[assistant.status]}.`);
-  });
-};
+const create =
+  (io: Io) =>
+  async (
+    name: string | undefined,
+    options: AssistantOptions & ConnectionOptions & { publish?: boolean },
+  ): Promise<void> => {
+    const body = await assistantBody(io, { ...options, name }, 'create');
+    return inWorkspace(io, options, async (connection) => {
+      const { client, workspace, show } = connection;
+      let answer = await client.post<ConsoleAssistantView>(`${workspace}/assistants`, {
+        ...body,
+        ...(await toolsOf(connection, options)),
+      });
+      if (options.publish)
+        answer = await client.post<ConsoleAssistantView>(`${workspace}/assistants/${segment(answer.body.id)}/publish`);
+      show(
+        answer,
+        (assistant) =>
+          `Created the assistant "${oneLine(assistant.name)}" (${assistant.id}). It is ${states[assistant.status]}.`,
+      );
+    });
+  };
 
-const show = (io: Io) => (selector: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(io, options, async (connection) => {
-    connection.show(await connection.client.get<ConsoleAssistantView>(await pathOf(connection, selector)), renderOne);
-  });
+const show =
+  (io: Io) =>
+  (selector: string, options: ConnectionOptions): Promise<void> =>
+    inWorkspace(io, options, async (connection) => {
+      connection.show(await connection.client.get<ConsoleAssistantView>(await pathOf(connection, selector)), renderOne);
+    });
 
-const update = (io: Io) => async (selector: string, options: AssistantOptions & ConnectionOptions): Promise<void> => {
-  const body = await assistantBody(io, options, 'update');
-  if (Object.keys(body).length === 0 && options.tool === undefined) throw new UsageFailure('Nothing to change: name a setting, as in --greeting "Hello!".');
-  return inWorkspace(io, options, async (connection) => {
-    const path = await pathOf(connection, selector);
-    if (isVoiceAlone(body.voice) && (await connection.client.get<ConsoleAssistantView>(path)).body.voice === null) body.voice = { provider: usualVoice, ...body.voice };
-    const answer = await connection.client.patch<ConsoleAssistantView>(path, { ...body, ...(await toolsOf(connection, options)) });
-    connection.show(answer, (assistant) => `Changed the assistant "${oneLine(assistant.name)}" (${assistant.id}).`);
-  });
-};
+const update =
+  (io: Io) =>
+  async (selector: string, options: AssistantOptions & ConnectionOptions): Promise<void> => {
+    const body = await assistantBody(io, options, 'update');
+    if (Object.keys(body).length === 0 && options.tool === undefined)
+      throw new UsageFailure('Nothing to change: name a setting, as in --greeting "Hello!".');
+    return inWorkspace(io, options, async (connection) => {
+      const path = await pathOf(connection, selector);
+      if (isVoiceAlone(body.voice) && (await connection.client.get<ConsoleAssistantView>(path)).body.voice === null)
+        body.voice = { provider: usualVoice, ...body.voice };
+      const answer = await connection.client.patch<ConsoleAssistantView>(path, {
+        ...body,
+        ...(await toolsOf(connection, options)),
+      });
+      connection.show(answer, (assistant) => `Changed the assistant "${oneLine(assistant.name)}" (${assistant.id}).`);
+    });
+  };
 
-const change = (io: Io, verb: string) => (selector: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(io, options, async (connection) => {
-    const answer = await connection.client.post<ConsoleAssistantView>(`${await pathOf(connection, selector)}/${verb}`);
-    connection.show(answer, (assistant) => `The assistant "${oneLine(assistant.name)}" (${assistant.id}) is ${states[assistant.status]}.`);
-  });
+const change =
+  (io: Io, verb: string) =>
+  (selector: string, options: ConnectionOptions): Promise<void> =>
+    inWorkspace(io, options, async (connection) => {
+      const answer = await connection.client.post<ConsoleAssistantView>(
+        `${await pathOf(connection, selector)}/${verb}`,
+      );
+      connection.show(
+        answer,
+        (assistant) => `The assistant "${oneLine(assistant.name)}" (${assistant.id}) is ${states[assistant.status]}.`,
+      );
+    });
 
-const remove = (io: Io) => (selector: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(io, options, async (connection) => {
-    await connection.client.delete(await pathOf(connection, selector));
-    if (!options.json) print(io, `Deleted the assistant ${selector}.`);
-  });
+const remove =
+  (io: Io) =>
+  (selector: string, options: ConnectionOptions): Promise<void> =>
+    inWorkspace(io, options, async (connection) => {
+      await connection.client.delete(await pathOf(connection, selector));
+      if (!options.json) print(io, `Deleted the assistant ${selector}.`);
+    });
 
 /** The tools that are named, by id. */
-async function toolsOf(connection: ConsoleConnection, { tool }: AssistantOptions): Promise<{ readonly tool_ids?: readonly string[] }> {
+async function toolsOf(
+  connection: ConsoleConnection,
+  { tool }: AssistantOptions,
+): Promise<{ readonly tool_ids?: readonly string[] }> {
   if (tool === undefined) return {};
   const tool_ids: string[] = [];
   for (const selector of tool) if (selector !== '') tool_ids.push(await toolId(connection, selector));
@@ -105,15 +163,31 @@ const states = { draft: 'a draft', published: 'published', disabled: 'disabled' 
 
 function renderList(assistants: List<ConsoleAssistantView>): string {
   if (assistants.data.length === 0) return 'No assistants.';
-  const columns = [{ title: 'ID' }, { title: 'NAME' }, { title: 'STATUS' }, { title: 'PROVIDER' }, { title: 'MODEL' }, { title: 'UPDATED' }];
-  const rows = assistants.data.map((one) => [one.id, one.name, one.status, one.model.provider, one.model.name, time(one.updated_at)]);
+  const columns = [
+    { title: 'ID' },
+    { title: 'NAME' },
+    { title: 'STATUS' },
+    { title: 'PROVIDER' },
+    { title: 'MODEL' },
+    { title: 'UPDATED' },
+  ];
+  const rows = assistants.data.map((one) => [
+    one.id,
+    one.name,
+    one.status,
+    one.model.provider,
+    one.model.name,
+    time(one.updated_at),
+  ]);
   return table(columns, rows) + moreLine(assistants);
 }
 
 function renderOne(assistant: ConsoleAssistantView): string {
   const { model, voice } = assistant;
   const channels = Object.entries(assistant.channels).flatMap(([name, on]) => (on ? [name] : []));
-  const visitorFields = assistant.visitor_fields.map((field) => `${field.name} (${field.type}${field.required ? ', required' : ''}): ${oneLine(field.label)}`);
+  const visitorFields = assistant.visitor_fields.map(
+    (field) => `${field.name} (${field.type}${field.required ? ', required' : ''}): ${oneLine(field.label)}`,
+  );
   return fields([
     ['assistant', assistant.id],
     ['name', oneLine(assistant.name)],

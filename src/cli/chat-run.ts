@@ -24,7 +24,8 @@ export interface ChatOptions extends KeyOptions {
 
 /** Rejects when a script's turn failed, or when the workspace has no assistant to talk to. */
 export async function runChat(io: Io, options: ChatOptions): Promise<void> {
-  if (options.session !== undefined && options.assistant !== undefined) throw new UsageFailure('Give --assistant or --session, not both: a session has its assistant.');
+  if (options.session !== undefined && options.assistant !== undefined)
+    throw new UsageFailure('Give --assistant or --session, not both: a session has its assistant.');
   const clock = new WheelClock();
   const url = serverUrl(options, io.env);
   const key = await commandKey('parley chat', options, io.env, url, clock);
@@ -73,11 +74,17 @@ class Chat {
 
   async run(): Promise<void> {
     const given = this.#options.session === undefined ? null : await this.#parley.sessions.get(this.#options.session);
-    const assistant = given ? await this.#parley.assistants.get(given.assistant_id) : await chooseAssistant(this.#parley, this.#options.assistant, { none: 'No assistant is published. Publish one with `parley assistants publish`.' });
+    const assistant = given
+      ? await this.#parley.assistants.get(given.assistant_id)
+      : await chooseAssistant(this.#parley, this.#options.assistant, {
+          none: 'No assistant is published. Publish one with `parley assistants publish`.',
+        });
     const session = given ?? (await this.#open(assistant));
     if (session === null) return;
-    if (this.#interactive && !this.#options.json) this.#view = new TextView(this.#terminal, `${oneLine(assistant.name)}> `);
-    if (this.#interactive) this.#view.note(`Session ${session.id}. Ctrl-C aborts a reply; at the prompt it ends the session.`);
+    if (this.#interactive && !this.#options.json)
+      this.#view = new TextView(this.#terminal, `${oneLine(assistant.name)}> `);
+    if (this.#interactive)
+      this.#view.note(`Session ${session.id}. Ctrl-C aborts a reply; at the prompt it ends the session.`);
     if (given === null && assistant.greeting) this.#view.showGreeting(assistant.greeting);
     let outcome: ChatTurnEnd = 'failed';
     try {
@@ -91,7 +98,8 @@ class Chat {
   /** Creates a session after asking for the visitor fields; null if the person left instead. */
   async #open(assistant: Assistant): Promise<Session | null> {
     const items = this.#options.visitor ?? [];
-    if (!this.#interactive) return this.#parley.sessions.create({ assistant_id: assistant.id, visitor: wholeVisitor(assistant, items) });
+    if (!this.#interactive)
+      return this.#parley.sessions.create({ assistant_id: assistant.id, visitor: wholeVisitor(assistant, items) });
     const { visitor, missing } = givenVisitor(assistant, items);
     for (const field of missing) {
       const value = await this.#ask(field);
@@ -146,7 +154,9 @@ class Chat {
     // A separate client, which does not share the conversation's waits; and it makes no second attempt.
     const giveUp = new AbortController();
     const parley = new Parley({ url: this.#url, key: this.#key, onRetry: ({ error }) => giveUp.abort(error) });
-    await parley.sessions.end(sessionId, { signal: giveUp.signal }).catch((error: unknown) => this.#view.note(`The session could not be ended: ${failureLine(error)}`));
+    await parley.sessions
+      .end(sessionId, { signal: giveUp.signal })
+      .catch((error: unknown) => this.#view.note(`The session could not be ended: ${failureLine(error)}`));
   }
 }
 

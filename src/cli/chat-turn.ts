@@ -7,12 +7,20 @@ import type { TurnEvent } from '../client/types.ts';
 import type { ChatView } from './chat-view.ts';
 
 /**
- * `completed`, `aborted` and `failed` describe the turn; after `over` the session or the key takes no more turns; `left`: the
- * person left without waiting for the abort.
+ * `completed`, `aborted` and `failed` describe the turn; after `over` the session or the key takes no more turns;
+ * `left`: the person left without waiting for the abort.
  */
 export type ChatTurnEnd = 'completed' | 'aborted' | 'failed' | 'over' | 'left';
 
-const overCodes = new Set<string | null>(['session_ended', 'session_expired', 'session_not_found', 'invalid_api_key', 'revoked_api_key', 'expired_api_key', 'assistant_not_permitted']);
+const overCodes = new Set<string | null>([
+  'session_ended',
+  'session_expired',
+  'session_not_found',
+  'invalid_api_key',
+  'revoked_api_key',
+  'expired_api_key',
+  'assistant_not_permitted',
+]);
 
 export class ChatTurn {
   readonly #parley: Parley;
@@ -32,7 +40,9 @@ export class ChatTurn {
   async run(message: string): Promise<ChatTurnEnd> {
     this.#view.begin();
     try {
-      return await this.#follow(await this.#parley.sessions.chat(this.#sessionId, message, { signal: this.#giveUp.signal }));
+      return await this.#follow(
+        await this.#parley.sessions.chat(this.#sessionId, message, { signal: this.#giveUp.signal }),
+      );
     } catch (error) {
       return this.#ended(error);
     }
@@ -46,8 +56,8 @@ export class ChatTurn {
   }
 
   /**
-   * Whether the client may retry. A message that failed in the service is not sent again without the person: the error is shown,
-   * because they may not want to wait a minute.
+   * Whether the client may retry. A message that failed in the service is not sent again without the person: the error
+   * is shown, because they may not want to wait a minute.
    */
   retries({ error }: Retry): boolean {
     if (this.#turn !== null || error instanceof RateLimitError || error instanceof ConnectionError) return true;

@@ -8,7 +8,10 @@ import type { Io } from './io.ts';
 export function registerChat(program: Command, io: Io): void {
   addConnectionOptions(program.command('chat').description('talk to an assistant in the terminal'))
     .option('--assistant <id|name>', 'default: the only published one, or the one called "demo"')
-    .option('--key <key>', 'the API key to use (PARLEY_API_KEY; default: one made for this conversation and revoked at its end)')
+    .option(
+      '--key <key>',
+      'the API key to use (PARLEY_API_KEY; default: one made for this conversation and revoked at its end)',
+    )
     .option('--session <id>', 'go on with this session')
     .option('--once <message>', 'send one message, print the reply and leave')
     .option('--visitor <name=value>', 'a visitor field; may be given several times', gather)

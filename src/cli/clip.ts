@@ -18,13 +18,15 @@ const frameMs = 20;
 
 /** Reads a WAV file, or stdin for `-`; `command` is named in the advice where stdin is a terminal. */
 export async function readClip(io: Io, file: string, command: string): Promise<Clip> {
-  if (file === '-' && io.stdin.isTTY) throw new UsageFailure(`Name a WAV file, as in ${command} hello.wav, or send one on stdin.`);
+  if (file === '-' && io.stdin.isTTY)
+    throw new UsageFailure(`Name a WAV file, as in ${command} hello.wav, or send one on stdin.`);
   try {
     const clip = readWav(file === '-' ? await buffer(io.stdin) : await readFile(file));
     if (clip.samples.length === 0) throw new UnreadableAudio('The WAV has no audio.');
     return clip;
   } catch (error) {
-    if (error instanceof UnreadableAudio) throw new CommandFailure(`${file === '-' ? 'The input on stdin' : file} cannot be read: ${error.message}`);
+    if (error instanceof UnreadableAudio)
+      throw new CommandFailure(`${file === '-' ? 'The input on stdin' : file} cannot be read: ${error.message}`);
     throw new CommandFailure(`The file ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
   }
 }
@@ -37,7 +39,11 @@ export function resampled({ samples, sampleRate }: Clip, rate: number): Clip {
 }
 
 /** Gives the samples in frames, as fast as they were spoken; `send` may hold it up. */
-export async function atItsPace({ samples, sampleRate }: Clip, send: (frame: Int16Array) => Promise<void> | void, signal: AbortSignal | undefined): Promise<void> {
+export async function atItsPace(
+  { samples, sampleRate }: Clip,
+  send: (frame: Int16Array) => Promise<void> | void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const frame = Math.round((sampleRate * frameMs) / 1000);
   // The first frame waits for the socket, which opens meanwhile.
   await send(samples.subarray(0, frame));

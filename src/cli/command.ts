@@ -67,20 +67,42 @@ function commandOf(io: Io): Command {
       outputError: (text, write) => write(usageLine(text)),
     })
     .addHelpText('after', help);
-  const registrations = [registerServe, registerChat, registerTalk, registerVoice, registerAssistants, registerLink, registerKeys, registerCredentials, registerTools, registerSessions, registerUsage, registerWorkspaces, registerConsole, registerMachines, registerInspect, registerDoctor, registerExport, registerImport];
+  const registrations = [
+    registerServe,
+    registerChat,
+    registerTalk,
+    registerVoice,
+    registerAssistants,
+    registerLink,
+    registerKeys,
+    registerCredentials,
+    registerTools,
+    registerSessions,
+    registerUsage,
+    registerWorkspaces,
+    registerConsole,
+    registerMachines,
+    registerInspect,
+    registerDoctor,
+    registerExport,
+    registerImport,
+  ];
   for (const register of registrations) register(program, io);
   return program;
 }
 
 /** Returns the usage error as one line: commander puts its suggestion on a line of its own. */
 function usageLine(text: string): string {
-  const said = text.replace(/^error: /, '').trim().replaceAll('\n', ' ');
+  const said = text
+    .replace(/^error: /, '')
+    .trim()
+    .replaceAll('\n', ' ');
   return `parley: ${said}${said.endsWith('.') ? '' : '.'} Add --help to see how it is used.\n`;
 }
 
 /**
- * Ends the process once the line is out: a server that failed to start may have left something running. It ends within the callback,
- * because a stderr that is broken emits an error right after it.
+ * Ends the process once the line is out: a server that failed to start may have left something running. It ends within
+ * the callback, because a stderr that is broken emits an error right after it.
  */
 async function fail(error: unknown, json: boolean, io: Io): Promise<void> {
   const line = json ? failureJson(error) : `parley: ${failureLine(error)}`;

@@ -28,7 +28,10 @@ export interface PageOptions {
 export const addConnectionOptions = (command: Command): Command =>
   command
     .option('--url <address>', "the server's address (PARLEY_URL, default: http://127.0.0.1:$PORT)", serverAddress)
-    .option('--operator-token <token>', 'the token for the console\'s API (PARLEY_OPERATOR_TOKEN, default: the file operator-token in the data folder of PARLEY_STORE)')
+    .option(
+      '--operator-token <token>',
+      "the token for the console's API (PARLEY_OPERATOR_TOKEN, default: the file operator-token in the data folder of PARLEY_STORE)",
+    )
     .option('--workspace <id|name>', 'default: the only workspace, or the one called "default"')
     .option('--json', "print the API's JSON as it is; failures too, on stderr");
 
@@ -36,7 +39,11 @@ export const addConnectionOptions = (command: Command): Command =>
 export const addPageOptions = (command: Command): Command =>
   addConnectionOptions(
     command
-      .option('--limit <number>', `items a page, 1 to ${limits.listMax} (default: ${limits.listDefault})`, wholeNumber(1, limits.listMax))
+      .option(
+        '--limit <number>',
+        `items a page, 1 to ${limits.listMax} (default: ${limits.listDefault})`,
+        wholeNumber(1, limits.listMax),
+      )
       .option('--after <cursor>', 'the next_cursor of the previous page')
       .addOption(new Option('--order <order>', 'by time of creation').choices(['asc', 'desc'])),
   );
@@ -68,7 +75,9 @@ export function serverUrl(options: ConnectionOptions, environment: Environment):
 
 /** The operator token: from the flag, the environment or the server's data folder. */
 export function operatorToken(options: ConnectionOptions, environment: Environment): string {
-  const given = readConfig({ PARLEY_OPERATOR_TOKEN: options.operatorToken || environment.PARLEY_OPERATOR_TOKEN }).operatorToken;
+  const given = readConfig({
+    PARLEY_OPERATOR_TOKEN: options.operatorToken || environment.PARLEY_OPERATOR_TOKEN,
+  }).operatorToken;
   if (given !== null) return given;
   const { store } = readConfig({ PARLEY_STORE: environment.PARLEY_STORE });
   const ask = 'Give it with --operator-token or PARLEY_OPERATOR_TOKEN';
@@ -77,8 +86,13 @@ export function operatorToken(options: ConnectionOptions, environment: Environme
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw new CommandFailure(`The operator token in ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
-    throw new UsageFailure(`No operator token. ${ask}, or run this where the server's data folder is (there is no ${file}).`);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      throw new CommandFailure(
+        `The operator token in ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`,
+      );
+    throw new UsageFailure(
+      `No operator token. ${ask}, or run this where the server's data folder is (there is no ${file}).`,
+    );
   }
 }
 
@@ -92,7 +106,11 @@ export interface ConsoleConnection {
 }
 
 /** Runs a command on the console's API in the chosen workspace. */
-export async function inWorkspace(io: Io, options: ConnectionOptions, run: (connection: ConsoleConnection) => Promise<void>): Promise<void> {
+export async function inWorkspace(
+  io: Io,
+  options: ConnectionOptions,
+  run: (connection: ConsoleConnection) => Promise<void>,
+): Promise<void> {
   await atServer(io, options, async (client, clock, show) => {
     const workspace = `/workspaces/${segment(await client.workspace(options.workspace))}`;
     await run({ client, clock, workspace, show });
@@ -100,7 +118,11 @@ export async function inWorkspace(io: Io, options: ConnectionOptions, run: (conn
 }
 
 /** Runs a command on the console's API without a workspace. */
-export async function atServer(io: Io, options: ConnectionOptions, run: (client: ConsoleClient, clock: Clock, show: ConsoleConnection['show']) => Promise<void>): Promise<void> {
+export async function atServer(
+  io: Io,
+  options: ConnectionOptions,
+  run: (client: ConsoleClient, clock: Clock, show: ConsoleConnection['show']) => Promise<void>,
+): Promise<void> {
   const clock = new WheelClock();
   const client = new ConsoleClient(serverUrl(options, io.env), operatorToken(options, io.env));
   try {

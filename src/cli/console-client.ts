@@ -68,7 +68,11 @@ export class ConsoleClient {
     if (named.length === 1) return named[0]!.id;
     if (named.length > 1) throw ambiguous('workspaces', named);
     if (selector !== undefined) throw new CommandFailure(`No workspace is called "${selector}".`);
-    throw new UsageFailure(workspaces.length === 0 ? 'There is no workspace yet. Create one with `parley workspaces create NAME`.' : 'There are several workspaces; choose one with --workspace.');
+    throw new UsageFailure(
+      workspaces.length === 0
+        ? 'There is no workspace yet. Create one with `parley workspaces create NAME`.'
+        : 'There are several workspaces; choose one with --workspace.',
+    );
   }
 
   /** The id of the item that `selector` names by id or by name. */
@@ -82,7 +86,12 @@ export class ConsoleClient {
   }
 
   /** One attempt: what the console's API creates or changes is not repeated. */
-  async #call<T>(method: string, path: string, body?: unknown, timeoutMs: number = limits.commandAnswerMs): Promise<ConsoleAnswer<T>> {
+  async #call<T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    timeoutMs: number = limits.commandAnswerMs,
+  ): Promise<ConsoleAnswer<T>> {
     const headers = { authorization: `Bearer ${this.#token}`, accept: 'application/json' };
     const answer = await sendAttempt(fetch, realClock, { method, url: this.#base + path, headers, body, timeoutMs });
     try {
@@ -90,7 +99,9 @@ export class ConsoleClient {
       const json = text === '' ? null : parseJson(text);
       if (answer.response.ok && (text === '' || json !== null)) return { body: json as T, text };
       const failure = answer.response.ok ? null : failureOf(answer, text);
-      throw failure === null ? new CommandFailure(strange(answer).message) : new AdvisedFailure(adviceFor(failure), failure);
+      throw failure === null
+        ? new CommandFailure(strange(answer).message)
+        : new AdvisedFailure(adviceFor(failure), failure);
     } finally {
       answer.close();
     }
@@ -99,30 +110,39 @@ export class ConsoleClient {
 
 /** An explanation by field: the API's sentence is the same for all. */
 const advice: Readonly<Record<string, string>> = {
-  base_url: 'It begins with https:// and has no user name, query or fragment. An address of this machine or of a private network may begin with http:// too, and for it the server needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1.',
-  functions: 'Each has a name of its own of letters, digits, _ and -, and parameters that are a JSON Schema of an object, 16 KiB at most. Functions of the tools of one assistant have different names too.',
+  base_url:
+    'It begins with https:// and has no user name, query or fragment. An address of this machine or of a private network may begin with http:// too, and for it the server needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1.',
+  functions:
+    'Each has a name of its own of letters, digits, _ and -, and parameters that are a JSON Schema of an object, 16 KiB at most. Functions of the tools of one assistant have different names too.',
   header: 'It is the name of a header that a request does not have anyway.',
   id: 'A key that is revoked or has expired cannot be rotated: create a new one with `parley keys create`.',
-  api_key: "It is the provider's secret, on one line and without characters beyond Latin-1; a credential's base URL or provider changes only together with it.",
-  'link.slug': 'It has 1 to 64 of a-z, 0-9 and -, and belongs to one assistant of the installation: another may have it.',
+  api_key:
+    "It is the provider's secret, on one line and without characters beyond Latin-1; a credential's base URL or provider changes only together with it.",
+  'link.slug':
+    'It has 1 to 64 of a-z, 0-9 and -, and belongs to one assistant of the installation: another may have it.',
   'link.origins': 'An origin is https://HOST[:PORT], https://*.HOST, http://localhost[:PORT] or *.',
   kind: 'Only an mcp tool has a list to refresh, only an http tool a secret, and a client tool is run by its caller.',
-  credential_id: "It is the id of a credential of this workspace, of the kind tool and for the origin of the tool's URL.",
+  credential_id:
+    "It is the id of a credential of this workspace, of the kind tool and for the origin of the tool's URL.",
   tool_ids: 'At most 16 tools of this workspace, with 64 functions that are on and have different names.',
   url: 'It begins with https:// and has no user name, query or fragment. An address of this machine or of a private network may begin with http:// too, and for it the server needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1.',
   'model.provider': 'There are scripted, openai and anthropic; synthetic too where the server has PARLEY_SYNTHETIC=1.',
-  'model.credential_id': "It is the id of a credential of this workspace, of the kind model and for the model's provider.",
+  'model.credential_id':
+    "It is the id of a credential of this workspace, of the kind model and for the model's provider.",
 };
 
 /** The failure's sentence, for the person at this terminal. */
 function adviceFor({ status, code, message, field }: ParleyError): string {
-  if (status === 401) return "The server does not accept this operator token. Give the server's own with --operator-token or PARLEY_OPERATOR_TOKEN.";
+  if (status === 401)
+    return "The server does not accept this operator token. Give the server's own with --operator-token or PARLEY_OPERATOR_TOKEN.";
   if (code === 'route_not_found') return 'No such workspace, key, credential or tool.';
   return field !== null && Object.hasOwn(advice, field) ? `${message} ${advice[field]}` : message;
 }
 
 const ambiguous = (nouns: string, items: readonly Named[]): UsageFailure =>
-  new UsageFailure(`Several ${nouns} are called "${items[0]!.name}"; name one by its id: ${items.map((item) => item.id).join(', ')}.`);
+  new UsageFailure(
+    `Several ${nouns} are called "${items[0]!.name}"; name one by its id: ${items.map((item) => item.id).join(', ')}.`,
+  );
 
 function queryText(query: Query): string {
   const parameters = new URLSearchParams();

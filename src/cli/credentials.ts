@@ -2,7 +2,15 @@
 import { Option, type Command } from 'commander';
 import type { List } from '../client/types.ts';
 import type { CredentialTestView, CredentialView } from '../base/wire.ts';
-import { addConnectionOptions, inWorkspace, moreLine, addPageOptions, pageQuery, type ConnectionOptions, type PageOptions } from './connection.ts';
+import {
+  addConnectionOptions,
+  inWorkspace,
+  moreLine,
+  addPageOptions,
+  pageQuery,
+  type ConnectionOptions,
+  type PageOptions,
+} from './connection.ts';
 import { segment } from './console-client.ts';
 import { UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
@@ -20,28 +28,51 @@ interface CreateOptions extends UpdateOptions {
 }
 
 export function registerCredentials(program: Command, io: Io): void {
-  const credentials = program.command('credentials').description('credentials of model and voice providers and of tools, stored encrypted');
+  const credentials = program
+    .command('credentials')
+    .description('credentials of model and voice providers and of tools, stored encrypted');
   credentials.addHelpText('after', examples);
-  addPageOptions(credentials.command('list').description('list the credentials, without their secrets')).action(list(io));
+  addPageOptions(credentials.command('list').description('list the credentials, without their secrets')).action(
+    list(io),
+  );
   addConnectionOptions(credentials.command('create').description('store a credential; its secret is never shown again'))
     .option('--provider <name>', 'openai (any OpenAI-compatible endpoint) or anthropic; a tool has none')
     .addOption(new Option('--kind <kind>', 'what it is for').choices(['model', 'voice', 'tool']).default('model'))
-    .option('--base-url <url>', `${endpoint} (default: the provider's own); of a tool: its origin, which alone gets the secret`)
+    .option(
+      '--base-url <url>',
+      `${endpoint} (default: the provider's own); of a tool: its origin, which alone gets the secret`,
+    )
     .option('--api-key <secret>', secret)
     .option('--header <name>', header)
     .action(create(io));
-  addConnectionOptions(credentials.command('update').description('replace the secret of a credential, and its provider or base URL if they change').argument('<id>'))
+  addConnectionOptions(
+    credentials
+      .command('update')
+      .description('replace the secret of a credential, and its provider or base URL if they change')
+      .argument('<id>'),
+  )
     .option('--provider <name>', 'openai or anthropic (default: unchanged)')
     .option('--base-url <url>', `${endpoint} (default: unchanged)`)
     .option('--api-key <secret>', secret)
     .option('--header <name>', header)
     .action(update(io));
-  addConnectionOptions(credentials.command('test').description('ask the provider whether it accepts a credential; exit 1 if not').argument('<id>')).action(test(io));
-  addConnectionOptions(credentials.command('delete').description('delete a credential; assistants that use it cannot answer any more').argument('<id>')).action(remove(io));
+  addConnectionOptions(
+    credentials
+      .command('test')
+      .description('ask the provider whether it accepts a credential; exit 1 if not')
+      .argument('<id>'),
+  ).action(test(io));
+  addConnectionOptions(
+    credentials
+      .command('delete')
+      .description('delete a credential; assistants that use it cannot answer any more')
+      .argument('<id>'),
+  ).action(remove(io));
 }
 
-const endpoint = 'the endpoint, its /v1 included; https://, or http:// to a private address, which needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1 on the server';
-const header = "of a tool: the header that has the secret as it is (default: Authorization, with Bearer before it)";
+const endpoint =
+  'the endpoint, its /v1 included; https://, or http:// to a private address, which needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1 on the server';
+const header = 'of a tool: the header that has the secret as it is (default: Authorization, with Bearer before it)';
 const secret = 'the secret (PARLEY_PROVIDER_API_KEY; otherwise it is asked for, or read from stdin)';
 
 const examples = `
@@ -53,54 +84,91 @@ Examples:
   parley credentials test crd_…
   parley credentials list`;
 
-const list = (io: Io) => (options: ConnectionOptions & PageOptions): Promise<void> =>
-  inWorkspace(io, options, async ({ client, workspace, show }) => {
-    show(await client.get<List<CredentialView>>(`${workspace}/credentials`, pageQuery(options)), render);
-  });
+const list =
+  (io: Io) =>
+  (options: ConnectionOptions & PageOptions): Promise<void> =>
+    inWorkspace(io, options, async ({ client, workspace, show }) => {
+      show(await client.get<List<CredentialView>>(`${workspace}/credentials`, pageQuery(options)), render);
+    });
 
-const create = (io: Io) => (options: CreateOptions): Promise<void> =>
-  inWorkspace(io, options, async ({ client, workspace, show }) => {
-    const { kind, provider, baseUrl, header } = options;
-    if (kind !== 'tool' && provider === undefined) throw new UsageFailure('Name the provider with --provider.');
-    const body = { kind, provider, base_url: baseUrl, header, api_key: await secretOf(io, options) };
-    const created = await client.post<CredentialView>(`${workspace}/credentials`, body);
-    show(created, (credential) => `Stored the credential ${credential.id} for ${holderOf(credential)}. Its secret is not shown again.`);
-  });
+const create =
+  (io: Io) =>
+  (options: CreateOptions): Promise<void> =>
+    inWorkspace(io, options, async ({ client, workspace, show }) => {
+      const { kind, provider, baseUrl, header } = options;
+      if (kind !== 'tool' && provider === undefined) throw new UsageFailure('Name the provider with --provider.');
+      const body = { kind, provider, base_url: baseUrl, header, api_key: await secretOf(io, options) };
+      const created = await client.post<CredentialView>(`${workspace}/credentials`, body);
+      show(
+        created,
+        (credential) =>
+          `Stored the credential ${credential.id} for ${holderOf(credential)}. Its secret is not shown again.`,
+      );
+    });
 
-const update = (io: Io) => (id: string, options: UpdateOptions): Promise<void> =>
-  inWorkspace(io, options, async ({ client, workspace, show }) => {
-    const body = { provider: options.provider, base_url: options.baseUrl, header: options.header, api_key: await secretOf(io, options) };
-    const updated = await client.patch<CredentialView>(`${workspace}/credentials/${segment(id)}`, body);
-    show(updated, (credential) => `Changed the credential ${credential.id} for ${holderOf(credential)}. Its secret is not shown again.`);
-  });
+const update =
+  (io: Io) =>
+  (id: string, options: UpdateOptions): Promise<void> =>
+    inWorkspace(io, options, async ({ client, workspace, show }) => {
+      const body = {
+        provider: options.provider,
+        base_url: options.baseUrl,
+        header: options.header,
+        api_key: await secretOf(io, options),
+      };
+      const updated = await client.patch<CredentialView>(`${workspace}/credentials/${segment(id)}`, body);
+      show(
+        updated,
+        (credential) =>
+          `Changed the credential ${credential.id} for ${holderOf(credential)}. Its secret is not shown again.`,
+      );
+    });
 
-const holderOf = ({ kind, provider, base_url: baseUrl }: CredentialView): string => (kind === 'tool' ? `the tools at ${baseUrl}` : provider);
+const holderOf = ({ kind, provider, base_url: baseUrl }: CredentialView): string =>
+  kind === 'tool' ? `the tools at ${baseUrl}` : provider;
 
-const test = (io: Io) => (id: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(io, options, async ({ client, workspace, show }) => {
-    const result = await client.post<CredentialTestView>(`${workspace}/credentials/${segment(id)}/test`);
-    show(result, ({ result, message }) => `${result}: ${message}`);
-    if (result.body.result !== 'works') io.exitCode = 1;
-  });
+const test =
+  (io: Io) =>
+  (id: string, options: ConnectionOptions): Promise<void> =>
+    inWorkspace(io, options, async ({ client, workspace, show }) => {
+      const result = await client.post<CredentialTestView>(`${workspace}/credentials/${segment(id)}/test`);
+      show(result, ({ result, message }) => `${result}: ${message}`);
+      if (result.body.result !== 'works') io.exitCode = 1;
+    });
 
 async function secretOf(io: Io, { apiKey }: UpdateOptions): Promise<string> {
   const given = apiKey || io.env.PARLEY_PROVIDER_API_KEY;
   if (given) return given;
   const { readSecret } = await import('./terminal.ts');
   const secret = (await readSecret(io, 'API key of the provider (not shown): ')).trim();
-  if (secret === '') throw new UsageFailure('No API key for the provider: give --api-key or PARLEY_PROVIDER_API_KEY, or type it in.');
+  if (secret === '')
+    throw new UsageFailure('No API key for the provider: give --api-key or PARLEY_PROVIDER_API_KEY, or type it in.');
   return secret;
 }
 
-const remove = (io: Io) => (id: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(io, options, async ({ client, workspace }) => {
-    await client.delete(`${workspace}/credentials/${segment(id)}`);
-    if (!options.json) print(io, `Deleted the credential ${id}.`);
-  });
+const remove =
+  (io: Io) =>
+  (id: string, options: ConnectionOptions): Promise<void> =>
+    inWorkspace(io, options, async ({ client, workspace }) => {
+      await client.delete(`${workspace}/credentials/${segment(id)}`);
+      if (!options.json) print(io, `Deleted the credential ${id}.`);
+    });
 
 function render(credentials: List<CredentialView>): string {
   if (credentials.data.length === 0) return 'No credentials.';
-  const columns = [{ title: 'ID' }, { title: 'KIND' }, { title: 'PROVIDER' }, { title: 'BASE URL' }, { title: 'UPDATED' }];
-  const rows = credentials.data.map((one) => [one.id, one.kind, one.provider ?? '', one.base_url ?? '', time(one.updated_at)]);
+  const columns = [
+    { title: 'ID' },
+    { title: 'KIND' },
+    { title: 'PROVIDER' },
+    { title: 'BASE URL' },
+    { title: 'UPDATED' },
+  ];
+  const rows = credentials.data.map((one) => [
+    one.id,
+    one.kind,
+    one.provider ?? '',
+    one.base_url ?? '',
+    time(one.updated_at),
+  ]);
   return table(columns, rows) + moreLine(credentials);
 }

@@ -54,6 +54,7 @@ export function report({ checks, store }: Diagnosis): string {
   ]);
   const counted = (status: string): number => checks.filter((one) => one.status === status).length;
   const [failed, warned] = [counted('fail'), counted('warn')];
-  const sum = failed === 0 && warned === 0 ? 'Nothing is wrong.' : `${failed} failed, ${warned} warned, ${counted('ok')} ok.`;
+  const sum =
+    failed === 0 && warned === 0 ? 'Nothing is wrong.' : `${failed} failed, ${warned} warned, ${counted('ok')} ok.`;
   return [`store ${store ?? '(cannot be used)'}`, '', ...lines, '', sum].join('\n');
 }

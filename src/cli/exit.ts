@@ -1,4 +1,7 @@
-/** The failures that end a command early, and their messages. Exit codes: 0 done, 1 it failed, 2 it was called the wrong way. */
+/**
+ * The failures that end a command early, and their messages. Exit codes: 0 done, 1 it failed, 2 it was called the wrong
+ * way.
+ */
 import { ConnectionError, ParleyError } from '../client/failure.ts';
 import { SettingError } from '../base/config.ts';
 
@@ -18,7 +21,8 @@ export class AdvisedFailure extends CommandFailure {
   }
 }
 
-export const exitCode = (error: unknown): 1 | 2 => (error instanceof UsageFailure || error instanceof SettingError ? 2 : 1);
+export const exitCode = (error: unknown): 1 | 2 =>
+  error instanceof UsageFailure || error instanceof SettingError ? 2 : 1;
 
 /** The failure as one line for a person: the message, and for the API's failures its code and request id. */
 export function failureLine(error: unknown): string {
@@ -26,15 +30,22 @@ export function failureLine(error: unknown): string {
   const [message = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
   const answer = answerOf(error);
   if (answer === null) return message;
-  const origin = [answer.code, answer.requestId === null ? '' : `request ${answer.requestId}`].filter(Boolean).join(', ');
+  const origin = [answer.code, answer.requestId === null ? '' : `request ${answer.requestId}`]
+    .filter(Boolean)
+    .join(', ');
   return origin === '' ? message : `${message} (${origin})`;
 }
 
 /** The failure as JSON: as the API answers it, the same shape otherwise. */
 export function failureJson(error: unknown): string {
   const answer = answerOf(error);
-  if (answer?.code) return JSON.stringify({ error: { type: answer.type, code: answer.code, message: answer.message }, request_id: answer.requestId });
-  const code = exitCode(error) === 2 ? 'usage' : error instanceof ConnectionError ? 'connection_failed' : 'command_failed';
+  if (answer?.code)
+    return JSON.stringify({
+      error: { type: answer.type, code: answer.code, message: answer.message },
+      request_id: answer.requestId,
+    });
+  const code =
+    exitCode(error) === 2 ? 'usage' : error instanceof ConnectionError ? 'connection_failed' : 'command_failed';
   return JSON.stringify({ error: { type: 'command_error', code, message: failureLine(error) }, request_id: null });
 }
 
@@ -49,7 +60,8 @@ const neverSent = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREAC
 /** Node keeps the system's error within that of `fetch`. */
 function connectionLine({ message, origin, cause }: ConnectionError): string {
   const code = (cause as { cause?: { code?: string } } | undefined)?.cause?.code;
-  if (code === 'ECONNREFUSED') return `Nothing listens at ${origin}. Start the server with \`parley serve\`, or name another with --url.`;
+  if (code === 'ECONNREFUSED')
+    return `Nothing listens at ${origin}. Start the server with \`parley serve\`, or name another with --url.`;
   if (code !== undefined && neverSent.has(code)) return `${origin} cannot be reached (${code}).`;
   return code === undefined ? message : message.replace(/\.$/, ` (${code}).`);
 }

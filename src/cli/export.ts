@@ -30,21 +30,44 @@ Examples:
 async function run(io: Io, options: Flags): Promise<void> {
   const out = options['out'] === '-' ? io.stdout : String(options['out']);
   const resume = options['resume'] === true;
-  if (typeof out !== 'string' && resume) throw new UsageFailure('--resume needs the name of a file, as in --out parley.jsonl.gz.');
+  if (typeof out !== 'string' && resume)
+    throw new UsageFailure('--resume needs the name of a file, as in --out parley.jsonl.gz.');
   const { exportTo, openSource, secretOf } = await import('../operations/moving.ts');
   let rows = 0;
-  const done = await runMove(io, { options, variables }, () => `exporting  ${rows} rows`, async (config, clock) => {
-    const secret = secretOf(config);
-    const source = await openSource(config, clock);
-    await source.open();
-    try {
-      const onRows = (count: number): void => void (rows = count);
-      return await exportTo({ source, secret, version: about.version, clock, ids: randomIds(clock), out, resume, onRows });
-    } finally {
-      await source.close();
-    }
-  });
-  if (resume) note(io, done.resumed === null ? 'There was nothing to resume: exported anew.' : `Went on after ${done.resumed} rows.`);
-  if (done.unopened > 0) note(io, `${done.unopened} ${done.unopened === 1 ? 'credential does' : 'credentials do'} not open with this PARLEY_SECRET. Is it the one that the servers use?`);
+  const done = await runMove(
+    io,
+    { options, variables },
+    () => `exporting  ${rows} rows`,
+    async (config, clock) => {
+      const secret = secretOf(config);
+      const source = await openSource(config, clock);
+      await source.open();
+      try {
+        const onRows = (count: number): void => void (rows = count);
+        return await exportTo({
+          source,
+          secret,
+          version: about.version,
+          clock,
+          ids: randomIds(clock),
+          out,
+          resume,
+          onRows,
+        });
+      } finally {
+        await source.close();
+      }
+    },
+  );
+  if (resume)
+    note(
+      io,
+      done.resumed === null ? 'There was nothing to resume: exported anew.' : `Went on after ${done.resumed} rows.`,
+    );
+  if (done.unopened > 0)
+    note(
+      io,
+      `${done.unopened} ${done.unopened === 1 ? 'credential does' : 'credentials do'} not open with this PARLEY_SECRET. Is it the one that the servers use?`,
+    );
   note(io, `Exported ${countsText(done.rows, done.counts)}.`);
 }

@@ -1,4 +1,7 @@
-/** Shows the transcript of `parley listen`: as lines of text, with the words under way in a terminal, or as the socket's messages. */
+/**
+ * Shows the transcript of `parley listen`: as lines of text, with the words under way in a terminal, or as the socket's
+ * messages.
+ */
 import type { TranscriptionMessage } from '../client/types.ts';
 import type { Output } from './io.ts';
 import { oneLine, usualColumns } from './output.ts';
@@ -39,7 +42,9 @@ export class HeardText implements Heard {
 
   message(message: TranscriptionMessage): void {
     if (message.type === 'transcript.partial' && this.#live) {
-      this.#output.write(`\r\u001b[K${partialLine(message.text, message.stable, (this.#output.columns || usualColumns) - 1)}`);
+      this.#output.write(
+        `\r\u001b[K${partialLine(message.text, message.stable, (this.#output.columns || usualColumns) - 1)}`,
+      );
       this.#shown = true;
     }
     if (message.type !== 'transcript.final') return;
@@ -59,7 +64,11 @@ export class HeardText implements Heard {
 export function partialLine(text: string, stable: number, columns: number): string {
   const characters = [...text];
   const cut = Math.max(0, characters.length - columns);
-  const part = (from: number, to?: number): string => characters.slice(from, to).join('').replace(/[\p{Cc}\s]/gu, ' ');
+  const part = (from: number, to?: number): string =>
+    characters
+      .slice(from, to)
+      .join('')
+      .replace(/[\p{Cc}\s]/gu, ' ');
   const [firm, loose] = [part(cut, Math.max(cut, stable)), part(Math.max(cut, stable))];
   return loose === '' ? firm : `${firm}\u001b[2m${loose}\u001b[22m`;
 }

@@ -34,7 +34,8 @@ async function run(io: Io, options: Flags): Promise<void> {
   let rows = 0;
   let doing = 'checking';
   let file: { readonly bytesRead: number } | null = null;
-  const line = (): string => `${doing}  ${size === null || file === null ? '' : `${bar(file.bytesRead / Math.max(1, size))}  `}${rows} rows`;
+  const line = (): string =>
+    `${doing}  ${size === null || file === null ? '' : `${bar(file.bytesRead / Math.max(1, size))}  `}${rows} rows`;
   const done = await runMove(io, { options, variables }, line, async (config, clock) => {
     const secret = secretOf(config);
     const imported = await importFrom({
@@ -50,8 +51,13 @@ async function run(io: Io, options: Flags): Promise<void> {
     leaveSecret(config, secret);
     return imported;
   });
-  if (done.before === done.rows && done.rows > 0) note(io, `The file was imported before: nothing has changed. It has ${countsText(done.rows, done.counts)}.`);
-  else note(io, `${done.before === 0 ? '' : `Went on after ${done.before} rows. `}Imported ${countsText(done.rows, done.counts)}.`);
+  if (done.before === done.rows && done.rows > 0)
+    note(io, `The file was imported before: nothing has changed. It has ${countsText(done.rows, done.counts)}.`);
+  else
+    note(
+      io,
+      `${done.before === 0 ? '' : `Went on after ${done.before} rows. `}Imported ${countsText(done.rows, done.counts)}.`,
+    );
 }
 
 function sizeOf(path: string): number {

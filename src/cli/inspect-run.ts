@@ -23,7 +23,8 @@ export async function inspect(io: Io, options: InspectOptions): Promise<void> {
   if (origins.length > 0 && port === undefined) throw new UsageFailure('--origin needs --port.');
   const open = await feedOf(io, options);
   if (port !== undefined) await bridge(io, port, origins, open);
-  // One feed of the command's own says whether the server is there at all, and ends the command when the server ends it.
+  // One feed of the command's own says whether the server is there at all, and ends the command when the server ends
+  // it.
   await followFeed(open(), port === undefined ? (line) => print(io, line) : () => {});
 }
 
@@ -31,8 +32,15 @@ export async function inspect(io: Io, options: InspectOptions): Promise<void> {
 async function feedOf(io: Io, options: InspectOptions): Promise<() => WebSocket> {
   const [server, token] = [serverUrl(options, io.env), operatorToken(options, io.env)];
   const url = new URL(`${server.replace(/^http/, 'ws')}/console/api/inspect`);
-  const workspace = options.workspace === undefined ? undefined : await new ConsoleClient(server, token).workspace(options.workspace);
-  for (const [name, value] of Object.entries({ workspace, kind: options.kind, id: options.id, format: options.stately ? 'stately' : undefined })) if (value !== undefined) url.searchParams.set(name, value);
+  const workspace =
+    options.workspace === undefined ? undefined : await new ConsoleClient(server, token).workspace(options.workspace);
+  for (const [name, value] of Object.entries({
+    workspace,
+    kind: options.kind,
+    id: options.id,
+    format: options.stately ? 'stately' : undefined,
+  }))
+    if (value !== undefined) url.searchParams.set(name, value);
   return () => new WebSocket(url, { headers: { authorization: `Bearer ${token}` } });
 }
 
@@ -42,7 +50,11 @@ async function followFeed(feed: WebSocket, receive: (line: string) => void): Pro
   const refused = once(feed, 'unexpected-response').then(async (said) => {
     const answer = said[1] as IncomingMessage;
     answer.resume();
-    throw new CommandFailure(answer.statusCode === 401 ? "The server does not accept this operator token. Give the server's own with --operator-token or PARLEY_OPERATOR_TOKEN." : `The server refused the feed (${answer.statusCode}).`);
+    throw new CommandFailure(
+      answer.statusCode === 401
+        ? "The server does not accept this operator token. Give the server's own with --operator-token or PARLEY_OPERATOR_TOKEN."
+        : `The server refused the feed (${answer.statusCode}).`,
+    );
   });
   const closed = once(feed, 'close').then(() => {
     throw new CommandFailure('The server ended the feed.');
@@ -55,7 +67,10 @@ async function followFeed(feed: WebSocket, receive: (line: string) => void): Pro
   }
 }
 
-/** A WebSocket server on this machine that gives each client a feed of its own. Browsers send the origin of a page; a program sends none. */
+/**
+ * A WebSocket server on this machine that gives each client a feed of its own. Browsers send the origin of a page; a
+ * program sends none.
+ */
 async function bridge(io: Io, port: number, origins: readonly string[], open: () => WebSocket): Promise<void> {
   const isAllowed = ({ origin }: { origin?: string }): boolean => origin === undefined || origins.includes(origin);
   const server = new WebSocketServer({ host: '127.0.0.1', port, verifyClient: isAllowed });

@@ -5,7 +5,16 @@ import { secondsOf } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { CreatedKeyView, KeyView } from '../base/wire.ts';
 import { gather, moment, wholeNumber } from './arguments.ts';
-import { addConnectionOptions, inWorkspace, moreLine, addPageOptions, pageQuery, type ConsoleConnection, type ConnectionOptions, type PageOptions } from './connection.ts';
+import {
+  addConnectionOptions,
+  inWorkspace,
+  moreLine,
+  addPageOptions,
+  pageQuery,
+  type ConsoleConnection,
+  type ConnectionOptions,
+  type PageOptions,
+} from './connection.ts';
 import { segment } from './console-client.ts';
 import type { Io } from './io.ts';
 import { oneLine, table, time } from './output.ts';
@@ -32,12 +41,27 @@ export function registerKeys(program: Command, io: Io): void {
     .option('--expires <when>', 'a span such as 30d, a date or Unix seconds (default: never)')
     .option('--requests <number>', `requests a minute (default: ${limits.requestsPerMinute})`, ceiling)
     .option('--speech <number>', `speech requests a minute (default: ${limits.speechPerMinute})`, ceiling)
-    .option('--transcription-tokens <number>', `transcription tokens a minute (default: ${limits.transcriptionTokensPerMinute})`, ceiling)
+    .option(
+      '--transcription-tokens <number>',
+      `transcription tokens a minute (default: ${limits.transcriptionTokensPerMinute})`,
+      ceiling,
+    )
     .action(create(io));
-  addConnectionOptions(keys.command('rotate').description('replace a key by a new one of the same name, limits, assistants and expiry, which is shown once').argument('<key>', 'id or name'))
-    .option('--overlap <seconds>', `seconds for which the old key stays valid, at most ${limits.keyOverlapSecondsMax} (30 days) (default: 0, it ends at once)`, wholeNumber(0, limits.keyOverlapSecondsMax))
+  addConnectionOptions(
+    keys
+      .command('rotate')
+      .description('replace a key by a new one of the same name, limits, assistants and expiry, which is shown once')
+      .argument('<key>', 'id or name'),
+  )
+    .option(
+      '--overlap <seconds>',
+      `seconds for which the old key stays valid, at most ${limits.keyOverlapSecondsMax} (30 days) (default: 0, it ends at once)`,
+      wholeNumber(0, limits.keyOverlapSecondsMax),
+    )
     .action(rotate(io));
-  addConnectionOptions(keys.command('revoke').description('revoke a key, for good').argument('<key>', 'id or name')).action(revoke(io));
+  addConnectionOptions(
+    keys.command('revoke').description('revoke a key, for good').argument('<key>', 'id or name'),
+  ).action(revoke(io));
 }
 
 const examples = `
@@ -47,40 +71,79 @@ Examples:
   parley keys rotate key_… --overlap 86400
   parley keys revoke "web shop"`;
 
-const list = (io: Io) => (options: ConnectionOptions & PageOptions): Promise<void> =>
-  inWorkspace(io, options, async ({ client, workspace, show }) => {
-    show(await client.get<List<KeyView>>(`${workspace}/keys`, pageQuery(options)), render);
-  });
+const list =
+  (io: Io) =>
+  (options: ConnectionOptions & PageOptions): Promise<void> =>
+    inWorkspace(io, options, async ({ client, workspace, show }) => {
+      show(await client.get<List<KeyView>>(`${workspace}/keys`, pageQuery(options)), render);
+    });
 
-const create = (io: Io) => (name: string, options: CreateOptions): Promise<void> =>
-  inWorkspace(io, options, async (connection) => {
-    const expires_at = options.expires === undefined ? undefined : moment('--expires', options.expires, secondsOf(connection.clock.now()));
-    const ceilings = { requests: options.requests, speech: options.speech, transcription_tokens: options.transcriptionTokens };
-    const body = { name, assistant_ids: await assistantIds(connection, options.assistant), expires_at, limits: ceilings };
-    const created = await connection.client.post<KeyView & { key: string }>(`${connection.workspace}/keys`, body);
-    connection.show(created, (key) => `Created the key "${oneLine(key.name)}" (${key.id}):\n\n  ${key.key}\n\nKeep it now: it is not shown again.`);
-  });
+const create =
+  (io: Io) =>
+  (name: string, options: CreateOptions): Promise<void> =>
+    inWorkspace(io, options, async (connection) => {
+      const expires_at =
+        options.expires === undefined
+          ? undefined
+          : moment('--expires', options.expires, secondsOf(connection.clock.now()));
+      const ceilings = {
+        requests: options.requests,
+        speech: options.speech,
+        transcription_tokens: options.transcriptionTokens,
+      };
+      const body = {
+        name,
+        assistant_ids: await assistantIds(connection, options.assistant),
+        expires_at,
+        limits: ceilings,
+      };
+      const created = await connection.client.post<KeyView & { key: string }>(`${connection.workspace}/keys`, body);
+      connection.show(
+        created,
+        (key) =>
+          `Created the key "${oneLine(key.name)}" (${key.id}):\n\n  ${key.key}\n\nKeep it now: it is not shown again.`,
+      );
+    });
 
-async function assistantIds({ client, workspace }: ConsoleConnection, selectors: readonly string[] | undefined): Promise<string[] | undefined> {
+async function assistantIds(
+  { client, workspace }: ConsoleConnection,
+  selectors: readonly string[] | undefined,
+): Promise<string[] | undefined> {
   if (selectors === undefined) return undefined;
   const ids: string[] = [];
-  for (const selector of selectors) ids.push(await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', selector));
+  for (const selector of selectors)
+    ids.push(await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', selector));
   return ids;
 }
 
-const rotate = (io: Io) => (selector: string, options: RotateOptions): Promise<void> =>
-  inWorkspace(io, options, async ({ client, workspace, show }) => {
-    const id = await client.idOf(`${workspace}/keys`, 'key', 'key', selector);
-    const made = await client.post<CreatedKeyView>(`${workspace}/keys/${segment(id)}/rotate`, { overlap_seconds: options.overlap });
-    const old = options.overlap ? `The old key works for another ${options.overlap} seconds at most.` : 'The old key has ended.';
-    show(made, (key) => `Replaced the key "${oneLine(key.name)}" (${id}) by ${key.id}:\n\n  ${key.key}\n\nKeep it now: it is not shown again. ${old}`);
-  });
+const rotate =
+  (io: Io) =>
+  (selector: string, options: RotateOptions): Promise<void> =>
+    inWorkspace(io, options, async ({ client, workspace, show }) => {
+      const id = await client.idOf(`${workspace}/keys`, 'key', 'key', selector);
+      const made = await client.post<CreatedKeyView>(`${workspace}/keys/${segment(id)}/rotate`, {
+        overlap_seconds: options.overlap,
+      });
+      const old = options.overlap
+        ? `The old key works for another ${options.overlap} seconds at most.`
+        : 'The old key has ended.';
+      show(
+        made,
+        (key) =>
+          `Replaced the key "${oneLine(key.name)}" (${id}) by ${key.id}:\n\n  ${key.key}\n\nKeep it now: it is not shown again. ${old}`,
+      );
+    });
 
-const revoke = (io: Io) => (selector: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(io, options, async ({ client, workspace, show }) => {
-    const id = await client.idOf(`${workspace}/keys`, 'key', 'key', selector);
-    show(await client.post<KeyView>(`${workspace}/keys/${segment(id)}/revoke`), (key) => `Revoked the key "${oneLine(key.name)}" (${key.id}).`);
-  });
+const revoke =
+  (io: Io) =>
+  (selector: string, options: ConnectionOptions): Promise<void> =>
+    inWorkspace(io, options, async ({ client, workspace, show }) => {
+      const id = await client.idOf(`${workspace}/keys`, 'key', 'key', selector);
+      show(
+        await client.post<KeyView>(`${workspace}/keys/${segment(id)}/revoke`),
+        (key) => `Revoked the key "${oneLine(key.name)}" (${key.id}).`,
+      );
+    });
 
 function render(keys: List<KeyView>): string {
   if (keys.data.length === 0) return 'No keys.';

@@ -32,14 +32,23 @@ export function registerLink(program: Command, io: Io): void {
     .option('--concurrent-visitors <number>', 'visitors at a time (default: 25)', ceiling)
     .option('--messages-per-visitor-per-day <number>', 'messages of a visitor a day (default: 100)', ceiling)
     .option('--messages-per-address-per-hour <number>', 'messages of an address an hour (default: 120)', ceiling)
-    .option('--places-per-address <number>', 'visitors of an address at a time (default: half of the visitors, 5 at least)', ceiling)
-    .option('--minutes-per-address <number>', 'minutes of an address a day (default: half of the minutes, 30 at least)', ceiling)
+    .option(
+      '--places-per-address <number>',
+      'visitors of an address at a time (default: half of the visitors, 5 at least)',
+      ceiling,
+    )
+    .option(
+      '--minutes-per-address <number>',
+      'minutes of an address a day (default: half of the minutes, 30 at least)',
+      ceiling,
+    )
     .action(create(io));
   addConnectionOptions(addCommand(link, 'show', "show its address and today's usage")).action(show(io));
   addConnectionOptions(addCommand(link, 'off', 'turn link and widget off; the slug stays its own')).action(off(io));
 }
 
-const addCommand = (parent: Command, name: string, description: string): Command => parent.command(name).description(description).argument('<assistant>', 'id or name');
+const addCommand = (parent: Command, name: string, description: string): Command =>
+  parent.command(name).description(description).argument('<assistant>', 'id or name');
 
 const examples = `
 Examples:
@@ -52,42 +61,62 @@ async function pathOf({ client, workspace }: ConsoleConnection, selector: string
   return `${workspace}/assistants/${segment(await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', selector))}`;
 }
 
-const create = (io: Io) => (selector: string, options: CreateOptions): Promise<void> =>
-  inWorkspace(io, options, async (connection) => {
-    const path = await pathOf(connection, selector);
-    const given: Record<LinkLimitName, number | undefined> = {
-      minutes_per_day: options.minutesPerDay,
-      concurrent_visitors: options.concurrentVisitors,
-      messages_per_visitor_per_day: options.messagesPerVisitorPerDay,
-      messages_per_address_per_hour: options.messagesPerAddressPerHour,
-      places_per_address: options.placesPerAddress,
-      minutes_per_address: options.minutesPerAddress,
-    };
-    const ceilings = Object.fromEntries(linkLimitNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
-    const channels = { link: true, ...(options.widget && { widget: true }) };
-    const link = { slug: options.slug, origins: options.origin, ...(Object.keys(ceilings).length > 0 && { limits: ceilings }) };
-    const { body: assistant } = await connection.client.patch<ConsoleAssistantView>(path, { channels, link });
-    connection.show(await connection.client.get<LinkStatusView>(`${path}/link`), (status) => {
-      const closed = assistant.status === 'published' ? '' : `\nThe assistant is ${assistant.status === 'draft' ? 'a draft' : assistant.status}, so nobody can talk to it yet.`;
-      return `The assistant "${oneLine(assistant.name)}" is at ${status.url}${closed}${assistant.channels.widget ? onSite(assistant, status) : ''}`;
+const create =
+  (io: Io) =>
+  (selector: string, options: CreateOptions): Promise<void> =>
+    inWorkspace(io, options, async (connection) => {
+      const path = await pathOf(connection, selector);
+      const given: Record<LinkLimitName, number | undefined> = {
+        minutes_per_day: options.minutesPerDay,
+        concurrent_visitors: options.concurrentVisitors,
+        messages_per_visitor_per_day: options.messagesPerVisitorPerDay,
+        messages_per_address_per_hour: options.messagesPerAddressPerHour,
+        places_per_address: options.placesPerAddress,
+        minutes_per_address: options.minutesPerAddress,
+      };
+      const ceilings = Object.fromEntries(
+        linkLimitNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
+      );
+      const channels = { link: true, ...(options.widget && { widget: true }) };
+      const link = {
+        slug: options.slug,
+        origins: options.origin,
+        ...(Object.keys(ceilings).length > 0 && { limits: ceilings }),
+      };
+      const { body: assistant } = await connection.client.patch<ConsoleAssistantView>(path, { channels, link });
+      connection.show(await connection.client.get<LinkStatusView>(`${path}/link`), (status) => {
+        const closed =
+          assistant.status === 'published'
+            ? ''
+            : `\nThe assistant is ${assistant.status === 'draft' ? 'a draft' : assistant.status}, so nobody can talk to it yet.`;
+        return `The assistant "${oneLine(assistant.name)}" is at ${status.url}${closed}${assistant.channels.widget ? onSite(assistant, status) : ''}`;
+      });
     });
-  });
 
 function onSite({ link }: ConsoleAssistantView, { snippet }: LinkStatusView): string {
   const nowhere = link?.origins.length ? '' : '\n\nIt works on no site yet: name one with --origin.';
   return `\n\nOn a site of yours:\n\n  ${snippet}${nowhere}`;
 }
 
-const show = (io: Io) => (selector: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(io, options, async (connection) => {
-    connection.show(await connection.client.get<LinkStatusView>(`${await pathOf(connection, selector)}/link`), render);
-  });
+const show =
+  (io: Io) =>
+  (selector: string, options: ConnectionOptions): Promise<void> =>
+    inWorkspace(io, options, async (connection) => {
+      connection.show(
+        await connection.client.get<LinkStatusView>(`${await pathOf(connection, selector)}/link`),
+        render,
+      );
+    });
 
-const off = (io: Io) => (selector: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(io, options, async (connection) => {
-    const answer = await connection.client.patch<ConsoleAssistantView>(await pathOf(connection, selector), { channels: { link: false, widget: false } });
-    connection.show(answer, (assistant) => `The link and the widget of "${oneLine(assistant.name)}" are off.`);
-  });
+const off =
+  (io: Io) =>
+  (selector: string, options: ConnectionOptions): Promise<void> =>
+    inWorkspace(io, options, async (connection) => {
+      const answer = await connection.client.patch<ConsoleAssistantView>(await pathOf(connection, selector), {
+        channels: { link: false, widget: false },
+      });
+      connection.show(answer, (assistant) => `The link and the widget of "${oneLine(assistant.name)}" are off.`);
+    });
 
 const render = (status: LinkStatusView): string =>
   fields([

@@ -16,7 +16,9 @@ export function registerMachines(program: Command, io: Io): void {
     .command('machines')
     .description('the state machines, as charts')
     .argument('[name]', 'one of them (default: all)')
-    .addOption(new Option('--format <format>', 'a Mermaid diagram or JSON').choices(['mermaid', 'json']).default('mermaid'))
+    .addOption(
+      new Option('--format <format>', 'a Mermaid diagram or JSON').choices(['mermaid', 'json']).default('mermaid'),
+    )
     .option('--json', 'the same as --format json')
     .addHelpText('after', examples)
     .action((name: string | undefined, options: MachinesOptions) => machines(io, name, options));
@@ -32,7 +34,8 @@ async function machines(io: Io, name: string | undefined, options: MachinesOptio
   const format: Format = options.json ? 'json' : options.format;
   if (name !== undefined) {
     const known = machineNames.find((one) => one === name);
-    if (known === undefined) throw new UsageFailure(`There is no machine "${name}"; there are ${machineNames.join(', ')}.`);
+    if (known === undefined)
+      throw new UsageFailure(`There is no machine "${name}"; there are ${machineNames.join(', ')}.`);
     print(io, chart(known, format));
     return;
   }

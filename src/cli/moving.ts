@@ -6,17 +6,32 @@ import type { Io } from './io.ts';
 import { Progress } from './progress.ts';
 import { flagOption, withFlags, type Flags } from './serve.ts';
 
-/** The settings of a move. The others are those of a server: an environment file may have them, and none of them can hinder a move. */
-export type MovingVariables = readonly ('PARLEY_STORE' | 'PARLEY_SECRET' | 'PARLEY_DURABILITY' | 'PARLEY_ALLOW_VOLATILE' | 'PARLEY_ACCEPT_LOSS')[];
+/**
+ * The settings of a move. The others are those of a server: an environment file may have them, and none of them can
+ * hinder a move.
+ */
+export type MovingVariables = readonly (
+  | 'PARLEY_STORE'
+  | 'PARLEY_SECRET'
+  | 'PARLEY_DURABILITY'
+  | 'PARLEY_ALLOW_VOLATILE'
+  | 'PARLEY_ACCEPT_LOSS'
+)[];
 
 /** Adds the flags of these settings. */
 export function withSettings(command: Command, variables: MovingVariables): Command {
-  for (const setting of settings) if ((variables as readonly string[]).includes(setting.variable)) command.addOption(flagOption(setting));
+  for (const setting of settings)
+    if ((variables as readonly string[]).includes(setting.variable)) command.addOption(flagOption(setting));
   return command;
 }
 
 /** Runs a move with its settings and shows its progress. */
-export async function runMove<T>(io: Io, given: { readonly options: Flags; readonly variables: MovingVariables }, line: () => string, move: (config: Config, clock: Clock) => Promise<T>): Promise<T> {
+export async function runMove<T>(
+  io: Io,
+  given: { readonly options: Flags; readonly variables: MovingVariables },
+  line: () => string,
+  move: (config: Config, clock: Clock) => Promise<T>,
+): Promise<T> {
   const environment = withFlags(given.options, io.env);
   const config = readConfig(Object.fromEntries(given.variables.map((variable) => [variable, environment[variable]])));
   const clock = new WheelClock();
@@ -29,10 +44,16 @@ export async function runMove<T>(io: Io, given: { readonly options: Flags; reado
   }
 }
 
-const plurals: Readonly<Record<string, string>> = { history: 'histories', memory: 'remembered requests', usage: 'usage rows' };
+const plurals: Readonly<Record<string, string>> = {
+  history: 'histories',
+  memory: 'remembered requests',
+  usage: 'usage rows',
+};
 
 /** `3 rows: 1 workspace, 2 keys` */
 export function countsText(rows: number, counts: Readonly<Record<string, number>>): string {
-  const kinds = Object.entries(counts).map(([kind, count]) => `${count} ${plurals[kind] ?? (count === 1 ? kind : `${kind}s`)}`);
+  const kinds = Object.entries(counts).map(
+    ([kind, count]) => `${count} ${plurals[kind] ?? (count === 1 ? kind : `${kind}s`)}`,
+  );
   return `${rows} ${rows === 1 ? 'row' : 'rows'}${kinds.length === 0 ? '' : `: ${kinds.join(', ')}`}`;
 }

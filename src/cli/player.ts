@@ -29,7 +29,10 @@ const players: readonly Player[] = [
 export const installedPlayer = (env: Environment): Player | null => firstInstalled(players, env);
 
 /** The first of these programs that is on the path; null if there is none. */
-export function firstInstalled<Program extends { readonly program: string }>(programs: readonly Program[], { PATH = '' }: Environment): Program | null {
+export function firstInstalled<Program extends { readonly program: string }>(
+  programs: readonly Program[],
+  { PATH = '' }: Environment,
+): Program | null {
   const folders = PATH.split(delimiter).filter((folder) => folder !== '');
   return programs.find(({ program }) => folders.some((folder) => isProgram(join(folder, program)))) ?? null;
 }
@@ -56,7 +59,12 @@ export async function play(player: Player, speech: Speech, signal: AbortSignal):
   }
 }
 
-async function run({ program, args }: Player, source: string, input: Speech | null, signal: AbortSignal): Promise<void> {
+async function run(
+  { program, args }: Player,
+  source: string,
+  input: Speech | null,
+  signal: AbortSignal,
+): Promise<void> {
   const child = spawn(program, [...args, source], { stdio: [input === null ? 'ignore' : 'pipe', 'ignore', 'ignore'] });
   const stop = (): void => signalChild(child, 'SIGTERM');
   signal.addEventListener('abort', stop);
@@ -66,7 +74,10 @@ async function run({ program, args }: Player, source: string, input: Speech | nu
   });
   try {
     // A player that has left is told by how it ended, not by the pipe.
-    if (input !== null) await pipeline(input, child.stdin!).catch((error: NodeJS.ErrnoException) => pipeEnds.has(error.code) || Promise.reject(error));
+    if (input !== null)
+      await pipeline(input, child.stdin!).catch(
+        (error: NodeJS.ErrnoException) => pipeEnds.has(error.code) || Promise.reject(error),
+      );
     const code = await ended;
     signal.throwIfAborted();
     if (code !== 0) throw new CommandFailure(`${program} could not play it. Write it to a file with --out speech.wav.`);

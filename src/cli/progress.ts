@@ -1,4 +1,7 @@
-/** Shows the progress of a long command on stderr: a line that is overwritten in a terminal, elsewhere a new line every few seconds. */
+/**
+ * Shows the progress of a long command on stderr: a line that is overwritten in a terminal, elsewhere a new line every
+ * few seconds.
+ */
 import type { Clock, Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Output } from './io.ts';
@@ -37,7 +40,9 @@ export class Progress {
   #later(): Timer {
     return this.#clock.after(this.#moving ? limits.movingShownMs : limits.movingToldMs, () => {
       const line = this.#line();
-      this.#output.write(this.#moving ? `\r\u001b[K${line.slice(0, (this.#output.columns || usualColumns) - 1)}` : `${line}\n`);
+      this.#output.write(
+        this.#moving ? `\r\u001b[K${line.slice(0, (this.#output.columns || usualColumns) - 1)}` : `${line}\n`,
+      );
       this.#timer = this.#later();
     });
   }

@@ -43,7 +43,10 @@ export function flagOption(setting: Setting): Option {
 }
 
 /** The environment with the flags laid over it. A flag without its value is 1. */
-export function withFlags(options: Flags, environment: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+export function withFlags(
+  options: Flags,
+  environment: Readonly<Record<string, string | undefined>>,
+): Record<string, string | undefined> {
   const given = settings.flatMap((setting) => {
     const value = options[flagOption(setting).attributeName()];
     return value === undefined ? [] : [[setting.variable, value === true ? '1' : value]];
@@ -58,7 +61,10 @@ async function run(io: Io, options: Flags): Promise<void> {
     const isWorker = config.processes > 1 && !(await import('node:cluster')).default.isPrimary;
     // A worker that replaces another serves on where the folder has disappeared meanwhile.
     if (!isWorker) checkVoiceFolder(config.voiceFolder);
-    if (config.processes > 1 && !isWorker) await (await import('../operations/supervisor.ts')).supervise(config, (await import('../operations/edges.ts')).openManagementPort);
+    if (config.processes > 1 && !isWorker)
+      await (
+        await import('../operations/supervisor.ts')
+      ).supervise(config, (await import('../operations/edges.ts')).openManagementPort);
     else await (await import('../main.ts')).serve(config);
   } catch (error) {
     throw startFailure(error, config);
@@ -70,8 +76,11 @@ export function startFailure(error: unknown, { host, port }: { readonly host: st
   if (error instanceof SettingError) return error;
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   const listening = syscall === 'listen' || syscall === 'bind';
-  if (code === 'EADDRINUSE') return new SettingError(`PORT is ${port}, which is in use on ${host}. Choose another with --port or PORT.`);
-  if (code === 'EACCES' && listening) return new SettingError(`PORT is ${port}, which may not be listened on. Choose another with --port or PORT.`);
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return new SettingError(`HOST must be an address of this machine, not "${host}".`);
+  if (code === 'EADDRINUSE')
+    return new SettingError(`PORT is ${port}, which is in use on ${host}. Choose another with --port or PORT.`);
+  if (code === 'EACCES' && listening)
+    return new SettingError(`PORT is ${port}, which may not be listened on. Choose another with --port or PORT.`);
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return new SettingError(`HOST must be an address of this machine, not "${host}".`);
   return new CommandFailure(message || String(error));
 }

@@ -1,7 +1,15 @@
 /** `parley sessions` */
 import { Option, type Command } from 'commander';
 import type { List, Message, Session } from '../client/types.ts';
-import { addConnectionOptions, inWorkspace, moreLine, addPageOptions, pageQuery, type ConnectionOptions, type PageOptions } from './connection.ts';
+import {
+  addConnectionOptions,
+  inWorkspace,
+  moreLine,
+  addPageOptions,
+  pageQuery,
+  type ConnectionOptions,
+  type PageOptions,
+} from './connection.ts';
 import { segment } from './console-client.ts';
 import type { Io } from './io.ts';
 import { fields, oneLine, printable, table, time } from './output.ts';
@@ -23,7 +31,12 @@ export function registerSessions(program: Command, io: Io): void {
     .option('--assistant <id|name>', 'only of this assistant')
     .addOption(new Option('--status <status>', 'only in this state').choices(['open', 'ended', 'expired']))
     .action(list(io));
-  addConnectionOptions(sessions.command('show').description('show a session and its transcript; with --json as {"session", "transcript"}').argument('<id>')).action(show(io));
+  addConnectionOptions(
+    sessions
+      .command('show')
+      .description('show a session and its transcript; with --json as {"session", "transcript"}')
+      .argument('<id>'),
+  ).action(show(io));
 }
 
 const examples = `
@@ -31,29 +44,41 @@ Examples:
   parley sessions list --assistant demo --status open
   parley sessions show ses_01jm3k4q8z9v5x7w2r6t0y1n3b`;
 
-const list = (io: Io) => (options: ListOptions): Promise<void> =>
-  inWorkspace(io, options, async (connection) => {
-    const { client, workspace } = connection;
-    const assistant_id = options.assistant && (await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', options.assistant));
-    const query = { ...pageQuery(options), assistant_id, status: options.status };
-    connection.show(await client.get<List<Session>>(`${workspace}/sessions`, query), renderList);
-  });
+const list =
+  (io: Io) =>
+  (options: ListOptions): Promise<void> =>
+    inWorkspace(io, options, async (connection) => {
+      const { client, workspace } = connection;
+      const assistant_id =
+        options.assistant && (await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', options.assistant));
+      const query = { ...pageQuery(options), assistant_id, status: options.status };
+      connection.show(await client.get<List<Session>>(`${workspace}/sessions`, query), renderList);
+    });
 
-const show = (io: Io) => (id: string, options: ConnectionOptions): Promise<void> =>
-  inWorkspace(io, options, async (connection) => {
-    const { client, workspace } = connection;
-    const path = `${workspace}/sessions/${segment(id)}`;
-    const session = await client.get<Session>(path);
-    const messages: Message[] = [];
-    for await (const message of client.all<Message>(`${path}/transcript`, { order: 'asc' })) messages.push(message);
-    const transcript: List<Message> = { object: 'list', data: messages, has_more: false, next_cursor: null };
-    const text = `{"session":${session.text.trim()},"transcript":${JSON.stringify(transcript)}}`;
-    connection.show({ body: { session: session.body, transcript }, text }, renderOne);
-  });
+const show =
+  (io: Io) =>
+  (id: string, options: ConnectionOptions): Promise<void> =>
+    inWorkspace(io, options, async (connection) => {
+      const { client, workspace } = connection;
+      const path = `${workspace}/sessions/${segment(id)}`;
+      const session = await client.get<Session>(path);
+      const messages: Message[] = [];
+      for await (const message of client.all<Message>(`${path}/transcript`, { order: 'asc' })) messages.push(message);
+      const transcript: List<Message> = { object: 'list', data: messages, has_more: false, next_cursor: null };
+      const text = `{"session":${session.text.trim()},"transcript":${JSON.stringify(transcript)}}`;
+      connection.show({ body: { session: session.body, transcript }, text }, renderOne);
+    });
 
 function renderList(sessions: List<Session>): string {
   if (sessions.data.length === 0) return 'No sessions.';
-  const columns = [{ title: 'ID' }, { title: 'ASSISTANT' }, { title: 'STATUS' }, { title: 'CHANNEL' }, { title: 'VISITOR' }, { title: 'CREATED' }];
+  const columns = [
+    { title: 'ID' },
+    { title: 'ASSISTANT' },
+    { title: 'STATUS' },
+    { title: 'CHANNEL' },
+    { title: 'VISITOR' },
+    { title: 'CREATED' },
+  ];
   const rows = sessions.data.map((one) => [
     one.id,
     one.assistant_id,

@@ -1,4 +1,6 @@
-/** The microphone and the loudspeaker of a call, as programs that the machine has. Both carry raw 16-bit samples, mono. */
+/**
+ * The microphone and the loudspeaker of a call, as programs that the machine has. Both carry raw 16-bit samples, mono.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { signalChild } from '../base/signals.ts';
@@ -18,17 +20,37 @@ interface SoundProgram {
 const raw = ['-q', '-t', 'raw', '-r', `${soundRate}`, '-e', 'signed', '-b', '16', '-c', '1', '-'];
 const alsa = ['-q', '-t', 'raw', '-f', 'S16_LE', '-r', `${soundRate}`, '-c', '1'];
 const pulse = ['--raw', '--format=s16le', `--rate=${soundRate}`, '--channels=1', '--latency-msec=40'];
-const ffmpegInput = process.platform === 'darwin' ? ['-f', 'avfoundation', '-i', ':0'] : ['-f', 'pulse', '-i', 'default'];
+const ffmpegInput =
+  process.platform === 'darwin' ? ['-f', 'avfoundation', '-i', ':0'] : ['-f', 'pulse', '-i', 'default'];
 
 const recorders: readonly SoundProgram[] = [
   { program: 'arecord', args: alsa },
   { program: 'rec', args: raw },
   { program: 'parecord', args: pulse },
-  { program: 'ffmpeg', args: ['-loglevel', 'error', '-nostdin', ...ffmpegInput, '-ac', '1', '-ar', `${soundRate}`, '-f', 's16le', '-'] },
+  {
+    program: 'ffmpeg',
+    args: ['-loglevel', 'error', '-nostdin', ...ffmpegInput, '-ac', '1', '-ar', `${soundRate}`, '-f', 's16le', '-'],
+  },
 ];
 
 const loudspeakers: readonly SoundProgram[] = [
-  { program: 'ffplay', args: ['-nodisp', '-loglevel', 'quiet', '-fflags', 'nobuffer', '-probesize', '32', '-f', 's16le', '-ar', `${soundRate}`, '-'] },
+  {
+    program: 'ffplay',
+    args: [
+      '-nodisp',
+      '-loglevel',
+      'quiet',
+      '-fflags',
+      'nobuffer',
+      '-probesize',
+      '32',
+      '-f',
+      's16le',
+      '-ar',
+      `${soundRate}`,
+      '-',
+    ],
+  },
   { program: 'aplay', args: [...alsa, '--buffer-time=100000'] },
   { program: 'play', args: raw },
   { program: 'paplay', args: pulse },
@@ -48,11 +70,14 @@ export class Sound {
     this.#child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
     // A program that has left is told by how it ended, not by the pipe.
     this.#child.stdin!.on('error', () => {});
-    this.#child.stderr!.setEncoding('utf8').on('data', (text: string) => this.#signs.length < 20 && this.#signs.push(text));
+    this.#child
+      .stderr!.setEncoding('utf8')
+      .on('data', (text: string) => this.#signs.length < 20 && this.#signs.push(text));
     this.failed = new Promise((resolve) => {
       const ended = (): void => {
         const [sign = ''] = this.#signs.join('').trim().split('\n');
-        if (!this.#stopped) resolve(new CommandFailure(`${this.#program} could not ${does}${sign === '' ? '.' : `: ${oneLine(sign)}`}`));
+        if (!this.#stopped)
+          resolve(new CommandFailure(`${this.#program} could not ${does}${sign === '' ? '.' : `: ${oneLine(sign)}`}`));
       };
       this.#child.on('close', ended);
       this.#child.on('error', ended);
@@ -76,7 +101,10 @@ export class Sound {
 /** Opens the microphone. Throws where there is no program for it. */
 export function microphone(env: Environment): Sound {
   const found = firstInstalled(recorders, env);
-  if (found === null) throw new UsageFailure(`Nothing to record with is installed (${names(recorders)}). Say a file instead: --from hello.wav.`);
+  if (found === null)
+    throw new UsageFailure(
+      `Nothing to record with is installed (${names(recorders)}). Say a file instead: --from hello.wav.`,
+    );
   return new Sound(found, 'record');
 }
 

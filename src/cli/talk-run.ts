@@ -28,10 +28,12 @@ const bareNote = 'Nothing you say while the assistant speaks is heard; with --he
 const silence: Clip = { samples: new Int16Array(soundRate / 50), sampleRate: soundRate };
 
 export async function runTalk(io: Io, options: TalkOptions): Promise<void> {
-  if (options.session !== undefined && options.assistant !== undefined) throw new UsageFailure('Give --assistant or --session, not both: a session has its assistant.');
+  if (options.session !== undefined && options.assistant !== undefined)
+    throw new UsageFailure('Give --assistant or --session, not both: a session has its assistant.');
   if (typeof options.voice === 'string') throw new UsageFailure(othersVoice(options.voice, options.assistant));
   const clips: Clip[] = [];
-  for (const file of options.from ?? []) clips.push(resampled(await readClip(io, file, 'parley talk --from'), soundRate));
+  for (const file of options.from ?? [])
+    clips.push(resampled(await readClip(io, file, 'parley talk --from'), soundRate));
   const ear = options.from === undefined ? microphone(io.env) : null;
   const mouth = loudspeaker(io.env);
   try {
@@ -53,17 +55,37 @@ interface Sounds {
   readonly mouth: Sound | null;
 }
 
-async function talk(io: Io, options: TalkOptions, { parley, assistant, signal }: Speaking, { clips, ear, mouth }: Sounds): Promise<void> {
+async function talk(
+  io: Io,
+  options: TalkOptions,
+  { parley, assistant, signal }: Speaking,
+  { clips, ear, mouth }: Sounds,
+): Promise<void> {
   const given = options.session === undefined ? null : await parley.sessions.get(options.session, { signal });
   const theirs: Assistant = given === null ? assistant : await parley.assistants.get(given.assistant_id, { signal });
-  const session: Session = given ?? (await parley.sessions.create({ assistant_id: assistant.id, visitor: wholeVisitor(assistant, options.visitor ?? []) }, { signal }));
+  const session: Session =
+    given ??
+    (await parley.sessions.create(
+      { assistant_id: assistant.id, visitor: wholeVisitor(assistant, options.visitor ?? []) },
+      { signal },
+    ));
   const view: TalkView = options.json ? new TalkJson(io.stdout) : new TalkText(io, oneLine(theirs.name));
   const player = new StreamPlayer((audio) => mouth?.input.write(audio), { sampleRate: soundRate });
   // A file is not heard together with the reply.
   const bargeIn = ear === null || options.headphones ? 'words' : 'off';
-  const live = call(parley, session.id, { url: parley.url, player, signal, WebSocket: WebSocket as never, sample_rate: soundRate, output_sample_rate: soundRate, barge_in: bargeIn, thinkingSound: true });
+  const live = call(parley, session.id, {
+    url: parley.url,
+    player,
+    signal,
+    WebSocket: WebSocket as never,
+    sample_rate: soundRate,
+    output_sample_rate: soundRate,
+    barge_in: bargeIn,
+    thinkingSound: true,
+  });
   const over = watch(live, view, theirs.greeting);
-  if (!options.json && io.stdin.isTTY && ear !== null) note(io, `Session ${session.id}. ${options.headphones ? '' : bareNote}Space cuts a reply, Ctrl-C hangs up.`);
+  if (!options.json && io.stdin.isTTY && ear !== null)
+    note(io, `Session ${session.id}. ${options.headphones ? '' : bareNote}Space cuts a reply, Ctrl-C hangs up.`);
   const release = keys(io, live);
   try {
     const heard = ear === null ? sayAll(live, clips) : live.sendFrom(ear.output);
@@ -76,7 +98,10 @@ async function talk(io: Io, options: TalkOptions, { parley, assistant, signal }:
     release();
     view.end();
     // The session expires by itself where this fails.
-    if (!options.keep && given === null) await parley.sessions.end(session.id).catch((error: unknown) => note(io, `The session could not be ended: ${failureLine(error)}`));
+    if (!options.keep && given === null)
+      await parley.sessions
+        .end(session.id)
+        .catch((error: unknown) => note(io, `The session could not be ended: ${failureLine(error)}`));
     else if (!options.json) note(io, `The session stays open; go on with --session ${session.id}`);
   }
 }
@@ -98,7 +123,8 @@ async function sayAll(live: Call, clips: readonly Clip[]): Promise<void> {
     while (live.state !== 'listening' && live.state !== 'closed') await quiet(live);
     await atItsPace(clip, (frame) => live.send(frame), undefined);
     const said = realClock.now();
-    while (live.state !== 'closed' && (live.state !== 'listening' || realClock.now() - said < silenceMs)) await quiet(live);
+    while (live.state !== 'closed' && (live.state !== 'listening' || realClock.now() - said < silenceMs))
+      await quiet(live);
   }
   await live.hangUp();
 }
@@ -109,7 +135,10 @@ async function quiet(live: Call): Promise<void> {
   await pause(realClock, 20, undefined);
 }
 
-/** The keys of a terminal: space cuts a reply, Ctrl-C hangs up, and a second one does not wait. The function returned gives the terminal back. */
+/**
+ * The keys of a terminal: space cuts a reply, Ctrl-C hangs up, and a second one does not wait. The function returned
+ * gives the terminal back.
+ */
 export function keys(io: Io, live: Call): () => void {
   const { stdin } = io;
   const terminal = stdin as Input & { setRawMode?: (on: boolean) => void };

@@ -1,4 +1,7 @@
-/** Shows a call: a line for each turn of each side, the words under way in a terminal, and the time from voice to voice; or its events as JSON lines. */
+/**
+ * Shows a call: a line for each turn of each side, the words under way in a terminal, and the time from voice to voice;
+ * or its events as JSON lines.
+ */
 import type { CallEvent } from '../client/call.ts';
 import { partialLine } from './heard.ts';
 import type { Io, Output } from './io.ts';
@@ -44,13 +47,15 @@ export class TalkText implements TalkView {
   }
 
   event(event: CallEvent): void {
-    if (event.type === 'transcript.partial' && this.#live && this.#open === null) this.#pass(partialLine(`you> ${event.text}`, event.stable + 5, this.#columns));
+    if (event.type === 'transcript.partial' && this.#live && this.#open === null)
+      this.#pass(partialLine(`you> ${event.text}`, event.stable + 5, this.#columns));
     if (event.type === 'turn.started') this.#line(`${event.spoken ? 'you' : 'elsewhere'}> ${oneLine(event.text)}`);
     if (event.type === 'answered') this.#answered = event.voice_to_voice_ms;
     if (event.type === 'message.delta') this.#say(event.message_id, event.text);
     if (event.type === 'turn.completed') this.#close('');
     if (event.type === 'turn.aborted') this.#close(' |');
-    if (event.type === 'turn.withdrawn') this.#note('Nothing of the reply was heard; what you say next joins your words.');
+    if (event.type === 'turn.withdrawn')
+      this.#note('Nothing of the reply was heard; what you say next joins your words.');
     if (event.type === 'turn.failed') this.#note(`${event.message} (${event.code})`);
     if (event.type === 'state' && event.state === 'lost') this.#note('The connection is lost; trying again.');
   }

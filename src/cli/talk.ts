@@ -8,12 +8,22 @@ import type { TalkOptions } from './talk-run.ts';
 export function registerTalk(program: Command, io: Io): void {
   addConnectionOptions(program.command('talk').description('talk with an assistant aloud'))
     .option('--assistant <id|name>', 'default: the only published one whose voice is on, or the one called "demo"')
-    .option('--key <key>', 'the API key to use (PARLEY_API_KEY; default: one made for this call and revoked at its end)')
+    .option(
+      '--key <key>',
+      'the API key to use (PARLEY_API_KEY; default: one made for this call and revoked at its end)',
+    )
     .option('--session <id>', 'go on with this session')
     .option('--visitor <name=value>', 'a visitor field; may be given several times', gather)
-    .option('--voice [id]', "nothing to choose: a call is spoken, with the assistant's voice, which `parley assistants update NAME --voice-id ID` sets")
+    .option(
+      '--voice [id]',
+      "nothing to choose: a call is spoken, with the assistant's voice, which `parley assistants update NAME --voice-id ID` sets",
+    )
     .option('--headphones', 'the microphone does not hear the reply, so speech may cut it')
-    .option('--from <file>', 'say this WAV file instead of listening to the microphone; - is stdin; several are said one after the other', gather)
+    .option(
+      '--from <file>',
+      'say this WAV file instead of listening to the microphone; - is stdin; several are said one after the other',
+      gather,
+    )
     .option('--keep', 'leave the session open at the end')
     .addHelpText('after', explanation)
     .action(async (options: TalkOptions) => {

@@ -53,7 +53,9 @@ export class Terminal {
     this.overwrites = io.stderr.isTTY === true;
     this.#prompts = bare || !io.stdout.isTTY ? io.stderr : io.stdout;
     this.#echo = new Echo(this.#prompts);
-    this.#reader = reads ? createInterface({ input: io.stdin, output: this.#echo, terminal: this.interactive, historySize: 100 }) : null;
+    this.#reader = reads
+      ? createInterface({ input: io.stdin, output: this.#echo, terminal: this.interactive, historySize: 100 })
+      : null;
     this.#lines = this.#reader?.[Symbol.asyncIterator]() ?? null;
     this.#ended = new Promise((resolve) => {
       this.#end = () => resolve(null);
@@ -105,8 +107,8 @@ export class Terminal {
   }
 
   /**
-   * Prints a line that the next one overwrites, in a terminal only; an empty text clears it. It is cut to the terminal's width,
-   * because a second line would stay.
+   * Prints a line that the next one overwrites, in a terminal only; an empty text clears it. It is cut to the
+   * terminal's width, because a second line would stay.
    */
   showPassing(text: string): void {
     const { stderr } = this.#io;

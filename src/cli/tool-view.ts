@@ -23,28 +23,47 @@ const reasons: Partial<Record<Fault['error'], string>> = {
 };
 
 /** Says in a sentence why the list of an MCP server could not be read. */
-export const refreshErrorText = ({ step, error }: Fault): string => `${reasons[error] ?? 'The list could not be read'} ${steps[step]} (${step}: ${error}).`;
+export const refreshErrorText = ({ step, error }: Fault): string =>
+  `${reasons[error] ?? 'The list could not be read'} ${steps[step]} (${step}: ${error}).`;
 
 export function stateOf({ name, id, functions }: ToolView): string {
   const on = functions.filter(({ enabled }) => enabled).map(({ name: one }) => one);
   const off = functions.length - on.length;
-  const more = off === 0 ? '' : ` Off are ${off} of ${functions.length}: turn them on with \`parley tools enable ${id}\`.`;
+  const more =
+    off === 0 ? '' : ` Off are ${off} of ${functions.length}: turn them on with \`parley tools enable ${id}\`.`;
   return `The tool "${oneLine(name)}" (${id}) offers ${on.length === 0 ? 'no function' : on.join(', ')}.${more}`;
 }
 
-const functionState = ({ enabled, quarantined }: ToolFunction): string => (!enabled ? ' (off)' : quarantined ? ` (refused by ${quarantined.provider})` : '');
+const functionState = ({ enabled, quarantined }: ToolFunction): string =>
+  !enabled ? ' (off)' : quarantined ? ` (refused by ${quarantined.provider})` : '';
 
 export function renderTools(tools: List<ToolView>): string {
   if (tools.data.length === 0) return 'No tools.';
-  const columns = [{ title: 'ID' }, { title: 'NAME' }, { title: 'KIND' }, { title: 'FUNCTIONS' }, { title: 'URL' }, { title: 'UPDATED' }];
-  const functionsOf = ({ functions }: ToolView): string => functions.map((one) => one.name + functionState(one)).join(', ');
-  const rows = tools.data.map((one) => [one.id, one.name, one.kind, functionsOf(one), one.url ?? '', time(one.updated_at)]);
+  const columns = [
+    { title: 'ID' },
+    { title: 'NAME' },
+    { title: 'KIND' },
+    { title: 'FUNCTIONS' },
+    { title: 'URL' },
+    { title: 'UPDATED' },
+  ];
+  const functionsOf = ({ functions }: ToolView): string =>
+    functions.map((one) => one.name + functionState(one)).join(', ');
+  const rows = tools.data.map((one) => [
+    one.id,
+    one.name,
+    one.kind,
+    functionsOf(one),
+    one.url ?? '',
+    time(one.updated_at),
+  ]);
   return table(columns, rows) + moreLine(tools);
 }
 
 export function renderTool(tool: ToolView): string {
   const { refreshed_at: refreshedAt, refresh_error: fault } = tool;
-  const settingsOf = ({ approval, show }: ToolFunction): string => [approval && `approval ${approval}`, show && `show ${show}`].filter(Boolean).join(', ');
+  const settingsOf = ({ approval, show }: ToolFunction): string =>
+    [approval && `approval ${approval}`, show && `show ${show}`].filter(Boolean).join(', ');
   const functionText = (one: ToolFunction): string => {
     const settings = settingsOf(one);
     return `${one.name}${functionState(one)}${settings === '' ? '' : ` (${settings})`}${one.description ? `: ${oneLine(one.description)}` : ''}`;

@@ -17,7 +17,10 @@ interface UsageOptions extends ConnectionOptions {
 
 export function registerUsage(program: Command, io: Io): void {
   addConnectionOptions(program.command('usage').description('print usage by day or hour'))
-    .option('--start <when>', `a span back from now such as 7d, a date or Unix seconds (default: ${limits.usageDaysDefault} days before the end)`)
+    .option(
+      '--start <when>',
+      `a span back from now such as 7d, a date or Unix seconds (default: ${limits.usageDaysDefault} days before the end)`,
+    )
     .option('--end <when>', 'likewise, exclusive (default: now)')
     .addOption(new Option('--bucket <size>', 'one line for each').choices(['day', 'hour']))
     .option('--assistant <id|name>', 'only of this assistant')
@@ -30,14 +33,23 @@ Examples:
   parley usage --start 7d
   parley usage --start 2026-01-01 --end 2026-02-01 --assistant demo --json`;
 
-const usage = (io: Io) => (options: UsageOptions): Promise<void> =>
-  inWorkspace(io, options, async ({ client, clock, workspace, show }) => {
-    const now = secondsOf(clock.now());
-    const when = (flag: string, text: string | undefined) => (text === undefined ? undefined : moment(flag, text, now, true));
-    const assistant_id = options.assistant && (await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', options.assistant));
-    const query = { start: when('--start', options.start), end: when('--end', options.end), bucket: options.bucket, assistant_id };
-    show(await client.get<Usage>(`${workspace}/usage`, query), render);
-  });
+const usage =
+  (io: Io) =>
+  (options: UsageOptions): Promise<void> =>
+    inWorkspace(io, options, async ({ client, clock, workspace, show }) => {
+      const now = secondsOf(clock.now());
+      const when = (flag: string, text: string | undefined) =>
+        text === undefined ? undefined : moment(flag, text, now, true);
+      const assistant_id =
+        options.assistant && (await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', options.assistant));
+      const query = {
+        start: when('--start', options.start),
+        end: when('--end', options.end),
+        bucket: options.bucket,
+        assistant_id,
+      };
+      show(await client.get<Usage>(`${workspace}/usage`, query), render);
+    });
 
 const counts: readonly (readonly [keyof UsageCounts, string])[] = [
   ['sessions', 'SESSIONS'],

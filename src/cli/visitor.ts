@@ -27,7 +27,10 @@ export function givenVisitor(assistant: Assistant, items: readonly string[]): Gi
 /** The same where nobody can be asked. */
 export function wholeVisitor(assistant: Assistant, items: readonly string[]): Record<string, Value> {
   const { visitor, missing } = givenVisitor(assistant, items);
-  if (missing.length > 0) throw new UsageFailure(`The assistant asks for visitor fields: ${missing.map((field) => `--visitor ${field.name}=…`).join(' ')}`);
+  if (missing.length > 0)
+    throw new UsageFailure(
+      `The assistant asks for visitor fields: ${missing.map((field) => `--visitor ${field.name}=…`).join(' ')}`,
+    );
   return visitor;
 }
 

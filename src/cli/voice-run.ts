@@ -1,4 +1,7 @@
-/** Runs `parley speak`, `listen` and `voices`: each finds key and assistant, does its work, and revokes a key that it made. */
+/**
+ * Runs `parley speak`, `listen` and `voices`: each finds key and assistant, does its work, and revokes a key that it
+ * made.
+ */
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { extname } from 'node:path';
@@ -42,7 +45,12 @@ export interface Speaking {
 }
 
 /** Runs a command with an assistant. Without `--assistant` it has voice on. */
-export async function withAssistant(io: Io, name: string, options: VoiceOptions, run: (speaking: Speaking) => Promise<void>): Promise<void> {
+export async function withAssistant(
+  io: Io,
+  name: string,
+  options: VoiceOptions,
+  run: (speaking: Speaking) => Promise<void>,
+): Promise<void> {
   const clock = new WheelClock();
   const url = serverUrl(options, io.env);
   const stop = new AbortController();
@@ -54,11 +62,13 @@ export async function withAssistant(io: Io, name: string, options: VoiceOptions,
     const key = await commandKey(name, options, io.env, url, clock);
     try {
       const waits = ({ error, waitMs }: { error: Error; waitMs: number }): void => {
-        if (error instanceof RateLimitError) note(io, `Trying again in ${Math.ceil(waitMs / 1000)} s: ${failureLine(error)}`);
+        if (error instanceof RateLimitError)
+          note(io, `Trying again in ${Math.ceil(waitMs / 1000)} s: ${failureLine(error)}`);
       };
       const parley = new Parley({ url, key: key.key, WebSocket, onRetry: waits });
       const suits = (one: Assistant): boolean => one.channels.voice;
-      const none = 'No published assistant has voice on. Switch it on with `parley assistants update ID --voice`, or name another with --assistant.';
+      const none =
+        'No published assistant has voice on. Switch it on with `parley assistants update ID --voice`, or name another with --assistant.';
       const assistant = await chooseAssistant(parley, options.assistant, { suits, none });
       await run({ parley, assistant, signal: stop.signal });
     } finally {
@@ -74,7 +84,9 @@ export async function runSpeak(io: Io, words: readonly string[], options: SpeakO
   const plays = options.out === undefined && io.stdout.isTTY === true;
   const player = plays ? installedPlayer(io.env) : null;
   if (plays && player === null) {
-    throw new UsageFailure('Audio is not for a terminal, and no player is installed (ffplay, aplay, afplay or paplay). Send it elsewhere: add > speech.wav or --out speech.wav.');
+    throw new UsageFailure(
+      'Audio is not for a terminal, and no player is installed (ffplay, aplay, afplay or paplay). Send it elsewhere: add > speech.wav or --out speech.wav.',
+    );
   }
   const text = words.length > 0 ? words.join(' ') : await readStdin(io);
   const format = player === null ? (options.format ?? formatOf(options.out)) : 'wav';
@@ -82,7 +94,14 @@ export async function runSpeak(io: Io, words: readonly string[], options: SpeakO
     const { voice, speed } = options;
     // Only a player that reads as it plays gains from audio that comes as it is made.
     const stream = player === null || player.reads;
-    const wish = { assistant_id: assistant.id, text, format, stream, ...(voice !== undefined && { voice }), ...(speed !== undefined && { speed }) };
+    const wish = {
+      assistant_id: assistant.id,
+      text,
+      format,
+      stream,
+      ...(voice !== undefined && { voice }),
+      ...(speed !== undefined && { speed }),
+    };
     const speech = await parley.speech(wish, { signal }).catch((error: unknown) => Promise.reject(withAdvice(error)));
     if (player !== null) return play(player, speech, signal);
     if (options.out === undefined) return writeAll(speech, io.stdout);
@@ -104,11 +123,18 @@ const advice: Readonly<Record<string, string>> = {
 };
 
 function withAdvice(error: unknown): unknown {
-  const sentence = error instanceof ParleyError && error.code === 'invalid_request' ? advice[error.field ?? ''] : undefined;
+  const sentence =
+    error instanceof ParleyError && error.code === 'invalid_request' ? advice[error.field ?? ''] : undefined;
   return sentence === undefined ? error : new AdvisedFailure(sentence, error as ParleyError);
 }
 
-const formats: Readonly<Record<string, SpeechFormat>> = { '.pcm': 'pcm', '.raw': 'pcm', '.mp3': 'mp3', '.opus': 'opus', '.ogg': 'opus' };
+const formats: Readonly<Record<string, SpeechFormat>> = {
+  '.pcm': 'pcm',
+  '.raw': 'pcm',
+  '.mp3': 'mp3',
+  '.opus': 'opus',
+  '.ogg': 'opus',
+};
 const formatOf = (path = ''): SpeechFormat => formats[extname(path).toLowerCase()] ?? 'wav';
 
 /** Writes speech to a file. If the speech is cut, the file is removed, as it would look whole. */
@@ -168,5 +194,10 @@ export const voices = (io: Io, options: VoicesOptions): Promise<void> =>
 function rendered(list: List<Voice>): string {
   if (list.data.length === 0) return 'No voices to choose from: the assistant has one of its own.';
   const columns = [{ title: 'ID' }, { title: 'NAME' }, { title: 'LANGUAGE' }, { title: 'HERTZ', right: true }];
-  return table(columns, list.data.map((one) => [one.id, one.name, one.language, String(one.sample_rate)])) + moreLine(list);
+  return (
+    table(
+      columns,
+      list.data.map((one) => [one.id, one.name, one.language, String(one.sample_rate)]),
+    ) + moreLine(list)
+  );
 }

@@ -1,9 +1,10 @@
 /**
- * `parley-client/ai`: a transport for `useChat` of the AI SDK (versions 5 and 6). The session holds the conversation, so only
- * the last message is sent. `stop()` aborts the turn; a page that is closed leaves it running, and `resume: true` goes on
- * with it. Messages cannot be taken back: `regenerate()` and the editing of a message are refused, since either would only say it a second
- * time. Calls of tools are parts of kind `dynamic-tool`: the ones that the caller runs or approves (version 6) are answered with `addToolOutput` and
- * `addToolApprovalResponse`, then `sendMessage()`. The SDK's types are met by their structure, so nothing of it is imported.
+ * `parley-client/ai`: a transport for `useChat` of the AI SDK (versions 5 and 6). The session holds the conversation,
+ * so only the last message is sent. `stop()` aborts the turn; a page that is closed leaves it running, and `resume:
+ * true` goes on with it. Messages cannot be taken back: `regenerate()` and the editing of a message are refused, since
+ * either would only say it a second time. Calls of tools are parts of kind `dynamic-tool`: the ones that the caller
+ * runs or approves (version 6) are answered with `addToolOutput` and `addToolApprovalResponse`, then `sendMessage()`.
+ * The SDK's types are met by their structure, so nothing of it is imported.
  */
 import type { Parley } from './parley.ts';
 import type { Turn } from './turn.ts';
@@ -16,7 +17,14 @@ export type ReplyChunk =
   | { type: 'text-start'; id: string }
   | { type: 'text-delta'; id: string; delta: string }
   | { type: 'text-end'; id: string }
-  | { type: 'tool-input-available'; toolCallId: string; toolName: string; input: unknown; dynamic: true; providerExecuted?: true }
+  | {
+      type: 'tool-input-available';
+      toolCallId: string;
+      toolName: string;
+      input: unknown;
+      dynamic: true;
+      providerExecuted?: true;
+    }
   | { type: 'tool-approval-request'; toolCallId: string; approvalId: string }
   | { type: 'tool-output-available'; toolCallId: string; output: unknown; dynamic: true }
   | { type: 'tool-output-error'; toolCallId: string; errorText: string; dynamic: true }
@@ -30,7 +38,10 @@ export interface ChatMessage {
   readonly parts: readonly { readonly type: string }[];
 }
 
-/** The fields that are read of those that the SDK gives a transport; `messageId` names the message that the call replaces. */
+/**
+ * The fields that are read of those that the SDK gives a transport; `messageId` names the message that the call
+ * replaces.
+ */
 export interface SendOptions {
   readonly messages: readonly ChatMessage[];
   readonly trigger?: string | undefined;
@@ -52,8 +63,16 @@ export function parleyTransport(parley: Parley, { sessionId }: TransportOptions)
   return {
     async sendMessages({ messages, trigger, messageId, abortSignal }) {
       const message = messages.at(-1);
-      const answers = message?.role === 'assistant' && trigger !== 'regenerate-message' ? await answersIn(message, parley, sessionId) : null;
-      if (trigger === 'regenerate-message' || message === undefined || (answers === null && (messageId !== undefined || message.role !== 'user'))) throw new Error(saidOnce);
+      const answers =
+        message?.role === 'assistant' && trigger !== 'regenerate-message'
+          ? await answersIn(message, parley, sessionId)
+          : null;
+      if (
+        trigger === 'regenerate-message' ||
+        message === undefined ||
+        (answers === null && (messageId !== undefined || message.role !== 'user'))
+      )
+        throw new Error(saidOnce);
       const beginning = new AbortController();
       const stop = (): void => {
         beginning.abort(abortSignal!.reason);
@@ -79,7 +98,7 @@ export function parleyTransport(parley: Parley, { sessionId }: TransportOptions)
 const saidOnce = 'A session keeps what was said: nothing is regenerated, edited or sent again. Send a new message.';
 
 const textOf = ({ parts }: ChatMessage): string =>
-  parts.map((part) => (part.type === 'text' ? (part as { text?: string }).text ?? '' : '')).join('');
+  parts.map((part) => (part.type === 'text' ? ((part as { text?: string }).text ?? '') : '')).join('');
 
 /** The fields that are read of a part that is a call. */
 interface ToolPart {
@@ -94,10 +113,14 @@ interface ToolPart {
 async function answersIn({ parts }: ChatMessage, parley: Parley, sessionId: string): Promise<ToolResult[] | null> {
   const { pending_tool_calls: pending } = await parley.sessions.get(sessionId);
   const answers = pending.flatMap(({ call_id, wants }): ToolResult[] => {
-    const { state, output, errorText, approval } = ((parts as readonly ToolPart[]).find(({ toolCallId }) => toolCallId === call_id) ?? {}) as ToolPart;
+    const { state, output, errorText, approval } = ((parts as readonly ToolPart[]).find(
+      ({ toolCallId }) => toolCallId === call_id,
+    ) ?? {}) as ToolPart;
     if (wants === 'approval') return approval?.approved === undefined ? [] : [{ call_id, approved: approval.approved }];
     if (state === 'output-error') return [{ call_id, output: errorText ?? '' }];
-    return state === 'output-available' ? [{ call_id, output: typeof output === 'string' ? output : JSON.stringify(output ?? null) }] : [];
+    return state === 'output-available'
+      ? [{ call_id, output: typeof output === 'string' ? output : JSON.stringify(output ?? null) }]
+      : [];
   });
   return answers.length > 0 && answers.length === pending.length ? answers : null;
 }
@@ -108,8 +131,15 @@ async function stopActive(parley: Parley, sessionId: string): Promise<void> {
   if (turnId !== null) await parley.turns.resume(sessionId, turnId).abort();
 }
 
-/** The turn's events as chunks. A reader that cancels leaves the turn running; the signal, which `stop()` aborts, stops it. */
-function chunksOf(turn: Turn, signal: AbortSignal | undefined, answers: readonly ToolResult[] | null = null): ReadableStream<ReplyChunk> {
+/**
+ * The turn's events as chunks. A reader that cancels leaves the turn running; the signal, which `stop()` aborts, stops
+ * it.
+ */
+function chunksOf(
+  turn: Turn,
+  signal: AbortSignal | undefined,
+  answers: readonly ToolResult[] | null = null,
+): ReadableStream<ReplyChunk> {
   const chunks = reply(turn, answers);
   const stop = (): void => void turn.abort().catch(() => {});
   if (signal?.aborted) stop();
@@ -152,8 +182,15 @@ async function* reply(turn: Turn, answers: readonly ToolResult[] | null): AsyncG
   }
 }
 
-/** The chunks of an event other than text. `calls` are those that the message has already: the SDK would show one that began again twice. */
-function chunksAt(event: Exclude<TurnEvent, { type: 'message.delta' }>, calls: Set<string>, goesOn: boolean): ReplyChunk[] {
+/**
+ * The chunks of an event other than text. `calls` are those that the message has already: the SDK would show one that
+ * began again twice.
+ */
+function chunksAt(
+  event: Exclude<TurnEvent, { type: 'message.delta' }>,
+  calls: Set<string>,
+  goesOn: boolean,
+): ReplyChunk[] {
   switch (event.type) {
     case 'turn.started':
       return [goesOn ? { type: 'start' } : { type: 'start', messageId: event.message_id }, { type: 'start-step' }];
@@ -161,7 +198,10 @@ function chunksAt(event: Exclude<TurnEvent, { type: 'message.delta' }>, calls: S
       return begun(event, calls);
     case 'tool.ended': {
       const { call_id: toolCallId, status, error, output } = event;
-      const ended: ReplyChunk = status === 'completed' ? { type: 'tool-output-available', toolCallId, output: output ?? null, dynamic: true } : { type: 'tool-output-error', toolCallId, errorText: error ?? status, dynamic: true };
+      const ended: ReplyChunk =
+        status === 'completed'
+          ? { type: 'tool-output-available', toolCallId, output: output ?? null, dynamic: true }
+          : { type: 'tool-output-error', toolCallId, errorText: error ?? status, dynamic: true };
       return [...begun(event, calls), ended];
     }
     case 'turn.completed':
@@ -172,14 +212,34 @@ function chunksAt(event: Exclude<TurnEvent, { type: 'message.delta' }>, calls: S
 }
 
 /** A call that the server runs; one that was not sent begins with its end. */
-function begun({ call_id, name, arguments: given }: { call_id: string; name: string; arguments?: unknown }, calls: Set<string>): ReplyChunk[] {
+function begun(
+  { call_id, name, arguments: given }: { call_id: string; name: string; arguments?: unknown },
+  calls: Set<string>,
+): ReplyChunk[] {
   if (calls.has(call_id)) return [];
   calls.add(call_id);
-  return [{ type: 'tool-input-available', toolCallId: call_id, toolName: name, input: given ?? {}, dynamic: true, providerExecuted: true }];
+  return [
+    {
+      type: 'tool-input-available',
+      toolCallId: call_id,
+      toolName: name,
+      input: given ?? {},
+      dynamic: true,
+      providerExecuted: true,
+    },
+  ];
 }
 
 /** A call that the caller runs or approves. */
 function asked({ call_id, name, arguments: given, wants }: PendingToolCall): ReplyChunk[] {
-  const call: ReplyChunk = { type: 'tool-input-available', toolCallId: call_id, toolName: name, input: given ?? {}, dynamic: true };
-  return wants === 'approval' ? [call, { type: 'tool-approval-request', toolCallId: call_id, approvalId: call_id }] : [call];
+  const call: ReplyChunk = {
+    type: 'tool-input-available',
+    toolCallId: call_id,
+    toolName: name,
+    input: given ?? {},
+    dynamic: true,
+  };
+  return wants === 'approval'
+    ? [call, { type: 'tool-approval-request', toolCallId: call_id, approvalId: call_id }]
+    : [call];
 }

@@ -1,8 +1,8 @@
 /**
- * `parley-client/browser-call`: a call in a browser, with its microphone and its loudspeaker. The screen stays on while it lasts, a
- * microphone that is unplugged is followed by another, as is the browser's choice when that changes, and a device that falls silent or is
- * taken away is told. Where the browser does not cancel the echo
- * of the reply the call is half duplex, so that the assistant's words do not come back as the person's.
+ * `parley-client/browser-call`: a call in a browser, with its microphone and its loudspeaker. The screen stays on while
+ * it lasts, a microphone that is unplugged is followed by another, as is the browser's choice when that changes, and a
+ * device that falls silent or is taken away is told. Where the browser does not cancel the echo of the reply the call
+ * is half duplex, so that the assistant's words do not come back as the person's.
  */
 import { Call, type CallOptions } from './call.ts';
 import { realClock } from './clock.ts';
@@ -11,16 +11,22 @@ import { microphone, type Microphone, type MicrophoneOptions } from './microphon
 
 export { Loudspeaker, loudspeaker, type LoudspeakerOptions } from './loudspeaker.ts';
 
-export interface BrowserCallOptions extends Omit<CallOptions, 'player' | 'encoding' | 'sample_rate' | 'output_encoding' | 'output_sample_rate'> {
+export interface BrowserCallOptions extends Omit<
+  CallOptions,
+  'player' | 'encoding' | 'sample_rate' | 'output_encoding' | 'output_sample_rate'
+> {
   /**
-   * The speech that cuts a reply, as in any call. Without it the microphone decides, and each that takes its place: while one hears the reply the
-   * call is half duplex. That is `call.halfDuplex`, not the service's `off`, which cannot be changed once there was audio: set it to false where
-   * the person has headphones. With it nothing is decided here.
+   * The speech that cuts a reply, as in any call. Without it the microphone decides, and each that takes its place:
+   * while one hears the reply the call is half duplex. That is `call.halfDuplex`, not the service's `off`, which cannot
+   * be changed once there was audio: set it to false where the person has headphones. With it nothing is decided here.
    */
   barge_in?: CallOptions['barge_in'];
   /** The microphone's id; the browser's choice by default. */
   deviceId?: string;
-  /** A context for the reply that was made in the handler of a click, where the call itself is opened later. The call closes it. */
+  /**
+   * A context for the reply that was made in the handler of a click, where the call itself is opened later. The call
+   * closes it.
+   */
   context?: object;
   /** Where the page serves `parley-client/call-worklet`. */
   worklet?: string | URL;
@@ -29,9 +35,9 @@ export interface BrowserCallOptions extends Omit<CallOptions, 'player' | 'encodi
 }
 
 /**
- * `silent`: the microphone has given nothing but zeros for three seconds, as one that is switched off. `lost`: there is none, until one is
- * plugged in. `held`: the microphone or the loudspeaker is taken away, as by a phone call or a lock screen: `resume` brings both back.
- * `heard`: the browser does not cancel what the loudspeaker plays.
+ * `silent`: the microphone has given nothing but zeros for three seconds, as one that is switched off. `lost`: there is
+ * none, until one is plugged in. `held`: the microphone or the loudspeaker is taken away, as by a phone call or a lock
+ * screen: `resume` brings both back. `heard`: the browser does not cancel what the loudspeaker plays.
  */
 export interface Device {
   readonly microphone: 'open' | 'silent' | 'held' | 'lost';
@@ -52,7 +58,16 @@ export interface BrowserCall {
 interface Browser {
   readonly document: EventTarget & { readonly visibilityState: string };
   readonly navigator: {
-    readonly mediaDevices: EventTarget & { enumerateDevices?(): Promise<readonly { readonly kind: string; readonly deviceId: string; readonly groupId: string; readonly label: string }[]> };
+    readonly mediaDevices: EventTarget & {
+      enumerateDevices?(): Promise<
+        readonly {
+          readonly kind: string;
+          readonly deviceId: string;
+          readonly groupId: string;
+          readonly label: string;
+        }[]
+      >;
+    };
     readonly wakeLock?: { request(type: 'screen'): Promise<{ release(): Promise<void> }> };
     readonly audioSession?: { type: string };
   };
@@ -64,18 +79,33 @@ const silentFrames = 150;
 const heldMs = 2_000;
 
 /**
- * Opens microphone and loudspeaker, and the call on them. Call it in the handler of a click. Rejects with the browser's own error where
- * the person or the device refuses; what becomes of the call itself is told by its events.
+ * Opens microphone and loudspeaker, and the call on them. Call it in the handler of a click. Rejects with the browser's
+ * own error where the person or the device refuses; what becomes of the call itself is told by its events.
  */
-export async function browserCall({ deviceId, context, worklet, onDevice, ...options }: BrowserCallOptions): Promise<BrowserCall> {
+export async function browserCall({
+  deviceId,
+  context,
+  worklet,
+  onDevice,
+  ...options
+}: BrowserCallOptions): Promise<BrowserCall> {
   const { navigator } = globalThis as unknown as Browser;
   // Else a phone plays the reply at the ear.
   if (navigator?.audioSession !== undefined) navigator.audioSession.type = 'play-and-record';
-  const device: MicrophoneOptions = { deviceId, worklet, echoCancellation: true, noiseSuppression: true, autoGainControl: true };
+  const device: MicrophoneOptions = {
+    deviceId,
+    worklet,
+    echoCancellation: true,
+    noiseSuppression: true,
+    autoGainControl: true,
+  };
   const output = loudspeaker({ context, worklet });
   output.catch(() => {});
   const [source, player] = await Promise.all([microphone(device), output]).catch((error: unknown) => {
-    void output.then((one) => one.close(), () => {});
+    void output.then(
+      (one) => one.close(),
+      () => {},
+    );
     throw error;
   });
   return new Talk(source, player, device, options, onDevice);
@@ -98,7 +128,13 @@ class Talk implements BrowserCall {
   /** Whether `resume` was called since the last frame. */
   #resumed = false;
 
-  constructor(source: Microphone, player: Loudspeaker, device: MicrophoneOptions, options: Omit<CallOptions, 'player'>, tell?: (device: Device) => void) {
+  constructor(
+    source: Microphone,
+    player: Loudspeaker,
+    device: MicrophoneOptions,
+    options: Omit<CallOptions, 'player'>,
+    tell?: (device: Device) => void,
+  ) {
     this.loudspeaker = player;
     // A later microphone has to have the rate of the first.
     this.#options = { ...device, sampleRate: source.sampleRate };
@@ -111,7 +147,9 @@ class Talk implements BrowserCall {
     const { signal } = over;
     navigator.mediaDevices.addEventListener('devicechange', () => void this.#devicesChanged(), { signal });
     // A phone call is over, or the screen unlocked: some browsers give the devices back without a click.
-    document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && this.#unlock(), { signal });
+    document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && this.#unlock(), {
+      signal,
+    });
     void staysAwake(signal);
     void standardMicrophone().then((standard) => (this.#standard = standard));
     void this.#hear(source);

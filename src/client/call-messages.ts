@@ -33,19 +33,44 @@ export interface CallSettings {
   greeting?: boolean;
   /** The silence that ends a turn: 200 to 3000 milliseconds, 500 by default. */
   turn_silence_ms?: number;
-  /** The speech that cuts a reply: words (default), any voice, or none: for a loudspeaker that the microphone hears, with no echo canceller between them. */
+  /**
+   * The speech that cuts a reply: words (default), any voice, or none: for a loudspeaker that the microphone hears,
+   * with no echo canceller between them.
+   */
   barge_in?: 'words' | 'voice' | 'off';
 }
 
 export type CutBy = 'speech' | 'client' | 'api' | 'lost' | null;
 
-/** The messages of the service. Times are milliseconds of the person's audio, samples are counted at the output rate. */
+/**
+ * The messages of the service. Times are milliseconds of the person's audio, samples are counted at the output rate.
+ */
 export type CallMessage =
-  | { type: 'ready'; call_id: string; session_id: string; sample_rate: number; encoding: string; output_sample_rate: number; output_encoding: string; turn_silence_ms: number; ahead_ms: number; barge_in: 'words' | 'voice' | 'off'; expires_at: number | null }
+  | {
+      type: 'ready';
+      call_id: string;
+      session_id: string;
+      sample_rate: number;
+      encoding: string;
+      output_sample_rate: number;
+      output_encoding: string;
+      turn_silence_ms: number;
+      ahead_ms: number;
+      barge_in: 'words' | 'voice' | 'off';
+      expires_at: number | null;
+    }
   | { type: 'speech.started'; utterance: number; at_ms: number }
   | { type: 'speech.stopped'; utterance: number; at_ms: number }
   | { type: 'transcript.partial'; utterance: number; text: string; stable: number; start_ms: number }
-  | { type: 'transcript.final'; utterance: number; text: string; start_ms: number; end_ms: number; reason: string; ignored: 'backchannel' | 'echo' | 'failed' | null }
+  | {
+      type: 'transcript.final';
+      utterance: number;
+      text: string;
+      start_ms: number;
+      end_ms: number;
+      reason: string;
+      ignored: 'backchannel' | 'echo' | 'failed' | null;
+    }
   | { type: 'audio.received'; audio_ms: number }
   /** `text` is the person's message; `spoken` is false for a chat of somebody else on the session. */
   | { type: 'turn.started'; turn_id: string; message_id: string; text: string; spoken: boolean }
@@ -55,7 +80,13 @@ export type CallMessage =
   | { type: 'audio.pause' | 'audio.resume' | 'audio.clear'; message_id: string }
   /** The reply's text, as it is heard. */
   | { type: 'message.delta'; message_id: string; text: string }
-  | { type: 'turn.completed'; turn_id: string; message_id: string; stop_reason: 'end'; usage: { input_tokens: number; output_tokens: number } }
+  | {
+      type: 'turn.completed';
+      turn_id: string;
+      message_id: string;
+      stop_reason: 'end';
+      usage: { input_tokens: number; output_tokens: number };
+    }
   | { type: 'turn.aborted'; turn_id: string; message_id: string; stop_reason: 'aborted'; cut_by: CutBy }
   /** The turn never was: nothing of it was heard. */
   | { type: 'turn.withdrawn'; turn_id: string }
@@ -64,4 +95,7 @@ export type CallMessage =
   | { type: 'ended'; reason: 'hangup' | 'replaced' };
 
 /** The messages that the call itself takes in; the state comes as an event of the call. */
-export type WireMessage = CallMessage | { type: 'state'; state: WireState } | { type: 'error'; code: ErrorCode; message: string };
+export type WireMessage =
+  | CallMessage
+  | { type: 'state'; state: WireState }
+  | { type: 'error'; code: ErrorCode; message: string };

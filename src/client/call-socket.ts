@@ -1,4 +1,7 @@
-/** The sockets of a call, one after the other: each opened with a token, and with new ones while the service cannot be reached. */
+/**
+ * The sockets of a call, one after the other: each opened with a token, and with new ones while the service cannot be
+ * reached.
+ */
 import type { CallSettings, CallToken, WireMessage } from './call-messages.ts';
 import { pause, type Clock } from './clock.ts';
 import { codedError, ConnectionError, ParleyError } from './failure.ts';
@@ -29,7 +32,10 @@ const [openMs, backoffMs, backoffMsMax, patienceMs, steadyMs] = [15_000, 250, 4_
 /** Attempts to open the first socket, and attempts with one token, which a refused upgrade leaves good. */
 const attemptsMax = 3;
 
-/** The settings that the address alone takes; the others go in a message, since no browser shows the status of a refused upgrade. */
+/**
+ * The settings that the address alone takes; the others go in a message, since no browser shows the status of a refused
+ * upgrade.
+ */
 const inAddress = ['output_encoding', 'output_sample_rate', 'ahead_ms', 'greeting'] as const;
 
 export class CallSockets {
@@ -43,19 +49,24 @@ export class CallSockets {
     this.#wiring = wiring;
   }
 
-  /** Opens a socket: the first in three attempts, a later one within a minute. Rejects with what cannot be mended, and with the last failure. */
+  /**
+   * Opens a socket: the first in three attempts, a later one within a minute. Rejects with what cannot be mended, and
+   * with the last failure.
+   */
   async open(greeting: boolean, signal: AbortSignal): Promise<OpenSocket> {
     const { clock, token } = this.#wiring;
     const Class = await socketClass(this.#wiring.WebSocket);
     for (let address: string | null = null, uses = 0; ; uses++) {
       try {
-        if (address === null || uses === attemptsMax) [address, uses] = [this.#address((await token({ signal })).url, greeting), 0];
+        if (address === null || uses === attemptsMax)
+          [address, uses] = [this.#address((await token({ signal })).url, greeting), 0];
         const opened = await this.#dial(Class, address, signal);
         this.#openedAt = clock.now();
         return opened;
       } catch (error) {
         if (signal.aborted || !passes(error)) throw error;
-        const enough = this.#lostAt === null ? this.#attempts + 1 >= attemptsMax : clock.now() - this.#lostAt >= patienceMs;
+        const enough =
+          this.#lostAt === null ? this.#attempts + 1 >= attemptsMax : clock.now() - this.#lostAt >= patienceMs;
         if (enough) throw error;
         await this.backOff(signal);
       }
@@ -84,7 +95,9 @@ export class CallSockets {
   }
 
   #start(): string {
-    const settings = Object.entries(this.#wiring.settings).filter(([name, value]) => value !== undefined && !(inAddress as readonly string[]).includes(name));
+    const settings = Object.entries(this.#wiring.settings).filter(
+      ([name, value]) => value !== undefined && !(inAddress as readonly string[]).includes(name),
+    );
     return JSON.stringify({ type: 'start', ...Object.fromEntries(settings) });
   }
 
@@ -103,7 +116,11 @@ export class CallSockets {
         end(error);
       };
       const failed = ({ error: cause }: { error?: unknown } = {}): void =>
-        over(end === reject ? new ConnectionError(`The socket at ${origin} did not open.`, { origin, cause }) : new ConnectionError('The socket was cut.', { answered: true, cause }));
+        over(
+          end === reject
+            ? new ConnectionError(`The socket at ${origin} did not open.`, { origin, cause })
+            : new ConnectionError('The socket was cut.', { answered: true, cause }),
+        );
       const cancel = clock.after(openMs, () => {
         failed();
         socket.close();
@@ -132,5 +149,9 @@ export class CallSockets {
   }
 }
 
-/** Whether another socket may do better: after a cut, a fault, a server that ends; or after any failure of the caller's own that brings a token. */
-export const passes = (error: unknown): boolean => !(error instanceof ParleyError) || error instanceof ConnectionError || error.retryable || error.code === 'api_error';
+/**
+ * Whether another socket may do better: after a cut, a fault, a server that ends; or after any failure of the caller's
+ * own that brings a token.
+ */
+export const passes = (error: unknown): boolean =>
+  !(error instanceof ParleyError) || error instanceof ConnectionError || error.retryable || error.code === 'api_error';

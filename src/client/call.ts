@@ -1,6 +1,7 @@
 /**
- * `parley-client/call`: a spoken conversation on a session (contract 18). A call sends the microphone's audio, plays the reply, reports
- * how much of it was heard, and comes back with a new token when its socket is lost. It runs on any platform that has a `Player`.
+ * `parley-client/call`: a spoken conversation on a session (contract 18). A call sends the microphone's audio, plays
+ * the reply, reports how much of it was heard, and comes back with a new token when its socket is lost. It runs on any
+ * platform that has a `Player`.
  */
 import type { CallMessage, CallSettings, CallToken, WireMessage, WireState } from './call-messages.ts';
 import { CallSockets, passes } from './call-socket.ts';
@@ -45,7 +46,10 @@ export type AudioSource = AsyncIterable<ArrayBuffer | ArrayBufferView>;
 
 /** Times in milliseconds. */
 const [reportMs, hangUpMs, keptMs] = [250, 2_000, 2_000];
-/** The last of a reply is in the microphone so long after it has left the loudspeaker, as far as nobody knows: its own delay, the room, the way to the program. */
+/**
+ * The last of a reply is in the microphone so long after it has left the loudspeaker, as far as nobody knows: its own
+ * delay, the room, the way to the program.
+ */
 const echoMs = 300;
 /** Audio that waits in a socket that does not take it is worth nothing later. */
 const bufferedBytesMax = 65_536;
@@ -66,7 +70,10 @@ interface Playing {
   over: boolean;
 }
 
-/** Opens a call on a session. The events begin once the caller has run on, so a listener added at once hears all of them. */
+/**
+ * Opens a call on a session. The events begin once the caller has run on, so a listener added at once hears all of
+ * them.
+ */
 export function call(parley: Parley, sessionId: string, options: Omit<CallOptions, 'token'>): Call {
   return new Call({ ...options, token: (options) => parley.sessions.callToken(sessionId, options) });
 }
@@ -101,7 +108,15 @@ export class Call {
 
   constructor({ signal, ...options }: CallOptions) {
     const { token, url, player, WebSocket, clock = realClock, thinkingSound = false, ...settings } = options;
-    this.#sockets = new CallSockets({ token, url, settings, clock, WebSocket, onMessage: (message) => this.#take(message), onAudio: (audio) => this.#audio(audio) });
+    this.#sockets = new CallSockets({
+      token,
+      url,
+      settings,
+      clock,
+      WebSocket,
+      onMessage: (message) => this.#take(message),
+      onAudio: (audio) => this.#audio(audio),
+    });
     this.#settings = settings;
     this.#clock = clock;
     this.#player = player;
@@ -141,8 +156,9 @@ export class Call {
   }
 
   /**
-   * While true, silence is sent in place of the person's audio while a reply is spoken and for 300 ms after it: for a microphone that hears the
-   * loudspeaker. True from the start where `barge_in` is `off`, which the service keeps to throughout; otherwise it can be changed during the call.
+   * While true, silence is sent in place of the person's audio while a reply is spoken and for 300 ms after it: for a
+   * microphone that hears the loudspeaker. True from the start where `barge_in` is `off`, which the service keeps to
+   * throughout; otherwise it can be changed during the call.
    */
   set halfDuplex(on: boolean) {
     this.#halfDuplex = on;
@@ -154,9 +170,14 @@ export class Call {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Sends the person's audio, at the pace in which it is spoken. What is sent while there is no socket waits, the last two seconds of it. */
+  /**
+   * Sends the person's audio, at the pace in which it is spoken. What is sent while there is no socket waits, the last
+   * two seconds of it.
+   */
   send(audio: ArrayBuffer | ArrayBufferView): void {
-    const view = ArrayBuffer.isView(audio) ? new Uint8Array(audio.buffer, audio.byteOffset, audio.byteLength) : new Uint8Array(audio);
+    const view = ArrayBuffer.isView(audio)
+      ? new Uint8Array(audio.buffer, audio.byteOffset, audio.byteLength)
+      : new Uint8Array(audio);
     const { encoding = 'pcm_s16le' } = this.#settings;
     const silent = this.#muted || (this.#halfDuplex && this.#echoes);
     // A second without audio counts as silence too, and a packet of silence is the encoder's to make.
@@ -165,7 +186,8 @@ export class Call {
     const own = silent ? new Uint8Array(view.length).fill(silences[encoding] ?? 0) : view.slice();
     if (this.#socket !== null) return this.#sendAudio(own);
     this.#kept.push(own);
-    while (this.#kept.length > 1 && this.#msOf(this.#kept.reduce((sum, { length }) => sum + length, 0)) > keptMs) this.#kept.shift();
+    while (this.#kept.length > 1 && this.#msOf(this.#kept.reduce((sum, { length }) => sum + length, 0)) > keptMs)
+      this.#kept.shift();
   }
 
   /** Sends all of a source, until it ends or the call does. Rejects with the source's failure. */
@@ -295,7 +317,9 @@ export class Call {
   /** `ready` was sent before the settings of `start` came. */
   #ownReady(): object {
     const names = ['encoding', 'sample_rate', 'turn_silence_ms', 'barge_in'] as const;
-    return Object.fromEntries(names.flatMap((name) => (this.#settings[name] === undefined ? [] : [[name, this.#settings[name]]])));
+    return Object.fromEntries(
+      names.flatMap((name) => (this.#settings[name] === undefined ? [] : [[name, this.#settings[name]]])),
+    );
   }
 
   /** The time at which the person's audio was so far. */
@@ -327,7 +351,8 @@ export class Call {
     if (playing.heard === 0 && samples > 0) this.#answered(playing, now - (samples * 1000) / this.#player.sampleRate);
     playing.heard = Math.max(playing.heard, samples);
     const all = playing.whole && playing.heard >= playing.samples;
-    if (playing.heard > playing.reported && (all || now - playing.reportedAt >= reportMs)) void this.#report(playing, playing.heard);
+    if (playing.heard > playing.reported && (all || now - playing.reportedAt >= reportMs))
+      void this.#report(playing, playing.heard);
   }
 
   #answered({ id }: Playing, at: number): void {

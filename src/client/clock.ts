@@ -1,4 +1,7 @@
-/** Time and chance for the client, passed in so that tests decide both. Nothing else in this folder reads a clock or a random number. */
+/**
+ * Time and chance for the client, passed in so that tests decide both. Nothing else in this folder reads a clock or a
+ * random number.
+ */
 
 export interface Clock {
   /** Milliseconds from an arbitrary start that never go back. */
@@ -32,10 +35,16 @@ export const realClock: Clock = {
 export const drawBytes = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
 
 /** A new `Idempotency-Key`: 128 random bits. Not `randomUUID`, which browsers have over HTTPS alone. */
-export const newIdempotencyKey = (): string => Array.from(drawBytes(16), (byte) => byte.toString(16).padStart(2, '0')).join('');
+export const newIdempotencyKey = (): string =>
+  Array.from(drawBytes(16), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** Resolves after `ms` milliseconds; rejects at once with the signal's reason when it is aborted. */
-export function pause(clock: Clock, ms: number, signal: AbortSignal | undefined, wake?: (run: () => void) => () => void): Promise<void> {
+export function pause(
+  clock: Clock,
+  ms: number,
+  signal: AbortSignal | undefined,
+  wake?: (run: () => void) => () => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (run: () => void) => (): void => {
       cancel();

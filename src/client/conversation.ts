@@ -1,6 +1,6 @@
 /**
- * `parley-client/conversation`: a session as a store that a page or a React hook runs on. It loads the transcript, goes on
- * with a reply that is under way, and survives cuts; `getSnapshot` gives the same object until something changes.
+ * `parley-client/conversation`: a session as a store that a page or a React hook runs on. It loads the transcript, goes
+ * on with a reply that is under way, and survives cuts; `getSnapshot` gives the same object until something changes.
  */
 import type { ParleyError } from './failure.ts';
 import type { Parley } from './parley.ts';
@@ -21,7 +21,10 @@ export interface ConversationMessage {
   readonly createdAt: number | null;
 }
 
-/** `loading` before the transcript is there; `sending` until the assistant begins; `replying` while it speaks; `over` once the session is. */
+/**
+ * `loading` before the transcript is there; `sending` until the assistant begins; `replying` while it speaks; `over`
+ * once the session is.
+ */
 export type ConversationStatus = 'loading' | 'idle' | 'sending' | 'replying' | 'over';
 
 export interface ConversationSnapshot {
@@ -37,15 +40,18 @@ export interface Conversation {
   /** Calls `listener` after each change, and loads the conversation at the first one. The function returned ends it. */
   subscribe(listener: () => void): () => void;
   getSnapshot(): ConversationSnapshot;
-  /** Sends a message and follows the reply to its end. Never rejects: a failure is in the snapshot. Ignored unless the status is `idle`. */
+  /**
+   * Sends a message and follows the reply to its end. Never rejects: a failure is in the snapshot. Ignored unless the
+   * status is `idle`.
+   */
   send(message: string, options?: Pick<OnceOptions, 'idempotencyKey'>): Promise<void>;
   /** Answers every call that waits, and follows the reply as `send` does. */
   answer(results: readonly ToolResult[], options?: Pick<OnceOptions, 'idempotencyKey'>): Promise<void>;
   /** Stops the reply, also one that has not begun. */
   abort(): Promise<void>;
   /**
-   * Reads the session again, and goes on with a reply that is under way: after a connection that failed, or where somebody else may
-   * have sent a message. Messages that failed are not shown any more. Ignored while a step runs.
+   * Reads the session again, and goes on with a reply that is under way: after a connection that failed, or where
+   * somebody else may have sent a message. Messages that failed are not shown any more. Ignored while a step runs.
    */
   refresh(): Promise<void>;
   /** Ends the session. */
@@ -54,8 +60,14 @@ export interface Conversation {
   leave(): void;
 }
 
-/** The store of one session. A session that was created here has known messages (none at first), so nothing is loaded. */
-export const conversation = (parley: Parley, sessionId: string, known: readonly ConversationMessage[] | null = null): Conversation => new Talk(parley, sessionId, known);
+/**
+ * The store of one session. A session that was created here has known messages (none at first), so nothing is loaded.
+ */
+export const conversation = (
+  parley: Parley,
+  sessionId: string,
+  known: readonly ConversationMessage[] | null = null,
+): Conversation => new Talk(parley, sessionId, known);
 
 const overCodes = new Set<unknown>(['session_ended', 'session_expired', 'session_not_found']);
 
@@ -88,9 +100,25 @@ class Talk implements Conversation {
   readonly getSnapshot = (): ConversationSnapshot => this.#snapshot;
 
   readonly send = (message: string, options: Pick<OnceOptions, 'idempotencyKey'> = {}): Promise<void> =>
-    this.#say(message, [{ id: `sent-${++this.#sent}`, role: 'user', content: message, status: 'sending', stopReason: null, createdAt: null }], options);
+    this.#say(
+      message,
+      [
+        {
+          id: `sent-${++this.#sent}`,
+          role: 'user',
+          content: message,
+          status: 'sending',
+          stopReason: null,
+          createdAt: null,
+        },
+      ],
+      options,
+    );
 
-  readonly answer = (results: readonly ToolResult[], options: Pick<OnceOptions, 'idempotencyKey'> = {}): Promise<void> => this.#say(results, [], options);
+  readonly answer = (
+    results: readonly ToolResult[],
+    options: Pick<OnceOptions, 'idempotencyKey'> = {},
+  ): Promise<void> => this.#say(results, [], options);
 
   readonly abort = async (): Promise<void> => {
     const { status } = this.#snapshot;
@@ -128,7 +156,11 @@ class Talk implements Conversation {
   }
 
   /** Sends a message, shown as `own`, or the answers to calls. */
-  async #say(said: string | readonly ToolResult[], own: readonly ConversationMessage[], options: Pick<OnceOptions, 'idempotencyKey'>): Promise<void> {
+  async #say(
+    said: string | readonly ToolResult[],
+    own: readonly ConversationMessage[],
+    options: Pick<OnceOptions, 'idempotencyKey'>,
+  ): Promise<void> {
     await this.#load();
     if (this.#snapshot.status !== 'idle') return;
     this.#unwanted = false;
@@ -161,9 +193,16 @@ class Talk implements Conversation {
     const transcript = await this.#parley.sessions.transcript(this.#sessionId).all(options);
     const messages = transcript.map(shown);
     // The turn may have ended between the two answers.
-    const active = transcript.findLast(({ turn_id, role }) => turn_id === session.active_turn_id && role === 'assistant');
+    const active = transcript.findLast(
+      ({ turn_id, role }) => turn_id === session.active_turn_id && role === 'assistant',
+    );
     const turnId = active === undefined || active.status === 'streaming' ? session.active_turn_id : null;
-    this.#change({ status: session.status !== 'open' ? 'over' : turnId === null ? 'idle' : 'replying', messages, pending: session.pending_tool_calls, error: null });
+    this.#change({
+      status: session.status !== 'open' ? 'over' : turnId === null ? 'idle' : 'replying',
+      messages,
+      pending: session.pending_tool_calls,
+      error: null,
+    });
     if (turnId !== null) void this.#step(() => this.#resume(turnId, messages));
   }
 
@@ -179,7 +218,14 @@ class Talk implements Conversation {
 
   /** Shows the reply as it comes, behind the messages that are there. */
   async #follow(turn: Turn, before: readonly ConversationMessage[], partial: string): Promise<void> {
-    let reply: ConversationMessage = { id: turn.id, role: 'assistant', content: partial, status: 'streaming', stopReason: null, createdAt: null };
+    let reply: ConversationMessage = {
+      id: turn.id,
+      role: 'assistant',
+      content: partial,
+      status: 'streaming',
+      stopReason: null,
+      createdAt: null,
+    };
     const show = (more: Partial<ConversationMessage>): void => {
       reply = { ...reply, ...more };
       this.#change({ status: 'replying', messages: [...before, reply] });
@@ -192,7 +238,11 @@ class Talk implements Conversation {
         else if (event.type === 'turn.completed') {
           this.#change({ pending: event.tool_calls ?? [] });
           show({ id: event.message_id, status: 'completed', stopReason: event.stop_reason });
-        } else if ('message_id' in event) show({ id: event.message_id, ...(event.type === 'turn.aborted' && { status: 'partial', stopReason: 'aborted' }) });
+        } else if ('message_id' in event)
+          show({
+            id: event.message_id,
+            ...(event.type === 'turn.aborted' && { status: 'partial', stopReason: 'aborted' }),
+          });
       }
     } catch (error) {
       // After a lost connection the turn may still be running on the server.
@@ -224,4 +274,11 @@ class Talk implements Conversation {
   }
 }
 
-const shown = ({ id, role, content, status, stop_reason, created_at }: Message): ConversationMessage => ({ id, role, content, status, stopReason: stop_reason, createdAt: created_at });
+const shown = ({ id, role, content, status, stop_reason, created_at }: Message): ConversationMessage => ({
+  id,
+  role,
+  content,
+  status,
+  stopReason: stop_reason,
+  createdAt: created_at,
+});

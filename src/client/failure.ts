@@ -1,4 +1,7 @@
-/** The errors that the client throws. They are recognised by a brand, so `instanceof` holds across copies of this package. */
+/**
+ * The errors that the client throws. They are recognised by a brand, so `instanceof` holds across copies of this
+ * package.
+ */
 import type { ErrorCode, ErrorType } from './types.ts';
 
 const brand = Symbol.for('parley-client.error');
@@ -68,7 +71,10 @@ export class ConnectionError extends ParleyError {
   /** Whether an answer had begun. If not, the request may never have arrived. */
   readonly answered: boolean;
 
-  constructor(message: string, { origin = null, answered = false, cause }: { origin?: string | null; answered?: boolean; cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    { origin = null, answered = false, cause }: { origin?: string | null; answered?: boolean; cause?: unknown } = {},
+  ) {
     super(message, { code: null, type: null, status: null, requestId: null, retryable: true, cause });
     this.origin = origin;
     this.answered = answered;
@@ -95,7 +101,8 @@ export class TurnFailedError extends ParleyError {
 }
 
 /** The failure that a socket's last message names. */
-export const codedError = (code: ErrorCode, message: string): ParleyError => new ParleyError(message, { code, type: categoryOf(code), status: null, requestId: null });
+export const codedError = (code: ErrorCode, message: string): ParleyError =>
+  new ParleyError(message, { code, type: categoryOf(code), status: null, requestId: null });
 
 /** The categories of the codes that end a stream or a socket, but for those of a service that is away. */
 const categories: { readonly [Code in ErrorCode]?: ErrorType } = {

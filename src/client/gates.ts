@@ -5,9 +5,14 @@
  */
 import type { Clock } from './clock.ts';
 
-/** The limit that a call is charged to: the key's requests, its speech, its tokens, or the workspace's turns in flight. */
+/**
+ * The limit that a call is charged to: the key's requests, its speech, its tokens, or the workspace's turns in flight.
+ */
 export type Budget = 'requests' | 'speech' | 'tokens' | 'turns';
-/** The budgets of a call. Its own budget comes before the requests, so that a call that waits for its own budget does not keep other calls waiting. */
+/**
+ * The budgets of a call. Its own budget comes before the requests, so that a call that waits for its own budget does
+ * not keep other calls waiting.
+ */
 export type Budgets = readonly ['requests'] | readonly ['speech' | 'tokens' | 'turns', 'requests'];
 
 class Gate {
@@ -78,10 +83,18 @@ export class Gates {
   readonly #gates: Record<Budget, Gate>;
   readonly #described: boolean;
 
-  /** `described`: answers have headers that describe a budget. A visitor's have none, and a link's limits refuse the call's own budget alone. */
+  /**
+   * `described`: answers have headers that describe a budget. A visitor's have none, and a link's limits refuse the
+   * call's own budget alone.
+   */
   constructor(clock: Clock, described: boolean) {
     this.#described = described;
-    this.#gates = { requests: new Gate(clock), speech: new Gate(clock, 30), tokens: new Gate(clock, 10), turns: new Gate(clock) };
+    this.#gates = {
+      requests: new Gate(clock),
+      speech: new Gate(clock, 30),
+      tokens: new Gate(clock, 10),
+      turns: new Gate(clock),
+    };
   }
 
   /** The longest of the waits that these budgets ask for, in milliseconds. */
@@ -95,19 +108,25 @@ export class Gates {
   }
 
   /**
-   * Takes over an answer's headers for the call's first budget. `waitMs`: the wait of a 429, or null. A 429 has the headers of the budget
-   * that refused: to speech, or for a token, that may be the request budget, which is charged first, and only the ceiling tells which one
-   * it is. Where it does not, a wait too many is better than a request that is refused and makes the wait of all longer.
+   * Takes over an answer's headers for the call's first budget. `waitMs`: the wait of a 429, or null. A 429 has the
+   * headers of the budget that refused: to speech, or for a token, that may be the request budget, which is charged
+   * first, and only the ceiling tells which one it is. Where it does not, a wait too many is better than a request that
+   * is refused and makes the wait of all longer.
    */
   note(budgets: Budgets, headers: Headers, waitMs: number | null): void {
-    const [limit, remaining] = ['limit', 'remaining'].map((name) => Number(headers.get(`x-ratelimit-${name}`) ?? NaN)) as [number, number];
+    const [limit, remaining] = ['limit', 'remaining'].map((name) =>
+      Number(headers.get(`x-ratelimit-${name}`) ?? NaN),
+    ) as [number, number];
     const [own] = budgets;
     // A chat's headers are those of the requests: if some are left, it is the workspace's turns that refused.
     const described = own === 'turns' && this.#described ? 'requests' : own;
     if (waitMs !== null) {
       const { requests, [own === 'turns' && remaining > 0 ? own : described]: refusing } = this.#gates;
       refusing.refuse(waitMs);
-      if (refusing !== requests && remaining === 0 && (limit === requests.limit || limit !== refusing.limit)) requests.refuse(waitMs);
-    } else for (const budget of budgets) this.#gates[budget].pass(budget === described ? limit : NaN, budget === described ? remaining : NaN);
+      if (refusing !== requests && remaining === 0 && (limit === requests.limit || limit !== refusing.limit))
+        requests.refuse(waitMs);
+    } else
+      for (const budget of budgets)
+        this.#gates[budget].pass(budget === described ? limit : NaN, budget === described ? remaining : NaN);
   }
 }

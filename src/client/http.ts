@@ -30,7 +30,10 @@ export interface Answer {
   close(): void;
 }
 
-/** Sends the request. Resolves with the head of whatever answer comes; rejects with `ConnectionError` or the signal's reason. */
+/**
+ * Sends the request. Resolves with the head of whatever answer comes; rejects with `ConnectionError` or the signal's
+ * reason.
+ */
 export async function sendAttempt(fetch: Fetch, clock: Clock, attempt: Attempt): Promise<Answer> {
   const { method, url, headers, body, timeoutMs, signal } = attempt;
   signal?.throwIfAborted();
@@ -38,7 +41,13 @@ export async function sendAttempt(fetch: Fetch, clock: Clock, attempt: Attempt):
   const stop = (): void => ended.abort(signal!.reason);
   signal?.addEventListener('abort', stop, { once: true });
   let answered = false;
-  const late = (): void => ended.abort(new ConnectionError(`${originOf(url)} did not answer within ${timeoutMs / 1000} seconds.`, { origin: originOf(url), answered }));
+  const late = (): void =>
+    ended.abort(
+      new ConnectionError(`${originOf(url)} did not answer within ${timeoutMs / 1000} seconds.`, {
+        origin: originOf(url),
+        answered,
+      }),
+    );
   const keep = clock.after(timeoutMs, late);
   const close = (): void => {
     keep();
@@ -50,7 +59,11 @@ export async function sendAttempt(fetch: Fetch, clock: Clock, attempt: Attempt):
       return await untilAborted(promise, ended.signal);
     } catch (cause) {
       if (ended.signal.aborted) throw ended.signal.reason;
-      throw new ConnectionError(`The connection to ${originOf(url)} ${answered ? 'was cut' : 'failed'}.`, { origin: originOf(url), answered, cause });
+      throw new ConnectionError(`The connection to ${originOf(url)} ${answered ? 'was cut' : 'failed'}.`, {
+        origin: originOf(url),
+        answered,
+        cause,
+      });
     }
   };
   try {
@@ -66,7 +79,10 @@ export async function sendAttempt(fetch: Fetch, clock: Clock, attempt: Attempt):
   }
 }
 
-/** The promise's value, unless the signal is aborted first: a caller's own `fetch` may ignore it, and others may wait for the same promise. */
+/**
+ * The promise's value, unless the signal is aborted first: a caller's own `fetch` may ignore it, and others may wait
+ * for the same promise.
+ */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason);
@@ -75,7 +91,10 @@ export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promi
   });
 }
 
-/** The body of a success as the JSON object that it must be; throws the answer's failure otherwise. `object` is the value that its field `object` has. */
+/**
+ * The body of a success as the JSON object that it must be; throws the answer's failure otherwise. `object` is the
+ * value that its field `object` has.
+ */
 export async function jsonOf<T>(answer: Answer, object: string): Promise<T> {
   const text = await answer.within(answer.response.text());
   if (!answer.response.ok) throw failureOf(answer, text) ?? strange(answer);
@@ -92,11 +111,24 @@ export async function mustBe(answer: Answer, contentType: string): Promise<void>
 }
 
 /** The error of an answer that is no success; null if the answer is not the API's. */
-export function failureOf({ response: { status, headers } }: Pick<Answer, 'response'>, text: string): ParleyError | null {
-  const { error, request_id } = (parseJson(text) ?? {}) as { error?: Record<string, unknown> | null; request_id?: unknown };
+export function failureOf(
+  { response: { status, headers } }: Pick<Answer, 'response'>,
+  text: string,
+): ParleyError | null {
+  const { error, request_id } = (parseJson(text) ?? {}) as {
+    error?: Record<string, unknown> | null;
+    request_id?: unknown;
+  };
   const { type, code, message } = error ?? {};
   // A proxy between client and service answers 502 and 504, and any body of another shape.
-  if (status === 502 || status === 504 || typeof type !== 'string' || typeof code !== 'string' || typeof message !== 'string') return null;
+  if (
+    status === 502 ||
+    status === 504 ||
+    typeof type !== 'string' ||
+    typeof code !== 'string' ||
+    typeof message !== 'string'
+  )
+    return null;
   const seconds = Number(headers.get('retry-after') ?? NaN);
   const retryAfterSeconds = seconds >= 0 ? seconds : null;
   const fields = {
@@ -108,13 +140,23 @@ export function failureOf({ response: { status, headers } }: Pick<Answer, 'respo
     retryable: status === 429 || ((status === 500 || status === 503) && code === 'api_error'),
     retryAfterSeconds,
   };
-  return status === 429 ? new RateLimitError(message, { ...fields, retryAfterSeconds: retryAfterSeconds ?? 1 }) : new ParleyError(message, fields);
+  return status === 429
+    ? new RateLimitError(message, { ...fields, retryAfterSeconds: retryAfterSeconds ?? 1 })
+    : new ParleyError(message, fields);
 }
 
 /** An answer that is not the API's counts as its 500 (contract 10). */
 export function strange({ response: { ok, status, headers }, url }: Pick<Answer, 'response' | 'url'>): ParleyError {
-  const message = ok ? `What answers at ${originOf(url)} is not parley.` : `The server answered ${status} without an error that parley knows.`;
-  return new ParleyError(message, { code: 'api_error', type: 'api_error', status: 500, requestId: headers.get('x-request-id'), retryable: true });
+  const message = ok
+    ? `What answers at ${originOf(url)} is not parley.`
+    : `The server answered ${status} without an error that parley knows.`;
+  return new ParleyError(message, {
+    code: 'api_error',
+    type: 'api_error',
+    status: 500,
+    requestId: headers.get('x-request-id'),
+    retryable: true,
+  });
 }
 
 /** The field that a message names first: `visitor.email` of "The field `visitor.email` is required." */

@@ -1,6 +1,7 @@
 /**
- * The loudspeaker of a call in a browser: an audio worklet plays what comes, pauses and stops without a click, and counts its samples. What
- * counts as played has left the device: the context's time less its output latency decides, not what was handed over.
+ * The loudspeaker of a call in a browser: an audio worklet plays what comes, pauses and stops without a click, and
+ * counts its samples. What counts as played has left the device: the context's time less its output latency decides,
+ * not what was handed over.
  */
 import { loudspeakerWorklet, makeRing } from './playback.ts';
 import type { Player } from './player.ts';
@@ -8,9 +9,15 @@ import type { Player } from './player.ts';
 export interface LoudspeakerOptions {
   /** Hertz of the audio, 24,000 by default; `context` has its own. */
   sampleRate?: number;
-  /** A context that was made in the handler of a click, where the loudspeaker itself is opened later. The loudspeaker closes it. */
+  /**
+   * A context that was made in the handler of a click, where the loudspeaker itself is opened later. The loudspeaker
+   * closes it.
+   */
   context?: object;
-  /** Where the page serves `parley-client/call-worklet`. Without it the module is a `blob:`, which the page's policy must allow in `script-src`. */
+  /**
+   * Where the page serves `parley-client/call-worklet`. Without it the module is a `blob:`, which the page's policy
+   * must allow in `script-src`.
+   */
   worklet?: string | URL;
 }
 
@@ -170,7 +177,9 @@ export class Loudspeaker implements Player {
     if (before === undefined) return 0;
     const after = this.#marks[1];
     if (next < 0 || after === undefined) return before.count;
-    return Math.floor(before.count + ((after.count - before.count) * (time - before.time)) / (after.time - before.time));
+    return Math.floor(
+      before.count + ((after.count - before.count) * (time - before.time)) / (after.time - before.time),
+    );
   }
 
   #look(): void {
@@ -182,9 +191,16 @@ export class Loudspeaker implements Player {
 }
 
 /** Opens the loudspeaker. Call it in a handler of a click, or give it a context that was made there. */
-export async function loudspeaker({ sampleRate = 24_000, context: given, worklet: address }: LoudspeakerOptions = {}): Promise<Loudspeaker> {
+export async function loudspeaker({
+  sampleRate = 24_000,
+  context: given,
+  worklet: address,
+}: LoudspeakerOptions = {}): Promise<Loudspeaker> {
   const { AudioContext, AudioWorkletNode } = globalThis as unknown as Browser;
-  if (AudioContext === undefined) throw new TypeError('There is no loudspeaker here: a browser has one, on a page that came over HTTPS or from localhost.');
+  if (AudioContext === undefined)
+    throw new TypeError(
+      'There is no loudspeaker here: a browser has one, on a page that came over HTTPS or from localhost.',
+    );
   const context = (given as Context | undefined) ?? new AudioContext({ sampleRate, latencyHint: 'interactive' });
   // Some browsers are unlocked by a sound alone, were it a silent one.
   const silence = context.createBufferSource();
@@ -193,7 +209,9 @@ export async function loudspeaker({ sampleRate = 24_000, context: given, worklet
   silence.start();
   void context.resume();
   try {
-    const url = String(address ?? URL.createObjectURL(new Blob([`(${loudspeakerWorklet})(${makeRing});`], { type: 'text/javascript' })));
+    const url = String(
+      address ?? URL.createObjectURL(new Blob([`(${loudspeakerWorklet})(${makeRing});`], { type: 'text/javascript' })),
+    );
     await context.audioWorklet.addModule(url).finally(() => address === undefined && URL.revokeObjectURL(url));
     const node = new AudioWorkletNode(context, 'parley-loudspeaker', { numberOfInputs: 0, outputChannelCount: [1] });
     node.connect(context.destination);

@@ -1,6 +1,6 @@
 /**
- * `parley-client/microphone`: a browser's microphone as a source of audio for `transcribe`. An audio worklet makes the frames,
- * so a page that is busy loses none. The samples are sent at the rate that the device has.
+ * `parley-client/microphone`: a browser's microphone as a source of audio for `transcribe`. An audio worklet makes the
+ * frames, so a page that is busy loses none. The samples are sent at the rate that the device has.
  */
 import { microphoneWorklet } from './worklet.ts';
 
@@ -13,7 +13,10 @@ export interface MicrophoneOptions {
   autoGainControl?: boolean;
   /** Hertz; the device's own by default. A browser that cannot convert rejects another. */
   sampleRate?: number;
-  /** Where the page serves `parley-client/microphone-worklet`. Without it the module is a `blob:`, which the page's policy must allow in `script-src`. */
+  /**
+   * Where the page serves `parley-client/microphone-worklet`. Without it the module is a `blob:`, which the page's
+   * policy must allow in `script-src`.
+   */
   worklet?: string | URL;
 }
 
@@ -66,8 +69,8 @@ const rateMax = 48_000;
 const framesMax = 500;
 
 /**
- * Iterate over it for frames of 20 ms. The microphone stays open until `stop()`, until the iteration is left, or until the device
- * is unplugged.
+ * Iterate over it for frames of 20 ms. The microphone stays open until `stop()`, until the iteration is left, or until
+ * the device is unplugged.
  */
 export class Microphone implements AsyncIterable<Int16Array> {
   readonly encoding = 'pcm_s16le';
@@ -152,20 +155,44 @@ export class Microphone implements AsyncIterable<Int16Array> {
   }
 }
 
-/** Opens the microphone: the browser asks the person, and rejects with its own error where that or the device is missing. Call it in a handler of a click. */
-export async function microphone({ deviceId, echoCancellation = true, sampleRate, worklet: address, ...more }: MicrophoneOptions = {}): Promise<Microphone> {
+/**
+ * Opens the microphone: the browser asks the person, and rejects with its own error where that or the device is
+ * missing. Call it in a handler of a click.
+ */
+export async function microphone({
+  deviceId,
+  echoCancellation = true,
+  sampleRate,
+  worklet: address,
+  ...more
+}: MicrophoneOptions = {}): Promise<Microphone> {
   const { navigator, AudioContext, AudioWorkletNode } = globalThis as unknown as Browser;
-  if (navigator?.mediaDevices === undefined) throw new TypeError('There is no microphone here: a browser has one, on a page that came over HTTPS or from localhost.');
-  const stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1, echoCancellation, ...more, ...(deviceId !== undefined && { deviceId: { exact: deviceId } }) } });
+  if (navigator?.mediaDevices === undefined)
+    throw new TypeError(
+      'There is no microphone here: a browser has one, on a page that came over HTTPS or from localhost.',
+    );
+  const stream = await navigator.mediaDevices.getUserMedia({
+    audio: {
+      channelCount: 1,
+      echoCancellation,
+      ...more,
+      ...(deviceId !== undefined && { deviceId: { exact: deviceId } }),
+    },
+  });
   let context = new AudioContext(sampleRate === undefined ? undefined : { sampleRate });
   try {
     if (context.sampleRate > rateMax) {
       void context.close();
       context = new AudioContext({ sampleRate: rateMax });
     }
-    const url = String(address ?? URL.createObjectURL(new Blob([`(${microphoneWorklet})();`], { type: 'text/javascript' })));
+    const url = String(
+      address ?? URL.createObjectURL(new Blob([`(${microphoneWorklet})();`], { type: 'text/javascript' })),
+    );
     await context.audioWorklet.addModule(url).finally(() => address === undefined && URL.revokeObjectURL(url));
-    const worklet = new AudioWorkletNode(context, 'parley-microphone', { channelCount: 1, channelCountMode: 'explicit' });
+    const worklet = new AudioWorkletNode(context, 'parley-microphone', {
+      channelCount: 1,
+      channelCountMode: 'explicit',
+    });
     const opened = new Microphone(context, stream, worklet, cancels(stream, navigator.mediaDevices, echoCancellation));
     context.createMediaStreamSource(stream).connect(worklet);
     // It plays nothing, but only nodes connected to the loudspeaker run.
@@ -179,7 +206,10 @@ export async function microphone({ deviceId, echoCancellation = true, sampleRate
   }
 }
 
-/** Whether the echo of the page is cancelled. A browser that does not say does as it was asked, unless it knows no such constraint. */
+/**
+ * Whether the echo of the page is cancelled. A browser that does not say does as it was asked, unless it knows no such
+ * constraint.
+ */
 function cancels(stream: Stream, devices: Devices, asked: boolean): boolean {
   const told = stream.getTracks()[0]?.getSettings?.().echoCancellation;
   if (told !== undefined) return told !== false && told !== 'remote-only';

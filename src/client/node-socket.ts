@@ -1,6 +1,6 @@
 /**
- * A WebSocket over the HTTP of Node itself, for Node 20, which has none of its own. As much of RFC 6455 as a transcription and a call need: no
- * extensions, no subprotocols. Loaded only where it is used.
+ * A WebSocket over the HTTP of Node itself, for Node 20, which has none of its own. As much of RFC 6455 as a
+ * transcription and a call need: no extensions, no subprotocols. Loaded only where it is used.
  */
 import type { Socket, SocketClass } from './socket.ts';
 
@@ -18,7 +18,14 @@ interface Connection {
 }
 
 interface Opening {
-  on(event: 'upgrade', listener: (answer: { readonly headers: Record<string, string | undefined> }, connection: Connection, first: Uint8Array) => void): void;
+  on(
+    event: 'upgrade',
+    listener: (
+      answer: { readonly headers: Record<string, string | undefined> },
+      connection: Connection,
+      first: Uint8Array,
+    ) => void,
+  ): void;
   on(event: 'response', listener: (answer: { readonly statusCode: number; resume(): void }) => void): void;
   on(event: 'error', listener: (error: Error) => void): void;
   end(): void;
@@ -86,23 +93,40 @@ class NodeSocket implements Socket {
     const { request } = (await import(/* @vite-ignore */ /* webpackIgnore: true */ module)) as Http;
     if (this.#closed) return;
     const key = btoa(String.fromCharCode(...this.#draw(16)));
-    const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key };
+    const headers = {
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': key,
+    };
     this.#request = request(url.replace(/^ws/, 'http'), { headers });
     this.#request.on('error', (error) => this.#fail(error));
     this.#request.on('response', (answer) => {
       answer.resume();
       this.#fail(new Error(`The server answered ${answer.statusCode} and no socket.`));
     });
-    this.#request.on('upgrade', (answer, connection, first) => void this.#opened(key, answer.headers, connection, first));
+    this.#request.on(
+      'upgrade',
+      (answer, connection, first) => void this.#opened(key, answer.headers, connection, first),
+    );
     this.#request.end();
   }
 
-  async #opened(key: string, headers: Record<string, string | undefined>, connection: Connection, first: Uint8Array): Promise<void> {
+  async #opened(
+    key: string,
+    headers: Record<string, string | undefined>,
+    connection: Connection,
+    first: Uint8Array,
+  ): Promise<void> {
     this.#connection = connection;
     connection.on('error', (error) => this.#fail(error));
     connection.on('close', () => this.#over());
-    const digest = await crypto.subtle.digest('SHA-1', new TextEncoder().encode(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`));
-    if (headers['sec-websocket-accept'] !== btoa(String.fromCharCode(...new Uint8Array(digest)))) return this.#fail(new Error('What answered is no WebSocket.'));
+    const digest = await crypto.subtle.digest(
+      'SHA-1',
+      new TextEncoder().encode(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`),
+    );
+    if (headers['sec-websocket-accept'] !== btoa(String.fromCharCode(...new Uint8Array(digest))))
+      return this.#fail(new Error('What answered is no WebSocket.'));
     if (this.#closed) return connection.destroy();
     connection.setNoDelay(true);
     this.#tell('open', {});
@@ -116,7 +140,8 @@ class NodeSocket implements Socket {
     held.set(this.#held);
     held.set(bytes, this.#held.length);
     this.#held = held;
-    for (let frame = this.#next(); frame !== null && !this.#closed; frame = this.#next()) this.#take(frame.kind, frame.final, frame.payload);
+    for (let frame = this.#next(); frame !== null && !this.#closed; frame = this.#next())
+      this.#take(frame.kind, frame.final, frame.payload);
   }
 
   /** Takes a whole frame from the buffer; null if there is none yet. A server's frames are not masked. */

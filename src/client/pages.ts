@@ -49,4 +49,7 @@ export class AwaitablePages<T, Q extends PageQuery = PageQuery> extends Pages<T,
 }
 
 /** Returns the options that are set. */
-export const given = ({ signal, timeoutMs }: CallOptions): CallOptions => ({ ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) });
+export const given = ({ signal, timeoutMs }: CallOptions): CallOptions => ({
+  ...(signal && { signal }),
+  ...(timeoutMs !== undefined && { timeoutMs }),
+});

@@ -10,7 +10,27 @@ import type { SocketClass } from './socket.ts';
 import type { Speech } from './speech.ts';
 import { Transcription, type TranscribeOptions } from './transcription.ts';
 import { abortTurn, sendMessage, sessionPath, Turn, type TurnOptions } from './turn.ts';
-import type { Assistant, Link, Message, NewSession, NewSpeech, NewTranscription, NewVisitorSession, NewVisitorSpeech, NewVisitorTranscription, PageQuery, Session, ToolResult, SessionsQuery, TurnRecord, Usage, UsageQuery, Visitor, Voice, VoicesQuery } from './types.ts';
+import type {
+  Assistant,
+  Link,
+  Message,
+  NewSession,
+  NewSpeech,
+  NewTranscription,
+  NewVisitorSession,
+  NewVisitorSpeech,
+  NewVisitorTranscription,
+  PageQuery,
+  Session,
+  ToolResult,
+  SessionsQuery,
+  TurnRecord,
+  Usage,
+  UsageQuery,
+  Visitor,
+  Voice,
+  VoicesQuery,
+} from './types.ts';
 import type { LinkOptions } from './visit.ts';
 import { inBrowser } from './wake.ts';
 
@@ -19,7 +39,10 @@ export interface ParleyOptions {
   url: string;
   /** An API key. */
   key?: string;
-  /** Instead of a key: the visitor's way in, by a public link. Sessions, turns and voice are then the visitor's; the rest of the API is not available. */
+  /**
+   * Instead of a key: the visitor's way in, by a public link. Sessions, turns and voice are then the visitor's; the
+   * rest of the API is not available.
+   */
   link?: string | LinkOptions;
   /** Allows a key in a browser, where everybody can read it. */
   allowKeyInBrowser?: boolean;
@@ -33,7 +56,10 @@ export interface ParleyOptions {
   timeoutMs?: number;
   /** A stream without a byte for so long is resumed. 45,000 by default, three of the service's heartbeats. */
   silenceMs?: number;
-  /** `auto` (default): `sessions.create` and `sessions.chat` are sent with a key, so that a retry does nothing twice. `off`: without, and sent again only if no answer came. */
+  /**
+   * `auto` (default): `sessions.create` and `sessions.chat` are sent with a key, so that a retry does nothing twice.
+   * `off`: without, and sent again only if no answer came.
+   */
   idempotency?: 'auto' | 'off';
   /** A longer `Retry-After` is thrown at once. 60 by default. */
   retryAfterMaxSeconds?: number;
@@ -85,7 +111,9 @@ export class Parley {
     return (await this.#requester.visit()).about();
   }
 
-  /** For a `link`: returns the visitor, with a fresh token. The first call that needs a visitor creates one by itself. */
+  /**
+   * For a `link`: returns the visitor, with a fresh token. The first call that needs a visitor creates one by itself.
+   */
   async visitor(): Promise<Visitor> {
     return (await this.#requester.visit()).renew();
   }
@@ -108,7 +136,10 @@ export class Parley {
   }
 
   /** Opens a socket that takes audio, at the pace in which it is spoken, and yields its transcription. */
-  transcribe(settings: (NewTranscription | NewVisitorTranscription) & TranscribeOptions, options: TranscribeOptions = {}): Transcription {
+  transcribe(
+    settings: (NewTranscription | NewVisitorTranscription) & TranscribeOptions,
+    options: TranscribeOptions = {},
+  ): Transcription {
     return new Transcription(this.#requester, { ...settings, ...options });
   }
 }
@@ -140,7 +171,11 @@ class SessionsResource {
   create(session: NewSession | NewVisitorSession, { idempotencyKey, ...options }: OnceOptions = {}): Promise<Session> {
     // A link's limits refuse a visitor's next session or message, never a read.
     const budgets = this.#requester.options.link && (['turns', 'requests'] as const);
-    return this.#requester.jsonOnce('session', { method: 'POST', path: '/sessions', body: session, ...(budgets && { budgets }), ...options }, idempotencyKey);
+    return this.#requester.jsonOnce(
+      'session',
+      { method: 'POST', path: '/sessions', body: session, ...(budgets && { budgets }), ...options },
+      idempotencyKey,
+    );
   }
 
   list(query: SessionsQuery & CallOptions = {}, options: CallOptions = {}): Pages<Session, SessionsQuery> {
@@ -161,12 +196,24 @@ class SessionsResource {
     return new Pages(this.#requester, `${sessionPath(id)}/transcript`, { ...query, ...options });
   }
 
-  /** Returns a token that opens one call on the session, within a minute: for `parley-client/call`, also in a browser that has no key. */
+  /**
+   * Returns a token that opens one call on the session, within a minute: for `parley-client/call`, also in a browser
+   * that has no key.
+   */
   callToken(id: string, options: CallOptions = {}): Promise<CallToken> {
-    return this.#requester.json('call_token', { method: 'POST', path: '/call-tokens', body: { session_id: id }, budgets: ['tokens', 'requests'], ...options });
+    return this.#requester.json('call_token', {
+      method: 'POST',
+      path: '/call-tokens',
+      body: { session_id: id },
+      budgets: ['tokens', 'requests'],
+      ...options,
+    });
   }
 
-  /** Sends a message of up to 8000 characters. Resolves once the assistant has begun to answer; throws a failure before the stream. */
+  /**
+   * Sends a message of up to 8000 characters. Resolves once the assistant has begun to answer; throws a failure before
+   * the stream.
+   */
   chat(id: string, message: string | readonly ToolResult[], options: OnceOptions = {}): Promise<Turn> {
     return sendMessage(this.#requester, id, message, options);
   }
@@ -179,12 +226,17 @@ class TurnsResource {
     this.#requester = requester;
   }
 
-  /** A turn again, from its beginning or from `after` on, even if it has ended. No request is sent before it is read. */
+  /**
+   * A turn again, from its beginning or from `after` on, even if it has ended. No request is sent before it is read.
+   */
   resume(sessionId: string, turnId: string, options: TurnOptions = {}): Turn {
     return new Turn(this.#requester, sessionId, turnId, options);
   }
 
-  /** Stops a turn, whoever reads it. Resolves with its record; its readers get `turn.aborted`. A turn that has ended stays as it is. */
+  /**
+   * Stops a turn, whoever reads it. Resolves with its record; its readers get `turn.aborted`. A turn that has ended
+   * stays as it is.
+   */
   abort(sessionId: string, turnId: string, options: CallOptions = {}): Promise<TurnRecord> {
     return abortTurn(this.#requester, sessionId, turnId, options);
   }

@@ -3,8 +3,9 @@ import type { Clock } from './clock.ts';
 import { ConnectionError, ParleyError, RateLimitError } from './failure.ts';
 
 /**
- * When a request may be retried: `always` for a request that takes effect once, however often it is sent; `unanswered` for one
- * that would take effect twice, so only if no answer came; `stream` for a turn's events, which are requested until new ones come.
+ * When a request may be retried: `always` for a request that takes effect once, however often it is sent; `unanswered`
+ * for one that would take effect twice, so only if no answer came; `stream` for a turn's events, which are requested
+ * until new ones come.
  */
 export type Repeats = 'always' | 'unanswered' | 'stream';
 
@@ -57,13 +58,17 @@ export class Patience {
     const waitMs = this.#repeats === 'unanswered' && !unanswered ? null : this.#waitAfter(error);
     if (waitMs !== null) return waitMs;
     if (!this.streams || this.leftMs > 0) throw error;
-    throw new ConnectionError(`The stream was cut, and no new event came through ${patienceMs / 1000} seconds of attempts.`, { cause: error });
+    throw new ConnectionError(
+      `The stream was cut, and no new event came through ${patienceMs / 1000} seconds of attempts.`,
+      { cause: error },
+    );
   }
 
   #waitAfter(error: ParleyError): number | null {
     if (error instanceof RateLimitError) return this.#waitOut(error.retryAfterSeconds);
     const lost = error instanceof ConnectionError;
-    if ((lost && !this.streams) || error.status === 500) return ++this.#faults < attemptsMax && error.retryable ? this.#backoff() : null;
+    if ((lost && !this.streams) || error.status === 500)
+      return ++this.#faults < attemptsMax && error.retryable ? this.#backoff() : null;
     if (!lost && !(error.status === 503 && error.retryable)) return null;
     this.#since ??= this.#clock.now();
     const { leftMs } = this;

@@ -1,10 +1,11 @@
 /**
- * The code of the loudspeaker's audio worklet: a ring of samples, and a processor that renders it and counts. Neither function uses anything
- * from outside itself, since their source texts alone may be run there.
+ * The code of the loudspeaker's audio worklet: a ring of samples, and a processor that renders it and counts. Neither
+ * function uses anything from outside itself, since their source texts alone may be run there.
  *
- * It takes `{message, samples}` (a new message drops what is left of the one before), `pause`, `resume` and `clear`; to a pause and a
- * clear it answers `{message, position}` at once. It tells `{message, count, time, level}` when samples begin or cease to be rendered and
- * every 50 ms between and shortly after: so many samples of the message were rendered up to this time of the context.
+ * It takes `{message, samples}` (a new message drops what is left of the one before), `pause`, `resume` and `clear`; to
+ * a pause and a clear it answers `{message, position}` at once. It tells `{message, count, time, level}` when samples
+ * begin or cease to be rendered and every 50 ms between and shortly after: so many samples of the message were rendered
+ * up to this time of the context.
  */
 
 /** The samples that wait, six seconds of them at most, and those that were rendered of their message. */
@@ -98,7 +99,8 @@ export function loudspeakerWorklet(ringOf: (sampleRate: number) => Ring): void {
       const ours = message === ring.message;
       if (type === 'play' && ours) ring.push(samples!);
       else if (type === 'resume' && ours) ring.resume();
-      else if (type === 'pause' || type === 'clear') this.port.postMessage({ message, position: ours ? ring.hold(type === 'clear') : 0 });
+      else if (type === 'pause' || type === 'clear')
+        this.port.postMessage({ message, position: ours ? ring.hold(type === 'clear') : 0 });
     }
 
     process(_: unknown, [[out]]: [[Float32Array]]): boolean {
@@ -111,7 +113,8 @@ export function loudspeakerWorklet(ringOf: (sampleRate: number) => Ring): void {
       if (moves && !this.moves) this.tell(before, scope.currentTime);
       this.still = moves ? 0 : this.still + out.length;
       this.untold += out.length;
-      if (moves !== this.moves || (this.untold >= beat && this.still < afterwards)) this.tell(this.ring.count, scope.currentTime + out.length / sampleRate);
+      if (moves !== this.moves || (this.untold >= beat && this.still < afterwards))
+        this.tell(this.ring.count, scope.currentTime + out.length / sampleRate);
       this.moves = moves;
       return true;
     }

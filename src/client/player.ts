@@ -2,13 +2,16 @@
 import { realClock, type Clock } from './clock.ts';
 
 /**
- * Plays a call's audio, one message after the other, and knows how much has left the loudspeaker. Samples are counted for each message
- * from its first, at the output rate; the count of a message never falls.
+ * Plays a call's audio, one message after the other, and knows how much has left the loudspeaker. Samples are counted
+ * for each message from its first, at the output rate; the count of a message never falls.
  */
 export interface Player {
   /** Hertz: the `output_sample_rate` of the call. */
   readonly sampleRate: number;
-  /** Set by the call: to be told of the position ten times a second or so while it moves, and once more when all there is has been played. */
+  /**
+   * Set by the call: to be told of the position ten times a second or so while it moves, and once more when all there
+   * is has been played.
+   */
   onPlayed: ((messageId: string, samples: number) => void) | null;
   /** Plays 16-bit samples of a message after those that came before, as raw bytes, little-endian. */
   play(messageId: string, audio: Uint8Array): void;
@@ -37,8 +40,8 @@ const beatMs = 20;
 const toldMs = 100;
 
 /**
- * Writes raw audio at the pace in which it is played, a moment ahead, and takes the clock's word for the position: for a program's stdin,
- * a file or a telephone line. Nothing is written while there is nothing to play.
+ * Writes raw audio at the pace in which it is played, a moment ahead, and takes the clock's word for the position: for
+ * a program's stdin, a file or a telephone line. Nothing is written while there is nothing to play.
  */
 export class StreamPlayer implements Player {
   readonly sampleRate: number;
@@ -51,13 +54,19 @@ export class StreamPlayer implements Player {
   #queue: Uint8Array[] = [];
   #written = 0;
   #played = 0;
-  /** The time at which sample 0 of the message would have been played without any hold or gap; null while nothing sounds. */
+  /**
+   * The time at which sample 0 of the message would have been played without any hold or gap; null while nothing
+   * sounds.
+   */
   #began: number | null = null;
   #told = -Infinity;
   #held = false;
   #cancel: (() => void) | null = null;
 
-  constructor(write: (audio: Uint8Array) => void, { sampleRate = 16_000, latencyMs = 100, sampleBytes = 2, clock = realClock }: StreamPlayerOptions = {}) {
+  constructor(
+    write: (audio: Uint8Array) => void,
+    { sampleRate = 16_000, latencyMs = 100, sampleBytes = 2, clock = realClock }: StreamPlayerOptions = {},
+  ) {
     this.sampleRate = sampleRate;
     this.#write = write;
     this.#latencyMs = latencyMs;
@@ -127,7 +136,8 @@ export class StreamPlayer implements Player {
     const now = this.#clock.now();
     // From here on, or after a gap, the next sample is played `latencyMs` from now.
     const edge = this.#began === null ? -Infinity : this.#began + (this.#written / this.sampleRate) * 1000;
-    if (edge < now && this.#queue.length > 0) this.#began = now + this.#latencyMs - (this.#written / this.sampleRate) * 1000;
+    if (edge < now && this.#queue.length > 0)
+      this.#began = now + this.#latencyMs - (this.#written / this.sampleRate) * 1000;
     this.#feed(now);
     this.#look();
     const all = this.#played === this.#written && this.#queue.length === 0;

@@ -2,7 +2,16 @@
 import { newIdempotencyKey, pause, type Clock } from './clock.ts';
 import { ConnectionError, ParleyError, RateLimitError } from './failure.ts';
 import { Gates, type Budgets } from './gates.ts';
-import { untilAborted, failureOf, jsonOf, sendAttempt, strange, type Answer, type Attempt, type Fetch } from './http.ts';
+import {
+  untilAborted,
+  failureOf,
+  jsonOf,
+  sendAttempt,
+  strange,
+  type Answer,
+  type Attempt,
+  type Fetch,
+} from './http.ts';
 import { Patience, type Repeats } from './patience.ts';
 import type { SocketClass } from './socket.ts';
 import type { LinkOptions, Visit } from './visit.ts';
@@ -18,7 +27,10 @@ export interface CallOptions {
 
 /** Options of the calls that take effect each time they are sent. */
 export interface OnceOptions extends CallOptions {
-  /** Instead of the key that the client makes: one of the caller's own, 1 to 255 printable ASCII characters, remembered for 24 hours. */
+  /**
+   * Instead of the key that the client makes: one of the caller's own, 1 to 255 printable ASCII characters, remembered
+   * for 24 hours.
+   */
   idempotencyKey?: string;
 }
 
@@ -87,7 +99,9 @@ export class Requester {
   visit(): Promise<Visit> {
     const { link } = this.options;
     if (link === null) throw new TypeError('There is no `link`.');
-    return (this.#visit ??= import('./visit.ts').then(({ Visit }) => new Visit(link, (object, call, token) => this.json(object, { ...call, token }))));
+    return (this.#visit ??= import('./visit.ts').then(
+      ({ Visit }) => new Visit(link, (object, call, token) => this.json(object, { ...call, token })),
+    ));
   }
 
   patience(repeats: Repeats): Patience {
@@ -107,9 +121,18 @@ export class Requester {
    * A call that does its work each time it comes: with an `Idempotency-Key`, made here once for all attempts, it may be
    * sent again freely; without one only where no answer came.
    */
-  runOnce<T>({ unkeyedTimeoutMs, ...call }: OnceCall, idempotencyKey: string | undefined, read: (answer: Answer) => Promise<T>): Promise<T> {
+  runOnce<T>(
+    { unkeyedTimeoutMs, ...call }: OnceCall,
+    idempotencyKey: string | undefined,
+    read: (answer: Answer) => Promise<T>,
+  ): Promise<T> {
     const key = idempotencyKey ?? (this.options.idempotency === 'auto' ? newIdempotencyKey() : undefined);
-    if (key === undefined) return this.run({ ...call, ...(unkeyedTimeoutMs && { defaultTimeoutMs: unkeyedTimeoutMs }) }, this.patience('unanswered'), read);
+    if (key === undefined)
+      return this.run(
+        { ...call, ...(unkeyedTimeoutMs && { defaultTimeoutMs: unkeyedTimeoutMs }) },
+        this.patience('unanswered'),
+        read,
+      );
     return this.run({ ...call, headers: { ...call.headers, 'idempotency-key': key } }, this.patience('always'), read);
   }
 
@@ -132,7 +155,10 @@ export class Requester {
     }
   }
 
-  /** Waits as the failure requires, or throws it. The wait of a 429 is that of its budget, in which the next attempt waits anyway. */
+  /**
+   * Waits as the failure requires, or throws it. The wait of a 429 is that of its budget, in which the next attempt
+   * waits anyway.
+   */
   async backOff(error: unknown, patience: Patience, signal: AbortSignal | undefined): Promise<void> {
     if (!(error instanceof ParleyError)) throw error;
     const waitMs = patience.waitAfter(error);
@@ -146,7 +172,13 @@ export class Requester {
     return token === undefined && this.options.link !== null ? (await this.visit()).token() : (token ?? null);
   }
 
-  async #attempt<T>(call: Call, token: string | null, budgets: Budgets, patience: Patience, read: (answer: Answer) => Promise<T>): Promise<T> {
+  async #attempt<T>(
+    call: Call,
+    token: string | null,
+    budgets: Budgets,
+    patience: Patience,
+    read: (answer: Answer) => Promise<T>,
+  ): Promise<T> {
     const answer = await sendAttempt(this.#fetch, this.options.clock, this.#attemptOf(call, patience, token));
     try {
       const { status, headers } = answer.response;
@@ -159,14 +191,20 @@ export class Requester {
       throw failure;
     } catch (error) {
       answer.close();
-      if (token !== null && error instanceof ParleyError && error.code === 'invalid_token') (await this.visit()).forget(token);
+      if (token !== null && error instanceof ParleyError && error.code === 'invalid_token')
+        (await this.visit()).forget(token);
       throw error;
     }
   }
 
-  #attemptOf({ method = 'GET', path, query = {}, headers, body, signal, ...call }: Call, patience: Patience, token: string | null): Attempt {
+  #attemptOf(
+    { method = 'GET', path, query = {}, headers, body, signal, ...call }: Call,
+    patience: Patience,
+    token: string | null,
+  ): Attempt {
     const parameters = new URLSearchParams();
-    for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== null) parameters.set(name, String(value));
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined && value !== null) parameters.set(name, String(value));
     const text = parameters.toString();
     const url = this.#root + path + (text === '' ? '' : `?${text}`);
     const timeoutMs = call.timeoutMs ?? this.options.timeoutMs ?? call.defaultTimeoutMs ?? timeoutMsDefault;
@@ -179,7 +217,14 @@ export class Requester {
   #refuseLongWait(budgets: Budgets): void {
     const seconds = Math.ceil(this.#gates.shutMs(budgets) / 1000);
     if (seconds <= this.options.retryAfterMaxSeconds || seconds <= 0) return;
-    const fields = { code: 'rate_limited', type: 'rate_limit_error', status: 429, requestId: null, retryable: true, retryAfterSeconds: seconds } as const;
+    const fields = {
+      code: 'rate_limited',
+      type: 'rate_limit_error',
+      status: 429,
+      requestId: null,
+      retryable: true,
+      retryAfterSeconds: seconds,
+    } as const;
     throw new RateLimitError(`Rate limit exceeded. Retry in ${seconds} seconds.`, fields);
   }
 

@@ -6,7 +6,10 @@ import type { given } from './pages.ts';
 import type { CallOptions, Requester } from './requester.ts';
 import type { NewSpeech, NewVisitorSpeech } from './types.ts';
 
-/** Iterate over it for the audio piece by piece, or await `bytes()`; once. Leaving the iteration stops the server's work. */
+/**
+ * Iterate over it for the audio piece by piece, or await `bytes()`; once. Leaving the iteration stops the server's
+ * work.
+ */
 export class Speech implements AsyncIterable<Uint8Array> {
   /** As the server answers it, such as `audio/wav` or `audio/pcm;rate=16000;channels=1`. */
   readonly contentType: string;
@@ -20,7 +23,11 @@ export class Speech implements AsyncIterable<Uint8Array> {
   #read = false;
 
   /** `cut` makes the error of a connection that was cut. */
-  constructor(answer: Answer, { clock, silenceMs }: { readonly clock: Clock; readonly silenceMs: number }, cut: (cause: unknown) => Error) {
+  constructor(
+    answer: Answer,
+    { clock, silenceMs }: { readonly clock: Clock; readonly silenceMs: number },
+    cut: (cause: unknown) => Error,
+  ) {
     const { headers } = answer.response;
     this.contentType = headers.get('content-type')!;
     this.sampleRate = Number(headers.get('x-audio-sample-rate'));
@@ -79,11 +86,28 @@ interface Parts {
   readonly ConnectionError: typeof ConnectionError;
 }
 
-/** Resolves once the first sentence is spoken; throws a failure before that. A cut after that is not retried, since every sentence spoken is charged. */
-export function speech(requester: Requester, { signal, timeoutMs, ...body }: (NewSpeech | NewVisitorSpeech) & CallOptions, { given, mustBe, ConnectionError }: Parts): Promise<Speech> {
-  const call = { method: 'POST', path: '/speech', body, budgets: ['speech', 'requests'], ...given({ signal, timeoutMs }) } as const;
+/**
+ * Resolves once the first sentence is spoken; throws a failure before that. A cut after that is not retried, since
+ * every sentence spoken is charged.
+ */
+export function speech(
+  requester: Requester,
+  { signal, timeoutMs, ...body }: (NewSpeech | NewVisitorSpeech) & CallOptions,
+  { given, mustBe, ConnectionError }: Parts,
+): Promise<Speech> {
+  const call = {
+    method: 'POST',
+    path: '/speech',
+    body,
+    budgets: ['speech', 'requests'],
+    ...given({ signal, timeoutMs }),
+  } as const;
   return requester.run(call, requester.patience('always'), async (answer) => {
     await mustBe(answer, 'audio/');
-    return new Speech(answer, requester.options, (cause) => new ConnectionError('The speech was cut.', { answered: true, cause }));
+    return new Speech(
+      answer,
+      requester.options,
+      (cause) => new ConnectionError('The speech was cut.', { answered: true, cause }),
+    );
   });
 }

@@ -41,7 +41,10 @@ export class EventReader {
     return this.#answer.response.headers.get('x-request-id');
   }
 
-  /** Resolves with the events of the next bytes, maybe none, since a comment is bytes as well. Null at the end, whatever its cause. */
+  /**
+   * Resolves with the events of the next bytes, maybe none, since a comment is bytes as well. Null at the end, whatever
+   * its cause.
+   */
   async next(): Promise<ServerEvent[] | null> {
     this.#readingSince = this.#clock.now();
     if (this.#unarm === null) this.#arm(this.#silenceMs);

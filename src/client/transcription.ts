@@ -6,7 +6,13 @@ import { given } from './pages.ts';
 import type { CallOptions, Requester } from './requester.ts';
 import { socketClass } from './socket-class.ts';
 import { socketAt, type Socket, type SocketClass } from './socket.ts';
-import type { ErrorCode, NewTranscription, NewVisitorTranscription, TranscriptionMessage, TranscriptionSettings } from './types.ts';
+import type {
+  ErrorCode,
+  NewTranscription,
+  NewVisitorTranscription,
+  TranscriptionMessage,
+  TranscriptionSettings,
+} from './types.ts';
 
 /** While more waits in the socket, `send` waits too; looked at every few milliseconds, since no event tells. */
 const bufferedBytesMax = 65_536;
@@ -19,8 +25,9 @@ export interface TranscribeOptions extends CallOptions {
 }
 
 /**
- * Iterate over it for the messages. The socket opens by itself, and audio sent before waits for it. Leaving the iteration leaves
- * the socket open, and a later one goes on; `close()` and the call's `signal` close it. One iteration at a time.
+ * Iterate over it for the messages. The socket opens by itself, and audio sent before waits for it. Leaving the
+ * iteration leaves the socket open, and a later one goes on; `close()` and the call's `signal` close it. One iteration
+ * at a time.
  */
 export class Transcription implements AsyncIterable<TranscriptionMessage> {
   readonly #requester: Requester;
@@ -38,7 +45,8 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
   #failure: unknown = null;
 
   constructor(requester: Requester, asked: (NewTranscription | NewVisitorTranscription) & TranscribeOptions) {
-    const { assistant_id, session_id, url, signal, timeoutMs, ...settings } = asked as NewTranscription & TranscribeOptions;
+    const { assistant_id, session_id, url, signal, timeoutMs, ...settings } = asked as NewTranscription &
+      TranscribeOptions;
     this.#requester = requester;
     this.#options = given({ signal, timeoutMs });
     this.#settings = settings;
@@ -50,11 +58,13 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
   }
 
   /**
-   * Sends audio; of an array of samples its bytes. Resolves once more may be sent, so that a sender that waits for it never fills
-   * the memory; rejects with the failure that ended the socket. Audio sent after its end is dropped.
+   * Sends audio; of an array of samples its bytes. Resolves once more may be sent, so that a sender that waits for it
+   * never fills the memory; rejects with the failure that ended the socket. Audio sent after its end is dropped.
    */
   send(audio: ArrayBuffer | ArrayBufferView): Promise<void> {
-    const view = ArrayBuffer.isView(audio) ? new Uint8Array(audio.buffer, audio.byteOffset, audio.byteLength) : new Uint8Array(audio);
+    const view = ArrayBuffer.isView(audio)
+      ? new Uint8Array(audio.buffer, audio.byteOffset, audio.byteLength)
+      : new Uint8Array(audio);
     // The caller may reuse its buffer.
     return this.#send(view.slice());
   }
@@ -90,7 +100,9 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
     }
   }
 
-  /** A sender that does not wait learns of a failure from the iteration; its promise must not end the process for it. */
+  /**
+   * A sender that does not wait learns of a failure from the iteration; its promise must not end the process for it.
+   */
   #send(data: string | Uint8Array): Promise<void> {
     const sent = this.#sendWhenOpen(data);
     sent.catch(() => {});
@@ -102,13 +114,20 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
     if (this.#failure !== null) throw this.#failure;
     if (this.#over) return;
     socket!.send(data);
-    while (!this.#over && socket!.bufferedAmount > bufferedBytesMax) await pause(this.#requester.options.clock, lookMs, this.#options.signal);
+    while (!this.#over && socket!.bufferedAmount > bufferedBytesMax)
+      await pause(this.#requester.options.clock, lookMs, this.#options.signal);
   }
 
   /** The token is good until a socket has opened with it, so an attempt that failed is repeated with the same one. */
   async #open(body: object): Promise<Socket> {
     const requester = this.#requester;
-    const call = { method: 'POST', path: '/transcription-tokens', body, budgets: ['tokens', 'requests'], ...this.#options } as const;
+    const call = {
+      method: 'POST',
+      path: '/transcription-tokens',
+      body,
+      budgets: ['tokens', 'requests'],
+      ...this.#options,
+    } as const;
     const { token } = await requester.json<{ token: string }>('transcription_token', call);
     const Class = await socketClass(requester.options.WebSocket);
     const url = socketAt(this.#server, `/transcription?token=${token}`);
@@ -144,7 +163,9 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
         socket.send(JSON.stringify({ type: 'start', ...this.#settings }));
         resolve(socket);
       });
-      socket.addEventListener('message', ({ data }: { data: unknown }) => this.#take(parseJson(String(data)) as TranscriptionMessage));
+      socket.addEventListener('message', ({ data }: { data: unknown }) =>
+        this.#take(parseJson(String(data)) as TranscriptionMessage),
+      );
       // A close follows, but not from Node's own class where the upgrade was refused.
       socket.addEventListener('error', failed);
       socket.addEventListener('close', failed);
@@ -156,7 +177,8 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
     if (message.type === 'error') return this.#end(codedError(message.code, message.message));
     const { encoding, sample_rate, silence_ms } = this.#settings;
     // It was sent before our settings came.
-    if (message.type === 'ready') Object.assign(message, encoding && { encoding }, sample_rate && { sample_rate }, silence_ms && { silence_ms });
+    if (message.type === 'ready')
+      Object.assign(message, encoding && { encoding }, sample_rate && { sample_rate }, silence_ms && { silence_ms });
     this.#messages.push(message);
     if (message.type === 'done') this.#end(null);
     else this.#wake?.();

@@ -12,8 +12,8 @@ export interface TurnOptions extends CallOptions {
 }
 
 /**
- * Iterate over it for its events, or await `text()`. Leaving the iteration leaves the turn running, and a later one goes on
- * from `cursor`; `abort()` stops the turn. One iteration at a time.
+ * Iterate over it for its events, or await `text()`. Leaving the iteration leaves the turn running, and a later one
+ * goes on from `cursor`; `abort()` stops the turn. One iteration at a time.
  */
 export class Turn implements AsyncIterable<TurnEvent> {
   readonly id: string;
@@ -33,7 +33,13 @@ export class Turn implements AsyncIterable<TurnEvent> {
   #failure: TurnFailedError | null = null;
   #ended = false;
 
-  constructor(requester: Requester, sessionId: string, id: string, { after, ...options }: TurnOptions, reader: EventReader | null = null) {
+  constructor(
+    requester: Requester,
+    sessionId: string,
+    id: string,
+    { after, ...options }: TurnOptions,
+    reader: EventReader | null = null,
+  ) {
     this.#requester = requester;
     this.#options = options;
     this.id = id;
@@ -44,13 +50,18 @@ export class Turn implements AsyncIterable<TurnEvent> {
     this.requestId = reader?.requestId ?? null;
   }
 
-  /** Resolves with the assistant's whole text; for an aborted turn, with the text until then. Rejects with `TurnFailedError` if the turn fails. */
+  /**
+   * Resolves with the assistant's whole text; for an aborted turn, with the text until then. Rejects with
+   * `TurnFailedError` if the turn fails.
+   */
   async text(): Promise<string> {
     for await (const _ of this);
     return this.#text;
   }
 
-  /** Stops the turn. Resolves with its record; an iteration gets `turn.aborted`. A turn that has ended stays as it is. */
+  /**
+   * Stops the turn. Resolves with its record; an iteration gets `turn.aborted`. A turn that has ended stays as it is.
+   */
   abort(options: CallOptions = {}): Promise<TurnRecord> {
     return abortTurn(this.#requester, this.sessionId, this.id, options);
   }
@@ -85,7 +96,12 @@ export class Turn implements AsyncIterable<TurnEvent> {
     const resumed = this.#after === null && this.cursor !== null;
     const headers = resumed ? { ...eventStream, 'last-event-id': String(this.cursor) } : eventStream;
     this.#patience ??= this.#requester.patience('stream');
-    const call = { path: `${pathOf(this.sessionId, this.id)}/events`, query: { after: this.#after }, headers, ...this.#options };
+    const call = {
+      path: `${pathOf(this.sessionId, this.id)}/events`,
+      query: { after: this.#after },
+      headers,
+      ...this.#options,
+    };
     const reader = await this.#requester.run(call, this.#patience, async (answer) => {
       await mustBe(answer, 'text/event-stream');
       return new EventReader(answer, this.#requester.options);
@@ -100,7 +116,12 @@ export class Turn implements AsyncIterable<TurnEvent> {
     const { signal } = this.#options;
     if (signal?.aborted) throw signal.reason;
     this.#patience ??= this.#requester.patience('stream');
-    if (!this.#patience.cut()) await this.#requester.backOff(new ConnectionError('The stream was cut.', { answered: true }), this.#patience, signal);
+    if (!this.#patience.cut())
+      await this.#requester.backOff(
+        new ConnectionError('The stream was cut.', { answered: true }),
+        this.#patience,
+        signal,
+      );
   }
 
   /** Null for an event of a kind that is not known here. */
@@ -137,18 +158,43 @@ function fieldsOf({ data }: ServerEvent): Record<string, unknown> | null {
 
 export const sessionPath = (sessionId: string): string => `/sessions/${encodeURIComponent(sessionId)}`;
 
-const pathOf = (sessionId: string, turnId: string): string => `${sessionPath(sessionId)}/turns/${encodeURIComponent(turnId)}`;
+const pathOf = (sessionId: string, turnId: string): string =>
+  `${sessionPath(sessionId)}/turns/${encodeURIComponent(turnId)}`;
 
-export const abortTurn = (requester: Requester, sessionId: string, turnId: string, options: CallOptions): Promise<TurnRecord> =>
+export const abortTurn = (
+  requester: Requester,
+  sessionId: string,
+  turnId: string,
+  options: CallOptions,
+): Promise<TurnRecord> =>
   requester.json('turn', { method: 'POST', path: `${pathOf(sessionId, turnId)}/abort`, ...options });
 
-/** Without a key a second message would begin a second turn, so the first is given the minute that the service allows a model, and some more. */
+/**
+ * Without a key a second message would begin a second turn, so the first is given the minute that the service allows a
+ * model, and some more.
+ */
 const unkeyedTimeoutMs = 75_000;
 
-/** Sends a message, or the results of calls that wait. Resolves once the assistant has begun to answer; throws a failure before that. */
-export function sendMessage(requester: Requester, sessionId: string, message: string | readonly ToolResult[], { idempotencyKey, ...options }: OnceOptions): Promise<Turn> {
+/**
+ * Sends a message, or the results of calls that wait. Resolves once the assistant has begun to answer; throws a failure
+ * before that.
+ */
+export function sendMessage(
+  requester: Requester,
+  sessionId: string,
+  message: string | readonly ToolResult[],
+  { idempotencyKey, ...options }: OnceOptions,
+): Promise<Turn> {
   const path = `${sessionPath(sessionId)}/chat`;
-  const call = { method: 'POST', path, headers: eventStream, body: { [typeof message === 'string' ? 'message' : 'tool_results']: message }, budgets: ['turns', 'requests'], unkeyedTimeoutMs, ...options } as const;
+  const call = {
+    method: 'POST',
+    path,
+    headers: eventStream,
+    body: { [typeof message === 'string' ? 'message' : 'tool_results']: message },
+    budgets: ['turns', 'requests'],
+    unkeyedTimeoutMs,
+    ...options,
+  } as const;
   return requester.runOnce(call, idempotencyKey, async (answer) => {
     const id = answer.response.headers.get('x-turn-id');
     await mustBe(answer, 'text/event-stream');

@@ -140,7 +140,18 @@ export interface ToolResult {
 }
 
 export type ToolStatus = 'running' | 'pending' | 'completed' | 'failed' | 'declined' | 'cancelled' | 'unknown';
-export type ToolError = 'arguments' | 'unknown_tool' | 'limit' | 'timeout' | 'unreachable' | 'refused' | 'too_large' | 'malformed' | 'declined' | 'cancelled' | 'unknown';
+export type ToolError =
+  | 'arguments'
+  | 'unknown_tool'
+  | 'limit'
+  | 'timeout'
+  | 'unreachable'
+  | 'refused'
+  | 'too_large'
+  | 'malformed'
+  | 'declined'
+  | 'cancelled'
+  | 'unknown';
 
 export interface ToolCall {
   id: string;
@@ -179,7 +190,11 @@ export interface Message {
   stop_reason: StopReason | null;
   error_code: string | null;
   /** The sound of a message that was spoken in a call; null if it was typed. */
-  voice: { audio_ms: number; heard?: 'played' | 'estimated' | 'sent'; cut_by?: 'speech' | 'client' | 'api' | 'lost' | null } | null;
+  voice: {
+    audio_ms: number;
+    heard?: 'played' | 'estimated' | 'sent';
+    cut_by?: 'speech' | 'client' | 'api' | 'lost' | null;
+  } | null;
   tool_calls: ToolCall[];
   created_at: number;
 }
@@ -255,14 +270,30 @@ export interface NewTranscription extends TranscriptionSettings {
 /** The same of a link's visitor. */
 export type NewVisitorTranscription = TranscriptionSettings & { session_id: string };
 
-/** The messages that iterating a transcription yields. Times are milliseconds of audio from its beginning; utterances count from 1. */
+/**
+ * The messages that iterating a transcription yields. Times are milliseconds of audio from its beginning; utterances
+ * count from 1.
+ */
 export type TranscriptionMessage =
-  | { type: 'ready'; sample_rate: number; encoding: NonNullable<TranscriptionSettings['encoding']>; silence_ms: number; expires_at: number | null }
+  | {
+      type: 'ready';
+      sample_rate: number;
+      encoding: NonNullable<TranscriptionSettings['encoding']>;
+      silence_ms: number;
+      expires_at: number | null;
+    }
   | { type: 'speech.started'; utterance: number; at_ms: number }
   | { type: 'speech.stopped'; utterance: number; at_ms: number }
   /** The first `stable` code points of `text` will not change. */
   | { type: 'transcript.partial'; utterance: number; text: string; stable: number; start_ms: number }
-  | { type: 'transcript.final'; utterance: number; text: string; start_ms: number; end_ms: number; reason: 'silence' | 'flush' | 'finish' | 'length' }
+  | {
+      type: 'transcript.final';
+      utterance: number;
+      text: string;
+      start_ms: number;
+      end_ms: number;
+      reason: 'silence' | 'flush' | 'finish' | 'length';
+    }
   | { type: 'audio.received'; audio_ms: number }
   | { type: 'done'; audio_ms: number };
 
@@ -298,6 +329,20 @@ export type TurnEvent =
   | { type: 'turn.started'; turn_id: string; message_id: string }
   | { type: 'message.delta'; text: string }
   | { type: 'tool.started'; call_id: string; name: string; arguments?: Record<string, unknown> | null }
-  | { type: 'tool.ended'; call_id: string; name: string; status: ToolStatus; error: ToolError | null; output?: string | null }
-  | { type: 'turn.completed'; turn_id: string; message_id: string; stop_reason: 'end' | 'length' | 'tool_calls'; tool_calls?: PendingToolCall[]; usage: { input_tokens: number; output_tokens: number } }
+  | {
+      type: 'tool.ended';
+      call_id: string;
+      name: string;
+      status: ToolStatus;
+      error: ToolError | null;
+      output?: string | null;
+    }
+  | {
+      type: 'turn.completed';
+      turn_id: string;
+      message_id: string;
+      stop_reason: 'end' | 'length' | 'tool_calls';
+      tool_calls?: PendingToolCall[];
+      usage: { input_tokens: number; output_tokens: number };
+    }
   | { type: 'turn.aborted'; turn_id: string; message_id: string; stop_reason: 'aborted' };

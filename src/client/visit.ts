@@ -1,4 +1,7 @@
-/** A visitor's way in: instead of an API key, a token that the link gives out and that its holder keeps (contract 9). Imported where there is a link, so it stands alone. */
+/**
+ * A visitor's way in: instead of an API key, a token that the link gives out and that its holder keeps (contract 9).
+ * Imported where there is a link, so it stands alone.
+ */
 import type { Link, Visitor } from './types.ts';
 
 export interface LinkOptions {
@@ -13,7 +16,11 @@ export interface LinkOptions {
 }
 
 /** Sends a request below the link; `token` is null for those that need none. */
-type Ask = <T>(object: string, call: { readonly method?: 'POST'; readonly path: string; readonly body?: object }, token: string | null) => Promise<T>;
+type Ask = <T>(
+  object: string,
+  call: { readonly method?: 'POST'; readonly path: string; readonly body?: object },
+  token: string | null,
+) => Promise<T>;
 
 export class Visit {
   readonly #options: LinkOptions;

@@ -1,10 +1,15 @@
-/** Tells when a browser's network or page comes back: a connection that was open before is often dead, without an error. */
+/**
+ * Tells when a browser's network or page comes back: a connection that was open before is often dead, without an error.
+ */
 
 interface Page extends EventTarget {
   readonly visibilityState: string;
 }
 
-/** Calls `run` each time the device is online again, or the page visible again, thawed or back from the browser's history; does nothing outside browsers. The function returned ends it. */
+/**
+ * Calls `run` each time the device is online again, or the page visible again, thawed or back from the browser's
+ * history; does nothing outside browsers. The function returned ends it.
+ */
 export function onWake(run: () => void): () => void {
   const { navigator, document, addEventListener } = globalThis as unknown as {
     navigator?: { onLine?: boolean };

@@ -1,4 +1,7 @@
-/** The code of the microphone's audio worklet. It uses nothing from outside itself, since its source text alone may be run there. */
+/**
+ * The code of the microphone's audio worklet. It uses nothing from outside itself, since its source text alone may be
+ * run there.
+ */
 export function microphoneWorklet(): void {
   interface Processor {
     readonly port: { postMessage(data: Int16Array, transfer: readonly ArrayBufferLike[]): void };

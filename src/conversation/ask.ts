@@ -1,4 +1,7 @@
-/** A question to an assistant and its whole answer, for a front whose callers do not read a stream of ours (contract 15). */
+/**
+ * A question to an assistant and its whole answer, for a front whose callers do not read a stream of ours (contract
+ * 15).
+ */
 import { Failure, rowOfCode } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { Session } from '../store/store.ts';
@@ -21,7 +24,10 @@ export interface Question {
 export interface Asker {
   /** Told of the code points of output so far, as they grow. */
   readonly progress: (codePoints: number) => void;
-  /** Calls back once when the caller has left, at once if it already has: the turn is aborted, because the caller cannot come back to it. */
+  /**
+   * Calls back once when the caller has left, at once if it already has: the turn is aborted, because the caller cannot
+   * come back to it.
+   */
   readonly onGone: (callback: () => void) => void;
 }
 
@@ -35,16 +41,26 @@ export interface Answered {
   readonly problem: string | null;
 }
 
-/** A caller of such a front gives no functions, and cannot answer calls that wait: the assistant's own that wait for nobody are offered. */
+/**
+ * A caller of such a front gives no functions, and cannot answer calls that wait: the assistant's own that wait for
+ * nobody are offered.
+ */
 const settings: FrontSettings = { earlier: [], prompt: null, outputTokensMax: null, tools: [] };
 
 /** Asks, and resolves when the turn is sealed. Throws what refuses the turn. */
 export async function ask(party: Party, question: Question, asker: Asker, services: Services): Promise<Answered> {
   const { assistant, message, requestId } = question;
-  const session = question.sessionId === null ? (await openFrontSession(party, assistant, { requestId }, services)).session : await sessionOf(party, question.sessionId, assistant, services);
+  const session =
+    question.sessionId === null
+      ? (await openFrontSession(party, assistant, { requestId }, services)).session
+      : await sessionOf(party, question.sessionId, assistant, services);
   let turn: FoundTurn;
   try {
-    ({ turn } = await converse(party, { sessionId: session.id, text: message, front: settings, remember: null, requestId }, services));
+    ({ turn } = await converse(
+      party,
+      { sessionId: session.id, text: message, front: settings, remember: null, requestId },
+      services,
+    ));
   } catch (error) {
     if (question.sessionId === null) await forget(party, session, null, requestId, services);
     throw error;

@@ -29,7 +29,9 @@ export interface IntakeOptions {
 export class AudioIntake {
   readonly #options: IntakeOptions;
   #decoder: AudioDecoder | null = null;
-  /** Messages that wait for the decoder to load, which the first audio among them has asked for; null while none waits. */
+  /**
+   * Messages that wait for the decoder to load, which the first audio among them has asked for; null while none waits.
+   */
   #queue: (string | Uint8Array)[] | null = null;
   #queuedBytes = 0;
   /** The pace of audio, in milliseconds. */
@@ -53,7 +55,8 @@ export class AudioIntake {
     if (this.#queue === null) return false;
     this.#queue.push(data);
     this.#queuedBytes += data.length;
-    if (this.#queue.length > limits.socketQueuedMax || this.#queuedBytes > limits.socketMessageBytesMax) this.#options.refused('rate_limited');
+    if (this.#queue.length > limits.socketQueuedMax || this.#queuedBytes > limits.socketMessageBytesMax)
+      this.#options.refused('rate_limited');
     return true;
   }
 
@@ -109,7 +112,8 @@ export class AudioIntake {
       if (error instanceof UnreadableAudio) return refused('invalid_request');
       throw error;
     }
-    if (!this.#pace.take(((decoder.sourceSamples - before) * 1000) / decoder.sourceRate)) return refused('rate_limited');
+    if (!this.#pace.take(((decoder.sourceSamples - before) * 1000) / decoder.sourceRate))
+      return refused('rate_limited');
     this.takenMs = (decoder.sourceSamples * 1000) / decoder.sourceRate;
     take(samples);
     const seconds = Math.floor(this.takenMs / 1000);

@@ -3,7 +3,9 @@ import { promptly } from '../base/promptly.ts';
 import type { Services } from './services.ts';
 import type { Credential, ModelSettings, VoiceSettings } from '../store/store.ts';
 
-/** The opened credential; null if none is named, it is not there, of another kind or provider, or cannot be decrypted. */
+/**
+ * The opened credential; null if none is named, it is not there, of another kind or provider, or cannot be decrypted.
+ */
 export const openCredential = (
   workspaceId: string,
   kind: Credential['kind'],

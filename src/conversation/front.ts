@@ -1,4 +1,7 @@
-/** Conversations of clients that speak another protocol (contract 14 and 15): the session that a request's turn is held in, and the end of the turn for who waits for it. */
+/**
+ * Conversations of clients that speak another protocol (contract 14 and 15): the session that a request's turn is held
+ * in, and the end of the turn for who waits for it.
+ */
 import { assistantKind } from '../../machines/assistant.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
 import { errors, Failure } from '../base/errors.ts';
@@ -16,8 +19,15 @@ import { refusedByDrain, type Services } from './services.ts';
 import { endSession, visitorOf } from './sessions.ts';
 import { abortTurn, converse, type FoundTurn } from './turns.ts';
 
-/** The assistant that a client calls its model. Throws 404 `model_not_found` for one that is unknown or not on the key's list. */
-export async function reachModel(party: Party, model: string, { host: { assistants } }: Services): Promise<AssistantActor> {
+/**
+ * The assistant that a client calls its model. Throws 404 `model_not_found` for one that is unknown or not on the key's
+ * list.
+ */
+export async function reachModel(
+  party: Party,
+  model: string,
+  { host: { assistants } }: Services,
+): Promise<AssistantActor> {
   const found = await assistants.named(party.workspaceId, model);
   const isIt = found !== null && (found.record.id === model || found.record.alias === model);
   if (!isIt || !mayUse(party, found.record.id)) throw new Failure('model_not_found', { param: 'model' });
@@ -25,8 +35,8 @@ export async function reachModel(party: Party, model: string, { host: { assistan
 }
 
 /**
- * Whether the assistant has a way in here: what a visitor must say of themselves has no place in these protocols. The record alone tells, so that a list
- * of many wakes none of them.
+ * Whether the assistant has a way in here: what a visitor must say of themselves has no place in these protocols. The
+ * record alone tells, so that a list of many wakes none of them.
  */
 export const isListed = ({ machine, visitorFields }: Assistant): boolean =>
   migratedSnapshot(assistantKind, machine).state === 'published' && !visitorFields.some(({ required }) => required);
@@ -45,19 +55,46 @@ export interface NewFrontSession {
   readonly requestId: string;
   /** The messages from before it that are stored. */
   readonly earlier?: readonly SaidMessage[];
-  /** The name that it has from now on, in place of a session that is over; `lasts`: until the session is over, and not for a day. */
+  /**
+   * The name that it has from now on, in place of a session that is over; `lasts`: until the session is over, and not
+   * for a day.
+   */
   readonly named?: { readonly as: Named; readonly replaces: string | null; readonly lasts: boolean };
 }
 
-/** Opens a session; `replayed` if another request has opened it under the same name. A greeting has no place before a question that is asked already. */
-export function openFrontSession(party: Party, assistant: AssistantActor, wanted: NewFrontSession, services: Services): Promise<{ session: Session; replayed: boolean }> {
+/**
+ * Opens a session; `replayed` if another request has opened it under the same name. A greeting has no place before a
+ * question that is asked already.
+ */
+export function openFrontSession(
+  party: Party,
+  assistant: AssistantActor,
+  wanted: NewFrontSession,
+  services: Services,
+): Promise<{ session: Session; replayed: boolean }> {
   if (services.draining) throw refusedByDrain();
   const { requestId, earlier, named } = wanted;
   checkConverses(party, assistant, requestId, services);
   const { workspaceId, channel } = party;
   const { id: assistantId, maxCallSeconds } = assistant.record;
-  const about = { workspaceId, assistantId, channel, keyId: keyOf(party), visitor: {}, metadata: {}, maxCallSeconds, greeting: null, cause: causeByParty(party, requestId) };
-  return services.host.sessions.create({ ...about, ...(earlier && { earlier }), remember: named?.as ?? null, remembersItself: named?.lasts ?? false, ...(named?.replaces && { replaces: named.replaces }) });
+  const about = {
+    workspaceId,
+    assistantId,
+    channel,
+    keyId: keyOf(party),
+    visitor: {},
+    metadata: {},
+    maxCallSeconds,
+    greeting: null,
+    cause: causeByParty(party, requestId),
+  };
+  return services.host.sessions.create({
+    ...about,
+    ...(earlier && { earlier }),
+    remember: named?.as ?? null,
+    remembersItself: named?.lasts ?? false,
+    ...(named?.replaces && { replaces: named.replaces }),
+  });
 }
 
 /** A message as a front's client sends it. */
@@ -86,19 +123,45 @@ export interface FrontTurn {
   readonly session: Session;
   readonly turn: FoundTurn;
   readonly replayed: boolean;
-  /** Resolves once the turn is over and its session has ended with it; null if the session stays open, or another request ends it. */
+  /**
+   * Resolves once the turn is over and its session has ended with it; null if the session stays open, or another
+   * request ends it.
+   */
   readonly ended: Promise<void> | null;
 }
 
 /** Begins the turn that answers, or joins that of an earlier request with the same key. Throws what refuses it. */
-export function converseAtFront(party: Party, assistant: AssistantActor, message: FrontMessage, services: Services): Promise<FrontTurn> {
+export function converseAtFront(
+  party: Party,
+  assistant: AssistantActor,
+  message: FrontMessage,
+  services: Services,
+): Promise<FrontTurn> {
   const as = nameOf(party, assistant, message);
-  const open = (replaces: string | null): Promise<Made> => begin(party, assistant, message, as && { as, replaces, lasts: message.conversation !== null }, services);
-  return inNamedSession(party, as, open, (made) => converseIn(party, made, message, services), message.requestId, services);
+  const open = (replaces: string | null): Promise<Made> =>
+    begin(party, assistant, message, as && { as, replaces, lasts: message.conversation !== null }, services);
+  return inNamedSession(
+    party,
+    as,
+    open,
+    (made) => converseIn(party, made, message, services),
+    message.requestId,
+    services,
+  );
 }
 
-/** Converses in the session that the name has, or in a new one, which is removed again if its first turn is refused. `open`: in place of a session that is over. */
-export async function inNamedSession(party: Party, as: Named | null, open: (replaces: string | null) => Promise<Made>, talk: (made: Made) => Promise<FrontTurn>, requestId: string, services: Services): Promise<FrontTurn> {
+/**
+ * Converses in the session that the name has, or in a new one, which is removed again if its first turn is refused.
+ * `open`: in place of a session that is over.
+ */
+export async function inNamedSession(
+  party: Party,
+  as: Named | null,
+  open: (replaces: string | null) => Promise<Made>,
+  talk: (made: Made) => Promise<FrontTurn>,
+  requestId: string,
+  services: Services,
+): Promise<FrontTurn> {
   let known = as && (await services.host.sessions.findRemembered(party.workspaceId, as));
   for (let attempt = 0, replaces: string | null = null; attempt < limits.decisionAttemptsMax; attempt++) {
     const made: Made = known === null ? await open(replaces) : { session: known, replayed: true };
@@ -114,7 +177,13 @@ export async function inNamedSession(party: Party, as: Named | null, open: (repl
 }
 
 /** Removes the session of a first turn that was refused: nobody has been told of it. */
-export async function forget(party: Party, { id, workspaceId }: Session, named: Pick<Named, 'scope' | 'key'> | null, requestId: string, { host, log }: Services): Promise<void> {
+export async function forget(
+  party: Party,
+  { id, workspaceId }: Session,
+  named: Pick<Named, 'scope' | 'key'> | null,
+  requestId: string,
+  { host, log }: Services,
+): Promise<void> {
   try {
     const actor = await host.sessions.of(workspaceId, id);
     if (actor !== null) await host.sessions.discard(actor, named, causeByParty(party, requestId));
@@ -126,30 +195,63 @@ export async function forget(party: Party, { id, workspaceId }: Session, named: 
 /** Whether another request, which found the session by its name, has begun a turn in it first. */
 const isBusy = (error: unknown): boolean => error instanceof Failure && error.code === 'turn_in_progress';
 
-const isOver = (error: unknown): boolean => error instanceof Failure && (error.code === 'session_ended' || error.code === 'session_expired');
+const isOver = (error: unknown): boolean =>
+  error instanceof Failure && (error.code === 'session_ended' || error.code === 'session_expired');
 
 /** The name under which the request's session is found again; null if it is not. */
 function nameOf({ id }: Party, { record }: AssistantActor, { conversation, remember }: FrontMessage): Named | null {
-  return conversation === null ? remember : { scope: `${id} conversation ${record.id}`, key: conversation, bodyDigest: '' };
+  return conversation === null
+    ? remember
+    : { scope: `${id} conversation ${record.id}`, key: conversation, bodyDigest: '' };
 }
 
 /** Opens the session of a first message. What was said before is stored where the session goes on. */
-function begin(party: Party, assistant: AssistantActor, { conversation, results, earlier, requestId }: FrontMessage, named: NewFrontSession['named'] | null, services: Services): Promise<Made> {
-  if (conversation === null) return openFrontSession(party, assistant, { requestId, ...(named && { named }) }, services);
+function begin(
+  party: Party,
+  assistant: AssistantActor,
+  { conversation, results, earlier, requestId }: FrontMessage,
+  named: NewFrontSession['named'] | null,
+  services: Services,
+): Promise<Made> {
+  if (conversation === null)
+    return openFrontSession(party, assistant, { requestId, ...(named && { named }) }, services);
   // In a new conversation no call waits that these could answer.
   if (results.length > 0) throw new Failure('invalid_field', { field: 'messages' });
-  return openFrontSession(party, assistant, { requestId, earlier: earlier.filter(isSaid), ...(named && { named }) }, services);
+  return openFrontSession(
+    party,
+    assistant,
+    { requestId, earlier: earlier.filter(isSaid), ...(named && { named }) },
+    services,
+  );
 }
 
-const isSaid = (message: FrontSettings['earlier'][number]): message is SaidMessage => message.role !== 'tool' && message.content !== '';
+const isSaid = (message: FrontSettings['earlier'][number]): message is SaidMessage =>
+  message.role !== 'tool' && message.content !== '';
 
-async function converseIn(party: Party, { session, replayed: goesOn }: Made, message: FrontMessage, services: Services): Promise<FrontTurn> {
+async function converseIn(
+  party: Party,
+  { session, replayed: goesOn }: Made,
+  message: FrontMessage,
+  services: Services,
+): Promise<FrontTurn> {
   const { text, results, earlier, settings, conversation, remember, requestId } = message;
   const isOne = conversation === null;
   const answers: readonly CallAnswer[] | undefined = isOne || results.length === 0 ? undefined : results;
-  const sent = { sessionId: session.id, text, answers, front: { ...settings, earlier: isOne ? earlier : [] }, remember: remember && within(remember, session.id), requestId };
+  const sent = {
+    sessionId: session.id,
+    text,
+    answers,
+    front: { ...settings, earlier: isOne ? earlier : [] },
+    remember: remember && within(remember, session.id),
+    requestId,
+  };
   const { turn, replayed } = await underName('tool_results', 'messages', () => converse(party, sent, services));
-  return { session, turn, replayed, ended: isOne && !goesOn ? endWith(party, session, turn, requestId, services) : null };
+  return {
+    session,
+    turn,
+    replayed,
+    ended: isOne && !goesOn ? endWith(party, session, turn, requestId, services) : null,
+  };
 }
 
 /** Throws a refusal of a field under the name that the field has in another protocol. */
@@ -157,12 +259,20 @@ export async function underName<T>(field: string, name: string, ask: () => T | P
   try {
     return await ask();
   } catch (error) {
-    throw error instanceof Failure && error.param === field && error.row === errors.invalid_field ? new Failure('invalid_field', { field: name }) : error;
+    throw error instanceof Failure && error.param === field && error.row === errors.invalid_field
+      ? new Failure('invalid_field', { field: name })
+      : error;
   }
 }
 
 /** Ends the session with its turn. Rejects never: the turn is what the client waits for. */
-export async function endWith(party: Party, session: Session, { log }: FoundTurn, requestId: string, services: Services): Promise<void> {
+export async function endWith(
+  party: Party,
+  session: Session,
+  { log }: FoundTurn,
+  requestId: string,
+  services: Services,
+): Promise<void> {
   try {
     await whenSealed(log);
     // A turn whose end is not known here may still run elsewhere.
@@ -173,17 +283,32 @@ export async function endWith(party: Party, session: Session, { log }: FoundTurn
 }
 
 /** The request as it is remembered in the session. */
-export const within = (remember: Idempotency, sessionId: string): Idempotency => ({ ...remember, scope: `${remember.scope} ${sessionId}` });
+export const within = (remember: Idempotency, sessionId: string): Idempotency => ({
+  ...remember,
+  scope: `${remember.scope} ${sessionId}`,
+});
 
 /** Aborts the turn when its client leaves, who cannot come back to it. */
-export function abortOnLeave(party: Party, sessionId: string, { turnId, log }: FoundTurn, requestId: string, onGone: (callback: () => void) => void, services: Services): void {
+export function abortOnLeave(
+  party: Party,
+  sessionId: string,
+  { turnId, log }: FoundTurn,
+  requestId: string,
+  onGone: (callback: () => void) => void,
+  services: Services,
+): void {
   onGone(() => {
     if (log.terminal !== null) return;
-    abortTurn(party, sessionId, turnId, requestId, services).catch((error: unknown) => services.log.debug({ err: error }, 'a turn whose client has left was not aborted'));
+    abortTurn(party, sessionId, turnId, requestId, services).catch((error: unknown) =>
+      services.log.debug({ err: error }, 'a turn whose client has left was not aborted'),
+    );
   });
 }
 
-/** Resolves when the turn is over, or this process cannot know how it ends; `progress` is told of the code points so far. */
+/**
+ * Resolves when the turn is over, or this process cannot know how it ends; `progress` is told of the code points so
+ * far.
+ */
 export function whenSealed(log: TurnLog, progress?: (codePoints: number) => void): Promise<void> {
   return new Promise((resolve) => {
     let told = 0;

@@ -1,17 +1,26 @@
-/** Records of requests with an `Idempotency-Key` (contract 6 and 12): scoped to the caller and the path, bodies compared as parsed JSON. */
+/**
+ * Records of requests with an `Idempotency-Key` (contract 6 and 12): scoped to the caller and the path, bodies compared
+ * as parsed JSON.
+ */
 import { createHash } from 'node:crypto';
 import type { IdempotencyRecord } from '../store/store.ts';
 import type { Party } from './party.ts';
 
 export type Idempotency = Omit<IdempotencyRecord, 'resultId' | 'untilMs'>;
 
-/** The parts of a request that tell a repeat: the header `Idempotency-Key`, null without one, and the parsed body before its fields were checked. */
+/**
+ * The parts of a request that tell a repeat: the header `Idempotency-Key`, null without one, and the parsed body before
+ * its fields were checked.
+ */
 export interface Repeatable {
   readonly idempotencyKey: string | null;
   readonly json: unknown;
 }
 
-/** The idempotency record of the request; null without the header. The digest of a body costs more than the rest of a refusal, so it is computed when it is first read. */
+/**
+ * The idempotency record of the request; null without the header. The digest of a body costs more than the rest of a
+ * refusal, so it is computed when it is first read.
+ */
 export function idempotencyOf({ idempotencyKey, json }: Repeatable, { id }: Party, path: string): Idempotency | null {
   if (idempotencyKey === null) return null;
   let digest: string | null = null;
@@ -36,7 +45,10 @@ interface Open {
 /** So many characters are hashed at a time: a text that grows by a character at a time costs more, the longer it is. */
 const hashedCharacters = 4096;
 
-/** The digest of JSON with the names of every object sorted. Without recursion, because a body may be nested more deeply than the stack allows. */
+/**
+ * The digest of JSON with the names of every object sorted. Without recursion, because a body may be nested more deeply
+ * than the stack allows.
+ */
 function digestOf(json: unknown): string {
   const hash = createHash('sha256');
   const open: Open[] = [];
@@ -64,6 +76,11 @@ function digestOf(json: unknown): string {
 function openValue(value: unknown, open: Open[]): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const names = Array.isArray(value) ? null : Object.keys(value).sort();
-  open.push({ value: value as Open['value'], names, size: names === null ? (value as unknown[]).length : names.length, at: 0 });
+  open.push({
+    value: value as Open['value'],
+    names,
+    size: names === null ? (value as unknown[]).length : names.length,
+    at: 0,
+  });
   return names === null ? '[' : '{';
 }

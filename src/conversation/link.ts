@@ -7,11 +7,31 @@ import { causeByParty, type Party } from './party.ts';
 import { findAssistant, reachActor } from './reach.ts';
 
 /** The limits that the party's requests take; undefined for a party that is no visitor. */
-export const useOf = ({ id, visitor }: Party, { record }: AssistantActor, { host: { placeMsMax } }: Services): VisitorUse | undefined =>
-  visitor && { assistantId: record.id, visitorId: id, addressKey: visitor.addressKey, limits: record.link?.limits ?? {}, placeMsMax };
+export const useOf = (
+  { id, visitor }: Party,
+  { record }: AssistantActor,
+  { host: { placeMsMax } }: Services,
+): VisitorUse | undefined =>
+  visitor && {
+    assistantId: record.id,
+    visitorId: id,
+    addressKey: visitor.addressKey,
+    limits: record.link?.limits ?? {},
+    placeMsMax,
+  };
 
 /** Charges a request that counts as a message, and starts the session's clock. Throws the 429. */
-export async function takeMessage(party: Party, session: Session, requestId: string, services: Services): Promise<void> {
+export async function takeMessage(
+  party: Party,
+  session: Session,
+  requestId: string,
+  services: Services,
+): Promise<void> {
   const use = useOf(party, await findAssistant(party, session.assistantId, services), services);
-  if (use !== undefined) await services.host.sessions.spend(await reachActor(party, session.id, services), use, causeByParty(party, requestId));
+  if (use !== undefined)
+    await services.host.sessions.spend(
+      await reachActor(party, session.id, services),
+      use,
+      causeByParty(party, requestId),
+    );
 }

@@ -15,25 +15,32 @@ export interface Party {
   /** The assistants that the party may use; null for all of the workspace. */
   readonly assistantIds: readonly string[] | null;
   /**
-   * A visitor of the link, who reaches sessions of their own alone and whose messages count against the assistant's limits.
-   * `addressKey`: returns a digest of the visitor's address under a key of the UTC day of a time.
+   * A visitor of the link, who reaches sessions of their own alone and whose messages count against the assistant's
+   * limits. `addressKey`: returns a digest of the visitor's address under a key of the UTC day of a time.
    */
   readonly visitor?: { readonly addressKey: (atMs: number) => string };
 }
 
-/** Names the party among the callers that share the voice processes: a key, a person of the console, or an address of visitors. */
+/**
+ * Names the party among the callers that share the voice processes: a key, a person of the console, or an address of
+ * visitors.
+ */
 export const voiceCaller = ({ kind, id, visitor }: Party, atMs: number): string =>
   visitor === undefined ? `${kind}/${id}` : `address/${visitor.addressKey(atMs)}`;
 
 /** Returns the cause of a step that a request of the party makes. */
-export const causeByParty = ({ kind, id, name }: Party, requestId: string): Cause => ({ requestId, by: { kind, id, name } });
+export const causeByParty = ({ kind, id, name }: Party, requestId: string): Cause => ({
+  requestId,
+  by: { kind, id, name },
+});
 
 /** Whether a channel is one of the public link's: whoever speaks on it has proved nothing. */
 export const isVisitorChannel = (channel: Session['channel']): boolean => channel === 'link' || channel === 'widget';
 
 /**
- * Whether the party may give this answer to a call that waits in the session (contract 13). The visitor alone approves what the
- * visitor was asked; anybody else may decline it. A visitor gives no result: a client's functions belong to the callers of the API.
+ * Whether the party may give this answer to a call that waits in the session (contract 13). The visitor alone approves
+ * what the visitor was asked; anybody else may decline it. A visitor gives no result: a client's functions belong to
+ * the callers of the API.
  */
 export const mayAnswer = ({ visitor }: Party, { channel }: Session, answer: CallAnswer): boolean =>
   'output' in answer ? visitor === undefined : visitor !== undefined || !answer.approved || !isVisitorChannel(channel);

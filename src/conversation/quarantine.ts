@@ -1,4 +1,6 @@
-/** Functions whose definitions a provider refuses (contract 13): they are not offered to it, and the operator is told. */
+/**
+ * Functions whose definitions a provider refuses (contract 13): they are not offered to it, and the operator is told.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { secondsOf } from '../base/clock.ts';
 import type { OfferTaken } from '../providers/model.ts';
@@ -15,20 +17,31 @@ export interface Offer {
 }
 
 /** Stores what the provider refuses now, or takes again. Mostly nothing has changed; the store is then not asked. */
-export function noteOffered({ workspaceId, provider, offered, taken }: Offer, services: Pick<Services, 'host' | 'log' | 'clock'>): void {
+export function noteOffered(
+  { workspaceId, provider, offered, taken }: Offer,
+  services: Pick<Services, 'host' | 'log' | 'clock'>,
+): void {
   const { host, log, clock } = services;
   const changed = offered.filter((one) => isRefused(one, taken) || isTakenAgain(one, taken));
   if (changed.length === 0) return;
   const at = secondsOf(clock.now());
-  const warn = (name: string, toolId: string | null): void => log.warn({ workspace_id: workspaceId, tool_id: toolId, function: name, provider }, 'a provider refuses the definition of a function, which it is not offered any more');
+  const warn = (name: string, toolId: string | null): void =>
+    log.warn(
+      { workspace_id: workspaceId, tool_id: toolId, function: name, provider },
+      'a provider refuses the definition of a function, which it is not offered any more',
+    );
   for (const { name, toolId } of changed) if (toolId === null && taken.refused.includes(name)) warn(name, null);
   for (const toolId of new Set(changed.map((one) => one.toolId))) {
     if (toolId === null) continue;
     const ofTool = changed.filter((one) => one.toolId === toolId);
     let marked: string[] = [];
     const change = (tool: Tool): Tool | null => {
-      const functions = tool.functions.map((one) => markedAs(one, ofTool, taken, { at, provider, origin: taken.origin }));
-      marked = functions.filter((one, index) => one !== tool.functions[index] && one.quarantined !== undefined).map(({ name }) => name);
+      const functions = tool.functions.map((one) =>
+        markedAs(one, ofTool, taken, { at, provider, origin: taken.origin }),
+      );
+      marked = functions
+        .filter((one, index) => one !== tool.functions[index] && one.quarantined !== undefined)
+        .map(({ name }) => name);
       return functions.every((one, index) => one === tool.functions[index]) ? null : { ...tool, functions };
     };
     host.tools.change(workspaceId, toolId, change).then(
@@ -38,14 +51,25 @@ export function noteOffered({ workspaceId, provider, offered, taken }: Offer, se
   }
 }
 
-const isRefused = ({ name, quarantined }: OfferedFunction, { origin, refused }: OfferTaken): boolean => refused.includes(name) && quarantined?.origin !== origin;
+const isRefused = ({ name, quarantined }: OfferedFunction, { origin, refused }: OfferTaken): boolean =>
+  refused.includes(name) && quarantined?.origin !== origin;
 
-const isTakenAgain = ({ name, quarantined }: OfferedFunction, { origin, withheld }: OfferTaken): boolean => quarantined?.origin === origin && !withheld.has(name);
+const isTakenAgain = ({ name, quarantined }: OfferedFunction, { origin, withheld }: OfferTaken): boolean =>
+  quarantined?.origin === origin && !withheld.has(name);
 
 /** The function as it is stored after that: as it was where its definition is not the one that was offered. */
-function markedAs(known: ToolFunction, changed: readonly OfferedFunction[], taken: OfferTaken, mark: Quarantine): ToolFunction {
+function markedAs(
+  known: ToolFunction,
+  changed: readonly OfferedFunction[],
+  taken: OfferTaken,
+  mark: Quarantine,
+): ToolFunction {
   const offered = changed.find(({ name }) => name === known.name);
-  if (offered === undefined || !isDeepStrictEqual([known.description, known.parameters], [offered.description, offered.parameters])) return known;
+  if (
+    offered === undefined ||
+    !isDeepStrictEqual([known.description, known.parameters], [offered.description, offered.parameters])
+  )
+    return known;
   if (isRefused({ ...offered, quarantined: known.quarantined }, taken)) return { ...known, quarantined: mark };
   if (!isTakenAgain({ ...offered, quarantined: known.quarantined }, taken)) return known;
   const { quarantined: _, ...free } = known;

@@ -10,7 +10,8 @@ import type { Cause, Session } from '../store/store.ts';
 import { sessionView } from './views.ts';
 import type { Party } from './party.ts';
 
-export const mayUse = ({ assistantIds }: Party, assistantId: string): boolean => assistantIds?.includes(assistantId) ?? true;
+export const mayUse = ({ assistantIds }: Party, assistantId: string): boolean =>
+  assistantIds?.includes(assistantId) ?? true;
 
 /** Returns the API key whose usage the party's requests count for; null if the party is none. */
 export const keyOf = ({ channel, id }: Party): string | null => (channel === 'api' ? id : null);
@@ -35,10 +36,14 @@ export async function reachAssistant(party: Party, id: string, services: Service
 }
 
 /**
- * The assistants that a list may contain: the requested one, otherwise all that the caller may use; null for any. An assistant
- * that the caller may not use is treated as unknown (contract 4).
+ * The assistants that a list may contain: the requested one, otherwise all that the caller may use; null for any. An
+ * assistant that the caller may not use is treated as unknown (contract 4).
  */
-export async function checkListed(party: Party, asked: string | undefined, { host }: Services): Promise<readonly string[] | null> {
+export async function checkListed(
+  party: Party,
+  asked: string | undefined,
+  { host }: Services,
+): Promise<readonly string[] | null> {
   if (asked === undefined) return party.assistantIds;
   const actor = await host.assistants.of(party.workspaceId, asked);
   if (actor === null || !mayUse(party, asked)) throw new Failure('assistant_not_found');
@@ -65,7 +70,10 @@ const checkRetained = (session: Session, services: Services): Session | Promise<
     return session;
   });
 
-/** Throws 404 for a session that is hidden from the caller: only the console has trials, and a visitor has no sessions but their own (contract 9). */
+/**
+ * Throws 404 for a session that is hidden from the caller: only the console has trials, and a visitor has no sessions
+ * but their own (contract 9).
+ */
 export function checkVisible({ channel, link }: Session, { id, channel: from, visitor }: Party): void {
   const hidden = (channel === 'console' && from !== 'console') || (visitor !== undefined && link?.visitorId !== id);
   if (hidden) throw new Failure('session_not_found');
@@ -86,7 +94,12 @@ export function checkOpen(session: Session, { clock }: Services): void {
 }
 
 /** The refusal of the assistant's machine to a turn of the session, a trial or another; null if it does not refuse. */
-export const turnRefusal = ({ channel }: Session, assistant: AssistantActor, cause: Cause, { host: { assistants } }: Services): ErrorName | null =>
+export const turnRefusal = (
+  { channel }: Session,
+  assistant: AssistantActor,
+  cause: Cause,
+  { host: { assistants } }: Services,
+): ErrorName | null =>
   channel === 'console' ? assistants.trialRefusal(assistant, cause) : assistants.refusal(assistant, cause);
 
 /** The session's actor, with the refusals of `reachSession`. */
@@ -107,9 +120,9 @@ export interface Reached {
 }
 
 /**
- * The session's actor as this process knows it, with the refusals of `reachSession`, and its assistant. The fields that the refusals
- * depend on never change in a session, except its retention, which is a day at least (see `Sessions.of`). Workspace and assistant are
- * read at the same time, where they must be read.
+ * The session's actor as this process knows it, with the refusals of `reachSession`, and its assistant. The fields that
+ * the refusals depend on never change in a session, except its retention, which is a day at least (see `Sessions.of`).
+ * Workspace and assistant are read at the same time, where they must be read.
  */
 export const reachConversation = (party: Party, id: string, services: Services): Reached | Promise<Reached> =>
   promptly(services.host.sessions.of(party.workspaceId, id, true), (actor) => {
@@ -124,4 +137,3 @@ export const reachConversation = (party: Party, id: string, services: Services):
       return promptly(published, (assistant) => ({ actor, assistant }));
     });
   });
-

@@ -5,14 +5,25 @@ import { limits } from '../base/limits.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { SaidMessage } from '../providers/model.ts';
 import type { Session } from '../store/store.ts';
-import { endWith, inNamedSession, openFrontSession, underName, within, type FrontMessage, type FrontTurn, type Made } from './front.ts';
+import {
+  endWith,
+  inNamedSession,
+  openFrontSession,
+  underName,
+  within,
+  type FrontMessage,
+  type FrontTurn,
+  type Made,
+} from './front.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { Party } from './party.ts';
 import { reachSession } from './reach.ts';
 import type { Services } from './services.ts';
 import { converse } from './turns.ts';
 
-/** The facts of a response that its turn does not have. They are kept as a remembered request is, under the turn's id. */
+/**
+ * The facts of a response that its turn does not have. They are kept as a remembered request is, under the turn's id.
+ */
 export interface ResponseFacts {
   readonly sessionId: string;
   readonly model: string;
@@ -42,10 +53,14 @@ const daySeconds = 86_400;
 
 export const responseIdOf = (turnId: string): string => prefix + bareId(turnId);
 
-/** The response of an id. Throws 404 `turn_not_found` for one that is unknown or was not made as a response, and 403. */
+/**
+ * The response of an id. Throws 404 `turn_not_found` for one that is unknown or was not made as a response, and 403.
+ */
 export async function reachResponse(party: Party, id: string, services: Services): Promise<FoundResponse> {
   const turnId = `turn_${id.slice(prefix.length)}`;
-  const found = id.startsWith(prefix) ? await services.store.requests.find(party.workspaceId, scope, turnId, services.clock.now()) : null;
+  const found = id.startsWith(prefix)
+    ? await services.store.requests.find(party.workspaceId, scope, turnId, services.clock.now())
+    : null;
   if (found === null) throw new Failure('turn_not_found');
   const facts = JSON.parse(found.bodyDigest) as ResponseFacts;
   const session = await reachSession(party, facts.sessionId, services).catch((error: unknown) => {
@@ -54,14 +69,26 @@ export async function reachResponse(party: Party, id: string, services: Services
   return { ...facts, turnId, session };
 }
 
-/** The session of the response that a request goes on from: 422 `previous_response_id` unless it is known and its session's latest, or the request is a repeat. */
-export async function sessionAfter(party: Party, id: string, remember: Idempotency | null, services: Services): Promise<Session> {
+/**
+ * The session of the response that a request goes on from: 422 `previous_response_id` unless it is known and its
+ * session's latest, or the request is a repeat.
+ */
+export async function sessionAfter(
+  party: Party,
+  id: string,
+  remember: Idempotency | null,
+  services: Services,
+): Promise<Session> {
   const wrong = new Failure('invalid_field', { field: 'previous_response_id' });
   const { session, turnId } = await reachResponse(party, id, services).catch((error: unknown) => {
     throw error instanceof Failure && error.code === 'turn_not_found' ? wrong : error;
   });
   if (remember !== null && (await services.host.sessions.earlier(party.workspaceId, remember)) !== null) return session;
-  const { items } = await services.store.sessions.messages(party.workspaceId, session.id, { limit: 1, after: null, order: 'desc' });
+  const { items } = await services.store.sessions.messages(party.workspaceId, session.id, {
+    limit: 1,
+    after: null,
+    order: 'desc',
+  });
   if (items[0]?.turnId !== turnId) throw wrong;
   return session;
 }
@@ -76,20 +103,52 @@ export interface ResponseRequest extends Omit<FrontMessage, 'conversation'> {
 }
 
 /** Begins the turn of a response, or joins that of an earlier request with the same key. Throws what refuses it. */
-export function respond(party: Party, assistant: AssistantActor, asked: ResponseRequest, services: Services): Promise<FrontTurn> {
+export function respond(
+  party: Party,
+  assistant: AssistantActor,
+  asked: ResponseRequest,
+  services: Services,
+): Promise<FrontTurn> {
   const { earlier, requestId, remember, stored } = asked;
   if (asked.session !== null) return respondIn(party, { session: asked.session, replayed: true }, asked, services);
   // Earlier messages are stored where the session goes on, but for calls: the store has none without their turn.
   const said = stored && earlier.every(isSaid) ? earlier.filter(({ content }) => content !== '') : null;
   const open = (replaces: string | null): Promise<Made> =>
-    openFrontSession(party, assistant, { requestId, ...(said && { earlier: said }), ...(remember && { named: { as: remember, replaces, lasts: false } }) }, services);
-  return inNamedSession(party, remember, open, (made) => respondIn(party, made, { ...asked, earlier: said === null ? earlier : [] }, services), requestId, services);
+    openFrontSession(
+      party,
+      assistant,
+      {
+        requestId,
+        ...(said && { earlier: said }),
+        ...(remember && { named: { as: remember, replaces, lasts: false } }),
+      },
+      services,
+    );
+  return inNamedSession(
+    party,
+    remember,
+    open,
+    (made) => respondIn(party, made, { ...asked, earlier: said === null ? earlier : [] }, services),
+    requestId,
+    services,
+  );
 }
 
-async function respondIn(party: Party, { session }: Made, asked: ResponseRequest, services: Services): Promise<FrontTurn> {
+async function respondIn(
+  party: Party,
+  { session }: Made,
+  asked: ResponseRequest,
+  services: Services,
+): Promise<FrontTurn> {
   const { text, results, earlier, settings, requestId, remember, model, stored, previous, echoed } = asked;
   const turnId = services.ids.make('turn');
-  const facts: ResponseFacts = { sessionId: session.id, model, stored, previous, ...(Object.keys(echoed).length > 0 && { echoed }) };
+  const facts: ResponseFacts = {
+    sessionId: session.id,
+    model,
+    stored,
+    previous,
+    ...(Object.keys(echoed).length > 0 && { echoed }),
+  };
   const found = { by: { scope, key: turnId, bodyDigest: JSON.stringify(facts) }, ms: await keptMs(party, services) };
   const goesOn = asked.session !== null;
   const answers = !goesOn || results.length === 0 ? undefined : results;
@@ -98,10 +157,16 @@ async function respondIn(party: Party, { session }: Made, asked: ResponseRequest
   const as = goesOn ? remember : remember && within(remember, session.id);
   const sent = { sessionId: session.id, text, answers, front, remember: as, found, turnId, requestId };
   const { turn, replayed } = await underName('tool_results', 'input', () => converse(party, sent, services));
-  return { session, turn, replayed, ended: stored || replayed ? null : endWith(party, session, turn, requestId, services) };
+  return {
+    session,
+    turn,
+    replayed,
+    ended: stored || replayed ? null : endWith(party, session, turn, requestId, services),
+  };
 }
 
-const isSaid = (message: FrontMessage['earlier'][number]): message is SaidMessage => message.role !== 'tool' && message.calls === undefined;
+const isSaid = (message: FrontMessage['earlier'][number]): message is SaidMessage =>
+  message.role !== 'tool' && message.calls === undefined;
 
 /** A response is found as long as its session may be kept. */
 async function keptMs({ workspaceId }: Party, { host }: Services): Promise<number> {

@@ -12,8 +12,8 @@ import { checkPermission, keyOf, findAssistant, reachActor, reachAssistant } fro
 type Visitor = CreateSessionBody['visitor'] & {};
 
 /**
- * Opens the requested session, or returns the one that an earlier request with the same key opened (`replayed`). Throws what
- * refuses it (contract 3, 6 and 7).
+ * Opens the requested session, or returns the one that an earlier request with the same key opened (`replayed`). Throws
+ * what refuses it (contract 3, 6 and 7).
  */
 export async function openSession(
   party: Party,
@@ -23,8 +23,8 @@ export async function openSession(
   services: Services,
 ): Promise<{ session: Session; replayed: boolean }> {
   const { host } = services;
-  // A repeat comes before every check that could refuse it (contract 12): the session exists, whatever became of the assistant. The
-  // caller must still be permitted to see it.
+  // A repeat comes before every check that could refuse it (contract 12): the session exists, whatever became of the
+  // assistant. The caller must still be permitted to see it.
   const earlier = remember && (await host.sessions.findRemembered(party.workspaceId, remember));
   if (earlier) checkPermission(party, earlier.assistantId);
   if (earlier) return { session: earlier, replayed: true };
@@ -40,14 +40,31 @@ export async function openSession(
   if (use !== undefined) await host.visitors.takeSession(party.workspaceId, use, cause);
   const { workspaceId, channel } = party;
   const link = use && { visitorId: use.visitorId, clock: null };
-  return host.sessions.create({ workspaceId, assistantId: assistant.record.id, channel, keyId: keyOf(party), visitor, metadata: asked.metadata ?? {}, maxCallSeconds, greeting, remember, cause, ...(link && { link }) });
+  return host.sessions.create({
+    workspaceId,
+    assistantId: assistant.record.id,
+    channel,
+    keyId: keyOf(party),
+    visitor,
+    metadata: asked.metadata ?? {},
+    maxCallSeconds,
+    greeting,
+    remember,
+    cause,
+    ...(link && { link }),
+  });
 }
 
 /**
- * Opens a trial of the assistant, a draft as well: a session of the channel `console` without visitor fields. Throws what refuses
- * it, and `rate_limited` while the workspace has `trialsOpenMax` of them open.
+ * Opens a trial of the assistant, a draft as well: a session of the channel `console` without visitor fields. Throws
+ * what refuses it, and `rate_limited` while the workspace has `trialsOpenMax` of them open.
  */
-export async function openTrial(party: Party, assistantId: string, requestId: string, services: Services): Promise<Session> {
+export async function openTrial(
+  party: Party,
+  assistantId: string,
+  requestId: string,
+  services: Services,
+): Promise<Session> {
   const { host } = services;
   const assistant = await findAssistant(party, assistantId, services);
   const cause = causeByParty(party, requestId);
@@ -55,7 +72,18 @@ export async function openTrial(party: Party, assistantId: string, requestId: st
   if (refusal !== null) throw new Failure(refusal);
   const { workspaceId, channel } = party;
   const { maxCallSeconds, greeting } = assistant.record;
-  const asked = { workspaceId, assistantId, channel, visitor: {}, metadata: {}, maxCallSeconds, greeting, remember: null, trialsMax: limits.trialsOpenMax, cause };
+  const asked = {
+    workspaceId,
+    assistantId,
+    channel,
+    visitor: {},
+    metadata: {},
+    maxCallSeconds,
+    greeting,
+    remember: null,
+    trialsMax: limits.trialsOpenMax,
+    cause,
+  };
   return (await host.sessions.create(asked)).session;
 }
 
@@ -63,18 +91,26 @@ export async function openTrial(party: Party, assistantId: string, requestId: st
 export async function endSession(party: Party, id: string, requestId: string, services: Services): Promise<Session> {
   const actor = await reachActor(party, id, services);
   const assistant = party.visitor && (await services.host.assistants.of(party.workspaceId, actor.record.assistantId));
-  await services.host.sessions.end(actor, causeByParty(party, requestId), assistant ? useOf(party, assistant, services) : undefined);
+  await services.host.sessions.end(
+    actor,
+    causeByParty(party, requestId),
+    assistant ? useOf(party, assistant, services) : undefined,
+  );
   return actor.record;
 }
 
-/** The visitor's fields, each of the type that the assistant defines; required fields must be present and not empty (contract 12). */
+/**
+ * The visitor's fields, each of the type that the assistant defines; required fields must be present and not empty
+ * (contract 12).
+ */
 export function visitorOf(visitor: Visitor, fields: readonly VisitorField[]): Visitor {
   const has = ({ name }: VisitorField) => Object.hasOwn(visitor, name);
   const isMissing = (field: VisitorField) => field.required && (!has(field) || visitor[field.name] === '');
   const wrong = fields.find((field) => has(field) && !isMissing(field) && !fits(visitor[field.name]!, field.type));
   if (wrong !== undefined) throw new Failure('invalid_field', { field: `visitor.${wrong.name}` });
   const missing = fields.filter(isMissing);
-  if (missing.length > 0) throw new Failure('missing_visitor_fields', { field: missing.map(({ name }) => `\`visitor.${name}\``).join(', ') });
+  if (missing.length > 0)
+    throw new Failure('missing_visitor_fields', { field: missing.map(({ name }) => `\`visitor.${name}\``).join(', ') });
   return visitor;
 }
 

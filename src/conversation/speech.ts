@@ -37,8 +37,17 @@ export interface BegunSpeech {
   readonly bytes: AsyncGenerator<Uint8Array, void>;
 }
 
-/** Resolves with the first sentence's audio at hand, or rejects with why there is none; then nothing is counted. A client that leaves, of which `onGone` tells, stops the work. */
-export async function beginSpeech(assistant: AssistantActor, { provider, settings, access }: ReadyVoice, wish: SpeechWish, onGone: (callback: () => void) => void, services: Services): Promise<BegunSpeech> {
+/**
+ * Resolves with the first sentence's audio at hand, or rejects with why there is none; then nothing is counted. A
+ * client that leaves, of which `onGone` tells, stops the work.
+ */
+export async function beginSpeech(
+  assistant: AssistantActor,
+  { provider, settings, access }: ReadyVoice,
+  wish: SpeechWish,
+  onGone: (callback: () => void) => void,
+  services: Services,
+): Promise<BegunSpeech> {
   const sentences = sentencesToSpeak(wish.text, sayingOf(provider));
   const pieces = sentences.flatMap(({ pieces, characters }, index) =>
     pieces.map((said, place) => ({ said, index, characters: place === 0 ? characters : 0 })),
@@ -50,7 +59,14 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
     if (wish.counted) await countVoice(assistant.record, wish.keyId, { speechCharacters: begun }, services);
   };
   const { caller, speed } = wish;
-  const choice = { caller, name: settings.name, voice: wish.voice ?? settings.voice, speed, access, signal: stop.signal };
+  const choice = {
+    caller,
+    name: settings.name,
+    voice: wish.voice ?? settings.voice,
+    speed,
+    access,
+    signal: stop.signal,
+  };
   const speak = (place: number): Promise<SentenceAudio> => {
     const { said, index, characters } = pieces[place]!;
     begun += characters;
@@ -63,7 +79,9 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
     if (stop.signal.aborted) void count();
     throw error;
   });
-  const whole = !wish.stream || (wish.format === 'wav' && sentences.length === 1 && codePoints(wish.text) <= limits.sentenceCharactersMax);
+  const whole =
+    !wish.stream ||
+    (wish.format === 'wav' && sentences.length === 1 && codePoints(wish.text) <= limits.sentenceCharactersMax);
   const encoder = await encoderFor(wish.format, first.sampleRate, whole).catch((error) => {
     // Synthesis that has begun would go on with nobody to take it.
     stop.abort();
@@ -79,7 +97,8 @@ export async function beginSpeech(assistant: AssistantActor, { provider, setting
         else if (stop.signal.aborted) return;
         for await (const samples of convert(made, sampleRate, first.sampleRate)) {
           samplesMade += samples.length;
-          if (whole && 2 * samplesMade > limits.speechWholeBytesMax) throw new VoiceFailed('malformed', 'The audio is too long to be sent whole.');
+          if (whole && 2 * samplesMade > limits.speechWholeBytesMax)
+            throw new VoiceFailed('malformed', 'The audio is too long to be sent whole.');
           const encoded = encoder.push(samples);
           if (encoded.length > 0) yield encoded;
         }
@@ -111,7 +130,9 @@ function sentencesToSpeak(text: string, saying: Saying): Sentence[] {
   const sentences: Sentence[] = [];
   let silent = 0;
   for (const sentence of sentencesAndCode(text)) {
-    const pieces = piecesOf(sentence, saying).map(({ said }) => said).filter((said) => said !== '');
+    const pieces = piecesOf(sentence, saying)
+      .map(({ said }) => said)
+      .filter((said) => said !== '');
     const characters = codePoints(sentence.raw) + silent;
     if (pieces.length > 0) sentences.push({ pieces, characters });
     silent = pieces.length === 0 ? characters : 0;

@@ -1,11 +1,23 @@
-/** Sends calls to the tools of workspaces: with their secrets, their credentials and their calls per minute (contract 13). */
+/**
+ * Sends calls to the tools of workspaces: with their secrets, their credentials and their calls per minute (contract
+ * 13).
+ */
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { signingHolder, type Vault } from '../access/vault.ts';
 import type { Host } from '../host/host.ts';
 import { maySendIn } from '../providers/tool/credential-header.ts';
 import { checkArguments, textOf } from '../providers/tool/arguments.ts';
-import type { AskedCall, CallContext, CalledFunction, OfferedFunction, ToolAccess, ToolCaller, ToolListing, ToolResult } from '../providers/tool.ts';
+import type {
+  AskedCall,
+  CallContext,
+  CalledFunction,
+  OfferedFunction,
+  ToolAccess,
+  ToolCaller,
+  ToolListing,
+  ToolResult,
+} from '../providers/tool.ts';
 import { replacedSecrets } from '../store/records/tools.ts';
 import type { Store, Tool, ToolError } from '../store/store.ts';
 
@@ -30,8 +42,9 @@ export class ToolDesk {
   }
 
   /**
-   * Whether a call may be sent: takes one from the tool's calls per minute, exact across processes, and resolves with null, or with `limit` if there
-   * is none left, `refused` if its credential is gone or its secrets cannot be opened; such a call is counted. Rejects with `StoreUnavailable`.
+   * Whether a call may be sent: takes one from the tool's calls per minute, exact across processes, and resolves with
+   * null, or with `limit` if there is none left, `refused` if its credential is gone or its secrets cannot be opened;
+   * such a call is counted. Rejects with `StoreUnavailable`.
    */
   async admit(workspaceId: string, { toolId }: OfferedFunction): Promise<ToolError | null> {
     const { host } = this.#parts;
@@ -43,7 +56,13 @@ export class ToolDesk {
     const { store, clock } = this.#parts;
     if ((await this.#accessOf(tool)) === null) return this.#counted('refused');
     if (tool.callsPerMinute === null) return null;
-    const asked = { kind: 'bucket', name: `tool/${tool.id}`, ceiling: tool.callsPerMinute, periodMs: minuteMs, cost: 1 } as const;
+    const asked = {
+      kind: 'bucket',
+      name: `tool/${tool.id}`,
+      ceiling: tool.callsPerMinute,
+      periodMs: minuteMs,
+      cost: 1,
+    } as const;
     const [taken] = await store.limits.take({ workspaceId: tool.workspaceId, asked: [asked], nowMs: clock.now() });
     return taken!.passed ? null : this.#counted('limit');
   }
@@ -53,18 +72,38 @@ export class ToolDesk {
     return this.#timed(async () => {
       const { toolId } = offered;
       const tool = toolId === null ? null : await this.#parts.host.tools.of(asked.context.workspaceId, toolId);
-      return tool === null ? { status: 'failed', error: 'unreachable', didNotAct: true } : this.#send(tool, offered, asked, signal);
+      return tool === null
+        ? { status: 'failed', error: 'unreachable', didNotAct: true }
+        : this.#send(tool, offered, asked, signal);
     });
   }
 
-  /** Sends one call outside any conversation, as a turn's would be: against the schema, within the calls per minute, signed and guarded. Rejects with `StoreUnavailable`. */
-  async test(tool: Tool, { name, parameters }: CalledFunction, given: Readonly<Record<string, unknown>>, callId: string): Promise<ToolResult> {
+  /**
+   * Sends one call outside any conversation, as a turn's would be: against the schema, within the calls per minute,
+   * signed and guarded. Rejects with `StoreUnavailable`.
+   */
+  async test(
+    tool: Tool,
+    { name, parameters }: CalledFunction,
+    given: Readonly<Record<string, unknown>>,
+    callId: string,
+  ): Promise<ToolResult> {
     const checked = checkArguments(parameters, textOf(given) ?? tooDeep);
     if (checked === null) return { status: 'failed', error: this.#counted('arguments') };
     const error = await this.#admit(tool);
     if (error !== null) return { status: 'failed', error };
-    const context: CallContext = { workspaceId: tool.workspaceId, assistantId: null, sessionId: null, turnId: null, channel: 'console', visitor: {}, metadata: {} };
-    return this.#timed(() => this.#send(tool, { name, parameters }, { callId, arguments: checked, context }, new AbortController().signal));
+    const context: CallContext = {
+      workspaceId: tool.workspaceId,
+      assistantId: null,
+      sessionId: null,
+      turnId: null,
+      channel: 'console',
+      visitor: {},
+      metadata: {},
+    };
+    return this.#timed(() =>
+      this.#send(tool, { name, parameters }, { callId, arguments: checked, context }, new AbortController().signal),
+    );
   }
 
   async #timed(send: () => Promise<ToolResult>): Promise<ToolResult> {
@@ -76,7 +115,12 @@ export class ToolDesk {
     return result;
   }
 
-  async #send(tool: Tool, { name, parameters }: CalledFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult> {
+  async #send(
+    tool: Tool,
+    { name, parameters }: CalledFunction,
+    asked: AskedCall,
+    signal: AbortSignal,
+  ): Promise<ToolResult> {
     const access = await this.#accessOf(tool);
     if (access === null) return { status: 'failed', error: 'refused', didNotAct: true };
     const remoteName = tool.functions.find((one) => one.name === name)?.remoteName ?? name;
@@ -100,7 +144,9 @@ export class ToolDesk {
     if (url === null || kind === 'client') return null;
     const secrets = kind === 'http' ? this.#secrets(tool) : [];
     const headers = await this.#credentialHeaders(tool);
-    return headers === null || secrets === null ? null : { workspaceId, kind, url, timeoutSeconds, repeatable, headers, secrets };
+    return headers === null || secrets === null
+      ? null
+      : { workspaceId, kind, url, timeoutSeconds, repeatable, headers, secrets };
   }
 
   /** Counts a call that is not sent. */
@@ -113,17 +159,24 @@ export class ToolDesk {
     return error;
   }
 
-  /** The secrets that sign, the newest first; null if the tool's own cannot be opened: a call is never sent unsigned. */
+  /**
+   * The secrets that sign, the newest first; null if the tool's own cannot be opened: a call is never sent unsigned.
+   */
   #secrets(tool: Tool): string[] | null {
     const { vault, clock } = this.#parts;
     const holder = signingHolder(tool);
     const secret = tool.sealed && vault.open({ ...holder, sealed: tool.sealed });
     if (secret === null) return null;
-    const replaced = replacedSecrets(tool).filter(({ untilMs }) => untilMs > clock.now()).map(({ sealed }) => vault.open({ ...holder, sealed }));
+    const replaced = replacedSecrets(tool)
+      .filter(({ untilMs }) => untilMs > clock.now())
+      .map(({ sealed }) => vault.open({ ...holder, sealed }));
     return [secret, ...replaced.filter((text) => text !== null)];
   }
 
-  /** The headers of the tool's credential, none where it names none; null if the credential is gone, of another kind, for another origin, in a header that it may not be in, or cannot be opened. */
+  /**
+   * The headers of the tool's credential, none where it names none; null if the credential is gone, of another kind,
+   * for another origin, in a header that it may not be in, or cannot be opened.
+   */
   async #credentialHeaders({ workspaceId, credentialId, url }: Tool): Promise<Record<string, string> | null> {
     const { host, vault } = this.#parts;
     if (credentialId === null) return {};

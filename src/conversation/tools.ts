@@ -29,14 +29,16 @@ export class AssistantTools implements TurnTools {
   }
 
   /**
-   * Reads what is offered on the session's channel: a function that the caller runs on the API alone, and nothing that waits for the caller
-   * behind a front, but the caller's own, or in a spoken turn: a call has no message that answers it (contract 18).
+   * Reads what is offered on the session's channel: a function that the caller runs on the API alone, and nothing that
+   * waits for the caller behind a front, but the caller's own, or in a spoken turn: a call has no message that answers
+   * it (contract 18).
    */
   async load(): Promise<void> {
     const { workspaceId, toolIds = [] } = this.#assistant;
     const all = await this.#services.host.tools.functions(workspaceId, toolIds);
     const front = this.#front?.tools ?? (this.#isSpoken ? [] : undefined);
-    if (front !== undefined) this.#offered = [...all.filter(({ kind, approval }) => kind !== 'client' && approval === 'never'), ...front];
+    if (front !== undefined)
+      this.#offered = [...all.filter(({ kind, approval }) => kind !== 'client' && approval === 'never'), ...front];
     else this.#offered = this.#session.channel === 'api' ? all : all.filter(({ kind }) => kind !== 'client');
   }
 
@@ -88,13 +90,23 @@ export class AssistantTools implements TurnTools {
     return 'unknown_tool';
   }
 
-  call(offered: OfferedFunction, callId: string, given: Readonly<Record<string, unknown>>, turnId: string, signal: AbortSignal, stands: () => Promise<boolean>): Promise<ToolResult> {
+  call(
+    offered: OfferedFunction,
+    callId: string,
+    given: Readonly<Record<string, unknown>>,
+    turnId: string,
+    signal: AbortSignal,
+    stands: () => Promise<boolean>,
+  ): Promise<ToolResult> {
     const { workspaceId, id: sessionId, assistantId, channel } = this.#session;
     const context: CallContext = { workspaceId, assistantId, sessionId, turnId, channel, ...personOf(this.#session) };
     return this.#services.tools.call(offered, { callId, arguments: given, context, stands }, signal);
   }
 }
 
-/** The person of a conversation, as a tool learns of them: known by the backend that opened the session, or on the public link only claimed (contract 13). */
+/**
+ * The person of a conversation, as a tool learns of them: known by the backend that opened the session, or on the
+ * public link only claimed (contract 13).
+ */
 const personOf = ({ channel, visitor, metadata }: Session): Pick<CallContext, 'visitor' | 'metadata' | 'claimed'> =>
   isVisitorChannel(channel) ? { visitor: {}, metadata: {}, claimed: { visitor, metadata } } : { visitor, metadata };

@@ -29,7 +29,8 @@ export interface AudioSettings {
 }
 
 /** Whether audio of this rate is understood; the packets of Opus have their own (contract 8). */
-export const takesRate = ({ encoding, sampleRate }: Pick<AudioSettings, 'encoding' | 'sampleRate'>): boolean => encoding === 'opus' || (sampleRate >= 8_000 && sampleRate <= 48_000);
+export const takesRate = ({ encoding, sampleRate }: Pick<AudioSettings, 'encoding' | 'sampleRate'>): boolean =>
+  encoding === 'opus' || (sampleRate >= 8_000 && sampleRate <= 48_000);
 
 export interface TranscriptionSocketOptions {
   /** Opened already. */
@@ -97,7 +98,13 @@ export class TranscriptionSocket implements SocketListener {
     if (this.#closedEarly !== null) return endWith(socket, this.#closedEarly.code, this.#closedEarly.close);
     this.#socket = socket;
     const { sampleRate, encoding, silenceMs } = this.#settings;
-    this.#send({ type: 'ready', sample_rate: sampleRate, encoding, silence_ms: silenceMs, expires_at: this.#options.session?.expiresAt ?? null });
+    this.#send({
+      type: 'ready',
+      sample_rate: sampleRate,
+      encoding,
+      silence_ms: silenceMs,
+      expires_at: this.#options.session?.expiresAt ?? null,
+    });
     this.#presence.look();
     this.#tick();
     // The process may have begun to end while the token was taken.
@@ -218,7 +225,8 @@ export class TranscriptionSocket implements SocketListener {
     if (this.#over) return;
     // A reader that is behind loses partials first.
     if (event.type === 'transcript.partial' && this.#waitingBytes > limits.socketPartialBytesMax) return;
-    if (event.type === 'transcript.final') this.#options.services.metrics.voice.utterances.inc({ reason: event.reason });
+    if (event.type === 'transcript.final')
+      this.#options.services.metrics.voice.utterances.inc({ reason: event.reason });
     this.#send(event);
   }
 
@@ -248,7 +256,8 @@ export class TranscriptionSocket implements SocketListener {
     if (this.#socket === null || this.#over) return;
     const text = jsonText(message);
     // The closing error must still fit.
-    if (this.#waitingBytes + text.length > limits.socketWaitingBytesMax - closingBytes) return this.#fault('rate_limited', refused);
+    if (this.#waitingBytes + text.length > limits.socketWaitingBytesMax - closingBytes)
+      return this.#fault('rate_limited', refused);
     this.#socket.send(text);
   }
 
@@ -306,16 +315,22 @@ export class TranscriptionSocket implements SocketListener {
     });
   }
 
-  /** Closes the socket if its workspace or session has ended: in this process at once, in another one within a second. */
+  /**
+   * Closes the socket if its workspace or session has ended: in this process at once, in another one within a second.
+   */
   async #look(now: number): Promise<void> {
     try {
-      if ((await this.#isHomeless(now)) || (await this.#isSessionOver(now))) this.#options.actor.send({ type: 'session.ended', at: this.#now });
+      if ((await this.#isHomeless(now)) || (await this.#isSessionOver(now)))
+        this.#options.actor.send({ type: 'session.ended', at: this.#now });
     } catch {
       // While the store is away, nothing is known to have ended.
     }
   }
 
-  /** Whether the workspace was removed, which the process that removes it says by itself. There is then no usage left to count the audio in. */
+  /**
+   * Whether the workspace was removed, which the process that removes it says by itself. There is then no usage left to
+   * count the audio in.
+   */
   async #isHomeless(now: number): Promise<boolean> {
     const { assistant, services } = this.#options;
     if (now - this.#homeAt < limits.catalogFreshMs) return false;
@@ -328,7 +343,8 @@ export class TranscriptionSocket implements SocketListener {
   async #isSessionOver(now: number): Promise<boolean> {
     const { session, services } = this.#options;
     const { host, store, clock } = services;
-    if (session === null || this.#over || (store.leaseMs !== null && now - this.#lookedAt < limits.catalogFreshMs)) return false;
+    if (session === null || this.#over || (store.leaseMs !== null && now - this.#lookedAt < limits.catalogFreshMs))
+      return false;
     this.#lookedAt = now;
     const found = await host.sessions.read(session.workspaceId, session.id);
     return found === null || sessionView(found, clock.now()).status === 'ended';

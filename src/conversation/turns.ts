@@ -60,12 +60,13 @@ export interface AnsweringTurn {
 }
 
 /**
- * Begins a turn with the message, or joins the turn that an earlier request with the same key began. Resolves once the provider
- * has begun to answer; throws every failure before that (contract 3, 6 to 9).
+ * Begins a turn with the message, or joins the turn that an earlier request with the same key began. Resolves once the
+ * provider has begun to answer; throws every failure before that (contract 3, 6 to 9).
  */
 export async function converse(party: Party, sent: SentMessage, services: Services): Promise<AnsweringTurn> {
   const { host, clock } = services;
-  // On a shared store the session is not read before: the step that begins the turn is compared with the stored session in any case.
+  // On a shared store the session is not read before: the step that begins the turn is compared with the stored session
+  // in any case.
   const reaching = reachConversation(party, sent.sessionId, services);
   const { actor: known, assistant } = reaching instanceof Promise ? await reaching : reaching;
   if (assistant === null || services.draining) return joinOnly(party, sent, services);
@@ -83,17 +84,30 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
   throw new Failure('service_unavailable');
 }
 
-/** Where no turn may begin. A repeat is answered before every check that could refuse it (contract 12): the key is looked up in the mailbox, after the session's earlier events. */
-async function joinOnly(party: Party, { sessionId, remember }: SentMessage, services: Services): Promise<AnsweringTurn> {
+/**
+ * Where no turn may begin. A repeat is answered before every check that could refuse it (contract 12): the key is
+ * looked up in the mailbox, after the session's earlier events.
+ */
+async function joinOnly(
+  party: Party,
+  { sessionId, remember }: SentMessage,
+  services: Services,
+): Promise<AnsweringTurn> {
   const actor = await reachActor(party, sessionId, services);
-  const earlier = remember && (await actor.mailbox.post(() => services.host.sessions.earlier(party.workspaceId, remember)));
+  const earlier =
+    remember && (await actor.mailbox.post(() => services.host.sessions.earlier(party.workspaceId, remember)));
   const joined = earlier && (await join(actor, earlier.resultId, services));
   if (joined) return { turn: joined, replayed: true };
   throw services.draining ? refusedByDrain() : new Failure('assistant_not_found');
 }
 
 /** The turn that the party's message asks for. */
-export function wantedTurn(party: Party, { actor, assistant }: { readonly actor: SessionActor; readonly assistant: AssistantActor }, sent: SentMessage, services: Services): WantedTurn {
+export function wantedTurn(
+  party: Party,
+  { actor, assistant }: { readonly actor: SessionActor; readonly assistant: AssistantActor },
+  sent: SentMessage,
+  services: Services,
+): WantedTurn {
   const cause = causeByParty(party, sent.requestId);
   const model = new AssistantModel(assistant.record, actor.record, services, sent);
   return {
@@ -123,19 +137,27 @@ function awaitAnswer(runner: TurnRunner, startedAt: number, services: Services):
   });
 }
 
-/** The turn that an earlier request with the same key began; null if that turn left nothing behind, so that this request begins a new one (contract 12). */
+/**
+ * The turn that an earlier request with the same key began; null if that turn left nothing behind, so that this request
+ * begins a new one (contract 12).
+ */
 async function join(actor: SessionActor, turnId: string, services: Services): Promise<FoundTurn | null> {
   const { host } = services;
   const turn = await findTurn(actor, turnId, services);
   if (turn === null || host.turns.withdraws(actor, turnId)) return null;
   const { id: sessionId, workspaceId } = actor.record;
-  if (turn.runner === null && !(await host.remote.awaitBeginning({ workspaceId, sessionId, turnId }, turn.log, turn.endedAt))) return null;
+  if (
+    turn.runner === null &&
+    !(await host.remote.awaitBeginning({ workspaceId, sessionId, turnId }, turn.log, turn.endedAt))
+  )
+    return null;
   await awaitBeginning(turn, services);
   return turn;
 }
 
 /**
- * A reply gets status 200 only once the provider has begun to answer; a failure before that has its own status (contract 3). An abort is no failure.
+ * A reply gets status 200 only once the provider has begun to answer; a failure before that has its own status
+ * (contract 3). An abort is no failure.
  */
 const awaitBeginning = ({ runner, log }: FoundTurn, services: Services): void | Promise<void> =>
   promptly<Begun | null, void>(runner && runner.begun, (answer) => {
@@ -143,23 +165,40 @@ const awaitBeginning = ({ runner, log }: FoundTurn, services: Services): void | 
     if (kind === 'withdrawn') throw new Failure('assistant_unavailable');
     if (kind === 'late') throw new Failure('api_error');
     if (kind === 'unavailable') throw services.draining ? refusedByDrain() : new Failure('service_unavailable');
-    if (log.shown === 0 && log.terminal?.type === 'failed' && log.terminal.errorCode === 'session_expired') throw new Failure('session_expired');
+    if (log.shown === 0 && log.terminal?.type === 'failed' && log.terminal.errorCode === 'session_expired')
+      throw new Failure('session_expired');
   });
 
 /** A turn of the session, for reading. Throws 404 `turn_not_found`; `StoreUnavailable` while its fate is not known. */
-export async function reachTurn(party: Party, sessionId: string, turnId: string, services: Services): Promise<FoundTurn> {
+export async function reachTurn(
+  party: Party,
+  sessionId: string,
+  turnId: string,
+  services: Services,
+): Promise<FoundTurn> {
   const actor = await reachActor(party, sessionId, services);
   const turn = await findTurn(actor, turnId, services);
   if (turn === null) throw new Failure('turn_not_found');
-  // The chat of a turn that waits to be withdrawn was answered 503, so its stored output must not be read, unless a repeat of that chat was
-  // answered with it since, which keeps it. Nor is it gone yet: another process may have taken it over, and seal it.
+  // The chat of a turn that waits to be withdrawn was answered 503, so its stored output must not be read, unless a
+  // repeat of that chat was answered with it since, which keeps it. Nor is it gone yet: another process may have taken
+  // it over, and seal it.
   const waits = services.host.turns.withdraws(actor, turnId);
-  if (waits && (await services.store.turns.read(party.workspaceId, sessionId, turnId))?.claimed !== true) throw new StoreUnavailable('the turn waits to be withdrawn');
+  if (waits && (await services.store.turns.read(party.workspaceId, sessionId, turnId))?.claimed !== true)
+    throw new StoreUnavailable('the turn waits to be withdrawn');
   return turn;
 }
 
-/** Aborts a turn of the session and returns the turn after that; a finished turn stays as it is. Throws 404 `turn_not_found`. */
-export async function abortTurn(party: Party, sessionId: string, turnId: string, requestId: string, services: Services): Promise<Turn> {
+/**
+ * Aborts a turn of the session and returns the turn after that; a finished turn stays as it is. Throws 404
+ * `turn_not_found`.
+ */
+export async function abortTurn(
+  party: Party,
+  sessionId: string,
+  turnId: string,
+  requestId: string,
+  services: Services,
+): Promise<Turn> {
   const { store, host } = services;
   const actor = await reachActor(party, sessionId, services);
   const read = async (): Promise<Turn> => {
@@ -173,7 +212,11 @@ export async function abortTurn(party: Party, sessionId: string, turnId: string,
 }
 
 /** The session's turn, live in this process or another, or stored; null if the session does not have it. */
-export async function findTurn(actor: SessionActor, turnId: string, { store, host }: Pick<Services, 'store' | 'host'>): Promise<FoundTurn | null> {
+export async function findTurn(
+  actor: SessionActor,
+  turnId: string,
+  { store, host }: Pick<Services, 'store' | 'host'>,
+): Promise<FoundTurn | null> {
   const { runner } = actor;
   if (runner?.turnId === turnId) return runner.isHidden ? null : running(runner);
   const { id: sessionId, workspaceId } = actor.record;
@@ -181,18 +224,41 @@ export async function findTurn(actor: SessionActor, turnId: string, { store, hos
   if (turn === null) return null;
   const place = { workspaceId, sessionId, turnId };
   const isSpoken = turn.spoken === true;
-  const followed = async (): Promise<FoundTurn> => ({ runner: null, isSpoken, turnId, messageId: turn.messageId, log: await host.remote.follow(place), endedAt: null });
+  const followed = async (): Promise<FoundTurn> => ({
+    runner: null,
+    isSpoken,
+    turnId,
+    messageId: turn.messageId,
+    log: await host.remote.follow(place),
+    endedAt: null,
+  });
   // A turn that a call has asked for early is known to nobody else.
-  if (turn.status === 'streaming') return isSpoken && (await store.turns.outputAfter(place, 0)) === null ? null : followed();
-  // Its end and its text are read in one step: a failover between two reads would combine the end of one state with the text of another.
+  if (turn.status === 'streaming')
+    return isSpoken && (await store.turns.outputAfter(place, 0)) === null ? null : followed();
+  // Its end and its text are read in one step: a failover between two reads would combine the end of one state with the
+  // text of another.
   const stored = await outputWithCalls(store, place, 0);
   if (stored === null) return null;
   const terminal = terminalOf(stored.turn, stored.calls);
   if (terminal === null) return followed();
-  return { runner: null, isSpoken, turnId, messageId: turn.messageId, log: TurnLog.replay(stored.text ?? '', terminal, stored.calls), endedAt: stored.turn.endedAt };
+  return {
+    runner: null,
+    isSpoken,
+    turnId,
+    messageId: turn.messageId,
+    log: TurnLog.replay(stored.text ?? '', terminal, stored.calls),
+    endedAt: stored.turn.endedAt,
+  };
 }
 
-const running = (runner: TurnInFlight): FoundTurn => ({ runner, isSpoken: runner.isSpoken, turnId: runner.turnId, messageId: runner.messageId, log: runner.log, endedAt: null });
+const running = (runner: TurnInFlight): FoundTurn => ({
+  runner,
+  isSpoken: runner.isSpoken,
+  turnId: runner.turnId,
+  messageId: runner.messageId,
+  log: runner.log,
+  endedAt: null,
+});
 
 /** The assistant's model, with its credential, its budget of history and its tools. */
 class AssistantModel implements TurnModel {
@@ -203,7 +269,12 @@ class AssistantModel implements TurnModel {
   readonly #isSpoken: boolean;
   #tools: AssistantTools | null = null;
 
-  constructor(assistant: Assistant, session: Session, services: Services, { front, isSpoken = false }: Pick<SentMessage, 'front' | 'isSpoken'>) {
+  constructor(
+    assistant: Assistant,
+    session: Session,
+    services: Services,
+    { front, isSpoken = false }: Pick<SentMessage, 'front' | 'isSpoken'>,
+  ) {
     this.#front = front;
     this.#isSpoken = isSpoken;
     this.#assistant = assistant;
@@ -213,7 +284,13 @@ class AssistantModel implements TurnModel {
 
   /** Most turns have none. */
   get tools(): AssistantTools {
-    return (this.#tools ??= new AssistantTools(this.#assistant, this.#session, this.#services, this.#front, this.#isSpoken));
+    return (this.#tools ??= new AssistantTools(
+      this.#assistant,
+      this.#session,
+      this.#services,
+      this.#front,
+      this.#isSpoken,
+    ));
   }
 
   prepare(conversation: readonly Message[]): PreparedCall | null | Promise<PreparedCall | null> {
@@ -228,11 +305,31 @@ class AssistantModel implements TurnModel {
     return promptly(opened, (access) => {
       if (access === null) return null;
       const { baseUrl, apiKey } = access;
-      const { messages, leftOut } = cutHistory(front === undefined ? modelMessages(conversation) : front.earlier.concat(modelMessages(conversation)), historyTokensMax ?? limits.historyTokensMax);
+      const { messages, leftOut } = cutHistory(
+        front === undefined ? modelMessages(conversation) : front.earlier.concat(modelMessages(conversation)),
+        historyTokensMax ?? limits.historyTokensMax,
+      );
       const start = (sink: ModelSink, rounds: readonly ModelMessage[], offers: boolean) =>
-        asked.start({ name, systemPrompt, messages: rounds.length === 0 ? messages : messages.concat(rounds), ...offered(this.#tools?.offers, offers, front?.forced), format: front?.format, temperature, outputTokensMax, reasoning, assistantName, baseUrl, apiKey }, sink);
+        asked.start(
+          {
+            name,
+            systemPrompt,
+            messages: rounds.length === 0 ? messages : messages.concat(rounds),
+            ...offered(this.#tools?.offers, offers, front?.forced),
+            format: front?.format,
+            temperature,
+            outputTokensMax,
+            reasoning,
+            assistantName,
+            baseUrl,
+            apiKey,
+          },
+          sink,
+        );
       const prepared = { leftOut, start };
-      return hasTools(this.#assistant) || (front?.tools.length ?? 0) > 0 ? this.tools.load().then(() => prepared) : prepared;
+      return hasTools(this.#assistant) || (front?.tools.length ?? 0) > 0
+        ? this.tools.load().then(() => prepared)
+        : prepared;
     });
   }
 }
@@ -240,15 +337,21 @@ class AssistantModel implements TurnModel {
 const noOffers = {};
 
 /** The assistant's functions, offered or closed: after the last round of calls the model may call none. */
-function offered(offers: readonly ToolOffer[] | undefined, open: boolean, forced: ForcedCall | undefined): Pick<ModelRequest, 'tools' | 'closedTools' | 'forced'> {
+function offered(
+  offers: readonly ToolOffer[] | undefined,
+  open: boolean,
+  forced: ForcedCall | undefined,
+): Pick<ModelRequest, 'tools' | 'closedTools' | 'forced'> {
   if (offers === undefined) return noOffers;
   return open ? { tools: offers, forced } : { closedTools: offers };
 }
 
 /** The assistant's prompt comes first: the caller adds to it. */
-const joinedPrompt = (own: string | null, added: string | null): string | null => [own, added].filter((text) => text !== null && text !== '').join('\n\n') || null;
+const joinedPrompt = (own: string | null, added: string | null): string | null =>
+  [own, added].filter((text) => text !== null && text !== '').join('\n\n') || null;
 
-const lowerOf = (one: number | null, other: number | null): number | null => (one === null || other === null ? (one ?? other) : Math.min(one, other));
+const lowerOf = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : Math.min(one, other);
 
 const hasTools = ({ toolIds }: Assistant): boolean => toolIds !== undefined && toolIds.length > 0;
 

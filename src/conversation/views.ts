@@ -8,7 +8,23 @@ import { hintOf } from '../access/keys.ts';
 import { limits, linkLimitNames } from '../base/limits.ts';
 import { isVisitorChannel } from './party.ts';
 import type { Voice } from '../providers/voice.ts';
-import type { Assistant, Credential, Key, KeyStanding, LinkSettings, Message, PendingCall, Session, StandingBudget, StopReason, Tool, ToolCall, Turn, UsageCounts, Workspace } from '../store/store.ts';
+import type {
+  Assistant,
+  Credential,
+  Key,
+  KeyStanding,
+  LinkSettings,
+  Message,
+  PendingCall,
+  Session,
+  StandingBudget,
+  StopReason,
+  Tool,
+  ToolCall,
+  Turn,
+  UsageCounts,
+  Workspace,
+} from '../store/store.ts';
 
 export const assistantView = (assistant: Assistant) => ({
   id: assistant.id,
@@ -44,13 +60,23 @@ export const consoleAssistantView = (assistant: Assistant) => ({
     voice: assistant.voice.voice,
     credential_id: assistant.voice.credentialId,
   },
-  link: assistant.link && { slug: assistant.link.slug, limits: linkLimitsView(assistant.link.limits), origins: assistant.link.origins },
+  link: assistant.link && {
+    slug: assistant.link.slug,
+    limits: linkLimitsView(assistant.link.limits),
+    origins: assistant.link.origins,
+  },
   tool_ids: assistant.toolIds ?? [],
   tool_rounds_max: assistant.toolRoundsMax ?? limits.toolRoundsMax,
   alias: assistant.alias ?? null,
 });
 
-export const voiceView = ({ id, name, language, sampleRate }: Voice) => ({ id, object: 'voice', name, language, sample_rate: sampleRate });
+export const voiceView = ({ id, name, language, sampleRate }: Voice) => ({
+  id,
+  object: 'voice',
+  name,
+  language,
+  sample_rate: sampleRate,
+});
 
 /** The limits that were given. An earlier version accepted any name. */
 const linkLimitsView = (given: LinkSettings['limits']): LinkSettings['limits'] =>
@@ -58,10 +84,14 @@ const linkLimitsView = (given: LinkSettings['limits']): LinkSettings['limits'] =
 
 /** The status follows the clock: a session expires to the second, whether or not a process has noticed (contract 6). */
 /** The beginning of the first message of a user; null where there is none, or it was not kept. */
-export const firstWords = ({ opening, messageCount }: Session): string | null => (opening !== undefined && opening.index < messageCount ? opening.text : null);
+export const firstWords = ({ opening, messageCount }: Session): string | null =>
+  opening !== undefined && opening.index < messageCount ? opening.text : null;
 
 /** The console's view also has how many messages the model of the last turn was not sent, if any. */
-export const consoleSessionView = (session: Session, nowMs: number) => ({ ...sessionView(session, nowMs, 'console'), ...(session.historyLeftOut ? { history_left_out: session.historyLeftOut } : {}) });
+export const consoleSessionView = (session: Session, nowMs: number) => ({
+  ...sessionView(session, nowMs, 'console'),
+  ...(session.historyLeftOut ? { history_left_out: session.historyLeftOut } : {}),
+});
 
 export function sessionView(session: Session, nowMs: number, channel: Session['channel'] = 'api') {
   const { state, context } = migratedSnapshot(sessionKind, session.machine);
@@ -74,8 +104,10 @@ export function sessionView(session: Session, nowMs: number, channel: Session['c
     assistant_id: session.assistantId,
     status: expired ? 'expired' : over ? state : 'open',
     active_turn_id: activeTurnId,
-    active_call_id: over || expired || session.call === undefined || session.call.untilMs <= nowMs ? null : session.call.id,
-    pending_tool_calls: over || expired || activeTurnId !== null ? [] : pendingCallsView(session.pending?.calls ?? [], channel),
+    active_call_id:
+      over || expired || session.call === undefined || session.call.untilMs <= nowMs ? null : session.call.id,
+    pending_tool_calls:
+      over || expired || activeTurnId !== null ? [] : pendingCallsView(session.pending?.calls ?? [], channel),
     channel: session.channel,
     visitor: session.visitor,
     metadata: session.metadata,
@@ -87,7 +119,8 @@ export function sessionView(session: Session, nowMs: number, channel: Session['c
 }
 
 /** Clients of OpenAI's API alone are told of a provider's filter (contract 7 and 14). */
-const shownReason = (reason: StopReason | null): Exclude<StopReason, 'content_filter'> | null => (reason === 'content_filter' ? 'end' : reason);
+const shownReason = (reason: StopReason | null): Exclude<StopReason, 'content_filter'> | null =>
+  reason === 'content_filter' ? 'end' : reason;
 
 export const turnView = (turn: Turn) => ({
   id: turn.id,
@@ -110,11 +143,22 @@ export const pendingCallsView = (calls: readonly PendingCall[], channel: Channel
     .filter(({ wants }) => !isVisitorChannel(channel) || wants === 'approval')
     .map(({ id, name, arguments: given, wants }) => ({ call_id: id, name, arguments: given, wants }));
 
-/** How much of a call a caller sees (contract 13): the console all of it; of what waits for an answer everybody the arguments that they must know. */
-export function sightOf({ show, status, wants }: Pick<ToolCall, 'show' | 'status' | 'wants'>, channel: Channel): { readonly call: boolean; readonly arguments: boolean; readonly output: boolean } {
+/**
+ * How much of a call a caller sees (contract 13): the console all of it; of what waits for an answer everybody the
+ * arguments that they must know.
+ */
+export function sightOf(
+  { show, status, wants }: Pick<ToolCall, 'show' | 'status' | 'wants'>,
+  channel: Channel,
+): { readonly call: boolean; readonly arguments: boolean; readonly output: boolean } {
   if (channel === 'console') return { call: true, arguments: true, output: true };
   const waits = status === 'pending';
-  if (isVisitorChannel(channel)) return { call: waits ? wants === 'approval' : show !== 'none', arguments: waits && wants === 'approval', output: false };
+  if (isVisitorChannel(channel))
+    return {
+      call: waits ? wants === 'approval' : show !== 'none',
+      arguments: waits && wants === 'approval',
+      output: false,
+    };
   return { call: waits || show !== 'none', arguments: waits || show === 'full', output: show === 'full' };
 }
 
@@ -124,7 +168,19 @@ const toolCallsView = (calls: readonly ToolCall[], channel: Channel) =>
     const { id, name, position, status, error, arguments: given, output, createdAtMs, endedAtMs } = call;
     if (!sight.call) return [];
     const shown = { arguments: sight.arguments ? given : null, output: sight.output ? output : null };
-    return [{ id, object: 'tool_call', name, position, status, error, ...shown, created_at: secondsOf(createdAtMs), ended_at: endedAtMs === null ? null : secondsOf(endedAtMs) }];
+    return [
+      {
+        id,
+        object: 'tool_call',
+        name,
+        position,
+        status,
+        error,
+        ...shown,
+        created_at: secondsOf(createdAtMs),
+        ended_at: endedAtMs === null ? null : secondsOf(endedAtMs),
+      },
+    ];
   });
 
 export const messageView = (message: Message, channel: Channel = 'api') => ({
@@ -217,7 +273,13 @@ export const toolView = (tool: Tool) => ({
   show: tool.show,
   calls_per_minute: tool.callsPerMinute,
   functions: tool.functions.map(({ name, description, parameters, enabled, approval, show, quarantined }) => ({
-    name, description, parameters, enabled, approval, show, quarantined: quarantined === undefined ? null : { at: quarantined.at, provider: quarantined.provider },
+    name,
+    description,
+    parameters,
+    enabled,
+    approval,
+    show,
+    quarantined: quarantined === undefined ? null : { at: quarantined.at, provider: quarantined.provider },
   })),
   refreshed_at: tool.refreshedAt,
   refresh_error: tool.refreshError ?? null,

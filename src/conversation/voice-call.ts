@@ -11,7 +11,13 @@ import { openCredential } from './credential.ts';
 import { voiceCaller, type Party } from './party.ts';
 
 /** The settings of an assistant whose voice is not configured (contract 8). */
-export const defaultVoice: VoiceSettings = { provider: 'embedded', name: null, transcriptionName: null, voice: null, credentialId: null };
+export const defaultVoice: VoiceSettings = {
+  provider: 'embedded',
+  name: null,
+  transcriptionName: null,
+  voice: null,
+  credentialId: null,
+};
 
 export interface AssistantVoice {
   readonly settings: VoiceSettings;
@@ -25,11 +31,21 @@ export function voiceOf({ record }: AssistantActor, { voice }: Services): Assist
 }
 
 /** Why the assistant does not speak, or not now; null if it does. A draft speaks in its trials. */
-export const speechRefusal = ({ channel }: Pick<Party, 'channel'>, assistant: AssistantActor, cause: Cause | undefined, { host: { assistants } }: Services): ErrorName | null =>
+export const speechRefusal = (
+  { channel }: Pick<Party, 'channel'>,
+  assistant: AssistantActor,
+  cause: Cause | undefined,
+  { host: { assistants } }: Services,
+): ErrorName | null =>
   channel === 'console' ? assistants.trialVoiceRefusal(assistant, cause) : assistants.voiceRefusal(assistant, cause);
 
 /** Throws the 409 of an assistant that does not speak, or not now. */
-export function checkSpeaks(party: Pick<Party, 'channel'>, assistant: AssistantActor, cause: Cause, services: Services): void {
+export function checkSpeaks(
+  party: Pick<Party, 'channel'>,
+  assistant: AssistantActor,
+  cause: Cause,
+  services: Services,
+): void {
   const refusal = speechRefusal(party, assistant, cause, services);
   if (refusal !== null) throw new Failure(refusal);
 }
@@ -39,11 +55,16 @@ const retrySeconds = 5;
 
 /** Throws 503 while the recognisers are too busy for another socket of the party. */
 export function checkRoom(party: Party, { voice, clock }: Services): void {
-  if (voice.ladder.isFullFor(voiceCaller(party, clock.now()))) throw new Failure('service_unavailable', { seconds: retrySeconds });
+  if (voice.ladder.isFullFor(voiceCaller(party, clock.now())))
+    throw new Failure('service_unavailable', { seconds: retrySeconds });
 }
 
 /** The settings as a provider takes them. */
-export const choiceOf = ({ name, transcriptionName = null, voice }: VoiceSettings): VoiceChoice => ({ name, transcriptionName, voice });
+export const choiceOf = ({ name, transcriptionName = null, voice }: VoiceSettings): VoiceChoice => ({
+  name,
+  transcriptionName,
+  voice,
+});
 
 export interface ReadyVoice {
   readonly provider: VoiceProvider;
@@ -51,8 +72,15 @@ export interface ReadyVoice {
   readonly access: VoiceAccess;
 }
 
-/** Throws 503 `voice_unavailable` if the provider is not offered, or the credential that it needs is missing or cannot be opened. */
-export async function readyVoice({ record }: AssistantActor, { settings, provider }: AssistantVoice, services: Services): Promise<ReadyVoice> {
+/**
+ * Throws 503 `voice_unavailable` if the provider is not offered, or the credential that it needs is missing or cannot
+ * be opened.
+ */
+export async function readyVoice(
+  { record }: AssistantActor,
+  { settings, provider }: AssistantVoice,
+  services: Services,
+): Promise<ReadyVoice> {
   if (provider === null || provider.available?.() === false) throw new Failure('voice_unavailable');
   if (!provider.needsCredential) return { provider, settings, access: { baseUrl: null, apiKey: null } };
   const access = await openCredential(record.workspaceId, 'voice', settings, services);
@@ -62,7 +90,11 @@ export async function readyVoice({ record }: AssistantActor, { settings, provide
 
 /** Transcribes the utterances of one socket. */
 export const transcriberOf =
-  ({ provider, settings, access }: ReadyVoice, caller: string, language: string | null): ListenerOptions['transcribe'] =>
+  (
+    { provider, settings, access }: ReadyVoice,
+    caller: string,
+    language: string | null,
+  ): ListenerOptions['transcribe'] =>
   (samples, { number, draft }, urgency, signal) => {
     const { transcriptionName: name = null } = settings;
     return provider.transcribe({ caller, samples, index: number - 1, draft, name, language, urgency, access, signal });
@@ -71,7 +103,8 @@ export const transcriberOf =
 /** Returns the failure that a client is told for a failure of the provider or of ours (contract 12). */
 export function failureOfVoice(error: unknown): Failure {
   if (error instanceof Failure) return error;
-  if (error instanceof VoiceFailed) return new Failure(error.reason === 'rate_limit' ? 'assistant_unavailable' : 'voice_unavailable', { cause: error });
+  if (error instanceof VoiceFailed)
+    return new Failure(error.reason === 'rate_limit' ? 'assistant_unavailable' : 'voice_unavailable', { cause: error });
   if (error instanceof VoiceProcessFailed) return new Failure('voice_unavailable', { cause: error });
   if (error instanceof StoreUnavailable) return new Failure('service_unavailable', { cause: error });
   return new Failure('api_error', { cause: error });

@@ -1,6 +1,7 @@
 /**
- * The presence of a visitor on a voice socket (contract 9): while somebody speaks there, and for `linkSilenceMs` after that, the
- * session's clock runs and the visitor has a place. In a longer silence both end; the next speech takes them again.
+ * The presence of a visitor on a voice socket (contract 9): while somebody speaks there, and for `linkSilenceMs` after
+ * that, the session's clock runs and the visitor has a place. In a longer silence both end; the next speech takes them
+ * again.
  */
 import { limits } from '../base/limits.ts';
 import { LinkRefused } from '../host/visitors.ts';
@@ -83,7 +84,10 @@ export class VoicePresence {
       this.#until = now + ms;
     } catch (error) {
       if (error instanceof LinkRefused) return this.#refuse(error);
-      services.log.warn({ request_id: requestId, err: error }, "a visitor's socket could not be charged; the next look retries");
+      services.log.warn(
+        { request_id: requestId, err: error },
+        "a visitor's socket could not be charged; the next look retries",
+      );
     }
   }
 

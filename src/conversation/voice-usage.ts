@@ -8,18 +8,34 @@ import { StoreUnavailable, type Assistant, type VoiceCounts } from '../store/sto
 const repeatMsMax = limits.redisStepKeptMs / 2;
 
 /**
- * `keyId`: the API key that asked for it. Resolves once the store has answered the first time, and never rejects: a count that it did not
- * take is repeated by itself, and one that it does not take within half a minute is logged and lost.
+ * `keyId`: the API key that asked for it. Resolves once the store has answered the first time, and never rejects: a
+ * count that it did not take is repeated by itself, and one that it does not take within half a minute is logged and
+ * lost.
  */
-export async function countVoice({ workspaceId, id: assistantId }: Pick<Assistant, 'workspaceId' | 'id'>, keyId: string | null, counts: Partial<VoiceCounts>, { store, clock, ids, log }: Services): Promise<void> {
-  const step = { id: ids.secret(), workspaceId, assistantId, keyId, at: secondsOf(clock.now()), speechCharacters: 0, transcriptionSeconds: 0, ...counts };
+export async function countVoice(
+  { workspaceId, id: assistantId }: Pick<Assistant, 'workspaceId' | 'id'>,
+  keyId: string | null,
+  counts: Partial<VoiceCounts>,
+  { store, clock, ids, log }: Services,
+): Promise<void> {
+  const step = {
+    id: ids.secret(),
+    workspaceId,
+    assistantId,
+    keyId,
+    at: secondsOf(clock.now()),
+    speechCharacters: 0,
+    transcriptionSeconds: 0,
+    ...counts,
+  };
   if (step.speechCharacters === 0 && step.transcriptionSeconds === 0) return;
   const until = clock.monotonic() + repeatMsMax;
   const attempt = async (waitMs: number): Promise<void> => {
     try {
       await store.usage.count(step);
     } catch (error) {
-      if (error instanceof StoreUnavailable && clock.monotonic() < until) clock.after(waitMs, () => void attempt(Math.min(2 * waitMs, limits.storeRetryMsMax)));
+      if (error instanceof StoreUnavailable && clock.monotonic() < until)
+        clock.after(waitMs, () => void attempt(Math.min(2 * waitMs, limits.storeRetryMsMax)));
       else log.error({ err: error, assistant_id: assistantId, ...counts }, 'voice usage is not counted');
     }
   };

@@ -1,4 +1,7 @@
-/** The assistants of a workspace by alias (contract 14). A workspace has few, so they are listed; the store keeps their aliases apart. */
+/**
+ * The assistants of a workspace by alias (contract 14). A workspace has few, so they are listed; the store keeps their
+ * aliases apart.
+ */
 import { atTurnEnd, type Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { keepNewest } from '../base/newest.ts';
@@ -13,7 +16,10 @@ interface Listed {
 export class Aliases {
   readonly #catalog: Catalog;
   readonly #clock: Clock;
-  /** By workspace; an alias that the last list did not have causes the next at most once in `unknownMs`, so that a client that sends many unknown ones causes few. */
+  /**
+   * By workspace; an alias that the last list did not have causes the next at most once in `unknownMs`, so that a
+   * client that sends many unknown ones causes few.
+   */
   readonly #listed = new Map<string, Promise<Listed>>();
 
   constructor(catalog: Catalog, clock: Clock) {
@@ -43,15 +49,20 @@ export class Aliases {
   async #list(workspaceId: string): Promise<Listed> {
     const at = this.#clock.monotonic();
     const ids = new Map<string, string>();
-    for await (const { id, alias } of assistantsOf(this.#catalog, workspaceId)) if (typeof alias === 'string') ids.set(aliasKey(alias), id);
+    for await (const { id, alias } of assistantsOf(this.#catalog, workspaceId))
+      if (typeof alias === 'string') ids.set(aliasKey(alias), id);
     return { at, ids };
   }
 }
 
 /** All assistants of a workspace, oldest first. */
 export async function* assistantsOf(catalog: Catalog, workspaceId: string): AsyncGenerator<Assistant> {
-  for (let after: string | null = null; ; ) {
-    const { items, next }: { items: readonly Assistant[]; next: string | null } = await catalog.list('assistant', workspaceId, { limit: limits.listMax, after, order: 'asc' });
+  for (let after: string | null = null; ;) {
+    const { items, next }: { items: readonly Assistant[]; next: string | null } = await catalog.list(
+      'assistant',
+      workspaceId,
+      { limit: limits.listMax, after, order: 'asc' },
+    );
     yield* items;
     if (next === null) return;
     after = next;

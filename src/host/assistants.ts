@@ -57,7 +57,11 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     this.#forgetNames();
   }
 
-  override async change(...[workspaceId, id, decide, cause]: Parameters<CatalogActors<'assistant', AssistantEvent, AssistantOutcome>['change']>): Promise<AssistantActor | null> {
+  override async change(
+    ...[workspaceId, id, decide, cause]: Parameters<
+      CatalogActors<'assistant', AssistantEvent, AssistantOutcome>['change']
+    >
+  ): Promise<AssistantActor | null> {
     const changed = await super.change(workspaceId, id, decide, cause);
     this.#forgetNames();
     return changed;
@@ -68,7 +72,10 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     this.#aliases.forgetAll();
   }
 
-  /** The assistant that a client of another protocol names, by id or alias, in any state; null if there is none. A name that is no id costs no look at the store of its own. */
+  /**
+   * The assistant that a client of another protocol names, by id or alias, in any state; null if there is none. A name
+   * that is no id costs no look at the store of its own.
+   */
   async named(workspaceId: string, name: string): Promise<AssistantActor | null> {
     const found = idPattern.test(name) ? await this.of(workspaceId, name) : null;
     return found ?? (aliasPattern.test(name) ? this.#byAlias(workspaceId, name) : null);
@@ -89,7 +96,10 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     if (actor?.record.link?.slug === slug) return actor;
     this.#slugs.delete(slug);
     if (!slugPattern.test(slug)) return null;
-    const found = await this.#lookUps.find(slug, async () => (await this.options.catalog.assistantBySlug(slug))?.record ?? null);
+    const found = await this.#lookUps.find(
+      slug,
+      async () => (await this.options.catalog.assistantBySlug(slug))?.record ?? null,
+    );
     if (found === null) return null;
     const { workspaceId, id } = found;
     this.#slugs.set(slug, { workspaceId, id });
@@ -98,7 +108,10 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     return present?.record.link?.slug === slug ? present : null;
   }
 
-  /** Why the assistant does not converse; null if it does. `converse` does not move the machine, so an answer that refuses nothing is cached for each state. */
+  /**
+   * Why the assistant does not converse; null if it does. `converse` does not move the machine, so an answer that
+   * refuses nothing is cached for each state.
+   */
   refusal(assistant: AssistantActor, cause: Cause = nobody): ErrorName | null {
     const { machine } = assistant;
     const { state } = machine;
@@ -124,20 +137,41 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
   }
 
   /** Applies one of the console's verbs. */
-  move(workspaceId: string, id: string, verb: AssistantVerb, at: number, cause: Cause = nobody): Promise<AssistantActor | null> {
-    return this.change(workspaceId, id, (actor) => {
-      const moved = actor.machine.send({ type: verb }).some(({ type }) => type === 'moved');
-      return moved ? { ...actor.record, updatedAt: at, machine: actor.machine.snapshot() } : actor.record;
-    }, cause);
+  move(
+    workspaceId: string,
+    id: string,
+    verb: AssistantVerb,
+    at: number,
+    cause: Cause = nobody,
+  ): Promise<AssistantActor | null> {
+    return this.change(
+      workspaceId,
+      id,
+      (actor) => {
+        const moved = actor.machine.send({ type: verb }).some(({ type }) => type === 'moved');
+        return moved ? { ...actor.record, updatedAt: at, machine: actor.machine.snapshot() } : actor.record;
+      },
+      cause,
+    );
   }
 
   /** Replaces the configuration; the machine is notified whether the assistant has a voice. */
-  configure(workspaceId: string, id: string, change: (record: Assistant) => Assistant, cause: Cause = nobody): Promise<AssistantActor | null> {
-    return this.change(workspaceId, id, (actor) => {
-      const record = change(actor.record);
-      actor.machine.send({ type: 'configure', voice: record.channels.voice });
-      return { ...record, machine: actor.machine.snapshot() };
-    }, cause);
+  configure(
+    workspaceId: string,
+    id: string,
+    change: (record: Assistant) => Assistant,
+    cause: Cause = nobody,
+  ): Promise<AssistantActor | null> {
+    return this.change(
+      workspaceId,
+      id,
+      (actor) => {
+        const record = change(actor.record);
+        actor.machine.send({ type: 'configure', voice: record.channels.voice });
+        return { ...record, machine: actor.machine.snapshot() };
+      },
+      cause,
+    );
   }
 }
 

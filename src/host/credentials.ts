@@ -1,4 +1,7 @@
-/** Credentials. They have no actor: a turn uses a cached record that is at most `catalogFreshMs` old, so that it need not read the store. */
+/**
+ * Credentials. They have no actor: a turn uses a cached record that is at most `catalogFreshMs` old, so that it need
+ * not read the store.
+ */
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { keepNewest } from '../base/newest.ts';
@@ -24,7 +27,10 @@ export class Credentials {
     this.#clock = clock;
   }
 
-  /** The workspace's credential as the store had it at some time within the last `catalogFreshMs`; null if there is none. */
+  /**
+   * The workspace's credential as the store had it at some time within the last `catalogFreshMs`; null if there is
+   * none.
+   */
   of(workspaceId: string, id: string): Promise<Credential | null> {
     const name = nameOf(workspaceId, id);
     const now = this.#clock.monotonic();
@@ -40,11 +46,16 @@ export class Credentials {
     return found;
   }
 
-  /** Drops cached reads, so that the next turn reads the store again: for one credential, for all of a workspace, or for any. */
+  /**
+   * Drops cached reads, so that the next turn reads the store again: for one credential, for all of a workspace, or for
+   * any.
+   */
   forget(workspaceId?: string, id?: string): void {
     if (workspaceId === undefined) this.#looks.clear();
     else if (id !== undefined) this.#looks.delete(nameOf(workspaceId, id));
-    else for (const name of [...this.#looks.keys()]) if (name.startsWith(nameOf(workspaceId, ''))) this.#looks.delete(name);
+    else
+      for (const name of [...this.#looks.keys()])
+        if (name.startsWith(nameOf(workspaceId, ''))) this.#looks.delete(name);
   }
 }
 

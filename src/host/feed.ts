@@ -1,7 +1,7 @@
 /**
- * The feed of live actors, of every process on a shared store. A process that has watchers announces it repeatedly; the others send
- * it their actors' events while they receive the announcement, and nothing else is sent or computed. These messages are hints: they
- * arrive at most once, and each picture asks all processes anew.
+ * The feed of live actors, of every process on a shared store. A process that has watchers announces it repeatedly; the
+ * others send it their actors' events while they receive the announcement, and nothing else is sent or computed. These
+ * messages are hints: they arrive at most once, and each picture asks all processes anew.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
@@ -27,7 +27,10 @@ interface Wanted {
 }
 
 /** On the channel `feed`: an event, or a part of the answer to a question. */
-type Sent = { readonly from: string } & ({ readonly inspected: Inspected } | { readonly question: string; readonly actors: readonly Awake[] });
+type Sent = { readonly from: string } & (
+  | { readonly inspected: Inspected }
+  | { readonly question: string; readonly actors: readonly Awake[] }
+);
 
 export interface FeedOptions {
   readonly inspector: Inspector;
@@ -102,7 +105,10 @@ export class Feed {
     };
   }
 
-  /** Resolves with a function that returns every live actor. Other processes have a moment to answer before; of an actor that is awake in several, the newest counts. */
+  /**
+   * Resolves with a function that returns every live actor. Other processes have a moment to answer before; of an actor
+   * that is awake in several, the newest counts.
+   */
   async #askOthers(): Promise<() => Awake[]> {
     const { self, clock, awake, pubSub } = this.#options;
     if (pubSub === undefined) return awake;
@@ -146,7 +152,8 @@ export class Feed {
   #answerWatcher({ from, question }: Wanted): void {
     const { self, clock, inspector, awake, pubSub } = this.#options;
     if (from === self || this.#closed) return;
-    const send = (sent: object): void => void pubSub!.publish('feed', JSON.stringify({ from: self, ...sent })).catch(() => {});
+    const send = (sent: object): void =>
+      void pubSub!.publish('feed', JSON.stringify({ from: self, ...sent })).catch(() => {});
     this.#wantedUntil = clock.monotonic() + limits.feedWantedMs;
     if (this.#unsend === null) {
       // Quiet actors are brought up to date before their events are sent.
@@ -156,7 +163,8 @@ export class Feed {
     }
     if (question === null) return;
     const actors = awake();
-    for (let at = 0; at < actors.length; at += limits.feedActorsMax) send({ question, actors: actors.slice(at, at + limits.feedActorsMax) });
+    for (let at = 0; at < actors.length; at += limits.feedActorsMax)
+      send({ question, actors: actors.slice(at, at + limits.feedActorsMax) });
   }
 
   #expire(): void {
@@ -172,7 +180,10 @@ export class Feed {
   }
 }
 
-/** Merges the lists. An actor that is awake in several processes is shown as the process with the highest `seq` has it; if they are equal, this process's copy is shown. */
+/**
+ * Merges the lists. An actor that is awake in several processes is shown as the process with the highest `seq` has it;
+ * if they are equal, this process's copy is shown.
+ */
 function merged(own: readonly Awake[], others: readonly Awake[]): Awake[] {
   const newest = new Map<string, Awake>();
   for (const each of [...own, ...others]) {
@@ -190,8 +201,14 @@ export interface Watching {
   stop(): void;
 }
 
-/** Shows the feed to one watcher: the picture first, then the events that it does not have yet, until the process begins to drain. */
-export function watchFeed(feed: Feed, shown: { actors(actors: Awake[]): void; inspected(inspected: Inspected): void; draining(): void }): Watching {
+/**
+ * Shows the feed to one watcher: the picture first, then the events that it does not have yet, until the process begins
+ * to drain.
+ */
+export function watchFeed(
+  feed: Feed,
+  shown: { actors(actors: Awake[]): void; inspected(inspected: Inspected): void; draining(): void },
+): Watching {
   /** Events of other processes since the question of the first picture: their answers may have been written before. */
   let early: Inspected[] | null = [];
   const unwatch = feed.watch((inspected, far) => {

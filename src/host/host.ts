@@ -62,7 +62,10 @@ export class Host {
   readonly sockets: Sockets<SocketEvent, SocketOutcome>;
   readonly calls: Sockets<CallEvent, CallOutcome>;
   readonly visitors: Visitors;
-  /** Milliseconds for which a visitor's message takes a place: it outlasts the turn, or a visitor whose turn runs could lose it. */
+  /**
+   * Milliseconds for which a visitor's message takes a place: it outlasts the turn, or a visitor whose turn runs could
+   * lose it.
+   */
   readonly placeMsMax: number;
   /** The actors, by kind. */
   readonly #actors: Readonly<Record<ActorKind, { readonly population: LiveActors }>>;
@@ -71,7 +74,10 @@ export class Host {
   readonly #clock: Clock;
   readonly #settings: ClockSettings;
   readonly outage: Outage;
-  /** Called when another process has changed or removed credentials: one, all of a workspace, or (without arguments) perhaps any. */
+  /**
+   * Called when another process has changed or removed credentials: one, all of a workspace, or (without arguments)
+   * perhaps any.
+   */
   onCredentials: (workspaceId?: string, id?: string) => void = () => {};
   #sweep: Timer | null = null;
   #orphanage: Timer | null = null;
@@ -104,11 +110,40 @@ export class Host {
     const mark = (): string => `${owner.slice(0, markCharacters)}${(moves++).toString(36)}`;
     this.#withdrawals = new Withdrawals({ store, clock, inspector, owner, mark });
     const withdrawals = this.#withdrawals;
-    this.sessions = new Sessions({ store, clock, ids, inspector, remote: this.remote, withdrawals, visitors: this.visitors, takeovers: new Takeovers(), turnMsMax, owner, mark, loopLoad });
+    this.sessions = new Sessions({
+      store,
+      clock,
+      ids,
+      inspector,
+      remote: this.remote,
+      withdrawals,
+      visitors: this.visitors,
+      takeovers: new Takeovers(),
+      turnMsMax,
+      owner,
+      mark,
+      loopLoad,
+    });
     this.turns = new Turns(this.sessions, this.workspaces);
     const { pubSub } = store;
-    this.feed = new Feed({ inspector, clock, pubSub, self: owner, awake: () => this.awake(), isAwake: ({ kind, id }) => this.#isAwake(kind, id) });
-    this.#actors = { workspace: this.workspaces, assistant: this.assistants, key: this.keys, session: this.sessions, turn: this.turns, call: this.calls, socket: this.sockets, visitor: this.visitors };
+    this.feed = new Feed({
+      inspector,
+      clock,
+      pubSub,
+      self: owner,
+      awake: () => this.awake(),
+      isAwake: ({ kind, id }) => this.#isAwake(kind, id),
+    });
+    this.#actors = {
+      workspace: this.workspaces,
+      assistant: this.assistants,
+      key: this.keys,
+      session: this.sessions,
+      turn: this.turns,
+      call: this.calls,
+      socket: this.sockets,
+      visitor: this.visitors,
+    };
   }
 
   /** Begins to listen to other processes and to sweep, until `close`. Resolves after the first sweep; never rejects. */
@@ -119,7 +154,10 @@ export class Host {
     await this.#sweepAll();
   }
 
-  /** Notices only save time: without them an owner gets a stop request with its next renewal, and cached records are read again when they are too old. */
+  /**
+   * Notices only save time: without them an owner gets a stop request with its next renewal, and cached records are
+   * read again when they are too old.
+   */
   #listen(): void {
     const watching = this.#store.watch((notice) => this.#hear(notice));
     watching.then(
@@ -150,13 +188,18 @@ export class Host {
     }
   }
 
-  /** Drops the copies that this process and `onCredentials` keep of one credential, of all of a workspace, or of all. */
+  /**
+   * Drops the copies that this process and `onCredentials` keep of one credential, of all of a workspace, or of all.
+   */
   forgetCredentials(workspaceId?: string, id?: string): void {
     this.credentials.forget(workspaceId, id);
     this.onCredentials(workspaceId, id);
   }
 
-  /** Seals turns of dead processes, and turns that the store did not accept when they were sealed first, without waiting for the next full sweep. */
+  /**
+   * Seals turns of dead processes, and turns that the store did not accept when they were sealed first, without waiting
+   * for the next full sweep.
+   */
   async #sealAgain(): Promise<void> {
     if (this.#settings.readSetMs() !== 0) this.turns.watchDeadlines();
     try {
@@ -198,7 +241,8 @@ export class Host {
   async removeWorkspace(id: string): Promise<boolean> {
     const running = [...this.sessions.population.residents()].filter((actor) => actor.record.workspaceId === id);
     await Promise.all(running.map((actor) => actor.runner?.stop('aborted')));
-    // Before the removal, so that their audio is counted with the rest; a socket that opens meanwhile finds the removal by itself.
+    // Before the removal, so that their audio is counted with the rest; a socket that opens meanwhile finds the removal
+    // by itself.
     this.#endSockets(id);
     const removed = await this.workspaces.remove(id, id);
     this.#endSockets(id);
@@ -223,20 +267,27 @@ export class Host {
 
   /** The number of live actors of each kind. */
   census(): Record<ActorKind, number> {
-    return Object.fromEntries(Object.entries(this.#actors).map(([kind, { population }]) => [kind, population.size])) as Record<ActorKind, number>;
+    return Object.fromEntries(
+      Object.entries(this.#actors).map(([kind, { population }]) => [kind, population.size]),
+    ) as Record<ActorKind, number>;
   }
 
   /** Every live actor of this process, as the charts show it. */
   awake(): Awake[] {
     for (const actors of [this.workspaces, this.keys, this.visitors]) actors.levelAll();
     return Object.values(this.#actors).flatMap(({ population }) =>
-      [...population.residents()].map(({ identity, machine, version }) => ({ actor: identity, state: machine.state, context: machine.context, seq: version })),
+      [...population.residents()].map(({ identity, machine, version }) => ({
+        actor: identity,
+        state: machine.state,
+        context: machine.context,
+        seq: version,
+      })),
     );
   }
 
   /**
-   * A turn whose session was stored by a later version is sealed by a process of that version. It does not keep the others from
-   * being sealed, and is logged once.
+   * A turn whose session was stored by a later version is sealed by a process of that version. It does not keep the
+   * others from being sealed, and is logged once.
    */
   #leaveToLater(error: unknown): void {
     if (!(error instanceof UnreadableSnapshot)) throw error;

@@ -1,5 +1,14 @@
 /** Key actors: they decide whether a request may pass, and charge it. */
-import { keyKind, keyVersion, longerDebt, type Debt, type KeyContext, type KeyEvent, type KeyOutcome, type Levels } from '../../machines/key.ts';
+import {
+  keyKind,
+  keyVersion,
+  longerDebt,
+  type Debt,
+  type KeyContext,
+  type KeyEvent,
+  type KeyOutcome,
+  type Levels,
+} from '../../machines/key.ts';
 import { full, remaining, resetAt } from '../../machines/budget.ts';
 import { secondsOf, type Clock } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
@@ -30,7 +39,8 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
       clock,
       shared: store.leaseMs !== null,
       inspector,
-      open: (record, identity) => openActor<KeyEvent, KeyOutcome>(keyKind, { snapshot: record.machine }, identity, inspector),
+      open: (record, identity) =>
+        openActor<KeyEvent, KeyOutcome>(keyKind, { snapshot: record.machine }, identity, inspector),
     });
     this.#store = store;
     this.#lookUps = new LookUps(clock);
@@ -52,7 +62,10 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     return live !== null && this.#isFresh(live) ? this.#admit(live, requestId) : this.#recognize(text, requestId);
   }
 
-  /** The key with this text as this process read it last, if it was valid then: for an answer that must tell its budgets while the store cannot be asked. */
+  /**
+   * The key with this text as this process read it last, if it was valid then: for an answer that must tell its budgets
+   * while the store cannot be asked.
+   */
   held(text: string): KeyActor | null {
     const live = this.#live(text);
     return live === null || live.record.revokedAt !== null || isOverdue(live, this.options.clock.now()) ? null : live;
@@ -79,9 +92,11 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   #admit(actor: KeyActor, requestId: string | null): KeyActor {
     const at = this.options.clock.now();
     // A key that has expired while the clock was ahead has its date in the future again.
-    if (actor.machine.state === 'expired' && !isOverdue(actor, at)) this.#send(actor, { type: 'configure', at, expiresAt: actor.record.expiresAt }, nobody);
+    if (actor.machine.state === 'expired' && !isOverdue(actor, at))
+      this.#send(actor, { type: 'configure', at, expiresAt: actor.record.expiresAt }, nobody);
     const { state } = actor.machine;
-    // The machine gets an event only where it would refuse or change state: a request within the key's budgets changes nothing in it.
+    // The machine gets an event only where it would refuse or change state: a request within the key's budgets changes
+    // nothing in it.
     if (state === 'revoked' || state === 'expired' || isOverdue(actor, at)) {
       const refusal = refusalOf(actor.send({ type: 'request', at, debt: null }, at, causeByKey(actor, requestId)));
       if (refusal !== null) throw new Failure(refusal);
@@ -94,12 +109,14 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     const { id, workspaceId, limits } = actor.record;
     const at = this.options.clock.now();
     const asked = budgets.map((budget) => ({ budget, ceiling: limits[budget] }));
-    return promptly(this.#store.limits.takeBudgets(workspaceId, id, asked, at), (taken) => this.#settleTaken(actor, taken, at, requestId));
+    return promptly(this.#store.limits.takeBudgets(workspaceId, id, asked, at), (taken) =>
+      this.#settleTaken(actor, taken, at, requestId),
+    );
   }
 
   /**
-   * How a budget stands by what this process was answered last, refilled since then; full if it was answered nothing. For an answer that
-   * must tell it while the store does not: other processes may have charged it meanwhile.
+   * How a budget stands by what this process was answered last, refilled since then; full if it was answered nothing.
+   * For an answer that must tell it while the store does not: other processes may have charged it meanwhile.
    */
   standing(actor: KeyActor, budget: BudgetName): StandingBudget {
     const ceiling = actor.record.limits[budget];
@@ -107,27 +124,44 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     const whole = full(ceiling, at);
     const answered = this.#answered.get(actor)?.[budget];
     if (answered === undefined) return { remaining: ceiling, resetAt: resetAt(whole, ceiling) };
-    // A budget refills evenly, so that the time when it is full tells how much it lacks; rounded up to a second it tells too much.
+    // A budget refills evenly, so that the time when it is full tells how much it lacks; rounded up to a second it
+    // tells too much.
     const lackMs = Math.max(0, answered.resetAt * 1000 - at);
     const bucket = { level: whole.level - lackMs * ceiling, at };
-    return { remaining: Math.min(ceiling, Math.max(answered.remaining, remaining(bucket))), resetAt: resetAt(bucket, ceiling) };
+    return {
+      remaining: Math.min(ceiling, Math.max(answered.remaining, remaining(bucket))),
+      resetAt: resetAt(bucket, ceiling),
+    };
   }
 
   #settleTaken(actor: KeyActor, taken: Taken[], at: number, requestId: string | null): Taken[] {
     this.#note(actor, taken);
     const last = taken.at(-1);
-    const debt = last === undefined || last.passed ? null : { budget: last.budget, until: at + last.retryAfterSeconds * 1000 };
+    const debt =
+      last === undefined || last.passed ? null : { budget: last.budget, until: at + last.retryAfterSeconds * 1000 };
     const { state } = actor.machine;
     const limited = state === 'limited';
     const { watched } = this.options.inspector;
     if (debt !== null && limited && !watched && !isOverdue(actor, at)) {
       this.#owe(actor, debt);
-      actor.note({ event: { type: 'request' }, from: state, to: state, outcomes: overBudget }, at, causeByKey(actor, requestId));
+      actor.note(
+        { event: { type: 'request' }, from: state, to: state, outcomes: overBudget },
+        at,
+        causeByKey(actor, requestId),
+      );
     } else if (debt !== null || limited) {
       this.#level(actor, at);
-      this.#send(actor, { type: 'request', at, debt, ...(watched && { budgets: levelsOf(actor.record, taken) }) }, causeByKey(actor, requestId));
+      this.#send(
+        actor,
+        { type: 'request', at, debt, ...(watched && { budgets: levelsOf(actor.record, taken) }) },
+        causeByKey(actor, requestId),
+      );
     } else if (watched && state === 'active' && !isOverdue(actor, at)) {
-      actor.send({ type: 'request', at, debt, budgets: levelsOf(actor.record, taken) }, at, causeByKey(actor, requestId));
+      actor.send(
+        { type: 'request', at, debt, budgets: levelsOf(actor.record, taken) },
+        at,
+        causeByKey(actor, requestId),
+      );
     }
     return taken;
   }
@@ -138,7 +172,10 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     for (const each of taken) answered[each.budget] = each;
   }
 
-  /** A key that stays limited only gets more debt: its machine gets the debt when it may change state by it, or when there is a watcher. */
+  /**
+   * A key that stays limited only gets more debt: its machine gets the debt when it may change state by it, or when
+   * there is a watcher.
+   */
   #owe({ machine }: KeyActor, debt: Debt): void {
     const owed = this.#owed.get(machine) ?? (machine.context as KeyContext).debt;
     this.#owed.set(machine, longerDebt(owed, debt)!);
@@ -155,17 +192,27 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     for (const actor of this.population.residents()) this.#tick(actor, at);
   }
 
-  /** Sends the machine an event that moves it without a commit. The history shows such a move as well; a refusal is noted already. */
+  /**
+   * Sends the machine an event that moves it without a commit. The history shows such a move as well; a refusal is
+   * noted already.
+   */
   #send(actor: KeyActor, event: KeyEvent & { at: number }, cause: Cause): void {
     const { machine } = actor;
     const { state: from } = machine;
     const outcomes = actor.send(event, event.at, cause);
-    if (machine.state !== from && !isRefused(outcomes)) actor.note({ event, from, to: machine.state, outcomes }, event.at, cause);
+    if (machine.state !== from && !isRefused(outcomes))
+      actor.note({ event, from, to: machine.state, outcomes }, event.at, cause);
     if (machine.state === 'limited') this.#awaitRecovery(actor);
   }
 
   #tick(actor: KeyActor, at: number): void {
-    if (actor.machine.draft().send({ type: 'tick', at }).every(({ type }) => type === 'unchanged')) return;
+    if (
+      actor.machine
+        .draft()
+        .send({ type: 'tick', at })
+        .every(({ type }) => type === 'unchanged')
+    )
+      return;
     this.#send(actor, { type: 'tick', at }, nobody);
   }
 
@@ -194,25 +241,41 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   }
 
   async revoke(workspaceId: string, id: string, cause: Cause = nobody): Promise<KeyActor | null> {
-    return this.change(workspaceId, id, (actor) => {
-      const at = this.options.clock.now();
-      actor.machine.send({ type: 'revoke', at });
-      const { revokedAt } = actor.machine.context as KeyContext;
-      return { ...actor.record, revokedAt, machine: settled(actor.machine.snapshot()) };
-    }, cause);
+    return this.change(
+      workspaceId,
+      id,
+      (actor) => {
+        const at = this.options.clock.now();
+        actor.machine.send({ type: 'revoke', at });
+        const { revokedAt } = actor.machine.context as KeyContext;
+        return { ...actor.record, revokedAt, machine: settled(actor.machine.snapshot()) };
+      },
+      cause,
+    );
   }
 
-  async configure(workspaceId: string, id: string, change: (record: Key) => Key, cause: Cause = nobody): Promise<KeyActor | null> {
-    return this.change(workspaceId, id, (actor) => {
-      const record = change(actor.record);
-      actor.machine.send({ type: 'configure', at: this.options.clock.now(), expiresAt: record.expiresAt });
-      return { ...record, machine: settled(actor.machine.snapshot()) };
-    }, cause);
+  async configure(
+    workspaceId: string,
+    id: string,
+    change: (record: Key) => Key,
+    cause: Cause = nobody,
+  ): Promise<KeyActor | null> {
+    return this.change(
+      workspaceId,
+      id,
+      (actor) => {
+        const record = change(actor.record);
+        actor.machine.send({ type: 'configure', at: this.options.clock.now(), expiresAt: record.expiresAt });
+        return { ...record, machine: settled(actor.machine.snapshot()) };
+      },
+      cause,
+    );
   }
 
   async #byPublicId(publicId: string, text: string): Promise<KeyActor | null> {
     const live = this.population.peek(keyIdOf(publicId));
-    // A text with a wrong checksum needs no read. The digest of a live key that needs no read finds a wrong text anyway.
+    // A text with a wrong checksum needs no read. The digest of a live key that needs no read finds a wrong text
+    // anyway.
     if ((live === undefined || this.options.shared) && !isWhole(text)) return null;
     // A key that was removed may have left its public id to another key.
     if (live !== undefined && (!this.options.shared || (await this.checkFresh(live)))) return live;
@@ -227,10 +290,18 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
 const overBudget = [{ type: 'refused', code: 'rate_limited' }] as const;
 
 /** The key's own request. */
-const causeByKey = ({ record: { id, name } }: KeyActor, requestId: string | null): Cause => ({ requestId, by: { kind: 'key', id, name } });
+const causeByKey = ({ record: { id, name } }: KeyActor, requestId: string | null): Cause => ({
+  requestId,
+  by: { kind: 'key', id, name },
+});
 
 const levelsOf = ({ limits }: Key, taken: readonly Taken[]): Levels =>
-  Object.fromEntries(taken.map(({ budget, remaining, resetAt }) => [budget === 'transcriptionTokens' ? 'transcription_tokens' : budget, { limit: limits[budget], remaining, reset: resetAt }]));
+  Object.fromEntries(
+    taken.map(({ budget, remaining, resetAt }) => [
+      budget === 'transcriptionTokens' ? 'transcription_tokens' : budget,
+      { limit: limits[budget], remaining, reset: resetAt },
+    ]),
+  );
 
 function isOverdue({ machine }: KeyActor, at: number): boolean {
   const { expiresAt } = machine.context as KeyContext;

@@ -1,6 +1,7 @@
 /**
- * Look-ups in the store by names that clients send: a key's public id, a slug. Concurrent look-ups of one name share one read, and a name that
- * the store does not have is not looked up again for `unknownMs`, so that a client that repeats it does not cause a read each time.
+ * Look-ups in the store by names that clients send: a key's public id, a slug. Concurrent look-ups of one name share
+ * one read, and a name that the store does not have is not looked up again for `unknownMs`, so that a client that
+ * repeats it does not cause a read each time.
  */
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
@@ -16,7 +17,10 @@ export class LookUps<R> {
     this.#clock = clock;
   }
 
-  /** Returns the record that `read` finds, or null: the store does not have the name, or did not have it less than `unknownMs` ago. */
+  /**
+   * Returns the record that `read` finds, or null: the store does not have the name, or did not have it less than
+   * `unknownMs` ago.
+   */
   find(name: string, read: () => Promise<R | null>): Promise<R | null> | null {
     const now = this.#clock.monotonic();
     const askedAt = this.#unknown.get(name);

@@ -20,7 +20,10 @@ export interface SessionsOptions {
   readonly takeovers: Takeovers;
   /** A random name of this process as an owner of turns. */
   readonly owner: string;
-  /** Returns a mark for the next move of a session (see `Session`): no other move, of this process or another, has the same one. */
+  /**
+   * Returns a mark for the next move of a session (see `Session`): no other move, of this process or another, has the
+   * same one.
+   */
   mark(): string;
   /** How busy the event loop is, for the beat of output; always busy if it is left out. */
   readonly loopLoad: LoopLoad | undefined;

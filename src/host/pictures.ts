@@ -1,6 +1,7 @@
 /**
- * Gives watchers pictures of the live actors, one after another: at most one in a turn of the event loop, and after one that took long
- * none before several times as long has passed. So the loop is free most of the time, however many pictures are asked for.
+ * Gives watchers pictures of the live actors, one after another: at most one in a turn of the event loop, and after one
+ * that took long none before several times as long has passed. So the loop is free most of the time, however many
+ * pictures are asked for.
  */
 import { atTurnEnd, type Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
@@ -18,7 +19,9 @@ export class Pictures<Picture> {
   readonly #due = new Set<PictureReceiver<Picture>>();
   #running = false;
 
-  /** `ask` resolves once the answers of other processes are here, with a function that makes the picture of that moment. */
+  /**
+   * `ask` resolves once the answers of other processes are here, with a function that makes the picture of that moment.
+   */
   constructor(clock: Clock, ask: () => Promise<() => Picture>) {
     this.#clock = clock;
     this.#ask = ask;

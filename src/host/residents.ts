@@ -1,12 +1,22 @@
 /**
- * Live actors over the console's records: a workspace, an assistant or a key with its machine. A change is decided on a copy of
- * the live actor and committed against the version that it was decided on; requests and watchers see it from then on.
+ * Live actors over the console's records: a workspace, an assistant or a key with its machine. A change is decided on a
+ * copy of the live actor and committed against the version that it was decided on; requests and watchers see it from
+ * then on.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { promptly } from '../base/promptly.ts';
-import { StoreUnavailable, type Catalog, type CatalogKind, type CatalogRecords, type Cause, type Move, type Snapshot, type Versioned } from '../store/store.ts';
+import {
+  StoreUnavailable,
+  type Catalog,
+  type CatalogKind,
+  type CatalogRecords,
+  type Cause,
+  type Move,
+  type Snapshot,
+  type Versioned,
+} from '../store/store.ts';
 import type { MachineDraft, Stateful } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { moveOf } from '../actors/history.ts';
@@ -33,7 +43,12 @@ export class CatalogActor<K extends CatalogKind, Event extends Typed, Outcome ex
   refusals: Refusals | null = null;
   readonly #inspector: Inspector;
 
-  constructor(found: Versioned<CatalogRecords[K]>, machine: Stateful<Event, Outcome>, identity: ActorIdentity, inspector: Inspector) {
+  constructor(
+    found: Versioned<CatalogRecords[K]>,
+    machine: Stateful<Event, Outcome>,
+    identity: ActorIdentity,
+    inspector: Inspector,
+  ) {
     this.record = found.record;
     this.version = found.version;
     this.machine = machine;
@@ -80,7 +95,10 @@ export interface CatalogActorsOptions<K extends CatalogKind, Event extends Typed
   readonly shared: boolean;
   readonly inspector: Inspector;
   /** Opens the machine of a record. */
-  open(record: CatalogRecords[K], identity: ActorIdentity): Promise<Stateful<Event, Outcome>> | Stateful<Event, Outcome>;
+  open(
+    record: CatalogRecords[K],
+    identity: ActorIdentity,
+  ): Promise<Stateful<Event, Outcome>> | Stateful<Event, Outcome>;
 }
 
 /** The basis of a change: the record, and a copy of the machine. */
@@ -89,7 +107,10 @@ export interface Undecided<K extends CatalogKind, Event extends Typed, Outcome e
   readonly machine: MachineDraft<Event, Outcome>;
 }
 
-type MaybeActor<K extends CatalogKind, Event extends Typed, Outcome extends Typed> = CatalogActor<K, Event, Outcome> | null | Promise<CatalogActor<K, Event, Outcome> | null>;
+type MaybeActor<K extends CatalogKind, Event extends Typed, Outcome extends Typed> =
+  | CatalogActor<K, Event, Outcome>
+  | null
+  | Promise<CatalogActor<K, Event, Outcome> | null>;
 
 export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome extends Typed> {
   protected readonly options: CatalogActorsOptions<K, Event, Outcome>;
@@ -100,12 +121,17 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
     this.population = new Population(options.clock, limits);
   }
 
-  /** The actor with this id in this workspace; null if there is none. An id of another workspace is treated as unknown. */
+  /**
+   * The actor with this id in this workspace; null if there is none. An id of another workspace is treated as unknown.
+   */
   of(workspaceId: string, id: string): MaybeActor<K, Event, Outcome> {
-    return promptly(this.population.activate(id, () => this.#load(workspaceId, id), workspaceId), (actor) => {
-      if (actor === null || actor.identity.workspaceId !== workspaceId) return null;
-      return this.options.shared ? promptly(this.checkFresh(actor), (lives) => (lives ? actor : null)) : actor;
-    });
+    return promptly(
+      this.population.activate(id, () => this.#load(workspaceId, id), workspaceId),
+      (actor) => {
+        if (actor === null || actor.identity.workspaceId !== workspaceId) return null;
+        return this.options.shared ? promptly(this.checkFresh(actor), (lives) => (lives ? actor : null)) : actor;
+      },
+    );
   }
 
   get kind(): CatalogKind {
@@ -120,7 +146,8 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
 
   /** Does so for all, or for those of one workspace. */
   doubtAll(workspaceId?: string): void {
-    for (const actor of this.population.residents()) if (workspaceId === undefined || actor.identity.workspaceId === workspaceId) actor.checkedAt = -Infinity;
+    for (const actor of this.population.residents())
+      if (workspaceId === undefined || actor.identity.workspaceId === workspaceId) actor.checkedAt = -Infinity;
   }
 
   /** Reads the store if the last read is older than `catalogFreshMs`; false if the record was removed. */
@@ -136,7 +163,8 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
       const { id, workspaceId } = actor.identity;
       const found = await this.options.catalog.read(this.options.kind, workspaceId, id);
       if (found === null) this.population.discard(id);
-      // After a failover that lost some changes the store may give the same version again, so the record is compared as well.
+      // After a failover that lost some changes the store may give the same version again, so the record is compared as
+      // well.
       else if (found.version !== actor.version || !isDeepStrictEqual(found.record, actor.record)) {
         actor.adopt(found, await this.options.open(found.record, actor.identity));
       }
@@ -155,8 +183,8 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
   }
 
   /**
-   * Decides, commits and applies a change: `decide` returns the record after it. Resolves with the changed actor, or null if there
-   * is none. Rethrows errors of `decide` and the store, and then the actor is unchanged.
+   * Decides, commits and applies a change: `decide` returns the record after it. Resolves with the changed actor, or
+   * null if there is none. Rethrows errors of `decide` and the store, and then the actor is unchanged.
    */
   async change(
     workspaceId: string,
@@ -179,17 +207,30 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
     return removed;
   }
 
-  /** False if another writer changed the record: the actor then holds the stored record, and the caller must decide again. */
-  async #commit(actor: CatalogActor<K, Event, Outcome>, decide: (undecided: Undecided<K, Event, Outcome>) => CatalogRecords[K], cause: Cause): Promise<boolean> {
+  /**
+   * False if another writer changed the record: the actor then holds the stored record, and the caller must decide
+   * again.
+   */
+  async #commit(
+    actor: CatalogActor<K, Event, Outcome>,
+    decide: (undecided: Undecided<K, Event, Outcome>) => CatalogRecords[K],
+    cause: Cause,
+  ): Promise<boolean> {
     const { kind, catalog } = this.options;
     const machine = actor.machine.draft();
     const record = decide({ record: actor.record, machine });
     const at = this.options.clock.now();
-    const version = await catalog.replace(kind, record, actor.version, movedTo(record, actor, machine.decisions.at(-1), at, cause));
+    const version = await catalog.replace(
+      kind,
+      record,
+      actor.version,
+      movedTo(record, actor, machine.decisions.at(-1), at, cause),
+    );
     if (version !== null) {
       actor.record = record;
       actor.version = version;
-      // Requests may have moved the machine meanwhile, by a slot taken or a debt made: the decision's events apply to its state now.
+      // Requests may have moved the machine meanwhile, by a slot taken or a debt made: the decision's events apply to
+      // its state now.
       this.level(actor);
       for (const { event } of machine.decisions) actor.send(event, at, cause);
       return true;
@@ -204,7 +245,9 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
     return false;
   }
 
-  /** Sends the machine the events that were withheld because they did not change its state so far. No watcher sees them. */
+  /**
+   * Sends the machine the events that were withheld because they did not change its state so far. No watcher sees them.
+   */
   protected level(_actor: CatalogActor<K, Event, Outcome>): void {}
 
   /** Brings every live machine up to date, as watchers must see it. */
@@ -217,16 +260,36 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
     const found = await this.options.catalog.read(this.options.kind, workspaceId, id);
     if (found === null) return null;
     const identity = { kind: this.options.kind, id, workspaceId };
-    const actor = new CatalogActor(found, await this.options.open(found.record, identity), identity, this.options.inspector);
+    const actor = new CatalogActor(
+      found,
+      await this.options.open(found.record, identity),
+      identity,
+      this.options.inspector,
+    );
     actor.checkedAt = askedAt;
     return actor;
   }
 }
 
-/** Returns the history's entry for a change. It names the stored states: a key's debt, which is not stored, leaves no trace in it. */
-function movedTo(record: object, before: { readonly record: object; readonly version: number }, decision: Decision | undefined, atMs: number, cause: Cause): Move | undefined {
+/**
+ * Returns the history's entry for a change. It names the stored states: a key's debt, which is not stored, leaves no
+ * trace in it.
+ */
+function movedTo(
+  record: object,
+  before: { readonly record: object; readonly version: number },
+  decision: Decision | undefined,
+  atMs: number,
+  cause: Cause,
+): Move | undefined {
   if (decision === undefined || !hasMachine(record) || !hasMachine(before.record)) return undefined;
-  return moveOf({ ...decision, from: before.record.machine.state, to: record.machine.state }, before.version + 1, atMs, cause, record.machine);
+  return moveOf(
+    { ...decision, from: before.record.machine.state, to: record.machine.state },
+    before.version + 1,
+    atMs,
+    cause,
+    record.machine,
+  );
 }
 
 const hasMachine = (record: object): record is { readonly machine: Snapshot } => 'machine' in record;

@@ -1,10 +1,28 @@
-/** Session actors: each event is decided by the machine, committed in one step of the store, acted upon, then answered. */
-import { openedSession, sessionKind, sessionVersion, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
+/**
+ * Session actors: each event is decided by the machine, committed in one step of the store, acted upon, then answered.
+ */
+import {
+  openedSession,
+  sessionKind,
+  sessionVersion,
+  type SessionContext,
+  type SessionEvent,
+  type SessionOutcome,
+} from '../../machines/session.ts';
 import { secondsOf } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { promptly } from '../base/promptly.ts';
-import { StoreUnavailable, type Cause, type Message, type IdempotencyRecord, type Session, type SessionLink, type StopRequest, type Versioned } from '../store/store.ts';
+import {
+  StoreUnavailable,
+  type Cause,
+  type Message,
+  type IdempotencyRecord,
+  type Session,
+  type SessionLink,
+  type StopRequest,
+  type Versioned,
+} from '../store/store.ts';
 import type { Unsealed } from '../store/records.ts';
 import { SessionActor, type SessionActorParts, type SessionDecision } from '../turn/session-actor.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
@@ -53,13 +71,25 @@ export class Sessions {
     this.#actorParts = { store: options.store, inspector: options.inspector, population: this.population };
   }
 
-  /** Creates a session with its greeting. Under an `Idempotency-Key` that was used before, returns the session created then. */
+  /**
+   * Creates a session with its greeting. Under an `Idempotency-Key` that was used before, returns the session created
+   * then.
+   */
   async create(wanted: NewSession): Promise<{ session: Session; replayed: boolean }> {
     const { store, clock, ids } = this.options;
     const nowMs = clock.now();
     const createdAt = secondsOf(nowMs);
     const expiresAt = createdAt + wanted.maxCallSeconds;
-    const { greeting, earlier = [], remember, remembersItself = false, replaces, trialsMax, cause = nobody, ...fields } = wanted;
+    const {
+      greeting,
+      earlier = [],
+      remember,
+      remembersItself = false,
+      replaces,
+      trialsMax,
+      cause = nobody,
+      ...fields
+    } = wanted;
     const id = ids.make('ses');
     const session: Unsealed<Session> = {
       id,
@@ -76,8 +106,14 @@ export class Sessions {
     const created = await store.sessions.create({
       session,
       greeting: greeting === null ? null : messageBefore(ids.make('msg'), 'assistant', greeting, createdAt),
-      ...(earlier.length > 0 && { earlier: earlier.map(({ role, content }) => messageBefore(ids.make('msg'), role, content, createdAt)) }),
-      remember: remember && { ...remember, resultId: id, untilMs: remembersItself ? 1000 * expiresAt : nowMs + limits.idempotencyMsMax },
+      ...(earlier.length > 0 && {
+        earlier: earlier.map(({ role, content }) => messageBefore(ids.make('msg'), role, content, createdAt)),
+      }),
+      remember: remember && {
+        ...remember,
+        resultId: id,
+        untilMs: remembersItself ? 1000 * expiresAt : nowMs + limits.idempotencyMsMax,
+      },
       ...(replaces !== undefined && { replaces }),
       ...(trialsMax !== undefined && { trialsMax }),
       nowMs,
@@ -85,12 +121,23 @@ export class Sessions {
     });
     if (created.outcome === 'created') return { session, replayed: false };
     if (created.outcome === 'full') throw new Failure('rate_limited', { seconds: 1 });
-    return { session: await this.#readMade(wanted.workspaceId, sameBody(created.remembered, remember!)), replayed: true };
+    return {
+      session: await this.#readMade(wanted.workspaceId, sameBody(created.remembered, remember!)),
+      replayed: true,
+    };
   }
 
-  /** The record of an earlier request under this `Idempotency-Key`; null if there was none. Throws `idempotency_mismatch` if that request had another body. */
+  /**
+   * The record of an earlier request under this `Idempotency-Key`; null if there was none. Throws
+   * `idempotency_mismatch` if that request had another body.
+   */
   async earlier(workspaceId: string, remember: Asked): Promise<IdempotencyRecord | null> {
-    const found = await this.options.store.requests.find(workspaceId, remember.scope, remember.key, this.options.clock.now());
+    const found = await this.options.store.requests.find(
+      workspaceId,
+      remember.scope,
+      remember.key,
+      this.options.clock.now(),
+    );
     return found && sameBody(found, remember);
   }
 
@@ -107,8 +154,8 @@ export class Sessions {
   }
 
   /**
-   * The session as it is now. Its actor is activated only if the session has an open turn that this process does not run: that
-   * seals the turn of a dead process.
+   * The session as it is now. Its actor is activated only if the session has an open turn that this process does not
+   * run: that seals the turn of a dead process.
    */
   read(workspaceId: string, sessionId: string): Session | null | Promise<Session | null> {
     const live = this.population.peek(sessionId);
@@ -124,9 +171,10 @@ export class Sessions {
   }
 
   /**
-   * The live actor of a session, as the store has the session now; an open turn of a dead process is sealed first. `asKnown`: without
-   * that look at the store if only this process has moved the session lately. It is for a step that the store compares with the session
-   * in any case; a refusal must be confirmed by `checkElsewhere`, unless it follows from fields that never change in a session.
+   * The live actor of a session, as the store has the session now; an open turn of a dead process is sealed first.
+   * `asKnown`: without that look at the store if only this process has moved the session lately. It is for a step that
+   * the store compares with the session in any case; a refusal must be confirmed by `checkElsewhere`, unless it follows
+   * from fields that never change in a session.
    */
   of(workspaceId: string, sessionId: string, asKnown = false): SessionActor | null | Promise<SessionActor | null> {
     // A record that this very call has loaded from a shared store is as fresh as a second read would make it.
@@ -149,8 +197,9 @@ export class Sessions {
   }
 
   /**
-   * Whether the stored session differs from this process's copy; the actor then adopts it. That includes the end of a dead process's
-   * turn, which this call seals. False where one process owns the store. For jobs in the actor's mailbox. Throws `session_not_found`.
+   * Whether the stored session differs from this process's copy; the actor then adopts it. That includes the end of a
+   * dead process's turn, which this call seals. False where one process owns the store. For jobs in the actor's
+   * mailbox. Throws `session_not_found`.
    */
   async checkElsewhere(actor: SessionActor): Promise<boolean> {
     if (!this.#shared) return false;
@@ -181,16 +230,16 @@ export class Sessions {
   }
 
   /**
-   * Whether the store must be asked for the session even where no other process changes it: a turn could not be sealed when the
-   * session was activated, or a move was not answered.
+   * Whether the store must be asked for the session even where no other process changes it: a turn could not be sealed
+   * when the session was activated, or a move was not answered.
    */
   #stale(actor: SessionActor): boolean {
     return actor.abandoned || actor.unsettled;
   }
 
   /**
-   * Ends the session and its turn in flight. Resolves once that turn is sealed, or the store did not accept the seal. `use`: of the
-   * visitor who ends it.
+   * Ends the session and its turn in flight. Resolves once that turn is sealed, or the store did not accept the seal.
+   * `use`: of the visitor who ends it.
    */
   async end(actor: SessionActor, cause: Cause = nobody, use?: VisitorUse): Promise<void> {
     await this.tell(actor, (at) => ({ type: 'end', at }), cause, use);
@@ -200,10 +249,15 @@ export class Sessions {
   }
 
   /**
-   * Removes a session whose first turn was refused, so that nobody was told of it; `named`: the memory under which it is found. One that has
-   * a turn, or one that waits to be withdrawn, is ended; but a turn that another request began, which found the session by its name, goes on.
+   * Removes a session whose first turn was refused, so that nobody was told of it; `named`: the memory under which it
+   * is found. One that has a turn, or one that waits to be withdrawn, is ended; but a turn that another request began,
+   * which found the session by its name, goes on.
    */
-  async discard(actor: SessionActor, named: Pick<IdempotencyRecord, 'scope' | 'key'> | null, cause: Cause = nobody): Promise<void> {
+  async discard(
+    actor: SessionActor,
+    named: Pick<IdempotencyRecord, 'scope' | 'key'> | null,
+    cause: Cause = nobody,
+  ): Promise<void> {
     const { store, withdrawals } = this.options;
     const { id } = actor.record;
     const gone = await actor.mailbox.post(async () => {
@@ -225,8 +279,8 @@ export class Sessions {
   }
 
   /**
-   * Waits for a turn that another process runs and that was requested to stop. If that process has died, waits until the turn's
-   * lease, which the request has cut, runs out, and then seals the turn.
+   * Waits for a turn that another process runs and that was requested to stop. If that process has died, waits until
+   * the turn's lease, which the request has cut, runs out, and then seals the turn.
    */
   async #awaitStop(actor: SessionActor, turnId: string | null): Promise<void> {
     if (!this.#shared || turnId === null || actor.runner?.turnId === turnId) return;
@@ -258,10 +312,15 @@ export class Sessions {
   }
 
   /**
-   * Takes limits and moves the session's clock, in one step; resolves with the session after it, or with null if there is nothing
-   * to charge. `wantedAt`: called again after another writer has moved the session.
+   * Takes limits and moves the session's clock, in one step; resolves with the session after it, or with null if there
+   * is nothing to charge. `wantedAt`: called again after another writer has moved the session.
    */
-  #charge(actor: SessionActor, use: VisitorUse, cause: Cause, wantedAt: (at: number) => ClockCharge | null): Promise<Session | null> {
+  #charge(
+    actor: SessionActor,
+    use: VisitorUse,
+    cause: Cause,
+    wantedAt: (at: number) => ClockCharge | null,
+  ): Promise<Session | null> {
     return actor.mailbox.post(async () => {
       const { clock, visitors } = this.options;
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
@@ -271,28 +330,47 @@ export class Sessions {
         const link = { visitorId: use.visitorId, clock: wanted.clock };
         const moved = { ...actor.record, lastActivityAt: secondsOf(at), mark: this.options.mark(), link };
         const charged = await actor.charge(moved, wanted.asked, at);
-        if (charged.outcome === 'limited') throw await visitors.refuse(moved.workspaceId, use, wanted, charged.answers, at, cause);
+        if (charged.outcome === 'limited')
+          throw await visitors.refuse(moved.workspaceId, use, wanted, charged.answers, at, cause);
         if (charged.outcome === 'charged') return moved;
       }
       throw new StoreUnavailable(`a session changed concurrently ${limits.decisionAttemptsMax} times`);
     });
   }
 
-  /** Says in the session which call is open, for `callOpenMs`; null if none is. A newer call takes the place of an earlier one. */
+  /**
+   * Says in the session which call is open, for `callOpenMs`; null if none is. A newer call takes the place of an
+   * earlier one.
+   */
   noteCall(actor: SessionActor, callId: string | null): Promise<void> {
     return actor.mailbox.post(async () => {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         if (actor.machine.state !== 'open' && actor.machine.state !== 'streaming') return;
         const { call, ...record } = actor.record;
         const at = this.options.clock.now();
-        const moved = { ...record, lastActivityAt: secondsOf(at), mark: this.options.mark(), ...(callId !== null && { call: { ...(call?.id === callId && call), id: callId, untilMs: at + limits.callOpenMs } }) };
+        const moved = {
+          ...record,
+          lastActivityAt: secondsOf(at),
+          mark: this.options.mark(),
+          ...(callId !== null && {
+            call: { ...(call?.id === callId && call), id: callId, untilMs: at + limits.callOpenMs },
+          }),
+        };
         if (await actor.save(moved)) return;
       }
     });
   }
 
-  /** Sends the actor an event that stores no output: decides, commits if the machine moved, acts. Resolves with the outcomes. */
-  tell(actor: SessionActor, event: (at: number) => SessionEvent, cause: Cause = nobody, use?: VisitorUse): Promise<SessionOutcome[]> {
+  /**
+   * Sends the actor an event that stores no output: decides, commits if the machine moved, acts. Resolves with the
+   * outcomes.
+   */
+  tell(
+    actor: SessionActor,
+    event: (at: number) => SessionEvent,
+    cause: Cause = nobody,
+    use?: VisitorUse,
+  ): Promise<SessionOutcome[]> {
     return actor.mailbox.post(async () => {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         const at = this.options.clock.now();
@@ -305,12 +383,27 @@ export class Sessions {
     });
   }
 
-  /** Commits an end or an expiry among the outcomes and stops the turn that it cuts; false if the caller must decide again. */
-  settle(actor: SessionActor, decision: SessionDecision, at: number, cause: Cause, use?: VisitorUse): boolean | Promise<boolean> {
+  /**
+   * Commits an end or an expiry among the outcomes and stops the turn that it cuts; false if the caller must decide
+   * again.
+   */
+  settle(
+    actor: SessionActor,
+    decision: SessionDecision,
+    at: number,
+    cause: Cause,
+    use?: VisitorUse,
+  ): boolean | Promise<boolean> {
     return decision.outcomes.some(({ type }) => cutting.has(type)) ? this.#cut(actor, decision, at, cause, use) : true;
   }
 
-  async #cut(actor: SessionActor, decision: SessionDecision, at: number, cause: Cause, use?: VisitorUse): Promise<boolean> {
+  async #cut(
+    actor: SessionActor,
+    decision: SessionDecision,
+    at: number,
+    cause: Cause,
+    use?: VisitorUse,
+  ): Promise<boolean> {
     const { outcomes } = decision;
     const stop = outcomes.find((outcome) => outcome.type === 'turn.stop');
     if (stop !== undefined && actor.runner?.turnId !== stop.turnId) await this.#requestStop(actor, stop);
@@ -318,10 +411,21 @@ export class Sessions {
     if (over !== undefined) {
       // Retention counts from the deadline itself, not from when a process noticed it.
       const endedAt = over.type === 'session.expired' ? actor.record.expiresAt : secondsOf(at);
-      const moved = { ...actor.record, lastActivityAt: Math.max(actor.record.lastActivityAt, endedAt), mark: this.options.mark(), machine: actor.machine.snapshot() };
-      const { session, settled } = endSettlement(moved, activeTurnOf(actor.record), Math.min(at, actor.record.expiresAt * 1000), use);
+      const moved = {
+        ...actor.record,
+        lastActivityAt: Math.max(actor.record.lastActivityAt, endedAt),
+        mark: this.options.mark(),
+        machine: actor.machine.snapshot(),
+      };
+      const { session, settled } = endSettlement(
+        moved,
+        activeTurnOf(actor.record),
+        Math.min(at, actor.record.expiresAt * 1000),
+        use,
+      );
       const move = moveOf(decision, actor.version + 1, at, cause, session.machine);
-      if (!(await actor.save(session, move, settled, at).catch((error) => this.#failUnanswered(actor, error)))) return false;
+      if (!(await actor.save(session, move, settled, at).catch((error) => this.#failUnanswered(actor, error))))
+        return false;
       if (settled !== undefined) this.options.visitors.noteMoved(session, cause);
     }
     for (const outcome of outcomes) {
@@ -339,18 +443,23 @@ export class Sessions {
   }
 
   /**
-   * Polls the session until its unanswered move is known to be stored, or can no longer be applied because another move came
-   * first. Without a turn nothing depends on that: the next use of the session reads it.
+   * Polls the session until its unanswered move is known to be stored, or can no longer be applied because another move
+   * came first. Without a turn nothing depends on that: the next use of the session reads it.
    */
   #lookAgain(actor: SessionActor, waitMs: number): void {
-    const waits = (): boolean => actor.runner !== null && actor.unsettled && this.population.peek(actor.record.id) === actor;
+    const waits = (): boolean =>
+      actor.runner !== null && actor.unsettled && this.population.peek(actor.record.id) === actor;
     // Polls again, with a longer pause, if the store is away or the session has not moved.
     const again = (): void => this.#lookAgain(actor, Math.min(2 * waitMs, limits.unsettledLookMsMax));
     actor.look?.cancel();
-    if (waits()) actor.look = this.options.clock.after(waitMs, () => waits() && void this.#refresh(actor).then(again, again));
+    if (waits())
+      actor.look = this.options.clock.after(waitMs, () => waits() && void this.#refresh(actor).then(again, again));
   }
 
-  /** The stop is requested before anything is committed: after a failure, a retry must not find the session moved and its turn still running. */
+  /**
+   * The stop is requested before anything is committed: after a failure, a retry must not find the session moved and
+   * its turn still running.
+   */
   async #requestStop(actor: SessionActor, { turnId, reason }: { turnId: string; reason: StopRequest }): Promise<void> {
     const { workspaceId, id: sessionId } = actor.record;
     const nowMs = this.options.clock.now();
@@ -365,11 +474,17 @@ export class Sessions {
   }
 
   /** The stored session; the open turn of a dead process is sealed first. */
-  async #readSettled(workspaceId: string, sessionId: string, runningTurnId?: string): Promise<Versioned<Session> | null> {
+  async #readSettled(
+    workspaceId: string,
+    sessionId: string,
+    runningTurnId?: string,
+  ): Promise<Versioned<Session> | null> {
     const found = await this.options.store.sessions.read(workspaceId, sessionId);
     if (found === null) return null;
     const activeTurnId = activeTurnOf(found.record);
-    return activeTurnId === null || activeTurnId === runningTurnId ? found : sealOrphan(this.options, found, activeTurnId);
+    return activeTurnId === null || activeTurnId === runningTurnId
+      ? found
+      : sealOrphan(this.options, found, activeTurnId);
   }
 }
 
@@ -382,7 +497,8 @@ export function sameBody(earlier: IdempotencyRecord, { bodyDigest }: Asked): Ide
 /** The outcomes that end a turn or the session. */
 const cutting: ReadonlySet<SessionOutcome['type']> = new Set(['turn.stop', 'session.ended', 'session.expired']);
 
-const activeTurnOf = ({ machine }: Session): string | null => (migratedSnapshot(sessionKind, machine).context as SessionContext).activeTurnId;
+const activeTurnOf = ({ machine }: Session): string | null =>
+  (migratedSnapshot(sessionKind, machine).context as SessionContext).activeTurnId;
 
 /** A message that no turn has made. */
 const messageBefore = (id: string, role: Message['role'], content: string, createdAt: number): Message => ({

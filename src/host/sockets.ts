@@ -1,4 +1,7 @@
-/** Socket actors: the transcription sockets and the calls that are open in this process. Nothing of them is stored, as a socket ends with its process. */
+/**
+ * Socket actors: the transcription sockets and the calls that are open in this process. Nothing of them is stored, as a
+ * socket ends with its process.
+ */
 import type { MachineKind } from '../../machines/version.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
@@ -41,7 +44,12 @@ export class SocketActor<E extends Event = Event, O extends Outcome = Outcome> i
   /** Called with what the machine has decided on an event, once the watchers know of it. */
   onDecision: (outcomes: readonly O[], from: string) => void = () => {};
 
-  constructor(kind: MachineKind, { id, workspaceId, tokenUntilMs, expiresAt, cause }: SocketFacts, inspector: Inspector, over: () => void) {
+  constructor(
+    kind: MachineKind,
+    { id, workspaceId, tokenUntilMs, expiresAt, cause }: SocketFacts,
+    inspector: Inspector,
+    over: () => void,
+  ) {
     this.identity = { kind: kind.name, id, workspaceId };
     this.machine = openActor<E, O>(kind, { input: { tokenUntil: tokenUntilMs, expiresAt } }, this.identity, inspector);
     this.#inspector = inspector;
@@ -116,7 +124,10 @@ export class Sockets<E extends Event = Event, O extends Outcome = Outcome> {
 
   /** The actor of a socket whose token was taken. */
   async open(facts: SocketFacts): Promise<SocketActor<E, O>> {
-    const actor = await this.population.activate(facts.id, async () => new SocketActor<E, O>(this.#kind, facts, this.#inspector, () => this.population.discard(facts.id)));
+    const actor = await this.population.activate(
+      facts.id,
+      async () => new SocketActor<E, O>(this.#kind, facts, this.#inspector, () => this.population.discard(facts.id)),
+    );
     return actor!;
   }
 

@@ -1,4 +1,7 @@
-/** Tools. They have no actor: a turn uses a cached record that is at most `catalogFreshMs` old, so that it need not read the store. */
+/**
+ * Tools. They have no actor: a turn uses a cached record that is at most `catalogFreshMs` old, so that it need not read
+ * the store.
+ */
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { keepNewest } from '../base/newest.ts';
@@ -44,14 +47,21 @@ export class ToolRecords {
   /** The enabled functions of these tools, in their order; a tool that is gone has none. */
   async functions(workspaceId: string, ids: readonly string[]): Promise<OfferedFunction[]> {
     const tools = await Promise.all(ids.map((id) => this.of(workspaceId, id)));
-    return tools.flatMap((tool) => (tool === null ? [] : tool.functions.filter(({ enabled }) => enabled).map((each) => offeredOf(tool, each))));
+    return tools.flatMap((tool) =>
+      tool === null ? [] : tool.functions.filter(({ enabled }) => enabled).map((each) => offeredOf(tool, each)),
+    );
   }
 
   /**
-   * Changes a tool; null from `change` leaves it as it is. Changes of this process come one at a time, and the version comparison covers other
-   * processes. Resolves with the tool after that, or with null if there is none. Rejects with `StoreUnavailable`, and with what `change` throws.
+   * Changes a tool; null from `change` leaves it as it is. Changes of this process come one at a time, and the version
+   * comparison covers other processes. Resolves with the tool after that, or with null if there is none. Rejects with
+   * `StoreUnavailable`, and with what `change` throws.
    */
-  change(workspaceId: string, id: string, change: (before: Tool) => Tool | null | Promise<Tool | null>): Promise<Tool | null> {
+  change(
+    workspaceId: string,
+    id: string,
+    change: (before: Tool) => Tool | null | Promise<Tool | null>,
+  ): Promise<Tool | null> {
     return this.#changes.post(async () => {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         const found = await this.#catalog.read('tool', workspaceId, id);
@@ -73,6 +83,16 @@ export class ToolRecords {
   }
 }
 
-const offeredOf = (tool: Tool, { name, description, parameters, approval, show, quarantined }: Tool['functions'][number]): OfferedFunction => ({
-  toolId: tool.id, kind: tool.kind, name, description, parameters, approval: approval ?? tool.approval, show: show ?? tool.show, ...(quarantined && { quarantined }),
+const offeredOf = (
+  tool: Tool,
+  { name, description, parameters, approval, show, quarantined }: Tool['functions'][number],
+): OfferedFunction => ({
+  toolId: tool.id,
+  kind: tool.kind,
+  name,
+  description,
+  parameters,
+  approval: approval ?? tool.approval,
+  show: show ?? tool.show,
+  ...(quarantined && { quarantined }),
 });

@@ -5,7 +5,19 @@ import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { Members } from '../base/members.ts';
 import { messageOf, type Unsealed } from '../store/records.ts';
-import { StoreUnavailable, type BeginTurn, type BegunTurn as Begun, type Cause, type Message, type IdempotencyRecord, type Session, type SpokenVoice, type ToolCall, type ToolError, type Turn } from '../store/store.ts';
+import {
+  StoreUnavailable,
+  type BeginTurn,
+  type BegunTurn as Begun,
+  type Cause,
+  type Message,
+  type IdempotencyRecord,
+  type Session,
+  type SpokenVoice,
+  type ToolCall,
+  type ToolError,
+  type Turn,
+} from '../store/store.ts';
 import { answeredCalls, refusedCalls, type CallAnswer, type Answered } from '../turn/answers.ts';
 import { Pace } from '../turn/pace.ts';
 import { TurnRunner } from '../turn/runner.ts';
@@ -34,7 +46,10 @@ export interface WantedTurn {
   readonly admits?: (call: ToolCall) => Promise<ToolError | null>;
   /** The refusal of the assistant's machine to `converse`; null if it does not refuse. */
   readonly assistantRefusal: string | null;
-  /** Whether the turn takes one of the workspace's slots. Turns of the link and the widget have limits of their own (contract 12). */
+  /**
+   * Whether the turn takes one of the workspace's slots. Turns of the link and the widget have limits of their own
+   * (contract 12).
+   */
   readonly takesSlot: boolean;
   /** The visitor whose limits the turn takes; left out for a turn that takes none of the link's. */
   readonly use?: VisitorUse | undefined;
@@ -73,15 +88,15 @@ interface Look {
 }
 
 /**
- * The end of a lease where one process owns the store. No process renews it, and it becomes void when that process dies. Until
- * then it holds, whatever the wall clock does: if a slot lapsed under a living turn, one turn more could begin than the ceiling
- * allows.
+ * The end of a lease where one process owns the store. No process renews it, and it becomes void when that process
+ * dies. Until then it holds, whatever the wall clock does: if a slot lapsed under a living turn, one turn more could
+ * begin than the ceiling allows.
  */
 const forever = Number.MAX_SAFE_INTEGER;
 
 /**
- * The turns of this process as live actors: those in flight, and those that another process has taken over, until it is known here how they
- * ended. They are neither discarded nor put to sleep: each ends.
+ * The turns of this process as live actors: those in flight, and those that another process has taken over, until it is
+ * known here how they ended. They are neither discarded nor put to sleep: each ends.
  */
 class LiveTurns {
   readonly inFlight = new Members<TurnRunner>();
@@ -89,7 +104,10 @@ class LiveTurns {
   /** By session: who is told of its turns. */
   readonly #told = new Map<string, Set<(runner: TurnRunner) => void>>();
 
-  /** Calls back with each turn of the session that begins in this process, before anything comes of it; returns how to end that. */
+  /**
+   * Calls back with each turn of the session that begins in this process, before anything comes of it; returns how to
+   * end that.
+   */
   onBegun(sessionId: string, tell: (runner: TurnRunner) => void): () => void {
     const told = this.#told.get(sessionId) ?? new Set();
     this.#told.set(sessionId, told.add(tell));
@@ -154,8 +172,8 @@ export class Turns {
   }
 
   /**
-   * Resolves when every turn has ended. Turns that still run after `graceMs` are stopped. Turns that the store has not sealed or
-   * withdrawn `sealMs` later are left to the next process that finds them.
+   * Resolves when every turn has ended. Turns that still run after `graceMs` are stopped. Turns that the store has not
+   * sealed or withdrawn `sealMs` later are left to the next process that finds them.
    */
   async drain(graceMs: number, sealMs: number): Promise<void> {
     const { clock, withdrawals } = this.#options;
@@ -167,7 +185,10 @@ export class Turns {
     };
     await within(graceMs, this.#allOver());
     for (const runner of this.population.inFlight.all()) void runner.stop('drain');
-    await within(sealMs, this.#allOver().then(() => withdrawals.allOver()));
+    await within(
+      sealMs,
+      this.#allOver().then(() => withdrawals.allOver()),
+    );
   }
 
   async #allOver(): Promise<void> {
@@ -176,7 +197,9 @@ export class Turns {
 
   /** Begins a turn on the session: decides and commits. Throws the refusal as a `Failure`. */
   begin(actor: SessionActor, wanted: WantedTurn): Promise<StartedTurn> {
-    return this.#beginInOrder(actor, wanted, false).then((started) => (started === 'behind' ? this.#beginBehind(actor, wanted) : started));
+    return this.#beginInOrder(actor, wanted, false).then((started) =>
+      started === 'behind' ? this.#beginBehind(actor, wanted) : started,
+    );
   }
 
   /** Waits outside the mailbox: concurrent chats wait side by side, and other events of the session do not wait. */
@@ -191,7 +214,10 @@ export class Turns {
     }
   }
 
-  /** Resolves with `behind` if a turn of the session waits to be withdrawn. `waited`: this call has waited for one already. */
+  /**
+   * Resolves with `behind` if a turn of the session waits to be withdrawn. `waited`: this call has waited for one
+   * already.
+   */
   #beginInOrder(actor: SessionActor, wanted: WantedTurn, waited: boolean): Promise<StartedTurn | 'behind'> {
     return actor.mailbox.post(async () => {
       if (this.#isBehind(actor)) return 'behind';
@@ -214,8 +240,8 @@ export class Turns {
   }
 
   /**
-   * Whether a turn of the session still waits to be withdrawn: a new one begins only after it, and can neither join it nor
-   * conflict with it. Throws if so many turns wait that a new one could not be withdrawn.
+   * Whether a turn of the session still waits to be withdrawn: a new one begins only after it, and can neither join it
+   * nor conflict with it. Throws if so many turns wait that a new one could not be withdrawn.
    */
   #isBehind(actor: SessionActor): boolean {
     const { withdrawals } = this.#options;
@@ -225,9 +251,9 @@ export class Turns {
   }
 
   /**
-   * Begins the turn, or finds the one that an earlier request with the same key began; null if another writer moved the session and the
-   * caller must decide again. A repeat is answered before anything that would refuse it (contract 12): the step that begins a turn looks
-   * for it, and before a refusal it is looked up.
+   * Begins the turn, or finds the one that an earlier request with the same key began; null if another writer moved the
+   * session and the caller must decide again. A repeat is answered before anything that would refuse it (contract 12):
+   * the step that begins a turn looks for it, and before a refusal it is looked up.
    */
   async #beginOnce(actor: SessionActor, wanted: WantedTurn, look: Look): Promise<StartedTurn | null> {
     const { ids, clock } = this.#options;
@@ -261,7 +287,8 @@ export class Turns {
     let workspace: WorkspaceActor | null;
     let answered: Answered | null = null;
     try {
-      if (before.pending !== undefined || wanted.answers !== undefined) answered = await answeredCalls(this.#options.store, before, wanted, at);
+      if (before.pending !== undefined || wanted.answers !== undefined)
+        answered = await answeredCalls(this.#options.store, before, wanted, at);
       const recent = this.#histories.of(before, actor.version, wanted.historyTokensMax ?? undefined);
       history = recent instanceof Promise ? await recent : recent;
       const found = this.#workspaces.of(before.workspaceId);
@@ -271,7 +298,8 @@ export class Turns {
       if (!(acquired instanceof Promise ? await acquired : acquired)) throw workspaceFull();
     } catch (error) {
       actor.undo();
-      // An earlier request may have answered the calls. Another process may have begun a turn, which is a conflict even if that took the last slot (contract 3), or run the turn whose calls wait.
+      // An earlier request may have answered the calls. Another process may have begun a turn, which is a conflict even
+      // if that took the last slot (contract 3), or run the turn whose calls wait.
       const earlier = error instanceof Failure ? await this.#earlier(actor, wanted) : null;
       if (earlier !== null) return earlier;
       if (error instanceof Failure && (await this.#checkElsewhere(actor, look))) return null;
@@ -296,7 +324,20 @@ export class Turns {
     const begun = await this.#commitBegin(actor, decision, turn, wanted, workspace.record.turnsInFlightMax, answered);
     if (begun === null || 'kind' in begun) return begun;
     const { basis, fence, said, approved } = begun;
-    const leased = { actor, before, basis, turn: begun.turn, fence, history: answered === null ? history : withAmended(history, answered.message), said, approved, begunAt, remember: wanted.remember, cause, historyTokensMax: wanted.historyTokensMax ?? undefined };
+    const leased = {
+      actor,
+      before,
+      basis,
+      turn: begun.turn,
+      fence,
+      history: answered === null ? history : withAmended(history, answered.message),
+      said,
+      approved,
+      begunAt,
+      remember: wanted.remember,
+      cause,
+      historyTokensMax: wanted.historyTokensMax ?? undefined,
+    };
     return { kind: 'started', runner: this.#run(leased, wanted) };
   }
 
@@ -305,27 +346,50 @@ export class Turns {
     return this.#sessions.checkElsewhere(actor);
   }
 
-  async #commitBegin(actor: SessionActor, decision: SessionDecision, turn: Unsealed<Turn>, wanted: WantedTurn, turnsInFlightMax: number, answered: Answered | null): Promise<CommittedTurn | RememberedTurn | null> {
+  async #commitBegin(
+    actor: SessionActor,
+    decision: SessionDecision,
+    turn: Unsealed<Turn>,
+    wanted: WantedTurn,
+    turnsInFlightMax: number,
+    answered: Answered | null,
+  ): Promise<CommittedTurn | RememberedTurn | null> {
     const { store, ids, owner, visitors, withdrawals } = this.#options;
     const { at } = decision.event;
     const { cause = nobody } = wanted;
     const before = actor.record;
     const { basis } = actor;
-    const admitted = wanted.use === undefined ? null : admission(wanted.use, before, at, wanted.use.placeMsMax, turn.id);
-    const userMessage = wanted.message === null ? null : messageOf(turn, ids.make('msg'), 'user', wanted.message, wanted.voice && { status: 'completed', stopReason: null, errorCode: null, voice: wanted.voice });
+    const admitted =
+      wanted.use === undefined ? null : admission(wanted.use, before, at, wanted.use.placeMsMax, turn.id);
+    const userMessage =
+      wanted.message === null
+        ? null
+        : messageOf(
+            turn,
+            ids.make('msg'),
+            'user',
+            wanted.message,
+            wanted.voice && { status: 'completed', stopReason: null, errorCode: null, voice: wanted.voice },
+          );
     turn.messageId = ids.make('msg');
     if (admitted !== null) turn.link = admitted.link;
     const next = movedSession(before, at, this.#options.mark(), actor.machine.snapshot(), turn.messageIndex + 1);
     if (wanted.message !== null) noteOpening(next, turn.messageIndex - 1, wanted.message);
-    const moved = wanted.speaker === undefined || next.call === undefined ? next : { ...next, call: { ...next.call, turnId: turn.id } };
-    const session: Session = admitted === null ? moved : { ...moved, link: { visitorId: wanted.use!.visitorId, clock: admitted.clock } };
+    const moved =
+      wanted.speaker === undefined || next.call === undefined
+        ? next
+        : { ...next, call: { ...next.call, turnId: turn.id } };
+    const session: Session =
+      admitted === null ? moved : { ...moved, link: { visitorId: wanted.use!.visitorId, clock: admitted.clock } };
     const step: Unsealed<BeginTurn> = {
       session,
       version: basis.version,
       mark: basis.mark,
       turn,
       userMessage,
-      slot: wanted.takesSlot ? { name: 'api', ceiling: turnsInFlightMax } : admitted && { name: visitorSlot(wanted.use!.visitorId), ceiling: 1 },
+      slot: wanted.takesSlot
+        ? { name: 'api', ceiling: turnsInFlightMax }
+        : admitted && { name: visitorSlot(wanted.use!.visitorId), ceiling: 1 },
       owner,
       leaseUntilMs: store.leaseMs === null ? forever : leaseUntil(at, store.leaseMs, before.expiresAt),
       remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + limits.idempotencyMsMax },
@@ -333,7 +397,8 @@ export class Turns {
       move: moveOf(decision, basis.version + 1, at, cause, session.machine),
     };
     if (answered !== null) step.amends = { index: answered.calls.index, message: answered.message };
-    if (wanted.found !== undefined) step.found = { ...wanted.found.by, resultId: turn.id, untilMs: at + wanted.found.ms };
+    if (wanted.found !== undefined)
+      step.found = { ...wanted.found.by, resultId: turn.id, untilMs: at + wanted.found.ms };
     if (admitted !== null) step.asked = admitted.asked;
     if (wanted.speaker !== undefined) step.released = wanted.isEarly ? -1 : 0;
     let answer: Begun;
@@ -344,14 +409,26 @@ export class Turns {
       this.#release(before, wanted);
       // With a single owner of the store a rejection is certain. Otherwise the turn may be stored, or may still be.
       const { remember, reports } = wanted;
-      if (store.leaseMs !== null) withdrawals.add({ workspaceId: before.workspaceId, turn, basis, fence: { epoch: 1, owner }, remember, cause, reports });
+      if (store.leaseMs !== null)
+        withdrawals.add({
+          workspaceId: before.workspaceId,
+          turn,
+          basis,
+          fence: { epoch: 1, owner },
+          remember,
+          cause,
+          reports,
+        });
       throw error;
     }
     if (answer.outcome === 'begun') {
       actor.committed(session, answer.version);
       actor.tell(decision, cause);
       if (admitted !== null) visitors.noteAccepted(session, at + wanted.use!.placeMsMax, cause);
-      const approved = answered !== null && answered.calls.approved.length > 0 ? { index: answered.calls.index, message: answered.message, ids: answered.calls.approved } : null;
+      const approved =
+        answered !== null && answered.calls.approved.length > 0
+          ? { index: answered.calls.index, message: answered.message, ids: answered.calls.approved }
+          : null;
       return { turn, basis, fence: answer.fence, said: userMessage, approved };
     }
     this.#release(before, wanted);
@@ -360,8 +437,12 @@ export class Turns {
       return { kind: 'remembered', remembered: sameBody(answer.remembered, wanted.remember!) };
     }
     await actor.reload();
-    if (answer.outcome === 'full') throw admitted === null ? await this.#failFull(before) : new LinkRefused(['visitor_turn'], 0);
-    if (answer.outcome === 'limited') throw wanted.isEarly ? visitors.refuseEarly(admitted!, answer.answers, at) : await visitors.refuse(before.workspaceId, wanted.use!, admitted!, answer.answers, at, cause);
+    if (answer.outcome === 'full')
+      throw admitted === null ? await this.#failFull(before) : new LinkRefused(['visitor_turn'], 0);
+    if (answer.outcome === 'limited')
+      throw wanted.isEarly
+        ? visitors.refuseEarly(admitted!, answer.answers, at)
+        : await visitors.refuse(before.workspaceId, wanted.use!, admitted!, answer.answers, at, cause);
     return null;
   }
 
@@ -381,13 +462,25 @@ export class Turns {
     const { model, reports, speaker = null } = wanted;
     const steps = new TurnLedger(begun, reports, this.#ledgerParts);
     const facts = { turnId: turn.id, messageId: turn.messageId, workspaceId: before.workspaceId, cause };
-    const runner = new TurnRunner(facts, { steps, model, reports, speaker, clock, inspector, pace: this.#pace, turnMsMax, shared: store.leaseMs !== null });
+    const runner = new TurnRunner(facts, {
+      steps,
+      model,
+      reports,
+      speaker,
+      clock,
+      inspector,
+      pace: this.#pace,
+      turnMsMax,
+      shared: store.leaseMs !== null,
+    });
     this.population.inFlight.add(runner);
     actor.runner = runner;
     if (turn.answered !== undefined) runner.log.learn(refusedCalls(begun.history.at(-1), turn.answered));
     this.#watchDeadline(actor);
     this.population.begun(actor.record.id, runner);
-    runner.over.then((endedBy) => this.#close(actor, runner, wanted, endedBy)).catch((error) => reports.ourFault(turn.id, 'error', error));
+    runner.over
+      .then((endedBy) => this.#close(actor, runner, wanted, endedBy))
+      .catch((error) => reports.ourFault(turn.id, 'error', error));
     runner.start();
     return runner;
   }
@@ -406,7 +499,10 @@ export class Turns {
     if (takesSlot) this.#workspaces.release(workspaceId, endedBy);
   }
 
-  /** Sets the timers of all deadlines again: they follow no wall clock that is set, and do not run while the machine is suspended. */
+  /**
+   * Sets the timers of all deadlines again: they follow no wall clock that is set, and do not run while the machine is
+   * suspended.
+   */
   watchDeadlines(): void {
     for (const actor of this.#sessions.population.residents()) if (actor.runner !== null) this.#watchDeadline(actor);
   }
@@ -417,7 +513,8 @@ export class Turns {
     actor.deadline?.cancel();
     actor.deadline = clock.after(Math.max(0, actor.record.expiresAt * 1000 - clock.now()), () => {
       if (actor.runner === null) return;
-      // The timer and the wall clock may differ: if the deadline is not reached by the wall clock, the timer is set again.
+      // The timer and the wall clock may differ: if the deadline is not reached by the wall clock, the timer is set
+      // again.
       const due = clock.now() >= actor.record.expiresAt * 1000;
       if (!due) this.#watchDeadline(actor);
       else this.#sessions.tell(actor, (at) => ({ type: 'tick', at })).catch(() => void actor.runner?.stop('expired'));
@@ -425,6 +522,7 @@ export class Turns {
   }
 }
 
-const withAmended = (history: readonly Message[], amended: Message): Message[] => history.map((message) => (message.id === amended.id ? amended : message));
+const withAmended = (history: readonly Message[], amended: Message): Message[] =>
+  history.map((message) => (message.id === amended.id ? amended : message));
 
 const workspaceFull = (): Failure => new Failure('rate_limited', { seconds: 1 });

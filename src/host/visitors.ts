@@ -1,6 +1,6 @@
 /**
- * Visitor actors: who talks to assistants over their links in this process. The store's limits decide, in the steps that sessions
- * and turns take; an actor is told the verdict. Nothing of it is stored.
+ * Visitor actors: who talks to assistants over their links in this process. The store's limits decide, in the steps
+ * that sessions and turns take; an actor is told the verdict. Nothing of it is stored.
  */
 import { visitorKind, type VisitorContext, type VisitorEvent, type VisitorOutcome } from '../../machines/visitor.ts';
 import type { Clock, Timer } from '../base/clock.ts';
@@ -13,7 +13,9 @@ import { isRefused, type ActorIdentity, type Inspector } from '../actors/inspect
 import { notedRefusals, refusalOfLimits, sessionAdmission, type Charge, type VisitorUse } from '../turn/link-use.ts';
 import { Population, type Resident } from '../actors/population.ts';
 
-/** The reason why a visitor's request was refused: one of the assistant's limits, or the visitor's own turn in flight. */
+/**
+ * The reason why a visitor's request was refused: one of the assistant's limits, or the visitor's own turn in flight.
+ */
 export type VisitorLimiter = LinkLimitName | 'visitor_turn';
 
 /** A 429 of the link's limits. */
@@ -30,7 +32,10 @@ class VisitorActor implements Resident {
   usedAt = 0;
   readonly identity: ActorIdentity;
   readonly machine: Stateful<VisitorEvent, VisitorOutcome>;
-  /** When the clock of each of the visitor's sessions runs out, as far as this process knows; the one that was moved last at the end. */
+  /**
+   * When the clock of each of the visitor's sessions runs out, as far as this process knows; the one that was moved
+   * last at the end.
+   */
   readonly clocks = new Map<string, number>();
   /** When the last of them runs out. */
   clockUntil = 0;
@@ -62,7 +67,10 @@ class VisitorActor implements Resident {
     this.machine.tell(decision, this.version, cause);
   }
 
-  /** A clock that is moved later runs out later, so the expired ones come first. Only after a stopped clock all must be examined. */
+  /**
+   * A clock that is moved later runs out later, so the expired ones come first. Only after a stopped clock all must be
+   * examined.
+   */
   setClock(sessionId: string, untilMs: number, at: number): void {
     const before = this.clocks.get(sessionId);
     this.clocks.delete(sessionId);
@@ -72,7 +80,8 @@ class VisitorActor implements Resident {
       this.clocks.delete(id);
     }
     if (untilMs >= this.clockUntil) this.clockUntil = untilMs;
-    else if (before === this.clockUntil) this.clockUntil = [...this.clocks.values()].reduce((last, until) => Math.max(last, until), 0);
+    else if (before === this.clockUntil)
+      this.clockUntil = [...this.clocks.values()].reduce((last, until) => Math.max(last, until), 0);
   }
 
   passivated(): void {
@@ -104,11 +113,25 @@ export class Visitors {
   }
 
   /** The refusal of limits that did not pass, after it is counted and the visitor's machine has it. */
-  async refuse(workspaceId: string, use: VisitorUse, wanted: Pick<Charge, 'names'>, answers: readonly TakenLimit[], nowMs: number, cause: Cause): Promise<LinkRefused> {
+  async refuse(
+    workspaceId: string,
+    use: VisitorUse,
+    wanted: Pick<Charge, 'names'>,
+    answers: readonly TakenLimit[],
+    nowMs: number,
+    cause: Cause,
+  ): Promise<LinkRefused> {
     const { refusing, waitMs } = refusalOfLimits(wanted, answers, nowMs)!;
     // The count is for the console: without it the request is refused all the same.
-    await this.#store.limits.take({ workspaceId, asked: notedRefusals(use.assistantId, refusing), nowMs }).catch(() => {});
-    await this.#send(workspaceId, use.visitorId, cause, (at, { context }) => ({ type: 'message', at, refusal: { limit: refusing[0]!, until: nowMs + waitMs }, clockUntil: context.clockUntil }));
+    await this.#store.limits
+      .take({ workspaceId, asked: notedRefusals(use.assistantId, refusing), nowMs })
+      .catch(() => {});
+    await this.#send(workspaceId, use.visitorId, cause, (at, { context }) => ({
+      type: 'message',
+      at,
+      refusal: { limit: refusing[0]!, until: nowMs + waitMs },
+      clockUntil: context.clockUntil,
+    }));
     return new LinkRefused(refusing, waitMs);
   }
 
@@ -133,13 +156,24 @@ export class Visitors {
     void this.#send(workspaceId, link.visitorId, cause, (at, actor) => {
       const ends = link.clock?.movedBy === 'end';
       actor.setClock(id, link.clock?.untilMs ?? 0, at);
-      return ends && actor.clocks.size === 0 ? { type: 'left', at } : { type: 'sealed', at, clockUntil: actor.clockUntil };
+      return ends && actor.clocks.size === 0
+        ? { type: 'left', at }
+        : { type: 'sealed', at, clockUntil: actor.clockUntil };
     });
   }
 
-  async #send(workspaceId: string, visitorId: string, cause: Cause, eventFor: (at: number, actor: VisitorActor) => VisitorEvent): Promise<void> {
+  async #send(
+    workspaceId: string,
+    visitorId: string,
+    cause: Cause,
+    eventFor: (at: number, actor: VisitorActor) => VisitorEvent,
+  ): Promise<void> {
     const identity = { kind: 'visitor', id: visitorId, workspaceId } as const;
-    const actor = (await this.population.activate(visitorId, async () => new VisitorActor(identity, this.#inspector), workspaceId))!;
+    const actor = (await this.population.activate(
+      visitorId,
+      async () => new VisitorActor(identity, this.#inspector),
+      workspaceId,
+    ))!;
     actor.send(eventFor(this.#clock.now(), actor), cause);
     this.#watch(actor);
   }
@@ -161,8 +195,10 @@ export class Visitors {
   /** A refusal may be over without a message that would tell the machine. */
   levelAll(): void {
     const at = this.#clock.now();
-    for (const actor of this.population.residents()) if (isRefusalOver(actor, at)) actor.send({ type: 'tick', at }, nobody);
+    for (const actor of this.population.residents())
+      if (isRefusalOver(actor, at)) actor.send({ type: 'tick', at }, nobody);
   }
 }
 
-const isRefusalOver = ({ context: { refusal } }: VisitorActor, at: number): boolean => refusal !== null && refusal.until <= at;
+const isRefusalOver = ({ context: { refusal } }: VisitorActor, at: number): boolean =>
+  refusal !== null && refusal.until <= at;

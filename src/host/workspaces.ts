@@ -1,5 +1,10 @@
 /** Workspace actors: the slots for turns in flight, as this process sees them. */
-import { workspaceKind, type WorkspaceContext, type WorkspaceEvent, type WorkspaceOutcome } from '../../machines/workspace.ts';
+import {
+  workspaceKind,
+  type WorkspaceContext,
+  type WorkspaceEvent,
+  type WorkspaceOutcome,
+} from '../../machines/workspace.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Cause, Store, Workspace } from '../store/store.ts';
 import { openActor, refusalOf } from '../actors/actor.ts';
@@ -37,17 +42,29 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
   }
 
   /** Replaces the settings, and sends the machine the new ceiling. */
-  configure(id: string, change: (record: Workspace) => Workspace, cause: Cause = nobody): Promise<WorkspaceActor | null> {
-    return this.change(id, id, ({ record, machine }) => {
-      const changed = change(record);
-      machine.send({ type: 'configure', max: changed.turnsInFlightMax });
-      return changed;
-    }, cause);
+  configure(
+    id: string,
+    change: (record: Workspace) => Workspace,
+    cause: Cause = nobody,
+  ): Promise<WorkspaceActor | null> {
+    return this.change(
+      id,
+      id,
+      ({ record, machine }) => {
+        const changed = change(record);
+        machine.send({ type: 'configure', max: changed.turnsInFlightMax });
+        return changed;
+      },
+      cause,
+    );
   }
 
   /** Takes a slot. Before it refuses, it reads the store: another process may have freed a slot. */
   acquire(workspace: WorkspaceActor, cause: Cause = nobody): boolean | Promise<boolean> {
-    return this.#acquire(workspace, cause, false) || this.sync(workspace.record.id).then(() => this.#acquire(workspace, cause, true));
+    return (
+      this.#acquire(workspace, cause, false) ||
+      this.sync(workspace.record.id).then(() => this.#acquire(workspace, cause, true))
+    );
   }
 
   /** Frees a slot, when a turn is over or never began. An actor that is not live has no count to correct. */
@@ -101,7 +118,10 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
     return this.#taken.get(machine) ?? (machine.context as WorkspaceContext).inFlight;
   }
 
-  /** Sends the machine the number of slots taken, if it did not get an event for each. Watchers need not see that: while there is one, the machine gets each. */
+  /**
+   * Sends the machine the number of slots taken, if it did not get an event for each. Watchers need not see that: while
+   * there is one, the machine gets each.
+   */
   #level(machine: WorkspaceActor['machine'], inFlight: number): void {
     if ((machine.context as WorkspaceContext).inFlight !== inFlight) machine.decide({ type: 'sync', inFlight });
   }

@@ -25,21 +25,31 @@ function mermaid(machine: AnyStateMachine): string {
   const transitions = transitionsOf(machine);
   const lines = ['stateDiagram-v2', `  [*] --> ${initialState(machine)}`];
   for (const { name } of states) {
-    for (const [target, labels] of arrowsOf(transitions.filter(({ state }) => state === name))) lines.push(`  ${name} --> ${target} : ${labels.join('<br/>')}`);
+    for (const [target, labels] of arrowsOf(transitions.filter(({ state }) => state === name)))
+      lines.push(`  ${name} --> ${target} : ${labels.join('<br/>')}`);
   }
   for (const { name, description } of states) lines.push(`  note right of ${name}`, `    ${description}`, '  end note');
   return lines.join('\n');
 }
 
-/** The labels of a state's arrows by the state they lead to. Triggers of one arrow with the same outcomes share a label. */
+/**
+ * The labels of a state's arrows by the state they lead to. Triggers of one arrow with the same outcomes share a label.
+ */
 function arrowsOf(transitions: readonly Transition[]): Map<string, string[]> {
   const triggers = new Map<string, Map<string, string[]>>();
   for (const { event, guard, otherwise, target, outcomes } of transitions) {
-    const words = outcomes.map(({ type, code, details }) => [type, ...(code === null ? details : [code])].join(' ')).join(', ');
+    const words = outcomes
+      .map(({ type, code, details }) => [type, ...(code === null ? details : [code])].join(' '))
+      .join(', ');
     const byOutcomes = entryOf(triggers, target, () => new Map<string, string[]>());
     entryOf(byOutcomes, words, () => []).push(event + (guard === null ? (otherwise ? ' [else]' : '') : ` [${guard}]`));
   }
-  return new Map([...triggers].map(([target, byOutcomes]) => [target, [...byOutcomes].map(([outcomes, events]) => `${events.join(', ')} / ${outcomes}`)]));
+  return new Map(
+    [...triggers].map(([target, byOutcomes]) => [
+      target,
+      [...byOutcomes].map(([outcomes, events]) => `${events.join(', ')} / ${outcomes}`),
+    ]),
+  );
 }
 
 function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {

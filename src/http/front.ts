@@ -1,6 +1,6 @@
 /**
- * `GET /` for people: what this is, and the ways to the console and to the reference; and the icon of all pages. The page has no
- * script and says nothing of any assistant.
+ * `GET /` for people: what this is, and the ways to the console and to the reference; and the icon of all pages. The
+ * page has no script and says nothing of any assistant.
  */
 import { createHash } from 'node:crypto';
 import { Html, html } from './reference/docs/html.ts';
@@ -28,23 +28,29 @@ const ways = [
 ] as const;
 
 export const frontPage: string = html`<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>parley</title>
-<link rel="icon" href="favicon.ico">
-<style>${new Html(style)}</style>
-<main>
-<h1>parley</h1>
-<p>This server runs conversations with assistants, over HTTP and on pages of its own.</p>
-<ul>
-${ways.map(([path, name, what]) => html`<li><a href="${path}"><strong>${name}</strong><span>${what}</span></a></li>
-`)}</ul>
-</main>
-</html>
-`.text;
+  <html lang="en">
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width" />
+    <meta name="color-scheme" content="light dark" />
+    <meta name="robots" content="noindex" />
+    <title>parley</title>
+    <link rel="icon" href="favicon.ico" />
+    <style>
+      ${new Html(style)}
+    </style>
+    <main>
+      <h1>parley</h1>
+      <p>This server runs conversations with assistants, over HTTP and on pages of its own.</p>
+      <ul>
+        ${ways.map(
+          ([path, name, what]) =>
+            html`<li>
+              <a href="${path}"><strong>${name}</strong><span>${what}</span></a>
+            </li> `,
+        )}
+      </ul>
+    </main>
+  </html> `.text;
 
 const size = 32;
 const radius = 10;
@@ -66,13 +72,21 @@ function chunk(type: string, data: Buffer): Buffer {
 
 /** RGBA of 8 bits each, every row unfiltered. */
 function png(): Buffer {
-  const rows = Array.from({ length: size }, (_, y) => [0, ...Array.from({ length: size }, (__, x) => [red, green, blue, coverage(x, y)]).flat()]);
+  const rows = Array.from({ length: size }, (_, y) => [
+    0,
+    ...Array.from({ length: size }, (__, x) => [red, green, blue, coverage(x, y)]).flat(),
+  ]);
   const head = Buffer.alloc(13);
   head.writeUInt32BE(size, 0);
   head.writeUInt32BE(size, 4);
   head.set([8, 6, 0, 0, 0], 8);
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-  return Buffer.concat([signature, chunk('IHDR', head), chunk('IDAT', deflateSync(Buffer.from(rows.flat()))), chunk('IEND', Buffer.alloc(0))]);
+  return Buffer.concat([
+    signature,
+    chunk('IHDR', head),
+    chunk('IDAT', deflateSync(Buffer.from(rows.flat()))),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
 }
 
 /** A disc in the accent's colour, as a PNG within an ICO: browsers ask for it unasked. */

@@ -1,6 +1,6 @@
 /**
- * The pages of the public link (contract 9). Each language has one page, the same for every slug: the page's script requests the assistant's
- * name and texts. It names its script and its style, which are files of one build.
+ * The pages of the public link (contract 9). Each language has one page, the same for every slug: the page's script
+ * requests the assistant's name and texts. It names its script and its style, which are files of one build.
  */
 import { directionOf, type Language, type Words } from '../pages/words.ts';
 import { words as ar } from '../pages/words/ar.ts';
@@ -38,7 +38,9 @@ export interface Built {
   readonly refused: string;
 }
 
-const icon = encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="5" fill="#5b6ae0"/></svg>');
+const icon = encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="5" fill="#5b6ae0"/></svg>',
+);
 
 const head = (language: Language, title: string, { style }: Built, attributes = ''): string => `<!doctype html>
 <html lang="${language}" dir="${directionOf(language)}"${attributes}>
@@ -55,7 +57,9 @@ const head = (language: Language, title: string, { style }: Built, attributes = 
 /** The page of a conversation; `voice` where the assistant's is on. */
 export function conversationPage(language: Language, voice: boolean, built: Built): string {
   const { conversation, needsScript } = wordsOf[language];
-  const modules = [...built.first, built.words[language]].map((name) => `<link rel="modulepreload" href="/link/${name}">\n`).join('');
+  const modules = [...built.first, built.words[language]]
+    .map((name) => `<link rel="modulepreload" href="/link/${name}">\n`)
+    .join('');
   return `${head(language, conversation, built, voice ? ` data-voice="/link/${built.worklet}"` : '')}${modules}<script type="module" src="/link/${built.script}"></script>
 </head>
 <body><noscript><main class="alone"><p>${needsScript}</p></main></noscript></body>
@@ -73,7 +77,8 @@ export function unknownPage(language: Language, built: Built): string {
 }
 
 /** Text of an attribute's value or of an element. */
-const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 
 /** The page in a frame for which there is no conversation; `hint` says to the site's owner what to do. */
 export function refusedPage(language: Language, code: string, hint: string, built: Built): string {
@@ -85,6 +90,9 @@ export function refusedPage(language: Language, code: string, hint: string, buil
 `;
 }
 
-/** Returns a page's content security policy: nothing inline, nothing from elsewhere, no text that becomes script. The page may be framed by one origin, by `'none'`, or by everybody for null. */
+/**
+ * Returns a page's content security policy: nothing inline, nothing from elsewhere, no text that becomes script. The
+ * page may be framed by one origin, by `'none'`, or by everybody for null.
+ */
 export const policyOf = (frameAncestors: string | null): string =>
   `default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'${frameAncestors === null ? '' : `; frame-ancestors ${frameAncestors}`}`;

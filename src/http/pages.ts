@@ -58,8 +58,13 @@ export function pages(): PageFiles {
   return known;
 }
 
-/** Finds a folder of built pages by a file in it: beside the bundle; a process that runs from the sources looks where the build puts the bundle. */
+/**
+ * Finds a folder of built pages by a file in it: beside the bundle; a process that runs from the sources looks where
+ * the build puts the bundle.
+ */
 export function builtFolder(name: string, file: string): string {
-  const [beside, built] = [`./${name}/`, `../../dist/${name}/`].map((path) => fileURLToPath(new URL(path, import.meta.url)));
+  const [beside, built] = [`./${name}/`, `../../dist/${name}/`].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  );
   return existsSync(beside! + file) ? beside! : built!;
 }

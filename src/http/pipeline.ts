@@ -3,14 +3,27 @@ import type { Exchange, Upgrade } from '../base/edge.ts';
 import { Admission } from './pipeline/admission.ts';
 import { readBody } from './pipeline/body.ts';
 import { checkRequest } from './pipeline/checks.ts';
-import { answerWhole, beginCourse, openingHeaders, replyToFailure, record, refusal, refuse, sendReply, type Course } from './pipeline/reply.ts';
+import {
+  answerWhole,
+  beginCourse,
+  openingHeaders,
+  replyToFailure,
+  record,
+  refusal,
+  refuse,
+  sendReply,
+  type Course,
+} from './pipeline/reply.ts';
 import { promptly } from '../base/promptly.ts';
 import type { Reply } from './request.ts';
 import { answeredRoutes, finderOf, type Find } from './routes.ts';
 import type { Services } from '../conversation/services.ts';
 import { socketRoutes } from './routes/sockets.ts';
 
-/** Resolves when the request is answered or its stream has begun. While few requests are under way, a refusal that needs no store is answered synchronously, without a promise. */
+/**
+ * Resolves when the request is answered or its stream has begun. While few requests are under way, a refusal that needs
+ * no store is answered synchronously, without a promise.
+ */
 export type Pipeline = (exchange: Exchange) => Promise<void> | void;
 
 export function openPipeline(services: Services): Pipeline {
@@ -39,8 +52,17 @@ export function openPipeline(services: Services): Pipeline {
   };
 }
 
-/** Checks 1 to 5 (contract 3); the handler makes the others: 6. resource and permission; 7. state; 8. turns in flight; 9. provider. */
-const answer = (exchange: Exchange, find: Find, course: Course, admission: Admission, services: Services): Reply | Promise<Reply> =>
+/**
+ * Checks 1 to 5 (contract 3); the handler makes the others: 6. resource and permission; 7. state; 8. turns in flight;
+ * 9. provider.
+ */
+const answer = (
+  exchange: Exchange,
+  find: Find,
+  course: Course,
+  admission: Admission,
+  services: Services,
+): Reply | Promise<Reply> =>
   promptly(
     checkRequest(exchange, find, (route) => readBody(exchange, route, admission), course, services),
     (checked) => ('row' in checked ? refusal(checked, course, services) : checked.route.handler(checked)),

@@ -1,6 +1,7 @@
 /**
- * The reference that people read: what each operation does, takes and answers, in words and with an example. The shapes are
- * in `wire.ts` and the rows in `routes.ts`; `openapi.ts` puts the three together. Each operation has an entry (a test counts them).
+ * The reference that people read: what each operation does, takes and answers, in words and with an example. The shapes
+ * are in `wire.ts` and the rows in `routes.ts`; `openapi.ts` puts the three together. Each operation has an entry (a
+ * test counts them).
  */
 import { limits } from '../base/limits.ts';
 import { consoleAssistants } from './reference/console-assistants.ts';
@@ -24,7 +25,28 @@ import type { BudgetName } from '../store/store.ts';
 export type { Area, OperationEntry } from './reference/entry.ts';
 
 /** In the order in which they are read. */
-export const areas: readonly Area[] = [assistants, sessions, turns, usage, voice, openai, fronts, linkArea, service, signingIn, workspaces, consoleAssistants, keys, credentials, tools, conversations, desk, histories, load, machines];
+export const areas: readonly Area[] = [
+  assistants,
+  sessions,
+  turns,
+  usage,
+  voice,
+  openai,
+  fronts,
+  linkArea,
+  service,
+  signingIn,
+  workspaces,
+  consoleAssistants,
+  keys,
+  credentials,
+  tools,
+  conversations,
+  desk,
+  histories,
+  load,
+  machines,
+];
 
 /** `POST /sessions`: the name of an operation in the areas. */
 export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string => `${method} ${path}`;
@@ -32,7 +54,9 @@ export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string
 const areaOf = new Map(areas.flatMap((area) => Object.keys(area.entries).map((name) => [name, area])));
 
 /** The operation's entry and the area that it stands in; undefined where it has none yet. */
-export function referenceOf(route: Pick<Route, 'method' | 'path'>): { readonly area: Area; readonly entry: OperationEntry } | undefined {
+export function referenceOf(
+  route: Pick<Route, 'method' | 'path'>,
+): { readonly area: Area; readonly entry: OperationEntry } | undefined {
   const area = areaOf.get(nameOf(route));
   return area && { area, entry: area.entries[nameOf(route)]! };
 }
@@ -40,8 +64,14 @@ export function referenceOf(route: Pick<Route, 'method' | 'path'>): { readonly a
 /** The operation's description, in Markdown. */
 export function descriptionOf(route: Route, entry: OperationEntry): string {
   const repeat = entry.repeat ?? (route.method === 'GET' ? 'Reading changes nothing.' : '');
-  const parts = [['Cost', [costOf(route), entry.cost].filter(Boolean).join(' ')], ['Repeats', repeat], ['Errors', entry.surprises ?? '']] as const;
-  return [entry.does, ...parts.filter(([, text]) => text !== '').map(([name, text]) => `**${name}.** ${text}`)].join('\n\n');
+  const parts = [
+    ['Cost', [costOf(route), entry.cost].filter(Boolean).join(' ')],
+    ['Repeats', repeat],
+    ['Errors', entry.surprises ?? ''],
+  ] as const;
+  return [entry.does, ...parts.filter(([, text]) => text !== '').map(([name, text]) => `**${name}.** ${text}`)].join(
+    '\n\n',
+  );
 }
 
 const budgets: Readonly<Record<BudgetName, string>> = {
@@ -52,21 +82,29 @@ const budgets: Readonly<Record<BudgetName, string>> = {
 
 /** Returns a call's charge to the budgets, in words. */
 function costOf({ budgets: charged, caller }: Route): string {
-  if (charged.length > 0) return `${sentence(charged.map((name) => budgets[name]).join(' and '))} A request refused with 429 costs one of the budget that refused it.`;
+  if (charged.length > 0)
+    return `${sentence(charged.map((name) => budgets[name]).join(' and '))} A request refused with 429 costs one of the budget that refused it.`;
   return caller === 'operator' ? "None: the console's API has no budgets." : 'None.';
 }
 
 const sentence = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}.`;
 
 /** Returns the description of a path's parameter and its example; empty if the reference has none. */
-export function pathParameter(path: string, name: string): { readonly description?: string; readonly example?: string } {
+export function pathParameter(
+  path: string,
+  name: string,
+): { readonly description?: string; readonly example?: string } {
   if (name === 'w') return { description: "The workspace's id.", example: ids.workspace };
   if (name === 'kind') return { description: "The machine's kind.", example: 'workspace' };
   if (name === 'slug') return { description: "The name of the assistant's public link.", example: slug };
   if (path.includes('/sign-ins/')) return { description: "The sign-in's id.", example: ids.signIn };
   if (path.startsWith('/v1/models/')) return { description: "An assistant's alias or id.", example: settings.alias };
-  if (path.startsWith('/v1/responses/')) return { description: "The response's id.", example: `resp_${ids.turn.slice('turn_'.length)}` };
-  const before = path.slice(0, path.indexOf(`/{${name}}`)).split('/').at(-1)!;
+  if (path.startsWith('/v1/responses/'))
+    return { description: "The response's id.", example: `resp_${ids.turn.slice('turn_'.length)}` };
+  const before = path
+    .slice(0, path.indexOf(`/{${name}}`))
+    .split('/')
+    .at(-1)!;
   const kind = kinds[before];
   if (kind === undefined) return {};
   const example = isLink(path) ? visitorIds[kind] : undefined;
@@ -76,7 +114,14 @@ export function pathParameter(path: string, name: string): { readonly descriptio
 /** The ids of a visitor's session and turn. */
 const visitorIds: Readonly<Record<string, string>> = { session: ids.linkSession, turn: ids.linkTurn };
 
-const kinds: Readonly<Record<string, keyof typeof ids>> = { assistants: 'assistant', sessions: 'session', turns: 'turn', keys: 'key', credentials: 'credential', tools: 'tool' };
+const kinds: Readonly<Record<string, keyof typeof ids>> = {
+  assistants: 'assistant',
+  sessions: 'session',
+  turns: 'turn',
+  keys: 'key',
+  credentials: 'credential',
+  tools: 'tool',
+};
 
 /** `info.description` of the OpenAPI document, in Markdown. */
 export const introduction = `Conversations with published assistants. A client opens a session, sends messages whose replies stream back as server-sent events, \

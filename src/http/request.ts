@@ -60,7 +60,14 @@ export interface VisitorCaller extends PartyCaller {
   readonly kind: 'visitor';
   readonly assistant: AssistantActor;
 }
-export type Caller = KeyCaller | OperatorCaller | NobodyCaller | TokenCaller | GuestCaller | NewcomerCaller | VisitorCaller;
+export type Caller =
+  | KeyCaller
+  | OperatorCaller
+  | NobodyCaller
+  | TokenCaller
+  | GuestCaller
+  | NewcomerCaller
+  | VisitorCaller;
 
 /** The head of a request, and word of its client's leaving. */
 export type ClientHead = RequestHead & Pick<Answerable, 'onGone'>;
@@ -85,8 +92,15 @@ export type Reply =
   | { status: number; headers?: ResponseHeaders; text: string }
   | { status: number; headers?: ResponseHeaders; bytes: Uint8Array }
   | { status: number; headers?: ResponseHeaders; empty: true }
-  /** Runs on after the handler has returned; `onGone` calls back when the client leaves before the end. If it rejects, the answer is cut. */
-  | { status: number; headers?: ResponseHeaders; stream: (outlet: Outlet, onGone: (callback: () => void) => void) => void | Promise<void> };
+  /**
+   * Runs on after the handler has returned; `onGone` calls back when the client leaves before the end. If it rejects,
+   * the answer is cut.
+   */
+  | {
+      status: number;
+      headers?: ResponseHeaders;
+      stream: (outlet: Outlet, onGone: (callback: () => void) => void) => void | Promise<void>;
+    };
 
 /** A success, as the OpenAPI document describes it. */
 export interface Success {
@@ -105,13 +119,19 @@ export const isConsole = ({ path }: Pick<Route, 'path'>): boolean => path.starts
 /** Whether the path is one of an assistant's public link. */
 export const isLink = (path: string): boolean => path.startsWith('/p/');
 
-/** Whether the path is of a file that a visitor's browser requests: a file of the link's pages or of the widget, or the icon. */
-export const isLinkFile = (path: string): boolean => path.startsWith('/link/') || path === '/widget.js' || path === '/favicon.ico';
+/**
+ * Whether the path is of a file that a visitor's browser requests: a file of the link's pages or of the widget, or the
+ * icon.
+ */
+export const isLinkFile = (path: string): boolean =>
+  path.startsWith('/link/') || path === '/widget.js' || path === '/favicon.ico';
 
 /** A row of the table of routes (contract 6 and 9). */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'OPTIONS';
-  /** With parameters in braces, as in `/sessions/{id}`; `{path*}` at the end is the rest of the path, slashes and all. */
+  /**
+   * With parameters in braces, as in `/sessions/{id}`; `{path*}` at the end is the rest of the path, slashes and all.
+   */
   readonly path: string;
   /** Its name in the OpenAPI document. */
   readonly operation: string;
@@ -131,12 +151,18 @@ export interface Route {
   readonly success: Success;
   /** Looks at the head before the caller is known, and throws what refuses it. */
   readonly gate?: (head: ClientHead, services: Services) => void;
-  /** The handler gets the body as it came, its faults too, as `json`: it answers them in a shape of its own. `body` only describes it. */
+  /**
+   * The handler gets the body as it came, its faults too, as `json`: it answers them in a shape of its own. `body` only
+   * describes it.
+   */
   readonly takesBytes?: true;
   /** The handler's possible failures, beside those of the pipeline. */
   readonly errors: readonly ErrorName[];
   /** Gets only requests that this row's own validators and caller check have accepted. */
   handler(request: Request): Reply | Promise<Reply>;
-  /** On a path that becomes a WebSocket: accepts the upgrade with at least these headers, or throws the `Failure` that answers it. */
+  /**
+   * On a path that becomes a WebSocket: accepts the upgrade with at least these headers, or throws the `Failure` that
+   * answers it.
+   */
   open?(request: Request, upgrade: Upgrade, headers: ResponseHeaders): void | Promise<void>;
 }

@@ -29,7 +29,7 @@ export class Router {
     const values: string[] = [];
     let place: Node | undefined = this.#root;
     let tail: { readonly place: Node; readonly from: number; readonly values: number } | null = null;
-    for (let from = 1; from > 0; ) {
+    for (let from = 1; from > 0;) {
       if (place.tail !== null && from < path.length) tail = { place: place.tail, from, values: values.length };
       const slash: number = path.indexOf('/', from);
       const segment = slash < 0 ? path.slice(from) : path.slice(from, slash);
@@ -42,7 +42,9 @@ export class Router {
     const found = place?.routes.get(method);
     if (found !== undefined) return { route: found.route, params: named(found.names, values) };
     const rest = tail?.place.routes.get(method);
-    return rest === undefined ? null : { route: rest.route, params: named(rest.names, [...values.slice(0, tail!.values), path.slice(tail!.from)]) };
+    return rest === undefined
+      ? null
+      : { route: rest.route, params: named(rest.names, [...values.slice(0, tail!.values), path.slice(tail!.from)]) };
   }
 }
 

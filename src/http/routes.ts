@@ -11,7 +11,17 @@ import { openaiRoutes } from './routes/openai.ts';
 import { pageRoutes } from './routes/pages.ts';
 import { socketRoutes } from './routes/sockets.ts';
 
-export const routes: readonly Route[] = [...apiRoutes, ...openaiRoutes, mcpRoute, documentRoute, asyncapiRoute, docsRoute, ...serviceRoutes, ...linkRoutes, ...consoleRoutes];
+export const routes: readonly Route[] = [
+  ...apiRoutes,
+  ...openaiRoutes,
+  mcpRoute,
+  documentRoute,
+  asyncapiRoute,
+  docsRoute,
+  ...serviceRoutes,
+  ...linkRoutes,
+  ...consoleRoutes,
+];
 
 /** The paths that also become a WebSocket. */
 export const documented: readonly Route[] = [...routes, ...socketRoutes];
@@ -23,8 +33,16 @@ const moved: readonly string[] = ['/readyz', '/metrics'];
 export const publicRoutes = ({ managementPort }: { readonly managementPort: number | null }): readonly Route[] =>
   managementPort === null ? documented : documented.filter(({ path }) => !moved.includes(path));
 
-/** All that the public port answers: the documented routes; pages, and `OPTIONS` where it is answered, stand in no document. */
-export const answeredRoutes = (config: { readonly managementPort: number | null }): readonly Route[] => [...publicRoutes(config), ...pageRoutes, ...linkPages, ...preflightRoutes];
+/**
+ * All that the public port answers: the documented routes; pages, and `OPTIONS` where it is answered, stand in no
+ * document.
+ */
+export const answeredRoutes = (config: { readonly managementPort: number | null }): readonly Route[] => [
+  ...publicRoutes(config),
+  ...pageRoutes,
+  ...linkPages,
+  ...preflightRoutes,
+];
 
 /** The route of a request, with its parameters; HEAD uses GET's route. Throws 404 `route_not_found`. */
 export type Find = (method: string, path: string) => { route: Route; params: Record<string, string> };

@@ -1,7 +1,8 @@
 /**
- * Runs the built command. `serve` runs from one script, since more than half of a server's start went to compiling: V8's work is kept
- * beside the script, for each version and each set of flags of V8, by the first process that runs for a second; who cannot write there
- * compiles again. The other commands are modules, of which each loads a few. The build puts this file beside both.
+ * Runs the built command. `serve` runs from one script, since more than half of a server's start went to compiling:
+ * V8's work is kept beside the script, for each version and each set of flags of V8, by the first process that runs for
+ * a second; who cannot write there compiles again. The other commands are modules, of which each loads a few. The build
+ * puts this file beside both.
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,9 +13,9 @@ import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 
 /**
- * The young generation's bounds, which `npm start` gives on the command line, since V8 reads them once, before any code runs. As flags they
- * also make V8 refuse all that was compiled without them, so they are taken back: the bounds stay, and Node's own modules load from their
- * compiled form.
+ * The young generation's bounds, which `npm start` gives on the command line, since V8 reads them once, before any code
+ * runs. As flags they also make V8 refuse all that was compiled without them, so they are taken back: the bounds stay,
+ * and Node's own modules load from their compiled form.
  */
 for (const flag of ['--min-semi-space-size=0', '--max-semi-space-size=0']) setFlagsFromString(flag);
 
@@ -26,20 +27,23 @@ const kept = join(folder, `server-${cachedDataVersionTag().toString(16)}.compile
 const startedAfterMs = 1000;
 
 /**
- * How much the old generation may grow until its next collection, of what outlived the last one. V8 reads the flag after each; a version
- * that does not know it only uses more memory. Set before the start, it would make V8 refuse all that was compiled without it, Node's
- * own modules too.
+ * How much the old generation may grow until its next collection, of what outlived the last one. V8 reads the flag
+ * after each; a version that does not know it only uses more memory. Set before the start, it would make V8 refuse all
+ * that was compiled without it, Node's own modules too.
  */
 const heapFlag = '--heap-growing-percent=150';
 
 /**
- * V8 allocates objects directly in the old generation where the objects of that place in the code outlived a few collections, as those of
- * turns do while many turns run. Each of them then keeps all that it refers to, mostly a whole turn, alive until the next collection of the
- * old generation.
+ * V8 allocates objects directly in the old generation where the objects of that place in the code outlived a few
+ * collections, as those of turns do while many turns run. Each of them then keeps all that it refers to, mostly a whole
+ * turn, alive until the next collection of the old generation.
  */
 const tenureFlag = '--no-allocation-site-pretenuring';
 
-/** The header of the code cache: checksums of its source, since V8 compares only the length, and of the cache itself, in case the disk has damaged it. */
+/**
+ * The header of the code cache: checksums of its source, since V8 compares only the length, and of the cache itself, in
+ * case the disk has damaged it.
+ */
 const headBytes = 8;
 
 function head(source, code) {
@@ -84,8 +88,9 @@ function runScript() {
 }
 
 /**
- * Whether a file's URL is its path with `file:` before it, as packages that were made CommonJS by a bundler take it to be: lmdb finds no
- * native part below a folder with `#`, `?` or `%` in its name. As modules they find theirs anywhere, and start a little later.
+ * Whether a file's URL is its path with `file:` before it, as packages that were made CommonJS by a bundler take it to
+ * be: lmdb finds no native part below a folder with `#`, `?` or `%` in its name. As modules they find theirs anywhere,
+ * and start a little later.
  */
 function isPlain(path) {
   try {

@@ -3,7 +3,18 @@
  * needs beside them. Not part of a start: the declarations want the compiler, a development package.
  */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { newest, PrepareError, root } from './prepare.mjs';
@@ -13,13 +24,24 @@ const target = join(root, 'dist', 'client');
 const stamped = join(target, 'package.json');
 
 /** The package's entries, by the name under which they are imported. */
-const entries = { '.': '../client/index.ts', './conversation': '../client/conversation.ts', './ai': '../client/ai.ts', './call': '../client/call.ts', './browser-call': '../client/browser-call.ts', './call-worklet': '../client/call-worklet.ts', './microphone': '../client/microphone.ts', './microphone-worklet': '../client/microphone-worklet.ts' };
+const entries = {
+  '.': '../client/index.ts',
+  './conversation': '../client/conversation.ts',
+  './ai': '../client/ai.ts',
+  './call': '../client/call.ts',
+  './browser-call': '../client/browser-call.ts',
+  './call-worklet': '../client/call-worklet.ts',
+  './microphone': '../client/microphone.ts',
+  './microphone-worklet': '../client/microphone-worklet.ts',
+};
 
 /** The name of an entry's module, without its ending. */
 const moduleOf = (path) => path.replace(/^.*\/|\.ts$/g, '');
 
 export async function buildClient() {
-  const files = ['package.json', 'package-lock.json', 'LICENSE', 'src/install/pack-client.mjs'].map((name) => statSync(join(root, name)).mtimeMs);
+  const files = ['package.json', 'package-lock.json', 'LICENSE', 'src/install/pack-client.mjs'].map(
+    (name) => statSync(join(root, name)).mtimeMs,
+  );
   const sources = newest(source, Math.max(...files));
   if (existsSync(stamped) && statSync(stamped).mtimeMs >= sources) return;
   // Made beside and exchanged when it is whole.
@@ -41,24 +63,28 @@ export async function buildClient() {
 
 async function modules(folder) {
   const { build } = await import('esbuild');
-  const bundle = (paths) => build({
-    entryPoints: Object.fromEntries(paths.map((path) => [moduleOf(path), fileURLToPath(new URL(path, import.meta.url))])),
-    outdir: folder,
-    bundle: true,
-    splitting: true,
-    chunkNames: '[name]-[hash]',
-    format: 'esm',
-    platform: 'neutral',
-    mainFields: ['module', 'main'],
-    target: 'es2022',
-    // Names stay, for stack traces; who bundles an application minifies them there. Node prints the line of an uncaught error.
-    minifyWhitespace: true,
-    minifySyntax: true,
-    lineLimit: 160,
-    sourcemap: 'linked',
-    legalComments: 'none',
-    logLevel: 'error',
-  });
+  const bundle = (paths) =>
+    build({
+      entryPoints: Object.fromEntries(
+        paths.map((path) => [moduleOf(path), fileURLToPath(new URL(path, import.meta.url))]),
+      ),
+      outdir: folder,
+      bundle: true,
+      splitting: true,
+      chunkNames: '[name]-[hash]',
+      format: 'esm',
+      platform: 'neutral',
+      mainFields: ['module', 'main'],
+      target: 'es2022',
+      // Names stay, for stack traces; who bundles an application minifies them there. Node prints the line of an
+      // uncaught error.
+      minifyWhitespace: true,
+      minifySyntax: true,
+      lineLimit: 160,
+      sourcemap: 'linked',
+      legalComments: 'none',
+      logLevel: 'error',
+    });
   // Apart, so that what both share makes no pieces of the main entry; errors are recognised across copies.
   const apart = Object.values(entries).filter((path) => path.endsWith('call.ts'));
   const rest = Object.values(entries).filter((path) => !apart.includes(path));
@@ -70,7 +96,9 @@ async function modules(folder) {
 /** The sources import each other by their own names; their declarations go by the modules'. */
 function declarations(folder) {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', source, '--outDir', folder], { encoding: 'utf8' });
+  const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', source, '--outDir', folder], {
+    encoding: 'utf8',
+  });
   if (status !== 0) throw new PrepareError(`the client's types are wrong.\n${stdout}`);
   for (const name of readdirSync(folder).filter((name) => name.endsWith('.d.ts'))) {
     const text = readFileSync(join(folder, name), 'utf8');
@@ -81,7 +109,10 @@ function declarations(folder) {
 function papers(folder) {
   const { version, license, description } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const exported = Object.fromEntries(
-    Object.entries(entries).map(([name, path]) => [name, { types: `./${moduleOf(path)}.d.ts`, default: `./${moduleOf(path)}.js` }]),
+    Object.entries(entries).map(([name, path]) => [
+      name,
+      { types: `./${moduleOf(path)}.d.ts`, default: `./${moduleOf(path)}.js` },
+    ]),
   );
   const about = {
     name: 'parley-client',
@@ -97,6 +128,9 @@ function papers(folder) {
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(about, null, 2)}\n`);
   copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
   // Its parser is part of the modules.
-  copyFileSync(join(dirname(fileURLToPath(import.meta.resolve('eventsource-parser'))), '..', 'LICENSE'), join(folder, 'LICENSE-eventsource-parser'));
+  copyFileSync(
+    join(dirname(fileURLToPath(import.meta.resolve('eventsource-parser'))), '..', 'LICENSE'),
+    join(folder, 'LICENSE-eventsource-parser'),
+  );
   copyFileSync(join(source, 'README.md'), join(folder, 'README.md'));
 }

@@ -1,6 +1,6 @@
 /**
- * Bundles the pages: the console's into dist/console, the public link's into dist/link. Writes modules and styles with hashed names, the files
- * that name them, and compressed copies of each file, so that no request waits for compression.
+ * Bundles the pages: the console's into dist/console, the public link's into dist/link. Writes modules and styles with
+ * hashed names, the files that name them, and compressed copies of each file, so that no request waits for compression.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
@@ -33,20 +33,39 @@ async function buildConsole(root) {
   const folder = join(root, 'dist', 'console');
   const named = { entryNames: 'assets/[name]-[hash]', chunkNames: 'assets/[name]-[hash]' };
   // Apart, as the link's.
-  const calls = await bundled(root, folder, { entryPoints: { calls: 'src/pages/console/parts/calls.ts' }, external: [unused], ...named });
+  const calls = await bundled(root, folder, {
+    entryPoints: { calls: 'src/pages/console/parts/calls.ts' },
+    external: [unused],
+    ...named,
+  });
   const built = await bundled(root, folder, {
-    entryPoints: { main: 'src/pages/console/main.tsx', style: 'src/pages/console/style.css', worklet: 'src/client/call-worklet.ts' },
+    entryPoints: {
+      main: 'src/pages/console/main.tsx',
+      style: 'src/pages/console/style.css',
+      worklet: 'src/client/call-worklet.ts',
+    },
     external: ['./calls-*.js'],
     define: { callModule: JSON.stringify(`./${basename(calls.entry('parts/calls.ts'))}`) },
     jsx: 'automatic',
     jsxImportSource: 'preact',
     ...named,
   });
-  const page = html({ style: built.entry('style.css'), script: built.entry('main.tsx'), first: built.first('main.tsx'), worklet: built.entry('call-worklet.ts') });
-  write(folder, [...joined(built, calls), { path: join(folder, 'index.html'), contents: Buffer.from(page) }].flatMap(withCopies));
+  const page = html({
+    style: built.entry('style.css'),
+    script: built.entry('main.tsx'),
+    first: built.first('main.tsx'),
+    worklet: built.entry('call-worklet.ts'),
+  });
+  write(
+    folder,
+    [...joined(built, calls), { path: join(folder, 'index.html'), contents: Buffer.from(page) }].flatMap(withCopies),
+  );
 }
 
-/** Builds the link's files. The server makes the pages, for each language, and reads the names of the files from `built.json`. */
+/**
+ * Builds the link's files. The server makes the pages, for each language, and reads the names of the files from
+ * `built.json`.
+ */
 async function buildLink(root) {
   const source = join(root, 'src', 'pages', 'link');
   if (!existsSync(source)) return;
@@ -54,10 +73,18 @@ async function buildLink(root) {
   const languages = readdirSync(join(root, 'src', 'pages', 'words')).map((name) => name.replace(/\.ts$/, ''));
   const common = { entryNames: '[name]-[hash]', chunkNames: '[name]-[hash]', charset: 'utf8' };
   // Apart, so that what both share makes no pieces of the page's own script; it knows the module's name.
-  const calls = await bundled(root, folder, { entryPoints: { call: 'src/pages/link/call.ts' }, external: [unused], ...common });
+  const calls = await bundled(root, folder, {
+    entryPoints: { call: 'src/pages/link/call.ts' },
+    external: [unused],
+    ...common,
+  });
   const refused = await bundled(root, folder, { entryPoints: { refused: 'src/pages/link/refused.ts' }, ...common });
   const built = await bundled(root, folder, {
-    entryPoints: { main: 'src/pages/link/main.ts', style: 'src/pages/link/style.css', worklet: 'src/client/call-worklet.ts' },
+    entryPoints: {
+      main: 'src/pages/link/main.ts',
+      style: 'src/pages/link/style.css',
+      worklet: 'src/client/call-worklet.ts',
+    },
     external: [unused, './call-*.js'],
     define: { callModule: JSON.stringify(`./${calls.entry('link/call.ts')}`) },
     ...common,
@@ -71,24 +98,44 @@ async function buildLink(root) {
     worklet: built.entry('call-worklet.ts'),
     refused: refused.entry('link/refused.ts'),
   };
-  write(folder, [...joined(built, calls, refused).flatMap(withCopies), { path: join(folder, 'built.json'), contents: Buffer.from(JSON.stringify(names)) }]);
+  write(folder, [
+    ...joined(built, calls, refused).flatMap(withCopies),
+    { path: join(folder, 'built.json'), contents: Buffer.from(JSON.stringify(names)) },
+  ]);
 }
 
 /** The files of several builds, each once. */
-const joined = (...builds) => [...new Map(builds.flatMap(({ files }) => files).map((file) => [file.path, file])).values()];
+const joined = (...builds) => [
+  ...new Map(builds.flatMap(({ files }) => files).map((file) => [file.path, file])).values(),
+];
 
 /** The files as esbuild returns them, and the names in the folder by their sources. */
 async function bundled(root, folder, options) {
   const { build } = await import('esbuild');
-  const { outputFiles, metafile } = await build({ absWorkingDir: root, outdir: folder, ...forBrowsers, splitting: true, format: 'esm', metafile: true, ...options });
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: root,
+    outdir: folder,
+    ...forBrowsers,
+    splitting: true,
+    format: 'esm',
+    metafile: true,
+    ...options,
+  });
   const named = (path) => relative(folder, join(root, path)).replaceAll('\\', '/');
-  const output = (ending) => Object.entries(metafile.outputs).find(([path, { entryPoint }]) => entryPoint?.endsWith(`/${ending}`) && path.endsWith(ending.endsWith('.css') ? '.css' : '.js'));
+  const output = (ending) =>
+    Object.entries(metafile.outputs).find(
+      ([path, { entryPoint }]) =>
+        entryPoint?.endsWith(`/${ending}`) && path.endsWith(ending.endsWith('.css') ? '.css' : '.js'),
+    );
   return {
     // A style's entry has an empty module beside it, which nothing loads.
     files: outputFiles.filter(({ contents }) => contents.length > 0).map(({ path, contents }) => ({ path, contents })),
     entry: (ending) => named(output(ending)[0]),
     /** Modules that it imports at once. */
-    first: (ending) => output(ending)[1].imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => named(path)),
+    first: (ending) =>
+      output(ending)[1]
+        .imports.filter(({ kind }) => kind === 'import-statement')
+        .map(({ path }) => named(path)),
   };
 }
 
@@ -118,7 +165,10 @@ export function withCopies({ path, contents }) {
   ];
 }
 
-/** Written beside and renamed, the page that names the others last; files of earlier builds are removed, since running servers have read theirs. */
+/**
+ * Written beside and renamed, the page that names the others last; files of earlier builds are removed, since running
+ * servers have read theirs.
+ */
 export function write(folder, files) {
   const kept = new Set(files.map(({ path }) => path));
   for (const { path, contents } of files) {

@@ -1,4 +1,7 @@
-/** Bundles the widget's loader into dist/widget: one script, its style in it as text, with copies that were compressed here. */
+/**
+ * Bundles the widget's loader into dist/widget: one script, its style in it as text, with copies that were compressed
+ * here.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { forBrowsers, withCopies, write } from './prepare-pages.mjs';
@@ -8,7 +11,11 @@ export async function buildWidget(root) {
   const source = join(root, 'src', 'pages', 'widget');
   if (!existsSync(source)) return;
   const { build, transform } = await import('esbuild');
-  const { code: style } = await transform(readFileSync(join(source, 'style.css'), 'utf8'), { loader: 'css', minify: true, target: forBrowsers.target });
+  const { code: style } = await transform(readFileSync(join(source, 'style.css'), 'utf8'), {
+    loader: 'css',
+    minify: true,
+    target: forBrowsers.target,
+  });
   const folder = join(root, 'dist', 'widget');
   const { outputFiles } = await build({
     absWorkingDir: root,

@@ -3,7 +3,16 @@
  * when it is missing or stale, and a check that finds nothing to do reads a few file times. Plain JavaScript that loads
  * nothing but Node itself, since on a fresh clone there is nothing else.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inTurn } from './turns.mjs';
@@ -20,7 +29,13 @@ const loader = new URL('./load.mjs', import.meta.url);
 export const bundleUrl = pathToFileURL(bundle).href;
 
 /** Packages of the embedded voice. A bundle must build where they are not installed. */
-const optional = ['onnxruntime-node', 'llama-tokenizer-js', '@bjorn3/browser_wasi_shim', '@evan/opus', 'wasm-media-encoders'];
+const optional = [
+  'onnxruntime-node',
+  'llama-tokenizer-js',
+  '@bjorn3/browser_wasi_shim',
+  '@evan/opus',
+  'wasm-media-encoders',
+];
 
 /** Beside the script that requires it. */
 const redisFile = './redis.cjs';
@@ -33,26 +48,35 @@ export class PrepareError extends Error {}
 
 const manifest = () => JSON.parse(readFileSync(inRoot('package.json'), 'utf8'));
 const modified = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? -Infinity;
-const installed = (names) => Object.keys(names).every((name) => existsSync(inRoot('node_modules', name, 'package.json')));
+const installed = (names) =>
+  Object.keys(names).every((name) => existsSync(inRoot('node_modules', name, 'package.json')));
 
 /** Refuses a Node older than package.json's `engines` says. */
 export function checkNode() {
   const running = process.versions.node;
   const wanted = manifest().engines.node;
-  const numbers = (version) => version.replace(/[^\d.]/g, '').split('.').map(Number);
+  const numbers = (version) =>
+    version
+      .replace(/[^\d.]/g, '')
+      .split('.')
+      .map(Number);
   const [have, need] = [numbers(running), numbers(wanted)];
   const place = need.findIndex((number, index) => number !== have[index]);
-  if (place >= 0 && have[place] < need[place]) throw new PrepareError(`Node ${wanted.replace('>=', '')} or newer is needed; this is ${running}.`);
+  if (place >= 0 && have[place] < need[place])
+    throw new PrepareError(`Node ${wanted.replace('>=', '')} or newer is needed; this is ${running}.`);
 }
 
 /**
  * Installs the packages when they are missing or older than the lockfile. The development packages come along when
- * asked for, or when they were there before, so that starting the server never takes a developer's tools away. One process does
- * so at a time, and those that waited for it find the packages there.
+ * asked for, or when they were there before, so that starting the server never takes a developer's tools away. One
+ * process does so at a time, and those that waited for it find the packages there.
  */
 export async function install({ development }) {
   if (isInstalled(development)) return;
-  const waits = (holder) => process.stderr.write(`parley: waiting for process ${holder}, which installs packages (if it does not: remove ${installing})\n`);
+  const waits = (holder) =>
+    process.stderr.write(
+      `parley: waiting for process ${holder}, which installs packages (if it does not: remove ${installing})\n`,
+    );
   await inTurn(installing, waits, () => isInstalled(development) || installAnew(development)).catch((error) => {
     // A clone that may not be written to.
     throw error.code === undefined ? error : new PrepareError(`no packages can be installed: ${error.message}`);
@@ -66,12 +90,16 @@ function isInstalled(development) {
 
 /** Whether the packages of a server are there, as the lockfile has them. */
 function isCurrent() {
-  return modified(inRoot('node_modules', '.package-lock.json')) >= modified(inRoot('package-lock.json')) && installed(manifest().dependencies);
+  return (
+    modified(inRoot('node_modules', '.package-lock.json')) >= modified(inRoot('package-lock.json')) &&
+    installed(manifest().dependencies)
+  );
 }
 
 async function installAnew(development) {
   // A server may run on the packages that are there: `npm ci` would take them away first.
-  if (development && isCurrent()) return runNpm('adding the development packages', 'install', '--no-save', '--include=dev');
+  if (development && isCurrent())
+    return runNpm('adding the development packages', 'install', '--no-save', '--include=dev');
   const { devDependencies } = manifest();
   // One of them is enough: those that a new lockfile has added cannot be there yet.
   const all = development || Object.keys(devDependencies).some((name) => installed({ [name]: '' }));
@@ -81,15 +109,33 @@ async function installAnew(development) {
 async function runNpm(doing, command, ...options) {
   const { spawnSync } = await import('node:child_process');
   process.stderr.write(`parley: ${doing} (npm ${command})\n`);
-  const args = [command, ...options, '--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
-  const npm = spawnSync('npm', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'], shell: process.platform === 'win32' });
+  const args = [
+    command,
+    ...options,
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--no-progress',
+    '--loglevel=error',
+  ];
+  const npm = spawnSync('npm', args, {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'ignore', 'pipe'],
+    shell: process.platform === 'win32',
+  });
   if (npm.status !== 0) throw new PrepareError(`npm ${command} failed: ${npm.error?.message ?? reasonOf(npm.stderr)}`);
 }
 
 /** npm tells a failure in many lines: the first few name it, the last ones only its log file. */
 function reasonOf(output) {
   const lines = output.split('\n').map((line) => line.replace(/^npm (error|ERR!) ?/, '').trim());
-  return lines.filter((line) => line !== '' && !/^(errno|syscall|A complete log)\b/.test(line)).slice(0, 2).join(', ') || 'it gave no reason';
+  return (
+    lines
+      .filter((line) => line !== '' && !/^(errno|syscall|A complete log)\b/.test(line))
+      .slice(0, 2)
+      .join(', ') || 'it gave no reason'
+  );
 }
 
 /** Bundles the command into dist/ when a source file or the lockfile is newer than the last build. */
@@ -101,7 +147,10 @@ export async function build() {
   try {
     // The pages are built by esbuild's own process while this one waits for the bundles.
     const pages = existsSync(inRoot('src', 'pages', 'console'))
-      ? Promise.all([import('./prepare-pages.mjs').then(({ buildPages }) => buildPages(root)), import('./prepare-widget.mjs').then(({ buildWidget }) => buildWidget(root))])
+      ? Promise.all([
+          import('./prepare-pages.mjs').then(({ buildPages }) => buildPages(root)),
+          import('./prepare-widget.mjs').then(({ buildWidget }) => buildWidget(root)),
+        ])
       : null;
     pages?.catch(() => {});
     outputs = [modules, script, redisScript].flatMap((how) => buildSync(how).outputFiles);
@@ -110,13 +159,22 @@ export async function build() {
     throw new PrepareError('the build failed.');
   }
   for (const [, , to] of beside) mkdirSync(join(dirname(bundle), to), { recursive: true });
-  // The bundle is as old as its newest source, so that a file edited during the build counts as newer. Rounded up: a file's time is finer than ours.
+  // The bundle is as old as its newest source, so that a file edited during the build counts as newer. Rounded up: a
+  // file's time is finer than ours.
   const stamp = (Math.ceil(sources) + 1) / 1000;
-  // Written beside and renamed, so that a process that starts meanwhile reads the old bundle or the new one: parts before what loads
-  // them, and what the bundle's age is told by last. Chunks of earlier builds stay for processes that still run them.
+  // Written beside and renamed, so that a process that starts meanwhile reads the old bundle or the new one: parts
+  // before what loads them, and what the bundle's age is told by last. Chunks of earlier builds stay for processes that
+  // still run them.
   const entries = outputs.filter(({ path }) => path === commands);
-  const parts = outputs.filter(({ path }) => path !== commands).map((file) => (file.path === server ? { path: server, contents: asciiOf(file.text) } : file));
-  for (const { path, contents } of [...texts(), ...parts, ...entries, { path: bundle, contents: readFileSync(loader) }]) {
+  const parts = outputs
+    .filter(({ path }) => path !== commands)
+    .map((file) => (file.path === server ? { path: server, contents: asciiOf(file.text) } : file));
+  for (const { path, contents } of [
+    ...texts(),
+    ...parts,
+    ...entries,
+    { path: bundle, contents: readFileSync(loader) },
+  ]) {
     const unfinished = join(dirname(path), `.${process.pid}.${basename(path)}`);
     writeFileSync(unfinished, contents);
     utimesSync(unfinished, stamp, stamp);
@@ -125,8 +183,8 @@ export async function build() {
 }
 
 /**
- * The same script without a character beyond ASCII, as `load.mjs` reads it. esbuild escapes those of strings; those of tagged templates and
- * of regular expressions it leaves, since `String.raw` and `source` would show the difference.
+ * The same script without a character beyond ASCII, as `load.mjs` reads it. esbuild escapes those of strings; those of
+ * tagged templates and of regular expressions it leaves, since `String.raw` and `source` would show the difference.
  */
 export const asciiOf = (script) =>
   script.replace(/\\[\0-\x7f]|\\?[^\0-\x7f]/g, (found) => {
@@ -134,7 +192,10 @@ export const asciiOf = (script) =>
     return unit < 0x80 ? found : `\\u${unit.toString(16).padStart(4, '0')}`;
   });
 
-/** Files that a module reads from beside itself, and so from beside the bundle: their folder, how their names end, and where they go. */
+/**
+ * Files that a module reads from beside itself, and so from beside the bundle: their folder, how their names end, and
+ * where they go.
+ */
 const beside = [
   [inRoot('src', 'pages'), 'palette.css', '.'],
   [inRoot('src', 'store', 'redis', 'steps'), '.lua', 'steps'],
@@ -168,10 +229,15 @@ const modules = {
   splitting: true,
   format: 'esm',
   // Packages written for CommonJS ask for Node's own modules by `require`, which a module does not have.
-  banner: { js: "import { createRequire as createRequireOfBundle } from 'node:module';\nconst require = createRequireOfBundle(import.meta.url);" },
+  banner: {
+    js: "import { createRequire as createRequireOfBundle } from 'node:module';\nconst require = createRequireOfBundle(import.meta.url);",
+  },
 };
 
-/** The same as one script, whose value is a function of its imports, so that `load.mjs` can keep V8's compiled code of it. */
+/**
+ * The same as one script, whose value is a function of its imports, so that `load.mjs` can keep V8's compiled code of
+ * it.
+ */
 const script = {
   ...common,
   entryPoints: { server: 'src/cli/cli.ts' },
@@ -180,7 +246,9 @@ const script = {
   // A script has no `import`; it loads modules outside the bundle by `require`.
   supported: { 'dynamic-import': false },
   define: { 'import.meta.url': 'urlOfBundle' },
-  banner: { js: "(function (require, __filename) { 'use strict'; const urlOfBundle = require('node:url').pathToFileURL(__filename).href, module = { exports: {} };" },
+  banner: {
+    js: "(function (require, __filename) { 'use strict'; const urlOfBundle = require('node:url').pathToFileURL(__filename).href, module = { exports: {} };",
+  },
   footer: { js: '})' },
   // Half of the script would be the client of Redis and the packages of MCP, in memory also where none is used.
   alias: { redis: redisFile },
@@ -200,7 +268,10 @@ export function newest(folder, least) {
   return time;
 }
 
-/** Runs all of it. A fault that a person can mend ends the process with one line; any other is a defect and keeps its stack. */
+/**
+ * Runs all of it. A fault that a person can mend ends the process with one line; any other is a defect and keeps its
+ * stack.
+ */
 export async function prepare({ development }) {
   try {
     checkNode();

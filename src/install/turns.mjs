@@ -1,10 +1,20 @@
 /**
- * Lets processes of one clone take turns: two that install packages at once remove each other's. The turn is a folder with the holder's name as
- * that of a file: its process id, and on Linux when it began, as the id of a process that has died is given to another. It appears with its
- * content or not at all, since a folder is not renamed onto one that has something in it, and it goes only when it is empty, so that nobody
- * removes the turn of another by mistake. The turn of a process that has died is void.
+ * Lets processes of one clone take turns: two that install packages at once remove each other's. The turn is a folder
+ * with the holder's name as that of a file: its process id, and on Linux when it began, as the id of a process that has
+ * died is given to another. It appears with its content or not at all, since a folder is not renamed onto one that has
+ * something in it, and it goes only when it is empty, so that nobody removes the turn of another by mistake. The turn
+ * of a process that has died is void.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -12,7 +22,10 @@ const lookMs = 200;
 const begun = beginningOf(process.pid);
 const ownName = begun === null ? String(process.pid) : `${process.pid}-${begun}`;
 
-/** Runs `work` while no other process has the turn of this folder. `waits` is called once with the holder's id, if somebody has it. */
+/**
+ * Runs `work` while no other process has the turn of this folder. `waits` is called once with the holder's id, if
+ * somebody has it.
+ */
 export async function inTurn(folder, waits, work) {
   const own = join(dirname(folder), `.${process.pid}.${basename(folder)}`);
   rmSync(own, { recursive: true, force: true });
@@ -41,7 +54,10 @@ function isMoved(own, folder) {
   }
 }
 
-/** The living process whose turn it is; null if there is none. A dead one may have had this process's id, as in a container that starts again. */
+/**
+ * The living process whose turn it is; null if there is none. A dead one may have had this process's id, as in a
+ * container that starts again.
+ */
 function holderOf(folder) {
   for (const name of namesIn(folder)) {
     const [id, begun] = name.split('-');
@@ -63,7 +79,10 @@ function namesIn(folder) {
   }
 }
 
-/** When a process began, in ticks since the machine's start; null where that cannot be read. It stands behind the command, which may have brackets and spaces in it. */
+/**
+ * When a process began, in ticks since the machine's start; null where that cannot be read. It stands behind the
+ * command, which may have brackets and spaces in it.
+ */
 function beginningOf(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -10,11 +10,16 @@ export function makeDataFolder(folder: string): void {
     // The slash refuses a file.
     accessSync(`${folder}/`, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new SettingError(`PARLEY_STORE names a folder that cannot be used (${(error as NodeJS.ErrnoException).code}): ${folder}.`);
+    throw new SettingError(
+      `PARLEY_STORE names a folder that cannot be used (${(error as NodeJS.ErrnoException).code}): ${folder}.`,
+    );
   }
 }
 
-/** Folder by folder, because `mkdir` with `recursive` never returns where the file system makes no folders, as beneath /proc. */
+/**
+ * Folder by folder, because `mkdir` with `recursive` never returns where the file system makes no folders, as beneath
+ * /proc.
+ */
 function make(path: string): void {
   if (existsSync(path)) return;
   make(dirname(path));

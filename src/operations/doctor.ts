@@ -34,7 +34,8 @@ export async function examine(environment: Environment, { clock, ids, url }: Exa
     checks.push(check('engine', await engine(config)), check('port', await port(config, clock)));
     if (config.managementPort !== null) checks.push(check('management-port', await managementPort(config, clock)));
     const namesProxy = proxyNamedBy(config);
-    if (namesProxy !== null && config.trustedProxies.length === 0) checks.push(check('proxies', hiddenAddresses(namesProxy)));
+    if (namesProxy !== null && config.trustedProxies.length === 0)
+      checks.push(check('proxies', hiddenAddresses(namesProxy)));
     if (url !== undefined) checks.push(check('url', await way(url, clock, config)));
     checks.push(...(await examineStore(config, clock, ids)), ...(await examineVoice(config, clock)));
   }
@@ -42,7 +43,10 @@ export async function examine(environment: Environment, { clock, ids, url }: Exa
 }
 
 const ignoredByServer = (variables: readonly string[]): Finding =>
-  warn(`${variables.join(', ')}: ignored, because Kubernetes sets such variables for a service`, 'Set PARLEY_MANAGEMENT_PORT for a separate port, or enableServiceLinks: false in the pod to be rid of them.');
+  warn(
+    `${variables.join(', ')}: ignored, because Kubernetes sets such variables for a service`,
+    'Set PARLEY_MANAGEMENT_PORT for a separate port, or enableServiceLinks: false in the pod to be rid of them.',
+  );
 
 /** The setting that says that a proxy stands in front: the server itself speaks no TLS. */
 function proxyNamedBy({ consoleOrigins, publicUrl }: Config): string | null {
@@ -56,13 +60,27 @@ const hiddenAddresses = (variable: string): Finding =>
     "Set PARLEY_TRUSTED_PROXIES to the proxy's address, unless browsers reach this server directly.",
   );
 
-const named = (store: Config['store']): string => (store.kind === 'redis' ? redacted(store.url) : store.kind === 'lmdb' ? `lmdb:${store.folder}` : 'memory:');
+const named = (store: Config['store']): string =>
+  store.kind === 'redis' ? redacted(store.url) : store.kind === 'lmdb' ? `lmdb:${store.folder}` : 'memory:';
 
 /** Each store's checks are loaded only for that store, as the store itself is. */
 async function examineStore(config: Config, clock: Clock, ids: Ids): Promise<Check[]> {
   const { store, allowVolatile, durability, secret, secretPrevious: previous } = config;
-  if (store.kind === 'memory') return [check('store', warn('everything ends with the process', 'For anything to last: PARLEY_STORE=lmdb:FOLDER, or Redis.'))];
-  if (store.kind === 'lmdb') return (await import('./doctor/folder.ts')).examineFolder(store.folder, config, clock, ids);
+  if (store.kind === 'memory')
+    return [
+      check(
+        'store',
+        warn('everything ends with the process', 'For anything to last: PARLEY_STORE=lmdb:FOLDER, or Redis.'),
+      ),
+    ];
+  if (store.kind === 'lmdb')
+    return (await import('./doctor/folder.ts')).examineFolder(store.folder, config, clock, ids);
   const { examineRedis } = await import('../store/redis/doctor.ts');
-  return examineRedis(store.url, { clock, ids, allowVolatile, durability, records: (records) => examineRecords(records, { secret, previous }, ids) });
+  return examineRedis(store.url, {
+    clock,
+    ids,
+    allowVolatile,
+    durability,
+    records: (records) => examineRecords(records, { secret, previous }, ids),
+  });
 }

@@ -11,7 +11,9 @@ import { openManagementListener } from '../http/management-port.ts';
 import type { ServiceDesk } from '../conversation/services.ts';
 import type { SupervisorLine } from './supervisor/worker.ts';
 
-/** The configured engine. Without one, uWebSockets.js, or `node:http` with a log line if uWebSockets.js does not load. */
+/**
+ * The configured engine. Without one, uWebSockets.js, or `node:http` with a log line if uWebSockets.js does not load.
+ */
 export async function openEdge(config: Config, listener: EdgeListener, clock: Clock, log: Log): Promise<Edge> {
   const bounds = { ...limits, bodyBytesOf };
   if (config.edge === 'node') return openNodeEdge(listener, bounds, clock);
@@ -26,14 +28,19 @@ export async function openEdge(config: Config, listener: EdgeListener, clock: Cl
 }
 
 /** Workers share the port that their supervisor has found free. */
-export async function startListening(edge: Edge, { host, port }: Config, supervisor: SupervisorLine | null): Promise<number> {
+export async function startListening(
+  edge: Edge,
+  { host, port }: Config,
+  supervisor: SupervisorLine | null,
+): Promise<number> {
   if (supervisor === null) return edge.listen(host, port);
   for (let attempt = 1; ; attempt++) {
     const found = await supervisor.port(attempt > 1);
     try {
       return await edge.listen(host, found, true);
     } catch (error) {
-      if (port !== 0 || attempt === limits.portAttemptsMax || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      if (port !== 0 || attempt === limits.portAttemptsMax || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE')
+        throw error;
     }
   }
 }
@@ -47,8 +54,10 @@ export async function openManagementPort(config: Config, desk: ServiceDesk): Pro
     return edge;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE') throw new SettingError(`PARLEY_MANAGEMENT_PORT is ${config.managementPort}, which is in use on ${config.host}.`);
-    if (code === 'EACCES') throw new SettingError(`PARLEY_MANAGEMENT_PORT is ${config.managementPort}, which may not be listened on.`);
+    if (code === 'EADDRINUSE')
+      throw new SettingError(`PARLEY_MANAGEMENT_PORT is ${config.managementPort}, which is in use on ${config.host}.`);
+    if (code === 'EACCES')
+      throw new SettingError(`PARLEY_MANAGEMENT_PORT is ${config.managementPort}, which may not be listened on.`);
     throw error;
   }
 }

@@ -1,4 +1,7 @@
-/** Ends a process: drains it after a signal or at its supervisor's request, or ends it at once after a second signal (contract 11). */
+/**
+ * Ends a process: drains it after a signal or at its supervisor's request, or ends it at once after a second signal
+ * (contract 11).
+ */
 import type { Clock } from '../base/clock.ts';
 import type { Edge } from '../base/edge.ts';
 import { limits } from '../base/limits.ts';
@@ -36,12 +39,18 @@ export function endInOrder(house: House): void {
   };
   const retire = (): void => {
     log.info('retiring');
-    // A timer runs after the event loop has accepted waiting connections: those that still wait when a listener closes are reset.
+    // A timer runs after the event loop has accepted waiting connections: those that still wait when a listener closes
+    // are reset.
     clock.after(0, () => edge.stopListening());
     clock.after(limits.workerRetireMs, end);
   };
   onEndingSignal(clock, end, () => process.exit(1));
-  supervisor?.announceListening({ drain: end, retire, look: async () => !services.draining && services.readiness.look(), measure: () => services.metrics.samples() });
+  supervisor?.announceListening({
+    drain: end,
+    retire,
+    look: async () => !services.draining && services.readiness.look(),
+    measure: () => services.metrics.samples(),
+  });
 }
 
 /** Ends the process without a drain: it may store nothing any more, so it may answer nothing. */
@@ -55,7 +64,8 @@ export function endAtOnce({ message }: Error, log: Log): never {
 async function drain({ services, edge, service, http, log, clock, supervisor }: House): Promise<void> {
   services.draining = true;
   log.info({ turns: services.host.turns.inFlight }, 'draining');
-  // Sockets are not waited for: a client opens another one elsewhere (contract 8). A call ends with the reply that it speaks, which is a turn in flight.
+  // Sockets are not waited for: a client opens another one elsewhere (contract 8). A call ends with the reply that it
+  // speaks, which is a turn in flight.
   services.host.sockets.drain();
   services.host.calls.drain();
   services.host.feed.drain();

@@ -1,4 +1,7 @@
-/** The text that the server prints at its start; on an empty store, a first workspace, assistant and key to try it with (contract 11). */
+/**
+ * The text that the server prints at its start; on an empty store, a first workspace, assistant and key to try it with
+ * (contract 11).
+ */
 import { freshAssistant } from '../http/console/assistants.ts';
 import { issueKey } from '../http/console/keys.ts';
 import { signInUrl } from '../http/console/sign-in.ts';
@@ -23,26 +26,45 @@ interface Output {
 }
 
 /**
- * Whether a log keeps what is printed, which then holds neither a key nor a link to sign in: under systemd, in the first process of a
- * container, or where the operator says so. A terminal may have inherited systemd's variable from the desktop that it runs on.
+ * Whether a log keeps what is printed, which then holds neither a key nor a link to sign in: under systemd, in the
+ * first process of a container, or where the operator says so. A terminal may have inherited systemd's variable from
+ * the desktop that it runs on.
  */
-export const isLogged = ({ quiet, underSystemd }: Pick<Config, 'quiet' | 'underSystemd'>, { pid, isTerminal }: Output): boolean =>
-  quiet || pid === 1 || (underSystemd && !isTerminal);
+export const isLogged = (
+  { quiet, underSystemd }: Pick<Config, 'quiet' | 'underSystemd'>,
+  { pid, isTerminal }: Output,
+): boolean => quiet || pid === 1 || (underSystemd && !isTerminal);
 
-/** The text to print. On an empty store it makes the first workspace and assistant, and a key if one may be printed. `worker`: the number of this process under a supervisor. */
+/**
+ * The text to print. On an empty store it makes the first workspace and assistant, and a key if one may be printed.
+ * `worker`: the number of this process under a supervisor.
+ */
 export async function firstStart(services: Services, url: string, engine: string, worker?: number): Promise<string> {
   const { store, config, clock, signIns } = services;
-  const logged = isLogged(config, { pid: worker === undefined ? process.pid : process.ppid, isTerminal: process.stdout.isTTY });
+  const logged = isLogged(config, {
+    pid: worker === undefined ? process.pid : process.ppid,
+    isTerminal: process.stdout.isTTY,
+  });
   const any = await store.catalog.list('workspace', '', { limit: 1, after: null, order: 'asc' });
   const installed = any.items.length === 0 ? await install(services, !logged) : null;
   await signIns.endThoseBefore();
   if (logged) {
-    const line = { level: 'info', time: clock.now(), worker, url, engine, store: store.name, operator_token: placeOfToken(config), msg: hint };
+    const line = {
+      level: 'info',
+      time: clock.now(),
+      worker,
+      url,
+      engine,
+      store: store.name,
+      operator_token: placeOfToken(config),
+      msg: hint,
+    };
     return `${JSON.stringify(line)}\n`;
   }
   const lines = ['', `  parley listens on ${url}  (${store.name}, ${engine})`, ''];
   if (installed !== null) lines.push(...trialLines(installed, url));
-  if (config.store.kind === 'memory' && config.operatorToken === null) lines.push(`  Operator token  ${services.operatorToken}`, '');
+  if (config.store.kind === 'memory' && config.operatorToken === null)
+    lines.push(`  Operator token  ${services.operatorToken}`, '');
   else lines.push(`  Operator token  ${placeOfToken(config)}; the console's API is at ${url}/console/api`, '');
   lines.push(...(await signInLines(services, url)));
   return `${lines.join('\n')}\n`;
@@ -74,10 +96,20 @@ const browsable = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.
 function firstWorkspace({ store, ids, clock }: Services): Workspace {
   const at = secondsOf(clock.now());
   const id = store.leaseMs === null ? ids.make('wks') : sharedWorkspaceId;
-  return { id, name: 'default', retentionDays: limits.retentionDaysDefault, turnsInFlightMax: limits.turnsInFlightMax, createdAt: at, updatedAt: at };
+  return {
+    id,
+    name: 'default',
+    retentionDays: limits.retentionDaysDefault,
+    turnsInFlightMax: limits.turnsInFlightMax,
+    createdAt: at,
+    updatedAt: at,
+  };
 }
 
-/** Processes that start at once on one empty store all make the same workspace; only the process that moves it first goes on. */
+/**
+ * Processes that start at once on one empty store all make the same workspace; only the process that moves it first
+ * goes on.
+ */
 async function mayInstall(workspace: Workspace, { store }: Services): Promise<boolean> {
   if (store.leaseMs === null) return true;
   await store.catalog.create('workspace', workspace);
@@ -103,22 +135,27 @@ async function install(services: Services, withKey: boolean): Promise<Installed 
   const assistantId = ids.make('asst');
   const stamps = { createdAt: at, updatedAt: at };
   const machine = { ...draftSnapshot(true), state: 'published' };
-  // Requested in one tick, so that an embedded store keeps all of it or nothing: after an interrupted start the next one begins anew.
+  // Requested in one tick, so that an embedded store keeps all of it or nothing: after an interrupted start the next
+  // one begins anew.
   const [, , issued] = await Promise.all([
     store.catalog.create('workspace', workspace),
-    store.catalog.create('assistant', {
-      ...freshAssistant,
-      id: assistantId,
-      workspaceId,
-      name: 'demo',
-      // Clients of OpenAI's API have it as their model.
-      alias: 'demo',
-      description: 'The embedded assistant: rule-based, for trying things out.',
-      ...stamps,
-      // The embedded voice needs neither network nor credential, as the assistant itself.
-      channels: { ...freshAssistant.channels, voice: true },
-      machine,
-    }, createdMove(machine, clock.now(), nobody)),
+    store.catalog.create(
+      'assistant',
+      {
+        ...freshAssistant,
+        id: assistantId,
+        workspaceId,
+        name: 'demo',
+        // Clients of OpenAI's API have it as their model.
+        alias: 'demo',
+        description: 'The embedded assistant: rule-based, for trying things out.',
+        ...stamps,
+        // The embedded voice needs neither network nor credential, as the assistant itself.
+        channels: { ...freshAssistant.channels, voice: true },
+        machine,
+      },
+      createdMove(machine, clock.now(), nobody),
+    ),
     withKey ? issueKey(workspaceId, { name: 'first' }, at, services) : null,
   ]);
   return { assistantId, key: issued?.text ?? null };

@@ -1,6 +1,6 @@
 /**
- * Moves an installation from one store to another in a file: constructs the stores to export and to import, and carries the secret
- * for their contents.
+ * Moves an installation from one store to another in a file: constructs the stores to export and to import, and carries
+ * the secret for their contents.
  */
 import type { Clock } from '../base/clock.ts';
 import { SettingError, type Config } from '../base/config.ts';
@@ -21,7 +21,10 @@ export type Moving = Pick<Config, 'store' | 'secret' | 'allowVolatile' | 'durabi
 export async function openSource({ store, acceptLoss }: Moving, clock: Clock): Promise<DumpSource> {
   if (store.kind === 'memory') throw ephemeral();
   if (store.kind === 'lmdb') {
-    const [{ EmbeddedSource }, { LmdbSnapshot }] = await Promise.all([import('../store/embedded/dump.ts'), import('../store/lmdb/snapshot.ts')]);
+    const [{ EmbeddedSource }, { LmdbSnapshot }] = await Promise.all([
+      import('../store/embedded/dump.ts'),
+      import('../store/lmdb/snapshot.ts'),
+    ]);
     return new EmbeddedSource(new LmdbSnapshot(store.folder, { acceptLoss }));
   }
   const { RedisSource } = await import('../store/redis/dump.ts');
@@ -31,17 +34,27 @@ export async function openSource({ store, acceptLoss }: Moving, clock: Clock): P
 export async function openTarget({ store, allowVolatile, durability }: Moving, clock: Clock): Promise<DumpTarget> {
   if (store.kind === 'memory') throw ephemeral();
   if (store.kind === 'lmdb') {
-    const [{ EmbeddedTarget }, { LmdbFilling }] = await Promise.all([import('../store/embedded/load.ts'), import('../store/lmdb/filling.ts')]);
+    const [{ EmbeddedTarget }, { LmdbFilling }] = await Promise.all([
+      import('../store/embedded/load.ts'),
+      import('../store/lmdb/filling.ts'),
+    ]);
     makeDataFolder(store.folder);
     return new EmbeddedTarget(new LmdbFilling(store.folder));
   }
   const { RedisTarget } = await import('../store/redis/load.ts');
-  return new RedisTarget(store.url, { clock, allowVolatile, durability: durability === 'flushed' ? 'committed' : durability });
+  return new RedisTarget(store.url, {
+    clock,
+    allowVolatile,
+    durability: durability === 'flushed' ? 'committed' : durability,
+  });
 }
 
-const ephemeral = (): SettingError => new SettingError('PARLEY_STORE is memory:, which ends with its process: there is nothing to move.');
+const ephemeral = (): SettingError =>
+  new SettingError('PARLEY_STORE is memory:, which ends with its process: there is nothing to move.');
 
-/** Writes the secret to a data folder that has none, so that a server started on it can open the imported credentials. */
+/**
+ * Writes the secret to a data folder that has none, so that a server started on it can open the imported credentials.
+ */
 export function leaveSecret({ store }: Moving, secret: string): void {
   if (store.kind === 'lmdb') keepSecret(store.folder, secret);
 }

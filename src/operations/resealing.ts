@@ -1,4 +1,7 @@
-/** Seals credentials and the signing secrets of tools again that were sealed under the previous `PARLEY_SECRET`, or by a version that did not bind them to their provider and origin. */
+/**
+ * Seals credentials and the signing secrets of tools again that were sealed under the previous `PARLEY_SECRET`, or by a
+ * version that did not bind them to their provider and origin.
+ */
 import { limits } from '../base/limits.ts';
 import { signingHolder, type SealedHolder } from '../access/vault.ts';
 import type { Services } from '../conversation/services.ts';
@@ -6,33 +9,45 @@ import { replacedSecrets, withReplacedSecrets } from '../store/records/tools.ts'
 import type { CatalogKind, CatalogRecords, Page, Store, Tool } from '../store/store.ts';
 
 /**
- * Whether a start reseals. A resealed credential cannot be opened by a process that does not know the new secret, or whose version
- * does not bind. On a shared store such processes may still run; `PARLEY_SECRET_PREVIOUS` states that none does.
+ * Whether a start reseals. A resealed credential cannot be opened by a process that does not know the new secret, or
+ * whose version does not bind. On a shared store such processes may still run; `PARLEY_SECRET_PREVIOUS` states that
+ * none does.
  */
-export const isToReseal = ({ store, config }: Pick<Services, 'store' | 'config'>): boolean => store.leaseMs === null || config.secretPrevious !== null;
+export const isToReseal = ({ store, config }: Pick<Services, 'store' | 'config'>): boolean =>
+  store.leaseMs === null || config.secretPrevious !== null;
 
 type Parts = Pick<Services, 'store' | 'vault' | 'log' | 'config'>;
 
 /**
- * Visits every secret while the server serves. Any number of processes may do so at once: each compares before it replaces,
- * and leaves a record that another writer has changed. Logs the result; never rejects.
+ * Visits every secret while the server serves. Any number of processes may do so at once: each compares before it
+ * replaces, and leaves a record that another writer has changed. Logs the result; never rejects.
  */
 export async function resealSecrets(parts: Parts): Promise<void> {
   const { store, log, config } = parts;
   const counts = { present: 0, resealed: 0, shut: 0 };
   try {
     for await (const workspace of all(store, 'workspace', '')) {
-      for await (const { id } of all(store, 'credential', workspace.id)) await resealRecord(parts, 'credential', workspace.id, id, counts, (credential, again) => ({ ...credential, sealed: again(credential) }));
-      for await (const { id } of all(store, 'tool', workspace.id)) await resealRecord(parts, 'tool', workspace.id, id, counts, resealedTool);
+      for await (const { id } of all(store, 'credential', workspace.id))
+        await resealRecord(parts, 'credential', workspace.id, id, counts, (credential, again) => ({
+          ...credential,
+          sealed: again(credential),
+        }));
+      for await (const { id } of all(store, 'tool', workspace.id))
+        await resealRecord(parts, 'tool', workspace.id, id, counts, resealedTool);
     }
-    if (config.secretPrevious !== null) log.info(counts, `${done}; PARLEY_SECRET_PREVIOUS can go once all servers have started with both`);
+    if (config.secretPrevious !== null)
+      log.info(counts, `${done}; PARLEY_SECRET_PREVIOUS can go once all servers have started with both`);
     else if (counts.resealed > 0) log.info(counts, done);
   } catch (error) {
-    log.error({ err: error, ...counts }, 'some secrets may still be encrypted under PARLEY_SECRET_PREVIOUS or as an earlier version did; the next start goes on');
+    log.error(
+      { err: error, ...counts },
+      'some secrets may still be encrypted under PARLEY_SECRET_PREVIOUS or as an earlier version did; the next start goes on',
+    );
   }
 }
 
-const done = 'every credential and signing secret that opens is encrypted under PARLEY_SECRET; each credential is bound to its provider and the origin of its base URL';
+const done =
+  'every credential and signing secret that opens is encrypted under PARLEY_SECRET; each credential is bound to its provider and the origin of its base URL';
 
 interface Counts {
   present: number;
@@ -43,7 +58,14 @@ interface Counts {
 /** The sealed secret as it is to be: sealed again, or as it is. */
 type Again = (holder: SealedHolder) => Uint8Array;
 
-async function resealRecord<K extends 'credential' | 'tool'>({ store, vault }: Parts, kind: K, workspaceId: string, id: string, counts: Counts, change: (record: CatalogRecords[K], again: Again) => CatalogRecords[K]): Promise<void> {
+async function resealRecord<K extends 'credential' | 'tool'>(
+  { store, vault }: Parts,
+  kind: K,
+  workspaceId: string,
+  id: string,
+  counts: Counts,
+  change: (record: CatalogRecords[K], again: Again) => CatalogRecords[K],
+): Promise<void> {
   const found = await store.catalog.read(kind, workspaceId, id);
   if (found === null) return;
   let changes = 0;
@@ -66,12 +88,23 @@ async function resealRecord<K extends 'credential' | 'tool'>({ store, vault }: P
 function resealedTool(tool: Tool, again: Again): Tool {
   const holder = signingHolder(tool);
   const sealed = tool.sealed && again({ ...holder, sealed: tool.sealed });
-  return withReplacedSecrets({ ...tool, sealed }, replacedSecrets(tool).map((one) => ({ ...one, sealed: again({ ...holder, sealed: one.sealed }) })));
+  return withReplacedSecrets(
+    { ...tool, sealed },
+    replacedSecrets(tool).map((one) => ({ ...one, sealed: again({ ...holder, sealed: one.sealed }) })),
+  );
 }
 
-async function* all<K extends CatalogKind>({ catalog }: Store, kind: K, workspaceId: string): AsyncGenerator<CatalogRecords[K]> {
-  for (let after: string | null = null; ; ) {
-    const page: Page<CatalogRecords[K]> = await catalog.list(kind, workspaceId, { limit: limits.listMax, after, order: 'asc' });
+async function* all<K extends CatalogKind>(
+  { catalog }: Store,
+  kind: K,
+  workspaceId: string,
+): AsyncGenerator<CatalogRecords[K]> {
+  for (let after: string | null = null; ;) {
+    const page: Page<CatalogRecords[K]> = await catalog.list(kind, workspaceId, {
+      limit: limits.listMax,
+      after,
+      order: 'asc',
+    });
     yield* page.items;
     if (page.next === null) return;
     after = page.next;

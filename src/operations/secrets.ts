@@ -1,4 +1,7 @@
-/** An installation's secrets: from the settings, or generated once and kept in the data folder, readable for its owner alone. */
+/**
+ * An installation's secrets: from the settings, or generated once and kept in the data folder, readable for its owner
+ * alone.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SettingError, type Config } from '../base/config.ts';
@@ -38,7 +41,8 @@ export function readSecrets(config: Config, ids: Ids): Secrets {
   const settled = (given: string | null, kept: Kept): string => {
     if (given !== null) return given;
     // All processes on one Redis need the same secrets, so none of them can generate one.
-    if (config.store.kind === 'redis') throw new SettingError(`${kept.variable} must be set with Redis, the same for every process.`);
+    if (config.store.kind === 'redis')
+      throw new SettingError(`${kept.variable} must be set with Redis, the same for every process.`);
     if (config.store.kind === 'memory') return ids.secret();
     keep(config.store.folder, kept.name, ids.secret());
     return read(config.store.folder, kept);
@@ -70,8 +74,12 @@ function read(folder: string, { name, variable, charactersMin, advice }: Kept): 
   try {
     secret = readFileSync(join(folder, name), 'utf8').trim();
   } catch (error) {
-    throw new SettingError(`${variable} is not set, and ${name} in the data folder is no file that can be read (${(error as NodeJS.ErrnoException).code}).`);
+    throw new SettingError(
+      `${variable} is not set, and ${name} in the data folder is no file that can be read (${(error as NodeJS.ErrnoException).code}).`,
+    );
   }
   if (codePoints(secret) >= charactersMin) return secret;
-  throw new SettingError(`${variable} must have at least ${charactersMin} characters, and the file ${name} in the data folder has fewer: ${advice}.`);
+  throw new SettingError(
+    `${variable} must have at least ${charactersMin} characters, and the file ${name} in the data folder has fewer: ${advice}.`,
+  );
 }

@@ -1,6 +1,7 @@
 /**
- * Several processes that serve as one: each worker is a complete `parley serve` and listens on the same port; this first process
- * starts them, replaces those that die, and ends them in order. It handles no requests except those on a management port.
+ * Several processes that serve as one: each worker is a complete `parley serve` and listens on the same port; this
+ * first process starts them, replaces those that die, and ends them in order. It handles no requests except those on a
+ * management port.
  */
 import cluster from 'node:cluster';
 import { isatty } from 'node:tty';
@@ -21,8 +22,9 @@ import { Scrapes } from './supervisor/scrapes.ts';
 import { watchUnhandled } from '../base/unhandled.ts';
 
 /**
- * Serves with `config.processes` workers until SIGTERM or SIGINT. Resolves when the first one listens; rejects with the system's
- * error if the port cannot be used. If the first worker fails, it has logged why, and its exit code becomes this process's.
+ * Serves with `config.processes` workers until SIGTERM or SIGINT. Resolves when the first one listens; rejects with the
+ * system's error if the port cannot be used. If the first worker fails, it has logged why, and its exit code becomes
+ * this process's.
  */
 export function supervise(config: Config, openService: OpenService): Promise<void> {
   // If the workers share one socket (`node:http`), each accepts connections by itself.
@@ -72,7 +74,11 @@ class Supervisor {
       process.exit(code ?? 1);
     }
     this.#portRefused = null;
-    onEndingSignal(this.#clock, (signal) => this.#end(signal), () => this.#insist());
+    onEndingSignal(
+      this.#clock,
+      (signal) => this.#end(signal),
+      () => this.#insist(),
+    );
     // A terminal that closes sends SIGHUP too, and then the process should end.
     if (!isatty(0)) process.on('SIGHUP', () => void this.#roll());
     for (let count = 1; count < this.#config.processes; count++) this.#add(limits.workerRestartMs);
@@ -90,7 +96,12 @@ class Supervisor {
         return isEnding();
       },
       readiness: this.#looks,
-      metrics: { requests: this.#counted.requests, limited: { inc() {} }, text: () => this.#scrapes.text(), contentType: metricsType },
+      metrics: {
+        requests: this.#counted.requests,
+        limited: { inc() {} },
+        text: () => this.#scrapes.text(),
+        contentType: metricsType,
+      },
     };
   }
 
@@ -100,7 +111,9 @@ class Supervisor {
     this.#members.add(member);
     this.#log.info({ worker: member.worker.id, pid: member.worker.process.pid }, 'worker starts');
     member.worker.on('message', (message: FromWorker) => {
-      this.#hear(member, message).catch((error: unknown) => this.#log.error({ err: error, worker: member.worker.id }, 'a message of a worker failed'));
+      this.#hear(member, message).catch((error: unknown) =>
+        this.#log.error({ err: error, worker: member.worker.id }, 'a message of a worker failed'),
+      );
     });
     void member.ended.then(({ code, signal }) => this.#lose(member, code, signal));
     return member;
@@ -119,7 +132,8 @@ class Supervisor {
   /** The port is probed only when a worker is about to listen, so that no other program can take it in between. */
   async #tellPort(member: SupervisedWorker, again: boolean): Promise<void> {
     try {
-      if (this.#port === null || (again && this.#portRefused !== null)) this.#port = await probePort(this.#config.host, this.#config.port);
+      if (this.#port === null || (again && this.#portRefused !== null))
+        this.#port = await probePort(this.#config.host, this.#config.port);
       member.tell({ type: 'port', port: this.#port });
     } catch (error) {
       member.kill('SIGKILL');
@@ -148,7 +162,10 @@ class Supervisor {
     this.#restarts.add(timer);
   }
 
-  /** Replaces the workers one after another. A request that comes meanwhile causes another round, because the settings may have changed again. */
+  /**
+   * Replaces the workers one after another. A request that comes meanwhile causes another round, because the settings
+   * may have changed again.
+   */
   async #roll(): Promise<void> {
     this.#rollAgain = true;
     if (this.#rolling) return;
@@ -157,7 +174,10 @@ class Supervisor {
       this.#rollAgain = false;
       this.#log.info('rolling restart');
       const replaced = await this.#replaceAll();
-      if (this.#exitCode === null) this.#log[replaced ? 'info' : 'error'](replaced ? 'rolling restart done' : 'rolling restart given up: the new worker does not start');
+      if (this.#exitCode === null)
+        this.#log[replaced ? 'info' : 'error'](
+          replaced ? 'rolling restart done' : 'rolling restart given up: the new worker does not start',
+        );
     }
     this.#rolling = false;
     this.#fill();
@@ -168,10 +188,14 @@ class Supervisor {
     return [...this.#members].filter(({ leaving }) => !leaving).length;
   }
 
-  /** Starts workers that are missing: one that died while a leaving worker still counted in its place has no successor yet. */
+  /**
+   * Starts workers that are missing: one that died while a leaving worker still counted in its place has no successor
+   * yet.
+   */
   #fill(): void {
     if (this.#exitCode !== null) return;
-    for (let count = this.#staying + this.#restarts.size; count < this.#config.processes; count++) this.#add(limits.workerRestartMs);
+    for (let count = this.#staying + this.#restarts.size; count < this.#config.processes; count++)
+      this.#add(limits.workerRestartMs);
   }
 
   async #replaceAll(): Promise<boolean> {

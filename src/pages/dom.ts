@@ -2,8 +2,15 @@
 
 type Value = string | number | boolean | null | ((event: never) => void);
 
-/** Names with `on` are listeners; those with a dash and `role` are attributes; `null` leaves one out. All else are properties. */
-export function element<K extends keyof HTMLElementTagNameMap>(tag: K, values: Readonly<Record<string, Value>> = {}, ...children: readonly (Node | string)[]): HTMLElementTagNameMap[K] {
+/**
+ * Names with `on` are listeners; those with a dash and `role` are attributes; `null` leaves one out. All else are
+ * properties.
+ */
+export function element<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  values: Readonly<Record<string, Value>> = {},
+  ...children: readonly (Node | string)[]
+): HTMLElementTagNameMap[K] {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(values)) {
     if (value === null) continue;
@@ -16,11 +23,18 @@ export function element<K extends keyof HTMLElementTagNameMap>(tag: K, values: R
 }
 
 /** A button with words. */
-export const button = (label: string, onclick: () => void, className = ''): HTMLButtonElement => element('button', { type: 'button', className, onclick }, label);
+export const button = (label: string, onclick: () => void, className = ''): HTMLButtonElement =>
+  element('button', { type: 'button', className, onclick }, label);
 
 /** A button with a picture, whose words are for those who do not see it, and for those who wait. */
 export function iconButton(label: string, path: string, onclick: () => void, className = ''): HTMLButtonElement {
-  const made = element('button', { type: 'button', className: `icon ${className}`, title: label, 'aria-label': label, onclick });
+  const made = element('button', {
+    type: 'button',
+    className: `icon ${className}`,
+    title: label,
+    'aria-label': label,
+    onclick,
+  });
   const svg = (tag: string, attributes: Record<string, string>): SVGElement => {
     const one = document.createElementNS('http://www.w3.org/2000/svg', tag);
     for (const [name, value] of Object.entries(attributes)) one.setAttribute(name, value);
@@ -33,4 +47,5 @@ export function iconButton(label: string, path: string, onclick: () => void, cla
 }
 
 /** Puts values into a sentence: `{time}` and its like. */
-export const filled = (sentence: string, values: Readonly<Record<string, string | number>>): string => sentence.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
+export const filled = (sentence: string, values: Readonly<Record<string, string | number>>): string =>
+  sentence.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));

@@ -1,10 +1,11 @@
 /**
- * The messages between the widget's loader, on a site, and the link's page in its frame. Nothing of the conversation crosses: the
- * site's scripts read whatever the loader does.
+ * The messages between the widget's loader, on a site, and the link's page in its frame. Nothing of the conversation
+ * crosses: the site's scripts read whatever the loader does.
  *
- * The page sends `hello` once, to the origin in its `?host=` and to no other, with a `MessagePort`; all else goes over that port. The
- * loader takes a `hello` only if its `source` is the frame's window and its `origin` is the loader's own; a later one (the frame was
- * loaded again) replaces the port before. Settings that hold from the first paint on are in the frame's address: see `FrameQuery`.
+ * The page sends `hello` once, to the origin in its `?host=` and to no other, with a `MessagePort`; all else goes over
+ * that port. The loader takes a `hello` only if its `source` is the frame's window and its `origin` is the loader's
+ * own; a later one (the frame was loaded again) replaces the port before. Settings that hold from the first paint on
+ * are in the frame's address: see `FrameQuery`.
  */
 
 /** The data of the one message that comes by `postMessage`; its `ports` has the port. */
@@ -13,7 +14,10 @@ export const hello = 'parley:hello:1';
 /** `light` and `dark` hold whatever the device prefers. */
 export type Scheme = 'light' | 'dark' | 'auto';
 
-/** How the frame lies on the site: a panel over it, all of a phone's screen, or within the site's own page. The page has a button that closes it but for `inline`. */
+/**
+ * How the frame lies on the site: a panel over it, all of a phone's screen, or within the site's own page. The page has
+ * a button that closes it but for `inline`.
+ */
 export type FrameMode = 'panel' | 'full' | 'inline';
 
 /** The parameters of `/p/{slug}/frame`; `lang`, `scheme` and `accent` hold for `/p/{slug}` too. */
@@ -31,13 +35,19 @@ export interface FrameQuery {
 }
 
 export type ToFrame =
-  /** After the port is there and at each change. A frame that opens takes the focus, unless it is `inline`: call `frame.focus()` before. */
+  /**
+   * After the port is there and at each change. A frame that opens takes the focus, unless it is `inline`: call
+   * `frame.focus()` before.
+   */
   | { type: 'view'; open: boolean; mode: FrameMode }
   /** Other words from now on, without a reload. */
   | { type: 'locale'; lang: string }
   /** A field that is absent stays as it is; `accent: null` is the page's own. */
   | { type: 'theme'; scheme?: Scheme; accent?: string | null }
-  /** Fills in fields that the person has not touched, by name. They are shown, and can be changed. Names that are no field of the assistant's are ignored. */
+  /**
+   * Fills in fields that the person has not touched, by name. They are shown, and can be changed. Names that are no
+   * field of the assistant's are ignored.
+   */
   | { type: 'visitor'; fields: Record<string, string | number | boolean> }
   /** A new conversation, as the page's own button begins one. */
   | { type: 'new' }
@@ -45,13 +55,22 @@ export type ToFrame =
   | { type: 'remembered'; value: string | undefined };
 
 export type FromFrame =
-  /** The page shows what it has to show, and takes messages. `name` is the assistant's, `lang` and `dir` are those of the page's words. Comes again after `locale`. */
+  /**
+   * The page shows what it has to show, and takes messages. `name` is the assistant's, `lang` and `dir` are those of
+   * the page's words. Comes again after `locale`.
+   */
   | { type: 'ready'; name: string; lang: string; dir: 'ltr' | 'rtl' }
   /** Replies that came to their end while the frame was not open; 0 once it is. */
   | { type: 'unread'; count: number; hint?: undefined }
   /** The person closed it: by its button or Escape. */
   | { type: 'close' }
-  /** Something failed, and the page says so in words. `code` is of the API's table; null where no answer came. `hint` is for the console of the site's owner. */
+  /**
+   * Something failed, and the page says so in words. `code` is of the API's table; null where no answer came. `hint` is
+   * for the console of the site's owner.
+   */
   | { type: 'error'; code: string | null; hint?: string }
-  /** With `remember=1`: the visitor's token and the session, for the next visit; '' forgets. The site's scripts can read both. */
+  /**
+   * With `remember=1`: the visitor's token and the session, for the next visit; '' forgets. The site's scripts can read
+   * both.
+   */
   | { type: 'remember'; value: string };

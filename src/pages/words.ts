@@ -1,4 +1,7 @@
-/** The texts of the link's pages: one language for each file of the folder `words`. `{name}` and its like are placeholders. */
+/**
+ * The texts of the link's pages: one language for each file of the folder `words`. `{name}` and its like are
+ * placeholders.
+ */
 
 export interface Words {
   readonly conversation: string;

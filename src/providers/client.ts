@@ -27,7 +27,10 @@ export const providerBounds: ProviderBounds = {
 export interface ProviderHttp {
   /** Monotonic, in milliseconds. */
   readonly now: () => number;
-  /** Sends a request, within bounds of its own where they are given. Never throws, and never calls the listener before it returns. */
+  /**
+   * Sends a request, within bounds of its own where they are given. Never throws, and never calls the listener before
+   * it returns.
+   */
   post(post: ProviderPost, listener: ProviderListener, within?: Partial<ProviderBounds>): ProviderCall;
   /** The same without a body. The provider only looks the answer up, so the time limit is shorter. */
   get(get: ProviderGet, listener: ProviderListener): ProviderCall;
@@ -50,9 +53,22 @@ export interface ProviderHttpOptions {
 
 const resolved = Promise.resolve();
 
-export function providerHttp({ clock, allowPrivate, bounds = providerBounds, lookup, ca, proxy = null }: ProviderHttpOptions): ProviderHttp {
+export function providerHttp({
+  clock,
+  allowPrivate,
+  bounds = providerBounds,
+  lookup,
+  ca,
+  proxy = null,
+}: ProviderHttpOptions): ProviderHttp {
   const guarded = (secure: boolean) => guardedLookup(mayCall(secure, allowPrivate), lookup);
-  const dialer = new Dialer({ clock, connectMs: bounds.connectMs, lookup: { secure: guarded(true), plain: guarded(false) }, ca, proxy });
+  const dialer = new Dialer({
+    clock,
+    connectMs: bounds.connectMs,
+    lookup: { secure: guarded(true), plain: guarded(false) },
+    ca,
+    proxy,
+  });
   const pool = new Pool(clock, dialer);
   const targets = new Map<string, Target | null>();
   const targetAt = (baseUrl: string): Target | null => {
@@ -70,7 +86,11 @@ export function providerHttp({ clock, allowPrivate, bounds = providerBounds, loo
     if (typeof request === 'string') exchange.fail(request, null);
     else exchange.send(target, request, 'once' in asked && asked.once === true);
   };
-  const begin = (asked: ProviderGet | ProviderPost, listener: ProviderListener, within: ProviderBounds): ProviderCall => {
+  const begin = (
+    asked: ProviderGet | ProviderPost,
+    listener: ProviderListener,
+    within: ProviderBounds,
+  ): ProviderCall => {
     const exchange = new ProviderExchange(clock, within, pool, listener);
     // `queueMicrotask` makes an `AsyncResource` for each call.
     resolved.then(() => send(exchange, asked)).catch(() => exchange.fail('connect', null));

@@ -6,7 +6,10 @@ export type ModelMessage = SaidMessage | ToolMessage;
 export interface SaidMessage {
   readonly role: 'user' | 'assistant';
   readonly content: string;
-  /** The calls in which a round of the model ended: each is answered by one of the tool messages that follow. Absent where there are none. */
+  /**
+   * The calls in which a round of the model ended: each is answered by one of the tool messages that follow. Absent
+   * where there are none.
+   */
   readonly calls?: readonly ModelCallOfTool[];
   /** The thoughts behind these calls, in their own turn alone (see `ModelSink.keep`). */
   readonly kept?: unknown;
@@ -42,7 +45,13 @@ export type ForcedCall = 'any' | { readonly name: string };
 /** A form of an answer other than text. */
 export type AnswerFormat =
   | { readonly type: 'json_object' }
-  | { readonly type: 'json_schema'; readonly name: string; readonly schema: Readonly<Record<string, unknown>>; readonly description?: string; readonly strict?: boolean };
+  | {
+      readonly type: 'json_schema';
+      readonly name: string;
+      readonly schema: Readonly<Record<string, unknown>>;
+      readonly description?: string;
+      readonly strict?: boolean;
+    };
 
 /** Whether the reasoning of an assistant's model is shown. */
 export type ReasoningMode = 'hidden' | 'shown';
@@ -55,7 +64,10 @@ export interface ModelRequest {
   readonly messages: readonly ModelMessage[];
   /** Absent if none are offered. */
   readonly tools?: readonly ToolOffer[] | undefined;
-  /** Functions of before that may not be called any more: for a provider that wants the calls of a history declared. Absent where `tools` is not. */
+  /**
+   * Functions of before that may not be called any more: for a provider that wants the calls of a history declared.
+   * Absent where `tools` is not.
+   */
   readonly closedTools?: readonly ToolOffer[] | undefined;
   /** Absent where none is forced, and where no functions are offered. */
   readonly forced?: ForcedCall | undefined;
@@ -112,13 +124,23 @@ export interface ModelSink {
   text(piece: string): void;
   /** Token counts so far, if the provider sends them: any number of times; the last counts. */
   usage(usage: ModelUsage): void;
-  /** So many of the request's messages were too much for the model, and were not sent; once at most, before the first text. */
+  /**
+   * So many of the request's messages were too much for the model, and were not sent; once at most, before the first
+   * text.
+   */
   noteLeftOut?(messages: number): void;
-  /** The functions that the provider has taken; once for an answer at most, before anything else of it, and not where none were named. */
+  /**
+   * The functions that the provider has taken; once for an answer at most, before anything else of it, and not where
+   * none were named.
+   */
   noteOffered?(taken: OfferTaken): void;
-  /** A whole call of a tool, in the model's order; the answer still has its `end`. `arguments`: as the model wrote them. */
+  /**
+   * A whole call of a tool, in the model's order; the answer still has its `end`. `arguments`: as the model wrote them.
+   */
   call?(call: { readonly name: string; readonly arguments: string }, opaque?: OpaqueFields): void;
-  /** The model's thoughts, which the provider wants back with the calls of this answer within the turn; the last counts. */
+  /**
+   * The model's thoughts, which the provider wants back with the calls of this answer within the turn; the last counts.
+   */
   keep?(thoughts: unknown): void;
   /** The answer has ended; `cut`: why it is not whole, absent if it is. */
   end(cut?: AnswerCut): void;
@@ -128,7 +150,10 @@ export interface ModelSink {
 export interface ModelCall {
   /** Stops the answer and closes the upstream request at once. */
   cancel(): void;
-  /** Stops reading the answer until `resume`; pieces that have arrived may still be passed on. Absent if nothing is read. */
+  /**
+   * Stops reading the answer until `resume`; pieces that have arrived may still be passed on. Absent if nothing is
+   * read.
+   */
   hold?(): void;
   resume?(): void;
 }
@@ -143,8 +168,8 @@ export interface Model {
   /** Whether the provider accepts this model name; absent if it accepts any. */
   accepts?(name: string): boolean;
   /**
-   * Asks the provider whether it takes the key, with the cheapest request that tells: null if it does, `credential` if it does
-   * not, else why that is not known. Absent where there are no keys. Never rejects.
+   * Asks the provider whether it takes the key, with the cheapest request that tells: null if it does, `credential` if
+   * it does not, else why that is not known. Absent where there are no keys. Never rejects.
    */
   tryKey?(access: ModelAccess): Promise<ModelFailure | null>;
   /** Begins an answer. Never throws, and never calls the sink before it returns. */
@@ -162,8 +187,9 @@ export interface ModelAccess {
 export type Models = ReadonlyMap<string, Model>;
 
 /**
- * The estimate where a provider counts no tokens, and of what fits into a budget: a token for every four code points of Latin, for
- * every two below U+2E80 (other alphabets, signs), and for each from there on (Chinese, Japanese, Korean, emoji); rounded up.
+ * The estimate where a provider counts no tokens, and of what fits into a budget: a token for every four code points of
+ * Latin, for every two below U+2E80 (other alphabets, signs), and for each from there on (Chinese, Japanese, Korean,
+ * emoji); rounded up.
  */
 export const estimateTokens = (text: string): number => Math.ceil(quarters(text) / 4);
 
@@ -190,7 +216,10 @@ function quarters(text: string): number {
 /** The names of all providers of models, also of one that a setting turns on. */
 export const modelProviders = ['scripted', 'openai', 'anthropic', 'synthetic'] as const;
 
-/** The ends of addresses in a provider's examples, which are added to a base URL for each request. No `/models`: some endpoints are below one. */
+/**
+ * The ends of addresses in a provider's examples, which are added to a base URL for each request. No `/models`: some
+ * endpoints are below one.
+ */
 const operation = /\/(?:completions|messages|responses|embeddings|audio\/+(?:speech|transcriptions|translations))\/*$/i;
 
 /** Whether a base URL names an operation, so that requests would go to an address below it. */

@@ -21,7 +21,10 @@ export interface CallPerson {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** The conversation that a call is made for, as the tool is sent it; the model cannot change it. The ids are null for a test in the console. */
+/**
+ * The conversation that a call is made for, as the tool is sent it; the model cannot change it. The ids are null for a
+ * test in the console.
+ */
 export interface CallContext extends CallPerson {
   readonly workspaceId: string;
   readonly assistantId: string | null;
@@ -37,7 +40,9 @@ export interface AskedCall {
   readonly callId: string;
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly context: CallContext;
-  /** Whether the call's turn still runs here: asked before the call is sent again. Absent where no turn makes the call. */
+  /**
+   * Whether the call's turn still runs here: asked before the call is sent again. Absent where no turn makes the call.
+   */
   stands?(): Promise<boolean>;
 }
 
@@ -72,7 +77,9 @@ export interface ListedTool {
   readonly parameters: Readonly<Record<string, unknown>> | null;
 }
 
-export type ToolListing = { readonly tools: readonly ListedTool[] } | { readonly step: EntryStep; readonly error: ToolError };
+export type ToolListing =
+  | { readonly tools: readonly ListedTool[] }
+  | { readonly step: EntryStep; readonly error: ToolError };
 
 /** A tool to be called, with all that a request to it needs. */
 export interface ToolAccess {
@@ -93,7 +100,10 @@ export type CalledFunction = Pick<ToolOffer, 'name' | 'parameters'>;
 
 /** Sends calls to tools. */
 export interface ToolCaller {
-  /** Sends a call, again where the contract says so, and resolves with its result. Never rejects. `called`: the function, under its name at the tool. `signal`: the call is cancelled, and its connection closed. */
+  /**
+   * Sends a call, again where the contract says so, and resolves with its result. Never rejects. `called`: the
+   * function, under its name at the tool. `signal`: the call is cancelled, and its connection closed.
+   */
   call(tool: ToolAccess, called: CalledFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult>;
   /** The list of an MCP server, or the step at which it could not be read. Never rejects. */
   list(tool: ToolAccess): Promise<ToolListing>;

@@ -56,7 +56,10 @@ export interface WordSpan {
 export interface SentenceAudio {
   readonly sampleRate: number;
   readonly pieces: AsyncIterable<Int16Array>;
-  /** A span for each word of the text, as `wordsOf` finds them; absent if the provider does not know them, or was not asked. */
+  /**
+   * A span for each word of the text, as `wordsOf` finds them; absent if the provider does not know them, or was not
+   * asked.
+   */
   readonly words?: readonly WordSpan[];
 }
 
@@ -82,7 +85,10 @@ export interface TranscriptionRequest {
   readonly signal: AbortSignal;
 }
 
-/** Why a provider did not speak or transcribe, for the log; a client gets `voice_unavailable`, or `assistant_unavailable` for `rate_limit` (contract 12). */
+/**
+ * Why a provider did not speak or transcribe, for the log; a client gets `voice_unavailable`, or
+ * `assistant_unavailable` for `rate_limit` (contract 12).
+ */
 export class VoiceFailed extends Error {
   readonly reason: ModelFailure | 'process';
 
@@ -100,14 +106,20 @@ export interface VoiceProvider {
   available?(): boolean;
   /** Whether it can transcribe the same utterance again and again for partials, at no price but CPU time. */
   readonly partials: boolean;
-  /** Whether the provider accepts these settings' names; absent if it accepts any. Returns the field that it does not accept, or null. */
+  /**
+   * Whether the provider accepts these settings' names; absent if it accepts any. Returns the field that it does not
+   * accept, or null.
+   */
   refusedField?(choice: VoiceChoice): 'name' | 'voice' | 'transcription_name' | null;
   /** The voices that it offers with an assistant's settings. */
   voices(choice: VoiceChoice): readonly Voice[];
   /** Whether a request may name this voice. */
   takesVoice(id: string): boolean;
   takesLanguage(language: string): boolean;
-  /** Returns the text without characters that the voice cannot say; it may be empty. Absent if the voice accepts any text. */
+  /**
+   * Returns the text without characters that the voice cannot say; it may be empty. Absent if the voice accepts any
+   * text.
+   */
   sayable?(text: string): string;
   /** Whether the voice spells words that it cannot pronounce, which lasts longer; absent if it does not. */
   readonly spells?: boolean;

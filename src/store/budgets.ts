@@ -12,7 +12,9 @@ const minuteSeconds = 60;
 /** The Unix second at which the minute of this time begins. */
 export const minuteOf = (atMs: number): number => Math.floor(atMs / 1000 / minuteSeconds) * minuteSeconds;
 
-/** When a key was used last, from its buckets: each request is charged to one of them at least. Null if there are none. */
+/**
+ * When a key was used last, from its buckets: each request is charged to one of them at least. Null if there are none.
+ */
 export function usedAtOf(buckets: Buckets): number | null {
   const times = Object.values(buckets).map(({ at }) => at);
   return times.length === 0 ? null : minuteOf(Math.max(...times));
@@ -24,5 +26,12 @@ export function keyStanding(buckets: Buckets, usedAt: number | null, ceilings: K
     const bucket = refilled(buckets[name] ?? full(ceilings[name], nowMs), ceilings[name], nowMs);
     return { remaining: remaining(bucket), resetAt: resetAt(bucket, ceilings[name]) };
   };
-  return { usedAt, budgets: { requests: standing('requests'), speech: standing('speech'), transcriptionTokens: standing('transcriptionTokens') } };
+  return {
+    usedAt,
+    budgets: {
+      requests: standing('requests'),
+      speech: standing('speech'),
+      transcriptionTokens: standing('transcriptionTokens'),
+    },
+  };
 }

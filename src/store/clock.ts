@@ -1,7 +1,7 @@
 /**
- * The wall clock of a store that several processes share, as one process estimates it. Deadlines and dates that all processes must
- * agree on use it. Between two readings of the store's own clock the process's monotonic clock counts on, because nothing sets
- * that one.
+ * The wall clock of a store that several processes share, as one process estimates it. Deadlines and dates that all
+ * processes must agree on use it. Between two readings of the store's own clock the process's monotonic clock counts
+ * on, because nothing sets that one.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 
@@ -13,7 +13,9 @@ interface Reckoning {
   readonly offMs: number;
 }
 
-/** Milliseconds that a store's clock may be corrected by, or differ from that of its replica, without having been set. */
+/**
+ * Milliseconds that a store's clock may be corrected by, or differ from that of its replica, without having been set.
+ */
 export const setMsMin = 2000;
 
 /** How far two clocks may drift apart in a millisecond: each is slewed by at most 1/2000. */
@@ -31,7 +33,9 @@ export class StoreClock implements Clock {
   }
 
   now(): number {
-    return this.#reckoning === null ? this.#own.now() : Math.floor(this.#reckoned(this.#reckoning, this.#own.monotonic()));
+    return this.#reckoning === null
+      ? this.#own.now()
+      : Math.floor(this.#reckoned(this.#reckoning, this.#own.monotonic()));
   }
 
   monotonic(): number {
@@ -47,9 +51,9 @@ export class StoreClock implements Clock {
   }
 
   /**
-   * The store's clock showed `storeMs` at some moment between two moments of the monotonic clock. The present estimate stays if it
-   * is more exact and does not contradict the reading: a reply that took long is inexact. If they contradict each other, the
-   * store's clock was set, and only the newest reply is right.
+   * The store's clock showed `storeMs` at some moment between two moments of the monotonic clock. The present estimate
+   * stays if it is more exact and does not contradict the reading: a reply that took long is inexact. If they
+   * contradict each other, the store's clock was set, and only the newest reply is right.
    */
   noteTime(storeMs: number, askedAtMs: number, answeredAtMs: number): void {
     const heard = { storeMs, atMs: (askedAtMs + answeredAtMs) / 2, offMs: (answeredAtMs - askedAtMs) / 2 };
@@ -59,7 +63,8 @@ export class StoreClock implements Clock {
       const apartMs = Math.abs(this.#reckoned(reckoning, heard.atMs) - storeMs);
       if (offMs <= heard.offMs && apartMs <= offMs + heard.offMs) return;
     }
-    if (reckoning !== null && storeMs - this.#reckoned(reckoning, heard.atMs) > setMsMin) this.#aheadAtMs = answeredAtMs;
+    if (reckoning !== null && storeMs - this.#reckoned(reckoning, heard.atMs) > setMsMin)
+      this.#aheadAtMs = answeredAtMs;
     this.#reckoning = heard;
   }
 

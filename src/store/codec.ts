@@ -1,7 +1,8 @@
 /**
- * The format of a row: its format number, then the record, packed with msgpackr. Fields keep their names, so that a row may have
- * fields that this version does not know, and bytes stay bytes. A row that has a shape is the number of the shape and a list of the
- * values (`shapes.ts`). A row of growing text is its UTF-8 after a mark with which neither msgpack nor UTF-8 ever begins.
+ * The format of a row: its format number, then the record, packed with msgpackr. Fields keep their names, so that a row
+ * may have fields that this version does not know, and bytes stay bytes. A row that has a shape is the number of the
+ * shape and a list of the values (`shapes.ts`). A row of growing text is its UTF-8 after a mark with which neither
+ * msgpack nor UTF-8 ever begins.
  */
 import { Packr } from 'msgpackr';
 import type { Session } from './store.ts';
@@ -34,7 +35,8 @@ export function packed(record: unknown, form?: RowForm): Uint8Array {
 }
 
 /** Whether a client has given a session a field name that has a meaning in JavaScript. */
-export const isOdd = ({ metadata, visitor }: Session): boolean => oddNames.some((name) => Object.hasOwn(metadata, name) || Object.hasOwn(visitor, name));
+export const isOdd = ({ metadata, visitor }: Session): boolean =>
+  oddNames.some((name) => Object.hasOwn(metadata, name) || Object.hasOwn(visitor, name));
 
 const oddNames = ['__proto__', 'toJSON'];
 
@@ -54,7 +56,8 @@ export function unpackRow<T>(bytes: Uint8Array): T {
   if (bytes[0] === textMark) return Buffer.from(bytes.buffer, bytes.byteOffset + 1, bytes.length - 1).toString() as T;
   const row = packr.unpack(bytes) as unknown[];
   const format = row[0] as number;
-  if (!(format <= rowFormat)) throw new Error(`The row has format ${format}; this version reads formats up to ${rowFormat}.`);
+  if (!(format <= rowFormat))
+    throw new Error(`The row has format ${format}; this version reads formats up to ${rowFormat}.`);
   if (format === shapedFormat) return shaped<T>(row as [number, number, unknown[]]);
   const [, record, odd] = row as [number, T, true?];
   return odd ? (objectOf((named.unpack(bytes) as unknown[])[1]) as T) : record;
@@ -74,5 +77,7 @@ function mapsOf(value: unknown): unknown {
 
 function objectOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(objectOf);
-  return value instanceof Map ? Object.fromEntries(Array.from(value as Map<string, unknown>, ([name, item]) => [name, objectOf(item)])) : value;
+  return value instanceof Map
+    ? Object.fromEntries(Array.from(value as Map<string, unknown>, ([name, item]) => [name, objectOf(item)]))
+    : value;
 }

@@ -1,15 +1,32 @@
 /**
- * A store's contents as rows in the domain's words: every store can load the export of another one. Every store exports a
- * workspace's rows together and in one order: the workspace, its assistants, credentials, tools and keys, each session with its messages
- * (a turn after its own message), the remembered requests, and the usage. The history of an actor follows its own row.
+ * A store's contents as rows in the domain's words: every store can load the export of another one. Every store exports
+ * a workspace's rows together and in one order: the workspace, its assistants, credentials, tools and keys, each
+ * session with its messages (a turn after its own message), the remembered requests, and the usage. The history of an
+ * actor follows its own row.
  *
- * A turn in flight is exported as one whose owner has died: its message has the output stored so far, its lease and slot are void,
- * and the first process that serves the other store seals it as partial. Rows without effect are left out: expired memories,
- * budgets that are full again, and the rest of a workspace that is being removed. Sign-ins to the console and their links are left out too:
- * in another store people sign in anew.
+ * A turn in flight is exported as one whose owner has died: its message has the output stored so far, its lease and
+ * slot are void, and the first process that serves the other store seals it as partial. Rows without effect are left
+ * out: expired memories, budgets that are full again, and the rest of a workspace that is being removed. Sign-ins to
+ * the console and their links are left out too: in another store people sign in anew.
  */
 import type {
-  Assistant, CatalogKind, CatalogRecords, Credential, Fence, HistoryKind, Key, Message, Move, IdempotencyRecord, Session, StopRequest, Tool, ToolCall, Turn, UsageCounts, Versioned,
+  Assistant,
+  CatalogKind,
+  CatalogRecords,
+  Credential,
+  Fence,
+  HistoryKind,
+  Key,
+  Message,
+  Move,
+  IdempotencyRecord,
+  Session,
+  StopRequest,
+  Tool,
+  ToolCall,
+  Turn,
+  UsageCounts,
+  Versioned,
   Workspace,
 } from './store.ts';
 import { budgetNames, type Buckets } from './budgets.ts';
@@ -43,7 +60,9 @@ export interface KeyRow extends Versioned<Key> {
   readonly type: 'key';
   /** The budgets that may not be full yet. */
   readonly budgets: Buckets;
-  /** When the key was used last, to the minute. Absent if it never was, and in exports of versions that did not keep it. */
+  /**
+   * When the key was used last, to the minute. Absent if it never was, and in exports of versions that did not keep it.
+   */
   readonly usedAt?: number;
 }
 
@@ -81,7 +100,10 @@ export interface TurnRow {
     readonly fence: Fence;
     readonly stop: StopRequest | null;
     readonly remembered: { readonly scope: string; readonly key: string } | null;
-    /** Code points of a spoken reply that readers may see, −1 where they see nothing of the turn; absent where they see all. */
+    /**
+     * Code points of a spoken reply that readers may see, −1 where they see nothing of the turn; absent where they see
+     * all.
+     */
     readonly released?: number;
     /** Its calls of tools, in their order; absent where there are none. */
     readonly calls?: readonly ToolCall[];
@@ -94,7 +116,9 @@ export interface MemoryRow {
   readonly record: IdempotencyRecord;
 }
 
-/** An assistant's usage under one key, or under none, in the second or the hour that begins at `start`, in Unix seconds. */
+/**
+ * An assistant's usage under one key, or under none, in the second or the hour that begins at `start`, in Unix seconds.
+ */
 export interface UsageRow {
   readonly type: 'usage';
   readonly workspaceId: string;
@@ -106,7 +130,18 @@ export interface UsageRow {
   readonly counts: UsageCounts;
 }
 
-export type DumpRow = WorkspaceRow | AssistantRow | CredentialRow | ToolRow | KeyRow | SessionRow | DumpedHistoryRow | MessageRow | TurnRow | MemoryRow | UsageRow;
+export type DumpRow =
+  | WorkspaceRow
+  | AssistantRow
+  | CredentialRow
+  | ToolRow
+  | KeyRow
+  | SessionRow
+  | DumpedHistoryRow
+  | MessageRow
+  | TurnRow
+  | MemoryRow
+  | UsageRow;
 
 /** Where an export continues: at this workspace, or at this session of it. */
 export interface DumpPlace {
@@ -120,7 +155,10 @@ export interface DumpSource {
   readonly name: string;
   open(): Promise<void>;
   close(): Promise<void>;
-  /** Names the state that is read: while it exists, an interrupted export may continue. Null if the store's states have no names. */
+  /**
+   * Names the state that is read: while it exists, an interrupted export may continue. Null if the store's states have
+   * no names.
+   */
   mark(): string | null;
   /** All rows, or those from a place on. Memory stays bounded, however many rows there are. */
   rows(nowMs: number, from: DumpPlace | null): AsyncIterable<DumpRow>;
@@ -141,7 +179,10 @@ export interface DumpTarget {
   close(): Promise<void>;
   /** How far this export has been loaded before; rejects with `DumpRefused` if the store holds anything else. */
   progress(id: string): Promise<DumpProgress>;
-  /** Loads rows, and then records how far that reaches. Every row is set and none is added to, so a row that is loaded twice is stored once. */
+  /**
+   * Loads rows, and then records how far that reaches. Every row is set and none is added to, so a row that is loaded
+   * twice is stored once.
+   */
   load(rows: readonly DumpRow[], progress: DumpProgress): Promise<void>;
 }
 
@@ -149,19 +190,29 @@ export interface DumpTarget {
 export class DumpRefused extends Error {}
 
 export const holdsOtherData = (): DumpRefused =>
-  new DumpRefused('The store holds other data. Import into an empty one (a new folder, another database of Redis) before a server first starts on it.');
+  new DumpRefused(
+    'The store holds other data. Import into an empty one (a new folder, another database of Redis) before a server first starts on it.',
+  );
 
 /** Why a store cannot be opened. */
-export const importUnfinished = 'An import into this store was cut. Run parley import again with the same file: it goes on where it was.';
+export const importUnfinished =
+  'An import into this store was cut. Run parley import again with the same file: it goes on where it was.';
 
 /** A store's records of each kind, in the order of their ids, from which `rowsOf` makes the rows. */
 export interface Holdings {
-  records<K extends CatalogKind>(kind: K, workspaceId: string, from: string | null): AsyncIterable<Versioned<CatalogRecords[K]>>;
+  records<K extends CatalogKind>(
+    kind: K,
+    workspaceId: string,
+    from: string | null,
+  ): AsyncIterable<Versioned<CatalogRecords[K]>>;
   buckets(workspaceId: string, keyId: string): Promise<{ readonly buckets: Buckets; readonly usedAt: number | null }>;
   /** The moves of an assistant or a key. */
   moves(kind: HistoryKind, workspaceId: string, id: string): Promise<readonly Move[]>;
   /** Each session before its history and its messages, and each turn after its own message. */
-  sessions(workspaceId: string, from: string | null): AsyncIterable<SessionRow | DumpedHistoryRow | MessageRow | TurnRow>;
+  sessions(
+    workspaceId: string,
+    from: string | null,
+  ): AsyncIterable<SessionRow | DumpedHistoryRow | MessageRow | TurnRow>;
   /** In the order of their ends, then by name. */
   memories(workspaceId: string): AsyncIterable<IdempotencyRecord>;
   /** By assistant and key; each hour before its seconds. */
@@ -180,9 +231,15 @@ export async function* dumpRows(holdings: Holdings, nowMs: number, from: DumpPla
       yield { type: 'workspace', ...workspace };
       for await (const assistant of holdings.records('assistant', id, null)) {
         yield { type: 'assistant', ...assistant };
-        yield* historyRow('assistant', id, assistant.record.id, await holdings.moves('assistant', id, assistant.record.id));
+        yield* historyRow(
+          'assistant',
+          id,
+          assistant.record.id,
+          await holdings.moves('assistant', id, assistant.record.id),
+        );
       }
-      for await (const credential of holdings.records('credential', id, null)) yield { type: 'credential', ...credential };
+      for await (const credential of holdings.records('credential', id, null))
+        yield { type: 'credential', ...credential };
       for await (const tool of holdings.records('tool', id, null)) yield { type: 'tool', ...tool };
       for await (const key of holdings.records('key', id, null)) {
         const { buckets, usedAt } = await holdings.buckets(id, key.record.id);
@@ -191,26 +248,41 @@ export async function* dumpRows(holdings: Holdings, nowMs: number, from: DumpPla
       }
     }
     // Stores may keep the fields in another order; an export is the same to the byte.
-    for await (const row of holdings.sessions(id, session)) yield row.type === 'session' ? { ...row, record: sessionShape.inOrder(row.record) } : row;
-    for await (const record of holdings.memories(id)) if (record.untilMs > nowMs) yield { type: 'memory', workspaceId: id, record };
+    for await (const row of holdings.sessions(id, session))
+      yield row.type === 'session' ? { ...row, record: sessionShape.inOrder(row.record) } : row;
+    for await (const record of holdings.memories(id))
+      if (record.untilMs > nowMs) yield { type: 'memory', workspaceId: id, record };
     yield* holdings.usage(id);
   }
 }
 
 /** An actor's history, if it has one. */
-export const historyRow = (kind: HistoryKind, workspaceId: string, id: string, moves: readonly Move[]): DumpedHistoryRow[] =>
-  moves.length === 0 ? [] : [{ type: 'history', workspaceId, kind, id, moves }];
+export const historyRow = (
+  kind: HistoryKind,
+  workspaceId: string,
+  id: string,
+  moves: readonly Move[],
+): DumpedHistoryRow[] => (moves.length === 0 ? [] : [{ type: 'history', workspaceId, kind, id, moves }]);
 
 const unfilled = (buckets: Buckets, nowMs: number): Buckets =>
   Object.fromEntries(
     budgetNames.flatMap((name) => {
       const bucket = buckets[name];
-      return bucket !== undefined && bucket.at + bucketFullMs > nowMs ? [[name, { level: bucket.level, at: bucket.at }]] : [];
+      return bucket !== undefined && bucket.at + bucketFullMs > nowMs
+        ? [[name, { level: bucket.level, at: bucket.at }]]
+        : [];
     }),
   );
 
 /** The counts, from a row in the order in which stores keep them. A count that older rows do not have is 0. */
-export function usageRow([workspaceId, assistantId, keyId]: readonly [string, string, string | undefined], grain: Grain, start: number, counted: readonly number[]): UsageRow {
-  const counts = Object.fromEntries(usageFields.map((field, index) => [field, counted[index] ?? 0])) as unknown as UsageCounts;
+export function usageRow(
+  [workspaceId, assistantId, keyId]: readonly [string, string, string | undefined],
+  grain: Grain,
+  start: number,
+  counted: readonly number[],
+): UsageRow {
+  const counts = Object.fromEntries(
+    usageFields.map((field, index) => [field, counted[index] ?? 0]),
+  ) as unknown as UsageCounts;
   return { type: 'usage', workspaceId, assistantId, ...(keyId !== undefined && { keyId }), grain, start, counts };
 }

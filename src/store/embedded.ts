@@ -58,7 +58,8 @@ export class EmbeddedStore implements Store {
   async open(_nowMs: number): Promise<void> {
     await this.#ledger.open();
     try {
-      if (this.#ledger.committed<DumpProgress>(keys.importing)?.done === false) throw new StoreUnavailable(importUnfinished);
+      if (this.#ledger.committed<DumpProgress>(keys.importing)?.done === false)
+        throw new StoreUnavailable(importUnfinished);
       await this.#flights.voidLeases();
       await this.catalog.resumeRemovals();
     } catch (error) {
@@ -72,7 +73,10 @@ export class EmbeddedStore implements Store {
     return this.#ledger.close();
   }
 
-  /** Writes a row, because a store that can only be read cannot do its work; and checks rows that are to be written later. */
+  /**
+   * Writes a row, because a store that can only be read cannot do its work; and checks rows that are to be written
+   * later.
+   */
   async ping(): Promise<void> {
     await this.#ledger.probe('ping');
   }

@@ -15,8 +15,8 @@ export type Write = readonly [key: string, change: Change];
 export type Row = readonly [key: string, value: Uint8Array];
 
 /**
- * Keys are ASCII and ordered by their bytes. Reads are synchronous and see what is committed. A range must be consumed within the
- * turn of the event loop that requested it, and before the next write begins.
+ * Keys are ASCII and ordered by their bytes. Reads are synchronous and see what is committed. A range must be consumed
+ * within the turn of the event loop that requested it, and before the next write begins.
  */
 export interface Engine {
   /** `memory` or `lmdb`. */
@@ -28,13 +28,16 @@ export interface Engine {
   /** Rows from `from` (inclusive) to `to` (exclusive), the greatest key first if `reverse`. */
   range(from: string, to: string, reverse: boolean): Iterable<Row>;
   /**
-   * Writes all of the rows or none; resolves when they are committed. Called again only once the earlier call has settled. `fresh`: the keys
-   * among them that had no row before.
+   * Writes all of the rows or none; resolves when they are committed. Called again only once the earlier call has
+   * settled. `fresh`: the keys among them that had no row before.
    */
   write(rows: Iterable<Write>, fresh?: ReadonlySet<string>): Promise<void>;
   /** Lets other ready work run first: other requests during a long scan, other decisions before a batch is written. */
   pause(): Promise<void>;
-  /** For an engine that accepts more than it has written for good: rejects if it will soon refuse writes; resolves once that is over. */
+  /**
+   * For an engine that accepts more than it has written for good: rejects if it will soon refuse writes; resolves once
+   * that is over.
+   */
   sound?(): Promise<void>;
 }
 
@@ -51,4 +54,5 @@ export function applyChange(before: Uint8Array | null | undefined, change: Chang
   return joined(before === null || before === undefined ? change.pieces : [before, ...change.pieces]);
 }
 
-const joined = (pieces: readonly Uint8Array[]): Uint8Array => (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
+const joined = (pieces: readonly Uint8Array[]): Uint8Array =>
+  pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);

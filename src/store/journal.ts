@@ -1,11 +1,11 @@
 /**
- * A journal before a database. A batch is one record at the end of a file, and counts as committed from then on. The database gets
- * the rows later, thousands at a time, and only their last state: most rows of a turn are replaced or removed by then, and those
- * that came and went it never sees. Rows that
- * the database does not have yet are held in memory over those that it has. After a crash the files are read again.
+ * A journal before a database. A batch is one record at the end of a file, and counts as committed from then on. The
+ * database gets the rows later, thousands at a time, and only their last state: most rows of a turn are replaced or
+ * removed by then, and those that came and went it never sees. Rows that the database does not have yet are held in
+ * memory over those that it has. After a crash the files are read again.
  *
- * Records are numbered without a gap, across files, and the database stores the number up to which it has every record. So a loss
- * of power costs the newest records and never one in the middle: reading stops at the first missing record.
+ * Records are numbered without a gap, across files, and the database stores the number up to which it has every record.
+ * So a loss of power costs the newest records and never one in the middle: reading stops at the first missing record.
  */
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, unlinkSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
@@ -13,7 +13,18 @@ import { basename, join } from 'node:path';
 import { limits } from '../base/limits.ts';
 import { AppendedBytes, type Engine, type Row, type Write } from './engine.ts';
 import { JournalEnd, readJournalEnd } from './journal/end.ts';
-import { filesIn, journalStanding, nameEntry, nameKey, nextKey, openKey, refuseLosses, replay, segmentPath, unopened } from './journal/replay.ts';
+import {
+  filesIn,
+  journalStanding,
+  nameEntry,
+  nameKey,
+  nextKey,
+  openKey,
+  refuseLosses,
+  replay,
+  segmentPath,
+  unopened,
+} from './journal/replay.ts';
 import { readSegment, Segment, type JournalEntry } from './journal/segment.ts';
 import { WaitingRows } from './journal/waiting.ts';
 
@@ -21,7 +32,10 @@ import { WaitingRows } from './journal/waiting.ts';
 export interface Base extends Engine {
   /** Once this resolves, all writes are on the disk. */
   awaitFlush(): Promise<void>;
-  /** Throws if another process owns the database and its journal: a record that was written before this call is acknowledged only after it. */
+  /**
+   * Throws if another process owns the database and its journal: a record that was written before this call is
+   * acknowledged only after it.
+   */
   verify?(): void;
   /** Whether the last process ended with its machine: what it had not flushed may be lost. */
   readonly lostPower?: boolean;
@@ -29,14 +43,19 @@ export interface Base extends Engine {
 
 /** After a failure of the database, one in so many chances to write to it is used. */
 const retryEvery = 64;
-/** How many times the bounds may wait in the journal while the database is busy with earlier rows, and while it fails. */
+/**
+ * How many times the bounds may wait in the journal while the database is busy with earlier rows, and while it fails.
+ */
 const behindMax = 2;
 const backlogMax = 8;
 
 export interface JournalOptions {
   /** A batch counts as committed only once it is on the disk. */
   readonly flushes: boolean;
-  /** Makes a name for the database and its files, so that another database's files are refused; without it a name that exists is kept. */
+  /**
+   * Makes a name for the database and its files, so that another database's files are refused; without it a name that
+   * exists is kept.
+   */
   readonly newName?: () => string;
   /** The name of the file whose loss of records is accepted, as the refusal to open named it. */
   readonly acceptLoss?: string | null;
@@ -46,7 +65,9 @@ export interface JournalOptions {
   readonly bounds?: Readonly<Record<'journalRowsMax' | 'journalBytesMax' | 'journalChunkRows', number>>;
 }
 
-/** Rows that are set aside for the database, the files that they are in, and the number of the first record after them. */
+/**
+ * Rows that are set aside for the database, the files that they are in, and the number of the first record after them.
+ */
 interface Sealed {
   readonly rows: WaitingRows;
   readonly files: readonly string[];
@@ -81,7 +102,11 @@ export class JournaledEngine implements Engine {
   #failed = false;
   #asksSinceFailure = 0;
 
-  constructor(base: Base, folder: string, { flushes, newName, acceptLoss = null, notify = () => {}, bounds = limits }: JournalOptions) {
+  constructor(
+    base: Base,
+    folder: string,
+    { flushes, newName, acceptLoss = null, notify = () => {}, bounds = limits }: JournalOptions,
+  ) {
     this.name = base.name;
     this.#base = base;
     this.#folder = folder;
@@ -149,7 +174,8 @@ export class JournaledEngine implements Engine {
 
   range(from: string, to: string, reverse: boolean): Iterable<Row> {
     let rows: Iterable<Row> = this.#base.range(from, to, reverse);
-    for (const newer of [this.#sealed?.rows, this.#waiting]) if (newer !== undefined) rows = newer.over(rows, from, to, reverse);
+    for (const newer of [this.#sealed?.rows, this.#waiting])
+      if (newer !== undefined) rows = newer.over(rows, from, to, reverse);
     return rows;
   }
 
@@ -173,7 +199,10 @@ export class JournaledEngine implements Engine {
 
   #append(entries: readonly JournalEntry[]): Segment {
     const segment = this.#segment!;
-    segment.append(this.#next, segment.bytes > 0 || this.#name === null ? entries : [...entries, nameEntry(this.#name)]);
+    segment.append(
+      this.#next,
+      segment.bytes > 0 || this.#name === null ? entries : [...entries, nameEntry(this.#name)],
+    );
     return segment;
   }
 
@@ -183,8 +212,11 @@ export class JournaledEngine implements Engine {
     this.#segment = null;
     lost.close();
     this.#openSegment();
-    while (this.#sealed !== null || this.#waiting.size > 0) if (!(await (this.#taking ?? this.#relieve()))) throw refuses();
-    this.#notify(`The file ${basename(lost.path)} was removed from the folder ${this.#folder} while it was in use. Its records are in the database: nothing is lost.`);
+    while (this.#sealed !== null || this.#waiting.size > 0)
+      if (!(await (this.#taking ?? this.#relieve()))) throw refuses();
+    this.#notify(
+      `The file ${basename(lost.path)} was removed from the folder ${this.#folder} while it was in use. Its records are in the database: nothing is lost.`,
+    );
   }
 
   pause(): Promise<void> {
@@ -208,7 +240,8 @@ export class JournaledEngine implements Engine {
   }
 
   #entry([key, change]: Write): JournalEntry {
-    if (change instanceof AppendedBytes) return { key, offset: this.#waiting.lengthOf(key) ?? this.get(key)?.length ?? 0, pieces: change.pieces };
+    if (change instanceof AppendedBytes)
+      return { key, offset: this.#waiting.lengthOf(key) ?? this.get(key)?.length ?? 0, pieces: change.pieces };
     return { key, offset: 0, pieces: change === null ? null : [change] };
   }
 
@@ -254,7 +287,8 @@ export class JournaledEngine implements Engine {
   async #take(): Promise<void> {
     this.#sealed ??= this.#seal();
     const { rows, files, next } = this.#sealed;
-    // The database's own writes may reach the disk before the files do; after a loss of power half of a batch would then be stored without the record.
+    // The database's own writes may reach the disk before the files do; after a loss of power half of a batch would
+    // then be stored without the record.
     if (!this.#flushes) await this.#flushFiles(files);
     for (const chunk of rows.chunks(this.#bounds.journalChunkRows)) await this.#base.write(chunk);
     await this.#base.write(standingRows(next));
@@ -326,7 +360,10 @@ export class JournaledEngine implements Engine {
     }
   }
 
-  /** The database's name is on the disk before any file has it: so no file can exist beside a database that does not know the name. */
+  /**
+   * The database's name is on the disk before any file has it: so no file can exist beside a database that does not
+   * know the name.
+   */
   async #christen(name: string): Promise<void> {
     await this.#base.write([[nameKey, Buffer.from(name)]]);
     await this.#base.awaitFlush();
@@ -343,7 +380,8 @@ export class JournaledEngine implements Engine {
     this.#name = standing.name;
     this.#next = next;
     this.#broken = new Set(losses.map(({ path }) => path));
-    for (const { path, reason } of losses) this.#notify(`${basename(path)} ${reason}. The store starts without what is lost.`);
+    for (const { path, reason } of losses)
+      this.#notify(`${basename(path)} ${reason}. The store starts without what is lost.`);
     // The first file of this process takes the place of one without a record.
     const reused = segmentPath(this.#folder, next);
     if (this.#broken.delete(reused) && existsSync(reused)) copyFileSync(reused, this.#rejected(reused));
@@ -360,7 +398,11 @@ const unlessGone = (error: NodeJS.ErrnoException): void => {
 
 const refuses = (): Error => new Error('The database rejects the records that wait in the journal.');
 
-export async function withFile(path: string, flags: 'r' | 'r+', use: (file: FileHandle) => Promise<void>): Promise<void> {
+export async function withFile(
+  path: string,
+  flags: 'r' | 'r+',
+  use: (file: FileHandle) => Promise<void>,
+): Promise<void> {
   const file = await open(path, flags);
   try {
     await use(file);

@@ -1,7 +1,7 @@
 /**
- * Decisions over an engine. A decision is made synchronously against the newest state: what is committed, and over it what earlier
- * decisions wrote and is not committed yet. All decisions of one turn of the event loop, and all that are made while a batch
- * commits, go to the engine as one batch. A decision is answered once it is committed.
+ * Decisions over an engine. A decision is made synchronously against the newest state: what is committed, and over it
+ * what earlier decisions wrote and is not committed yet. All decisions of one turn of the event loop, and all that are
+ * made while a batch commits, go to the engine as one batch. A decision is answered once it is committed.
  */
 import { limits } from '../base/limits.ts';
 import { StoreUnavailable } from './store.ts';
@@ -39,14 +39,20 @@ export class Draft {
     this.fresh = this.fresh.concat(key);
   }
 
-  /** As `put`, for a row that later decisions read: the ledger keeps the record in memory too, unless it is long, so that they need not unpack it. */
+  /**
+   * As `put`, for a row that later decisions read: the ledger keeps the record in memory too, unless it is long, so
+   * that they need not unpack it.
+   */
   keep(key: string, record: unknown, form?: RowForm): void {
     const row = packed(record, form);
     this.rows.push([key, row]);
     if (row.length <= limits.recordKeptBytesMax) this.kept.push([key, record]);
   }
 
-  /** As `keep`, for a short row that many decisions of a batch replace: it is packed once for the batch. A draft changes the row in no other way too. */
+  /**
+   * As `keep`, for a short row that many decisions of a batch replace: it is packed once for the batch. A draft changes
+   * the row in no other way too.
+   */
   count(key: string, record: readonly number[]): void {
     this.counts.push([key, record]);
   }
@@ -105,9 +111,15 @@ export class Ledger {
   #collecting: Batch | null = null;
   #inFlight: Batch | null = null;
   #open = false;
-  /** The newest state of rows written with `keep`, in the order in which they were first kept: that is the order of eviction, and a row in use is kept again with its next write. */
+  /**
+   * The newest state of rows written with `keep`, in the order in which they were first kept: that is the order of
+   * eviction, and a row in use is kept again with its next write.
+   */
   readonly #kept = new Map<string, unknown>();
-  /** A bit for each first letter of the keys that were ever kept: most rows are of kinds that never are, and a miss in a large map costs more than the rest of `#apply`. */
+  /**
+   * A bit for each first letter of the keys that were ever kept: most rows are of kinds that never are, and a miss in a
+   * large map costs more than the rest of `#apply`.
+   */
   #keptInitials = 0;
   readonly #late: ((draft: Draft) => void)[] = [];
   readonly #dropped: (() => void)[] = [];
@@ -134,7 +146,8 @@ export class Ledger {
 
   /**
    * Makes a decision and resolves with its answer once all that it wrote, and all that it was based on, is committed.
-   * `decide` is synchronous, reads the ledger (its own draft is not visible to it) and touches nothing else before its last read.
+   * `decide` is synchronous, reads the ledger (its own draft is not visible to it) and touches nothing else before its
+   * last read.
    */
   step<T>(decide: (draft: Draft) => T): Promise<T> {
     let answer: T;
@@ -171,7 +184,9 @@ export class Ledger {
     const pending = new LateSortedMap<Change>();
     this.#collecting?.packCounts();
     for (const batch of [this.#inFlight, this.#collecting]) {
-      if (batch !== null) for (const [key, change] of batch.rows.range(from, to)) pending.set(key, mergeChanges(pending.get(key), change));
+      if (batch !== null)
+        for (const [key, change] of batch.rows.range(from, to))
+          pending.set(key, mergeChanges(pending.get(key), change));
     }
     const rows: [string, T][] = [];
     if (limit === 0) return rows;
@@ -187,7 +202,8 @@ export class Ledger {
   committed<T>(key: string): T | undefined {
     this.#usable();
     const kept = this.#kept.get(key);
-    if (kept !== undefined && this.#inFlight?.rows.get(key) === undefined && this.#collecting?.changes(key) !== true) return kept as T;
+    if (kept !== undefined && this.#inFlight?.rows.get(key) === undefined && this.#collecting?.changes(key) !== true)
+      return kept as T;
     const value = this.#committed(key);
     return value === undefined ? undefined : unpackRow<T>(value);
   }
@@ -202,8 +218,8 @@ export class Ledger {
   }
 
   /**
-   * Rejects if the engine refuses writes, or soon will (see `Engine`). Writes as much as it refused last: a disk that is full
-   * may still have room for a small row.
+   * Rejects if the engine refuses writes, or soon will (see `Engine`). Writes as much as it refused last: a disk that
+   * is full may still have room for a small row.
    */
   async probe(key: string): Promise<void> {
     const bytes = this.#refusedBytes;
@@ -260,7 +276,8 @@ export class Ledger {
   #batch(): Batch {
     if (this.#collecting === null) {
       this.#collecting = new Batch();
-      // A pause gathers decisions: for the event loop each request and each answer of a provider is a tick of its own, and a batch costs more than a decision.
+      // A pause gathers decisions: for the event loop each request and each answer of a provider is a tick of its own,
+      // and a batch costs more than a decision.
       if (this.#inFlight === null) void this.#engine.pause().then(() => this.#flush());
     }
     return this.#collecting;
@@ -308,13 +325,15 @@ export class Ledger {
 
   #apply(batch: Batch, draft: Draft): void {
     for (const key of draft.fresh) if (batch.rows.get(key) === undefined) batch.fresh.add(key);
-    for (const [key, change] of draft.rows) batch.rows.set(key, change instanceof AppendedBytes ? mergeChanges(batch.rows.get(key), change) : change);
+    for (const [key, change] of draft.rows)
+      batch.rows.set(key, change instanceof AppendedBytes ? mergeChanges(batch.rows.get(key), change) : change);
     for (const [key, record] of draft.kept) {
       this.#keptInitials |= initialOf(key);
       this.#kept.set(key, record);
       if (batch.counts.size > 0) batch.counts.delete(key);
     }
-    for (const [key] of draft.rows) if ((this.#keptInitials & initialOf(key)) !== 0 && !draft.keeps(key)) this.#forget(batch, key);
+    for (const [key] of draft.rows)
+      if ((this.#keptInitials & initialOf(key)) !== 0 && !draft.keeps(key)) this.#forget(batch, key);
     for (const [key, record] of draft.counts) {
       this.#keptInitials |= initialOf(key);
       this.#kept.set(key, record);
@@ -358,4 +377,5 @@ function sizeOf(rows: Iterable<Write>): number {
 
 const initialOf = (key: string): number => 1 << (key.charCodeAt(0) & 31);
 
-const unreadable = (cause: unknown): StoreUnavailable => new StoreUnavailable('The store could not be read.', { cause });
+const unreadable = (cause: unknown): StoreUnavailable =>
+  new StoreUnavailable('The store could not be read.', { cause });

@@ -1,10 +1,10 @@
 /**
- * The embedded default: an LMDB environment in a folder, with a journal before it (see `journal.ts`). It belongs to one process at
- * a time: see `lmdb/ownership.ts`.
+ * The embedded default: an LMDB environment in a folder, with a journal before it (see `journal.ts`). It belongs to one
+ * process at a time: see `lmdb/ownership.ts`.
  *
- * A step that resolved survives the death of the process. With `flushed` it also survives a loss of power, at the price of a wait
- * for the disk. With `committed` the system writes to the disk in its own time, in order, so that a loss of power costs the newest
- * steps and never mixes old with new.
+ * A step that resolved survives the death of the process. With `flushed` it also survives a loss of power, at the price
+ * of a wait for the disk. With `committed` the system writes to the disk in its own time, in order, so that a loss of
+ * power costs the newest steps and never mixes old with new.
  */
 import { constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { copyFile, rename, rm } from 'node:fs/promises';
@@ -45,7 +45,10 @@ export class LmdbEngine implements Base {
   readonly #ownership: FolderOwnership;
   #opened: RootDatabase<Buffer, string> | null = null;
 
-  constructor(folder: string, { clock = new WheelClock(), newId = () => randomIds(clock).secret(), ...ownership }: Partial<OwnershipOptions> = {}) {
+  constructor(
+    folder: string,
+    { clock = new WheelClock(), newId = () => randomIds(clock).secret(), ...ownership }: Partial<OwnershipOptions> = {},
+  ) {
     this.#folder = folder;
     this.#clock = clock;
     this.#ownership = new FolderOwnership(folder, { clock, newId, notify: () => {}, onLost: () => {}, ...ownership });
@@ -66,7 +69,10 @@ export class LmdbEngine implements Base {
     }
   }
 
-  /** LMDB is not opened before: beside an owner in another container with the same process id, LMDB itself would wait without a word. */
+  /**
+   * LMDB is not opened before: beside an owner in another container with the same process id, LMDB itself would wait
+   * without a word.
+   */
   async #acquire(): Promise<boolean> {
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
@@ -77,8 +83,9 @@ export class LmdbEngine implements Base {
   }
 
   /**
-   * Goes on with a copy of the database, and leaves the file and its locks to an owner that has lapsed: should it live after all, it
-   * may be in the middle of a transaction. LMDB never writes over the pages of the last state that it committed, so the copy is whole.
+   * Goes on with a copy of the database, and leaves the file and its locks to an owner that has lapsed: should it live
+   * after all, it may be in the middle of a transaction. LMDB never writes over the pages of the last state that it
+   * committed, so the copy is whole.
    */
   async #leaveDatabase(): Promise<void> {
     const [file, copy] = [dataFile(this.#folder), join(this.#folder, 'data-new.mdb')];
@@ -101,8 +108,8 @@ export class LmdbEngine implements Base {
         path: this.#folder,
         noSubdir: false,
         encoding: 'binary',
-        // We make the batches. Without this option lmdb would wait for the event loop's next turn, and a failed commit would reject
-        // a promise of its own that has no handler.
+        // We make the batches. Without this option lmdb would wait for the event loop's next turn, and a failed commit
+        // would reject a promise of its own that has no handler.
         eventTurnBatching: false,
         overlappingSync: true,
       });
@@ -128,7 +135,10 @@ export class LmdbEngine implements Base {
     this.#ownership.release();
   }
 
-  /** After a transaction that the disk rejected LMDB never reports that it is closed. What was acknowledged is in the database or in the journal. */
+  /**
+   * After a transaction that the disk rejected LMDB never reports that it is closed. What was acknowledged is in the
+   * database or in the journal.
+   */
   async #awaitClose(database: RootDatabase<Buffer, string>): Promise<void> {
     let timer: Timer | undefined;
     const late = new Promise<void>((resolve) => (timer = this.#clock.after(closeMsMax, resolve)));
@@ -192,10 +202,15 @@ function refuseWithoutDatabase(folder: string): void {
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0) return;
   const needs = filesIn(folder).find((path) => statSync(path).size > 0);
   if (needs === undefined) return;
-  throw new StoreUnavailable(`The file ${file} is missing or empty, and ${basename(needs)} beside it needs it. Bring back a whole copy of the folder, or name an empty folder.`);
+  throw new StoreUnavailable(
+    `The file ${file} is missing or empty, and ${basename(needs)} beside it needs it. Bring back a whole copy of the folder, or name an empty folder.`,
+  );
 }
 
-/** Names this process in the database's row, for versions that know no file `owner`. Returns null, or the living process of such a version. */
+/**
+ * Names this process in the database's row, for versions that know no file `owner`. Returns null, or the living process
+ * of such a version.
+ */
 function claim(database: RootDatabase<Buffer, string>, id: string): Owner | null {
   return database.transactionSync(() => {
     const holder = livingOwner(database.get(ownerKey));
@@ -211,11 +226,19 @@ const reasonOf = (error: { commitError?: Promise<unknown> }): Promise<unknown> =
     (cause: unknown) => cause,
   );
 
-export function lmdbStore(folder: string, { durability = 'committed', ids, acceptLoss = null, ownership = {} }: LmdbOptions = {}): Store {
+export function lmdbStore(
+  folder: string,
+  { durability = 'committed', ids, acceptLoss = null, ownership = {} }: LmdbOptions = {},
+): Store {
   const { notify, clock } = ownership;
   const newName = ids && (() => ids.secret());
   return new EmbeddedStore(
-    new JournaledEngine(new LmdbEngine(folder, ownership), folder, { flushes: durability === 'flushed', acceptLoss, ...(newName && { newName }), ...(notify && { notify }) }),
+    new JournaledEngine(new LmdbEngine(folder, ownership), folder, {
+      flushes: durability === 'flushed',
+      acceptLoss,
+      ...(newName && { newName }),
+      ...(notify && { notify }),
+    }),
     clock,
   );
 }

@@ -6,12 +6,31 @@ import { wrapStore, type AnyStep, type StepName } from './steps.ts';
 
 /** The steps worth a histogram; reads of the embedded store cost less than measuring them. */
 const measuredSteps: readonly StepName[] = [
-  'createSession', 'saveSession', 'beginTurn', 'appendOutput', 'finishTurn', 'withdrawTurn', 'claimTurn', 'takeOverTurn', 'takeLimits', 'sweep', 'ping',
+  'createSession',
+  'saveSession',
+  'beginTurn',
+  'appendOutput',
+  'finishTurn',
+  'withdrawTurn',
+  'claimTurn',
+  'takeOverTurn',
+  'takeLimits',
+  'sweep',
+  'ping',
 ];
 
 /** The other steps that write: whether they fail is of interest. */
 const watchedSteps: readonly StepName[] = [
-  'catalog.create', 'catalog.replace', 'catalog.remove', 'chargeSession', 'takeBudgets', 'countUsage', 'requestStop', 'renewTurn', 'stepTurn', 'confirm',
+  'catalog.create',
+  'catalog.replace',
+  'catalog.remove',
+  'chargeSession',
+  'takeBudgets',
+  'countUsage',
+  'requestStop',
+  'renewTurn',
+  'stepTurn',
+  'confirm',
 ];
 
 /** `onFailure` is called for each step that writes and fails. */

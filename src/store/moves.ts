@@ -3,16 +3,34 @@ import { limits } from '../base/limits.ts';
 import type { By, CatalogKind, Move, Snapshot, TurnPast } from './store.ts';
 import { packRow, unpackRow } from './codec.ts';
 
-/** How many rows of an actor are kept: those that are shown, and as many before them that one of them is a checkpoint. */
+/**
+ * How many rows of an actor are kept: those that are shown, and as many before them that one of them is a checkpoint.
+ */
 export const movesKept = limits.historyKept + limits.historyCheckpointSteps;
 
 /** Credentials have no machine, and a workspace's is not stored. */
 export const hasHistory = (kind: CatalogKind): kind is 'key' | 'assistant' => kind === 'key' || kind === 'assistant';
 
 export type MoveRow = [
-  seq: number, atMs: number, version: number, event: Move['event'], from: string | null, to: string, outcomes: Move['outcomes'],
-  requestId: string | null, by: ByRow, snapshot: Snapshot | null,
-  turn?: [turnId: string, version: number, runsUntil: number, shared: boolean, events: TurnPast['events'], stopId: string | null, stoppedBy: ByRow],
+  seq: number,
+  atMs: number,
+  version: number,
+  event: Move['event'],
+  from: string | null,
+  to: string,
+  outcomes: Move['outcomes'],
+  requestId: string | null,
+  by: ByRow,
+  snapshot: Snapshot | null,
+  turn?: [
+    turnId: string,
+    version: number,
+    runsUntil: number,
+    shared: boolean,
+    events: TurnPast['events'],
+    stopId: string | null,
+    stoppedBy: ByRow,
+  ],
 ];
 
 type ByRow = [kind: By['kind'], id: string, name: string] | null;
@@ -20,18 +38,60 @@ type ByRow = [kind: By['kind'], id: string, name: string] | null;
 const byRow = (by: By | null): ByRow => by && [by.kind, by.id, by.name];
 const byOfRow = (by: ByRow): By | null => by && { kind: by[0], id: by[1], name: by[2] };
 
-export function moveRow({ seq, atMs, version, event, from, to, outcomes, cause: { requestId, by }, snapshot, turn }: Move): MoveRow {
+export function moveRow({
+  seq,
+  atMs,
+  version,
+  event,
+  from,
+  to,
+  outcomes,
+  cause: { requestId, by },
+  snapshot,
+  turn,
+}: Move): MoveRow {
   const row: MoveRow = [seq, atMs, version, event, from, to, outcomes, requestId, byRow(by), snapshot];
-  if (turn !== undefined) row.push([turn.turnId, turn.version, turn.runsUntil, turn.shared, turn.events, turn.stoppedBy.requestId, byRow(turn.stoppedBy.by)]);
+  if (turn !== undefined)
+    row.push([
+      turn.turnId,
+      turn.version,
+      turn.runsUntil,
+      turn.shared,
+      turn.events,
+      turn.stoppedBy.requestId,
+      byRow(turn.stoppedBy.by),
+    ]);
   return row;
 }
 
-export function moveOfRow([seq, atMs, version, event, from, to, outcomes, requestId, by, snapshot, turn]: MoveRow): Move {
+export function moveOfRow([
+  seq,
+  atMs,
+  version,
+  event,
+  from,
+  to,
+  outcomes,
+  requestId,
+  by,
+  snapshot,
+  turn,
+]: MoveRow): Move {
   const cause = { requestId, by: byOfRow(by) };
   const move = { seq, atMs, version, event, from, to, outcomes, cause, snapshot };
   if (turn === undefined) return move;
   const [turnId, turnVersion, runsUntil, shared, events, stopId, stoppedBy] = turn;
-  return { ...move, turn: { turnId, version: turnVersion, runsUntil, shared, events, stoppedBy: { requestId: stopId, by: byOfRow(stoppedBy) } } };
+  return {
+    ...move,
+    turn: {
+      turnId,
+      version: turnVersion,
+      runsUntil,
+      shared,
+      events,
+      stoppedBy: { requestId: stopId, by: byOfRow(stoppedBy) },
+    },
+  };
 }
 
 export const packMove = (move: Move): Uint8Array => packRow(moveRow(move));

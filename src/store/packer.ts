@@ -1,9 +1,13 @@
 /**
- * Writes records as msgpack, with the same bytes as msgpackr, which reads them. msgpackr calls `string.charCodeAt` for each character,
- * and in a process with many kinds of strings V8's inline cache for that call is megamorphic: it took a tenth of a turn's CPU time.
+ * Writes records as msgpack, with the same bytes as msgpackr, which reads them. msgpackr calls `string.charCodeAt` for
+ * each character, and in a process with many kinds of strings V8's inline cache for that call is megamorphic: it took a
+ * tenth of a turn's CPU time.
  */
 
-/** The names of a record's fields in the order of their values in a row; and of each value's own fields, or null if the value is packed as it is. */
+/**
+ * The names of a record's fields in the order of their values in a row; and of each value's own fields, or null if the
+ * value is packed as it is.
+ */
 export interface FieldNames {
   readonly names: readonly string[];
   readonly within: readonly (FieldNames | null)[];
@@ -25,7 +29,10 @@ const listKind = 0xdb;
 
 const copyAscii = createCopyAscii();
 
-/** V8 inlines a called function that is a constant of an enclosing function, but none that a property or a variable of a module holds. */
+/**
+ * V8 inlines a called function that is a constant of an enclosing function, but none that a property or a variable of a
+ * module holds.
+ */
 function createCopyAscii() {
   const { charCodeAt } = String.prototype;
   /** Writes the characters in front of the first that is not ASCII; returns how many. */
@@ -39,7 +46,10 @@ function createCopyAscii() {
   };
 }
 
-/** Writes the characters from `from` on as UTF-8, a lone surrogate as the three bytes that msgpackr reads again; returns where they end. */
+/**
+ * Writes the characters from `from` on as UTF-8, a lone surrogate as the three bytes that msgpackr reads again; returns
+ * where they end.
+ */
 function encode(value: string, from: number, target: Uint8Array, at: number): number {
   for (let index = from; index < value.length; index++) {
     const code = value.codePointAt(index)!;
@@ -69,7 +79,10 @@ class Packer {
   #start = 0;
   #at = 0;
 
-  /** The packed value; null if it is, or has within, something else than a string, a number, a boolean, null, undefined, an array or a plain object. */
+  /**
+   * The packed value; null if it is, or has within, something else than a string, a number, a boolean, null, undefined,
+   * an array or a plain object.
+   */
   pack(value: unknown): Uint8Array | null {
     this.#begin();
     return this.#end(this.#write(value));
@@ -84,8 +97,8 @@ class Packer {
   }
 
   /**
-   * Lists of texts, for a script in Redis: bytes as texts, because Redis reads no bytes, and numbers as their digits; a lone
-   * surrogate becomes U+FFFD, as in an argument of its own.
+   * Lists of texts, for a script in Redis: bytes as texts, because Redis reads no bytes, and numbers as their digits; a
+   * lone surrogate becomes U+FFFD, as in an argument of its own.
    */
   packTexts(lists: readonly (readonly (string | number | Uint8Array)[])[]): Buffer {
     this.#begin();
@@ -100,7 +113,10 @@ class Packer {
     return this.#row();
   }
 
-  /** A list of the numbers and of the record's values, in the order of the names; null as with `pack`, and if the record has a field that is not among the names. */
+  /**
+   * A list of the numbers and of the record's values, in the order of the names; null as with `pack`, and if the record
+   * has a field that is not among the names.
+   */
   packFields(numbers: readonly number[], record: unknown, fields: FieldNames): Uint8Array | null {
     this.#begin();
     this.#list(numbers.length + 1);
@@ -152,7 +168,10 @@ class Packer {
     else if (Array.isArray(value)) {
       this.#list(value.length);
       for (let index = 0; index < value.length; index++) if (!this.#write(value[index])) return false;
-    } else return typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype && this.#record(value as Fields);
+    } else
+      return (
+        typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype && this.#record(value as Fields)
+      );
     return true;
   }
 
@@ -208,7 +227,10 @@ class Packer {
     else this.#head(listKind, length < 0x10000 ? 2 : 4, length);
   }
 
-  /** Writes a type and a number in 1, 2 or 4 bytes. `kind`: the type with one byte; the types with two and four follow it. */
+  /**
+   * Writes a type and a number in 1, 2 or 4 bytes. `kind`: the type with one byte; the types with two and four follow
+   * it.
+   */
   #head(kind: number, bytes: number, value: number): void {
     if (bytes === 1) {
       this.#slab[this.#at] = kind;
@@ -245,7 +267,10 @@ class Packer {
     return size <= 0xffff;
   }
 
-  /** Writes the values of the fields, up to the last that is there; returns false also if the record has a field that is not among the names. */
+  /**
+   * Writes the values of the fields, up to the last that is there; returns false also if the record has a field that is
+   * not among the names.
+   */
   #fields(record: unknown, { names, within }: FieldNames): boolean {
     if (typeof record !== 'object' || record === null || Array.isArray(record)) return false;
     const fields = record as Fields;
@@ -258,7 +283,8 @@ class Packer {
       const value = fields[names[index]!];
       if (value !== undefined) unnamed--;
       const inner = within[index]!;
-      const written = inner === null || value === null || value === undefined ? this.#write(value) : this.#fields(value, inner);
+      const written =
+        inner === null || value === null || value === undefined ? this.#write(value) : this.#fields(value, inner);
       if (!written) return false;
     }
     return unnamed === 0;

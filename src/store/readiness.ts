@@ -24,7 +24,10 @@ export class Readiness {
     this.#asked = new Coalesced(clock, bounds, () => this.#ask());
   }
 
-  /** Resolves within `readyAnswerMs`, or `readySharedMs`, with an answer that is `readyKeptMs` old at most; never rejects. */
+  /**
+   * Resolves within `readyAnswerMs`, or `readySharedMs`, with an answer that is `readyKeptMs` old at most; never
+   * rejects.
+   */
   look(): Promise<boolean> {
     return this.#asked.get();
   }
@@ -38,7 +41,10 @@ export class Readiness {
   }
 
   #ask(): Promise<boolean> {
-    this.#ping ??= this.#store.ping().then(() => this.#turn(true), (error: unknown) => this.#turn(false, error));
+    this.#ping ??= this.#store.ping().then(
+      () => this.#turn(true),
+      (error: unknown) => this.#turn(false, error),
+    );
     const ping = this.#ping;
     // A disk that is slow does its work all the same; a store beside the process answers at once, or not for long.
     const answerMs = this.#store.leaseMs === null ? limits.readyAnswerMs : limits.readySharedMs;

@@ -1,6 +1,6 @@
 /**
- * The stored records: the console's records, sessions with their messages, remembered requests, usage. Times are milliseconds
- * since the epoch where the name ends in `Ms`, whole seconds where it ends in `At`.
+ * The stored records: the console's records, sessions with their messages, remembered requests, usage. Times are
+ * milliseconds since the epoch where the name ends in `Ms`, whole seconds where it ends in `At`.
  */
 import type { LinkLimitName } from '../base/limits.ts';
 import { aliasKey } from '../base/text.ts';
@@ -8,21 +8,30 @@ import type { AnsweredCalls, PendingCall, Tool, ToolCall } from './records/tools
 
 export type * from './records/tools.ts';
 
-/** A stored snapshot of a machine: its version, its state and its context. Stores that write to disk pack it with msgpackr. */
+/**
+ * A stored snapshot of a machine: its version, its state and its context. Stores that write to disk pack it with
+ * msgpackr.
+ */
 export interface Snapshot {
   readonly version: number;
   readonly state: string;
   readonly context: unknown;
 }
 
-/** The caller that caused a step: an API key, a visitor of the link, a person signed in to the console, or the holder of the operator token. */
+/**
+ * The caller that caused a step: an API key, a visitor of the link, a person signed in to the console, or the holder of
+ * the operator token.
+ */
 export interface By {
   readonly kind: 'key' | 'visitor' | 'person' | 'operator';
   readonly id: string;
   readonly name: string;
 }
 
-/** The request that caused a step of an actor, and its caller. Both are null for a deadline and for the restart of a process. */
+/**
+ * The request that caused a step of an actor, and its caller. Both are null for a deadline and for the restart of a
+ * process.
+ */
 export interface Cause {
   readonly requestId: string | null;
   readonly by: By | null;
@@ -45,9 +54,15 @@ export interface Move {
   readonly to: string;
   readonly outcomes: readonly { readonly type: string }[];
   readonly cause: Cause;
-  /** The stored snapshot after the step, with every `historyCheckpointSteps`th step and the first one: a fold begins there. */
+  /**
+   * The stored snapshot after the step, with every `historyCheckpointSteps`th step and the first one: a fold begins
+   * there.
+   */
   readonly snapshot: Snapshot | null;
-  /** The past of the turn that the step ends. Left out for every other step, and where the process that ran the turn has died. */
+  /**
+   * The past of the turn that the step ends. Left out for every other step, and where the process that ran the turn has
+   * died.
+   */
   readonly turn?: TurnPast;
 }
 
@@ -87,7 +102,10 @@ export interface ModelSettings {
   readonly provider: string;
   readonly name: string;
   readonly credentialId: string | null;
-  /** How much of a conversation the model is sent, in estimated tokens. Null or absent, as in rows of versions that had no such setting: the default. */
+  /**
+   * How much of a conversation the model is sent, in estimated tokens. Null or absent, as in rows of versions that had
+   * no such setting: the default.
+   */
   readonly historyTokensMax?: number | null;
   readonly systemPrompt: string | null;
   readonly temperature: number | null;
@@ -126,7 +144,10 @@ export interface Assistant {
   readonly model: ModelSettings;
   readonly voice: VoiceSettings | null;
   readonly link: LinkSettings | null;
-  /** The tools that its model is offered (contract 13), and the rounds of calls that a turn may have. Absent in rows of versions without tools. */
+  /**
+   * The tools that its model is offered (contract 13), and the rounds of calls that a turn may have. Absent in rows of
+   * versions without tools.
+   */
   readonly toolIds?: readonly string[];
   readonly toolRoundsMax?: number;
   /** Its name for clients of other protocols (contract 14). Absent in rows of versions without one. */
@@ -162,7 +183,10 @@ export interface Key {
   /** The assistants that the key may use; null for all. */
   readonly assistantIds: readonly string[] | null;
   readonly expiresAt: number | null;
-  /** The date that it had before a rotation gave it the end of its overlap: keys that it is replaced by have this one. Absent where `expiresAt` is its own. */
+  /**
+   * The date that it had before a rotation gave it the end of its overlap: keys that it is replaced by have this one.
+   * Absent where `expiresAt` is its own.
+   */
   readonly ownExpiresAt?: number | null;
   readonly limits: KeyLimits;
   readonly createdAt: number;
@@ -186,18 +210,41 @@ export interface Credential {
 }
 
 /**
- * A charge to a limit that cannot be refused, because the use is over, or (with a cost below zero) a refund. It is part of the
- * step that causes it, so that it is applied once, as that step is.
+ * A charge to a limit that cannot be refused, because the use is over, or (with a cost below zero) a refund. It is part
+ * of the step that causes it, so that it is applied once, as that step is.
  */
 export type SettledLimit =
-  /** Charged to the period that began at `sinceMs`. A period that is over keeps its count: nothing reads it any more. */
-  | { readonly kind: 'counter'; readonly name: string; readonly periodMs: number; readonly sinceMs: number; readonly cost: number }
+  /**
+   * Charged to the period that began at `sinceMs`. A period that is over keeps its count: nothing reads it any more.
+   */
+  | {
+      readonly kind: 'counter';
+      readonly name: string;
+      readonly periodMs: number;
+      readonly sinceMs: number;
+      readonly cost: number;
+    }
   /** A bucket never holds more than its ceiling. */
-  | { readonly kind: 'bucket'; readonly name: string; readonly ceiling: number; readonly periodMs: number; readonly cost: number }
+  | {
+      readonly kind: 'bucket';
+      readonly name: string;
+      readonly ceiling: number;
+      readonly periodMs: number;
+      readonly cost: number;
+    }
   /** The seat lasts until `untilMs` from now on, whether that is sooner or later than before. */
-  | { readonly kind: 'place'; readonly name: string; readonly holder: string; readonly seat: string; readonly untilMs: number };
+  | {
+      readonly kind: 'place';
+      readonly name: string;
+      readonly holder: string;
+      readonly seat: string;
+      readonly untilMs: number;
+    };
 
-/** How long a session of the link has counted against the assistant's minutes (contract 9): from a message to a while after its turn. */
+/**
+ * How long a session of the link has counted against the assistant's minutes (contract 9): from a message to a while
+ * after its turn.
+ */
 export interface LinkClock {
   readonly untilMs: number;
   /** The beginning of the UTC day of the last charge, and the milliseconds charged to that day. */
@@ -206,8 +253,8 @@ export interface LinkClock {
   /** The turn or the request that moved it last. */
   readonly movedBy: string;
   /**
-   * Milliseconds that the end of the session charged (below zero: gave back) while its turn was in flight: the seal charges the
-   * turn's address the same.
+   * Milliseconds that the end of the session charged (below zero: gave back) while its turn was in flight: the seal
+   * charges the turn's address the same.
    */
   readonly endMs?: number;
 }
@@ -225,11 +272,17 @@ export interface SessionLink {
   readonly clock: LinkClock | null;
 }
 
-/** The charges of a turn of the link, while it is in flight: the clock before it, and the charges to give back if the turn is withdrawn. */
+/**
+ * The charges of a turn of the link, while it is in flight: the clock before it, and the charges to give back if the
+ * turn is withdrawn.
+ */
 export interface TurnLink {
   readonly before: LinkClock | null;
   readonly taken: readonly SettledLimit[];
-  /** The visitor's address on each day that the turn's place may touch. Absent where no limit of an address counts the turn. */
+  /**
+   * The visitor's address on each day that the turn's place may touch. Absent where no limit of an address counts the
+   * turn.
+   */
   readonly addresses?: readonly AddressDay[];
 }
 
@@ -252,19 +305,32 @@ export interface Session {
   /** The session machine: open, streaming, ended or expired. */
   readonly machine: Snapshot;
   /**
-   * Different for every move of the session, because after a failover that lost some moves the store may give the same version
-   * again. Absent in rows of versions that had no marks.
+   * Different for every move of the session, because after a failover that lost some moves the store may give the same
+   * version again. Absent in rows of versions that had no marks.
    */
   readonly mark?: string;
   /** Absent where no visitor holds the conversation. */
   readonly link?: SessionLink;
-  /** The open call, and the milliseconds since the epoch until which its process has said that it is open; `turnId`: its last turn, absent before its first. Absent where there is none. */
+  /**
+   * The open call, and the milliseconds since the epoch until which its process has said that it is open; `turnId`: its
+   * last turn, absent before its first. Absent where there is none.
+   */
   readonly call?: { readonly id: string; readonly untilMs: number; readonly turnId?: string };
-  /** How many of the messages before it the model of the last turn was not sent, because there were too many. Absent where that never happened. */
+  /**
+   * How many of the messages before it the model of the last turn was not sent, because there were too many. Absent
+   * where that never happened.
+   */
   readonly historyLeftOut?: number;
-  /** The calls of the last turn that wait for `tool_results`, and the index of their message: a turn in flight has answered or declined them. Absent where there are none. */
+  /**
+   * The calls of the last turn that wait for `tool_results`, and the index of their message: a turn in flight has
+   * answered or declined them. Absent where there are none.
+   */
   readonly pending?: { readonly index: number; readonly calls: readonly PendingCall[] };
-  /** The beginning of the first message of a user, for lists, and the index of that message: it counts while it is below `messageCount`, since a withdrawn turn takes its message along. Absent before that message, and in rows of versions that did not keep it. */
+  /**
+   * The beginning of the first message of a user, for lists, and the index of that message: it counts while it is below
+   * `messageCount`, since a withdrawn turn takes its message along. Absent before that message, and in rows of versions
+   * that did not keep it.
+   */
   readonly opening?: { readonly index: number; readonly text: string };
 }
 
@@ -315,21 +381,34 @@ export interface Turn {
   readonly claimed?: true;
   /** Absent where no call speaks its reply. */
   readonly spoken?: true;
-  /** Absent where no visitor's limits paid for the turn, and once it is over: a visitor's address must not outlast its hour. */
+  /**
+   * Absent where no visitor's limits paid for the turn, and once it is over: a visitor's address must not outlast its
+   * hour.
+   */
   readonly link?: TurnLink;
   /** Absent where no calls waited. */
   readonly answered?: AnsweredCalls;
   /** It answers results of calls: it has no message of the user. */
   readonly unasked?: true;
-  /** How many calls its own message has, and how many it sent, those that it was approved included. Absent before its end, and where there were none. */
+  /**
+   * How many calls its own message has, and how many it sent, those that it was approved included. Absent before its
+   * end, and where there were none.
+   */
   readonly calls?: { readonly made: number; readonly sent: number };
 }
 
 /** The index of a turn's first message. */
-export const firstIndexOf = ({ messageIndex, unasked }: Pick<Turn, 'messageIndex' | 'unasked'>): number => (unasked ? messageIndex : messageIndex - 1);
+export const firstIndexOf = ({ messageIndex, unasked }: Pick<Turn, 'messageIndex' | 'unasked'>): number =>
+  unasked ? messageIndex : messageIndex - 1;
 
 /** A message of a turn; without an end it is complete from the beginning. */
-export function messageOf(turn: Turn, id: string, role: Message['role'], content: string, end: Pick<Message, 'status' | 'stopReason' | 'errorCode' | 'voice' | 'toolCalls'> = complete): Message {
+export function messageOf(
+  turn: Turn,
+  id: string,
+  role: Message['role'],
+  content: string,
+  end: Pick<Message, 'status' | 'stopReason' | 'errorCode' | 'voice' | 'toolCalls'> = complete,
+): Message {
   const message: Unsealed<Message> = {
     id,
     turnId: turn.id,
@@ -347,12 +426,21 @@ export function messageOf(turn: Turn, id: string, role: Message['role'], content
 
 const complete = { status: 'completed', stopReason: null, errorCode: null } as const;
 
-/** A record while it is made. Each turn sets the fields that few have one by one: behind a spread V8 makes new hidden classes with each object. */
+/**
+ * A record while it is made. Each turn sets the fields that few have one by one: behind a spread V8 makes new hidden
+ * classes with each object.
+ */
 export type Unsealed<Fields> = { -readonly [Name in keyof Fields]: Fields[Name] };
 
 /** The assistant's message of a turn in flight. Stores keep its output apart from it. */
 export const streamingMessage = (turn: Turn, content = '', toolCalls: readonly ToolCall[] = []): Message =>
-  messageOf(turn, turn.messageId, 'assistant', content, toolCalls.length === 0 ? streaming : { ...streaming, toolCalls });
+  messageOf(
+    turn,
+    turn.messageId,
+    'assistant',
+    content,
+    toolCalls.length === 0 ? streaming : { ...streaming, toolCalls },
+  );
 
 const streaming = { status: 'streaming', stopReason: null, errorCode: null } as const;
 
@@ -388,7 +476,10 @@ export interface UsageBucket extends UsageCounts {
 /** The name used in place of a workspace for records of the installation itself in the catalog. */
 export const installation = 'installation';
 
-/** A person's sign-in to the console (contract 9). Neither it nor a link is exported: in another store people sign in anew. */
+/**
+ * A person's sign-in to the console (contract 9). Neither it nor a link is exported: in another store people sign in
+ * anew.
+ */
 export interface SignIn {
   readonly id: string;
   readonly workspaceId: typeof installation;

@@ -1,4 +1,7 @@
-/** The store for many processes: every verb is one script on the shard of its workspace, and Redis's clock is the only one. */
+/**
+ * The store for many processes: every verb is one script on the shard of its workspace, and Redis's clock is the only
+ * one.
+ */
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
@@ -74,7 +77,19 @@ export class RedisStore implements Store {
   readonly #time: RedisTime | null;
   readonly #eviction: Eviction;
 
-  constructor(url: string, { clock, ids, time, prefix, allowVolatile = false, durability, scripts = loadScripts(), onLoading = () => {} }: RedisOptions) {
+  constructor(
+    url: string,
+    {
+      clock,
+      ids,
+      time,
+      prefix,
+      allowVolatile = false,
+      durability,
+      scripts = loadScripts(),
+      onLoading = () => {},
+    }: RedisOptions,
+  ) {
     const link = new RedisLink(url, clock, scripts, durability);
     const roots = new Roots(prefix);
     const registry = new Registry(link, roots, clock, 'active');
@@ -131,7 +146,10 @@ export class RedisStore implements Store {
 
   /** Writes, because a store that can only be read cannot do its work; nor can one that evicts. */
   async ping(): Promise<void> {
-    await Promise.all([this.#link.send(this.#roots.registry, 'SET', `${this.#roots.registry}:ping`, '1'), this.#eviction.refuse()]);
+    await Promise.all([
+      this.#link.send(this.#roots.registry, 'SET', `${this.#roots.registry}:ping`, '1'),
+      this.#eviction.refuse(),
+    ]);
   }
 
   confirm(workspaceId: string): Promise<void> {
@@ -158,7 +176,10 @@ export const redisStore = (url: string, options: RedisOptions): Store => new Red
 /** The database's number; a cluster has no other than 0. */
 const databaseOf = (url: string): number => (isCluster(url) ? 0 : Number(new URL(url).pathname.slice(1)));
 
-/** The id of the installation that is stored there; makes it if there is none. Channels have it in their names, because all databases of a Redis share one space of channels. */
+/**
+ * The id of the installation that is stored there; makes it if there is none. Channels have it in their names, because
+ * all databases of a Redis share one space of channels.
+ */
 async function installationOf(link: RedisLink, roots: Roots, database: number, ids: Ids): Promise<string> {
   const made = ids.secret();
   const id = textOfReply(await link.run('read-installation', roots.registry, { database, id: made }));

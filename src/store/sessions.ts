@@ -1,8 +1,14 @@
-/** The common part of the stores' lists of sessions: which sessions a filter lets through, and which ids can be among them. */
+/**
+ * The common part of the stores' lists of sessions: which sessions a filter lets through, and which ids can be among
+ * them.
+ */
 import { timeText } from '../base/ids.ts';
 import type { PageRequest, Session, SessionFilter } from './store.ts';
 
-/** Whether a session passes the filter. For the API's own lists every store decides by the session's index rows; other filters need the session itself. */
+/**
+ * Whether a session passes the filter. For the API's own lists every store decides by the session's index rows; other
+ * filters need the session itself.
+ */
 export function matchesFilter(session: Session, filter: SessionFilter): boolean {
   const { status, activeSince, now } = filter;
   if (session.lastActivityAt < activeSince) return false;
@@ -14,7 +20,10 @@ export function matchesFilter(session: Session, filter: SessionFilter): boolean 
 }
 
 /** The part of a filter that only a session's record can answer. */
-export function matchesRecord(session: Session, { channels, keyId, createdFrom, createdBefore, beginning }: SessionFilter): boolean {
+export function matchesRecord(
+  session: Session,
+  { channels, keyId, createdFrom, createdBefore, beginning }: SessionFilter,
+): boolean {
   if (channels && !channels.includes(session.channel)) return false;
   if (keyId !== undefined && keyId !== null && session.keyId !== keyId) return false;
   if (session.createdAt < (createdFrom ?? 0) || session.createdAt >= (createdBefore ?? Infinity)) return false;
@@ -27,19 +36,33 @@ function begins({ id, visitor }: Session, text: string): boolean {
   return Object.values(visitor).some((value) => String(value).toLowerCase().startsWith(lower));
 }
 
-/** How far a session's id may be from its `createdAt`: a process whose clock went back makes ids that are ahead of it. */
+/**
+ * How far a session's id may be from its `createdAt`: a process whose clock went back makes ids that are ahead of it.
+ */
 const slackMs = 86_400_000;
 
 /**
- * The ids between which a filter on the time of creation lets sessions through: an id begins with its time. `after` is where the
- * page begins, in the form of a key; `isPast` says of an id whether neither it nor any that follows it can be in the list.
+ * The ids between which a filter on the time of creation lets sessions through: an id begins with its time. `after` is
+ * where the page begins, in the form of a key; `isPast` says of an id whether neither it nor any that follows it can be
+ * in the list.
  */
-export function spanOf({ createdFrom, createdBefore }: SessionFilter, order: PageRequest['order'], after: string | null): { after: string | null; isPast(id: string): boolean } {
+export function spanOf(
+  { createdFrom, createdBefore }: SessionFilter,
+  order: PageRequest['order'],
+  after: string | null,
+): { after: string | null; isPast(id: string): boolean } {
   const textAt = (second: number | null | undefined, shiftMs: number): string | null =>
     second == null ? null : `ses_${timeText(Math.min(Math.max(0, second * 1000 + shiftMs), latestMs))}`;
   const [oldest, newest] = [textAt(createdFrom, -slackMs), textAt(createdBefore, slackMs)];
-  if (order === 'asc') return { after: oldest !== null && (after ?? '') < oldest ? oldest : after, isPast: (id) => newest !== null && id > newest };
-  return { after: newest !== null && (after === null || after > newest) ? newest : after, isPast: (id) => oldest !== null && id < oldest };
+  if (order === 'asc')
+    return {
+      after: oldest !== null && (after ?? '') < oldest ? oldest : after,
+      isPast: (id) => newest !== null && id > newest,
+    };
+  return {
+    after: newest !== null && (after === null || after > newest) ? newest : after,
+    isPast: (id) => oldest !== null && id < oldest,
+  };
 }
 
 /** The latest time that an id can have. */

@@ -1,7 +1,8 @@
 /**
- * Records as lists of values. A row that each turn writes leaves the names of its fields out: it is half as long and packed twice as
- * fast. The names are written here instead, so a field keeps its place for ever and a new one is added at the end; a row of an
- * earlier version is then a shorter list. A record with a field that has no place here is packed with its names, so nothing is lost.
+ * Records as lists of values. A row that each turn writes leaves the names of its fields out: it is half as long and
+ * packed twice as fast. The names are written here instead, so a field keeps its place for ever and a new one is added
+ * at the end; a row of an earlier version is then a shorter list. A record with a field that has no place here is
+ * packed with its names, so nothing is lost.
  */
 import type { FieldNames } from './packer.ts';
 
@@ -39,11 +40,13 @@ export class RecordShape implements FieldNames {
 
   /** Throws if a later version, which has more fields, wrote the values: they would be lost with the next write. */
   recordOf(values: readonly unknown[]): object {
-    if (values.length > this.names.length) throw new Error(`The row has a field behind ${this.names.at(-1)}, which this version does not know.`);
+    if (values.length > this.names.length)
+      throw new Error(`The row has a field behind ${this.names.at(-1)}, which this version does not know.`);
     const record: Fields = {};
     for (let index = 0; index < values.length; index++) {
       const [value, shape] = [values[index], this.within[index] ?? null];
-      if (value !== undefined) record[this.names[index]!] = shape === null || value === null ? value : shape.recordOf(value as unknown[]);
+      if (value !== undefined)
+        record[this.names[index]!] = shape === null || value === null ? value : shape.recordOf(value as unknown[]);
     }
     return record;
   }
@@ -55,15 +58,56 @@ const context = new RecordShape('expiresAt', 'endedAt', 'activeTurnId');
 const machine = new RecordShape('version', 'state', ['context', context]);
 const place = new RecordShape('workspaceId', 'sessionId', 'turnId');
 export const sessionShape = new RecordShape(
-  ...['id', 'workspaceId', 'assistantId', 'channel', 'keyId', 'visitor', 'metadata', 'maxCallSeconds', 'createdAt', 'expiresAt', 'lastActivityAt', 'messageCount'],
+  ...[
+    'id',
+    'workspaceId',
+    'assistantId',
+    'channel',
+    'keyId',
+    'visitor',
+    'metadata',
+    'maxCallSeconds',
+    'createdAt',
+    'expiresAt',
+    'lastActivityAt',
+    'messageCount',
+  ],
   ['machine', machine],
   ...['mark', 'link', 'historyLeftOut', 'call', 'pending', 'opening'],
 );
 const turn = new RecordShape(
-  ...['id', 'sessionId', 'messageId', 'messageIndex', 'status', 'stopReason', 'errorCode', 'inputTokens', 'outputTokens', 'createdAt', 'endedAt', 'link', 'spoken', 'answered', 'unasked', 'calls'],
+  ...[
+    'id',
+    'sessionId',
+    'messageId',
+    'messageIndex',
+    'status',
+    'stopReason',
+    'errorCode',
+    'inputTokens',
+    'outputTokens',
+    'createdAt',
+    'endedAt',
+    'link',
+    'spoken',
+    'answered',
+    'unasked',
+    'calls',
+  ],
 );
 
-const message = new RecordShape('id', 'turnId', 'role', 'content', 'status', 'stopReason', 'errorCode', 'createdAt', 'voice', 'toolCalls');
+const message = new RecordShape(
+  'id',
+  'turnId',
+  'role',
+  'content',
+  'status',
+  'stopReason',
+  'errorCode',
+  'createdAt',
+  'voice',
+  'toolCalls',
+);
 
 const moves = new RecordShape('begun', 'ended');
 
@@ -73,8 +117,18 @@ export const rowShapes = {
   turn: new RecordShape(['turn', turn], ['begun', answer], ['finished', answer], 'claimed', ['moves', moves]),
   message,
   flight: new RecordShape(
-    ...[['place', place], ['fence', fence], 'leaseUntilMs', 'slotUntilMs', 'slotsMax', 'memory', 'stop', 'slotName', 'seizedUntilMs'] as const,
-    ...[['turn', turn], ['begun', answer], ['said', message], 'move', 'released', 'calls', 'amended'] as const,
+    ...([
+      ['place', place],
+      ['fence', fence],
+      'leaseUntilMs',
+      'slotUntilMs',
+      'slotsMax',
+      'memory',
+      'stop',
+      'slotName',
+      'seizedUntilMs',
+    ] as const),
+    ...([['turn', turn], ['begun', answer], ['said', message], 'move', 'released', 'calls', 'amended'] as const),
   ),
   exchange: new RecordShape(['said', message], ['reply', message]),
   moves,
@@ -83,5 +137,14 @@ export const rowShapes = {
 export type ShapeName = keyof typeof rowShapes;
 
 /** Shapes by the number that a row has for its own: a shape keeps its number for ever. */
-export const shapeNumbers: Readonly<Record<ShapeName, number>> = { session: 0, turn: 1, message: 2, flight: 3, exchange: 4, moves: 5 };
-export const numberedShapes: ReadonlyMap<number, RecordShape> = new Map(Object.entries(shapeNumbers).map(([name, number]) => [number, rowShapes[name as ShapeName]]));
+export const shapeNumbers: Readonly<Record<ShapeName, number>> = {
+  session: 0,
+  turn: 1,
+  message: 2,
+  flight: 3,
+  exchange: 4,
+  moves: 5,
+};
+export const numberedShapes: ReadonlyMap<number, RecordShape> = new Map(
+  Object.entries(shapeNumbers).map(([name, number]) => [number, rowShapes[name as ShapeName]]),
+);

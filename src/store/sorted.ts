@@ -92,7 +92,8 @@ export class SortedMap<V> {
   }
 
   #split(index: number, piece: Piece<V>): void {
-    // Keys mostly come in ascending order: when a piece is split that filled up at its end, it keeps almost all of its entries.
+    // Keys mostly come in ascending order: when a piece is split that filled up at its end, it keeps almost all of its
+    // entries.
     const at = index === this.#pieces.length - 1 ? piece.keys.length - 1 : piece.keys.length >>> 1;
     this.#pieces.splice(index + 1, 0, { keys: piece.keys.splice(at), values: piece.values.splice(at) });
   }
@@ -104,7 +105,10 @@ const runRatio = 8;
 /** A map that is sorted only when a range is requested: for rows that are written often and listed seldom. */
 export class LateSortedMap<V> {
   readonly #values = new Map<string, V>();
-  /** The keys in order, in runs of decreasing length, so that keys added since the last range need not be merged into all of them. */
+  /**
+   * The keys in order, in runs of decreasing length, so that keys added since the last range need not be merged into
+   * all of them.
+   */
   readonly #runs: (readonly string[])[] = [];
   /** Keys added since the last range. */
   #fresh: string[] = [];
@@ -147,7 +151,8 @@ export class LateSortedMap<V> {
     if (this.#fresh.length === 0) return;
     let run: readonly string[] = this.#fresh.sort(byBytes);
     this.#fresh = [];
-    while (this.#runs.length > 0 && this.#runs.at(-1)!.length < runRatio * run.length) run = merged(this.#runs.pop()!, run);
+    while (this.#runs.length > 0 && this.#runs.at(-1)!.length < runRatio * run.length)
+      run = merged(this.#runs.pop()!, run);
     this.#runs.push(run);
   }
 }
@@ -163,7 +168,9 @@ interface Span {
 function nextOf(spans: readonly Span[], reverse: boolean): Span | undefined {
   let best = spans[0];
   for (const span of spans) {
-    const before = reverse ? span.keys[span.end - 1]! > best!.keys[best!.end - 1]! : span.keys[span.first]! < best!.keys[best!.first]!;
+    const before = reverse
+      ? span.keys[span.end - 1]! > best!.keys[best!.end - 1]!
+      : span.keys[span.first]! < best!.keys[best!.first]!;
     if (before) best = span;
   }
   return best;
@@ -171,7 +178,7 @@ function nextOf(spans: readonly Span[], reverse: boolean): Span | undefined {
 
 function merged(old: readonly string[], late: readonly string[]): string[] {
   const all: string[] = [];
-  for (let a = 0, b = 0; a < old.length || b < late.length; ) {
+  for (let a = 0, b = 0; a < old.length || b < late.length;) {
     const takesOld = b === late.length || (a < old.length && old[a]! < late[b]!);
     all.push(takesOld ? old[a++]! : late[b++]!);
   }
@@ -180,7 +187,10 @@ function merged(old: readonly string[], late: readonly string[]): string[] {
 
 const byBytes = (a: string, b: string): number => (a < b ? -1 : 1);
 
-/** Merges rows with a newer layer: its entry replaces the row of the same key, or stands among the rows if there is none. Both must have the same order. */
+/**
+ * Merges rows with a newer layer: its entry replaces the row of the same key, or stands among the rows if there is
+ * none. Both must have the same order.
+ */
 export function* overlaid<Under, Over>(
   rows: Iterable<readonly [string, Under]>,
   newer: Iterable<readonly [string, Over]>,

@@ -1,4 +1,7 @@
-/** The name of each verb as a step, by which metrics count it and tests lose its answers; and how to put something between a store and its callers. */
+/**
+ * The name of each verb as a step, by which metrics count it and tests lose its answers; and how to put something
+ * between a store and its callers.
+ */
 import type { Store } from './store.ts';
 
 type Facts = Pick<Store, 'name' | 'leaseMs' | 'pubSub'>;
@@ -56,7 +59,13 @@ const steps = {
   sweep: 'sweep',
 } as const satisfies Readonly<Record<Verb, string>>;
 
-type CallOf<V extends Verb> = V extends keyof Store ? Store[V] : V extends `${infer P extends PartName}.${infer K}` ? (K extends keyof Store[P] ? Store[P][K] : never) : never;
+type CallOf<V extends Verb> = V extends keyof Store
+  ? Store[V]
+  : V extends `${infer P extends PartName}.${infer K}`
+    ? K extends keyof Store[P]
+      ? Store[P][K]
+      : never
+    : never;
 
 /** The signature of each step. */
 export type Steps = { [V in Verb as (typeof steps)[V]]: CallOf<V> };
@@ -105,7 +114,10 @@ export function storeOf({ name, leaseMs, pubSub }: Facts, stepFor: (name: StepNa
   return store as unknown as Store;
 }
 
-/** The store with other steps in place of some of its own. `change` is called once for each name; where it returns undefined, the step stays. */
+/**
+ * The store with other steps in place of some of its own. `change` is called once for each name; where it returns
+ * undefined, the step stays.
+ */
 export function wrapStore(store: Store, change: (name: StepName, plain: AnyStep) => AnyStep | undefined): Store {
   return storeOf(store, (name) => {
     const plain: AnyStep = stepOf(store, name);

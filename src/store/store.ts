@@ -1,12 +1,12 @@
 /**
- * The data that must outlive a process, in the domain's own verbs, by part (`store/parts/`). Every verb is one atomic step: it applies
- * completely or not at all. If it is sent again with the same ids, it applies once and returns the same answer. A store that does
- * not answer rejects with `StoreUnavailable`.
+ * The data that must outlive a process, in the domain's own verbs, by part (`store/parts/`). Every verb is one atomic
+ * step: it applies completely or not at all. If it is sent again with the same ids, it applies once and returns the
+ * same answer. A store that does not answer rejects with `StoreUnavailable`.
  *
- * Where one process owns the store (`leaseMs` is null), a rejection is certain: the step was not applied and never will be. Where
- * several processes share the store, the answer may have been lost: the step may have been applied, or may still be applied long
- * after its sender has given up. Each verb says what a lost answer leaves behind, and which process settles it. A verb that only
- * reads leaves nothing behind: the caller retries it, or the request gets 503.
+ * Where one process owns the store (`leaseMs` is null), a rejection is certain: the step was not applied and never will
+ * be. Where several processes share the store, the answer may have been lost: the step may have been applied, or may
+ * still be applied long after its sender has given up. Each verb says what a lost answer leaves behind, and which
+ * process settles it. A verb that only reads leaves nothing behind: the caller retries it, or the request gets 503.
  *
  * Times are milliseconds since the epoch where the name ends in `Ms`, whole seconds where it ends in `At`.
  */
@@ -30,18 +30,24 @@ export type * from './parts/turns.ts';
 export type * from './parts/usage.ts';
 
 /**
- * A message that processes send to each other: a hint, delivered at most once, about data that the store itself holds durably. After
- * `missed`, other notices may have been lost.
+ * A message that processes send to each other: a hint, delivered at most once, about data that the store itself holds
+ * durably. After `missed`, other notices may have been lost.
  */
 export type Notice =
-  | { readonly type: 'turn.stop'; readonly workspaceId: string; readonly sessionId: string; readonly turnId: string; readonly reason: StopRequest }
+  | {
+      readonly type: 'turn.stop';
+      readonly workspaceId: string;
+      readonly sessionId: string;
+      readonly turnId: string;
+      readonly reason: StopRequest;
+    }
   | { readonly type: 'turn.moved'; readonly workspaceId: string; readonly sessionId: string; readonly turnId: string }
   | { readonly type: 'changed'; readonly kind: CatalogKind; readonly workspaceId: string; readonly id: string }
   | { readonly type: 'missed' };
 
 /**
- * Messages between processes on a shared store, which are not stored: to every process that listens, the sender too, at most once.
- * A lost answer: it may have been sent or not, and nothing relies on it.
+ * Messages between processes on a shared store, which are not stored: to every process that listens, the sender too, at
+ * most once. A lost answer: it may have been sent or not, and nothing relies on it.
  */
 export interface PubSub {
   publish(channel: 'watching' | 'feed', text: string): Promise<void>;
@@ -52,7 +58,9 @@ export interface PubSub {
 export interface Store {
   /** `memory`, `lmdb`, `redis`. */
   readonly name: string;
-  /** Milliseconds that a lease on a turn lasts where several processes share the store; null where one process owns it. */
+  /**
+   * Milliseconds that a lease on a turn lasts where several processes share the store; null where one process owns it.
+   */
   readonly leaseMs: number | null;
   /** Absent where one process owns the store. */
   readonly pubSub?: PubSub | undefined;
@@ -63,30 +71,34 @@ export interface Store {
   readonly usage: UsageStore;
   readonly requests: RequestStore;
   readonly history: HistoryStore;
-  /** Opens the store; rejects with one clear sentence if it cannot. Turns of processes that are certainly dead lose their leases here. */
+  /**
+   * Opens the store; rejects with one clear sentence if it cannot. Turns of processes that are certainly dead lose
+   * their leases here.
+   */
   open(nowMs: number): Promise<void>;
   /** Resolves when every acknowledged write is safe and the store is closed. */
   close(): Promise<void>;
   /** Rejects if the store cannot answer now. A lost answer: the store counts as away until the next answer. */
   ping(): Promise<void>;
   /**
-   * Resolves once everything read from the workspace so far is as durable as an acknowledged write. An answer that writes nothing,
-   * because the write is stored already, waits for this: the write itself may never have been acknowledged.
+   * Resolves once everything read from the workspace so far is as durable as an acknowledged write. An answer that
+   * writes nothing, because the write is stored already, waits for this: the write itself may never have been
+   * acknowledged.
    */
   confirm(workspaceId: string): Promise<void>;
   /**
-   * Calls the listener with the notices of every process on this store, including this one, until the returned function is called.
-   * A lost answer: the caller retries; nothing relies on a notice alone.
+   * Calls the listener with the notices of every process on this store, including this one, until the returned function
+   * is called. A lost answer: the caller retries; nothing relies on a notice alone.
    */
   watch(listener: (notice: Notice) => void): Promise<() => Promise<void>>;
   /**
-   * Notes the time, once for each sweep; resolves with whether it has moved so evenly that rows past their time may be deleted (see
-   * `time-course.ts`). A lost answer: nothing is deleted before the next sweep.
+   * Notes the time, once for each sweep; resolves with whether it has moved so evenly that rows past their time may be
+   * deleted (see `time-course.ts`). A lost answer: nothing is deleted before the next sweep.
    */
   noteTime(nowMs: number): Promise<boolean>;
   /**
-   * Deletes at most `limit` sessions past retention with their contents, and expired memories; resolves with the number of
-   * sessions. Nothing is deleted by its age unless the time is trusted. A lost answer: the next sweep continues.
+   * Deletes at most `limit` sessions past retention with their contents, and expired memories; resolves with the number
+   * of sessions. Nothing is deleted by its age unless the time is trusted. A lost answer: the next sweep continues.
    */
   sweep(nowMs: number, limit: number, isTimeTrusted?: boolean): Promise<number>;
 }

@@ -1,7 +1,7 @@
 /**
- * The course of a store's time decides whether rows past their time may be deleted. A clock that is weeks ahead for a minute makes
- * everything look old, and a removal cannot be undone. So nothing is deleted soon after the clock was set, nor soon after a
- * standstill of the installation, which looks the same.
+ * The course of a store's time decides whether rows past their time may be deleted. A clock that is weeks ahead for a
+ * minute makes everything look old, and a removal cannot be undone. So nothing is deleted soon after the clock was set,
+ * nor soon after a standstill of the installation, which looks the same.
  */
 import { limits } from '../base/limits.ts';
 
@@ -17,7 +17,8 @@ export const correctionMsMax = 1000;
 
 /** Returns the course after another reading; `course` is undefined before the first one. */
 export function withTime(course: TimeCourse | undefined, nowMs: number): TimeCourse {
-  const isEven = course !== undefined && nowMs >= course.seenMs - correctionMsMax && nowMs <= course.seenMs + limits.timeGapMsMax;
+  const isEven =
+    course !== undefined && nowMs >= course.seenMs - correctionMsMax && nowMs <= course.seenMs + limits.timeGapMsMax;
   return { seenMs: nowMs, evenSinceMs: isEven ? course.evenSinceMs : nowMs };
 }
 

@@ -1,4 +1,7 @@
-/** The common part of the stores' usage counters: the order of the counts, and how a window is divided into hours and seconds. */
+/**
+ * The common part of the stores' usage counters: the order of the counts, and how a window is divided into hours and
+ * seconds.
+ */
 import type { UsageBucket, UsageCounts, UsageQuery } from './store.ts';
 
 export const hourSeconds = 3600;
@@ -62,4 +65,7 @@ export class Sums {
 }
 
 const bucket = (start: number, sum: readonly number[]): UsageBucket =>
-  Object.fromEntries([['start', start], ...usageFields.map((field, index) => [field, sum[index]])]) as unknown as UsageBucket;
+  Object.fromEntries([
+    ['start', start],
+    ...usageFields.map((field, index) => [field, sum[index]]),
+  ]) as unknown as UsageBucket;

@@ -1,7 +1,19 @@
 /** Calls of tools that wait for the caller (contract 13): a chat answers, approves or declines them. */
 import { Failure } from '../base/errors.ts';
 import { StoreUnavailable } from '../store/store.ts';
-import type { AmendedMessage, AnsweredCalls, Message, OutputAfter, PendingCall, Session, Store, ToolCall, ToolError, Turn, TurnPlace } from '../store/store.ts';
+import type {
+  AmendedMessage,
+  AnsweredCalls,
+  Message,
+  OutputAfter,
+  PendingCall,
+  Session,
+  Store,
+  ToolCall,
+  ToolError,
+  Turn,
+  TurnPlace,
+} from '../store/store.ts';
 
 /** Calls of an earlier message that were approved, as the step that began the turn has stored them. */
 export interface Approved extends AmendedMessage {
@@ -9,9 +21,14 @@ export interface Approved extends AmendedMessage {
 }
 
 /** A caller's answer to a call that waits: its result, or whether it is approved. */
-export type CallAnswer = { readonly callId: string; readonly output: string } | { readonly callId: string; readonly approved: boolean };
+export type CallAnswer =
+  | { readonly callId: string; readonly output: string }
+  | { readonly callId: string; readonly approved: boolean };
 
-/** Calls that a turn answers, and their message after that: those that are approved are `running`, so that the step that begins the turn stores them before they are sent. */
+/**
+ * Calls that a turn answers, and their message after that: those that are approved are `running`, so that the step that
+ * begins the turn stores them before they are sent.
+ */
 export interface Answered {
   readonly calls: AnsweredCalls;
   readonly message: Message;
@@ -27,39 +44,78 @@ interface Answering {
 }
 
 /**
- * Answers the calls of a session that wait, or declines them if the chat has no answers; null if none wait and there is no answer. Throws 422
- * `tool_results` unless each call that waits is answered once, with what it waits for, and by a caller who may answer so.
+ * Answers the calls of a session that wait, or declines them if the chat has no answers; null if none wait and there is
+ * no answer. Throws 422 `tool_results` unless each call that waits is answered once, with what it waits for, and by a
+ * caller who may answer so.
  */
-export async function answeredCalls(store: Store, { workspaceId, id, pending }: Session, { answers, mayAnswer = () => true, admits }: Answering, nowMs: number): Promise<Answered | null> {
+export async function answeredCalls(
+  store: Store,
+  { workspaceId, id, pending }: Session,
+  { answers, mayAnswer = () => true, admits }: Answering,
+  nowMs: number,
+): Promise<Answered | null> {
   const waiting = pending?.calls ?? [];
   const given = new Map(answers?.map((answer) => [answer.callId, answer]));
-  const fits = waiting.every(({ id: callId, wants }) => (wants === 'result' ? 'output' : 'approved') in (given.get(callId) ?? {}));
-  if (answers !== undefined && (waiting.length === 0 || answers.length !== waiting.length || !fits || !answers.every(mayAnswer))) throw new Failure('invalid_field', { field: 'tool_results' });
+  const fits = waiting.every(
+    ({ id: callId, wants }) => (wants === 'result' ? 'output' : 'approved') in (given.get(callId) ?? {}),
+  );
+  if (
+    answers !== undefined &&
+    (waiting.length === 0 || answers.length !== waiting.length || !fits || !answers.every(mayAnswer))
+  )
+    throw new Failure('invalid_field', { field: 'tool_results' });
   if (pending === undefined) return null;
   const message = await messageAt(store, workspaceId, id, pending.index);
   if (message?.toolCalls === undefined) throw new StoreUnavailable('the calls that wait were lost');
-  const toolCalls = await Promise.all(message.toolCalls.map((call) => (call.status === 'pending' ? answered(call, given.get(call.id), admits, nowMs) : call)));
+  const toolCalls = await Promise.all(
+    message.toolCalls.map((call) =>
+      call.status === 'pending' ? answered(call, given.get(call.id), admits, nowMs) : call,
+    ),
+  );
   const ids = waiting.map((call) => call.id);
-  const approved = toolCalls.filter(({ id: callId, status }) => status === 'running' && ids.includes(callId)).map((call) => call.id);
+  const approved = toolCalls
+    .filter(({ id: callId, status }) => status === 'running' && ids.includes(callId))
+    .map((call) => call.id);
   return { calls: { index: pending.index, ids, approved }, message: { ...message, toolCalls } };
 }
 
-async function answered(call: ToolCall, answer: CallAnswer | undefined, admits: Answering['admits'], nowMs: number): Promise<ToolCall> {
-  if (answer !== undefined && 'output' in answer) return { ...call, status: 'completed', output: answer.output, endedAtMs: nowMs };
-  if (answer === undefined || !answer.approved) return { ...call, status: 'declined', error: 'declined', endedAtMs: nowMs };
+async function answered(
+  call: ToolCall,
+  answer: CallAnswer | undefined,
+  admits: Answering['admits'],
+  nowMs: number,
+): Promise<ToolCall> {
+  if (answer !== undefined && 'output' in answer)
+    return { ...call, status: 'completed', output: answer.output, endedAtMs: nowMs };
+  if (answer === undefined || !answer.approved)
+    return { ...call, status: 'declined', error: 'declined', endedAtMs: nowMs };
   const refusal = admits === undefined ? 'unknown_tool' : await admits(call);
-  return refusal === null ? { ...call, status: 'running', sent: true } : { ...call, status: 'failed', error: refusal, didNotAct: true, endedAtMs: nowMs };
+  return refusal === null
+    ? { ...call, status: 'running', sent: true }
+    : { ...call, status: 'failed', error: refusal, didNotAct: true, endedAtMs: nowMs };
 }
 
 /** The calls of a turn that wait, or waited, for the caller. */
 export const pendingOf = (calls: readonly ToolCall[]): PendingCall[] =>
-  calls.flatMap(({ id, name, arguments: given, wants }) => (wants === undefined ? [] : [{ id, name, arguments: given, wants }]));
+  calls.flatMap(({ id, name, arguments: given, wants }) =>
+    wants === undefined ? [] : [{ id, name, arguments: given, wants }],
+  );
 
 /** The message with some of its calls changed. */
-export const withCalls = (message: Message, change: (call: ToolCall) => ToolCall): Message => ({ ...message, toolCalls: message.toolCalls!.map(change) });
+export const withCalls = (message: Message, change: (call: ToolCall) => ToolCall): Message => ({
+  ...message,
+  toolCalls: message.toolCalls!.map(change),
+});
 
-/** An earlier message whose calls wait again, because the turn that answered them is withdrawn; `null` if the turn answered none, or the message is not stored any more. */
-export async function reopened(store: Store, workspaceId: string, { sessionId, answered }: Pick<Turn, 'sessionId' | 'answered'>): Promise<AmendedMessage | null> {
+/**
+ * An earlier message whose calls wait again, because the turn that answered them is withdrawn; `null` if the turn
+ * answered none, or the message is not stored any more.
+ */
+export async function reopened(
+  store: Store,
+  workspaceId: string,
+  { sessionId, answered }: Pick<Turn, 'sessionId' | 'answered'>,
+): Promise<AmendedMessage | null> {
   if (answered === undefined) return null;
   const message = await messageAt(store, workspaceId, sessionId, answered.index);
   if (message?.toolCalls === undefined) return null;
@@ -73,32 +129,61 @@ function asAsked({ sent: _, didNotAct: __, ...call }: ToolCall): ToolCall {
 }
 
 /** The session's message at an index; undefined if it has none there. */
-export async function messageAt(store: Store, workspaceId: string, sessionId: string, index: number): Promise<Message | undefined> {
+export async function messageAt(
+  store: Store,
+  workspaceId: string,
+  sessionId: string,
+  index: number,
+): Promise<Message | undefined> {
   const [message] = await store.sessions.recentMessages(workspaceId, sessionId, index + 1, Number.MAX_SAFE_INTEGER, 1);
   return message;
 }
 
-/** The calls of an earlier message that a turn tells of before its text: those that it sends, and those that were approved but may not be sent any more. */
-const toldOf = ({ toolCalls = [] }: Pick<Message, 'toolCalls'>, isTold: (call: ToolCall) => boolean): ToolCall[] => toolCalls.filter(isTold).map(({ wants: _, ...call }) => ({ ...call, position: 0 }));
+/**
+ * The calls of an earlier message that a turn tells of before its text: those that it sends, and those that were
+ * approved but may not be sent any more.
+ */
+const toldOf = ({ toolCalls = [] }: Pick<Message, 'toolCalls'>, isTold: (call: ToolCall) => boolean): ToolCall[] =>
+  toolCalls.filter(isTold).map(({ wants: _, ...call }) => ({ ...call, position: 0 }));
 
-const isRefused = ({ ids }: AnsweredCalls, { id, wants, status, sent }: ToolCall): boolean => ids.includes(id) && wants === 'approval' && status === 'failed' && !sent;
+const isRefused = ({ ids }: AnsweredCalls, { id, wants, status, sent }: ToolCall): boolean =>
+  ids.includes(id) && wants === 'approval' && status === 'failed' && !sent;
 
 /** The approved calls that are not sent, for the readers of the turn that answers them. */
-export const refusedCalls = (message: Message | undefined, answered: AnsweredCalls): readonly ToolCall[] => toldOf(message ?? {}, (call) => isRefused(answered, call));
+export const refusedCalls = (message: Message | undefined, answered: AnsweredCalls): readonly ToolCall[] =>
+  toldOf(message ?? {}, (call) => isRefused(answered, call));
 
-/** An answered message that changes no more, because none of the calls that were approved runs: who looks often keeps it. */
+/**
+ * An answered message that changes no more, because none of the calls that were approved runs: who looks often keeps
+ * it.
+ */
 export interface Settled {
   message?: Message | undefined;
 }
 
-/** A turn and its text behind a position, with all calls that its readers are told of: those that were approved are in an earlier message, and stand before its text. */
-export async function outputWithCalls(store: Store, place: TurnPlace, position: number, settled: Settled = {}): Promise<OutputAfter | null> {
+/**
+ * A turn and its text behind a position, with all calls that its readers are told of: those that were approved are in
+ * an earlier message, and stand before its text.
+ */
+export async function outputWithCalls(
+  store: Store,
+  place: TurnPlace,
+  position: number,
+  settled: Settled = {},
+): Promise<OutputAfter | null> {
   const found = await store.turns.outputAfter(place, position);
   const answered = found?.turn.answered;
   if (!found || answered === undefined) return found;
   // Until a turn without calls has said something it may be withdrawn, and its readers are told of nothing.
-  const isCertain = answered.approved.length > 0 || found.turn.status !== 'streaming' || position > 0 || found.text !== '' || (found.calls?.length ?? 0) > 0;
-  const message = isCertain ? (settled.message ?? (await messageAt(store, place.workspaceId, place.sessionId, answered.index))) : undefined;
+  const isCertain =
+    answered.approved.length > 0 ||
+    found.turn.status !== 'streaming' ||
+    position > 0 ||
+    found.text !== '' ||
+    (found.calls?.length ?? 0) > 0;
+  const message = isCertain
+    ? (settled.message ?? (await messageAt(store, place.workspaceId, place.sessionId, answered.index)))
+    : undefined;
   if (message?.toolCalls?.every(({ status }) => status !== 'running')) settled.message = message;
   const told = toldOf(message ?? {}, (call) => answered.approved.includes(call.id) || isRefused(answered, call));
   return told.length === 0 ? found : { ...found, calls: [...told, ...(found.calls ?? [])] };

@@ -1,6 +1,6 @@
 /**
- * The calls of tools of a turn (contract 13): those of a round are stored together before any is sent, each result is stored before anybody
- * hears of it, and the model is asked again once all have one.
+ * The calls of tools of a turn (contract 13): those of a round are stored together before any is sent, each result is
+ * stored before anybody hears of it, and the model is asked again once all have one.
  */
 import { limits, retryMs } from '../base/limits.ts';
 import type { Clock } from '../base/clock.ts';
@@ -9,7 +9,14 @@ import { codePoints } from '../base/text.ts';
 import type { AnswerCut, ModelMessage } from '../providers/model.ts';
 import { askedCall, resultText } from '../providers/model/history.ts';
 import { cutOutput, type OfferedFunction, type ToolResult } from '../providers/tool.ts';
-import { StoreUnavailable, type AmendedMessage, type AppendResult, type StopRequest, type ToolCall, type ToolError } from '../store/store.ts';
+import {
+  StoreUnavailable,
+  type AmendedMessage,
+  type AppendResult,
+  type StopRequest,
+  type ToolCall,
+  type ToolError,
+} from '../store/store.ts';
 import type { Approved } from './answers.ts';
 import type { CallsMade, TurnSteps, TurnTools } from './outcome.ts';
 import type { TurnLog } from './turn.ts';
@@ -23,7 +30,10 @@ export interface Calling {
   /** Whether a result that the store did not take is sent again. */
   readonly retries: boolean;
   noted(): void;
-  /** Each call of the round has a result, or waits for the caller: then `awaited`; after the last round `ended`. `cut`: why the round was not whole. */
+  /**
+   * Each call of the round has a result, or waits for the caller: then `awaited`; after the last round `ended`. `cut`:
+   * why the round was not whole.
+   */
   roundOver(how: 'answered' | 'awaited' | 'ended', cut?: AnswerCut): void;
   unstored(error: unknown): void;
   taken(): void;
@@ -75,7 +85,14 @@ export class TurnCalls implements CallsMade {
   #opaques = 0;
   #over = false;
 
-  constructor(turn: Calling, tools: TurnTools, steps: TurnSteps, log: TurnLog, clock: Clock, approved: Approved | null = null) {
+  constructor(
+    turn: Calling,
+    tools: TurnTools,
+    steps: TurnSteps,
+    log: TurnLog,
+    clock: Clock,
+    approved: Approved | null = null,
+  ) {
     this.#turn = turn;
     this.#tools = tools;
     this.#steps = steps;
@@ -92,7 +109,8 @@ export class TurnCalls implements CallsMade {
 
   /** Takes a call of the model. What is too much for a round is dropped: nobody is told of it. */
   ask(name: string, text: string, opaque?: OpaqueFields): void {
-    if (this.#asked.length < limits.toolCallsTaken) this.#asked.push({ name, text, opaque: opaque && this.#bounded(opaque) });
+    if (this.#asked.length < limits.toolCallsTaken)
+      this.#asked.push({ name, text, opaque: opaque && this.#bounded(opaque) });
   }
 
   /** Drops fields that exceed the bound of the turn, and keeps the id. */
@@ -111,7 +129,8 @@ export class TurnCalls implements CallsMade {
 
   /** How many calls the turn has sent, those that it was approved to send included. */
   get sent(): number {
-    const approved = this.#approved?.message.toolCalls!.filter(({ id, sent }) => sent && this.#approved!.ids.includes(id)).length ?? 0;
+    const approved =
+      this.#approved?.message.toolCalls!.filter(({ id, sent }) => sent && this.#approved!.ids.includes(id)).length ?? 0;
     return approved + this.made.filter(({ sent }) => sent).length;
   }
 
@@ -125,7 +144,10 @@ export class TurnCalls implements CallsMade {
     return this.#rounds.flatMap(({ text, kept, from }, index) => {
       const calls = this.made.slice(from, this.#rounds[index + 1]?.from ?? this.made.length);
       const results = calls.map((call) => ({ role: 'tool', callId: call.id, content: resultText(call) }) as const);
-      return [{ role: 'assistant', content: text, calls: calls.map(askedCall), ...(kept !== undefined && { kept }) } as const, ...results];
+      return [
+        { role: 'assistant', content: text, calls: calls.map(askedCall), ...(kept !== undefined && { kept }) } as const,
+        ...results,
+      ];
     });
   }
 
@@ -155,13 +177,18 @@ export class TurnCalls implements CallsMade {
   /** Sends those of the round's calls that are sent. */
   send(): void {
     const approved = this.#rounds.length === 0 ? this.#approved : null;
-    const calls = approved === null ? this.made.slice(this.#rounds.at(-1)!.from) : approved.message.toolCalls!.filter(({ id }) => approved.ids.includes(id));
+    const calls =
+      approved === null
+        ? this.made.slice(this.#rounds.at(-1)!.from)
+        : approved.message.toolCalls!.filter(({ id }) => approved.ids.includes(id));
     this.#over = false;
     for (const call of calls) {
       if (call.sent) this.#log.mark({ kind: 'started', call });
       if (call.status === 'failed') this.#log.mark({ kind: 'ended', call });
     }
-    this.#running = calls.filter(({ status }) => status === 'running').map((call) => ({ call, ended: null, offered: this.#tools.find(call.name)!, controller: new AbortController() }));
+    this.#running = calls
+      .filter(({ status }) => status === 'running')
+      .map((call) => ({ call, ended: null, offered: this.#tools.find(call.name)!, controller: new AbortController() }));
     if (this.#running.length === 0) return this.#end();
     for (const running of this.#running) void this.#run(running);
   }
@@ -172,13 +199,19 @@ export class TurnCalls implements CallsMade {
     for (const { controller } of this.#running) controller.abort();
   }
 
-  /** The calls as the end of the turn stores them: what has no result is cancelled, and so is what waits, unless the turn ends so that it be answered. */
+  /**
+   * The calls as the end of the turn stores them: what has no result is cancelled, and so is what waits, unless the
+   * turn ends so that it be answered.
+   */
   end(awaits: boolean): void {
     this.#over = true;
     const endedAtMs = this.#clock.now();
-    if (!awaits) for (const [at, call] of this.made.entries()) if (call.status === 'pending') this.made[at] = { ...call, status: 'cancelled', error: 'cancelled', endedAtMs };
+    if (!awaits)
+      for (const [at, call] of this.made.entries())
+        if (call.status === 'pending') this.made[at] = { ...call, status: 'cancelled', error: 'cancelled', endedAtMs };
     // A result on its way to the store may be there already, and readers elsewhere may have been told of it.
-    for (const running of this.#running) this.#replace(running, running.ended ?? { ...running.call, status: 'cancelled', error: 'cancelled', endedAtMs });
+    for (const running of this.#running)
+      this.#replace(running, running.ended ?? { ...running.call, status: 'cancelled', error: 'cancelled', endedAtMs });
   }
 
   /** Tells readers of the results that the end of the turn has stored. */
@@ -189,7 +222,14 @@ export class TurnCalls implements CallsMade {
 
   async #run(running: Running): Promise<void> {
     const { call, offered, controller } = running;
-    const result = await this.#tools.call(offered, call.id, call.arguments ?? {}, this.#turn.turnId, controller.signal, () => this.#stands());
+    const result = await this.#tools.call(
+      offered,
+      call.id,
+      call.arguments ?? {},
+      this.#turn.turnId,
+      controller.signal,
+      () => this.#stands(),
+    );
     if (this.#over) return;
     const ended = (running.ended = this.#with(call, result));
     try {
@@ -204,7 +244,10 @@ export class TurnCalls implements CallsMade {
     if (this.#running.length === 0) this.#end();
   }
 
-  /** Whether the turn still runs here, by the store's word: a step without calls changes nothing. Rejects if the store is away. */
+  /**
+   * Whether the turn still runs here, by the store's word: a step without calls changes nothing. Rejects if the store
+   * is away.
+   */
   async #stands(): Promise<boolean> {
     return this.#goesOn(await this.#steps.step(0, [])) && !this.#over;
   }
@@ -216,12 +259,17 @@ export class TurnCalls implements CallsMade {
     this.#turn.roundOver(this.#rounds.length > this.#tools.roundsMax ? 'ended' : 'answered', this.#cut);
   }
 
-  /** The call's place among those of the turn; -1 for one of the message before, which the turn was approved to send. */
+  /**
+   * The call's place among those of the turn; -1 for one of the message before, which the turn was approved to send.
+   */
   #placeOf({ id }: ToolCall): number {
     return this.made.findIndex((call) => call.id === id);
   }
 
-  /** Approved calls are in one message, which each step stores whole: with all results so far, and behind the step before, else one would take another back. */
+  /**
+   * Approved calls are in one message, which each step stores whole: with all results so far, and behind the step
+   * before, else one would take another back.
+   */
   #storeResult(call: ToolCall): Promise<AppendResult> {
     const at = this.#placeOf(call);
     if (at >= 0) return this.#again(() => this.#steps.step(at, [call]));
@@ -242,7 +290,10 @@ export class TurnCalls implements CallsMade {
     const endedAtMs = this.#clock.now();
     if (result.status === 'failed') return { ...call, ...result, endedAtMs };
     if (result.status === 'cancelled') return { ...call, status: 'cancelled', error: 'cancelled', endedAtMs };
-    const output = cutOutput(result.output, Math.min(limits.toolOutputCharactersMax, limits.toolOutputsCharactersMax - this.#results));
+    const output = cutOutput(
+      result.output,
+      Math.min(limits.toolOutputCharactersMax, limits.toolOutputsCharactersMax - this.#results),
+    );
     this.#results += codePoints(output);
     return { ...call, status: 'completed', output, endedAtMs };
   }
@@ -252,24 +303,52 @@ export class TurnCalls implements CallsMade {
     const tools = this.#tools;
     const round = this.#rounds.length;
     const createdAtMs = this.#clock.now();
-    return Promise.all(this.#asked.map(async ({ name, text, opaque }, index): Promise<ToolCall> => {
-      const offered = tools.find(name);
-      const found = tools.check(offered, text);
-      // The arguments of what is too much are kept only if they are short: a model may make many such calls.
-      const isKept = index < limits.toolCallsMax || text.length <= limits.toolArgumentsKept;
-      const base = { id: tools.makeId(), name: offered?.name ?? namable(name), round, position, arguments: isKept ? (found ?? tools.check(null, text)) : null, output: null, ...(opaque && { opaque }), show: offered?.show ?? 'name', createdAtMs } as const;
-      const failed = (error: ToolError, reason?: string): ToolCall => ({ ...base, status: 'failed', error, didNotAct: true, ...(reason !== undefined && { reason }), endedAtMs: createdAtMs });
-      const unsent = index >= limits.toolCallsMax || round >= tools.roundsMax ? 'limit' : offered === null ? 'unknown_tool' : found === null || this.#isCutOff(found) ? 'arguments' : null;
-      if (unsent !== null || offered === null) {
-        tools.noteUnsent(unsent!);
-        return unsent !== 'arguments' ? failed(unsent!) : failed(unsent, this.#cut === undefined ? tools.misfit(offered!, text) : cutReasonOf(this.#cut));
-      }
-      const wants = offered.kind === 'client' ? 'result' : offered.approval === 'always' ? 'approval' : null;
-      if (wants !== null) return { ...base, status: 'pending', error: null, wants, endedAtMs: null };
-      const refusal = await tools.admit(offered);
-      if (refusal !== null) return failed(refusal);
-      return { ...base, status: 'running', error: null, sent: true, endedAtMs: null };
-    }));
+    return Promise.all(
+      this.#asked.map(async ({ name, text, opaque }, index): Promise<ToolCall> => {
+        const offered = tools.find(name);
+        const found = tools.check(offered, text);
+        // The arguments of what is too much are kept only if they are short: a model may make many such calls.
+        const isKept = index < limits.toolCallsMax || text.length <= limits.toolArgumentsKept;
+        const base = {
+          id: tools.makeId(),
+          name: offered?.name ?? namable(name),
+          round,
+          position,
+          arguments: isKept ? (found ?? tools.check(null, text)) : null,
+          output: null,
+          ...(opaque && { opaque }),
+          show: offered?.show ?? 'name',
+          createdAtMs,
+        } as const;
+        const failed = (error: ToolError, reason?: string): ToolCall => ({
+          ...base,
+          status: 'failed',
+          error,
+          didNotAct: true,
+          ...(reason !== undefined && { reason }),
+          endedAtMs: createdAtMs,
+        });
+        const unsent =
+          index >= limits.toolCallsMax || round >= tools.roundsMax
+            ? 'limit'
+            : offered === null
+              ? 'unknown_tool'
+              : found === null || this.#isCutOff(found)
+                ? 'arguments'
+                : null;
+        if (unsent !== null || offered === null) {
+          tools.noteUnsent(unsent!);
+          return unsent !== 'arguments'
+            ? failed(unsent!)
+            : failed(unsent, this.#cut === undefined ? tools.misfit(offered!, text) : cutReasonOf(this.#cut));
+        }
+        const wants = offered.kind === 'client' ? 'result' : offered.approval === 'always' ? 'approval' : null;
+        if (wants !== null) return { ...base, status: 'pending', error: null, wants, endedAtMs: null };
+        const refusal = await tools.admit(offered);
+        if (refusal !== null) return failed(refusal);
+        return { ...base, status: 'running', error: null, sent: true, endedAtMs: null };
+      }),
+    );
   }
 
   /** Whether arguments may be the beginning of longer ones. */
@@ -298,11 +377,15 @@ export class TurnCalls implements CallsMade {
 }
 
 /** The reason of arguments that a provider has cut, for the model. */
-const cutReasonOf = (cut: AnswerCut): string => `The reply was cut off before they were complete.${cut === 'length' ? ' Call again, with less in one reply.' : ''}`;
+const cutReasonOf = (cut: AnswerCut): string =>
+  `The reply was cut off before they were complete.${cut === 'length' ? ' Call again, with less in one reply.' : ''}`;
 
 const withCall = (approved: Approved, call: ToolCall): Approved => ({
   ...approved,
-  message: { ...approved.message, toolCalls: approved.message.toolCalls!.map((other) => (other.id === call.id ? call : other)) },
+  message: {
+    ...approved.message,
+    toolCalls: approved.message.toolCalls!.map((other) => (other.id === call.id ? call : other)),
+  },
 });
 
 /** A name that no tool has, in the characters of one. */

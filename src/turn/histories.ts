@@ -1,6 +1,6 @@
 /**
- * The newest messages of sessions in use, so that a turn need not read them from the store. An entry is valid only for the version
- * and the mark of the session that it was kept with; any other move of the session makes it invalid.
+ * The newest messages of sessions in use, so that a turn need not read them from the store. An entry is valid only for
+ * the version and the mark of the session that it was kept with; any other move of the session makes it invalid.
  */
 import { limits } from '../base/limits.ts';
 import type { Message, Session, Store, Versioned } from '../store/store.ts';
@@ -23,7 +23,16 @@ interface Entry {
 const messageWeight = 256;
 
 /** The weight of a message's calls: their results, and fields that a provider put on them. */
-const callsWeight = ({ toolCalls = [] }: Message): number => toolCalls.reduce((sum, { output, refusalText, opaque }) => sum + messageWeight + (output?.length ?? 0) + (refusalText?.length ?? 0) + (opaque === undefined ? 0 : JSON.stringify(opaque).length), 0);
+const callsWeight = ({ toolCalls = [] }: Message): number =>
+  toolCalls.reduce(
+    (sum, { output, refusalText, opaque }) =>
+      sum +
+      messageWeight +
+      (output?.length ?? 0) +
+      (refusalText?.length ?? 0) +
+      (opaque === undefined ? 0 : JSON.stringify(opaque).length),
+    0,
+  );
 
 /** The code points that may be read for a budget of estimated tokens, each of which is four at most. */
 export function readFor(tokensMax: number): { charactersMax: number; messagesMax: number } {
@@ -42,16 +51,32 @@ export class Histories {
   }
 
   /** The newest messages of a session at a version, oldest first; read from the store if they are not cached. */
-  of(session: Session, version: number, tokensMax: number = limits.historyTokensMax): readonly Message[] | Promise<readonly Message[]> {
+  of(
+    session: Session,
+    version: number,
+    tokensMax: number = limits.historyTokensMax,
+  ): readonly Message[] | Promise<readonly Message[]> {
     if (session.messageCount === 0) return [];
     const entry = this.#entries.get(session.id);
-    if (entry?.version === version && entry.mark === session.mark && entry.tokensMax >= tokensMax) return entry.messages;
+    if (entry?.version === version && entry.mark === session.mark && entry.tokensMax >= tokensMax)
+      return entry.messages;
     const { charactersMax, messagesMax } = readFor(tokensMax);
-    return this.#store.sessions.recentMessages(session.workspaceId, session.id, session.messageCount, charactersMax, messagesMax);
+    return this.#store.sessions.recentMessages(
+      session.workspaceId,
+      session.id,
+      session.messageCount,
+      charactersMax,
+      messagesMax,
+    );
   }
 
   /** Caches a session's history at a version: `before` as `of` returned it, followed by the messages since. */
-  keep({ record: { id: sessionId, mark }, version }: Versioned<Session>, before: readonly Message[], said: readonly Message[], tokensMax: number = limits.historyTokensMax): void {
+  keep(
+    { record: { id: sessionId, mark }, version }: Versioned<Session>,
+    before: readonly Message[],
+    said: readonly Message[],
+    tokensMax: number = limits.historyTokensMax,
+  ): void {
     const { charactersMax, messagesMax } = readFor(tokensMax);
     const known = this.#entries.get(sessionId);
     const lengthsBefore = known?.messages === before ? known.lengths : before.map(({ content }) => codePoints(content));
@@ -65,7 +90,9 @@ export class Histories {
     this.forget(sessionId);
     const kept = first === 0 ? lengths : lengths.slice(first);
     const newest = first === 0 ? messages : messages.slice(first);
-    const weight = kept.reduce((sum, length) => sum + length + messageWeight, messageWeight) + newest.reduce((sum, message) => sum + callsWeight(message), 0);
+    const weight =
+      kept.reduce((sum, length) => sum + length + messageWeight, messageWeight) +
+      newest.reduce((sum, message) => sum + callsWeight(message), 0);
     this.#entries.set(sessionId, { version, mark, tokensMax, messages: newest, lengths: kept, weight });
     this.#weight += weight;
     if (this.#weight > limits.historiesCharactersMax) this.#makeRoom();

@@ -13,8 +13,8 @@ export interface LeaseEvents {
 }
 
 /**
- * When an owner's lease on a turn ends. It ends soon after its session expires: by then a living owner has stopped the turn, and
- * the turn of a dead owner must not outlive the session by the rest of its lease.
+ * When an owner's lease on a turn ends. It ends soon after its session expires: by then a living owner has stopped the
+ * turn, and the turn of a dead owner must not outlive the session by the rest of its lease.
  */
 export const leaseUntil = (nowMs: number, leaseMs: number, expiresAt: number): number =>
   nowMs + Math.min(leaseMs, Math.max(0, expiresAt * 1000 - nowMs) + limits.stopMs);
@@ -30,13 +30,24 @@ export class Lease {
   /** When the last successful renewal was sent, in monotonic milliseconds: the lease runs at least from then. */
   #renewedAt: number;
   #renewing = false;
-  /** Appends without an answer yet. Meanwhile the heartbeat does not renew the lease: if the first append is lost, nothing may. */
+  /**
+   * Appends without an answer yet. Meanwhile the heartbeat does not renew the lease: if the first append is lost,
+   * nothing may.
+   */
   #appending = 0;
   #timer: Timer | null = null;
 
   /** `expiresAt`: when the session expires; `begunAt`: the monotonic time from which the lease runs. */
   constructor(
-    parts: { store: Store; clock: Clock; place: TurnPlace; fence: Fence; leaseMs: number; expiresAt: number; begunAt: number },
+    parts: {
+      store: Store;
+      clock: Clock;
+      place: TurnPlace;
+      fence: Fence;
+      leaseMs: number;
+      expiresAt: number;
+      begunAt: number;
+    },
     events: LeaseEvents,
   ) {
     this.#store = parts.store;
@@ -50,7 +61,10 @@ export class Lease {
     this.#arm();
   }
 
-  /** Stores a piece of output, and renews the lease unless that was just done: to renew it with each piece costs as much as the piece. */
+  /**
+   * Stores a piece of output, and renews the lease unless that was just done: to renew it with each piece costs as much
+   * as the piece.
+   */
   async append(position: number, text: string): Promise<AppendResult> {
     const askedAt = this.#clock.monotonic();
     const renews = askedAt - this.#renewedAt >= this.#leaseMs / 12;
@@ -71,7 +85,10 @@ export class Lease {
     this.#timer = null;
   }
 
-  /** Checks the lease several times for each renewal, so that a lease that could not be renewed is given up well before it runs out. */
+  /**
+   * Checks the lease several times for each renewal, so that a lease that could not be renewed is given up well before
+   * it runs out.
+   */
   #arm(): void {
     this.#timer = this.#clock.after(this.#leaseMs / 6, () => {
       this.#arm();

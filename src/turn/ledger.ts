@@ -5,7 +5,26 @@ import { limits, retryMs } from '../base/limits.ts';
 import { estimateInputTokens, estimateTokens, type ModelUsage } from '../providers/model.ts';
 import { messageOf, type Unsealed } from '../store/records.ts';
 import { StoreUnavailable } from '../store/store.ts';
-import type { AmendedMessage, AppendResult, Basis, Cause, Fence, Finished, FinishTurn, IdempotencyRecord, Message, Move, Session, SettledLimit, Store, ToolCall, Turn, TurnPast, TurnPlace, Versioned } from '../store/store.ts';
+import type {
+  AmendedMessage,
+  AppendResult,
+  Basis,
+  Cause,
+  Fence,
+  Finished,
+  FinishTurn,
+  IdempotencyRecord,
+  Message,
+  Move,
+  Session,
+  SettledLimit,
+  Store,
+  ToolCall,
+  Turn,
+  TurnPast,
+  TurnPlace,
+  Versioned,
+} from '../store/store.ts';
 import { indexAfter } from '../base/text.ts';
 import { UnreadableSnapshot } from '../actors/actor.ts';
 import { movedSession, moveOf } from '../actors/history.ts';
@@ -18,7 +37,10 @@ import type { SessionActor } from './session-actor.ts';
 import { terminalOf, type TurnLog } from './turn.ts';
 import type { Withdrawals } from './withdrawals.ts';
 
-/** A turn that was begun. `before`: its session before the turn; `begunAt`: the monotonic time from which its lease runs. */
+/**
+ * A turn that was begun. `before`: its session before the turn; `begunAt`: the monotonic time from which its lease
+ * runs.
+ */
 export interface LeasedTurn {
   readonly actor: SessionActor;
   readonly before: Session;
@@ -53,8 +75,18 @@ export interface LedgerParts {
 
 /** The end of a turn, as its session's step stores it. */
 type Ending =
-  | (Pick<FinishTurn, 'turn' | 'message' | 'tail' | 'amends' | 'nowMs'> & { readonly kind: 'seal'; readonly cutAt: number | null; readonly changes: Partial<Session> | null; readonly past: TurnPast })
-  | { readonly kind: 'withdraw'; readonly changes: Partial<Session>; readonly past: TurnPast; readonly amends: AmendedMessage | null };
+  | (Pick<FinishTurn, 'turn' | 'message' | 'tail' | 'amends' | 'nowMs'> & {
+      readonly kind: 'seal';
+      readonly cutAt: number | null;
+      readonly changes: Partial<Session> | null;
+      readonly past: TurnPast;
+    })
+  | {
+      readonly kind: 'withdraw';
+      readonly changes: Partial<Session>;
+      readonly past: TurnPast;
+      readonly amends: AmendedMessage | null;
+    };
 
 export class TurnLedger implements TurnSteps {
   /** The messages for the model: the newest ones, the user's last. */
@@ -86,14 +118,20 @@ export class TurnLedger implements TurnSteps {
   }
 
   conversation(amended: AmendedMessage | null): readonly Message[] {
-    return amended === null ? this.#conversation : this.#conversation.map((message) => (message.id === amended.message.id ? amended.message : message));
+    return amended === null
+      ? this.#conversation
+      : this.#conversation.map((message) => (message.id === amended.message.id ? amended.message : message));
   }
 
   open(events: LeaseEvents): void {
     const { store, clock } = this.#parts;
     const { fence, before, begunAt } = this.#begun;
     const { leaseMs } = store;
-    if (leaseMs !== null) this.#lease = new Lease({ store, clock, place: this.#place, fence, leaseMs, expiresAt: before.expiresAt, begunAt }, events);
+    if (leaseMs !== null)
+      this.#lease = new Lease(
+        { store, clock, place: this.#place, fence, leaseMs, expiresAt: before.expiresAt, begunAt },
+        events,
+      );
   }
 
   leave(): void {
@@ -121,7 +159,7 @@ export class TurnLedger implements TurnSteps {
   }
 
   async #releaseAll(): Promise<void> {
-    for (let sent = -1; sent < this.#released; ) {
+    for (let sent = -1; sent < this.#released;) {
       sent = this.#released;
       // A store that is away shows it with the next release, or with the end.
       await this.#parts.store.turns.release(this.#place, this.#begun.fence, sent).catch(() => {});
@@ -136,7 +174,8 @@ export class TurnLedger implements TurnSteps {
     const amends = calls?.amended ?? undefined;
     const counted = this.#tokensOf(result, usage, log, tail === null ? log.stored : log.length);
     const leftOut = this.#leftOut > 0 || before.historyLeftOut !== undefined ? { historyLeftOut: this.#leftOut } : null;
-    const pending = result.stopReason === 'tool_calls' ? { index: this.#begun.turn.messageIndex, calls: pendingOf(made) } : undefined;
+    const pending =
+      result.stopReason === 'tool_calls' ? { index: this.#begun.turn.messageIndex, calls: pendingOf(made) } : undefined;
     const changes = pending === undefined && before.pending === undefined ? leftOut : { ...leftOut, pending };
     if (this.#leftOut > 0) this.#reports.leftOut(this.#leftOut);
     // Text that was lost with a failed step cannot be cut.
@@ -144,7 +183,8 @@ export class TurnLedger implements TurnSteps {
     const nowMs = clock.now();
     const { status, stopReason, errorCode } = result;
     const { inputTokens, outputTokens } = counted;
-    // Set one after another: for a literal that spreads a record and replaces fields of it, optimised code calls V8's runtime for each of them.
+    // Set one after another: for a literal that spreads a record and replaces fields of it, optimised code calls V8's
+    // runtime for each of them.
     const turn: Unsealed<Turn> = { ...linkUse.overTurn(this.#begun.turn) };
     turn.status = status;
     turn.stopReason = stopReason;
@@ -153,13 +193,25 @@ export class TurnLedger implements TurnSteps {
     turn.outputTokens = outputTokens;
     turn.endedAt = secondsOf(nowMs);
     if (calls !== null) turn.calls = { made: made.length, sent: calls.sent };
-    const message = messageOf(turn, turn.messageId, 'assistant', '', { status: status === 'completed' ? status : 'partial', stopReason, errorCode, voice: heard?.voice, toolCalls: made.length > 0 ? [...made] : undefined });
-    const finished = await this.#close({ kind: 'seal', turn, message, tail: tail ?? noTail, cutAt, amends, nowMs, changes, past }, cause);
+    const message = messageOf(turn, turn.messageId, 'assistant', '', {
+      status: status === 'completed' ? status : 'partial',
+      stopReason,
+      errorCode,
+      voice: heard?.voice,
+      toolCalls: made.length > 0 ? [...made] : undefined,
+    });
+    const finished = await this.#close(
+      { kind: 'seal', turn, message, tail: tail ?? noTail, cutAt, amends, nowMs, changes, past },
+      cause,
+    );
     if (finished === 'fenced') return finished;
-    // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored output may
-    // be less than the log, and another writer may have withdrawn an earlier turn meanwhile.
+    // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored
+    // output may be less than the log, and another writer may have withdrawn an earlier turn meanwhile.
     if (tail !== null && finished.version === basis.version + 2) {
-      const reply = { ...message, content: cutAt === null ? log.pieces.join('') : firstPoints(log.pieces.join(''), cutAt) };
+      const reply = {
+        ...message,
+        content: cutAt === null ? log.pieces.join('') : firstPoints(log.pieces.join(''), cutAt),
+      };
       histories.keep(finished, this.#history(amends), said === null ? [reply] : [said, reply], historyTokensMax);
     }
     return counted;
@@ -168,10 +220,15 @@ export class TurnLedger implements TurnSteps {
   /** The messages before the turn, one of them as it is now. */
   #history(amended: AmendedMessage | undefined): readonly Message[] {
     const { history } = this.#begun;
-    return amended === undefined ? history : history.map((message) => (message.id === amended.message.id ? amended.message : message));
+    return amended === undefined
+      ? history
+      : history.map((message) => (message.id === amended.message.id ? amended.message : message));
   }
 
-  /** The provider's token counts. For a turn that was cut, the provider may not have counted all output, so the larger of count and estimate is used. */
+  /**
+   * The provider's token counts. For a turn that was cut, the provider may not have counted all output, so the larger
+   * of count and estimate is used.
+   */
   #tokensOf({ status }: TurnResult, usage: ModelUsage | null, log: TurnLog, length: number): ModelUsage {
     if (usage !== null && status === 'completed') return usage;
     const text = log.pieces.join('');
@@ -185,13 +242,15 @@ export class TurnLedger implements TurnSteps {
 
   async withdraw(past: TurnPast): Promise<boolean> {
     const { before } = this.#begun;
-    // The lease must run out, so that requests that wait for the turn in other processes can tell that its owner gave it up.
+    // The lease must run out, so that requests that wait for the turn in other processes can tell that its owner gave
+    // it up.
     this.#lease?.end();
     const changes = { messageCount: before.messageCount, lastActivityAt: before.lastActivityAt };
     try {
       const { turn } = this.#begun;
       const amends = turn.answered === undefined ? null : await reopened(this.#parts.store, before.workspaceId, turn);
-      if ((await this.#close({ kind: 'withdraw', changes, past, amends }, this.#begun.cause)) === 'fenced') this.#withdrawLater(past);
+      if ((await this.#close({ kind: 'withdraw', changes, past, amends }, this.#begun.cause)) === 'fenced')
+        this.#withdrawLater(past);
       return true;
     } catch (error) {
       // A removed session, with its workspace or by retention, has no turn left.
@@ -204,12 +263,21 @@ export class TurnLedger implements TurnSteps {
 
   #withdrawLater(past: TurnPast): void {
     const { before, basis, turn, fence, remember, cause } = this.#begun;
-    this.#parts.withdrawals.add({ workspaceId: before.workspaceId, turn, basis, fence, remember, cause, past, reports: this.#reports });
+    this.#parts.withdrawals.add({
+      workspaceId: before.workspaceId,
+      turn,
+      basis,
+      fence,
+      remember,
+      cause,
+      past,
+      reports: this.#reports,
+    });
   }
 
   async fate(position: number, wanted: () => boolean): Promise<Fate | null | 'unknown'> {
     const { store, clock } = this.#parts;
-    for (let tries = 0; ; ) {
+    for (let tries = 0; ;) {
       let pauseMs: number = limits.remoteSilentMs;
       try {
         const found = await outputWithCalls(store, this.#place, position);
@@ -226,21 +294,23 @@ export class TurnLedger implements TurnSteps {
   }
 
   /**
-   * Sends the session's machine the end of the turn and stores it in one step; resolves with the session after that. `fenced` also
-   * if a turn that is to be withdrawn is not the session's any more.
+   * Sends the session's machine the end of the turn and stores it in one step; resolves with the session after that.
+   * `fenced` also if a turn that is to be withdrawn is not the session's any more.
    */
   #close(ending: Ending, cause: Cause): Promise<Versioned<Session> | 'fenced'> {
     const { actor, turn } = this.#begun;
     const { clock, mark, visitors } = this.#parts;
     return actor.mailbox.post(async () => {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-        // If another process has ended the turn, the session may have gone on, and must not be put back to its state before the turn.
+        // If another process has ended the turn, the session may have gone on, and must not be put back to its state
+        // before the turn.
         if (ending.kind === 'withdraw' && actor.context.activeTurnId !== turn.id) return 'fenced';
         const at = clock.now();
         const decision = actor.machine.decide({ type: 'finished', at, turnId: turn.id });
         const moved = movedSession(actor.record, at, mark(), actor.machine.snapshot());
         const changed = ending.changes === null ? moved : { ...moved, ...ending.changes };
-        const { session, settled } = ending.kind === 'seal' ? linkUse.sealSettlement(changed, turn, at) : linkUse.withdrawn(changed, turn);
+        const { session, settled } =
+          ending.kind === 'seal' ? linkUse.sealSettlement(changed, turn, at) : linkUse.withdrawn(changed, turn);
         const move = moveOf(decision, actor.version + 1, at, cause, session.machine, ending.past);
         let answer: Finished;
         try {
@@ -258,7 +328,8 @@ export class TurnLedger implements TurnSteps {
         try {
           await actor.reload();
         } catch (error) {
-          // If a later version has moved the session, a process of that version serves it, and seals its turn once the lease has run out.
+          // If a later version has moved the session, a process of that version serves it, and seals its turn once the
+          // lease has run out.
           if (answer.outcome !== 'fenced' && !(error instanceof UnreadableSnapshot)) throw error;
           return 'fenced';
         }
@@ -268,11 +339,28 @@ export class TurnLedger implements TurnSteps {
     });
   }
 
-  #store(ending: Ending, session: Session, basis: Basis, move: Move, settled: readonly SettledLimit[] | undefined): Promise<Finished> {
+  #store(
+    ending: Ending,
+    session: Session,
+    basis: Basis,
+    move: Move,
+    settled: readonly SettledLimit[] | undefined,
+  ): Promise<Finished> {
     const { store, clock } = this.#parts;
     const { turn, fence } = this.#begun;
     const { version, mark } = basis;
-    if (ending.kind === 'withdraw') return store.turns.withdraw({ session, version, mark, move, fence, turn, nowMs: clock.now(), ...(ending.amends && { amends: ending.amends }), ...(settled && { settled }) });
+    if (ending.kind === 'withdraw')
+      return store.turns.withdraw({
+        session,
+        version,
+        mark,
+        move,
+        fence,
+        turn,
+        nowMs: clock.now(),
+        ...(ending.amends && { amends: ending.amends }),
+        ...(settled && { settled }),
+      });
     const { message, tail, nowMs, cutAt, amends } = ending;
     const step: Unsealed<FinishTurn> = { session, version, mark, move, fence, turn: ending.turn, message, tail, nowMs };
     if (cutAt !== null) step.cutAt = cutAt;

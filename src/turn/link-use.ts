@@ -1,8 +1,9 @@
 /**
- * The use of an assistant's limits by conversations of the public link (contract 9). Each session has a clock, which runs from an
- * accepted message to a while after the message's turn is sealed, or to the session's end, and while somebody speaks on a voice
- * socket. A step that moves the clock charges the difference to the day on which that happens, for the link and for the visitor's
- * address. Nothing is stored here: the steps of the store apply the decisions.
+ * The use of an assistant's limits by conversations of the public link (contract 9). Each session has a clock, which
+ * runs from an accepted message to a while after the message's turn is sealed, or to the session's end, and while
+ * somebody speaks on a voice socket. A step that moves the clock charges the difference to the day on which that
+ * happens, for the link and for the visitor's address. Nothing is stored here: the steps of the store apply the
+ * decisions.
  */
 import { linkAddressLimits, linkLimitNames, linkLimits, limits, type LinkLimitName } from '../base/limits.ts';
 import type {
@@ -84,7 +85,10 @@ export const visitorSlot = (visitorId: string): string => `visitor/${visitorId}`
 const isRunning = (clock: LinkClock | null, at: number, turnRuns: boolean): clock is LinkClock =>
   clock !== null && (turnRuns || clock.untilMs > at);
 
-/** The time from which a later end of the clock is charged. A clock runs ahead by `linkHoldMs` at most, unless the wall clock was set back. */
+/**
+ * The time from which a later end of the clock is charged. A clock runs ahead by `linkHoldMs` at most, unless the wall
+ * clock was set back.
+ */
 const chargedUntil = (clock: LinkClock | null, at: number, turnRuns: boolean): number =>
   isRunning(clock, at, turnRuns) && clock.untilMs <= at + limits.linkHoldMs ? clock.untilMs : at;
 
@@ -102,7 +106,9 @@ function movedTo(
   return { clock: { untilMs: from + costMs, dayMs: day, chargedMs: before + costMs, movedBy }, costMs };
 }
 
-/** Charges time to a day, of the link and of an address of that day, and moves the end of the session's seat at both. */
+/**
+ * Charges time to a day, of the link and of an address of that day, and moves the end of the session's seat at both.
+ */
 function settlement(
   { assistantId, link, id }: Session,
   addresses: readonly AddressDay[],
@@ -123,8 +129,9 @@ function settlement(
 const holdUntil = ({ expiresAt }: Session, at: number): number => Math.min(at + limits.linkHoldMs, expiresAt * 1000);
 
 /**
- * The visitor's address on the day of `at`, and on the next day if a place that lasts until `untilMs` is held then: the next
- * visitor's step counts the places of an address under the key of its own day. None if the assistant has no limit of an address.
+ * The visitor's address on the day of `at`, and on the next day if a place that lasts until `untilMs` is held then: the
+ * next visitor's step counts the places of an address under the key of its own day. None if the assistant has no limit
+ * of an address.
  */
 function addressesOf({ limits: given, addressKey }: VisitorUse, at: number, untilMs: number): AddressDay[] {
   if ((Object.keys(linkAddressLimits) as LinkLimitName[]).every((name) => ceilingOf(given, name) === null)) return [];
@@ -141,8 +148,8 @@ interface Wanted {
 }
 
 /**
- * The limits of minutes and places, of the link and of the visitor's address; `ceiling`: of each. Minutes are counted and places
- * are taken where there is no ceiling as well: the console shows them.
+ * The limits of minutes and places, of the link and of the visitor's address; `ceiling`: of each. Minutes are counted
+ * and places are taken where there is no ceiling as well: the console shows them.
  */
 function presence(
   { assistantId, visitorId, placeMsMax }: VisitorUse,
@@ -170,7 +177,9 @@ function presence(
   return {
     minutes_per_day: [minutes('minutes_per_day', names.minutes(assistantId))],
     concurrent_visitors: [place('concurrent_visitors', names.visitors(assistantId))],
-    places_per_address: addresses.map(({ key }) => place('places_per_address', names.addressVisitors(assistantId, key))),
+    places_per_address: addresses.map(({ key }) =>
+      place('places_per_address', names.addressVisitors(assistantId, key)),
+    ),
     minutes_per_address: today.map(({ key }) => minutes('minutes_per_address', names.addressMinutes(assistantId, key))),
   };
 }
@@ -181,8 +190,9 @@ function chargeOf(wanted: Partial<Record<LinkLimitName, readonly AskedLimit[]>>)
 }
 
 /**
- * Returns a message's request to the limits. `placeMs`: for how long its place is taken, unless its end is settled before; `movedBy` names
- * the turn, or the kind of another request. `turnRuns`: whether a turn of the session is in flight, so that its clock runs.
+ * Returns a message's request to the limits. `placeMs`: for how long its place is taken, unless its end is settled
+ * before; `movedBy` names the turn, or the kind of another request. `turnRuns`: whether a turn of the session is in
+ * flight, so that its clock runs.
  */
 export function admission(
   use: VisitorUse,
@@ -219,14 +229,18 @@ export function admission(
   return { ...asked, clock, link };
 }
 
-/** Milliseconds for which a voice socket keeps its visitor present whose last speech ended so long ago; 0 in a long silence. */
+/**
+ * Milliseconds for which a voice socket keeps its visitor present whose last speech ended so long ago; 0 in a long
+ * silence.
+ */
 export const presenceMs = (silentMs: number): number =>
   Math.max(0, Math.min(limits.linkSocketAheadMs, limits.linkSilenceMs - silentMs));
 
 /**
- * Returns the request of a voice socket, to keep a visitor who speaks present until `untilMs`; null if that moves nothing, because
- * the clock runs so long already, or is that of the turn in flight. A clock that has stopped begins as with a message. While it
- * runs, the minutes of the day refuse nothing (as they end no turn), and those of the address do.
+ * Returns the request of a voice socket, to keep a visitor who speaks present until `untilMs`; null if that moves
+ * nothing, because the clock runs so long already, or is that of the turn in flight. A clock that has stopped begins as
+ * with a message. While it runs, the minutes of the day refuse nothing (as they end no turn), and those of the address
+ * do.
  */
 export function speechAdmission(
   use: VisitorUse,
@@ -238,12 +252,21 @@ export function speechAdmission(
   const before = session.link?.clock ?? null;
   if (before !== null && before.movedBy === activeTurnId) return null;
   const runs = isRunning(before, at, false);
-  const { clock, costMs } = movedTo(before, Math.min(untilMs, session.expiresAt * 1000), at, chargedUntil(before, at, false), 'voice');
+  const { clock, costMs } = movedTo(
+    before,
+    Math.min(untilMs, session.expiresAt * 1000),
+    at,
+    chargedUntil(before, at, false),
+    'voice',
+  );
   if (costMs === 0) return null;
   const addresses = addressesOf(use, at, clock.untilMs);
   const ceiling = (name: LinkLimitName): number =>
     (runs && name === 'minutes_per_day' ? null : ceilingOf(use.limits, name)) ?? Infinity;
-  return { ...chargeOf(presence(use, session, { at, costMs, placeUntilMs: clock.untilMs, addresses }, ceiling)), clock };
+  return {
+    ...chargeOf(presence(use, session, { at, costMs, placeUntilMs: clock.untilMs, addresses }, ceiling)),
+    clock,
+  };
 }
 
 function givenBack(limit: AskedLimit, at: number): SettledLimit {
@@ -272,19 +295,26 @@ export function refusalOfLimits(
   at: number,
 ): LimitsRefusal | null {
   const refusing = asked.filter((_, index) => !answers[index]!.passed);
-  const waits = asked.flatMap((name, index) => (answers[index]!.passed ? [] : [waitOf(name, answers[index]!.waitMs, at)]));
+  const waits = asked.flatMap((name, index) =>
+    answers[index]!.passed ? [] : [waitOf(name, answers[index]!.waitMs, at)],
+  );
   return refusing.length === 0 ? null : { refusing: [...new Set(refusing)], waitMs: Math.max(...waits) };
 }
 
 const placeLimits: ReadonlySet<LinkLimitName> = new Set(['concurrent_visitors', 'places_per_address']);
 
-/** A limit of 0 may be another one tomorrow. A place falls free at any time, so its wait is at most the time that a clock runs on by itself. */
+/**
+ * A limit of 0 may be another one tomorrow. A place falls free at any time, so its wait is at most the time that a
+ * clock runs on by itself.
+ */
 function waitOf(name: LinkLimitName, waitMs: number | null, at: number): number {
   if (waitMs === null) return nextDay(at) - at;
   return placeLimits.has(name) ? Math.min(waitMs, limits.linkHoldMs) : waitMs;
 }
 
-/** A session after a step, and the charges that the step settles; the unchanged session if there is nothing to settle. */
+/**
+ * A session after a step, and the charges that the step settles; the unchanged session if there is nothing to settle.
+ */
 export interface Settled {
   readonly session: Session;
   readonly settled?: readonly SettledLimit[];
@@ -296,21 +326,33 @@ export function sealSettlement(session: Session, turn: Pick<Turn, 'id' | 'link'>
   const { addresses = [] } = turn.link ?? {};
   if (turn.link === undefined || clock === null || clock === undefined) return { session };
   if (clock.movedBy !== turn.id) return { session, ...endOfTurn(session, clock, addresses) };
-  const { clock: moved, costMs } = movedTo(clock, Math.max(clock.untilMs, holdUntil(session, at)), at, clock.untilMs, turn.id);
+  const { clock: moved, costMs } = movedTo(
+    clock,
+    Math.max(clock.untilMs, holdUntil(session, at)),
+    at,
+    clock.untilMs,
+    turn.id,
+  );
   return {
     session: { ...session, link: { ...session.link!, clock: moved } },
     settled: settlement(session, addresses, moved.dayMs, costMs, moved.untilMs),
   };
 }
 
-/** The charges of a turn whose session has ended: the end has settled those of the link, but only the turn knows the visitor's address. */
+/**
+ * The charges of a turn whose session has ended: the end has settled those of the link, but only the turn knows the
+ * visitor's address.
+ */
 function endOfTurn(
   session: Session,
   { dayMs: day, endMs }: LinkClock,
   addresses: readonly AddressDay[],
 ): Pick<Settled, 'settled'> {
   if (endMs === undefined || addresses.length === 0) return {};
-  const ofLink: ReadonlySet<string> = new Set([names.minutes(session.assistantId), names.visitors(session.assistantId)]);
+  const ofLink: ReadonlySet<string> = new Set([
+    names.minutes(session.assistantId),
+    names.visitors(session.assistantId),
+  ]);
   return { settled: settlement(session, addresses, day, endMs, 0).filter(({ name }) => !ofLink.has(name)) };
 }
 
@@ -329,9 +371,9 @@ export function withdrawn(session: Session, turn: Pick<Turn, 'id' | 'link'>): Se
 }
 
 /**
- * The end of a session at `at`: time charged beyond `at` is given back. A turn in flight has moved the clock on since it was
- * charged, and its seal settles the charges of its address. `use`: of the visitor who ends the session; without one the place of
- * the address ends by itself, and its minutes stay charged.
+ * The end of a session at `at`: time charged beyond `at` is given back. A turn in flight has moved the clock on since
+ * it was charged, and its seal settles the charges of its address. `use`: of the visitor who ends the session; without
+ * one the place of the address ends by itself, and its minutes stay charged.
  */
 export function endSettlement(session: Session, activeTurnId: string | null, at: number, use?: VisitorUse): Settled {
   const clock = session.link?.clock ?? null;
@@ -371,9 +413,16 @@ export const notedRefusals = (assistantId: string, refusing: readonly LinkLimitN
     cost: 1,
   }));
 
-/** Returns the limits of an assistant's link that the console shows: milliseconds used, visitors present, and refusals in the order of `linkLimitNames`. */
+/**
+ * Returns the limits of an assistant's link that the console shows: milliseconds used, visitors present, and refusals
+ * in the order of `linkLimitNames`.
+ */
 export const shownUse = (assistantId: string): LookedLimit[] => [
   { kind: 'counter', name: names.minutes(assistantId), periodMs: dayMs },
   { kind: 'place', name: names.visitors(assistantId) },
-  ...linkLimitNames.map((limit): LookedLimit => ({ kind: 'counter', name: names.refused(assistantId, limit), periodMs: dayMs })),
+  ...linkLimitNames.map((limit): LookedLimit => ({
+    kind: 'counter',
+    name: names.refused(assistantId, limit),
+    periodMs: dayMs,
+  })),
 ];

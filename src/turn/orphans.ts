@@ -5,7 +5,20 @@ import { limits } from '../base/limits.ts';
 import { estimateInputTokens, estimateTokens } from '../providers/model.ts';
 import { cutHistory } from '../providers/model/history.ts';
 import { firstIndexOf } from '../store/records.ts';
-import { StoreUnavailable, type AmendedMessage, type Finished, type FinishTurn, type Message, type Store, type TakenOver, type Session, type ToolCall, type Turn, type TurnPlace, type Versioned } from '../store/store.ts';
+import {
+  StoreUnavailable,
+  type AmendedMessage,
+  type Finished,
+  type FinishTurn,
+  type Message,
+  type Store,
+  type TakenOver,
+  type Session,
+  type ToolCall,
+  type Turn,
+  type TurnPlace,
+  type Versioned,
+} from '../store/store.ts';
 import { codePoints } from '../base/text.ts';
 import { messageAt, reopened, withCalls } from './answers.ts';
 import { readFor } from './histories.ts';
@@ -16,7 +29,10 @@ import { endSettlement, overTurn, sealSettlement, withdrawn, type Settled } from
 import type { Takeovers } from './takeovers.ts';
 import type { Withdrawals, WithdrawalsOptions } from './withdrawals.ts';
 
-/** How a turn ends when another process seals it: by the reason of a request to stop it, otherwise by the state of its session. */
+/**
+ * How a turn ends when another process seals it: by the reason of a request to stop it, otherwise by the state of its
+ * session.
+ */
 const endings = {
   aborted: { status: 'aborted', stopReason: 'aborted', errorCode: null },
   ended: { status: 'aborted', stopReason: 'aborted', errorCode: null },
@@ -33,14 +49,18 @@ export interface OrphansOptions extends WithdrawalsOptions {
 const overStates = ['ended', 'expired'] as const;
 
 /**
- * Seals the session's turn if its lease has run out; resolves with the session after that. A living turn of another process is
- * left alone, and so is a turn that this process withdraws. A turn without output, without calls that may have been sent and without a request to
- * stop is withdrawn: its chat was never answered with a stream. A call without a stored result is `unknown`: no process sends it again
- * (contract 13). If another writer moves the session meanwhile, it is read again and the turn sealed under
- * the same fence. If the store does not accept the seal, the next attempt uses the same fence too: to give up would lock the turn
- * for another lease.
+ * Seals the session's turn if its lease has run out; resolves with the session after that. A living turn of another
+ * process is left alone, and so is a turn that this process withdraws. A turn without output, without calls that may
+ * have been sent and without a request to stop is withdrawn: its chat was never answered with a stream. A call without
+ * a stored result is `unknown`: no process sends it again (contract 13). If another writer moves the session meanwhile,
+ * it is read again and the turn sealed under the same fence. If the store does not accept the seal, the next attempt
+ * uses the same fence too: to give up would lock the turn for another lease.
  */
-export async function sealOrphan(options: OrphansOptions, found: Versioned<Session>, turnId: string): Promise<Versioned<Session>> {
+export async function sealOrphan(
+  options: OrphansOptions,
+  found: Versioned<Session>,
+  turnId: string,
+): Promise<Versioned<Session>> {
   const { clock, withdrawals, takeovers } = options;
   if (withdrawals.has(found.record.id, turnId)) return found;
   const nowMs = clock.now();
@@ -77,17 +97,36 @@ async function seizeAndSeal(
   if (!seized || !turn) return { session: found, done: true };
 
   const output = await store.turns.output(place);
-  // The provider's token count died with the process, so the tokens are estimated (see `estimateTokens`), within the assistant's budget.
+  // The provider's token count died with the process, so the tokens are estimated (see `estimateTokens`), within the
+  // assistant's budget.
   const assistant = await store.catalog.read('assistant', workspaceId, found.record.assistantId);
   const tokensMax = assistant?.record.model.historyTokensMax ?? limits.historyTokensMax;
   const { charactersMax, messagesMax } = readFor(tokensMax);
   // The message that began the turn was sent whatever the budget.
-  const said = await store.sessions.recentMessages(workspaceId, sessionId, turn.messageIndex, charactersMax + limits.frontBodyBytesMax, messagesMax + 1);
+  const said = await store.sessions.recentMessages(
+    workspaceId,
+    sessionId,
+    turn.messageIndex,
+    charactersMax + limits.frontBodyBytesMax,
+    messagesMax + 1,
+  );
   const inputTokens = estimateInputTokens(cutHistory(said, tokensMax).messages);
   // The owner of a turn that a call had asked for early has told nobody of it.
   const hidden = turn.spoken === true && (await store.turns.outputAfter(place, 0)) === null;
   const calls = await callsLeft(store, place, turn, nowMs);
-  const orphan = { hidden, seized, turn: { ...turn, inputTokens, outputTokens: estimateTokens(output), ...(calls.count !== null && { calls: calls.count }) }, output, calls, reopened: await reopened(store, workspaceId, turn) };
+  const orphan = {
+    hidden,
+    seized,
+    turn: {
+      ...turn,
+      inputTokens,
+      outputTokens: estimateTokens(output),
+      ...(calls.count !== null && { calls: calls.count }),
+    },
+    output,
+    calls,
+    reopened: await reopened(store, workspaceId, turn),
+  };
   let session: Versioned<Session> | null = found;
   for (let attempt = 0; session !== null && attempt < limits.decisionAttemptsMax; attempt++) {
     const { record, finished } = await seal(options, session, orphan);
@@ -119,13 +158,18 @@ interface CallsLeft {
 }
 
 async function callsLeft(store: Store, place: TurnPlace, { answered }: Turn, nowMs: number): Promise<CallsLeft> {
-  const lost = (call: ToolCall): ToolCall => (call.status === 'running' ? { ...call, status: 'unknown', error: 'unknown', endedAtMs: nowMs } : call);
+  const lost = (call: ToolCall): ToolCall =>
+    call.status === 'running' ? { ...call, status: 'unknown', error: 'unknown', endedAtMs: nowMs } : call;
   // In a turn that is cut nothing waits for the caller.
-  const cut = (call: ToolCall): ToolCall => (call.status === 'pending' ? { ...call, status: 'cancelled', error: 'cancelled', endedAtMs: nowMs } : lost(call));
+  const cut = (call: ToolCall): ToolCall =>
+    call.status === 'pending' ? { ...call, status: 'cancelled', error: 'cancelled', endedAtMs: nowMs } : lost(call);
   const made = (await store.turns.calls(place)).map(cut);
   const approved = answered?.approved ?? [];
-  const message = approved.length === 0 ? undefined : await messageAt(store, place.workspaceId, place.sessionId, answered!.index);
-  const sent = made.filter((call) => call.sent).length + (message?.toolCalls ?? []).filter(({ id, sent }) => sent && approved.includes(id)).length;
+  const message =
+    approved.length === 0 ? undefined : await messageAt(store, place.workspaceId, place.sessionId, answered!.index);
+  const sent =
+    made.filter((call) => call.sent).length +
+    (message?.toolCalls ?? []).filter(({ id, sent }) => sent && approved.includes(id)).length;
   return {
     made,
     amends: message?.toolCalls === undefined ? null : { index: answered!.index, message: withCalls(message, lost) },
@@ -142,22 +186,42 @@ async function seal(
   const { id: sessionId, workspaceId, machine: snapshot } = found.record;
   const { stop, ...fence } = seized;
   const nowMs = clock.now();
-  const machine = openActor<SessionEvent, SessionOutcome>(sessionKind, { snapshot }, { kind: 'session', id: sessionId, workspaceId }, inspector);
+  const machine = openActor<SessionEvent, SessionOutcome>(
+    sessionKind,
+    { snapshot },
+    { kind: 'session', id: sessionId, workspaceId },
+    inspector,
+  );
   const decision = machine.decide({ type: 'finished', at: nowMs, turnId: turn.id });
   // If the session's deadline passed while no process ran it, the session expires, and that ends its turn.
-  const ending = endings[stop ?? (overStates.find((state) => state === decision.from || state === decision.to) ?? 'died')];
+  const ending =
+    endings[stop ?? overStates.find((state) => state === decision.from || state === decision.to) ?? 'died'];
   // A call is in the process that runs its turn.
   const { call, ...rest } = found.record;
-  const moved = { ...rest, ...(call !== undefined && call.turnId !== turn.id && { call }), mark: mark(), machine: machine.snapshot() };
+  const moved = {
+    ...rest,
+    ...(call !== undefined && call.turnId !== turn.id && { call }),
+    mark: mark(),
+    machine: machine.snapshot(),
+  };
   const move = moveOf(decision, found.version + 1, nowMs, nobody, moved.machine);
   const basis = { version: found.version, mark: found.record.mark, move };
   if (ending === endings.died && ((output === '' && calls.count === null) || hidden)) {
     const { session: record, ...settled } = withdrawn({ ...moved, messageCount: firstIndexOf(turn) }, turn);
-    const finished = await store.turns.withdraw({ session: record, ...basis, turn, fence, ...settled, ...(reopened && { amends: reopened }), nowMs });
+    const finished = await store.turns.withdraw({
+      session: record,
+      ...basis,
+      turn,
+      fence,
+      ...settled,
+      ...(reopened && { amends: reopened }),
+      nowMs,
+    });
     if (finished.outcome === 'finished') machine.tell(decision, finished.version, nobody);
     return { record, finished };
   }
-  const over: Settled = machine.state === 'expired' ? endSettlement(moved, turn.id, moved.expiresAt * 1000) : { session: moved };
+  const over: Settled =
+    machine.state === 'expired' ? endSettlement(moved, turn.id, moved.expiresAt * 1000) : { session: moved };
   const { session, settled = [] } = sealSettlement(over.session, turn, nowMs);
   const message: Message = {
     id: turn.messageId,

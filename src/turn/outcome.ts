@@ -1,9 +1,22 @@
-/** A turn's parts and its interfaces to the store, its model, its speaker and its reports; how it can end, and the faults that are counted as ours. */
+/**
+ * A turn's parts and its interfaces to the store, its model, its speaker and its reports; how it can end, and the
+ * faults that are counted as ours.
+ */
 import type { ChatRefusal, TurnEnding, TurnEvent } from '../../machines/turn.ts';
 import type { TurnFault } from '../base/metrics.ts';
 import type { ModelCall, ModelFailure, ModelMessage, ModelSink, ModelUsage, OfferTaken } from '../providers/model.ts';
 import type { OfferedFunction, ToolResult } from '../providers/tool.ts';
-import { StoreUnavailable, type AmendedMessage, type AppendResult, type Cause, type HeardVoice, type Message, type ToolCall, type ToolError, type TurnPast } from '../store/store.ts';
+import {
+  StoreUnavailable,
+  type AmendedMessage,
+  type AppendResult,
+  type Cause,
+  type HeardVoice,
+  type Message,
+  type ToolCall,
+  type ToolError,
+  type TurnPast,
+} from '../store/store.ts';
 import type { Inspector } from '../actors/inspector.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Approved } from './answers.ts';
@@ -51,7 +64,9 @@ export interface Heard {
   readonly voice: HeardVoice;
 }
 
-/** A turn's steps in the store (see `TurnLedger`). Each rejects with `StoreUnavailable` if the store does not answer. */
+/**
+ * A turn's steps in the store (see `TurnLedger`). Each rejects with `StoreUnavailable` if the store does not answer.
+ */
 export interface TurnSteps {
   /** Begins to renew the lease, where there is one; `events` are told what becomes of it. */
   open(events: LeaseEvents): void;
@@ -63,20 +78,25 @@ export interface TurnSteps {
   readonly approved: Approved | null;
   /** Stores calls of tools from a place among the turn's calls on, and an earlier message as it is after that. */
   step(from: number, calls: readonly ToolCall[], amends?: AmendedMessage): Promise<AppendResult>;
-  /** Shows readers the first `points` code points of a reply that is spoken; 0 shows the turn itself. Never rejects: readers see the rest with the next one. */
+  /**
+   * Shows readers the first `points` code points of a reply that is spoken; 0 shows the turn itself. Never rejects:
+   * readers see the rest with the next one.
+   */
   release(points: number): Promise<void>;
   /**
-   * Seals the turn; resolves with the counted tokens. Rejects with a `RangeError` if the store has lost output before `tail`.
+   * Seals the turn; resolves with the counted tokens. Rejects with a `RangeError` if the store has lost output before
+   * `tail`.
    */
   finish(end: EndedTurn): Promise<'fenced' | ModelUsage>;
   /**
-   * Undoes the turn and all of it that is stored. Resolves with true once that is done, or with false if the store did not answer;
-   * then it is retried in the background. Never rejects.
+   * Undoes the turn and all of it that is stored. Resolves with true once that is done, or with false if the store did
+   * not answer; then it is retried in the background. Never rejects.
    */
   withdraw(past: TurnPast): Promise<boolean>;
   /**
-   * How a turn that another process took over ended, once that is stored, and its text behind `position`; null if the turn or the
-   * text before `position` is not stored any more. `unknown` if the end is not stored yet and `wanted` returns false.
+   * How a turn that another process took over ended, once that is stored, and its text behind `position`; null if the
+   * turn or the text before `position` is not stored any more. `unknown` if the end is not stored yet and `wanted`
+   * returns false.
    */
   fate(position: number, wanted: () => boolean): Promise<Fate | null | 'unknown'>;
   /** Notes that the model was not sent so many of the messages that it was given. */
@@ -113,7 +133,10 @@ export interface CallsMade {
 
 /** The assistant's model, as a turn asks it. */
 export interface TurnModel {
-  /** Prepares the request with the messages in order, the newest last; null if the model's credential or provider cannot be used. */
+  /**
+   * Prepares the request with the messages in order, the newest last; null if the model's credential or provider cannot
+   * be used.
+   */
   prepare(conversation: readonly Message[]): PreparedCall | null | Promise<PreparedCall | null>;
   /** The tools that the last request offered. */
   readonly tools: TurnTools;
@@ -137,7 +160,14 @@ export interface TurnTools {
   /** Counts a call that is not sent, for a reason that the turn has found. */
   noteUnsent(error: ToolError): void;
   /** Sends a call. `stands` is asked before it is sent again: whether the turn still runs here. Never rejects. */
-  call(offered: OfferedFunction, callId: string, given: Readonly<Record<string, unknown>>, turnId: string, signal: AbortSignal, stands: () => Promise<boolean>): Promise<ToolResult>;
+  call(
+    offered: OfferedFunction,
+    callId: string,
+    given: Readonly<Record<string, unknown>>,
+    turnId: string,
+    signal: AbortSignal,
+    stands: () => Promise<boolean>,
+  ): Promise<ToolResult>;
 }
 
 export interface PreparedCall {
@@ -180,8 +210,8 @@ export interface TurnParts {
   /** The longest that a turn may take. */
   readonly turnMsMax: number;
   /**
-   * Whether several processes share the store. There a rejected step may have been applied all the same, and a lease bounds how
-   * long the turn may wait. With a single owner of the store a rejection is certain.
+   * Whether several processes share the store. There a rejected step may have been applied all the same, and a lease
+   * bounds how long the turn may wait. With a single owner of the store a rejection is certain.
    */
   readonly shared: boolean;
 }
@@ -192,7 +222,10 @@ export interface Fate {
   readonly calls: readonly ToolCall[];
 }
 
-/** The answer to a request that waits for the turn: the turn began (text is stored, or the turn is sealed), or it leaves nothing behind, for the reason named. */
+/**
+ * The answer to a request that waits for the turn: the turn began (text is stored, or the turn is sealed), or it leaves
+ * nothing behind, for the reason named.
+ */
 export interface Begun {
   readonly kind: 'begun' | ChatRefusal;
 }
@@ -223,4 +256,6 @@ export function endOfFate(fate: Fate | null | 'unknown'): Extract<TurnEvent, { t
 
 /** The tokens of a turn's rounds together. */
 export const sumOf = (one: ModelUsage | null, other: ModelUsage): ModelUsage =>
-  one === null ? other : { inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens };
+  one === null
+    ? other
+    : { inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens };

@@ -1,12 +1,13 @@
 /**
- * The pace at which turns store and send their models' output. While a process has little to do, at once. When the pieces of all its
- * turns come faster than `pacedPiecesPerSecond`, each turn's next piece waits for a beat that all turns share: the output until
- * then is stored once and sent as one event. Above `crowdedPiecesPerSecond` beats are slower, each belongs to one of sixteen
- * groups of the turns, and providers are read only at the beat, so that a core that is nearly full handles fewer and larger pieces. A
- * turn's first output never waits, and its end waits only in the second case.
+ * The pace at which turns store and send their models' output. While a process has little to do, at once. When the
+ * pieces of all its turns come faster than `pacedPiecesPerSecond`, each turn's next piece waits for a beat that all
+ * turns share: the output until then is stored once and sent as one event. Above `crowdedPiecesPerSecond` beats are
+ * slower, each belongs to one of sixteen groups of the turns, and providers are read only at the beat, so that a core
+ * that is nearly full handles fewer and larger pieces. A turn's first output never waits, and its end waits only in the
+ * second case.
  *
- * How long a piece waits follows how busy the event loop is: fewer and larger pieces save work, which is worth nothing while there is
- * little of it.
+ * How long a piece waits follows how busy the event loop is: fewer and larger pieces save work, which is worth nothing
+ * while there is little of it.
  */
 import { atTurnEnd, type Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
@@ -15,9 +16,9 @@ const windowMs = 100;
 /** Pieces between two readings of the clock: one reading costs more than the rest of the work on a piece. */
 const piecesPerLook = 16;
 /**
- * The turns of a crowd are in so many groups, whose beats are spread evenly: a request that arrives during a beat waits for the turns of one
- * group, and so do the turns that begin together because others ended at one beat. There are no more groups because the interval between
- * two beats would be shorter than the clock's tick.
+ * The turns of a crowd are in so many groups, whose beats are spread evenly: a request that arrives during a beat waits
+ * for the turns of one group, and so do the turns that begin together because others ended at one beat. There are no
+ * more groups because the interval between two beats would be shorter than the clock's tick.
  */
 const groupCount = 16;
 /** How many turns more than its share a group may have. */
@@ -31,7 +32,10 @@ export interface LoopLoad {
 
 const alwaysBusy: LoopLoad = { share: () => 1 };
 
-/** The longest wait for a beat at a load, in milliseconds: from `paceLeastMs` up to `paceRestShare` of the time to `crowdedPaceMs` from `paceFullShare` on. */
+/**
+ * The longest wait for a beat at a load, in milliseconds: from `paceLeastMs` up to `paceRestShare` of the time to
+ * `crowdedPaceMs` from `paceFullShare` on.
+ */
 function waitAt(share: number): number {
   const { paceLeastMs, paceRestShare, paceFullShare, crowdedPaceMs } = limits;
   const part = Math.min(1, Math.max(0, (share - paceRestShare) / (paceFullShare - paceRestShare)));
@@ -80,7 +84,10 @@ export class Pace {
     this.#waitMs = (this.#waitMs + waitAt(this.#load.share())) / 2;
   }
 
-  /** Keeps the beat running until the rate is low again: without a beat, a process that gets no more pieces would never measure its rate anew. */
+  /**
+   * Keeps the beat running until the rate is low again: without a beat, a process that gets no more pieces would never
+   * measure its rate anew.
+   */
   #goOn(): void {
     if (this.busy && this.#waiting === 0) this.next(() => {});
   }
@@ -93,7 +100,10 @@ export class Pace {
     return this.#perSecond > limits.crowdedPiecesPerSecond;
   }
 
-  /** Calls back at the next beat; in a crowd at that of a group: the one that waits longest for its beat, unless it is larger than the others. */
+  /**
+   * Calls back at the next beat; in a crowd at that of a group: the one that waits longest for its beat, unless it is
+   * larger than the others.
+   */
   next(callback: () => void): void {
     this.#group().push(callback);
     this.#waiting++;
@@ -119,7 +129,10 @@ export class Pace {
     this.#clock.after(this.#beatAt - now, () => this.#beat());
   }
 
-  /** Resolves once everything ready in this turn of the event loop has been read. All callers in the same turn share one promise. */
+  /**
+   * Resolves once everything ready in this turn of the event loop has been read. All callers in the same turn share one
+   * promise.
+   */
   turnEnd(): Promise<void> {
     return (this.#turnEnd ??= new Promise<void>(atTurnEnd).then(() => void (this.#turnEnd = null)));
   }

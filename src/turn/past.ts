@@ -1,5 +1,17 @@
-/** A turn's past: the events that moved its machine, which the step that ends the turn stores with its session's history (P23). */
-import { begunTurn, completions, turnKind, turnVersion, type NewTurn, type TurnEnding, type TurnEvent, type TurnOutcome } from '../../machines/turn.ts';
+/**
+ * A turn's past: the events that moved its machine, which the step that ends the turn stores with its session's history
+ * (P23).
+ */
+import {
+  begunTurn,
+  completions,
+  turnKind,
+  turnVersion,
+  type NewTurn,
+  type TurnEnding,
+  type TurnEvent,
+  type TurnOutcome,
+} from '../../machines/turn.ts';
 import { openActor } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { Inspector, type Decision } from '../actors/inspector.ts';
@@ -30,7 +42,10 @@ export class TurnEvents {
     return { turnId, version, runsUntil, shared, events: events.slice(), stoppedBy, ...(spoken && { spoken }) };
   }
 
-  /** Keeps an event that changed something; true if it is a step of its own. An end that the store does not take again and again, for the same fault, is one. */
+  /**
+   * Keeps an event that changed something; true if it is a step of its own. An end that the store does not take again
+   * and again, for the same fault, is one.
+   */
   note(event: TurnEvent, moved: boolean): boolean {
     const { events } = this;
     if (!moved && isSame(events.at(-1), event)) return false;
@@ -40,14 +55,19 @@ export class TurnEvents {
 }
 
 const isSame = (one: TurnEvent | undefined, other: TurnEvent): boolean =>
-  one?.type === 'unsealed' && other.type === 'unsealed' && one.fault === other.fault && one.certain === other.certain && one.last === other.last;
+  one?.type === 'unsealed' &&
+  other.type === 'unsealed' &&
+  one.fault === other.fault &&
+  one.certain === other.certain &&
+  one.last === other.last;
 
 /** Events that no request causes. */
 const ofItself: ReadonlySet<TurnEvent['type']> = new Set(['tick', 'lease.lost', 'fenced', 'taken', 'fate']);
 
 /**
- * The cause of a turn's step. The chat causes what the turn does by itself, also its end; a request that stops it, its end from then
- * on. A deadline, a lease and a drain have no cause. `ending`: the end that is being stored at the step, null before.
+ * The cause of a turn's step. The chat causes what the turn does by itself, also its end; a request that stops it, its
+ * end from then on. A deadline, a lease and a drain have no cause. `ending`: the end that is being stored at the step,
+ * null before.
  */
 export function causeOf(type: TurnEvent['type'], ending: TurnEnding | null, chat: Cause, stop: Cause): Cause {
   if (type === 'stop') return stop;
@@ -59,13 +79,18 @@ export function causeOf(type: TurnEvent['type'], ending: TurnEnding | null, chat
 const unwatched = new Inspector();
 
 /**
- * The decisions of the turn's machine: the fold of its events, and the step that the session's step has stored, if it is given. None
- * if a later version of the machine has run the turn: what an earlier one did, this one does as well.
+ * The decisions of the turn's machine: the fold of its events, and the step that the session's step has stored, if it
+ * is given. None if a later version of the machine has run the turn: what an earlier one did, this one does as well.
  */
 export function pastOf(past: TurnPast, stored: Pick<Move, 'atMs'> | null): Decision<TurnEvent, TurnOutcome>[] {
   if (past.version > turnVersion) return [];
   const identity = { kind: 'turn', id: past.turnId, workspaceId: '' } as const;
-  const machine = openActor<TurnEvent, TurnOutcome>(turnKind, { snapshot: { version: turnVersion, state: 'waiting', context: begunTurn(past) } }, identity, unwatched);
+  const machine = openActor<TurnEvent, TurnOutcome>(
+    turnKind,
+    { snapshot: { version: turnVersion, state: 'waiting', context: begunTurn(past) } },
+    identity,
+    unwatched,
+  );
   const decisions = past.events.map((event) => machine.decide(event as TurnEvent));
   const last = stored === null ? null : endOf(machine.state, stored.atMs);
   return last === null ? decisions : [...decisions, machine.decide(last)];

@@ -1,4 +1,7 @@
-/** A cursor that turns a log into an event stream. If the client is slow, the cursor falls behind and then sends fewer, larger events. */
+/**
+ * A cursor that turns a log into an event stream. If the client is slow, the cursor falls behind and then sends fewer,
+ * larger events.
+ */
 import type { Clock, Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { codePoints, endsInHalf, indexAfter } from '../base/text.ts';
@@ -44,7 +47,8 @@ export class TurnReader {
     const before = this.#piece === 0 ? 0 : log.ends[this.#piece - 1]!;
     this.#index = position > before ? indexAfter(log.pieces[this.#piece]!, position - before) : 0;
     // The marks at the position are sent again: a client cannot tell which of them it has.
-    while (log.marks !== null && this.#mark < log.marks.length && log.marks[this.#mark]!.position < position) this.#mark++;
+    while (log.marks !== null && this.#mark < log.marks.length && log.marks[this.#mark]!.position < position)
+      this.#mark++;
     this.#sentAt = clock.monotonic();
     sink.onDrain(() => {
       this.#blocked = false;
@@ -52,7 +56,10 @@ export class TurnReader {
     });
   }
 
-  /** Sends the output stored so far, and follows the log unless that was all: a short reply is often over when its reader starts. */
+  /**
+   * Sends the output stored so far, and follows the log unless that was all: a short reply is often over when its
+   * reader starts.
+   */
   start(): void {
     this.#pump();
     if (this.#done) return;
@@ -90,7 +97,12 @@ export class TurnReader {
     let text = pieces[this.#piece]!.slice(this.#index);
     this.#index = 0;
     this.#piece++;
-    while (this.#piece < storedPieces && ends[this.#piece - 1]! < until && text.length + pieces[this.#piece]!.length <= limits.deltaCharactersMax) text += pieces[this.#piece++]!;
+    while (
+      this.#piece < storedPieces &&
+      ends[this.#piece - 1]! < until &&
+      text.length + pieces[this.#piece]!.length <= limits.deltaCharactersMax
+    )
+      text += pieces[this.#piece++]!;
     if (text.length > limits.deltaCharactersMax) text = this.#cut(text);
     this.#position = this.#index === 0 ? ends[this.#piece - 1]! : this.#position + codePoints(text);
     this.#sentAt = this.#clock.monotonic();
@@ -98,7 +110,10 @@ export class TurnReader {
     this.#blocked = !this.#sink.delta(text, this.#position, last);
   }
 
-  /** Takes the beginning of a piece that is longer than an event may be, and stays within the piece; never cuts inside a surrogate pair. */
+  /**
+   * Takes the beginning of a piece that is longer than an event may be, and stays within the piece; never cuts inside a
+   * surrogate pair.
+   */
   #cut(text: string): string {
     let end = limits.deltaCharactersMax;
     if (endsInHalf(text.slice(0, end))) end--;

@@ -67,12 +67,12 @@ export class RemoteTurns {
   }
 
   /**
-   * Waits until a turn that was found in the store has certainly begun; resolves with false if it was withdrawn. The store may
-   * have text of the turn although its owner got no answer: the owner then answers 503 and withdraws it. While the turn streams,
-   * more text shows that its owner goes on. An owner that does not lets the lease run out, and the turn is sealed or withdrawn
-   * soon after. `endedAt` is when the turn ended, null if it streamed when it was found. The owner of a turn that has just ended has
-   * `remoteBegunMs` to withdraw it. After that the turn is claimed, so that its owner can no longer withdraw it. Rejects with
-   * `StoreUnavailable` if the store does not answer.
+   * Waits until a turn that was found in the store has certainly begun; resolves with false if it was withdrawn. The
+   * store may have text of the turn although its owner got no answer: the owner then answers 503 and withdraws it.
+   * While the turn streams, more text shows that its owner goes on. An owner that does not lets the lease run out, and
+   * the turn is sealed or withdrawn soon after. `endedAt` is when the turn ended, null if it streamed when it was
+   * found. The owner of a turn that has just ended has `remoteBegunMs` to withdraw it. After that the turn is claimed,
+   * so that its owner can no longer withdraw it. Rejects with `StoreUnavailable` if the store does not answer.
    */
   async awaitBeginning(place: TurnPlace, log: TurnLog, endedAt: number | null): Promise<boolean> {
     await this.#awaitMove(place.turnId, log, Infinity, () => log.shown > 0);
@@ -82,11 +82,17 @@ export class RemoteTurns {
     await this.#awaitMove(place.turnId, log, leaseMs + limits.remoteSealMs, () => log.shown > first);
     if (log.withdrawn || log.shown > first || log.terminal === null) return !log.withdrawn;
     const sinceMs = endedAt === null ? 0 : this.#clock.now() - (endedAt + 1) * 1000;
-    if (sinceMs < limits.remoteBegunMs) await new Promise<void>((resolve) => void this.#clock.after(limits.remoteBegunMs - Math.max(0, sinceMs), resolve));
+    if (sinceMs < limits.remoteBegunMs)
+      await new Promise<void>(
+        (resolve) => void this.#clock.after(limits.remoteBegunMs - Math.max(0, sinceMs), resolve),
+      );
     return this.#store.turns.claim(place);
   }
 
-  /** Resolves once `isThere` is true, the log is final, or `withinMs` has passed. Rejects once polls have failed for `redisCallMs`. */
+  /**
+   * Resolves once `isThere` is true, the log is final, or `withinMs` has passed. Rejects once polls have failed for
+   * `redisCallMs`.
+   */
   #awaitMove(turnId: string, log: TurnLog, withinMs: number, isThere: () => boolean): Promise<void> {
     const isOver = (): boolean => isThere() || log.terminal !== null || log.cutOff;
     if (isOver()) return Promise.resolve();
@@ -156,7 +162,8 @@ export class RemoteTurns {
         followed.awayAt = null;
       } while (followed.moved && log.terminal === null);
     } catch (error) {
-      // While the store is away, polls go on: only the store knows how the turn ended. A fault in the program is not mended by a retry.
+      // While the store is away, polls go on: only the store knows how the turn ended. A fault in the program is not
+      // mended by a retry.
       if (error instanceof StoreUnavailable) this.#away(followed, askedAt);
       else log.cut();
     }
@@ -171,7 +178,10 @@ export class RemoteTurns {
     for (const fail of [...followed.gaveUp]) fail();
   }
 
-  /** Appends new text and the turn's end to the log; resolves with whether there was new text. Concurrent polls append each piece once. */
+  /**
+   * Appends new text and the turn's end to the log; resolves with whether there was new text. Concurrent polls append
+   * each piece once.
+   */
   async #look(place: TurnPlace, log: TurnLog, settled: Settled): Promise<boolean> {
     const from = log.length;
     const found = await outputWithCalls(this.#store, place, from, settled);
@@ -187,13 +197,20 @@ export class RemoteTurns {
 
 const none: readonly never[] = [];
 
-/** The end of a turn that a failover lost, wholly or in its last text: the assistant did not fail, and the text that was read has no end. */
+/**
+ * The end of a turn that a failover lost, wholly or in its last text: the assistant did not fail, and the text that was
+ * read has no end.
+ */
 const forgotten: TurnEnd = { type: 'failed', errorCode: 'api_error' };
 
 /** A turn that is not stored any more was withdrawn; if it had output already, a failover lost it. */
-const gone = (log: TurnLog): TurnEnd => (log.length === 0 ? { type: 'failed', errorCode: 'assistant_unavailable' } : forgotten);
+const gone = (log: TurnLog): TurnEnd =>
+  log.length === 0 ? { type: 'failed', errorCode: 'assistant_unavailable' } : forgotten;
 
-/** How the turn ended; null while it streams. The stored end belongs to the text that was read only if the stored text `reaches` that far. */
+/**
+ * How the turn ended; null while it streams. The stored end belongs to the text that was read only if the stored text
+ * `reaches` that far.
+ */
 function endOf({ turn, text, calls }: OutputAfter, reaches: boolean): TurnEnd | null {
   if (text === null) return forgotten;
   const terminal = terminalOf(turn, calls);

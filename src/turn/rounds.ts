@@ -1,6 +1,6 @@
 /**
- * A turn's rounds with its model: asks it, takes its answer, and asks it again once the tools that it called have answered (contract 13).
- * The turn's machine decides when; the text goes on to the turn piece by piece.
+ * A turn's rounds with its model: asks it, takes its answer, and asks it again once the tools that it called have
+ * answered (contract 13). The turn's machine decides when; the text goes on to the turn piece by piece.
  */
 import { limits } from '../base/limits.ts';
 import type { OpaqueFields } from '../base/opaque-fields.ts';
@@ -98,7 +98,10 @@ export class ModelRounds implements ModelSink {
   /** The beginning of a piece, of which no more is used than a turn may have and shows that it has more. */
   #within(piece: string): string {
     if (piece.length <= limits.deltaCharactersMax) return piece;
-    return piece.slice(0, indexAfter(piece, limits.outputCharactersMax + 1 - Math.max(this.#log.length, this.#saidPoints)));
+    return piece.slice(
+      0,
+      indexAfter(piece, limits.outputCharactersMax + 1 - Math.max(this.#log.length, this.#saidPoints)),
+    );
   }
 
   noteLeftOut(messages: number): void {

@@ -1,9 +1,18 @@
 /**
- * Runs a turn: feeds its machine (`machines/turn.ts`) with what the model (`rounds.ts`), the store, the lease and requests bring, and
- * carries out what the machine decides. Pieces of text go past the machine, from the model into the log, from there into the store and
- * then to the readers. The turn belongs to the session, not to the request that began it.
+ * Runs a turn: feeds its machine (`machines/turn.ts`) with what the model (`rounds.ts`), the store, the lease and
+ * requests bring, and carries out what the machine decides. Pieces of text go past the machine, from the model into the
+ * log, from there into the store and then to the readers. The turn belongs to the session, not to the request that
+ * began it.
  */
-import { begunTurn, turnKind, turnVersion, type TurnContext, type TurnEvent, type TurnOutcome, type TurnStop } from '../../machines/turn.ts';
+import {
+  begunTurn,
+  turnKind,
+  turnVersion,
+  type TurnContext,
+  type TurnEvent,
+  type TurnOutcome,
+  type TurnStop,
+} from '../../machines/turn.ts';
 import { openActor, type Stateful } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import type { ActorIdentity } from '../actors/inspector.ts';
@@ -16,7 +25,18 @@ import type { AnswerCut, ModelCall, ModelFailure, ModelUsage } from '../provider
 import { StoreUnavailable, type Cause, type StopRequest, type TurnPast } from '../store/store.ts';
 import { codePoints } from '../base/text.ts';
 import type { LeaseEvents } from './lease.ts';
-import { endOfFate, faultOf, oursEnd, results, terminalFor, type Begun, type Heard, type TurnFacts, type TurnParts, type TurnStatus } from './outcome.ts';
+import {
+  endOfFate,
+  faultOf,
+  oursEnd,
+  results,
+  terminalFor,
+  type Begun,
+  type Heard,
+  type TurnFacts,
+  type TurnParts,
+  type TurnStatus,
+} from './outcome.ts';
 import type { TurnInFlight } from './session-actor.ts';
 import { causeOf, TurnEvents } from './past.ts';
 import { ModelRounds, type Asking } from './rounds.ts';
@@ -34,7 +54,10 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
   readonly isSpoken: boolean;
   readonly identity: ActorIdentity;
   readonly machine: Stateful<TurnEvent, TurnOutcome>;
-  /** The number of its newest step, as its history counts them: an end that the store does not take again, for the same fault, is none of its own. */
+  /**
+   * The number of its newest step, as its history counts them: an end that the store does not take again, for the same
+   * fault, is none of its own.
+   */
   version = 0;
   /** In the list of the turns in flight; see `Member`. */
   place = -1;
@@ -97,7 +120,10 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     return this.#over.promise;
   }
 
-  /** Resolves once it is known whether the end of the turn is stored, or when the store did not answer and the end will be retried. */
+  /**
+   * Resolves once it is known whether the end of the turn is stored, or when the store did not answer and the end will
+   * be retried.
+   */
   get settled(): Promise<boolean> {
     return this.#settled.promise;
   }
@@ -122,19 +148,28 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     return this.#events.past();
   }
 
-  /** Stops the turn and its provider at once, for a request, if one is named; resolves as `settled` does. Has no effect on a turn that is over. */
+  /**
+   * Stops the turn and its provider at once, for a request, if one is named; resolves as `settled` does. Has no effect
+   * on a turn that is over.
+   */
   stop(reason: TurnStop, cause = nobody): Promise<boolean> {
     if (running.has(this.machine.state)) this.#events.stoppedBy = cause;
     this.#send({ type: 'stop', at: this.#now, reason });
     return this.settled;
   }
 
-  /** The lease is no longer renewed, because another process has taken over the turn or its slot. The store decides which end the turn has. */
+  /**
+   * The lease is no longer renewed, because another process has taken over the turn or its slot. The store decides
+   * which end the turn has.
+   */
   fenced(): void {
     this.#send({ type: 'fenced', at: this.#now, until: this.#waitUntil });
   }
 
-  /** The lease cannot be renewed: further output of the model is rejected. Readers get the end once the store has answered. */
+  /**
+   * The lease cannot be renewed: further output of the model is rejected. Readers get the end once the store has
+   * answered.
+   */
   lost(): void {
     this.#send({ type: 'lease.lost', at: this.#now });
   }
@@ -160,7 +195,11 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
 
   /** Clients are told of the model's own refusal as of a filter. */
   #answerEnded(cut: AnswerCut | undefined): void {
-    this.#send({ type: 'ended', at: this.#now, ...(cut !== undefined && { cut: cut === 'refusal' ? 'content_filter' : cut }) });
+    this.#send({
+      type: 'ended',
+      at: this.#now,
+      ...(cut !== undefined && { cut: cut === 'refusal' ? 'content_filter' : cut }),
+    });
   }
 
   unasked(error: unknown): void {
@@ -194,10 +233,17 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     void this.#parts.steps.release(points);
   }
 
-  /** Ends a turn that is spoken: all was heard, its listener cut it, the rest cannot be spoken, or nothing was heard. */
-  endSpeech(end: 'heard' | 'cut' | 'unheard' | { readonly dropped: 'provider' | 'voice' | 'ours' }, cause = nobody): void {
+  /**
+   * Ends a turn that is spoken: all was heard, its listener cut it, the rest cannot be spoken, or nothing was heard.
+   */
+  endSpeech(
+    end: 'heard' | 'cut' | 'unheard' | { readonly dropped: 'provider' | 'voice' | 'ours' },
+    cause = nobody,
+  ): void {
     if (end === 'cut') this.#events.stoppedBy = cause;
-    this.#send(typeof end === 'string' ? { type: end, at: this.#now } : { type: 'dropped', at: this.#now, reason: end.dropped });
+    this.#send(
+      typeof end === 'string' ? { type: end, at: this.#now } : { type: 'dropped', at: this.#now, reason: end.dropped },
+    );
   }
 
   failed(reason: ModelFailure): void {
@@ -217,8 +263,8 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
   }
 
   /**
-   * A step whose answer was lost is retried until the lease has run out (see `lost`). The first one is not retried, because a chat waits
-   * for it.
+   * A step whose answer was lost is retried until the lease has run out (see `lost`). The first one is not retried,
+   * because a chat waits for it.
    */
   get retries(): boolean {
     return this.#context.shared && this.#context.begun;
@@ -288,7 +334,10 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     return causeOf(type, this.#context.ending, this.#cause, this.#events.stoppedBy);
   }
 
-  /** A fault in the program is reported, and keeps nothing else from being carried out: a chat or a drain would wait for ever. */
+  /**
+   * A fault in the program is reported, and keeps nothing else from being carried out: a chat or a drain would wait for
+   * ever.
+   */
   #guard(act: () => void): void {
     try {
       act();
@@ -365,10 +414,13 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     if (deadline === this.#deadline) return;
     this.#timer?.cancel();
     this.#deadline = deadline;
-    this.#timer = deadline === null ? null : this.#parts.clock.after(Math.max(1, deadline - this.#now), () => {
-      this.#deadline = null;
-      this.#send({ type: 'tick', at: this.#now });
-    });
+    this.#timer =
+      deadline === null
+        ? null
+        : this.#parts.clock.after(Math.max(1, deadline - this.#now), () => {
+            this.#deadline = null;
+            this.#send({ type: 'tick', at: this.#now });
+          });
   }
 
   /** Stores the calls of the model's round, once no write is under way. */
@@ -378,7 +430,10 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     if (this.calls) await this.#rounds.store();
   }
 
-  /** Stores the end, once no write is under way. If only the stored output is sealed, that may be less than readers have seen, after a failover. */
+  /**
+   * Stores the end, once no write is under way. If only the stored output is sealed, that may be less than readers have
+   * seen, after a failover.
+   */
   async #seal(): Promise<void> {
     if (this.#writer.idle !== null) await this.#writer.idle;
     if (this.machine.state !== 'sealing') return;
@@ -391,12 +446,31 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     calls?.end(ending === 'tool_calls');
     let counted: 'fenced' | ModelUsage;
     try {
-      counted = await this.#parts.steps.finish({ result, tail: asStored ? null : this.log.rest(), usage, log: this.log, past: this.past, cause, heard, calls });
+      counted = await this.#parts.steps.finish({
+        result,
+        tail: asStored ? null : this.log.rest(),
+        usage,
+        log: this.log,
+        past: this.past,
+        cause,
+        heard,
+        calls,
+      });
     } catch (error) {
       this.#tries++;
       // A fault in the program is retried a few times, a store that is away until it answers.
       const last = !(error instanceof StoreUnavailable) && this.#tries >= limits.faultTriesMax;
-      return this.#send({ type: 'unsealed', at: this.#now, fault: faultOf(error), certain: !shared || error instanceof RangeError, last, until: this.#waitUntil }, error);
+      return this.#send(
+        {
+          type: 'unsealed',
+          at: this.#now,
+          fault: faultOf(error),
+          certain: !shared || error instanceof RangeError,
+          last,
+          until: this.#waitUntil,
+        },
+        error,
+      );
     }
     if (counted === 'fenced') return this.#send({ type: 'taken', at: this.#now, until: this.#waitUntil });
     this.#sealedBy = cause;
@@ -418,7 +492,9 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
   async #follow(): Promise<void> {
     const { stored } = this.log;
     const question = ++this.#questions;
-    const fate = await this.#parts.steps.fate(stored, () => question === this.#questions && this.#isWanted).catch(() => 'unknown' as const);
+    const fate = await this.#parts.steps
+      .fate(stored, () => question === this.#questions && this.#isWanted)
+      .catch(() => 'unknown' as const);
     const { state } = this.machine;
     if (question !== this.#questions || (state !== 'asking' && state !== 'following')) return;
     const end = endOfFate(fate);

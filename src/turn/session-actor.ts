@@ -1,9 +1,23 @@
-/** A session's actor: its record, machine and mailbox, the turn in flight, and how a move of the session is committed. */
+/**
+ * A session's actor: its record, machine and mailbox, the turn in flight, and how a move of the session is committed.
+ */
 import { sessionKind, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
 import type { Timer } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import type { AskedLimit, Basis, Cause, ChargedSession, Move, Session, SettledLimit, StopRequest, Store, TurnPast, Versioned } from '../store/store.ts';
+import type {
+  AskedLimit,
+  Basis,
+  Cause,
+  ChargedSession,
+  Move,
+  Session,
+  SettledLimit,
+  StopRequest,
+  Store,
+  TurnPast,
+  Versioned,
+} from '../store/store.ts';
 import { openActor, type Stateful } from '../actors/actor.ts';
 import { isRefused, type ActorIdentity, type Decision, type Inspector } from '../actors/inspector.ts';
 import { Mailbox } from '../actors/mailbox.ts';
@@ -48,13 +62,19 @@ export class SessionActor implements Resident {
   runner: TurnInFlight | null = null;
   /** Fires when a session with a turn in flight expires. Without a turn the clock is read instead. */
   deadline: Timer | null = null;
-  /** The version that an unanswered move was decided on: while the stored session still has this version, the move may still be applied. */
+  /**
+   * The version that an unanswered move was decided on: while the stored session still has this version, the move may
+   * still be applied.
+   */
   unsettledAt: number | null = null;
   /** Fires when a session with a turn in flight and an unanswered move must be read again. */
   look: Timer | null = null;
   /** Null if there were none. */
   refusals: Refusals | null = null;
-  /** How many looks at the stored session must find it unchanged before a step relies on this process's copy; none for a new session. */
+  /**
+   * How many looks at the stored session must find it unchanged before a step relies on this process's copy; none for a
+   * new session.
+   */
   looksDue: number;
   readonly #parts: SessionActorParts;
 
@@ -83,9 +103,9 @@ export class SessionActor implements Resident {
   }
 
   /**
-   * Whether the session has an open turn that this process does not run: another process runs it, or the process that ran it has
-   * died. This is also true while this process begins a turn; a caller that then reads the session again queues behind that
-   * beginning in the mailbox.
+   * Whether the session has an open turn that this process does not run: another process runs it, or the process that
+   * ran it has died. This is also true while this process begins a turn; a caller that then reads the session again
+   * queues behind that beginning in the mailbox.
    */
   get abandoned(): boolean {
     const { activeTurnId } = this.context;
@@ -101,7 +121,8 @@ export class SessionActor implements Resident {
     const { event, from, to, outcomes } = decision;
     this.machine.tell(decision, this.version, cause);
     // A refusal that moves the session, as one by its deadline does, is committed.
-    if (from === to && isRefused(outcomes)) (this.refusals ??= new Refusals()).note(this.version, event.at, decision, cause);
+    if (from === to && isRefused(outcomes))
+      (this.refusals ??= new Refusals()).note(this.version, event.at, decision, cause);
   }
 
   /** Drops a decision that was not stored. */
@@ -116,8 +137,9 @@ export class SessionActor implements Resident {
   }
 
   /**
-   * Stores a move that neither begins nor ends a turn; true if it was applied. If another writer moved the session, drops the
-   * decision, adopts the stored session and resolves with false. If the store is away, drops the decision and rethrows the error.
+   * Stores a move that neither begins nor ends a turn; true if it was applied. If another writer moved the session,
+   * drops the decision, adopts the stored session and resolves with false. If the store is away, drops the decision and
+   * rethrows the error.
    */
   async save(session: Session, move?: Move, settled?: readonly SettledLimit[], nowMs?: number): Promise<boolean> {
     let version: number | null;
@@ -132,7 +154,10 @@ export class SessionActor implements Resident {
     return version !== null;
   }
 
-  /** Stores the session with the limits that it takes; `lost` if another writer moved it, and then adopts the stored session. */
+  /**
+   * Stores the session with the limits that it takes; `lost` if another writer moved it, and then adopts the stored
+   * session.
+   */
   async charge(session: Session, asked: readonly AskedLimit[], nowMs: number): Promise<ChargedSession> {
     const charged = await this.#parts.store.sessions.charge({ session, ...this.basis, asked, nowMs });
     if (charged.outcome === 'charged') this.committed(session, charged.version);
@@ -140,7 +165,10 @@ export class SessionActor implements Resident {
     return charged;
   }
 
-  /** Drops the decision and adopts the stored session. Throws `session_not_found` if there is none any more, and `UnreadableSnapshot`. */
+  /**
+   * Drops the decision and adopts the stored session. Throws `session_not_found` if there is none any more, and
+   * `UnreadableSnapshot`.
+   */
   async reload(): Promise<void> {
     const { store, population } = this.#parts;
     const { workspaceId, id } = this.record;

@@ -10,7 +10,12 @@ export const running: ReadonlySet<string> = new Set([...listening, 'calling']);
 export const storing: ReadonlySet<string> = new Set([...running, 'voicing']);
 /** The states in which an end is waited for that only the store knows. */
 export const awaitingEnd: ReadonlySet<string> = new Set(['sealing', 'asking', 'following']);
-export const final: ReadonlySet<string> = new Set(['completed', 'aborted', 'failed', 'withdrawn'] satisfies TurnStatus[]);
+export const final: ReadonlySet<string> = new Set([
+  'completed',
+  'aborted',
+  'failed',
+  'withdrawn',
+] satisfies TurnStatus[]);
 
 /** Whether a request, or the end of the session, has stopped the turn of this machine. */
 export function isStopping({ context }: { readonly context: unknown }): boolean {

@@ -1,6 +1,12 @@
-/** Takeovers by this process that have not led to a seal yet: the next attempt uses the same fence, which no other takeover would get. */
+/**
+ * Takeovers by this process that have not led to a seal yet: the next attempt uses the same fence, which no other
+ * takeover would get.
+ */
 export class Takeovers {
-  /** By turn: when its takeover ends, in Unix milliseconds. A takeover that is sent again with the same end gets the same answer from the store. */
+  /**
+   * By turn: when its takeover ends, in Unix milliseconds. A takeover that is sent again with the same end gets the
+   * same answer from the store.
+   */
   readonly #untilMs = new Map<string, number>();
   readonly #busy = new Set<string>();
 
@@ -9,13 +15,15 @@ export class Takeovers {
   }
 
   /**
-   * When the takeover of the turn must end, in Unix milliseconds; null while another call in this process seals the turn. Every
-   * `begin` that returned a time needs an `end`.
+   * When the takeover of the turn must end, in Unix milliseconds; null while another call in this process seals the
+   * turn. Every `begin` that returned a time needs an `end`.
    */
   begin(turnId: string, nowMs: number, leaseMs: number): number | null {
     if (this.#busy.has(turnId)) return null;
-    // An end that is further away than a lease is one of a clock that has been set back: the turn would be locked for as long.
-    for (const [id, untilMs] of this.#untilMs) if (untilMs <= nowMs || untilMs > nowMs + leaseMs) this.#untilMs.delete(id);
+    // An end that is further away than a lease is one of a clock that has been set back: the turn would be locked for
+    // as long.
+    for (const [id, untilMs] of this.#untilMs)
+      if (untilMs <= nowMs || untilMs > nowMs + leaseMs) this.#untilMs.delete(id);
     const untilMs = this.#untilMs.get(turnId) ?? nowMs + leaseMs;
     this.#untilMs.set(turnId, untilMs);
     this.#busy.add(turnId);

@@ -15,7 +15,8 @@ export type TurnEnd =
   | { type: 'failed'; errorCode: string };
 
 /** The calls that a turn ended in and that wait for the caller. */
-export const waitingCalls = (end: TurnEnd | null): readonly PendingCall[] => (end?.type === 'completed' ? (end.pending ?? []) : []);
+export const waitingCalls = (end: TurnEnd | null): readonly PendingCall[] =>
+  end?.type === 'completed' ? (end.pending ?? []) : [];
 
 /** Why the reply of a turn is not whole; null if it is, or the turn is not completed. */
 export const cutOf = (end: TurnEnd | null): AnswerCut | null => (end?.type === 'completed' ? (end.cut ?? null) : null);
@@ -31,7 +32,11 @@ export function terminalOf(turn: Turn, calls: readonly ToolCall[] = []): TurnEnd
 }
 
 /** The end of a turn that is completed. `calls`: those of its message. */
-export function completedEnd({ inputTokens, outputTokens }: ModelUsage, stopReason: StopReason | null, calls: readonly ToolCall[]): TurnEnd {
+export function completedEnd(
+  { inputTokens, outputTokens }: ModelUsage,
+  stopReason: StopReason | null,
+  calls: readonly ToolCall[],
+): TurnEnd {
   const end = { type: 'completed', inputTokens, outputTokens } as const;
   if (stopReason === 'tool_calls') return { ...end, pending: pendingOf(calls) };
   return stopReason === 'length' || stopReason === 'content_filter' ? { ...end, cut: stopReason } : end;
@@ -52,7 +57,10 @@ export class TurnLog {
   /** The pieces in order, and for each piece the number of code points up to its end. */
   readonly pieces: string[] = [];
   readonly ends: number[] = [];
-  /** The steps of calls so far, in order: all of them are stored, and so is the text before each. Null where there are none. */
+  /**
+   * The steps of calls so far, in order: all of them are stored, and so is the text before each. Null where there are
+   * none.
+   */
   marks: PlacedMark[] | null = null;
   /** The stored pieces and code points, which cursors may see. */
   storedPieces = 0;
@@ -92,7 +100,10 @@ export class TurnLog {
     return this.#appended;
   }
 
-  /** Takes stored text behind what there is, with the steps of the turn's calls that are new. A mark stands between two pieces. */
+  /**
+   * Takes stored text behind what there is, with the steps of the turn's calls that are new. A mark stands between two
+   * pieces.
+   */
   add(text: string, calls: readonly ToolCall[]): void {
     let from = 0;
     const upTo = (position: number): void => {
@@ -111,14 +122,20 @@ export class TurnLog {
     upTo(Infinity);
   }
 
-  /** Takes the steps of calls that are new, behind the text that cursors may see: what was appended beyond it may never have been stored. */
+  /**
+   * Takes the steps of calls that are new, behind the text that cursors may see: what was appended beyond it may never
+   * have been stored.
+   */
   learn(calls: readonly ToolCall[]): void {
-    for (const mark of calls.flatMap((call) => this.#newOf(call))) (this.marks ??= []).push({ ...mark, position: this.stored });
+    for (const mark of calls.flatMap((call) => this.#newOf(call)))
+      (this.marks ??= []).push({ ...mark, position: this.stored });
     this.#wake();
   }
 
   #newOf(call: ToolCall): CallMark[] {
-    return marksOf(call).filter(({ kind }) => !this.marks?.some((known) => known.kind === kind && known.call.id === call.id));
+    return marksOf(call).filter(
+      ({ kind }) => !this.marks?.some((known) => known.kind === kind && known.call.id === call.id),
+    );
   }
 
   /** Tells cursors of a call's step, behind the output so far. */
@@ -138,7 +155,10 @@ export class TurnLog {
     this.ends.push(this.#appended);
   }
 
-  /** The output that no write has taken yet, and the position it begins at; null if there is none. It is one piece from now on: it is stored as one, and fewer pieces live as long as the turn. */
+  /**
+   * The output that no write has taken yet, and the position it begins at; null if there is none. It is one piece from
+   * now on: it is stored as one, and fewer pieces live as long as the turn.
+   */
   take(): { position: number; text: string; pieces: number } | null {
     const count = this.pieces.length - this.#taken;
     if (count === 0) return null;
@@ -169,7 +189,10 @@ export class TurnLog {
     return this.#kept === 0 ? 0 : this.ends[this.#kept - 1]!;
   }
 
-  /** The listener has heard the first `points` code points, which end with a piece. Cursors see them once the store has them. */
+  /**
+   * The listener has heard the first `points` code points, which end with a piece. Cursors see them once the store has
+   * them.
+   */
   release(points: number): void {
     if (this.#released === null || points <= this.#released) return;
     this.#released = points;
@@ -194,7 +217,9 @@ export class TurnLog {
     this.#wake();
   }
 
-  /** The store turns out to have the first `stored` code points, all of which were appended here: marks them as stored. */
+  /**
+   * The store turns out to have the first `stored` code points, all of which were appended here: marks them as stored.
+   */
   commitUpTo(stored: number): void {
     let pieces = this.storedPieces;
     while (pieces < this.ends.length && this.ends[pieces]! <= stored) pieces++;
@@ -209,7 +234,10 @@ export class TurnLog {
     this.#followers.length = 0;
   }
 
-  /** Ends the log. Output that was never stored stays invisible, unless the step that stored the end also stored `all` output. */
+  /**
+   * Ends the log. Output that was never stored stays invisible, unless the step that stored the end also stored `all`
+   * output.
+   */
   close(terminal: TurnEnd, all = false): void {
     if (this.terminal !== null) return;
     if (all && this.#released !== null) this.commit(this.pieces.length);
@@ -246,7 +274,10 @@ export class TurnLog {
   }
 }
 
-/** The steps of a stored call. One that waits for the caller has none, and neither has one that was declined; its answer belongs to a later turn. */
+/**
+ * The steps of a stored call. One that waits for the caller has none, and neither has one that was declined; its answer
+ * belongs to a later turn.
+ */
 function marksOf(call: ToolCall): CallMark[] {
   if (call.wants !== undefined) return [];
   const ended: CallMark[] = call.status === 'running' ? [] : [{ kind: 'ended', call }];

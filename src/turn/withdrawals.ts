@@ -1,13 +1,26 @@
 /**
- * Withdraws turns whose chats were answered 503 although the store may hold part of them: the answer to a step was lost, and the
- * step may have been applied or may still be (contract 12). Each is withdrawn as soon as the store answers, unless another process
- * has sealed it by then: readers may have seen its text.
+ * Withdraws turns whose chats were answered 503 although the store may hold part of them: the answer to a step was
+ * lost, and the step may have been applied or may still be (contract 12). Each is withdrawn as soon as the store
+ * answers, unless another process has sealed it by then: readers may have seen its text.
  */
 import { sessionKind, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { limits, retryMs } from '../base/limits.ts';
 import { firstIndexOf } from '../store/records.ts';
-import { StoreUnavailable, type AmendedMessage, type Basis, type Cause, type Fence, type Finished, type IdempotencyRecord, type Session, type Store, type Turn, type TurnPast, type Versioned } from '../store/store.ts';
+import {
+  StoreUnavailable,
+  type AmendedMessage,
+  type Basis,
+  type Cause,
+  type Fence,
+  type Finished,
+  type IdempotencyRecord,
+  type Session,
+  type Store,
+  type Turn,
+  type TurnPast,
+  type Versioned,
+} from '../store/store.ts';
 import { openActor, UnreadableSnapshot } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { moveOf } from '../actors/history.ts';
@@ -44,9 +57,14 @@ export interface WithdrawalsOptions {
 
 interface Pending {
   readonly withdrawal: Withdrawal;
-  /** The fence that the turn began with, or the one of this process's takeover: another process may have taken the turn over and died. */
+  /**
+   * The fence that the turn began with, or the one of this process's takeover: another process may have taken the turn
+   * over and died.
+   */
   fence: Fence;
-  /** When this process's takeover of the turn ends: after a lost answer the takeover is sent again with the same end. */
+  /**
+   * When this process's takeover of the turn ends: after a lost answer the takeover is sent again with the same end.
+   */
   seizedUntilMs: number;
   readonly over: Promise<void>;
   end(): void;
@@ -110,7 +128,9 @@ export class Withdrawals {
     while (this.#size > 0) await Promise.all([...this.#pending.values()].flat().map(({ over }) => over));
   }
 
-  /** Stops retrying. The next process that finds such a turn withdraws it if it has no output, and seals it otherwise. */
+  /**
+   * Stops retrying. The next process that finds such a turn withdraws it if it has no output, and seals it otherwise.
+   */
   close(): void {
     this.#closed = true;
     for (const { timer } of [...this.#pending.values()].flat()) timer?.cancel();
@@ -124,7 +144,8 @@ export class Withdrawals {
     try {
       if (!(await this.#withdrawn(pending))) return again();
     } catch (error) {
-      // If a later version has moved the session, retries go on until a process of that version has sealed the turn, or the session can be read again.
+      // If a later version has moved the session, retries go on until a process of that version has sealed the turn, or
+      // the session can be read again.
       if (error instanceof StoreUnavailable || (error instanceof UnreadableSnapshot && error.later)) return again();
       const { reports, turn } = pending.withdrawal;
       reports.ourFault(turn.id, 'error', error);
@@ -142,8 +163,8 @@ export class Withdrawals {
   }
 
   /**
-   * True if nothing of the turn is left and nothing can come, or if another process has sealed it. False if other writers keep
-   * moving the session, or if another process may still seal the turn.
+   * True if nothing of the turn is left and nothing can come, or if another process has sealed it. False if other
+   * writers keep moving the session, or if another process may still seal the turn.
    */
   async #withdrawn(pending: Pending): Promise<boolean> {
     const { store } = this.#options;
@@ -155,9 +176,25 @@ export class Withdrawals {
       // A turn that has not begun may still begin as long as the session has the version and mark of its basis.
       if (turn === null && (found.version !== basis.version || found.record.mark !== basis.mark)) return true;
       const waits = turn === null ? null : await reopened(store, workspaceId, turn);
-      const { session, machine, decision, amends, ...settled } = this.#without(found, { ...(turn ?? draft), ...(draft.link && { link: draft.link }) }, turn !== null, waits);
+      const { session, machine, decision, amends, ...settled } = this.#without(
+        found,
+        { ...(turn ?? draft), ...(draft.link && { link: draft.link }) },
+        turn !== null,
+        waits,
+      );
       const { at } = decision.event;
-      const step = { session, ...settled, ...(amends && { amends }), nowMs: at, version: found.version, mark: found.record.mark, turn: turn ?? draft, fence: pending.fence, remember, move: moveOf(decision, found.version + 1, at, cause, session.machine, past) };
+      const step = {
+        session,
+        ...settled,
+        ...(amends && { amends }),
+        nowMs: at,
+        version: found.version,
+        mark: found.record.mark,
+        turn: turn ?? draft,
+        fence: pending.fence,
+        remember,
+        move: moveOf(decision, found.version + 1, at, cause, session.machine, past),
+      };
       const answer: Finished = await store.turns.withdraw(step);
       if (answer.outcome === 'finished') {
         machine.tell(decision, answer.version, cause);
@@ -170,7 +207,10 @@ export class Withdrawals {
     return false;
   }
 
-  /** Takes the turn over if the lease of the process that took it over before has run out; false if that process may still seal the turn. */
+  /**
+   * Takes the turn over if the lease of the process that took it over before has run out; false if that process may
+   * still seal the turn.
+   */
   async #seize(pending: Pending, { id: turnId, sessionId }: Turn): Promise<boolean> {
     const { store, clock, owner } = this.#options;
     const nowMs = clock.now();
@@ -185,20 +225,34 @@ export class Withdrawals {
   }
 
   /**
-   * The session without the turn. The turn's messages are the last ones, unless another turn has begun since. For a turn that has
-   * not begun the machine stays where it is, and nothing is given back. `waits`: the message whose calls the turn has answered, as before;
-   * they wait again, unless another turn has begun since.
+   * The session without the turn. The turn's messages are the last ones, unless another turn has begun since. For a
+   * turn that has not begun the machine stays where it is, and nothing is given back. `waits`: the message whose calls
+   * the turn has answered, as before; they wait again, unless another turn has begun since.
    */
   #without({ record }: Versioned<Session>, turn: Turn, begun: boolean, waits: AmendedMessage | null) {
     const { clock, inspector, mark } = this.#options;
     const identity = { kind: 'session', id: record.id, workspaceId: record.workspaceId } as const;
-    const machine = openActor<SessionEvent, SessionOutcome>(sessionKind, { snapshot: record.machine }, identity, inspector);
+    const machine = openActor<SessionEvent, SessionOutcome>(
+      sessionKind,
+      { snapshot: record.machine },
+      identity,
+      inspector,
+    );
     const decision = machine.decide({ type: 'finished', at: clock.now(), turnId: turn.id });
     const last = begun && record.messageCount === turn.messageIndex + 1;
     const amends = last ? waits : null;
     // The end of the turn, if it was stored, has let them wait no more.
-    const pending = amends && { index: amends.index, calls: pendingOf(amends.message.toolCalls!.filter(({ status }) => status === 'pending')) };
-    const session: Session = { ...record, ...(pending && { pending }), messageCount: last ? firstIndexOf(turn) : record.messageCount, mark: mark(), machine: machine.snapshot() };
+    const pending = amends && {
+      index: amends.index,
+      calls: pendingOf(amends.message.toolCalls!.filter(({ status }) => status === 'pending')),
+    };
+    const session: Session = {
+      ...record,
+      ...(pending && { pending }),
+      messageCount: last ? firstIndexOf(turn) : record.messageCount,
+      mark: mark(),
+      machine: machine.snapshot(),
+    };
     const settled: Settled = begun ? withdrawn(session, turn) : { session };
     return { ...settled, amends, machine, decision };
   }

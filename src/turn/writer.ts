@@ -1,4 +1,7 @@
-/** Stores a turn's output as it comes: in a crowd few and larger pieces, at a beat. Pieces go from the log into the store and from there to the readers. */
+/**
+ * Stores a turn's output as it comes: in a crowd few and larger pieces, at a beat. Pieces go from the log into the
+ * store and from there to the readers.
+ */
 import { limits, retryMs } from '../base/limits.ts';
 import type { Clock } from '../base/clock.ts';
 import type { ModelCall } from '../providers/model.ts';
@@ -32,7 +35,12 @@ export class Writer {
   /** Whether the model is not read before a beat. */
   #held = false;
 
-  constructor(log: TurnLog, turn: Written, append: (position: number, text: string) => Promise<AppendResult>, { pace, clock }: { readonly pace: Pace; readonly clock: Clock }) {
+  constructor(
+    log: TurnLog,
+    turn: Written,
+    append: (position: number, text: string) => Promise<AppendResult>,
+    { pace, clock }: { readonly pace: Pace; readonly clock: Clock },
+  ) {
     this.#log = log;
     this.#turn = turn;
     this.#append = append;
@@ -45,7 +53,10 @@ export class Writer {
     return this.#writing;
   }
 
-  /** A piece has come from the model: in a crowd the model is not read until the beat, so that its output until then is read, stored and sent as one piece. */
+  /**
+   * A piece has come from the model: in a crowd the model is not read until the beat, so that its output until then is
+   * read, stored and sent as one piece.
+   */
   note(): void {
     this.#pace.note();
     if (this.#pace.crowded) this.#holdModel();
@@ -56,7 +67,10 @@ export class Writer {
     if (!this.#paced) this.start();
   }
 
-  /** Stores what the log has at once. In a crowd the write waits until everything ready has been read: pieces may be read record by record, each with promises of its own. */
+  /**
+   * Stores what the log has at once. In a crowd the write waits until everything ready has been read: pieces may be
+   * read record by record, each with promises of its own.
+   */
   start(): void {
     this.#writing ??= (this.#held ? this.#pace.turnEnd() : Promise.resolve()).then(() => this.#write());
   }
@@ -117,4 +131,5 @@ export class Writer {
   }
 }
 
-export const pause = (clock: Clock, delayMs: number): Promise<void> => new Promise((resolve) => void clock.after(delayMs, resolve));
+export const pause = (clock: Clock, delayMs: number): Promise<void> =>
+  new Promise((resolve) => void clock.after(delayMs, resolve));

@@ -2,7 +2,13 @@
 import t from 'tap';
 import { cameByTls, clientAddress } from '../../src/access/client-address.ts';
 
-const head = (lines: Readonly<Record<string, readonly string[]>>, remoteAddress = '10.0.0.1') => ({ method: 'GET', path: '/', query: '', remoteAddress, headers: (name: string) => lines[name] ?? [] });
+const head = (lines: Readonly<Record<string, readonly string[]>>, remoteAddress = '10.0.0.1') => ({
+  method: 'GET',
+  path: '/',
+  query: '',
+  remoteAddress,
+  headers: (name: string) => lines[name] ?? [],
+});
 const trusted = ['10.0.0.0/8', 'fd00::/8'];
 
 t.test('the nearest address that no trusted proxy has', (t) => {
@@ -24,23 +30,52 @@ t.test('the nearest address that no trusted proxy has', (t) => {
     [['[::ffff:203.0.113.5]:41000'], '203.0.113.5'],
     [['203.0.113.5, ::ffff:10.2.3.4'], '203.0.113.5'],
     [['10.2.3.4:80'], '10.2.3.4'],
-  ] as const) t.equal(clientAddress(head({ 'x-forwarded-for': forwarded }), trusted), expected, forwarded.join(' | '));
+  ] as const)
+    t.equal(clientAddress(head({ 'x-forwarded-for': forwarded }), trusted), expected, forwarded.join(' | '));
   t.end();
 });
 
 t.test('an entry that is no address ends the search', (t) => {
-  const none = ['unknown', '', '203.0.113.5:', '203.0.113.5:port', '203.0.113.5:123456', '203.0.113:80', '203.0.113.500:80', '[203.0.113.5]:', '[203.0.113.500]:80', '[2001:db8::1', '2001:db8::1]', '[2001:db8::1]80', '[2001:db8::1]:', '[]:80', '[::1]:80:80', '_hidden:80', '1:80'];
+  const none = [
+    'unknown',
+    '',
+    '203.0.113.5:',
+    '203.0.113.5:port',
+    '203.0.113.5:123456',
+    '203.0.113:80',
+    '203.0.113.500:80',
+    '[203.0.113.5]:',
+    '[203.0.113.500]:80',
+    '[2001:db8::1',
+    '2001:db8::1]',
+    '[2001:db8::1]80',
+    '[2001:db8::1]:',
+    '[]:80',
+    '[::1]:80:80',
+    '_hidden:80',
+    '1:80',
+  ];
   for (const hop of none) {
     t.equal(clientAddress(head({ 'x-forwarded-for': [hop] }), trusted), '10.0.0.1', hop);
     t.equal(clientAddress(head({ 'x-forwarded-for': [`203.0.113.5, ${hop}, 10.9.9.9:1`] }), trusted), '10.9.9.9', hop);
   }
-  t.equal(clientAddress(head({ 'x-forwarded-for': ['203.0.113.5:1'] }, '198.51.100.9'), trusted), '198.51.100.9', 'nobody else is believed');
+  t.equal(
+    clientAddress(head({ 'x-forwarded-for': ['203.0.113.5:1'] }, '198.51.100.9'), trusted),
+    '198.51.100.9',
+    'nobody else is believed',
+  );
   t.end();
 });
 
 t.test('the scheme has no case', (t) => {
-  for (const value of ['https', 'HTTPS', 'Https', ' HTTPS , http', 'https,http']) t.equal(cameByTls(head({ 'x-forwarded-proto': [value] }), trusted), true, value);
-  for (const value of ['http', 'HTTP', 'http, https', '', 'httpss', 'https://']) t.equal(cameByTls(head({ 'x-forwarded-proto': [value] }), trusted), false, value);
-  t.equal(cameByTls(head({ 'x-forwarded-proto': ['HTTPS'] }, '198.51.100.9'), trusted), false, 'nobody else is believed');
+  for (const value of ['https', 'HTTPS', 'Https', ' HTTPS , http', 'https,http'])
+    t.equal(cameByTls(head({ 'x-forwarded-proto': [value] }), trusted), true, value);
+  for (const value of ['http', 'HTTP', 'http, https', '', 'httpss', 'https://'])
+    t.equal(cameByTls(head({ 'x-forwarded-proto': [value] }), trusted), false, value);
+  t.equal(
+    cameByTls(head({ 'x-forwarded-proto': ['HTTPS'] }, '198.51.100.9'), trusted),
+    false,
+    'nobody else is believed',
+  );
   t.end();
 });

@@ -28,7 +28,8 @@ async function open(t: Test): Promise<Scene> {
   const store = memoryStore();
   await store.open(clock.now());
   t.teardown(() => store.close());
-  const other = (token = operatorToken): SignIns => new SignIns({ store, clock, ids: randomIds(clock), log: openLog('silent', clock), operatorToken: token });
+  const other = (token = operatorToken): SignIns =>
+    new SignIns({ store, clock, ids: randomIds(clock), log: openLog('silent', clock), operatorToken: token });
   return { clock, store, signIns: other(), other };
 }
 
@@ -99,7 +100,10 @@ t.test('a process that ends stores the last uses', async (t) => {
   await pass(scene, 30_000);
   await scene.signIns.use(cookie);
   await scene.signIns.close();
-  t.equal((await scene.store.catalog.read('sign_in', installation, signIn.id))?.record.lastSeenAt, secondsOf(scene.clock.now()));
+  t.equal(
+    (await scene.store.catalog.read('sign_in', installation, signIn.id))?.record.lastSeenAt,
+    secondsOf(scene.clock.now()),
+  );
   t.equal(scene.clock.timers, 0);
 });
 
@@ -110,7 +114,11 @@ t.test('a sign-in used while it is ended stays ended', async (t) => {
   await scene.signIns.use(cookie);
   t.equal(await scene.other().end(signIn.id), true);
   await pass(scene, 61_000);
-  t.equal(await scene.store.catalog.read('sign_in', installation, signIn.id), null, 'the write of its last use brings nothing back');
+  t.equal(
+    await scene.store.catalog.read('sign_in', installation, signIn.id),
+    null,
+    'the write of its last use brings nothing back',
+  );
   t.equal(await scene.signIns.use(cookie), null);
 });
 
@@ -119,11 +127,22 @@ t.test('a cookie is known whole or not at all', async (t) => {
   const { cookie } = await scene.signIns.begin(null, from);
   const { cookie: second } = await scene.signIns.begin(null, from);
   const [id, secret] = cookie.split('.') as [string, string];
-  for (const wrong of ['', id, `${id}.`, `${id}.${secret.slice(1)}`, `${id}.${secret}x`, `${id}.${second.split('.')[1]}`, `sin_${cookie}`, `${'0'.repeat(26)}.${secret}`]) {
+  for (const wrong of [
+    '',
+    id,
+    `${id}.`,
+    `${id}.${secret.slice(1)}`,
+    `${id}.${secret}x`,
+    `${id}.${second.split('.')[1]}`,
+    `sin_${cookie}`,
+    `${'0'.repeat(26)}.${secret}`,
+  ]) {
     t.equal(await scene.signIns.use(wrong), null, wrong);
   }
   t.ok(await scene.signIns.use(cookie));
-  const rows = JSON.stringify(await scene.store.catalog.list('sign_in', installation, { limit: 10, after: null, order: 'asc' }));
+  const rows = JSON.stringify(
+    await scene.store.catalog.list('sign_in', installation, { limit: 10, after: null, order: 'asc' }),
+  );
   t.notOk(rows.includes(secret), 'the store does not have the secret');
 });
 
@@ -131,11 +150,16 @@ t.test('a link is good once, for ten minutes, and in one process', async (t) => 
   const scene = await open(t);
   const { token, expiresAt } = await scene.signIns.makeLink('Ada');
   t.equal(expiresAt, secondsOf(scene.clock.now()) + 600);
-  const rows = JSON.stringify(await scene.store.catalog.list('sign_in_link', installation, { limit: 10, after: null, order: 'asc' }));
+  const rows = JSON.stringify(
+    await scene.store.catalog.list('sign_in_link', installation, { limit: 10, after: null, order: 'asc' }),
+  );
   t.notOk(rows.includes(token), 'the store does not have the token');
   const other = scene.other();
   const taken = await Promise.all([1, 2, 3, 4].flatMap(() => [scene.signIns.takeLink(token), other.takeLink(token)]));
-  t.same(taken.filter((link) => link !== null).map((link) => link!.name), ['Ada']);
+  t.same(
+    taken.filter((link) => link !== null).map((link) => link!.name),
+    ['Ada'],
+  );
   const late = await scene.signIns.makeLink('Bob');
   await pass(scene, 599_000);
   const last = await scene.signIns.makeLink('Cy');
@@ -145,7 +169,12 @@ t.test('a link is good once, for ten minutes, and in one process', async (t) => 
   await scene.signIns.makeLink('Di');
   await pass(scene, 600_000);
   await scene.signIns.makeLink('Ed');
-  t.equal((await scene.store.catalog.list('sign_in_link', installation, { limit: 10, after: null, order: 'asc' })).items.length, 1, 'those past their time are removed');
+  t.equal(
+    (await scene.store.catalog.list('sign_in_link', installation, { limit: 10, after: null, order: 'asc' })).items
+      .length,
+    1,
+    'those past their time are removed',
+  );
 });
 
 t.test('links are searched for expired ones at intervals, not at each new link', async (t) => {
@@ -185,13 +214,28 @@ t.test('a new operator token ends all sign-ins and links, for good', async (t) =
 t.test('everywhere is all of one person, and nobody else', async (t) => {
   const scene = await open(t);
   const cookies = [];
-  for (const link of [null, { name: 'Ada' }, null, { name: 'Ada' }]) cookies.push(await scene.signIns.begin(link, from));
-  const [one, ada, two, namesake] = cookies as [(typeof cookies)[0], (typeof cookies)[0], (typeof cookies)[0], (typeof cookies)[0]];
-  t.same([one.signIn.person, two.signIn.person], [{ id: 'operator', name: 'operator' }, { id: 'operator', name: 'operator' }]);
+  for (const link of [null, { name: 'Ada' }, null, { name: 'Ada' }])
+    cookies.push(await scene.signIns.begin(link, from));
+  const [one, ada, two, namesake] = cookies as [
+    (typeof cookies)[0],
+    (typeof cookies)[0],
+    (typeof cookies)[0],
+    (typeof cookies)[0],
+  ];
+  t.same(
+    [one.signIn.person, two.signIn.person],
+    [
+      { id: 'operator', name: 'operator' },
+      { id: 'operator', name: 'operator' },
+    ],
+  );
   t.match(ada.signIn.person, { id: /^prs_[0-9a-z]{26}$/, name: 'Ada' });
   t.not(ada.signIn.person.id, namesake.signIn.person.id);
   await scene.other().endAll('operator');
-  t.same((await scene.signIns.list()).map(({ id }) => id), [namesake.signIn.id, ada.signIn.id]);
+  t.same(
+    (await scene.signIns.list()).map(({ id }) => id),
+    [namesake.signIn.id, ada.signIn.id],
+  );
   t.equal(await scene.signIns.use(two.cookie), null);
 });
 
@@ -202,7 +246,12 @@ t.test('open connections of a sign-in end with it, and the store is asked only w
     const begun = await scene.signIns.begin({ name }, from);
     return { ...begun, stop: scene.signIns.whenOver(begun.signIn.id, () => over.push(name)) };
   };
-  const [here, elsewhere, late, left] = [await begin('here'), await begin('elsewhere'), await begin('late'), await begin('left')];
+  const [here, elsewhere, late, left] = [
+    await begin('here'),
+    await begin('elsewhere'),
+    await begin('late'),
+    await begin('left'),
+  ];
   left.stop();
   await scene.signIns.end(left.signIn.id);
   await scene.signIns.end(here.signIn.id);
@@ -241,5 +290,6 @@ t.test('ten failures a minute are counted for an address and a hundred for all; 
   for (let time = 0; time < 99; time++) t.equal(throttle.take(`198.51.100.${time}`), null);
   t.equal(throttle.take('203.0.113.1'), 1, 'the bucket of all addresses is empty');
   clock.advance(60_000);
-  for (let time = 0; time < 10; time++) t.equal(throttle.take('203.0.113.1'), null, 'the refusal by the bucket of all cost the address nothing');
+  for (let time = 0; time < 10; time++)
+    t.equal(throttle.take('203.0.113.1'), null, 'the refusal by the bucket of all cost the address nothing');
 });

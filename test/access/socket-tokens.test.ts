@@ -23,13 +23,27 @@ function unsealed(token: string): unknown[] {
   return JSON.parse(Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString());
 }
 
-const claims = (holder: TokenClaims['holder']): TokenClaims => ({ id: 'tok_1', workspaceId: 'ws_1', holder, assistantId: 'asst_1', sessionId: null, untilMs: 60_000 });
+const claims = (holder: TokenClaims['holder']): TokenClaims => ({
+  id: 'tok_1',
+  workspaceId: 'ws_1',
+  holder,
+  assistantId: 'asst_1',
+  sessionId: null,
+  untilMs: 60_000,
+});
 
-for (const holder of [{ kind: 'key', id: 'key_1' }, { kind: 'visitor', id: 'vis_1' }] as const) {
+for (const holder of [
+  { kind: 'key', id: 'key_1' },
+  { kind: 'visitor', id: 'vis_1' },
+] as const) {
   t.test(`a ${holder.kind}'s token`, async (t) => {
     const sealed = tokens.seal(claims(holder));
     t.same(tokens.open(sealed), claims(holder));
-    t.same(unsealed(sealed).slice(0, 6), ['tok_1', 'ws_1', holder.id, 'asst_1', null, 60_000], 'the version before reads the first six claims');
+    t.same(
+      unsealed(sealed).slice(0, 6),
+      ['tok_1', 'ws_1', holder.id, 'asst_1', null, 60_000],
+      'the version before reads the first six claims',
+    );
     t.same(tokens.open(sealedBefore(claims(holder))), claims(holder), 'of the version before');
   });
 }

@@ -12,14 +12,17 @@ const open = (ceiling: number) => {
 
 /** How many pass at once. */
 const passing = (throttle: AddressThrottle, addresses: readonly string[], most = 100): number => {
-  for (let count = 0; count < most; count++) if (throttle.take(addresses[count % addresses.length]!) !== null) return count;
+  for (let count = 0; count < most; count++)
+    if (throttle.take(addresses[count % addresses.length]!) !== null) return count;
   return most;
 };
 
 t.test('it is a bucket like those of the keys', async (t) => {
   const { clock, throttle } = open(5);
   let bucket = full(5, clock.now());
-  for (const pauseMs of [0, 0, 0, 0, 0, 0, 0, 12_000, 24_000, 0, 1, 30_000, 0, 0, 0, 0, 0, 0, 0, 60_000, 0, 500_000, 0, 0, 0, 0, 0, 0]) {
+  for (const pauseMs of [
+    0, 0, 0, 0, 0, 0, 0, 12_000, 24_000, 0, 1, 30_000, 0, 0, 0, 0, 0, 0, 0, 60_000, 0, 500_000, 0, 0, 0, 0, 0, 0,
+  ]) {
     clock.advance(pauseMs);
     const taken = take(bucket, 5, clock.now());
     bucket = taken.bucket;
@@ -53,7 +56,8 @@ t.test('an address is an IPv4 address, or 56 bits of an IPv6 address', async (t)
   ];
   const { throttle } = open(5);
   for (const addresses of together) t.equal(passing(throttle, addresses), 5, addresses.join());
-  for (const other of ['192.0.2.2', '2001:db8:0:100::1', '2001:db9::', '::1', '']) t.equal(passing(throttle, [other]), 5, other);
+  for (const other of ['192.0.2.2', '2001:db8:0:100::1', '2001:db9::', '::1', ''])
+    t.equal(passing(throttle, [other]), 5, other);
 });
 
 t.test('so many addresses are remembered, those last heard of', async (t) => {

@@ -11,10 +11,19 @@ import { machines, step } from '../machines/machine.ts';
 type Event = { type: string };
 
 const identity = { kind: 'any', id: 'any_1', workspaceId: 'wks_1' };
-const inputs: Record<string, object> = { session: { expiresAt: 2000 }, key: { expiresAt: 2000 }, workspace: { inFlight: 0, max: 3 }, assistant: { voice: false }, socket: { tokenUntil: 1_500_000, expiresAt: 2000 }, turn: { runsUntil: 2000, shared: true }, call: { tokenUntil: 1_500_000, expiresAt: 2000 } };
+const inputs: Record<string, object> = {
+  session: { expiresAt: 2000 },
+  key: { expiresAt: 2000 },
+  workspace: { inFlight: 0, max: 3 },
+  assistant: { voice: false },
+  socket: { tokenUntil: 1_500_000, expiresAt: 2000 },
+  turn: { runsUntil: 2000, shared: true },
+  call: { tokenUntil: 1_500_000, expiresAt: 2000 },
+};
 
 const kindOf = (machine: AnyStateMachine): MachineKind => ({ name: 'any', machine, version: 1, migrations: [] });
-const open = (machine: AnyStateMachine, from: Parameters<typeof openActor>[1], inspector = new Inspector()) => openActor<Event, Event>(kindOf(machine), from, identity, inspector);
+const open = (machine: AnyStateMachine, from: Parameters<typeof openActor>[1], inspector = new Inspector()) =>
+  openActor<Event, Event>(kindOf(machine), from, identity, inspector);
 
 function live(machine: AnyStateMachine, input: object) {
   const actor = createActor(machine, { input });
@@ -33,8 +42,16 @@ for (const [name, { machine, rows }] of Object.entries(machines)) {
     for (const row of rows) {
       const actor = open(machine, { snapshot: { version: 1, state: row.from, context: row.context } });
       const outcomes = actor.send(row.event);
-      const { state, context, outcomes: expected } = step(machine, { state: row.from, context: row.context }, row.event);
-      t.strictSame({ state: actor.state, context: actor.context, outcomes }, { state, context, outcomes: expected }, `${row.from} × ${JSON.stringify(row.event)}`);
+      const {
+        state,
+        context,
+        outcomes: expected,
+      } = step(machine, { state: row.from, context: row.context }, row.event);
+      t.strictSame(
+        { state: actor.state, context: actor.context, outcomes },
+        { state, context, outcomes: expected },
+        `${row.from} × ${JSON.stringify(row.event)}`,
+      );
     }
   });
 
@@ -59,20 +76,39 @@ t.test('every machine of ours runs without an interpreter', async (t) => {
 t.test('a machine that is not plain is left to XState', async (t) => {
   const noted = { states: { there: {} }, context: { notes: 0 }, initial: 'here' };
   const note = assign({ notes: ({ context }: { context: { notes: number } }) => context.notes + 1 });
-  const implementations = { guards: { always: () => true }, actions: { note, queue: enqueueActions(({ enqueue }) => enqueue('note')) } };
+  const implementations = {
+    guards: { always: () => true },
+    actions: { note, queue: enqueueActions(({ enqueue }) => enqueue('note')) },
+  };
   const definitions: Record<string, object> = {
     'an entry action': { here: { on: { go: 'there' } }, there: { entry: 'note' } },
     'an exit action': { here: { on: { go: 'there' }, exit: 'note' }, there: {} },
-    'a transition without an event': { here: { on: { go: 'there' } }, there: { always: { target: 'beyond', actions: 'note' } }, beyond: {} },
+    'a transition without an event': {
+      here: { on: { go: 'there' } },
+      there: { always: { target: 'beyond', actions: 'note' } },
+      beyond: {},
+    },
     'an event by wildcard': { here: { on: { '*': { target: 'there', actions: 'note' } } }, there: {} },
-    'a guard made of guards': { here: { on: { go: { guard: and(['always', 'always']), target: 'there', actions: 'note' } } }, there: {} },
+    'a guard made of guards': {
+      here: { on: { go: { guard: and(['always', 'always']), target: 'there', actions: 'note' } } },
+      there: {},
+    },
     'an action that queues others': { here: { on: { go: { target: 'there', actions: 'queue' } } }, there: {} },
-    'parameters that are computed': { here: { on: { go: { target: 'there', actions: { type: 'note', params: () => ({}) } } } }, there: {} },
+    'parameters that are computed': {
+      here: { on: { go: { target: 'there', actions: { type: 'note', params: () => ({}) } } } },
+      there: {},
+    },
     'a transition to the machine itself': { here: { on: { go: { target: '#whole', actions: 'note' } } } },
-    'a state within a state': { here: { on: { go: 'there' } }, there: { initial: 'within', states: { within: { entry: 'note' } } } },
+    'a state within a state': {
+      here: { on: { go: 'there' } },
+      there: { initial: 'within', states: { within: { entry: 'note' } } },
+    },
   };
   for (const [what, states] of Object.entries(definitions)) {
-    const machine = createMachine({ id: 'whole', ...noted, states: { there: {}, ...states } } as object, implementations as object) as unknown as AnyStateMachine;
+    const machine = createMachine(
+      { id: 'whole', ...noted, states: { there: {}, ...states } } as object,
+      implementations as object,
+    ) as unknown as AnyStateMachine;
     t.equal(plainTransition(machine), null, what);
     const actor = open(machine, { input: undefined });
     actor.send({ type: 'go' });
@@ -93,7 +129,20 @@ t.test('a fault of the machine is thrown and moves nothing, for whoever stands i
   const faulty = setup({ types: { events: {} as Event } }).createMachine({
     initial: 'here',
     states: {
-      here: { on: { fault: { target: 'there', actions: [emit({ type: 'half' }), () => { throw new Error('a fault'); }] }, go: { target: 'there', actions: emit({ type: 'went' }) } } },
+      here: {
+        on: {
+          fault: {
+            target: 'there',
+            actions: [
+              emit({ type: 'half' }),
+              () => {
+                throw new Error('a fault');
+              },
+            ],
+          },
+          go: { target: 'there', actions: emit({ type: 'went' }) },
+        },
+      },
       there: {},
     },
   });
@@ -110,5 +159,7 @@ t.test('a watcher sees the previous state and the outcomes', async (t) => {
   const actor = open(machines['assistant']!.machine, { input: { voice: false } }, inspector);
   inspector.watch((inspected) => seen.push(inspected));
   const outcomes = actor.send({ type: 'publish' });
-  t.match(seen, [{ type: 'event', actor: identity, event: { type: 'publish' }, from: 'draft', to: 'published', outcomes }]);
+  t.match(seen, [
+    { type: 'event', actor: identity, event: { type: 'publish' }, from: 'draft', to: 'published', outcomes },
+  ]);
 });

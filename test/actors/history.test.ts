@@ -1,4 +1,7 @@
-/** The fold of an actor's history through its machine is what is stored of it (P23): random lives of hosts, on every store. */
+/**
+ * The fold of an actor's history through its machine is what is stored of it (P23): random lives of hosts, on every
+ * store.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
 import { kinds } from '../../machines/all.ts';
@@ -19,10 +22,16 @@ import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { Scene, type Talk } from '../host/scene.ts';
 
 const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 23);
-/** Lives on each store; a few unless somebody asks for more, as in `PARLEY_LIVES=10000 npm test -- test/actors/history.test.ts`. */
+/**
+ * Lives on each store; a few unless somebody asks for more, as in `PARLEY_LIVES=10000 npm test --
+ * test/actors/history.test.ts`.
+ */
 const wanted = process.env['PARLEY_LIVES'];
 
-/** A store; `again` is that of a later process on the same rows, null where another process would have to wait for leases. */
+/**
+ * A store; `again` is that of a later process on the same rows, null where another process would have to wait for
+ * leases.
+ */
 interface Place {
   readonly store: Store;
   readonly again: (() => Promise<Place>) | null;
@@ -62,11 +71,17 @@ class Life {
   static async begin(random: Random, place: Place): Promise<Life> {
     const first = await Scene.open();
     const { workspaceId, assistantId } = first;
-    const [workspace, assistant] = [await first.store.catalog.read('workspace', workspaceId, workspaceId), await first.store.catalog.read('assistant', workspaceId, assistantId)];
+    const [workspace, assistant] = [
+      await first.store.catalog.read('workspace', workspaceId, workspaceId),
+      await first.store.catalog.read('assistant', workspaceId, assistantId),
+    ];
     const { catalog } = place.store;
     await catalog.create('workspace', workspace!.record);
     await catalog.create('assistant', assistant!.record, createdMove(assistant!.record.machine, 0, nobody));
-    const record = key(workspaceId, { limits: { requests: 2, speech: 1, transcriptionTokens: 1 }, machine: activeSnapshot(null) });
+    const record = key(workspaceId, {
+      limits: { requests: 2, speech: 1, transcriptionTokens: 1 },
+      machine: activeSnapshot(null),
+    });
     await catalog.create('key', record, createdMove(record.machine, 0, nobody));
     return new Life(random, place, first.beside(place.store), record.id);
   }
@@ -76,23 +91,41 @@ class Life {
     const random = this.#random;
     const id = this.#sessions.length === 0 ? null : random.pick(this.#sessions);
     const steps: Readonly<Record<string, () => Promise<unknown>>> = {
-      create: async () => this.#sessions.push((await this.#scene.session({ maxCallSeconds: random.pick([30, 3600]) })).id),
+      create: async () =>
+        this.#sessions.push((await this.#scene.session({ maxCallSeconds: random.pick([30, 3600]) })).id),
       chat: async () => id && this.#talks.push(await this.#scene.begin(id)),
       text: async () => this.#talks.forEach(({ model }) => model.text('some words ')),
       over: async () => this.#over((model) => model.end()),
       fail: async () => this.#over((model) => model.failed('connect')),
-      abort: async () => id && this.#talks[0] && host.sessions.abort(await this.#scene.actor(id), this.#talks[0].runner.turnId),
+      abort: async () =>
+        id && this.#talks[0] && host.sessions.abort(await this.#scene.actor(id), this.#talks[0].runner.turnId),
       end: async () => id && host.sessions.end(await this.#scene.actor(id)),
       wait: async () => this.#place.again && clock.advance(random.pick([1_000, 20_000])),
       requests: async () => host.keys.take((await host.keys.of(workspaceId, this.#keyId))!, ['requests']),
-      date: async () => host.keys.configure(workspaceId, this.#keyId, (record) => ({ ...record, expiresAt: random.pick([null, Math.floor(clock.now() / 1000) + 10, 1]) })),
+      date: async () =>
+        host.keys.configure(workspaceId, this.#keyId, (record) => ({
+          ...record,
+          expiresAt: random.pick([null, Math.floor(clock.now() / 1000) + 10, 1]),
+        })),
       revoke: async () => random.chance(0.2) && host.keys.revoke(workspaceId, this.#keyId),
-      move: async () => host.assistants.move(workspaceId, assistantId, random.pick(['publish', 'unpublish', 'disable', 'enable'] as const), 1),
-      voice: async () => host.assistants.configure(workspaceId, assistantId, (record) => ({ ...record, channels: { ...record.channels, voice: random.chance(0.5) } })),
+      move: async () =>
+        host.assistants.move(
+          workspaceId,
+          assistantId,
+          random.pick(['publish', 'unpublish', 'disable', 'enable'] as const),
+          1,
+        ),
+      voice: async () =>
+        host.assistants.configure(workspaceId, assistantId, (record) => ({
+          ...record,
+          channels: { ...record.channels, voice: random.chance(0.5) },
+        })),
       kill: async () => random.chance(0.3) && this.#kill(),
     };
     // Steps that are refused or cut by a kill are part of a life.
-    await steps[random.pick(['create', 'chat', 'chat', 'chat', 'text', 'text', 'over', 'over', ...Object.keys(steps)])]!().catch(() => {});
+    await steps[
+      random.pick(['create', 'chat', 'chat', 'chat', 'text', 'text', 'over', 'over', ...Object.keys(steps)])
+    ]!().catch(() => {});
   }
 
   async #over(how: (model: Talk['model']) => void): Promise<void> {
@@ -116,12 +149,18 @@ class Life {
     const { workspaceId, assistantId } = this.#scene;
     const { store } = this.#place;
     const found: string[] = [];
-    const check = async (kind: HistoryKind, id: string, stored: { readonly record: { readonly machine: Snapshot }; readonly version: number } | null): Promise<void> => {
+    const check = async (
+      kind: HistoryKind,
+      id: string,
+      stored: { readonly record: { readonly machine: Snapshot }; readonly version: number } | null,
+    ): Promise<void> => {
       const moves = await store.history.read(kind, workspaceId, id);
       for (const { event } of moves) this.events.add(event.type);
       const fold = [...folded(kinds[kind], moves)].at(-1);
-      if (moves.length !== stored!.version) found.push(`${id} is in version ${stored!.version} by ${moves.length} steps`);
-      if (!isDeepStrictEqual(fold, stored!.record.machine)) found.push(`${id} is ${JSON.stringify(stored!.record.machine)}, and its steps lead to ${JSON.stringify(fold)}`);
+      if (moves.length !== stored!.version)
+        found.push(`${id} is in version ${stored!.version} by ${moves.length} steps`);
+      if (!isDeepStrictEqual(fold, stored!.record.machine))
+        found.push(`${id} is ${JSON.stringify(stored!.record.machine)}, and its steps lead to ${JSON.stringify(fold)}`);
     };
     for (const id of this.#sessions) {
       await check('session', id, await store.sessions.read(workspaceId, id));
@@ -151,7 +190,13 @@ async function lives(t: Test, few: number, open: (number: number) => Promise<Pla
     await life.close();
   }
   t.same(wrong, [], `${count} lives from seed ${seed}`);
-  t.same(['create', 'chat', 'finished', 'end', 'configure', 'revoke', 'publish', 'disable'].filter((each) => !events.has(each)), [], 'much has happened');
+  t.same(
+    ['create', 'chat', 'finished', 'end', 'configure', 'revoke', 'publish', 'disable'].filter(
+      (each) => !events.has(each),
+    ),
+    [],
+    'much has happened',
+  );
 }
 
 t.test('in memory', (t) => lives(t, 8, () => inMemory()));
@@ -175,24 +220,56 @@ t.test('on Redis, each step sent twice', { skip: whyNoRedis() ?? false }, async 
 
 t.test('a fold', async (t) => {
   const kind = kinds.assistant;
-  const snapshot = (state: string, voice = false, version = kind.version): Snapshot => ({ version, state, context: { voice } });
+  const snapshot = (state: string, voice = false, version = kind.version): Snapshot => ({
+    version,
+    state,
+    context: { voice },
+  });
   const verbs = ['publish', 'unpublish'] as const;
   const states = ['published', 'draft'] as const;
   const moves: Move[] = [createdMove(snapshot('draft'), 0, nobody)];
   for (let seq = 2; seq <= 2 * limits.historyCheckpointSteps + 3; seq++) {
     const event = { type: verbs[seq % 2]! };
-    moves.push(moveOf({ event, from: states[(seq + 1) % 2]!, to: states[seq % 2]!, outcomes: [] }, seq, 0, nobody, snapshot(states[seq % 2]!)));
+    moves.push(
+      moveOf(
+        { event, from: states[(seq + 1) % 2]!, to: states[seq % 2]!, outcomes: [] },
+        seq,
+        0,
+        nobody,
+        snapshot(states[seq % 2]!),
+      ),
+    );
   }
   const due = moves.map(({ to }) => snapshot(to));
   t.same([...folded(kind, moves)], due, 'from its beginning');
-  t.same(moves.filter(({ snapshot: kept }) => kept !== null).map(({ seq }) => seq), [1, limits.historyCheckpointSteps, 2 * limits.historyCheckpointSteps], 'it can begin at any of these');
+  t.same(
+    moves.filter(({ snapshot: kept }) => kept !== null).map(({ seq }) => seq),
+    [1, limits.historyCheckpointSteps, 2 * limits.historyCheckpointSteps],
+    'it can begin at any of these',
+  );
 
   const from = (index: number): (Snapshot | null)[] => [...folded(kind, moves.slice(index))];
   const first = limits.historyCheckpointSteps - 1;
-  t.same(from(5), [...due.slice(5, first).map(() => null), ...due.slice(first)], 'nothing is known before the first checkpoint');
+  t.same(
+    from(5),
+    [...due.slice(5, first).map(() => null), ...due.slice(first)],
+    'nothing is known before the first checkpoint',
+  );
   const gap = moves.filter(({ seq }) => seq !== 10);
-  t.same([...folded(kind, gap)], [...due.slice(0, 9), ...due.slice(10, first).map(() => null), ...due.slice(first)], 'nor behind a step that is missing');
+  t.same(
+    [...folded(kind, gap)],
+    [...due.slice(0, 9), ...due.slice(10, first).map(() => null), ...due.slice(first)],
+    'nor behind a step that is missing',
+  );
   const other = moves.map((move) => (move.seq === 10 ? { ...move, version: kind.version + 1 } : move));
-  t.same([...folded(kind, other)], [...due.slice(0, 9), ...due.slice(9, first).map(() => null), ...due.slice(first)], "nor behind another version's");
-  t.same([...folded(kind, [createdMove(snapshot('draft', false, kind.version + 1), 0, nobody)])], [null], 'a snapshot of a later version is not read');
+  t.same(
+    [...folded(kind, other)],
+    [...due.slice(0, 9), ...due.slice(9, first).map(() => null), ...due.slice(first)],
+    "nor behind another version's",
+  );
+  t.same(
+    [...folded(kind, [createdMove(snapshot('draft', false, kind.version + 1), 0, nobody)])],
+    [null],
+    'a snapshot of a later version is not read',
+  );
 });

@@ -68,7 +68,9 @@ t.test('a load for one asker is not the answer for another', async (t) => {
 
 t.test('a failed load is retried', async (t) => {
   const { population, wake } = make();
-  await t.rejects(Promise.resolve(population.activate('a', () => Promise.reject(new Error('away')))), { message: 'away' });
+  await t.rejects(Promise.resolve(population.activate('a', () => Promise.reject(new Error('away')))), {
+    message: 'away',
+  });
   t.equal(await population.activate('a', async () => null), null);
   t.equal(population.size, 0, 'nobody is nobody');
   t.equal((await wake('a')).id, 'a');
@@ -215,7 +217,8 @@ t.test('one id never has two live actors', async (t) => {
             if (one !== undefined) one.isBusy = what === 'busy';
           }
           const live = all.filter(({ left }) => left === 0);
-          if (new Set(live.map((one) => one.id)).size < live.length) problems.push(`two of ${live.map((one) => one.id).join()}`);
+          if (new Set(live.map((one) => one.id)).size < live.length)
+            problems.push(`two of ${live.map((one) => one.id).join()}`);
           if (live.some((one) => population.find(one.id) !== one)) problems.push('one lives outside');
           if (all.some(({ left }) => left > 1)) problems.push('one left twice');
         }

@@ -23,10 +23,21 @@ t.test(edge, async (t) => {
     t.same([stream.status, stream.turnId], [200, turnId]);
     t.same(events, [
       { event: 'turn.started', id: '0', data: { turn_id: turnId, message_id: answer.json.message_id } },
-      { event: 'turn.aborted', id: '0', data: { turn_id: turnId, message_id: answer.json.message_id, stop_reason: 'aborted' } },
+      {
+        event: 'turn.aborted',
+        id: '0',
+        data: { turn_id: turnId, message_id: answer.json.message_id, stop_reason: 'aborted' },
+      },
     ]);
-    t.match(await transcriptOf(house, id), [{ role: 'user' }, { content: '', status: 'partial', stop_reason: 'aborted' }]);
-    t.match((await house.ask('/metrics', { key: null })).text, /^parley_first_output_seconds_count 0$/m, 'no output is no first output');
+    t.match(await transcriptOf(house, id), [
+      { role: 'user' },
+      { content: '', status: 'partial', stop_reason: 'aborted' },
+    ]);
+    t.match(
+      (await house.ask('/metrics', { key: null })).text,
+      /^parley_first_output_seconds_count 0$/m,
+      'no output is no first output',
+    );
     t.match(await sessionOf(house, id), { status: 'open', active_turn_id: null });
   });
 
@@ -35,12 +46,22 @@ t.test(edge, async (t) => {
     const started = (await stream.next())!;
     t.equal((await stream.next())!.data.text, 'word word ');
     t.equal((await sessionOf(house, id)).active_turn_id, stream.turnId);
-    t.match(await transcriptOf(house, id), [{ role: 'user' }, { status: 'streaming', content: 'word word ', stop_reason: null }]);
+    t.match(await transcriptOf(house, id), [
+      { role: 'user' },
+      { status: 'streaming', content: 'word word ', stop_reason: null },
+    ]);
     t.match((await abort(house, id, stream.turnId)).json, view);
     t.same(await stream.rest(), [
-      { event: 'turn.aborted', id: '10', data: { turn_id: stream.turnId, message_id: started.data.message_id, stop_reason: 'aborted' } },
+      {
+        event: 'turn.aborted',
+        id: '10',
+        data: { turn_id: stream.turnId, message_id: started.data.message_id, stop_reason: 'aborted' },
+      },
     ]);
-    t.match(await transcriptOf(house, id), [{}, { content: 'word word ', status: 'partial', stop_reason: 'aborted', error_code: null }]);
+    t.match(await transcriptOf(house, id), [
+      {},
+      { content: 'word word ', status: 'partial', stop_reason: 'aborted', error_code: null },
+    ]);
     const next = await say(house, id);
     t.equal((await next.next())!.event, 'turn.started', 'the session takes a new turn');
     await abort(house, id, next.turnId);
@@ -51,7 +72,8 @@ t.test(edge, async (t) => {
     const { id, stream } = await begin(house, quick.id);
     const text = textOf(await stream.rest());
     const answers = [await abort(house, id, stream.turnId), await abort(house, id, stream.turnId)];
-    for (const { status, json } of answers) t.match({ status, json }, { status: 200, json: { status: 'completed', stop_reason: 'end', error_code: null } });
+    for (const { status, json } of answers)
+      t.match({ status, json }, { status: 200, json: { status: 'completed', stop_reason: 'end', error_code: null } });
     t.match(await transcriptOf(house, id), [{}, { content: text, status: 'completed', stop_reason: 'end' }]);
 
     const other = await begin(house, hanging.id);

@@ -18,7 +18,9 @@ async function openWorld() {
   const house = await openWorkspace();
   const inside = `/workspaces/${house.workspaceId}`;
   const secret = 'a prompt that nobody is to read';
-  const credential = (await house.console(`${inside}/credentials`, { body: { kind: 'model', provider: 'openai', api_key: 'sk-secret' } })).json;
+  const credential = (
+    await house.console(`${inside}/credentials`, { body: { kind: 'model', provider: 'openai', api_key: 'sk-secret' } })
+  ).json;
   const settings = {
     name: 'Ada',
     description: 'Answers.',
@@ -26,7 +28,14 @@ async function openWorld() {
     channels: { voice: true, link: true },
     visitor_fields: [{ name: 'email', label: 'Your address', type: 'email', required: true }, { name: 'nick' }],
     max_call_seconds: 600,
-    model: { provider: 'openai', name: 'some-model-5', credential_id: credential.id, system_prompt: secret, temperature: 0.5, output_tokens_max: 100 },
+    model: {
+      provider: 'openai',
+      name: 'some-model-5',
+      credential_id: credential.id,
+      system_prompt: secret,
+      temperature: 0.5,
+      output_tokens_max: 100,
+    },
     voice: { provider: 'synthetic', name: 'audio_ms=17', voice: 'tone' },
     link: { slug: 'ada', limits: { minutes_per_day: 60 }, origins: ['https://example.com'] },
   };
@@ -55,10 +64,24 @@ async function shown(t: Test, { house, secret, credential, published, path }: Wo
     max_call_seconds: 600,
   });
   t.ok(Number.isInteger(created_at) && Number.isInteger(updated_at) && updated_at >= created_at);
-  const hidden = [secret, 'some-model', 'openai', 'audio_ms=17', 'tone', credential.id, 'sk-secret', 'example.com', house.workspaceId];
+  const hidden = [
+    secret,
+    'some-model',
+    'openai',
+    'audio_ms=17',
+    'tone',
+    credential.id,
+    'sk-secret',
+    'example.com',
+    house.workspaceId,
+  ];
   const listed = (await house.ask('/assistants')).text;
   for (const word of hidden) t.notOk(text.includes(word) || listed.includes(word), word);
-  t.same((await house.ask('/assistants')).json.data.find(({ id }: { id: string }) => id === published.id), json, 'the same in the list');
+  t.same(
+    (await house.ask('/assistants')).json.data.find(({ id }: { id: string }) => id === published.id),
+    json,
+    'the same in the list',
+  );
 }
 
 async function unset(t: Test, { house }: World): Promise<void> {
@@ -81,7 +104,8 @@ async function cached(t: Test, { house, inside, path, patch }: World): Promise<v
     t.match(answer.headers.get('x-request-id'), /^req_/);
     isRated(t, answer, true, tags);
   }
-  for (const tags of ['"x"', etag.slice(1, -1), '""', 'W/"x"']) t.equal((await house.ask(path, { headers: { 'if-none-match': tags } })).status, 200, tags);
+  for (const tags of ['"x"', etag.slice(1, -1), '""', 'W/"x"'])
+    t.equal((await house.ask(path, { headers: { 'if-none-match': tags } })).status, 200, tags);
   t.equal((await house.ask(path)).headers.get('etag'), etag, 'the same as long as nothing changes');
   const changes: (() => Promise<unknown>)[] = [
     () => patch({ name: 'Ada II' }),
@@ -101,10 +125,18 @@ async function cached(t: Test, { house, inside, path, patch }: World): Promise<v
 }
 
 async function drafts(t: Test, { house, inside, published, path }: World): Promise<void> {
-  for (const [verb, status] of [['unpublish', 'draft'], ['publish', 'published'], ['disable', 'disabled'], ['enable', 'published']]) {
+  for (const [verb, status] of [
+    ['unpublish', 'draft'],
+    ['publish', 'published'],
+    ['disable', 'disabled'],
+    ['enable', 'published'],
+  ]) {
     await house.console(`${inside}${path}/${verb}`, { method: 'POST' });
     t.equal((await house.ask(path)).json.status, status);
-    t.equal((await house.ask('/assistants')).json.data.find(({ id }: { id: string }) => id === published.id).status, status);
+    t.equal(
+      (await house.ask('/assistants')).json.data.find(({ id }: { id: string }) => id === published.id).status,
+      status,
+    );
   }
 }
 

@@ -38,24 +38,45 @@ async function ways(t: Test, house: House): Promise<void> {
     'neither header': [{}, missingKey],
     'both with different keys': [{ Authorization: `Bearer ${key}`, 'X-Api-Key': other }, refusals.differentKeys],
     'both, one of them wrong': [{ Authorization: `Bearer ${key}`, 'X-Api-Key': 'x' }, refusals.differentKeys],
-    'Authorization twice, the same': [{ Authorization: [`Bearer ${key}`, `Bearer ${key}`] }, unreadable('Authorization')],
-    'Authorization twice, different': [{ Authorization: [`Bearer ${key}`, `Bearer ${other}`] }, unreadable('Authorization')],
+    'Authorization twice, the same': [
+      { Authorization: [`Bearer ${key}`, `Bearer ${key}`] },
+      unreadable('Authorization'),
+    ],
+    'Authorization twice, different': [
+      { Authorization: [`Bearer ${key}`, `Bearer ${other}`] },
+      unreadable('Authorization'),
+    ],
     'Authorization twice, the second empty': [{ Authorization: [`Bearer ${key}`, ''] }, unreadable('Authorization')],
     'X-Api-Key twice, the same': [{ 'X-Api-Key': [key, key] }, unreadable('X-Api-Key')],
     'X-Api-Key twice, different': [{ 'X-Api-Key': [key, other] }, unreadable('X-Api-Key')],
-    'X-Api-Key twice beside Authorization': [{ Authorization: `Bearer ${key}`, 'X-Api-Key': [key, key] }, unreadable('X-Api-Key')],
+    'X-Api-Key twice beside Authorization': [
+      { Authorization: `Bearer ${key}`, 'X-Api-Key': [key, key] },
+      unreadable('X-Api-Key'),
+    ],
     'an empty X-Api-Key': [{ 'X-Api-Key': '' }, unreadable('X-Api-Key')],
     'an X-Api-Key of spaces': [{ 'X-Api-Key': '   ' }, unreadable('X-Api-Key')],
-    'an empty X-Api-Key beside a good Authorization': [{ Authorization: `Bearer ${key}`, 'X-Api-Key': '' }, unreadable('X-Api-Key')],
+    'an empty X-Api-Key beside a good Authorization': [
+      { Authorization: `Bearer ${key}`, 'X-Api-Key': '' },
+      unreadable('X-Api-Key'),
+    ],
     'an empty Authorization': [{ Authorization: '' }, unreadable('Authorization')],
-    'an empty Authorization beside a good X-Api-Key': [{ Authorization: '', 'X-Api-Key': key }, unreadable('Authorization')],
+    'an empty Authorization beside a good X-Api-Key': [
+      { Authorization: '', 'X-Api-Key': key },
+      unreadable('Authorization'),
+    ],
     'Bearer without a credential': [{ Authorization: 'Bearer' }, unreadable('Authorization')],
     'Bearer with nothing but spaces': [{ Authorization: 'Bearer   ' }, unreadable('Authorization')],
     Basic: [{ Authorization: 'Basic dXNlcjpwYXNz' }, unreadable('Authorization')],
-    'Basic beside a good X-Api-Key': [{ Authorization: 'Basic dXNlcjpwYXNz', 'X-Api-Key': key }, unreadable('Authorization')],
+    'Basic beside a good X-Api-Key': [
+      { Authorization: 'Basic dXNlcjpwYXNz', 'X-Api-Key': key },
+      unreadable('Authorization'),
+    ],
     'the key without a scheme': [{ Authorization: key }, unreadable('Authorization')],
     'the scheme run into the key': [{ Authorization: `Bearer${key}` }, unreadable('Authorization')],
-    'white space inside a Bearer credential': [{ Authorization: `Bearer ${key.slice(0, 20)} ${key.slice(20)}` }, invalidKey],
+    'white space inside a Bearer credential': [
+      { Authorization: `Bearer ${key.slice(0, 20)} ${key.slice(20)}` },
+      invalidKey,
+    ],
     'a word after a Bearer credential': [{ Authorization: `Bearer ${key} x` }, invalidKey],
     'white space inside an X-Api-Key': [{ 'X-Api-Key': `${key.slice(0, 20)} ${key.slice(20)}` }, invalidKey],
     'a tab inside an X-Api-Key': [{ 'X-Api-Key': `${key}\tx` }, invalidKey],
@@ -66,7 +87,8 @@ async function ways(t: Test, house: House): Promise<void> {
     t.equal(answer.status, 200, name);
     isRated(t, answer, true, name);
   }
-  for (const [name, [headers, refusal]] of Object.entries(refused)) isRefused(t, await rawAsk(house.url, '/assistants', { headers }), refusal, name);
+  for (const [name, [headers, refusal]] of Object.entries(refused))
+    isRefused(t, await rawAsk(house.url, '/assistants', { headers }), refusal, name);
 }
 
 async function wrongKeys(t: Test, house: House): Promise<void> {
@@ -117,7 +139,8 @@ async function operator(t: Test, house: House): Promise<void> {
     empty: [{ Authorization: '' }, unreadable('Authorization')],
     twice: [{ Authorization: [`Bearer ${token}`, `Bearer ${token}`] }, unreadable('Authorization')],
   };
-  for (const [name, [headers, refusal]] of Object.entries(refused)) isRefused(t, await rawAsk(house.url, path, { headers }), refusal, name);
+  for (const [name, [headers, refusal]] of Object.entries(refused))
+    isRefused(t, await rawAsk(house.url, path, { headers }), refusal, name);
 }
 
 t.test('a copy that is cut or mistyped is refused without a look-up', async (t) => {
@@ -135,8 +158,10 @@ t.test('a copy that is cut or mistyped is refused without a look-up', async (t) 
 t.test('the life of a key', async (t) => {
   const house = await openHouse(t);
   const ask = (key: string) => house.ask('/assistants', { key });
-  const patch = (id: string, body: object) => house.console(`/workspaces/${house.workspaceId}/keys/${id}`, { method: 'PATCH', body });
-  const revoke = (id: string) => house.console(`/workspaces/${house.workspaceId}/keys/${id}/revoke`, { method: 'POST' });
+  const patch = (id: string, body: object) =>
+    house.console(`/workspaces/${house.workspaceId}/keys/${id}`, { method: 'PATCH', body });
+  const revoke = (id: string) =>
+    house.console(`/workspaces/${house.workspaceId}/keys/${id}/revoke`, { method: 'POST' });
   const second = () => Math.floor(Date.now() / 1000);
 
   await t.test('a revoked key stays on record', async (t) => {
@@ -152,7 +177,11 @@ t.test('the life of a key', async (t) => {
   await t.test('a key expires to the second, and comes back with a later date', async (t) => {
     const { id, key } = await house.newKey({ expires_at: second() + 3600 });
     t.equal((await ask(key)).status, 200);
-    t.equal((await patch(id, { expires_at: second() })).json.status, 'expired', 'past its date as soon as the second is reached');
+    t.equal(
+      (await patch(id, { expires_at: second() })).json.status,
+      'expired',
+      'past its date as soon as the second is reached',
+    );
     isRefused(t, await ask(key), refusals.expiredKey);
     await patch(id, { expires_at: null });
     t.equal((await ask(key)).status, 200);

@@ -4,7 +4,10 @@ import type { Owner } from '../folders.ts';
 import { houseAt, openHouse, type House } from './house.ts';
 import { openProxy, type Proxy } from './proxy.ts';
 
-/** Source of the server's knowledge that its clients come by TLS: a proxy that it trusts, its public address alone, or nothing. */
+/**
+ * Source of the server's knowledge that its clients come by TLS: a proxy that it trusts, its public address alone, or
+ * nothing.
+ */
 export type Knows = 'the proxy' | 'its public address' | 'nothing';
 
 export interface Behind {

@@ -20,7 +20,8 @@ const shapes = new Map(Object.entries(CallEvents).map(([type, schema]) => [type,
 /** Throws for a message that is not as the reference says. */
 function check(message: Heard): void {
   const known = shapes.get(message.type);
-  if (known === undefined || !isDeepStrictEqual(known.parse(message), message)) throw new Error(`no message of a call: ${JSON.stringify(message)}`);
+  if (known === undefined || !isDeepStrictEqual(known.parse(message), message))
+    throw new Error(`no message of a call: ${JSON.stringify(message)}`);
 }
 
 const clips = new WeakMap<House, Promise<Buffer>>();
@@ -28,7 +29,11 @@ const clips = new WeakMap<House, Promise<Buffer>>();
 /** Somebody says a few words: 16 kHz. */
 export function clipOf(house: House): Promise<Buffer> {
   let clip = clips.get(house);
-  if (clip === undefined) clips.set(house, (clip = speaker(house).then(({ id }) => spoken(house, id, 'What is the weather in London today?'))));
+  if (clip === undefined)
+    clips.set(
+      house,
+      (clip = speaker(house).then(({ id }) => spoken(house, id, 'What is the weather in London today?'))),
+    );
   return clip;
 }
 
@@ -47,11 +52,13 @@ export class Caller {
   constructor(url: string, session: any) {
     this.session = session;
     this.socket = new WebSocket(url);
-    this.closed = new Promise((resolve) => this.socket.on('close', (code) => {
-      this.#over = true;
-      for (const wake of this.#waiting) wake();
-      resolve(code);
-    }));
+    this.closed = new Promise((resolve) =>
+      this.socket.on('close', (code) => {
+        this.#over = true;
+        for (const wake of this.#waiting) wake();
+        resolve(code);
+      }),
+    );
     this.socket.on('error', () => {});
     this.socket.on('message', (data, binary) => {
       if (binary) this.received.set(this.message, (this.received.get(this.message) ?? 0) + (data as Buffer).length / 2);
@@ -81,7 +88,10 @@ export class Caller {
     for (;;) {
       const found = this.heard.find((message) => message.type === type && fits(message));
       if (found !== undefined) return found;
-      if (this.#over || late.aborted) throw new Error(`${this.#over ? 'closed before' : 'waited in vain for'} ${type}: ${JSON.stringify(this.heard.slice(-5))}`);
+      if (this.#over || late.aborted)
+        throw new Error(
+          `${this.#over ? 'closed before' : 'waited in vain for'} ${type}: ${JSON.stringify(this.heard.slice(-5))}`,
+        );
       await new Promise<void>((resolve) => {
         const wake = (): void => {
           this.#waiting.delete(wake);
@@ -111,7 +121,10 @@ export class Caller {
   }
 
   textOf(messageId: string): string {
-    return this.heard.filter(({ type, message_id: id }) => type === 'message.delta' && id === messageId).map(({ text }) => text).join('');
+    return this.heard
+      .filter(({ type, message_id: id }) => type === 'message.delta' && id === messageId)
+      .map(({ text }) => text)
+      .join('');
   }
 
   states(): string[] {
@@ -129,9 +142,17 @@ export interface CallWish {
 }
 
 /** Opens a call on a new session of a new assistant with synthetic model and voice; resolves once it is ready. */
-export async function opened(house: House, { texts = 'hello', characterMs = 20, model = 'tokens=5', fields = {}, query = '' }: CallWish = {}): Promise<Caller> {
+export async function opened(
+  house: House,
+  { texts = 'hello', characterMs = 20, model = 'tokens=5', fields = {}, query = '' }: CallWish = {},
+): Promise<Caller> {
   const voice = { provider: 'synthetic', name: `character_ms=${characterMs}`, transcription_name: `texts=${texts}` };
-  const { id } = await house.assistant({ channels: { voice: true }, model: { provider: 'synthetic', name: model }, voice, ...fields });
+  const { id } = await house.assistant({
+    channels: { voice: true },
+    model: { provider: 'synthetic', name: model },
+    voice,
+    ...fields,
+  });
   return callOn(house, (await house.ask('/sessions', { body: { assistant_id: id } })).json, query);
 }
 

@@ -55,15 +55,31 @@ t.test('kill -9 leaves what was sent, a second too much at most, and never too l
   });
   t.match(reply, { stop_reason: 'error', error_code: 'api_error', voice: { heard: 'sent', cut_by: null } });
   t.ok(reply.content.startsWith(heard) && heard !== '', 'what was heard is a prefix of what is kept');
-  t.ok(reply.content.length - heard.length <= 25, `${reply.content.length - heard.length} characters more: a second of speech and the word under way`);
-  t.match((await second.ask(`/sessions/${caller.session.id}`, { key: first.key })).json, { status: 'open', active_turn_id: null, active_call_id: null });
+  t.ok(
+    reply.content.length - heard.length <= 25,
+    `${reply.content.length - heard.length} characters more: a second of speech and the word under way`,
+  );
+  t.match((await second.ask(`/sessions/${caller.session.id}`, { key: first.key })).json, {
+    status: 'open',
+    active_turn_id: null,
+    active_call_id: null,
+  });
   t.equal((await second.ask('/call-tokens', { key: first.key, body: { session_id: caller.session.id } })).status, 201);
 });
 
 async function answered(t: Test, house: House): Promise<void> {
   const caller = await opened(house, { texts: 'hello_there', model: 'tokens=6' });
   const ready = caller.heard[0]!;
-  t.match(ready, { type: 'ready', call_id: /^call_/, session_id: caller.session.id, sample_rate: 16_000, output_sample_rate: 16_000, turn_silence_ms: 500, ahead_ms: 1000, barge_in: 'words' });
+  t.match(ready, {
+    type: 'ready',
+    call_id: /^call_/,
+    session_id: caller.session.id,
+    sample_rate: 16_000,
+    output_sample_rate: 16_000,
+    turn_silence_ms: 500,
+    ahead_ms: 1000,
+    barge_in: 'words',
+  });
   t.equal((await house.ask(`/sessions/${caller.session.id}`)).json.active_call_id, ready.call_id);
   caller.say(await clipOf(house));
   const started = await caller.until('turn.started');
@@ -79,7 +95,10 @@ async function answered(t: Test, house: House): Promise<void> {
   ]);
   t.same(caller.states(), ['listening', 'hearing', 'thinking', 'speaking', 'listening']);
   const load: readonly any[] = (await house.console('/load')).json.data;
-  t.ok(load.some(({ open_calls: calls }) => calls > 0) && load.some(({ voice_to_voice_p50_ms: ms }) => ms > 0), 'the load has the call, and how fast it was answered');
+  t.ok(
+    load.some(({ open_calls: calls }) => calls > 0) && load.some(({ voice_to_voice_p50_ms: ms }) => ms > 0),
+    'the load has the call, and how fast it was answered',
+  );
   caller.send({ type: 'hangup' });
   t.match(await caller.until('ended'), { reason: 'hangup' });
   t.equal(await caller.closed, 1000);
@@ -96,11 +115,17 @@ async function cut(t: Test, house: House): Promise<void> {
   const { cut_by: cutBy } = await caller.until('turn.aborted');
   t.equal(cutBy, 'client');
   const { data } = (await house.ask(`/sessions/${caller.session.id}/transcript`)).json;
-  t.match(data[1], { content: caller.textOf(messageId), status: 'partial', stop_reason: 'aborted', voice: { cut_by: 'client' } });
+  t.match(data[1], {
+    content: caller.textOf(messageId),
+    status: 'partial',
+    stop_reason: 'aborted',
+    voice: { cut_by: 'client' },
+  });
   caller.socket.terminate();
 }
 
-const transcript = async (house: House, { session }: { session: any }): Promise<any[]> => (await house.ask(`/sessions/${session.id}/transcript`)).json.data;
+const transcript = async (house: House, { session }: { session: any }): Promise<any[]> =>
+  (await house.ask(`/sessions/${session.id}/transcript`)).json.data;
 
 async function unheard(t: Test, house: House): Promise<void> {
   const caller = await opened(house, { texts: 'hello_there|and_more', model: 'tokens=60', characterMs: 60 });
@@ -112,7 +137,11 @@ async function unheard(t: Test, house: House): Promise<void> {
   t.equal((await caller.until('turn.withdrawn')).turn_id, turnId);
   t.same(await transcript(house, caller), []);
   caller.say(await clipOf(house));
-  t.match(await caller.until('turn.started', ({ turn_id: id }) => id !== turnId), { text: 'hello there and more' }, 'its words begin the next message');
+  t.match(
+    await caller.until('turn.started', ({ turn_id: id }) => id !== turnId),
+    { text: 'hello there and more' },
+    'its words begin the next message',
+  );
   caller.socket.terminate();
 }
 
@@ -133,7 +162,11 @@ async function unheardText(t: Test, house: House): Promise<void> {
   caller.say(await clipOf(house));
   const third = await caller.until('turn.started', ({ turn_id: id }) => id !== first && id !== second.turn_id);
   t.equal(third.text, 'Tell me a story for my child');
-  t.match((await transcript(house, caller))[0], { content: 'Tell me a story for my child', voice: null }, 'some of it was typed');
+  t.match(
+    (await transcript(house, caller))[0],
+    { content: 'Tell me a story for my child', voice: null },
+    'some of it was typed',
+  );
   caller.socket.terminate();
 }
 
@@ -144,7 +177,10 @@ async function hidden(t: Test, house: House): Promise<void> {
   t.same(await transcript(house, caller), []);
   t.equal((await house.ask(`/sessions/${caller.session.id}/turns/${turnId}/events`)).status, 404);
   t.equal((await house.ask(`/sessions/${caller.session.id}/turns/${turnId}/abort`, { method: 'POST' })).status, 404);
-  t.equal((await house.ask(`/sessions/${caller.session.id}/chat`, { body: { message: 'Hello' } })).json.error.code, 'turn_in_progress');
+  t.equal(
+    (await house.ask(`/sessions/${caller.session.id}/chat`, { body: { message: 'Hello' } })).json.error.code,
+    'turn_in_progress',
+  );
   t.notOk(caller.heard.some(({ type }) => type === 'turn.started'));
   caller.send({ type: 'hangup' });
   t.equal(await caller.closed, 1000);
@@ -171,7 +207,10 @@ async function hungUp(t: Test, house: House): Promise<void> {
   caller.send({ type: 'interrupt' });
   caller.send({ type: 'hangup' });
   t.equal(await caller.closed, 1000);
-  t.match(caller.heard.slice(-2), [{ type: 'turn.aborted', cut_by: 'client' }, { type: 'ended', reason: 'hangup' }]);
+  t.match(caller.heard.slice(-2), [
+    { type: 'turn.aborted', cut_by: 'client' },
+    { type: 'ended', reason: 'hangup' },
+  ]);
 }
 
 /** The error comes before the close, though a turn must be sealed first. */
@@ -199,7 +238,10 @@ async function typed(t: Test, house: House): Promise<void> {
   t.match(await transcript(house, caller), [{ content: 'How are you?', voice: null }, { voice: { heard: 'played' } }]);
   const escaped = await opened(house);
   escaped.socket.send(`{"type":"message","text":"${'\\ud83d\\ude00'.repeat(8000)}"}`);
-  t.ok((await escaped.until('turn.started')).text === '😀'.repeat(8000), 'as long as a message may be, each code unit escaped');
+  t.ok(
+    (await escaped.until('turn.started')).text === '😀'.repeat(8000),
+    'as long as a message may be, each code unit escaped',
+  );
   escaped.socket.terminate();
   const blank = await opened(house);
   blank.send({ type: 'message', text: ' ' });
@@ -221,7 +263,11 @@ async function greeted(t: Test, house: House): Promise<void> {
 }
 
 async function interrupted(t: Test, house: House): Promise<void> {
-  const caller = await opened(house, { texts: 'tell_me_a_story|no_the_other_one', model: 'tokens=200', characterMs: 60 });
+  const caller = await opened(house, {
+    texts: 'tell_me_a_story|no_the_other_one',
+    model: 'tokens=200',
+    characterMs: 60,
+  });
   caller.say(await clipOf(house));
   await caller.until('message.delta');
   caller.say(await clipOf(house));
@@ -233,7 +279,9 @@ async function interrupted(t: Test, house: House): Promise<void> {
   const next = await caller.until('turn.started', ({ turn_id: id }) => id !== aborted.turn_id);
   t.equal(next.text, 'no the other one');
   const cleared = caller.heard.findIndex(({ type }) => type === 'audio.clear');
-  t.notOk(caller.heard.slice(cleared).some(({ type, message_id: id }) => type === 'audio.end' && id === aborted.message_id));
+  t.notOk(
+    caller.heard.slice(cleared).some(({ type, message_id: id }) => type === 'audio.end' && id === aborted.message_id),
+  );
   const [, reply] = await transcript(house, caller);
   t.equal(reply.content, caller.textOf(aborted.message_id), 'what was heard is what the transcript says');
   caller.socket.terminate();
@@ -258,12 +306,23 @@ async function busy(t: Test, house: House): Promise<void> {
   caller.send({ type: 'interrupt' });
   await caller.until('turn.withdrawn');
   const stream = await house.stream(`/sessions/${caller.session.id}/chat`, { body: { message: 'Typed elsewhere' } });
-  t.match(await caller.until('turn.started', ({ spoken }) => !spoken), { turn_id: stream.turnId, text: 'Typed elsewhere', spoken: false });
+  t.match(await caller.until('turn.started', ({ spoken }) => !spoken), {
+    turn_id: stream.turnId,
+    text: 'Typed elsewhere',
+    spoken: false,
+  });
   caller.send({ type: 'message', text: 'Me too' });
-  t.match(await caller.until('turn.failed'), { turn_id: null, code: 'turn_in_progress' }, 'the turn that was withdrawn has nothing to do with it');
+  t.match(
+    await caller.until('turn.failed'),
+    { turn_id: null, code: 'turn_in_progress' },
+    'the turn that was withdrawn has nothing to do with it',
+  );
   await caller.until('turn.completed');
   await stream.rest();
-  t.equal(caller.textOf(caller.heard.find(({ type, spoken }) => type === 'turn.started' && !spoken)!.message_id), (await transcript(house, caller)).at(-1).content);
+  t.equal(
+    caller.textOf(caller.heard.find(({ type, spoken }) => type === 'turn.started' && !spoken)!.message_id),
+    (await transcript(house, caller)).at(-1).content,
+  );
   await caller.until('state', ({ state }) => state === 'listening');
   caller.socket.terminate();
 }
@@ -277,10 +336,18 @@ async function quick(t: Test, house: House): Promise<void> {
     await stream.rest();
   }
   await caller.until('turn.completed', ({ turn_id: id }) => id === turns.at(-1));
-  const told = caller.heard.filter(({ type }) => type.startsWith('turn.')).map(({ type, turn_id: id }) => `${type} ${turns.indexOf(id)}`);
-  t.same(told, [0, 1, 2, 3].flatMap((turn) => [`turn.started ${turn}`, `turn.completed ${turn}`]));
+  const told = caller.heard
+    .filter(({ type }) => type.startsWith('turn.'))
+    .map(({ type, turn_id: id }) => `${type} ${turns.indexOf(id)}`);
+  t.same(
+    told,
+    [0, 1, 2, 3].flatMap((turn) => [`turn.started ${turn}`, `turn.completed ${turn}`]),
+  );
   const lastBusy = caller.heard.findLastIndex(({ state }) => state === 'busy');
-  await caller.until('state', (message) => message['state'] === 'listening' && caller.heard.indexOf(message) > lastBusy);
+  await caller.until(
+    'state',
+    (message) => message['state'] === 'listening' && caller.heard.indexOf(message) > lastBusy,
+  );
   caller.socket.terminate();
 }
 
@@ -288,7 +355,10 @@ async function aborted(t: Test, house: House): Promise<void> {
   const caller = await opened(house, { model: 'tokens=200', characterMs: 60 });
   caller.send({ type: 'message', text: 'Tell me a story' });
   const { turn_id: turnId, message_id: messageId } = await caller.until('turn.started');
-  t.match((await house.ask(`/sessions/${caller.session.id}/chat`, { body: { message: 'Hello' } })).json.error.code, 'turn_in_progress');
+  t.match(
+    (await house.ask(`/sessions/${caller.session.id}/chat`, { body: { message: 'Hello' } })).json.error.code,
+    'turn_in_progress',
+  );
   await caller.until('message.delta');
   const aborting = house.ask(`/sessions/${caller.session.id}/turns/${turnId}/abort`, { method: 'POST' });
   await caller.until('audio.clear');
@@ -306,7 +376,9 @@ async function ended(t: Test, house: House): Promise<void> {
   await house.ask(`/sessions/${caller.session.id}/end`, { method: 'POST' });
   t.match(await caller.until('error'), { code: 'session_ended' });
   t.equal(await caller.closed, 1008);
-  const { data: [, reply] } = (await house.ask(`/sessions/${caller.session.id}/transcript`)).json;
+  const {
+    data: [, reply],
+  } = (await house.ask(`/sessions/${caller.session.id}/transcript`)).json;
   t.match(reply, { status: 'partial', stop_reason: 'aborted', voice: { cut_by: null } });
 }
 
@@ -338,27 +410,45 @@ async function failures(t: Test, house: House): Promise<void> {
   t.match(await caller.until('turn.failed'), { code: 'assistant_unavailable' });
   t.same(await transcript(house, caller), []);
   caller.socket.terminate();
-  const mute = await opened(house, { fields: { voice: { provider: 'synthetic', name: 'fail_at=0', transcription_name: 'texts=hello' } } });
+  const mute = await opened(house, {
+    fields: { voice: { provider: 'synthetic', name: 'fail_at=0', transcription_name: 'texts=hello' } },
+  });
   for (let times = 0; times < 3; times++) {
     mute.send({ type: 'message', text: `Hello ${times}` });
-    if (times < 2) await until(async () => mute.heard.filter(({ type }) => type === 'turn.failed').length > times || null);
+    if (times < 2)
+      await until(async () => mute.heard.filter(({ type }) => type === 'turn.failed').length > times || null);
   }
   t.match(await mute.until('error'), { code: 'voice_unavailable' });
   t.equal(await mute.closed, 1011);
-  t.same(mute.heard.filter(({ type }) => type === 'turn.failed' || type === 'turn.withdrawn').map(({ type, code }) => [type, code]), Array(3).fill(['turn.failed', 'voice_unavailable']), 'the last failure is told as the others are');
+  t.same(
+    mute.heard
+      .filter(({ type }) => type === 'turn.failed' || type === 'turn.withdrawn')
+      .map(({ type, code }) => [type, code]),
+    Array(3).fill(['turn.failed', 'voice_unavailable']),
+    'the last failure is told as the others are',
+  );
 }
 
 /** A voice that fails behind its first sentence, or a model that does. */
 async function failsLate(t: Test, house: House): Promise<void> {
   const voice = (name: string) => ({ voice: { provider: 'synthetic', name, transcription_name: 'texts=hello' } });
-  for (const [code, model, name] of [['voice_unavailable', 'tokens=120', 'character_ms=5,fail_at=1'], ['assistant_unavailable', 'tokens=120,fail_at=60,delay_ms=30', 'character_ms=5']] as const) {
+  for (const [code, model, name] of [
+    ['voice_unavailable', 'tokens=120', 'character_ms=5,fail_at=1'],
+    ['assistant_unavailable', 'tokens=120,fail_at=60,delay_ms=30', 'character_ms=5'],
+  ] as const) {
     const caller = await opened(house, { model, fields: voice(name) });
     caller.send({ type: 'message', text: 'Hello' });
     const { turn_id: turnId, message_id: messageId } = await caller.until('turn.started');
     await caller.plays('turn.failed');
     t.match(await caller.until('turn.failed'), { turn_id: turnId, code });
     const [, reply] = await transcript(house, caller);
-    t.match(reply, { status: 'partial', stop_reason: 'error', error_code: code, content: caller.textOf(messageId), voice: { heard: 'played', cut_by: null } });
+    t.match(reply, {
+      status: 'partial',
+      stop_reason: 'error',
+      error_code: code,
+      content: caller.textOf(messageId),
+      voice: { heard: 'played', cut_by: null },
+    });
     t.not(reply.content, '', 'what was sent is played first');
     const events = await (await house.stream(`/sessions/${caller.session.id}/turns/${turnId}/events`)).rest();
     t.match(events.at(-1), { event: 'error', data: { code } });
@@ -368,7 +458,12 @@ async function failsLate(t: Test, house: House): Promise<void> {
 }
 
 async function wrong(t: Test, house: House): Promise<void> {
-  for (const message of [{ type: 'message', text: '' }, { type: 'message', text: 'x'.repeat(8001) }, { type: 'played', message_id: 'msg', samples: -1 }, { type: 'nothing' }]) {
+  for (const message of [
+    { type: 'message', text: '' },
+    { type: 'message', text: 'x'.repeat(8001) },
+    { type: 'played', message_id: 'msg', samples: -1 },
+    { type: 'nothing' },
+  ]) {
     const caller = await opened(house);
     caller.send(message);
     t.match(await caller.until('error'), { code: 'invalid_request' }, JSON.stringify(message).slice(0, 60));
@@ -399,7 +494,11 @@ async function exact(t: Test, house: House): Promise<void> {
     else {
       await caller.until('turn.aborted');
       const content = 'word '.repeat(words).trim();
-      t.match((await transcript(house, caller)).at(-1), { content, voice: { heard: 'played', audio_ms: playedMs } }, `${playedMs} ms`);
+      t.match(
+        (await transcript(house, caller)).at(-1),
+        { content, voice: { heard: 'played', audio_ms: playedMs } },
+        `${playedMs} ms`,
+      );
       t.equal(caller.textOf(messageId), content, 'and the client was told the same');
     }
     caller.socket.terminate();
@@ -411,13 +510,24 @@ async function silent(t: Test, house: House): Promise<void> {
   caller.send({ type: 'message', text: 'Hello' });
   const { message_id: messageId } = await caller.until('turn.started');
   await caller.until('turn.completed');
-  t.match((await transcript(house, caller)).at(-1), { content: caller.textOf(messageId), voice: { heard: 'estimated', audio_ms: Math.floor((caller.received.get(messageId) ?? 0) / 16) } });
+  t.match((await transcript(house, caller)).at(-1), {
+    content: caller.textOf(messageId),
+    voice: { heard: 'estimated', audio_ms: Math.floor((caller.received.get(messageId) ?? 0) / 16) },
+  });
   caller.socket.terminate();
 }
 
 async function telephone(t: Test, house: House): Promise<void> {
-  const caller = await opened(house, { model: 'tokens=4', query: '&output_encoding=pcm_mulaw&encoding=pcm_mulaw&sample_rate=8000' });
-  t.match(caller.heard[0], { sample_rate: 8000, encoding: 'pcm_mulaw', output_sample_rate: 8000, output_encoding: 'pcm_mulaw' });
+  const caller = await opened(house, {
+    model: 'tokens=4',
+    query: '&output_encoding=pcm_mulaw&encoding=pcm_mulaw&sample_rate=8000',
+  });
+  t.match(caller.heard[0], {
+    sample_rate: 8000,
+    encoding: 'pcm_mulaw',
+    output_sample_rate: 8000,
+    output_encoding: 'pcm_mulaw',
+  });
   caller.send({ type: 'message', text: 'Hello' });
   const { message_id: messageId } = await caller.until('audio.start');
   const { samples } = await caller.until('audio.end');
@@ -432,7 +542,12 @@ async function expires(t: Test, house: House): Promise<void> {
   caller.send({ type: 'message', text: 'Tell me a story' });
   t.match(await caller.until('error'), { code: 'session_expired' });
   t.equal(await caller.closed, 1008);
-  t.match((await transcript(house, caller)).at(-1), { status: 'partial', stop_reason: 'expired', error_code: 'session_expired', voice: { heard: 'estimated', cut_by: null } });
+  t.match((await transcript(house, caller)).at(-1), {
+    status: 'partial',
+    stop_reason: 'expired',
+    error_code: 'session_expired',
+    voice: { heard: 'estimated', cut_by: null },
+  });
 }
 
 async function drains(t: Test, house: House): Promise<void> {
@@ -455,7 +570,12 @@ async function drains(t: Test, house: House): Promise<void> {
 }
 
 async function modes(t: Test, house: House): Promise<void> {
-  const caller = await opened(house, { texts: 'tell_me_a_story|yeah', model: 'tokens=200', characterMs: 60, query: '&barge_in=voice' });
+  const caller = await opened(house, {
+    texts: 'tell_me_a_story|yeah',
+    model: 'tokens=200',
+    characterMs: 60,
+    query: '&barge_in=voice',
+  });
   caller.say(await clipOf(house));
   await caller.until('message.delta');
   caller.say(await clipOf(house));
@@ -464,13 +584,22 @@ async function modes(t: Test, house: House): Promise<void> {
   t.match(await caller.until('turn.aborted'), { cut_by: 'speech' }, 'by half a second of voice, whatever it says');
   caller.socket.terminate();
 
-  const deaf = await opened(house, { texts: 'tell_me_a_story|stop_it', model: 'tokens=60', characterMs: 20, query: '&barge_in=off' });
+  const deaf = await opened(house, {
+    texts: 'tell_me_a_story|stop_it',
+    model: 'tokens=60',
+    characterMs: 20,
+    query: '&barge_in=off',
+  });
   deaf.say(await clipOf(house));
   await deaf.until('message.delta');
   deaf.say(await clipOf(house));
   await deaf.plays();
   await deaf.until('turn.completed');
   t.notOk(deaf.heard.some(({ type }) => type === 'audio.pause'));
-  t.equal(deaf.heard.filter(({ type }) => type === 'speech.started').length, 1, 'it begins while the reply is spoken, and is not heard');
+  t.equal(
+    deaf.heard.filter(({ type }) => type === 'speech.started').length,
+    1,
+    'it begins while the reply is spoken, and is not heard',
+  );
   deaf.socket.terminate();
 }

@@ -3,7 +3,21 @@ import type { ServerResponse } from 'node:http';
 import t, { type Test } from 'tap';
 import { delta, done } from '../providers/model/provider.ts';
 import { edge, openWorkspace, textOf, type House } from './house.ts';
-import { abort, answered, answering, begin, chatPath, end, onProvider, refused, say, sayInVain, sessionOf, synthetic, transcriptOf } from './talk.ts';
+import {
+  abort,
+  answered,
+  answering,
+  begin,
+  chatPath,
+  end,
+  onProvider,
+  refused,
+  say,
+  sayInVain,
+  sessionOf,
+  synthetic,
+  transcriptOf,
+} from './talk.ts';
 
 const points = (text: string): number => [...text].length;
 
@@ -18,7 +32,9 @@ t.test(edge, async (t) => {
 t.test('with a provider of the test', async (t) => {
   const house = await openWorkspace();
   await t.test('the conversation reaches the model in order, the system prompt first', (t) => history(t, house));
-  await t.test('a turn in flight runs on when its assistant is disabled, unpublished or its key revoked', (t) => runsOn(t, house));
+  await t.test('a turn in flight runs on when its assistant is disabled, unpublished or its key revoked', (t) =>
+    runsOn(t, house),
+  );
   await t.test('what an assistant or a session in the wrong state answers', (t) => wrongState(t, house));
 });
 
@@ -30,7 +46,8 @@ async function streams(t: Test, house: House): Promise<void> {
   t.equal(stream.headers.get('cache-control'), 'no-store, no-transform');
   t.equal(stream.headers.get('x-accel-buffering'), 'no');
   t.match(stream.turnId, /^turn_[0-9a-z]{26}$/);
-  for (const name of ['limit', 'remaining', 'reset']) t.match(stream.headers.get(`x-ratelimit-${name}`), /^\d+$/, `X-RateLimit-${name}`);
+  for (const name of ['limit', 'remaining', 'reset'])
+    t.match(stream.headers.get(`x-ratelimit-${name}`), /^\d+$/, `X-RateLimit-${name}`);
   t.equal(stream.headers.get('idempotent-replayed'), null);
 
   const events = await stream.rest();
@@ -48,7 +65,12 @@ async function streams(t: Test, house: House): Promise<void> {
     t.equal(id, String((length += points(data.text))));
   }
   t.equal(completed.id, String(length));
-  t.match(completed.data, { turn_id: stream.turnId, message_id: started!.data.message_id, stop_reason: 'end', usage: { output_tokens: 48 } });
+  t.match(completed.data, {
+    turn_id: stream.turnId,
+    message_id: started!.data.message_id,
+    stop_reason: 'end',
+    usage: { output_tokens: 48 },
+  });
   t.ok(completed.data.usage.input_tokens > 0);
   t.ok(textOf(events).includes('😀') && textOf(events).includes('שלום'));
   t.equal((await transcriptOf(house, session.id))[1].content, textOf(events));
@@ -58,7 +80,14 @@ async function streams(t: Test, house: House): Promise<void> {
 async function transcripts(t: Test, house: House): Promise<void> {
   const assistant = await synthetic(house, 'tokens=3,text=yes', { greeting: 'Good day 👋' });
   const session = await house.session(assistant.id);
-  const greeting = { role: 'assistant', content: 'Good day 👋', status: 'completed', stop_reason: null, error_code: null, turn_id: null };
+  const greeting = {
+    role: 'assistant',
+    content: 'Good day 👋',
+    status: 'completed',
+    stop_reason: null,
+    error_code: null,
+    turn_id: null,
+  };
   t.match(await transcriptOf(house, session.id), [greeting]);
   const first = await say(house, session.id, ' one  two ');
   const events = await first.rest();
@@ -68,8 +97,23 @@ async function transcripts(t: Test, house: House): Promise<void> {
   const messages = await transcriptOf(house, session.id);
   t.match(messages, [
     greeting,
-    { object: 'message', role: 'user', content: ' one  two ', status: 'completed', turn_id: first.turnId, error_code: null },
-    { object: 'message', role: 'assistant', content: 'yes yes yes ', status: 'completed', stop_reason: 'end', turn_id: first.turnId, id: events[0]!.data.message_id },
+    {
+      object: 'message',
+      role: 'user',
+      content: ' one  two ',
+      status: 'completed',
+      turn_id: first.turnId,
+      error_code: null,
+    },
+    {
+      object: 'message',
+      role: 'assistant',
+      content: 'yes yes yes ',
+      status: 'completed',
+      stop_reason: 'end',
+      turn_id: first.turnId,
+      id: events[0]!.data.message_id,
+    },
     { role: 'user', content: 'again', turn_id: second.turnId },
     { role: 'assistant', content: 'yes yes yes ', turn_id: second.turnId },
   ]);
@@ -77,7 +121,8 @@ async function transcripts(t: Test, house: House): Promise<void> {
   const newest = (await house.ask(`/sessions/${session.id}/transcript?order=desc&limit=2`)).json;
   t.same(newest.data, [messages[4], messages[3]]);
   t.equal(newest.has_more, true);
-  const next = (await house.ask(`/sessions/${session.id}/transcript?order=desc&limit=3&after=${newest.next_cursor}`)).json;
+  const next = (await house.ask(`/sessions/${session.id}/transcript?order=desc&limit=3&after=${newest.next_cursor}`))
+    .json;
   t.same([next.data, next.has_more, next.next_cursor], [[messages[2], messages[1], messages[0]], false, null]);
 }
 
@@ -120,22 +165,32 @@ async function crowded(t: Test, house: House): Promise<void> {
   t.equal((await abort(house, first!.id, first!.stream.turnId)).json.status, 'aborted');
   const eleventh = await say(house, spare.id);
   t.equal((await eleventh.next())!.event, 'turn.started', 'the slot is free again');
-  await Promise.all([...others, { id: spare.id, stream: eleventh }].map(({ id, stream }) => abort(house, id, stream.turnId)));
+  await Promise.all(
+    [...others, { id: spare.id, stream: eleventh }].map(({ id, stream }) => abort(house, id, stream.turnId)),
+  );
   for (const { stream } of others) t.equal((await stream.rest()).at(-1)!.event, 'turn.aborted');
 
   const racing = await house.session((await synthetic(house, 'tokens=3,hang_at=1')).id);
   const raced = await Promise.allSettled(Array.from({ length: 6 }, () => say(house, racing.id)));
   t.equal(raced.filter(({ status }) => status === 'fulfilled').length, 1, 'of messages sent at once one is taken');
-  t.equal(raced.filter((one) => one.status === 'rejected' && /got 409.*turn_in_progress/.test(String(one.reason))).length, 5);
+  t.equal(
+    raced.filter((one) => one.status === 'rejected' && /got 409.*turn_in_progress/.test(String(one.reason))).length,
+    5,
+  );
   t.equal((await transcriptOf(house, racing.id)).length, 2);
   await end(house, racing.id);
 }
 
 async function history(t: Test, house: House): Promise<void> {
-  const { assistant, provider } = await onProvider(t, house, (response) => answered(response, ['Fi', 'ne.'], { prompt_tokens: 12, completion_tokens: 34 }), {
-    greeting: 'Welcome!',
-    model: { system_prompt: 'Be brief.', temperature: 0.5, output_tokens_max: 77 },
-  });
+  const { assistant, provider } = await onProvider(
+    t,
+    house,
+    (response) => answered(response, ['Fi', 'ne.'], { prompt_tokens: 12, completion_tokens: 34 }),
+    {
+      greeting: 'Welcome!',
+      model: { system_prompt: 'Be brief.', temperature: 0.5, output_tokens_max: 77 },
+    },
+  );
   const session = await house.session(assistant.id);
   const events = await (await say(house, session.id, 'How are you?')).rest();
   t.same(events.at(-1)!.data.usage, { input_tokens: 12, output_tokens: 34 });
@@ -145,10 +200,10 @@ async function history(t: Test, house: House): Promise<void> {
     { role: 'assistant', content: 'Welcome!' },
     { role: 'user', content: 'How are you?' },
   ];
-  t.same(provider.requests.map(({ body }) => body.messages), [
-    first,
-    [...first, { role: 'assistant', content: 'Fine.' }, { role: 'user', content: 'And now?' }],
-  ]);
+  t.same(
+    provider.requests.map(({ body }) => body.messages),
+    [first, [...first, { role: 'assistant', content: 'Fine.' }, { role: 'user', content: 'And now?' }]],
+  );
   t.match(provider.requests[0]!.body, { model: 'canary-model', temperature: 0.5, max_tokens: 77, stream: true });
   t.equal(provider.requests[0]!.headers.authorization, 'Bearer canary-secret');
 }
@@ -181,7 +236,8 @@ async function runsOn(t: Test, house: House): Promise<void> {
 async function wrongState(t: Test, house: House): Promise<void> {
   const assistant = await synthetic(house, 'tokens=1');
   const { id } = await house.session(assistant.id);
-  const move = (verb: string) => house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}/${verb}`, { method: 'POST' });
+  const move = (verb: string) =>
+    house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}/${verb}`, { method: 'POST' });
   await move('disable');
   refused(t, await sayInVain(house, id), 409, 'assistant_disabled');
   await move('enable');

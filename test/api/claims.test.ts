@@ -1,6 +1,6 @@
 /**
- * Identities in conversations of the public link (contract 13): a tool gets what a visitor says as a claim, and the visitor alone
- * approves what the visitor was asked.
+ * Identities in conversations of the public link (contract 13): a tool gets what a visitor says as a claim, and the
+ * visitor alone approves what the visitor was asked.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -33,7 +33,9 @@ async function openTool(t: Test): Promise<{ url: string; got: any[] }> {
 }
 
 async function newTool(house: House, fields: object): Promise<any> {
-  const { status, json, text } = await house.console(`/workspaces/${house.workspaceId}/tools`, { body: { name: 'Orders', ...fields } });
+  const { status, json, text } = await house.console(`/workspaces/${house.workspaceId}/tools`, {
+    body: { name: 'Orders', ...fields },
+  });
   if (status !== 201) throw new Error(text);
   return json;
 }
@@ -54,7 +56,10 @@ for (const channel of ['link', 'widget'] as const) {
   t.test(`an HTTP tool gets what a visitor says on the channel ${channel} as claimed alone`, async (t) => {
     const house = await openWorkspace();
     const tool = await openTool(t);
-    const { assistant, slug } = await withTool(house, (await newTool(house, { kind: 'http', url: tool.url, functions: [lookUp] })).id);
+    const { assistant, slug } = await withTool(
+      house,
+      (await newTool(house, { kind: 'http', url: tool.url, functions: [lookUp] })).id,
+    );
     const visit = await visitOn(house, slug, channel);
     const session = await visit.session(said);
     t.match(session, said, 'the visitor sees what they said');
@@ -78,7 +83,10 @@ for (const channel of ['link', 'widget'] as const) {
 t.test('a visitor who says nothing has claims without content', async (t) => {
   const house = await openWorkspace();
   const tool = await openTool(t);
-  const { slug } = await withTool(house, (await newTool(house, { kind: 'http', url: tool.url, functions: [lookUp] })).id);
+  const { slug } = await withTool(
+    house,
+    (await newTool(house, { kind: 'http', url: tool.url, functions: [lookUp] })).id,
+  );
   const visit = await visitOn(house, slug, 'link');
   await visit.say(await visit.session());
   t.same(tool.got.at(-1).data.claimed, { visitor: {}, metadata: {} });
@@ -108,7 +116,12 @@ for (const era of ['modern', 'legacy'] as const) {
 }
 
 /** A visitor's session whose calls wait for approval: their ids. */
-async function asked(house: House, toolUrl: string, channel: string, calls = 1): Promise<{ visit: Visit; id: string; pending: string[] }> {
+async function asked(
+  house: House,
+  toolUrl: string,
+  channel: string,
+  calls = 1,
+): Promise<{ visit: Visit; id: string; pending: string[] }> {
   const { id: toolId } = await newTool(house, { kind: 'http', url: toolUrl, approval: 'always', functions: [lookUp] });
   const slug = `claims-${(slugs += 1)}`;
   await linked(house, slug, { name: `call=look_up,calls=${calls},tokens=1`, tool_ids: [toolId] });
@@ -120,32 +133,41 @@ async function asked(house: House, toolUrl: string, channel: string, calls = 1):
 }
 
 for (const channel of ['link', 'widget'] as const) {
-  t.test(`an API key that approves what a visitor was asked on the channel ${channel} is refused, and the visitor may approve`, async (t) => {
-    const house = await openWorkspace();
-    const tool = await openTool(t);
-    const { visit, id, pending } = await asked(house, tool.url, channel, 2);
-    const byKey = (results: readonly object[], headers = {}): Promise<Answer> =>
-      house.ask(`/sessions/${id}/chat`, { body: { tool_results: results }, headers });
-    const answers = (...approved: readonly boolean[]) => approved.map((one, index) => ({ call_id: pending[index], approved: one }));
-    for (const results of [answers(true, true), answers(false, true)]) {
-      for (const headers of [{}, { 'idempotency-key': 'again' }]) {
-        const answer = await byKey(results, headers);
-        refused(t, answer, 422, 'invalid_request');
-        t.match(answer.json.error.message, '`tool_results`');
+  t.test(
+    `an API key that approves what a visitor was asked on the channel ${channel} is refused, and the visitor may approve`,
+    async (t) => {
+      const house = await openWorkspace();
+      const tool = await openTool(t);
+      const { visit, id, pending } = await asked(house, tool.url, channel, 2);
+      const byKey = (results: readonly object[], headers = {}): Promise<Answer> =>
+        house.ask(`/sessions/${id}/chat`, { body: { tool_results: results }, headers });
+      const answers = (...approved: readonly boolean[]) =>
+        approved.map((one, index) => ({ call_id: pending[index], approved: one }));
+      for (const results of [answers(true, true), answers(false, true)]) {
+        for (const headers of [{}, { 'idempotency-key': 'again' }]) {
+          const answer = await byKey(results, headers);
+          refused(t, answer, 422, 'invalid_request');
+          t.match(answer.json.error.message, '`tool_results`');
+        }
       }
-    }
-    t.equal((await house.ask(`/sessions/${id}`)).json.pending_tool_calls.length, 2, 'the calls still wait');
-    t.equal(tool.got.length, 0);
-    const approvedByVisitor = await visit.ask(`/sessions/${id}/chat`, { body: { tool_results: answers(true, true) } });
-    t.equal(approvedByVisitor.status, 200);
-    t.equal(tool.got.length, 2);
-  });
+      t.equal((await house.ask(`/sessions/${id}`)).json.pending_tool_calls.length, 2, 'the calls still wait');
+      t.equal(tool.got.length, 0);
+      const approvedByVisitor = await visit.ask(`/sessions/${id}/chat`, {
+        body: { tool_results: answers(true, true) },
+      });
+      t.equal(approvedByVisitor.status, 200);
+      t.equal(tool.got.length, 2);
+    },
+  );
 }
 
 t.test('an API key may decline what a visitor was asked, by answering and by a message', async (t) => {
   const house = await openWorkspace();
   const tool = await openTool(t);
-  for (const bodyOf of [(callId: string) => ({ tool_results: [{ call_id: callId, approved: false }] }), () => ({ message: 'Hello' })]) {
+  for (const bodyOf of [
+    (callId: string) => ({ tool_results: [{ call_id: callId, approved: false }] }),
+    () => ({ message: 'Hello' }),
+  ]) {
     const { id, pending } = await asked(house, tool.url, 'link');
     t.equal((await house.ask(`/sessions/${id}/chat`, { body: bodyOf(pending[0]!) })).status, 200);
     const [call] = (await transcriptOf(house, id)).flatMap(({ tool_calls: calls }) => calls);
@@ -158,11 +180,21 @@ t.test('an API key approves what its own session asks', async (t) => {
   const house = await openWorkspace();
   const tool = await openTool(t);
   const { id: toolId } = await newTool(house, { kind: 'http', url: tool.url, approval: 'always', functions: [lookUp] });
-  const assistant = await house.assistant({ model: { provider: 'synthetic', name: 'call=look_up,tokens=1' }, tool_ids: [toolId] });
+  const assistant = await house.assistant({
+    model: { provider: 'synthetic', name: 'call=look_up,tokens=1' },
+    tool_ids: [toolId],
+  });
   const { id } = await house.session(assistant.id);
   await house.ask(`/sessions/${id}/chat`, { body: { message: 'Hello' } });
   const [waiting] = (await house.ask(`/sessions/${id}`)).json.pending_tool_calls;
-  t.equal((await house.ask(`/sessions/${id}/chat`, { body: { tool_results: [{ call_id: waiting.call_id, approved: true }] } })).status, 200);
+  t.equal(
+    (
+      await house.ask(`/sessions/${id}/chat`, {
+        body: { tool_results: [{ call_id: waiting.call_id, approved: true }] },
+      })
+    ).status,
+    200,
+  );
   t.equal(tool.got.length, 1);
 });
 
@@ -172,7 +204,8 @@ t.test('a visitor gives no result in place of an API client: 422', async (t) => 
   const assistant = await linked(house, slug, { name: 'call=mine,tokens=1' });
   const visit = await visitOn(house, slug, 'link');
   const session = await visit.session();
-  const respond = (body: object): Promise<Answer> => house.ask('/v1/responses', { body: { model: assistant.id, ...body } });
+  const respond = (body: object): Promise<Answer> =>
+    house.ask('/v1/responses', { body: { model: assistant.id, ...body } });
   const mine = { type: 'function', name: 'mine', parameters: lookUp.parameters };
   const made = await respond({ conversation: session.id, input: 'Go', tools: [mine] });
   t.equal(made.status, 200);
@@ -180,5 +213,9 @@ t.test('a visitor gives no result in place of an API client: 422', async (t) => 
   const answer = (body: object): Promise<Answer> => visit.ask(`/sessions/${session.id}/chat`, { body });
   refused(t, await answer({ tool_results: [{ call_id: callId, output: 'I am alice' }] }), 422, 'invalid_request');
   const output = { type: 'function_call_output', call_id: callId, output: 'done' };
-  t.equal((await respond({ previous_response_id: made.json.id, input: [output] })).status, 200, 'the client of the API does');
+  t.equal(
+    (await respond({ previous_response_id: made.json.id, input: [output] })).status,
+    200,
+    'the client of the API does',
+  );
 });

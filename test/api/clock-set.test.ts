@@ -50,29 +50,36 @@ async function exhaust(ask: () => Promise<Answer>): Promise<Answer> {
 const waitAsTold = (answer: Answer): Promise<void> => pause(Number(answer.headers.get('retry-after')) * 1000);
 
 for (const [name, open, skip] of stores) {
-  for (const [how, seconds] of [['back an hour', -hourSeconds], ['ahead an hour', hourSeconds]] as const) {
-    t.test(`a client on ${name} that waits as told passes, the clock being set ${how} meanwhile and before`, { skip }, async (t) => {
-      const { start, set } = await open(t);
-      let house = await start();
-      const { key } = await house.newKey({ limits: { requests: 60 } });
-      const ask = (): Promise<Answer> => house.ask('/assistants', { key });
-      const told = await exhaust(ask);
-      t.ok(Number(told.headers.get('retry-after')) <= 60);
-      set(seconds);
-      await waitAsTold(told);
-      t.equal((await ask()).status, 200, 'after the wait that was told before');
-      await waitAsTold(await exhaust(ask));
-      t.equal((await ask()).status, 200, 'after the wait that was told since');
-      const before = await exhaust(ask);
-      const resetSeconds = Number(before.headers.get('x-ratelimit-reset')) - seconds - Date.now() / 1000;
-      t.ok(Math.abs(resetSeconds) <= 125, `the reset is ${resetSeconds} s ahead`);
-      await house.kill('SIGKILL');
-      set(0);
-      house = await start();
-      await waitAsTold(await exhaust(ask));
-      t.equal((await ask()).status, 200, 'by another process, after the clock is right again');
-      await house.stop();
-    });
+  for (const [how, seconds] of [
+    ['back an hour', -hourSeconds],
+    ['ahead an hour', hourSeconds],
+  ] as const) {
+    t.test(
+      `a client on ${name} that waits as told passes, the clock being set ${how} meanwhile and before`,
+      { skip },
+      async (t) => {
+        const { start, set } = await open(t);
+        let house = await start();
+        const { key } = await house.newKey({ limits: { requests: 60 } });
+        const ask = (): Promise<Answer> => house.ask('/assistants', { key });
+        const told = await exhaust(ask);
+        t.ok(Number(told.headers.get('retry-after')) <= 60);
+        set(seconds);
+        await waitAsTold(told);
+        t.equal((await ask()).status, 200, 'after the wait that was told before');
+        await waitAsTold(await exhaust(ask));
+        t.equal((await ask()).status, 200, 'after the wait that was told since');
+        const before = await exhaust(ask);
+        const resetSeconds = Number(before.headers.get('x-ratelimit-reset')) - seconds - Date.now() / 1000;
+        t.ok(Math.abs(resetSeconds) <= 125, `the reset is ${resetSeconds} s ahead`);
+        await house.kill('SIGKILL');
+        set(0);
+        house = await start();
+        await waitAsTold(await exhaust(ask));
+        t.equal((await ask()).status, 200, 'by another process, after the clock is right again');
+        await house.stop();
+      },
+    );
   }
 
   t.test(`on ${name} a turn in flight completes although the clock is set back and ahead`, { skip }, async (t) => {
@@ -94,27 +101,31 @@ for (const [name, open, skip] of stores) {
     for (const each of new Set([house, other])) await each.stop();
   });
 
-  t.test(`on ${name} nothing is lost because the clock was 40 days ahead while a server started`, { skip }, async (t) => {
-    const { start, set } = await open(t);
-    let house = await start();
-    const { id } = await house.assistant();
-    const { id: session } = await house.session(id);
-    await (await say(house, session)).rest();
-    const messages = await transcriptOf(house, session);
-    t.equal(messages.length, 2);
-    const { key } = await house.newKey({ expires_at: Math.floor(Date.now() / 1000) + 10 * daySeconds });
-    set(40 * daySeconds);
-    await house.kill('SIGKILL');
-    house = await start();
-    t.equal((await house.ask(`/sessions/${session}`)).status, 404, 'a session past retention is unknown');
-    t.equal((await house.ask('/assistants', { key })).json.error.code, 'expired_api_key');
-    set(0);
-    // A server on Redis reads the clock every two seconds.
-    await until(async () => (await house.ask('/assistants', { key })).status === 200);
-    t.same(await transcriptOf(house, session), messages);
-    await house.kill('SIGKILL');
-    house = await start();
-    t.same(await transcriptOf(house, session), messages, 'by another process');
-    await house.stop();
-  });
+  t.test(
+    `on ${name} nothing is lost because the clock was 40 days ahead while a server started`,
+    { skip },
+    async (t) => {
+      const { start, set } = await open(t);
+      let house = await start();
+      const { id } = await house.assistant();
+      const { id: session } = await house.session(id);
+      await (await say(house, session)).rest();
+      const messages = await transcriptOf(house, session);
+      t.equal(messages.length, 2);
+      const { key } = await house.newKey({ expires_at: Math.floor(Date.now() / 1000) + 10 * daySeconds });
+      set(40 * daySeconds);
+      await house.kill('SIGKILL');
+      house = await start();
+      t.equal((await house.ask(`/sessions/${session}`)).status, 404, 'a session past retention is unknown');
+      t.equal((await house.ask('/assistants', { key })).json.error.code, 'expired_api_key');
+      set(0);
+      // A server on Redis reads the clock every two seconds.
+      await until(async () => (await house.ask('/assistants', { key })).status === 200);
+      t.same(await transcriptOf(house, session), messages);
+      await house.kill('SIGKILL');
+      house = await start();
+      t.same(await transcriptOf(house, session), messages, 'by another process');
+      await house.stop();
+    },
+  );
 }

@@ -20,7 +20,12 @@ async function converse(house: House, sessionId: string): Promise<Told | null> {
 }
 
 async function openHouses(t: Test, cluster: RedisCluster): Promise<[House, House]> {
-  const env = { PARLEY_STORE: cluster.url, PARLEY_DURABILITY: 'replicated', PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_LOG: 'silent' };
+  const env = {
+    PARLEY_STORE: cluster.url,
+    PARLEY_DURABILITY: 'replicated',
+    PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough',
+    PARLEY_LOG: 'silent',
+  };
   return [await openHouse(t, { env }), await openHouse(t, { env })];
 }
 
@@ -38,7 +43,8 @@ t.test('a primary dies', { ...(lacking === null ? {} : { skip: lacking }) }, asy
 
   const primary = await cluster.primaryOf(one.workspaceId);
   await primary.kill();
-  // Its replica takes its place and has none of its own: writes that a replica must confirm wait until the dead server is back.
+  // Its replica takes its place and has none of its own: writes that a replica must confirm wait until the dead server
+  // is back.
   await until(async () => (await cluster.primaries()).length === 3);
   await primary.run();
   for (const house of [one, two]) {
@@ -47,7 +53,8 @@ t.test('a primary dies', { ...(lacking === null ? {} : { skip: lacking }) }, asy
   for (const { id } of sessions) {
     const transcript = await until(async () => (await transcriptOf(two, id)) ?? null);
     const answers = transcript.filter(({ role, status }) => role === 'assistant' && status === 'completed');
-    for (const { turnId, text } of told.get(id)!) t.equal(answers.find(({ turn_id }) => turn_id === turnId)?.content, text, 'what was told as completed is there');
+    for (const { turnId, text } of told.get(id)!)
+      t.equal(answers.find(({ turn_id }) => turn_id === turnId)?.content, text, 'what was told as completed is there');
     t.match(await sessionOf(one, id), { status: 'open', active_turn_id: null });
   }
   t.ok(await until(async () => (await one.ask('/readyz', { key: null })).status === 200));

@@ -12,7 +12,14 @@ interface Response {
 
 /** Headers that a client may count on, so that they must be in the document wherever they are sent. */
 const ownHeaders = [
-  ...['x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after', 'www-authenticate'],
+  ...[
+    'x-request-id',
+    'x-ratelimit-limit',
+    'x-ratelimit-remaining',
+    'x-ratelimit-reset',
+    'retry-after',
+    'www-authenticate',
+  ],
   ...['location', 'etag', 'cache-control', 'x-turn-id', 'x-audio-sample-rate', 'idempotent-replayed'],
 ];
 
@@ -71,13 +78,15 @@ function conformityTo(document: any): Conformity {
   return {
     check(method, fullPath, { status, headers, json }) {
       const id = headers.get('x-request-id');
-      if (id === null || !/^req_[0-9a-z]{26}$/.test(id)) throw new Error(`${method} ${fullPath}: X-Request-Id is ${id}`);
+      if (id === null || !/^req_[0-9a-z]{26}$/.test(id))
+        throw new Error(`${method} ${fullPath}: X-Request-Id is ${id}`);
       const path = routedPath(fullPath.split('?')[0]!);
       const known = operations.find(({ pattern }) => pattern.test(path));
       const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
       const operation = known && document.paths[known.path][verb];
       if (operation === undefined) {
-        if (status !== 404 || (json as any)?.error?.code !== 'route_not_found') throw new Error(`${method} ${path} is not in the document, yet answered ${status}`);
+        if (status !== 404 || (json as any)?.error?.code !== 'route_not_found')
+          throw new Error(`${method} ${path} is not in the document, yet answered ${status}`);
         return;
       }
       const name = `${method} ${known!.path} → ${status}`;
@@ -89,12 +98,14 @@ function conformityTo(document: any): Conformity {
       }
       const [type] = (headers.get('content-type') ?? '').split(';');
       const types = Object.keys(response.content ?? {}).map((one) => one.split(';')[0]);
-      if (type !== '' && method !== 'HEAD' && !types.includes(type)) throw new Error(`${name}: ${type} is not documented`);
+      if (type !== '' && method !== 'HEAD' && !types.includes(type))
+        throw new Error(`${name}: ${type} is not documented`);
       const schema = response.content?.['application/json']?.schema;
       if (schema !== undefined && (type === 'application/json' || types.length === 1) && method !== 'HEAD') {
         valid(name, schema, json);
       }
-      if (status >= 400 && method !== 'HEAD' && (json as any)?.request_id !== id) throw new Error(`${name}: request_id is not X-Request-Id`);
+      if (status >= 400 && method !== 'HEAD' && (json as any)?.request_id !== id)
+        throw new Error(`${name}: request_id is not X-Request-Id`);
     },
     checkEvent({ event, data }) {
       const schema = document['x-events'][event];

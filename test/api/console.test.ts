@@ -2,7 +2,17 @@
 import t, { type Test } from 'tap';
 import { jsonText } from '../../src/base/json.ts';
 import { openHouse, textOf, type Answer, type House } from './house.ts';
-import { isRated, isRefused, limitedFor, missingField, refusals, unencryptedUrl, unrated, wrongField, type Refusal } from './refusal.ts';
+import {
+  isRated,
+  isRefused,
+  limitedFor,
+  missingField,
+  refusals,
+  unencryptedUrl,
+  unrated,
+  wrongField,
+  type Refusal,
+} from './refusal.ts';
 
 const missing = (field: string): Refusal => unrated(missingField(field));
 const wrong = (field: string): Refusal => unrated(wrongField(field));
@@ -49,7 +59,12 @@ async function workspaces(t: Test, house: House): Promise<void> {
   t.same(answers(t, await house.console(path), 200, 'read'), made);
   t.ok((await house.console('/workspaces')).json.data.some((one: { id: string }) => one.id === id));
 
-  const full = answers(t, await house.console('/workspaces', { body: { name: 'Full', retention_days: 7, turns_in_flight_max: 3 } }), 201, 'with all');
+  const full = answers(
+    t,
+    await house.console('/workspaces', { body: { name: 'Full', retention_days: 7, turns_in_flight_max: 3 } }),
+    201,
+    'with all',
+  );
   t.same([full.retention_days, full.turns_in_flight_max], [7, 3]);
   const changed = answers(t, await patch(house, path, { retention_days: 90, name: null, unknown: 1 }), 200, 'changed');
   t.same([changed.name, changed.retention_days, changed.turns_in_flight_max], ['Acme', 90, 10], 'the rest stays');
@@ -72,10 +87,16 @@ async function workspaces(t: Test, house: House): Promise<void> {
   ];
   for (const [body, refusal] of bad) {
     isRefused(t, await house.console('/workspaces', { body }), refusal, `POST ${JSON.stringify(body).slice(0, 50)}`);
-    if (!refusal.message.includes('required')) isRefused(t, await patch(house, path, body), refusal, `PATCH ${JSON.stringify(body).slice(0, 50)}`);
+    if (!refusal.message.includes('required'))
+      isRefused(t, await patch(house, path, body), refusal, `PATCH ${JSON.stringify(body).slice(0, 50)}`);
   }
   for (const method of ['GET', 'PATCH', 'DELETE']) {
-    isRefused(t, await house.console(`/workspaces/${nobody('wks')}`, { method, ...(method === 'PATCH' ? { body: {} } : {}) }), nowhere, method);
+    isRefused(
+      t,
+      await house.console(`/workspaces/${nobody('wks')}`, { method, ...(method === 'PATCH' ? { body: {} } : {}) }),
+      nowhere,
+      method,
+    );
   }
 }
 
@@ -90,7 +111,17 @@ async function deletedWorkspace(t: Test, house: House): Promise<void> {
   const stream = await house.stream(`/sessions/${session.id}/chat`, { key, body: { message: 'Hi' } });
   answers(t, await remove(house, inside), 204, 'deleted');
   t.match((await stream.rest()).at(-1)?.event, /^(turn\.aborted|error)$/, 'its turn in flight is over');
-  for (const path of ['', '/assistants', `/assistants/${assistant.id}`, '/keys', `/keys/${keyId}`, '/credentials', '/sessions', `/sessions/${session.id}`, '/usage']) {
+  for (const path of [
+    '',
+    '/assistants',
+    `/assistants/${assistant.id}`,
+    '/keys',
+    `/keys/${keyId}`,
+    '/credentials',
+    '/sessions',
+    `/sessions/${session.id}`,
+    '/usage',
+  ]) {
     isRefused(t, await house.console(inside + path), nowhere, path);
   }
   isRefused(t, await house.ask(`/sessions/${session.id}`, { key }), refusals.invalidKey);
@@ -105,7 +136,16 @@ const settings = {
   channels: { voice: true, link: false, widget: true },
   visitor_fields: [{ name: 'email', label: 'Address', type: 'email', required: true }],
   max_call_seconds: 600,
-  model: { provider: 'synthetic', name: 'tokens=3', credential_id: null, history_tokens_max: 2000, system_prompt: 'Be brief.', temperature: 0.5, output_tokens_max: 100, reasoning: 'shown' },
+  model: {
+    provider: 'synthetic',
+    name: 'tokens=3',
+    credential_id: null,
+    history_tokens_max: 2000,
+    system_prompt: 'Be brief.',
+    temperature: 0.5,
+    output_tokens_max: 100,
+    reasoning: 'shown',
+  },
   voice: { provider: 'openai', name: 'tts', transcription_name: null, voice: 'warm', credential_id: null },
   link: { slug: 'ada', limits: { minutes_per_day: 60, concurrent_visitors: null }, origins: ['https://example.com'] },
   tool_ids: [],
@@ -122,27 +162,80 @@ async function assistants(t: Test, house: House): Promise<void> {
   const path = `${list}/${id}`;
   t.equal(created.headers.get('location'), `/console/api${path}`);
   t.same(answers(t, await house.console(path), 200, 'read'), made);
-  t.same((await house.console(list)).json.data.find((one: { id: string }) => one.id === id), made);
+  t.same(
+    (await house.console(list)).json.data.find((one: { id: string }) => one.id === id),
+    made,
+  );
 
-  const plain = answers(t, await house.console(list, { body: { name: 'Plain', greeting: null, model: null } }), 201, 'with a name alone');
-  t.same([plain.model.provider, plain.model.reasoning, plain.voice, plain.link, plain.greeting, plain.status], ['scripted', 'hidden', null, null, null, 'draft']);
+  const plain = answers(
+    t,
+    await house.console(list, { body: { name: 'Plain', greeting: null, model: null } }),
+    201,
+    'with a name alone',
+  );
+  t.same(
+    [plain.model.provider, plain.model.reasoning, plain.voice, plain.link, plain.greeting, plain.status],
+    ['scripted', 'hidden', null, null, null, 'draft'],
+  );
 
   t.equal(plain.model.history_tokens_max, 8000);
-  t.equal(answers(t, await patch(house, `${list}/${plain.id}`, { model: { history_tokens_max: 1 } }), 200, 'least').model.history_tokens_max, 1);
-  t.equal(answers(t, await patch(house, `${list}/${plain.id}`, { model: { history_tokens_max: null } }), 200, 'null').model.history_tokens_max, 8000, 'the default again');
+  t.equal(
+    answers(t, await patch(house, `${list}/${plain.id}`, { model: { history_tokens_max: 1 } }), 200, 'least').model
+      .history_tokens_max,
+    1,
+  );
+  t.equal(
+    answers(t, await patch(house, `${list}/${plain.id}`, { model: { history_tokens_max: null } }), 200, 'null').model
+      .history_tokens_max,
+    8000,
+    'the default again',
+  );
 
-  const changed = answers(t, await patch(house, path, { name: 'Bob', channels: { link: true }, model: { temperature: null } }), 200, 'changed');
-  t.same(changed, {
-    ...made,
-    name: 'Bob',
-    channels: { voice: true, link: true, widget: true },
-    model: { ...settings.model, temperature: null },
-    updated_at: changed.updated_at,
-  }, 'what is not mentioned stays');
-  const cleared = answers(t, await patch(house, path, { description: null, greeting: null, voice: null, link: null, model: { system_prompt: null } }), 200, 'cleared');
-  t.same([cleared.description, cleared.greeting, cleared.voice, cleared.link, cleared.model.system_prompt], [null, null, null, null, null]);
+  const changed = answers(
+    t,
+    await patch(house, path, { name: 'Bob', channels: { link: true }, model: { temperature: null } }),
+    200,
+    'changed',
+  );
+  t.same(
+    changed,
+    {
+      ...made,
+      name: 'Bob',
+      channels: { voice: true, link: true, widget: true },
+      model: { ...settings.model, temperature: null },
+      updated_at: changed.updated_at,
+    },
+    'what is not mentioned stays',
+  );
+  const cleared = answers(
+    t,
+    await patch(house, path, {
+      description: null,
+      greeting: null,
+      voice: null,
+      link: null,
+      model: { system_prompt: null },
+    }),
+    200,
+    'cleared',
+  );
+  t.same(
+    [cleared.description, cleared.greeting, cleared.voice, cleared.link, cleared.model.system_prompt],
+    [null, null, null, null, null],
+  );
   t.equal(cleared.model.name, 'tokens=3');
-  const kept = answers(t, await patch(house, path, { name: null, max_call_seconds: null, channels: { voice: null }, model: { provider: null, reasoning: null } }), 200, 'null where there must be something');
+  const kept = answers(
+    t,
+    await patch(house, path, {
+      name: null,
+      max_call_seconds: null,
+      channels: { voice: null },
+      model: { provider: null, reasoning: null },
+    }),
+    200,
+    'null where there must be something',
+  );
   t.same(kept, { ...cleared, updated_at: kept.updated_at }, 'is the same as absent');
 
   const session = (await (async () => {
@@ -152,12 +245,18 @@ async function assistants(t: Test, house: House): Promise<void> {
   answers(t, await remove(house, path), 204, 'deleted');
   isRefused(t, await house.console(path), unrated(refusals.noAssistant));
   isRefused(t, await house.ask(`/assistants/${id}`), refusals.noAssistant);
-  isRefused(t, await house.ask(`/sessions/${session.id}/chat`, { body: { message: 'Hi' } }), refusals.noAssistant, 'a turn of a session that outlived it');
+  isRefused(
+    t,
+    await house.ask(`/sessions/${session.id}/chat`, { body: { message: 'Hi' } }),
+    refusals.noAssistant,
+    'a turn of a session that outlived it',
+  );
   t.equal((await house.ask(`/sessions/${session.id}`)).status, 200, 'which can still be read');
   const unknown = `${list}/${nobody('asst')}`;
   isRefused(t, await patch(house, unknown, {}), unrated(refusals.noAssistant));
   isRefused(t, await remove(house, path), unrated(refusals.noAssistant), 'a second time');
-  for (const verb of ['publish', 'unpublish', 'disable', 'enable']) isRefused(t, await post(house, `${unknown}/${verb}`), unrated(refusals.noAssistant), verb);
+  for (const verb of ['publish', 'unpublish', 'disable', 'enable'])
+    isRefused(t, await post(house, `${unknown}/${verb}`), unrated(refusals.noAssistant), verb);
 }
 
 async function moves(t: Test, house: House): Promise<void> {
@@ -216,9 +315,15 @@ async function wrongAssistants(t: Test, house: House): Promise<void> {
     [{ name: 'a', ...model({ name: 'tokens=1,tokens=2' }) }, 'model.name'],
     [{ name: 'a', ...model({ temperature: 3 }) }, 'model.temperature'],
     [{ name: 'a', ...model({ output_tokens_max: 0 }) }, 'model.output_tokens_max'],
-    ...[0, -1, 1.5, 1_000_001, '8000'].map((tokens): [object, string] => [{ name: 'a', ...model({ history_tokens_max: tokens }) }, 'model.history_tokens_max']),
+    ...[0, -1, 1.5, 1_000_001, '8000'].map((tokens): [object, string] => [
+      { name: 'a', ...model({ history_tokens_max: tokens }) },
+      'model.history_tokens_max',
+    ]),
     [{ name: 'a', ...model({ system_prompt: 5 }) }, 'model.system_prompt'],
-    ...['loud', '', 'Shown', true, ['hidden']].map((reasoning): [object, string] => [{ name: 'a', ...model({ reasoning }) }, 'model.reasoning']),
+    ...['loud', '', 'Shown', true, ['hidden']].map((reasoning): [object, string] => [
+      { name: 'a', ...model({ reasoning }) },
+      'model.reasoning',
+    ]),
     [{ name: 'a', ...model({ credential_id: nobody('crd') }) }, 'model.credential_id'],
     [{ name: 'a', voice: { provider: 'some' } }, 'voice.provider'],
     [{ name: 'a', voice: { provider: 'embedded', voice: 'nobody' } }, 'voice.voice'],
@@ -234,21 +339,49 @@ async function wrongAssistants(t: Test, house: House): Promise<void> {
     isRefused(t, await patch(house, `${list}/${id}`, body), wrong(field), `PATCH ${JSON.stringify(body)}`);
   }
   isRefused(t, await house.console(list, { body: {} }), missing('name'));
-  isRefused(t, await house.console(list, { body: { name: 'a', model: { provider: 'synthetic' } } }), missing('model.name'));
-  isRefused(t, await house.console(list, { body: { name: 'a', visitor_fields: [{}] } }), missing('visitor_fields.0.name'));
+  isRefused(
+    t,
+    await house.console(list, { body: { name: 'a', model: { provider: 'synthetic' } } }),
+    missing('model.name'),
+  );
+  isRefused(
+    t,
+    await house.console(list, { body: { name: 'a', visitor_fields: [{}] } }),
+    missing('visitor_fields.0.name'),
+  );
   isRefused(t, await house.console(list, { body: { name: 'a', voice: {} } }), missing('voice.provider'));
   t.same((await house.console(`${list}/${id}`)).json.name, 'a', 'nothing of it has come through');
 }
 
 async function voices(t: Test, house: House): Promise<void> {
   const inside = `/workspaces/${house.workspaceId}`;
-  const credential = async (kind: string, provider: string) => (await house.console(`${inside}/credentials`, { body: { kind, provider, api_key: 'k' } })).json.id;
+  const credential = async (kind: string, provider: string) =>
+    (await house.console(`${inside}/credentials`, { body: { kind, provider, api_key: 'k' } })).json.id;
   const own = await credential('voice', 'openai');
   const path = `${inside}/assistants/${(await house.console(`${inside}/assistants`, { body: { name: 'a' } })).json.id}`;
-  for (const voice of [{}, { provider: null }, { voice: 'warm' }]) isRefused(t, await patch(house, path, { voice }), missing('voice.provider'), `no voice before: ${JSON.stringify(voice)}`);
-  let expected: object = { provider: 'openai', name: 'tts-1', transcription_name: null, voice: 'warm', credential_id: own };
+  for (const voice of [{}, { provider: null }, { voice: 'warm' }])
+    isRefused(
+      t,
+      await patch(house, path, { voice }),
+      missing('voice.provider'),
+      `no voice before: ${JSON.stringify(voice)}`,
+    );
+  let expected: object = {
+    provider: 'openai',
+    name: 'tts-1',
+    transcription_name: null,
+    voice: 'warm',
+    credential_id: own,
+  };
   t.same((await patch(house, path, { voice: expected })).json.voice, expected);
-  for (const change of [{}, { voice: null }, { name: 'tts-1-hd' }, { transcription_name: 'whisper-1' }, { credential_id: null }, { credential_id: own }]) {
+  for (const change of [
+    {},
+    { voice: null },
+    { name: 'tts-1-hd' },
+    { transcription_name: 'whisper-1' },
+    { credential_id: null },
+    { credential_id: own },
+  ]) {
     expected = { ...expected, ...change };
     t.same(answers(t, await patch(house, path, { voice: change }), 200, JSON.stringify(change)).voice, expected);
   }
@@ -259,10 +392,19 @@ async function voices(t: Test, house: House): Promise<void> {
     [{ voice: 'x'.repeat(65) }, 'voice.voice'],
     [{ provider: 'some' }, 'voice.provider'],
     [{ provider: 5 }, 'voice.provider'],
-  ] as const) isRefused(t, await patch(house, path, { voice: change }), wrong(field), JSON.stringify(change));
+  ] as const)
+    isRefused(t, await patch(house, path, { voice: change }), wrong(field), JSON.stringify(change));
   t.same((await house.console(path)).json.voice, expected, 'a refusal changes nothing');
   const embedded = { provider: 'embedded', name: null, transcription_name: null, voice: null, credential_id: null };
-  t.same((await patch(house, path, { voice: { provider: 'embedded', name: null, transcription_name: null, credential_id: null } })).json.voice, embedded, 'another provider');
+  t.same(
+    (
+      await patch(house, path, {
+        voice: { provider: 'embedded', name: null, transcription_name: null, credential_id: null },
+      })
+    ).json.voice,
+    embedded,
+    'another provider',
+  );
   t.equal((await patch(house, path, { voice: null })).json.voice, null);
   isRefused(t, await patch(house, path, { voice: { name: 'tts-1' } }), missing('voice.provider'), 'no voice any more');
 }
@@ -271,7 +413,11 @@ async function keys(t: Test, house: House): Promise<void> {
   const list = `/workspaces/${house.workspaceId}/keys`;
   const created = await house.console(list, { body: { name: 'first' } });
   const { key, budgets, ...made } = answers(t, created, 201, 'created');
-  t.match(budgets, { requests: { limit: 60, remaining: 60 }, speech: { limit: 30, remaining: 30 }, transcription_tokens: { limit: 10, remaining: 10 } });
+  t.match(budgets, {
+    requests: { limit: 60, remaining: 60 },
+    speech: { limit: 30, remaining: 30 },
+    transcription_tokens: { limit: 10, remaining: 10 },
+  });
   // They refill while the test runs.
   const still = ({ budgets: _, ...key }: any) => key;
   const { id, created_at: _, hint, ...fields } = made;
@@ -290,14 +436,48 @@ async function keys(t: Test, house: House): Promise<void> {
   });
   const path = `${list}/${id}`;
   t.same(still(answers(t, await house.console(path), 200, 'read')), made, 'without the key');
-  t.same(still((await house.console(list)).json.data.find((one: { id: string }) => one.id === id)), made, 'nor in the list');
+  t.same(
+    still((await house.console(list)).json.data.find((one: { id: string }) => one.id === id)),
+    made,
+    'nor in the list',
+  );
 
   const at = Math.floor(Date.now() / 1000) + 3600;
-  const full = answers(t, await house.console(list, { body: { name: 'full', assistant_ids: ['asst_x'], expires_at: at, limits: { requests: 7, speech: 8, transcription_tokens: 9 } } }), 201, 'with all');
-  t.same([full.assistant_ids, full.expires_at, full.limits], [['asst_x'], at, { requests: 7, speech: 8, transcription_tokens: 9 }]);
-  const changed = answers(t, await patch(house, path, { name: 'second', limits: { speech: 5 }, assistant_ids: [] }), 200, 'changed');
-  t.same(still(changed), { ...made, name: 'second', assistant_ids: [], limits: { requests: 60, speech: 5, transcription_tokens: 10 } });
-  t.same(answers(t, await patch(house, path, { assistant_ids: null, name: null, limits: { speech: null } }), 200, 'null').assistant_ids, null, 'reaches all again');
+  const full = answers(
+    t,
+    await house.console(list, {
+      body: {
+        name: 'full',
+        assistant_ids: ['asst_x'],
+        expires_at: at,
+        limits: { requests: 7, speech: 8, transcription_tokens: 9 },
+      },
+    }),
+    201,
+    'with all',
+  );
+  t.same(
+    [full.assistant_ids, full.expires_at, full.limits],
+    [['asst_x'], at, { requests: 7, speech: 8, transcription_tokens: 9 }],
+  );
+  const changed = answers(
+    t,
+    await patch(house, path, { name: 'second', limits: { speech: 5 }, assistant_ids: [] }),
+    200,
+    'changed',
+  );
+  t.same(still(changed), {
+    ...made,
+    name: 'second',
+    assistant_ids: [],
+    limits: { requests: 60, speech: 5, transcription_tokens: 10 },
+  });
+  t.same(
+    answers(t, await patch(house, path, { assistant_ids: null, name: null, limits: { speech: null } }), 200, 'null')
+      .assistant_ids,
+    null,
+    'reaches all again',
+  );
   t.same((await house.console(path)).json.limits.speech, 5);
   t.equal((await house.ask('/assistants', { key })).status, 200, 'and it is still the same key');
 
@@ -323,7 +503,11 @@ async function keys(t: Test, house: House): Promise<void> {
     isRefused(t, await patch(house, path, body), wrong(field), `PATCH ${JSON.stringify(body)}`);
   }
   isRefused(t, await house.console(list, { body: {} }), missing('name'));
-  for (const answer of [await house.console(`${list}/${nobody('key')}`), await patch(house, `${list}/${nobody('key')}`, {}), await post(house, `${list}/${nobody('key')}/revoke`)]) {
+  for (const answer of [
+    await house.console(`${list}/${nobody('key')}`),
+    await patch(house, `${list}/${nobody('key')}`, {}),
+    await post(house, `${list}/${nobody('key')}/revoke`),
+  ]) {
     isRefused(t, answer, nowhere, 'an unknown key');
   }
 }
@@ -333,36 +517,87 @@ async function credentials(t: Test, house: House): Promise<void> {
   const body = { kind: 'model', provider: 'openai', base_url: 'https://api.example.com/v1', api_key: 'sk-first' };
   const made = answers(t, await house.console(list, { body }), 201, 'created');
   const { id, created_at: _, updated_at: __, ...fields } = made;
-  t.same(fields, { object: 'credential', kind: 'model', provider: 'openai', base_url: 'https://api.example.com/v1' }, 'without its secret');
+  t.same(
+    fields,
+    { object: 'credential', kind: 'model', provider: 'openai', base_url: 'https://api.example.com/v1' },
+    'without its secret',
+  );
   const path = `${list}/${id}`;
-  t.same((await house.console(list)).json.data.find((one: { id: string }) => one.id === id), made);
-  const changed = answers(t, await patch(house, path, { api_key: 'sk-second', base_url: null, kind: 'voice' }), 200, 'changed');
+  t.same(
+    (await house.console(list)).json.data.find((one: { id: string }) => one.id === id),
+    made,
+  );
+  const changed = answers(
+    t,
+    await patch(house, path, { api_key: 'sk-second', base_url: null, kind: 'voice' }),
+    200,
+    'changed',
+  );
   t.same(changed, { ...made, base_url: null, updated_at: changed.updated_at }, 'its kind does not change');
   t.same(answers(t, await patch(house, path, { api_key: null }), 200, 'null').base_url, null);
-  const voice = answers(t, await house.console(list, { body: { kind: 'voice', provider: 'embedded', api_key: 'sk-voice' } }), 201, 'for a voice');
+  const voice = answers(
+    t,
+    await house.console(list, { body: { kind: 'voice', provider: 'embedded', api_key: 'sk-voice' } }),
+    201,
+    'for a voice',
+  );
   t.same([voice.kind, voice.base_url], ['voice', null]);
 
-  const atOnce = await Promise.all(Array.from({ length: 12 }, (_, turn) => patch(house, path, { api_key: `sk-${turn}` })));
-  t.ok(atOnce.every(({ status }) => status === 200), 'changes at once wait for each other');
-  for (const [credential, provider] of [[voice.id, 'openai'], [id, 'anthropic']] as const) {
+  const atOnce = await Promise.all(
+    Array.from({ length: 12 }, (_, turn) => patch(house, path, { api_key: `sk-${turn}` })),
+  );
+  t.ok(
+    atOnce.every(({ status }) => status === 200),
+    'changes at once wait for each other',
+  );
+  for (const [credential, provider] of [
+    [voice.id, 'openai'],
+    [id, 'anthropic'],
+  ] as const) {
     const model = { provider, name: 'm', credential_id: credential };
-    isRefused(t, await house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'x', model } }), wrong('model.credential_id'), 'of another kind or provider');
+    isRefused(
+      t,
+      await house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'x', model } }),
+      wrong('model.credential_id'),
+      'of another kind or provider',
+    );
   }
 
   const assistant = await house.assistant({ model: { provider: 'openai', name: 'm', credential_id: id } });
   const session = await house.session(assistant.id);
   answers(t, await remove(house, path), 204, 'deleted');
   t.notOk((await house.console(list)).json.data.some((one: { id: string }) => one.id === id));
-  isRefused(t, await house.ask(`/sessions/${session.id}/chat`, { body: { message: 'Hi' } }), refusals.unavailable, 'an assistant without its credential');
+  isRefused(
+    t,
+    await house.ask(`/sessions/${session.id}/chat`, { body: { message: 'Hi' } }),
+    refusals.unavailable,
+    'an assistant without its credential',
+  );
   t.same((await house.ask(`/sessions/${session.id}/transcript`)).json.data, [], 'of which nothing stays');
 
   const bad: [object, Refusal][] = [
     [{ ...body, kind: 'other' }, wrong('kind')],
     [{ ...body, provider: '' }, wrong('provider')],
-    ...['some', 'OpenAI', ' openai', 'synthetics'].map((provider): [object, Refusal] => [{ ...body, provider }, wrong('provider')]),
+    ...['some', 'OpenAI', ' openai', 'synthetics'].map((provider): [object, Refusal] => [
+      { ...body, provider },
+      wrong('provider'),
+    ]),
     [{ ...body, api_key: '' }, wrong('api_key')],
     [{ ...body, api_key: 5 }, wrong('api_key')],
-    ...['k\nk', 'k\r\nX-Other: y', 'k\tk', 'k\0', ' \n', 'Bearer k', ' bearer\tk', 'Bearer', 'BEARER: k', 'k\u2028k', 'k\u007f', 'k\u20ac'].map((api_key): [object, Refusal] => [{ ...body, api_key }, wrong('api_key')]),
+    ...[
+      'k\nk',
+      'k\r\nX-Other: y',
+      'k\tk',
+      'k\0',
+      ' \n',
+      'Bearer k',
+      ' bearer\tk',
+      'Bearer',
+      'BEARER: k',
+      'k\u2028k',
+      'k\u007f',
+      'k\u20ac',
+    ].map((api_key): [object, Refusal] => [{ ...body, api_key }, wrong('api_key')]),
     [{ ...body, base_url: 5 }, wrong('base_url')],
     [{ kind: 'model', provider: 'openai' }, missing('api_key')],
     [{ kind: 'model', api_key: 'k' }, missing('provider')],
@@ -370,26 +605,90 @@ async function credentials(t: Test, house: House): Promise<void> {
   ];
   // A reader of test results takes U+2028 for a line's end.
   for (const [body, refusal] of bad) isRefused(t, await house.console(list, { body }), refusal, jsonText(body));
-  isRefused(t, await patch(house, `${list}/${voice.id}`, { api_key: 'k\nk' }), wrong('api_key'), 'a secret that no header can carry');
-  isRefused(t, await patch(house, `${list}/${voice.id}`, { provider: 'some', api_key: 'k' }), wrong('provider'), 'a provider that is not offered');
-  isRefused(t, await patch(house, `${list}/${voice.id}`, { api_key: 'Bearer k' }), wrong('api_key'), 'with the word before it');
-  for (const api_key of ['bearer-k', 'a b', ' k ', '\ufeffk\u2028', '\tk\r\n']) answers(t, await patch(house, `${list}/${voice.id}`, { api_key }), 200, jsonText(api_key));
+  isRefused(
+    t,
+    await patch(house, `${list}/${voice.id}`, { api_key: 'k\nk' }),
+    wrong('api_key'),
+    'a secret that no header can carry',
+  );
+  isRefused(
+    t,
+    await patch(house, `${list}/${voice.id}`, { provider: 'some', api_key: 'k' }),
+    wrong('provider'),
+    'a provider that is not offered',
+  );
+  isRefused(
+    t,
+    await patch(house, `${list}/${voice.id}`, { api_key: 'Bearer k' }),
+    wrong('api_key'),
+    'with the word before it',
+  );
+  for (const api_key of ['bearer-k', 'a b', ' k ', '\ufeffk\u2028', '\tk\r\n'])
+    answers(t, await patch(house, `${list}/${voice.id}`, { api_key }), 200, jsonText(api_key));
   isRefused(t, await patch(house, path, { api_key: 'k' }), nowhere, 'an unknown one');
   isRefused(t, await remove(house, path), nowhere, 'a second time');
 }
 
 async function baseUrls(t: Test, house: House): Promise<void> {
   const list = `/workspaces/${house.workspaceId}/credentials`;
-  const create = (base_url: string) => house.console(list, { body: { kind: 'model', provider: 'openai', base_url, api_key: 'k' } });
+  const create = (base_url: string) =>
+    house.console(list, { body: { kind: 'model', provider: 'openai', base_url, api_key: 'k' } });
   const { id } = (await create('https://api.example.com/v1')).json;
   const refused = [
-    'http://127.0.0.1/v1', 'http://127.1/', 'http://0x7f000001/', 'http://2130706433/', 'http://017700000001/', 'http://0.0.0.0/', 'http://localhost:8080/', 'http://LOCALHOST/',
-    'http://a.localhost/', 'http://localhost./', 'http://10.0.0.1/', 'http://172.16.0.1/', 'http://192.168.1.1/', 'http://169.254.169.254/latest', 'http://100.64.0.1/',
-    'http://[::1]/', 'http://[::]/', 'http://[fe80::1]/', 'http://[fc00::1]/', 'http://[::ffff:127.0.0.1]/', 'http://[64:ff9b::7f00:1]/', 'http://224.0.0.1/',
-    'http://api.example.com/v1', 'http://8.8.8.8/v1', 'HTTP://api.example.com:443/', 'https://127.0.0.1/v1', 'https://localhost/', 'https://10.0.0.1/', 'https://[::1]/',
-    'https://user:pass@api.example.com/', 'https://user@api.example.com/', 'https://api.example.com/?x=1', 'https://api.example.com/#x',
-    'ftp://api.example.com/', 'file:///etc/passwd', 'javascript:alert(1)', 'api.example.com', '/v1', 'http://', 'x',
-    ...['chat/completions', 'chat/completions/', 'Chat/Completions', 'chat//completions//', 'completions', 'messages', 'responses', 'audio/speech', 'audio/transcriptions', 'embeddings', 'audio/speech?', 'messages#'].map((end) => `https://api.example.com/v1/${end}`),
+    'http://127.0.0.1/v1',
+    'http://127.1/',
+    'http://0x7f000001/',
+    'http://2130706433/',
+    'http://017700000001/',
+    'http://0.0.0.0/',
+    'http://localhost:8080/',
+    'http://LOCALHOST/',
+    'http://a.localhost/',
+    'http://localhost./',
+    'http://10.0.0.1/',
+    'http://172.16.0.1/',
+    'http://192.168.1.1/',
+    'http://169.254.169.254/latest',
+    'http://100.64.0.1/',
+    'http://[::1]/',
+    'http://[::]/',
+    'http://[fe80::1]/',
+    'http://[fc00::1]/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://[64:ff9b::7f00:1]/',
+    'http://224.0.0.1/',
+    'http://api.example.com/v1',
+    'http://8.8.8.8/v1',
+    'HTTP://api.example.com:443/',
+    'https://127.0.0.1/v1',
+    'https://localhost/',
+    'https://10.0.0.1/',
+    'https://[::1]/',
+    'https://user:pass@api.example.com/',
+    'https://user@api.example.com/',
+    'https://api.example.com/?x=1',
+    'https://api.example.com/#x',
+    'ftp://api.example.com/',
+    'file:///etc/passwd',
+    'javascript:alert(1)',
+    'api.example.com',
+    '/v1',
+    'http://',
+    'x',
+    ...[
+      'chat/completions',
+      'chat/completions/',
+      'Chat/Completions',
+      'chat//completions//',
+      'completions',
+      'messages',
+      'responses',
+      'audio/speech',
+      'audio/transcriptions',
+      'embeddings',
+      'audio/speech?',
+      'messages#',
+    ].map((end) => `https://api.example.com/v1/${end}`),
     'https://api.example.com/v1/chat/completions?api-version=1',
   ];
   for (const url of refused) {
@@ -397,7 +696,17 @@ async function baseUrls(t: Test, house: House): Promise<void> {
     isRefused(t, await create(url), refusal, url);
     isRefused(t, await patch(house, `${list}/${id}`, { base_url: url }), refusal, `PATCH ${url}`);
   }
-  for (const url of ['https://api.example.com', 'https://api.example.com:8443/v1/', 'https://8.8.8.8/v1', 'https://api.example.com/models', 'https://api.example.com/messages/v1', 'https://completions.example.com/v1', 'https://api.example.com/v1/my-completions', 'https://[2606:4700::1111]/v1']) t.equal((await create(url)).status, 201, url);
+  for (const url of [
+    'https://api.example.com',
+    'https://api.example.com:8443/v1/',
+    'https://8.8.8.8/v1',
+    'https://api.example.com/models',
+    'https://api.example.com/messages/v1',
+    'https://completions.example.com/v1',
+    'https://api.example.com/v1/my-completions',
+    'https://[2606:4700::1111]/v1',
+  ])
+    t.equal((await create(url)).status, 201, url);
 }
 
 async function reading(t: Test, house: House): Promise<void> {
@@ -411,12 +720,21 @@ async function reading(t: Test, house: House): Promise<void> {
   const ended = (await house.ask('/sessions', { key, body: { assistant_id: assistant.id } })).json;
   await house.ask(`/sessions/${ended.id}/end`, { key, method: 'POST' });
 
-  for (const path of ['/sessions', `/sessions?status=ended`, `/sessions?assistant_id=${assistant.id}&limit=1`, `/sessions/${session.id}`, `/sessions/${session.id}/transcript`]) {
+  for (const path of [
+    '/sessions',
+    `/sessions?status=ended`,
+    `/sessions?assistant_id=${assistant.id}&limit=1`,
+    `/sessions/${session.id}`,
+    `/sessions/${session.id}/transcript`,
+  ]) {
     const seen = answers(t, await house.console(inside + path), 200, path);
     t.same(seen, (await house.ask(path, { key })).json, `${path} as its key sees it`);
   }
   const now = Math.floor(Date.now() / 1000);
-  for (const query of [`?start=${now - 3600}&end=${now + 3600}&bucket=hour`, `?start=${now - 3600}&end=${now + 3600}&assistant_id=${assistant.id}`]) {
+  for (const query of [
+    `?start=${now - 3600}&end=${now + 3600}&bucket=hour`,
+    `?start=${now - 3600}&end=${now + 3600}&assistant_id=${assistant.id}`,
+  ]) {
     const seen = answers(t, await house.console(`${inside}/usage${query}`), 200, query);
     t.same(seen, (await house.ask(`/usage${query}`, { key })).json);
     t.same([seen.totals.sessions, seen.totals.turns], [2, 1]);
@@ -431,19 +749,36 @@ async function reading(t: Test, house: House): Promise<void> {
 
 async function live(t: Test, house: House): Promise<void> {
   const workspace = `/workspaces/${house.workspaceId}`;
-  const assistant = await house.assistant({ greeting: 'One.', model: { provider: 'synthetic', name: 'tokens=1,text=before' } });
+  const assistant = await house.assistant({
+    greeting: 'One.',
+    model: { provider: 'synthetic', name: 'tokens=1,text=before' },
+  });
   const path = `${workspace}/assistants/${assistant.id}`;
   const session = await house.session(assistant.id);
-  const say = async () => textOf(await (await house.stream(`/sessions/${session.id}/chat`, { body: { message: 'Hi' } })).rest());
+  const say = async () =>
+    textOf(await (await house.stream(`/sessions/${session.id}/chat`, { body: { message: 'Hi' } })).rest());
   t.equal(await say(), 'before ');
-  await patch(house, path, { model: { name: 'tokens=1,text=after' }, greeting: 'Two.', max_call_seconds: 7, visitor_fields: [{ name: 'email', required: true }] });
+  await patch(house, path, {
+    model: { name: 'tokens=1,text=after' },
+    greeting: 'Two.',
+    max_call_seconds: 7,
+    visitor_fields: [{ name: 'email', required: true }],
+  });
   t.equal(await say(), 'after ', 'the next turn of an open session');
   const open = (visitor: object) => house.ask('/sessions', { body: { assistant_id: assistant.id, visitor } });
-  isRefused(t, await open({}), { ...wrongField(''), code: 'missing_visitor_fields', message: 'Required visitor fields are missing: `visitor.email`.' });
+  isRefused(t, await open({}), {
+    ...wrongField(''),
+    code: 'missing_visitor_fields',
+    message: 'Required visitor fields are missing: `visitor.email`.',
+  });
   const later = (await open({ email: 'x' })).json;
   t.equal(later.expires_at, later.created_at + 7);
   t.equal((await house.ask(`/sessions/${later.id}/transcript`)).json.data[0].content, 'Two.');
-  t.equal((await house.ask(`/sessions/${session.id}`)).json.expires_at, session.expires_at, 'a session keeps the seconds that it began with');
+  t.equal(
+    (await house.ask(`/sessions/${session.id}`)).json.expires_at,
+    session.expires_at,
+    'a session keeps the seconds that it began with',
+  );
 
   await post(house, `${path}/disable`);
   isRefused(t, await house.ask(`/sessions/${session.id}/chat`, { body: { message: 'Hi' } }), refusals.disabled);
@@ -454,10 +789,18 @@ async function live(t: Test, house: House): Promise<void> {
   const stream = await house.stream(`/sessions/${session.id}/chat`, { body: { message: 'Hi' } });
   const other = await house.session(assistant.id, { visitor: { email: 'x' } });
   await patch(house, workspace, { turns_in_flight_max: 1 });
-  isRefused(t, await house.ask(`/sessions/${other.id}/chat`, { body: { message: 'Hi' } }), limitedFor(1), 'a lower ceiling of turns');
+  isRefused(
+    t,
+    await house.ask(`/sessions/${other.id}/chat`, { body: { message: 'Hi' } }),
+    limitedFor(1),
+    'a lower ceiling of turns',
+  );
   await patch(house, workspace, { turns_in_flight_max: 10 });
   const second = await house.stream(`/sessions/${other.id}/chat`, { body: { message: 'Hi' } });
-  for (const [id, open] of [[session.id, stream], [other.id, second]] as const) {
+  for (const [id, open] of [
+    [session.id, stream],
+    [other.id, second],
+  ] as const) {
     await house.ask(`/sessions/${id}/end`, { method: 'POST' });
     await open.rest();
   }
@@ -473,12 +816,19 @@ async function secrets(t: Test, house: House): Promise<void> {
     seen.push(text, ...headers.values());
     return json;
   };
-  const credential = await look(house.console(`${inside}/credentials`, { body: { kind: 'model', provider: 'openai', api_key: secret } }));
+  const credential = await look(
+    house.console(`${inside}/credentials`, { body: { kind: 'model', provider: 'openai', api_key: secret } }),
+  );
   await look(patch(house, `${inside}/credentials/${credential.id}`, { api_key: later }));
-  await look(house.console(`${inside}/credentials`, { body: { kind: 'model', provider: 'openai', base_url: 'x', api_key: secret } }));
+  await look(
+    house.console(`${inside}/credentials`, {
+      body: { kind: 'model', provider: 'openai', base_url: 'x', api_key: secret },
+    }),
+  );
   const { id, key } = (await house.console(`${inside}/keys`, { body: { name: 'k' } })).json;
   await look(patch(house, `${inside}/keys/${id}`, { name: 'l' }));
-  for (const path of ['/credentials', '/assistants', '/keys', `/keys/${id}`, '/sessions', '']) await look(house.console(inside + path));
+  for (const path of ['/credentials', '/assistants', '/keys', `/keys/${id}`, '/sessions', ''])
+    await look(house.console(inside + path));
   for (const path of ['/assistants', '/sessions', '/usage', '/metrics']) await look(house.ask(path, { key }));
   await house.console('/workspaces', { key: 'operator-token-that-is-wrong' });
   const said = 'something between the two of us';
@@ -488,7 +838,8 @@ async function secrets(t: Test, house: House): Promise<void> {
   t.equal(code, 0);
   const text = [...seen, house.stdout(), house.stderr()].join('\n');
   t.match(house.stdout(), /"request_id":"req_/, 'requests are logged');
-  for (const word of [secret, later, key, key.slice(-38), 'operator-token-that-is-wrong', 'sk-first', said]) t.notOk(text.includes(word), `${word.slice(0, 12)}…`);
+  for (const word of [secret, later, key, key.slice(-38), 'operator-token-that-is-wrong', 'sk-first', said])
+    t.notOk(text.includes(word), `${word.slice(0, 12)}…`);
 }
 
 t.test('without the synthetic provider there is none', async (t) => {

@@ -36,8 +36,14 @@ export async function countingTool(t: Owner, house: House, fields: object): Prom
     server.close();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/call`;
-  const { status, json } = await house.console(`/workspaces/${house.workspaceId}/tools`, { body: { kind: 'http', name: 'Counting', url, ...fields } });
+  const { status, json } = await house.console(`/workspaces/${house.workspaceId}/tools`, {
+    body: { kind: 'http', name: 'Counting', url, ...fields },
+  });
   if (status !== 201) throw new Error(JSON.stringify(json));
-  const tool: CountingTool = { id: json.id, reached, answer: (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"done":true}') };
+  const tool: CountingTool = {
+    id: json.id,
+    reached,
+    answer: (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"done":true}'),
+  };
   return tool;
 }

@@ -47,7 +47,9 @@ t.test('what a client has seen survives the death of the process', async (t) => 
     const [, partial] = await transcriptOf(second, id);
     t.ok(partial.content.startsWith(textOf(seen)) && textOf(seen) !== '', 'what was seen is a prefix of what is kept');
     t.match(partial, { status: 'partial', stop_reason: 'error', error_code: 'api_error', turn_id: stream.turnId });
-    const rest = await (await second.stream(`/sessions/${id}/turns/${stream.turnId}/events?after=${seen.at(-1)!.id}`)).rest();
+    const rest = await (
+      await second.stream(`/sessions/${id}/turns/${stream.turnId}/events?after=${seen.at(-1)!.id}`)
+    ).rest();
     t.equal(textOf(seen) + textOf(rest), partial.content, 'a resumed stream gives the rest, once');
     t.match(rest.at(-1), { event: 'error', data: { code: 'api_error', message: 'Something went wrong on our side.' } });
     t.match(await sessionOf(second, id), { status: 'open', active_turn_id: null });

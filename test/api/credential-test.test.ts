@@ -1,5 +1,9 @@
 /** A credential is tested at its provider (contract 9). */
-import { createSecureServer as createHttp2SecureServer, createServer as createHttp2Server, type Http2Server } from 'node:http2';
+import {
+  createSecureServer as createHttp2SecureServer,
+  createServer as createHttp2Server,
+  type Http2Server,
+} from 'node:http2';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
@@ -14,7 +18,9 @@ t.test('a credential that is tested', async (t) => {
   await t.test('is refused where it says so', (t) => refusedKeys(t, house));
   await t.test('unknown is what else it says', (t) => strange(t, house));
   await t.test('or that it says nothing', (t) => silent(t, house));
-  await t.test('a provider that speaks HTTP/2 alone is told from one that does not answer', (t) => http2Alone(t, house));
+  await t.test('a provider that speaks HTTP/2 alone is told from one that does not answer', (t) =>
+    http2Alone(t, house),
+  );
   await t.test('the key of a tool is tested with a call of it', (t) => ofTool(t, house));
   await t.test('the test uses the credential as stored now', (t) => current(t, house));
   await t.test('credentials that do not exist', (t) => nowhere(t, house));
@@ -25,15 +31,23 @@ t.test('an address that may not be called', async (t) => {
   const house = await openHouse(t);
   for (const baseUrl of ['https://localtest.invalid/v1', 'https://no-such-host.invalid']) {
     const { id } = await stored(house, { base_url: baseUrl });
-    verdict(t, await test(house, id), 'unknown', 'The address of the provider may not be called, or there is no such host.');
+    verdict(
+      t,
+      await test(house, id),
+      'unknown',
+      'The address of the provider may not be called, or there is no such host.',
+    );
   }
 });
 
 const pathOf = (house: House): string => `/workspaces/${house.workspaceId}/credentials`;
-const test = (house: House, id: string): Promise<Answer> => house.console(`${pathOf(house)}/${id}/test`, { method: 'POST' });
+const test = (house: House, id: string): Promise<Answer> =>
+  house.console(`${pathOf(house)}/${id}/test`, { method: 'POST' });
 
 async function stored(house: House, fields: object): Promise<any> {
-  const { status, json, text } = await house.console(pathOf(house), { body: { kind: 'model', provider: 'openai', api_key: 'canary-secret', ...fields } });
+  const { status, json, text } = await house.console(pathOf(house), {
+    body: { kind: 'model', provider: 'openai', api_key: 'canary-secret', ...fields },
+  });
   if (status !== 201) throw new Error(text);
   return json;
 }
@@ -51,7 +65,8 @@ function verdict(t: Test, answer: Answer, result: string, message: string): void
 }
 
 const models = JSON.stringify({ object: 'list', data: [{ id: 'canary-model' }] });
-const listing: Provider['answer'] = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(models);
+const listing: Provider['answer'] = (response) =>
+  void response.writeHead(200, { 'content-type': 'application/json' }).end(models);
 const other = 'The provider answers, but not in a way that tells whether it takes the key.';
 
 async function ofTool(t: Test, house: House): Promise<void> {
@@ -79,7 +94,13 @@ async function works(t: Test, house: House): Promise<void> {
 
 async function refusedKeys(t: Test, house: House): Promise<void> {
   for (const status of [401, 403]) {
-    const upstream = await providing(t, (response) => void response.writeHead(status, { 'content-type': 'application/json' }).end('{"error":"canary-of-the-provider"}'));
+    const upstream = await providing(
+      t,
+      (response) =>
+        void response
+          .writeHead(status, { 'content-type': 'application/json' })
+          .end('{"error":"canary-of-the-provider"}'),
+    );
     const { id } = await stored(house, { base_url: upstream.baseUrl });
     verdict(t, await test(house, id), 'refused', 'The provider refuses the key.');
   }
@@ -89,11 +110,13 @@ async function strange(t: Test, house: House): Promise<void> {
   const upstream = await providing(t, listing);
   const { id } = await stored(house, { base_url: upstream.baseUrl });
   for (const status of [204, 301, 307, 400, 404, 429, 500, 503]) {
-    upstream.answer = (response) => void response.writeHead(status, { location: `${upstream.baseUrl}/elsewhere` }).end();
+    upstream.answer = (response) =>
+      void response.writeHead(status, { location: `${upstream.baseUrl}/elsewhere` }).end();
     verdict(t, await test(house, id), 'unknown', other);
     t.equal(upstream.requests.at(-1)!.path, '/v1/models', 'no redirect is followed');
   }
-  upstream.answer = (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>canary-of-the-provider</h1>');
+  upstream.answer = (response) =>
+    void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>canary-of-the-provider</h1>');
   verdict(t, await test(house, id), 'unknown', other);
 }
 
@@ -105,16 +128,32 @@ async function silent(t: Test, house: House): Promise<void> {
   await once(closed, 'listening');
   const { port } = closed.address() as AddressInfo;
   closed.close();
-  verdict(t, await test(house, (await stored(house, { base_url: `http://127.0.0.1:${port}/v1` })).id), 'unknown', message);
+  verdict(
+    t,
+    await test(house, (await stored(house, { base_url: `http://127.0.0.1:${port}/v1` })).id),
+    'unknown',
+    message,
+  );
   // The head of an endless answer says enough.
-  const endless = await providing(t, (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{'));
-  verdict(t, await test(house, (await stored(house, { base_url: endless.baseUrl })).id), 'works', 'The provider takes the key.');
+  const endless = await providing(
+    t,
+    (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{'),
+  );
+  verdict(
+    t,
+    await test(house, (await stored(house, { base_url: endless.baseUrl })).id),
+    'works',
+    'The provider takes the key.',
+  );
 }
 
 /** A server of this port, closed with the test. */
 async function listening(t: Test, server: Server | Http2Server): Promise<number> {
   const open = new Set<Socket>();
-  server.on('connection', (socket: Socket) => void open.add(socket.on('error', () => {}).on('close', () => open.delete(socket))));
+  server.on(
+    'connection',
+    (socket: Socket) => void open.add(socket.on('error', () => {}).on('close', () => open.delete(socket))),
+  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {
@@ -130,16 +169,41 @@ const settingsFrame = Buffer.from('000000040000000000', 'hex');
 
 async function http2Alone(t: Test, house: House): Promise<void> {
   const message = 'The provider answers in HTTP/2 alone. Use an address that speaks HTTP/1.1.';
-  const verdictAt = async (baseUrl: string): Promise<Answer> => test(house, (await stored(house, { base_url: baseUrl })).id);
+  const verdictAt = async (baseUrl: string): Promise<Answer> =>
+    test(house, (await stored(house, { base_url: baseUrl })).id);
   const servers: [string, Server | Http2Server][] = [
     ['without TLS', createHttp2Server((_, response) => response.end(models))],
-    ['without TLS, which waits for the preface and closes on anything else', createServer((socket) => void socket.once('data', (bytes) => (bytes.toString('latin1').startsWith(preface) ? socket.write(settingsFrame) : socket.end())))],
-    ['without TLS, which refuses HTTP/1.1 with a status', createServer((socket) => void socket.once('data', (bytes) => (bytes.toString('latin1').startsWith(preface) ? socket.write(settingsFrame) : socket.end('HTTP/1.1 505 HTTP Version Not Supported\r\ncontent-length: 0\r\n\r\n'))))],
-    ['without TLS, in pieces', createServer((socket) => void socket.once('data', (bytes) => {
-      if (!bytes.toString('latin1').startsWith(preface)) return socket.destroy();
-      socket.write(settingsFrame.subarray(0, 5));
-      return setImmediate(() => socket.write(settingsFrame.subarray(5)));
-    }))],
+    [
+      'without TLS, which waits for the preface and closes on anything else',
+      createServer(
+        (socket) =>
+          void socket.once('data', (bytes) =>
+            bytes.toString('latin1').startsWith(preface) ? socket.write(settingsFrame) : socket.end(),
+          ),
+      ),
+    ],
+    [
+      'without TLS, which refuses HTTP/1.1 with a status',
+      createServer(
+        (socket) =>
+          void socket.once('data', (bytes) =>
+            bytes.toString('latin1').startsWith(preface)
+              ? socket.write(settingsFrame)
+              : socket.end('HTTP/1.1 505 HTTP Version Not Supported\r\ncontent-length: 0\r\n\r\n'),
+          ),
+      ),
+    ],
+    [
+      'without TLS, in pieces',
+      createServer(
+        (socket) =>
+          void socket.once('data', (bytes) => {
+            if (!bytes.toString('latin1').startsWith(preface)) return socket.destroy();
+            socket.write(settingsFrame.subarray(0, 5));
+            return setImmediate(() => socket.write(settingsFrame.subarray(5)));
+          }),
+      ),
+    ],
   ];
   for (const [name, server] of servers) {
     t.comment(name);
@@ -149,12 +213,30 @@ async function http2Alone(t: Test, house: House): Promise<void> {
   verdict(t, await verdictAt(`https://127.0.0.1:${await listening(t, secure)}/v1`), 'unknown', message);
 
   const mute = 'The provider does not answer.';
-  for (const answer of [(socket: Socket) => socket.destroy(), (socket: Socket) => socket.once('data', () => socket.destroy()), (socket: Socket) => socket.once('data', () => socket.end('nonsense'))]) {
-    const answers = (await verdictAt(`http://127.0.0.1:${await listening(t, createServer((socket) => void answer(socket)))}/v1`)).json.message;
+  for (const answer of [
+    (socket: Socket) => socket.destroy(),
+    (socket: Socket) => socket.once('data', () => socket.destroy()),
+    (socket: Socket) => socket.once('data', () => socket.end('nonsense')),
+  ]) {
+    const answers = (
+      await verdictAt(
+        `http://127.0.0.1:${await listening(
+          t,
+          createServer((socket) => void answer(socket)),
+        )}/v1`,
+      )
+    ).json.message;
     t.ok([mute, other].includes(answers), answers);
   }
   // A server of both protocols has answered in HTTP/1.1.
-  const both = createServer((socket) => void socket.once('data', (bytes) => (bytes.toString('latin1').startsWith(preface) ? socket.write(settingsFrame) : socket.end('HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n'))));
+  const both = createServer(
+    (socket) =>
+      void socket.once('data', (bytes) =>
+        bytes.toString('latin1').startsWith(preface)
+          ? socket.write(settingsFrame)
+          : socket.end('HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n'),
+      ),
+  );
   verdict(t, await verdictAt(`http://127.0.0.1:${await listening(t, both)}/v1`), 'unknown', other);
 }
 
@@ -174,6 +256,16 @@ async function nowhere(t: Test, house: House): Promise<void> {
   verdict(t, await test(house, id), 'unknown', 'Keys of this provider cannot be tested.');
   isRefused(t, await test(house, `crd_${'0'.repeat(26)}`), unrated(refusals.noRoute), 'an unknown one');
   const { id: elsewhere } = (await house.console('/workspaces', { body: { name: 'Other' } })).json;
-  isRefused(t, await house.console(`/workspaces/${elsewhere}/credentials/${id}/test`, { method: 'POST' }), unrated(refusals.noRoute), 'of another workspace');
-  isRefused(t, await house.ask(`/console/api${pathOf(house)}/${id}/test`, { method: 'POST' }), unrated(refusals.invalidKey), 'an API key is none of the console');
+  isRefused(
+    t,
+    await house.console(`/workspaces/${elsewhere}/credentials/${id}/test`, { method: 'POST' }),
+    unrated(refusals.noRoute),
+    'of another workspace',
+  );
+  isRefused(
+    t,
+    await house.ask(`/console/api${pathOf(house)}/${id}/test`, { method: 'POST' }),
+    unrated(refusals.invalidKey),
+    'an API key is none of the console',
+  );
 }

@@ -14,7 +14,8 @@ t.test(edge, async (t) => {
   await t.test('a change of nothing needs no secret', (t) => unchanged(t, house));
 });
 
-const secretsOf = ({ requests }: Provider) => requests.map(({ headers }) => headers.authorization ?? headers['x-api-key']);
+const secretsOf = ({ requests }: Provider) =>
+  requests.map(({ headers }) => headers.authorization ?? headers['x-api-key']);
 const withoutSecret = unrated(missingField('api_key'));
 
 async function listening(t: Test): Promise<Provider> {
@@ -26,7 +27,10 @@ async function listening(t: Test): Promise<Provider> {
 async function scene(t: Test, house: House) {
   const found = await onProvider(t, house, (response) => answered(response, ['yes']));
   const path = `/workspaces/${house.workspaceId}/credentials/${found.credential.id}`;
-  const stored = async () => (await house.console(`/workspaces/${house.workspaceId}/credentials`)).json.data.find(({ id }: { id: string }) => id === found.credential.id);
+  const stored = async () =>
+    (await house.console(`/workspaces/${house.workspaceId}/credentials`)).json.data.find(
+      ({ id }: { id: string }) => id === found.credential.id,
+    );
   return { ...found, stored, patch: (body: object) => house.console(path, { method: 'PATCH', body }) };
 }
 
@@ -34,7 +38,13 @@ async function redirected(t: Test, house: House): Promise<void> {
   const { assistant, credential, provider: first, patch, stored } = await scene(t, house);
   const second = await listening(t);
   const { id } = await house.session(assistant.id);
-  for (const base_url of [second.baseUrl, `${first.baseUrl}/other`, `${first.baseUrl}/`, first.baseUrl.replace('127.0.0.1', 'localhost'), null]) {
+  for (const base_url of [
+    second.baseUrl,
+    `${first.baseUrl}/other`,
+    `${first.baseUrl}/`,
+    first.baseUrl.replace('127.0.0.1', 'localhost'),
+    null,
+  ]) {
     isRefused(t, await patch({ base_url }), withoutSecret, String(base_url));
     isRefused(t, await patch({ base_url, api_key: null }), withoutSecret, 'null is none');
   }
@@ -42,7 +52,10 @@ async function redirected(t: Test, house: House): Promise<void> {
   await (await say(house, id)).rest();
   t.same([secretsOf(first), secretsOf(second)], [['Bearer canary-secret'], []]);
 
-  t.match(await patch({ base_url: second.baseUrl, api_key: 'canary-secret-2' }), { status: 200, json: { base_url: second.baseUrl } });
+  t.match(await patch({ base_url: second.baseUrl, api_key: 'canary-secret-2' }), {
+    status: 200,
+    json: { base_url: second.baseUrl },
+  });
   await (await say(house, id)).rest();
   t.same([secretsOf(first), secretsOf(second)], [['Bearer canary-secret'], ['Bearer canary-secret-2']]);
 }
@@ -51,12 +64,23 @@ async function reassigned(t: Test, house: House): Promise<void> {
   const { assistant, credential, provider: upstream, patch, stored } = await scene(t, house);
   isRefused(t, await patch({ provider: 'anthropic' }), withoutSecret);
   t.same(await stored(), credential, 'nothing has changed');
-  t.match(await patch({ provider: 'anthropic', api_key: 'canary-secret-2' }), { status: 200, json: { provider: 'anthropic', base_url: upstream.baseUrl } });
+  t.match(await patch({ provider: 'anthropic', api_key: 'canary-secret-2' }), {
+    status: 200,
+    json: { provider: 'anthropic', base_url: upstream.baseUrl },
+  });
   const { id } = await house.session(assistant.id);
   isRefused(t, await sayInVain(house, id), refusals.unavailable, 'an assistant of the provider before');
   t.same(secretsOf(upstream), []);
   const model = { provider: 'anthropic', name: 'm', credential_id: credential.id };
-  t.equal((await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}`, { method: 'PATCH', body: { model } })).status, 200);
+  t.equal(
+    (
+      await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}`, {
+        method: 'PATCH',
+        body: { model },
+      })
+    ).status,
+    200,
+  );
   isRefused(t, await sayInVain(house, id), refusals.unavailable, 'what it answers is not what this provider says');
   t.same(secretsOf(upstream), ['canary-secret-2']);
 }
@@ -74,7 +98,8 @@ async function spaced(t: Test, house: House): Promise<void> {
 async function unchanged(t: Test, house: House): Promise<void> {
   const { assistant, provider: upstream, patch } = await scene(t, house);
   const { baseUrl: base_url } = upstream;
-  for (const body of [{}, { base_url }, { provider: 'openai' }, { base_url, provider: 'openai' }, { provider: null }]) t.equal((await patch(body)).status, 200, JSON.stringify(body));
+  for (const body of [{}, { base_url }, { provider: 'openai' }, { base_url, provider: 'openai' }, { provider: null }])
+    t.equal((await patch(body)).status, 200, JSON.stringify(body));
   await (await say(house, (await house.session(assistant.id)).id)).rest();
   t.same(secretsOf(upstream), ['Bearer canary-secret']);
 }

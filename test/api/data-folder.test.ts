@@ -1,6 +1,19 @@
-/** A data folder that is not whole, or is lost while a server runs on it: a sentence, and nothing acknowledged is missing. */
+/**
+ * A data folder that is not whole, or is lost while a server runs on it: a sentence, and nothing acknowledged is
+ * missing.
+ */
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -17,7 +30,10 @@ const env = { PARLEY_STORE: 'lmdb:./data', PARLEY_SECRET: 'a-secret-of-the-tests
 
 const house = (t: Test, folder: string): Promise<House> => openHouse(t, { folder, embedded: true, env });
 
-const journalIn = (data: string): string => readdirSync(data).filter((name) => name.startsWith('journal-0')).sort()[0]!;
+const journalIn = (data: string): string =>
+  readdirSync(data)
+    .filter((name) => name.startsWith('journal-0'))
+    .sort()[0]!;
 
 /** A folder with the database of one time and the journal of a later one, and the name of the file between them. */
 async function torn(t: Test): Promise<{ folder: string; data: string; missing: string; later: string }> {
@@ -54,14 +70,26 @@ t.test('a journal that was copied later than the database is refused by name', a
   const message = await refused(t, folder);
   t.match(message, sentence);
   t.match(message, /ended with 1 before/);
-  t.same(readdirSync(data).filter((name) => name !== 'lock.mdb' && name !== 'operator-token').sort(), before, 'and stays as it is');
+  t.same(
+    readdirSync(data)
+      .filter((name) => name !== 'lock.mdb' && name !== 'operator-token')
+      .sort(),
+    before,
+    'and stays as it is',
+  );
 
   const found = await diagnose({ PARLEY_STORE: `lmdb:${data}` });
-  t.match(found.of('store'), { status: 'fail', found: `${missing} is missing`, advice: `PARLEY_ACCEPT_LOSS=${missing}` });
+  t.match(found.of('store'), {
+    status: 'fail',
+    found: `${missing} is missing`,
+    advice: `PARLEY_ACCEPT_LOSS=${missing}`,
+  });
   t.equal(found.ok, false);
   rmSync(lockFile(data));
   t.equal((await diagnose({ PARLEY_STORE: `lmdb:${data}` })).of('store').status, 'fail', 'before the first start too');
-  const exported = await run(['export', '--out', join(folder, 'all.jsonl')], { env: { ...env, PARLEY_STORE: `lmdb:${data}` } });
+  const exported = await run(['export', '--out', join(folder, 'all.jsonl')], {
+    env: { ...env, PARLEY_STORE: `lmdb:${data}` },
+  });
   t.equal(exported.code, 1);
   t.match(exported.stderr, `${missing} is missing`);
 
@@ -71,7 +99,10 @@ t.test('a journal that was copied later than the database is refused by name', a
   t.ok(readdirSync(data).includes(`rejected-${later}`), 'the later journal is kept');
   await told.stop();
   // The log writes a little later than its lines are made, and all of it before the process ends.
-  t.match(told.stdout(), new RegExp(`"level":"warn".*${missing} is missing\\. The store starts without what is lost\\.`));
+  t.match(
+    told.stdout(),
+    new RegExp(`"level":"warn".*${missing} is missing\\. The store starts without what is lost\\.`),
+  );
   await (await house(t, folder)).stop();
 });
 
@@ -99,7 +130,10 @@ t.test('a journal that was cut, as one that was copied before the other files, i
   for (const kept of [0.5, 0]) {
     const { folder, data, name } = await killed(t);
     truncateSync(join(data, name), Math.floor(statSync(join(data, name)).size * kept));
-    t.match(await refused(t, folder), new RegExp(`The folder ./data is not whole: ${name} was cut before record \\d+, and had record \\d+`));
+    t.match(
+      await refused(t, folder),
+      new RegExp(`The folder ./data is not whole: ${name} was cut before record \\d+, and had record \\d+`),
+    );
     t.match((await diagnose({ ...env, PARLEY_STORE: `lmdb:${data}` })).of('store'), { status: 'fail', found: name });
     t.match(await refused(t, folder), 'is not whole', 'again');
     const told = await openHouse(t, { folder, embedded: true, env: { ...env, PARLEY_ACCEPT_LOSS: name } });
@@ -110,12 +144,18 @@ t.test('a journal that was cut, as one that was copied before the other files, i
 t.test('a journal without its database is refused, and no empty one begins in its place', async (t) => {
   const { folder, data, name } = await killed(t);
   rmSync(join(data, 'data.mdb'));
-  t.match(await refused(t, folder), `The file data/data.mdb is missing or empty, and ${name} beside it needs it. Bring back a whole copy of the folder, or name an empty folder.`);
+  t.match(
+    await refused(t, folder),
+    `The file data/data.mdb is missing or empty, and ${name} beside it needs it. Bring back a whole copy of the folder, or name an empty folder.`,
+  );
   t.notOk(readdirSync(data).includes('data.mdb'));
 });
 
 t.test('a wrong PARLEY_ACCEPT_LOSS is a wrong setting', async (t) => {
-  t.match(await startServer(t, { env: { PARLEY_ACCEPT_LOSS: '1' } }).catch((error: Error) => error.message), /PARLEY_ACCEPT_LOSS must be the name of a file of the journal, as journal-000000000000120, not "1"\./);
+  t.match(
+    await startServer(t, { env: { PARLEY_ACCEPT_LOSS: '1' } }).catch((error: Error) => error.message),
+    /PARLEY_ACCEPT_LOSS must be the name of a file of the journal, as journal-000000000000120, not "1"\./,
+  );
 });
 
 t.test('a server whose folder is emptied acknowledges nothing more, and ends with a sentence', async (t) => {
@@ -123,10 +163,16 @@ t.test('a server whose folder is emptied acknowledges nothing more, and ends wit
   const server = await house(t, folder);
   const { id } = await server.assistant();
   for (const name of readdirSync(join(folder, 'data'))) rmSync(join(folder, 'data', name));
-  const asked = await server.ask('/sessions', { body: { assistant_id: id } }).then(({ status }) => status, () => null);
+  const asked = await server.ask('/sessions', { body: { assistant_id: id } }).then(
+    ({ status }) => status,
+    () => null,
+  );
   t.not(asked, 201);
   t.match(await server.ended, { code: 1 });
-  t.match(server.stderr(), /^The folder \.\/data was taken over by another process, moved or removed while this process had it open\. This process ends\.$/m);
+  t.match(
+    server.stderr(),
+    /^The folder \.\/data was taken over by another process, moved or removed while this process had it open\. This process ends\.$/m,
+  );
 });
 
 t.test('a journal that is removed under a running server costs nothing', async (t) => {
@@ -164,7 +210,9 @@ t.test('SIGTERM ends a server that waits for a folder', { skip: lackingContainer
       output += text;
       if (/in use by a process in another container .* Waiting up to 60 s for it to end/.test(output)) resolve(child);
     };
-    startServer(t, { folder, env, within: containers.container, onOutput }).catch((error: Error) => (output += error.message));
+    startServer(t, { folder, env, within: containers.container, onOutput }).catch(
+      (error: Error) => (output += error.message),
+    );
   });
   const second = await waits;
   signalWithin(second, 'SIGTERM');

@@ -1,4 +1,7 @@
-/** A process without a free descriptor: open connections go on, requests that need another one are refused as the contract says, and nothing ends. */
+/**
+ * A process without a free descriptor: open connections go on, requests that need another one are refused as the
+ * contract says, and nothing ends.
+ */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -19,7 +22,11 @@ async function fill(t: Test, port: number): Promise<() => Promise<void>> {
   const idle: Socket[] = [];
   const full = new AbortController();
   while (!full.signal.aborted) {
-    const some = Array.from({ length: 20 }, () => connect(port, '127.0.0.1').on('error', () => {}).once('close', () => full.abort()));
+    const some = Array.from({ length: 20 }, () =>
+      connect(port, '127.0.0.1')
+        .on('error', () => {})
+        .once('close', () => full.abort()),
+    );
     idle.push(...some);
     await Promise.all(some.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])));
   }
@@ -33,7 +40,8 @@ async function fill(t: Test, port: number): Promise<() => Promise<void>> {
 }
 
 /** The file or connection of each descriptor of a process: a number is used again for another one. */
-const descriptorsOf = (pid: number): Map<number, string> => new Map(readdirSync(`/proc/${pid}/fd`).map((fd) => [Number(fd), linkOf(`/proc/${pid}/fd/${fd}`)]));
+const descriptorsOf = (pid: number): Map<number, string> =>
+  new Map(readdirSync(`/proc/${pid}/fd`).map((fd) => [Number(fd), linkOf(`/proc/${pid}/fd/${fd}`)]));
 
 function linkOf(path: string): string {
   try {
@@ -44,12 +52,17 @@ function linkOf(path: string): string {
 }
 
 /** Sets how many descriptors a process may have while it runs. Those that are open stay open. */
-const allow = (pid: number, count: number): void => void execFileSync('prlimit', [`--pid=${pid}`, `--nofile=${count}:`]);
+const allow = (pid: number, count: number): void =>
+  void execFileSync('prlimit', [`--pid=${pid}`, `--nofile=${count}:`]);
 
-/** Leaves no free descriptor, whatever was closed since: those that were open before and still are, are all that there may be. */
+/**
+ * Leaves no free descriptor, whatever was closed since: those that were open before and still are, are all that there
+ * may be.
+ */
 async function leaveNone(pid: number, lasting: ReadonlyMap<number, string>, clients: readonly Client[]): Promise<void> {
   allow(pid, descriptors);
-  // uws closes a connection that was idle for ten seconds, and one that takes the last descriptor: each that is needed must be there.
+  // uws closes a connection that was idle for ten seconds, and one that takes the last descriptor: each that is needed
+  // must be there.
   await Promise.all(clients.map((each) => until(() => each.ask('/healthz').catch(() => null))));
   const now = descriptorsOf(pid);
   let all = 0;
@@ -65,21 +78,32 @@ const ticksOf = (pid: number): number => {
   return Number(fields[11]) + Number(fields[12]);
 };
 
-const childrenOf = (pid: number): number[] => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter((pid) => pid.trim() !== '').map(Number);
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .split(' ')
+    .filter((pid) => pid.trim() !== '')
+    .map(Number);
 
 for (const edge of edges) {
   t.test(edge, async (t) => {
-    const house = await openHouse(t, { descriptors, env: { PARLEY_EDGE: edge, PARLEY_LOG: 'info', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+    const house = await openHouse(t, {
+      descriptors,
+      env: { PARLEY_EDGE: edge, PARLEY_LOG: 'info', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' },
+    });
     const port = portOf(house);
     const { provider, assistant: remote } = await onProvider(t, house, (response) => void response.destroy());
     const { id: speaking } = await speaker(house);
-    const [session, ...remotes] = await Promise.all([speaking, remote.id, remote.id, remote.id].map(async (id) => (await house.session(id)).id));
+    const [session, ...remotes] = await Promise.all(
+      [speaking, remote.id, remote.id, remote.id].map(async (id) => (await house.session(id)).id),
+    );
     // Each has a connection before there are no more.
-    const [client, ...others] = await Promise.all(Array.from({ length: 5 }, async () => {
-      const each = new Client(t, house);
-      await each.ask('/healthz');
-      return each;
-    }));
+    const [client, ...others] = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const each = new Client(t, house);
+        await each.ask('/healthz');
+        return each;
+      }),
+    );
     // It lasts longer than a step of the load meter, which reads the process's memory at the end of each.
     const { stream } = await streaming(t, house, 'tokens=60,delay_ms=110', others.pop());
     const pid = house.child.pid!;
@@ -122,13 +146,21 @@ for (const edge of edges) {
     t.ok(await stream.over);
     t.match(stream.text, /event: turn\.completed/, 'the turn in flight has ended');
     await exhaust();
-    t.match(await client!.ask(chatPath(session!), { message: '2+2' }), { status: 200, text: /event: turn\.completed/ }, 'and another one begins and ends');
+    t.match(
+      await client!.ask(chatPath(session!), { message: '2+2' }),
+      { status: 200, text: /event: turn\.completed/ },
+      'and another one begins and ends',
+    );
     t.match(await client!.ask('/metrics'), { status: 200, text: /\nparley_unhandled_rejections_total 0\n/ });
     t.ok(ticksOf(pid) - before < 300, 'the event loop did not turn for nothing all the while');
 
     allow(pid, descriptors);
     await free();
-    t.equal(await until(async () => (await client!.ask('/speech', speech)).status === 200), true, 'with descriptors there is a voice again');
+    t.equal(
+      await until(async () => (await client!.ask('/speech', speech)).status === 200),
+      true,
+      'with descriptors there is a voice again',
+    );
     t.equal(house.stderr(), '');
   });
 }
@@ -136,12 +168,22 @@ for (const edge of edges) {
 t.test(`${edge}: a supervisor that cannot fork tries again`, lacking === null ? {} : { skip: lacking }, async (t) => {
   const redis = await RedisServer.start();
   t.teardown(() => redis.stop());
-  const house = await openSupervised(t, redis.url, 2, { descriptors, env: { PARLEY_MANAGEMENT_PORT: '0', PARLEY_ALLOW_VOLATILE: '1' } });
+  const house = await openSupervised(t, redis.url, 2, {
+    descriptors,
+    env: { PARLEY_MANAGEMENT_PORT: '0', PARLEY_ALLOW_VOLATILE: '1' },
+  });
   const workers = await workersUp(house, 2);
   const free = await fill(t, (await lineOf(house, ({ msg }) => msg === 'management port listens')).port);
   process.kill(workers.get(2)!, 'SIGKILL');
   await lineOf(house, ({ msg, worker }) => msg === 'worker died' && worker === 4);
-  t.match(told(house, 'worker died').slice(1, 3), [{ worker: 3, code: 1 }, { worker: 4, code: 1 }], 'it was tried twice in vain');
+  t.match(
+    told(house, 'worker died').slice(1, 3),
+    [
+      { worker: 3, code: 1 },
+      { worker: 4, code: 1 },
+    ],
+    'it was tried twice in vain',
+  );
   t.equal((await house.ask('/healthz')).status, 200, 'the other worker serves on');
   await free();
   await workersUp(house, 2);

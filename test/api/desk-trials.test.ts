@@ -2,7 +2,16 @@
 import t, { type Test } from 'tap';
 import { Caller } from './caller.ts';
 import { openWorkspace, textOf, type Answer, type House } from './house.ts';
-import { isRated, isRefused, limitedFor, missingField, refusals, unrated, wrongField, type Refusal } from './refusal.ts';
+import {
+  isRated,
+  isRefused,
+  limitedFor,
+  missingField,
+  refusals,
+  unrated,
+  wrongField,
+  type Refusal,
+} from './refusal.ts';
 
 t.test('conversations in the console', async (t) => {
   const house = await openWorkspace();
@@ -29,10 +38,16 @@ async function workspace(house: House, fields: object = {}): Promise<Place> {
 }
 
 const post = (house: House, path: string) => house.console(path, { method: 'POST' });
-const draft = async (house: House, { inside }: Place, fields: object = {}) => (await house.console(`${inside}/assistants`, { body: { name: 'draft', ...fields } })).json;
-const tried = (house: House, { inside }: Place, { id }: { id: string }) => post(house, `${inside}/assistants/${id}/trials`);
+const draft = async (house: House, { inside }: Place, fields: object = {}) =>
+  (await house.console(`${inside}/assistants`, { body: { name: 'draft', ...fields } })).json;
+const tried = (house: House, { inside }: Place, { id }: { id: string }) =>
+  post(house, `${inside}/assistants/${id}/trials`);
 const say = (house: House, { inside }: Place, session: string, message = 'Hi', headers = {}) =>
-  house.stream(`/console/api${inside}/sessions/${session}/chat`, { key: house.operatorToken, body: { message }, headers });
+  house.stream(`/console/api${inside}/sessions/${session}/chat`, {
+    key: house.operatorToken,
+    body: { message },
+    headers,
+  });
 
 async function trialOfDraft(t: Test, house: House): Promise<void> {
   const place = await workspace(house);
@@ -45,16 +60,27 @@ async function trialOfDraft(t: Test, house: House): Promise<void> {
   t.equal(made.status, 201, 'without its visitor fields');
   isRated(t, made, false, 'no rate headers');
   const { id } = made.json;
-  t.match(made.json, { object: 'session', assistant_id: assistant.id, status: 'open', channel: 'console', visitor: {}, metadata: {} });
+  t.match(made.json, {
+    object: 'session',
+    assistant_id: assistant.id,
+    status: 'open',
+    channel: 'console',
+    visitor: {},
+    metadata: {},
+  });
   t.equal(made.headers.get('location'), `/console/api${place.inside}/sessions/${id}`);
   const stream = await say(house, place, id);
   const events = await stream.rest();
   t.same([events[0]!.event, events.at(-1)!.event], ['turn.started', 'turn.completed']);
   t.match(stream.turnId, /^turn_/);
   const { data } = (await house.console(`${place.inside}/sessions/${id}/transcript`)).json;
-  t.same(data.map(({ content }: { content: string }) => content), ['Hello.', 'Hi', textOf(events)]);
+  t.same(
+    data.map(({ content }: { content: string }) => content),
+    ['Hello.', 'Hi', textOf(events)],
+  );
   t.same((await house.console(`${place.inside}/sessions/${id}`)).json, made.json);
-  for (const query of ['', '?channel=console', '?status=open']) t.same((await house.console(`${place.inside}/sessions${query}`)).json.data, [made.json], query);
+  for (const query of ['', '?channel=console', '?status=open'])
+    t.same((await house.console(`${place.inside}/sessions${query}`)).json.data, [made.json], query);
   t.same((await house.console(`${place.inside}/sessions?channel=api`)).json.data, []);
 }
 
@@ -72,27 +98,57 @@ async function states(t: Test, house: House): Promise<void> {
   isRefused(t, await chat(), unrated(refusals.disabled), 'and in an open trial');
   await post(house, `${path}/unpublish`);
   t.equal((await chat()).status, 200, 'as a draft again');
-  isRefused(t, await house.ask('/sessions', { key: place.key, body: { assistant_id: assistant.id } }), refusals.notPublished, 'which the API does not open');
+  isRefused(
+    t,
+    await house.ask('/sessions', { key: place.key, body: { assistant_id: assistant.id } }),
+    refusals.notPublished,
+    'which the API does not open',
+  );
 }
 
 async function heard(t: Test, house: House): Promise<void> {
   const place = await workspace(house);
-  const assistant = await draft(house, place, { channels: { voice: true }, voice: { provider: 'synthetic', name: 'audio_ms=100' } });
+  const assistant = await draft(house, place, {
+    channels: { voice: true },
+    voice: { provider: 'synthetic', name: 'audio_ms=100' },
+  });
   const path = `${place.inside}/assistants/${assistant.id}`;
   // The page's own paths stand in no document that answers could be held to.
-  const ask = async (from: string, options: { method?: string; body?: string } = {}, token = house.operatorToken): Promise<Answer> => {
-    const answer = await fetch(`${house.url}/console/api${from}`, { ...options, headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' } });
+  const ask = async (
+    from: string,
+    options: { method?: string; body?: string } = {},
+    token = house.operatorToken,
+  ): Promise<Answer> => {
+    const answer = await fetch(`${house.url}/console/api${from}`, {
+      ...options,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    });
     const text = await answer.text();
-    return { status: answer.status, headers: answer.headers, text, json: text.startsWith('{') ? JSON.parse(text) : undefined };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      text,
+      json: text.startsWith('{') ? JSON.parse(text) : undefined,
+    };
   };
-  const speak = (body: object, from = path, token?: string) => ask(`${from}/speech`, { method: 'POST', body: JSON.stringify(body) }, token);
+  const speak = (body: object, from = path, token?: string) =>
+    ask(`${from}/speech`, { method: 'POST', body: JSON.stringify(body) }, token);
   const spoken = await speak({ text: 'Hello.' });
   t.same([spoken.status, spoken.headers.get('content-type'), spoken.text.slice(0, 4)], [200, 'audio/wav', 'RIFF']);
   isRated(t, spoken, false, 'no rate headers');
   isRefused(t, await speak({ text: 'Hello.' }, path, house.key), unrated(refusals.invalidKey), 'not to an API key');
-  isRefused(t, await speak({ text: 'Hello.' }, path.replace(place.inside, (await workspace(house)).inside)), unrated(refusals.noAssistant), 'nor from another workspace');
+  isRefused(
+    t,
+    await speak({ text: 'Hello.' }, path.replace(place.inside, (await workspace(house)).inside)),
+    unrated(refusals.noAssistant),
+    'nor from another workspace',
+  );
   const voices = (await ask(`${path}/voices`)).json.data;
-  t.same(voices, (await house.ask(`/voices?assistant_id=${assistant.id}`, { key: place.key })).json.data, 'its voices are those of the API');
+  t.same(
+    voices,
+    (await house.ask(`/voices?assistant_id=${assistant.id}`, { key: place.key })).json.data,
+    'its voices are those of the API',
+  );
   t.equal((await speak({ text: 'Hello.', voice: voices[0].id })).status, 200);
   isRefused(t, await speak({ text: 'Hello.', voice: 'nobody' }), unrated(wrongField('voice')));
   isRefused(t, await speak({ text: '…' }), unrated(wrongField('text')));
@@ -106,7 +162,10 @@ async function heard(t: Test, house: House): Promise<void> {
 
 async function called(t: Test, house: House): Promise<void> {
   const place = await workspace(house);
-  const voiced = { model: { provider: 'synthetic', name: 'tokens=1' }, voice: { provider: 'synthetic', name: 'audio_ms=100' } };
+  const voiced = {
+    model: { provider: 'synthetic', name: 'tokens=1' },
+    voice: { provider: 'synthetic', name: 'audio_ms=100' },
+  };
   const assistant = await draft(house, place, { ...voiced, channels: { voice: true } });
   const path = `${place.inside}/assistants/${assistant.id}`;
   const { id } = (await tried(house, place, assistant)).json;
@@ -173,7 +232,11 @@ async function apart(t: Test, house: House): Promise<void> {
   ] as const) {
     isRefused(t, await house.ask(path, { ...asKey, ...ask }), refusals.noSession, path);
   }
-  t.same((await house.ask('/sessions', asKey)).json.data.map((each: { id: string }) => each.id), [own.id], 'not in the list either');
+  t.same(
+    (await house.ask('/sessions', asKey)).json.data.map((each: { id: string }) => each.id),
+    [own.id],
+    'not in the list either',
+  );
   const aborted = await post(house, `${place.inside}${turn}/abort`);
   t.match(aborted.json, { object: 'turn', status: 'aborted', stop_reason: 'aborted' });
   t.equal((await stream.rest()).at(-1)!.event, 'turn.aborted');
@@ -192,23 +255,38 @@ async function chats(t: Test, house: House): Promise<void> {
   const first = await say(house, place, id, 'Hi', headers);
   const events = await first.rest();
   const again = await say(house, place, id, 'Hi', headers);
-  t.same([again.headers.get('idempotent-replayed'), again.turnId, textOf(await again.rest())], ['true', first.turnId, textOf(events)]);
+  t.same(
+    [again.headers.get('idempotent-replayed'), again.turnId, textOf(await again.rest())],
+    ['true', first.turnId, textOf(events)],
+  );
   const refused: [string, unknown, Record<string, string>, Refusal][] = [
     ['another body under the key', { message: 'Ho' }, headers, unrated(refusals.mismatch)],
     ['no message', {}, {}, unrated(missingField('message'))],
     ['too long', { message: 'x'.repeat(8001) }, {}, unrated(refusals.messageTooLong)],
     ['malformed', '{', {}, unrated(refusals.malformedJson)],
   ];
-  for (const [name, body, given, refusal] of refused) isRefused(t, await house.console(path, { body, headers: given }), refusal, name);
-  isRefused(t, await house.console(path, { body: { message: 'Hi' }, headers: { 'content-type': 'text/plain' } }), unrated(refusals.notJson));
+  for (const [name, body, given, refusal] of refused)
+    isRefused(t, await house.console(path, { body, headers: given }), refusal, name);
+  isRefused(
+    t,
+    await house.console(path, { body: { message: 'Hi' }, headers: { 'content-type': 'text/plain' } }),
+    unrated(refusals.notJson),
+  );
 
-  await house.console(`${place.inside}/assistants/${assistant.id}`, { method: 'PATCH', body: { model: { name: 'hang_at=1' } } });
+  await house.console(`${place.inside}/assistants/${assistant.id}`, {
+    method: 'PATCH',
+    body: { model: { name: 'hang_at=1' } },
+  });
   const hanging = await say(house, place, id);
   isRefused(t, await house.console(path, { body: { message: 'Hi' } }), unrated(refusals.inProgress));
   t.equal((await post(house, `${place.inside}/sessions/${id}/end`)).json.status, 'ended');
   t.equal((await hanging.rest()).at(-1)!.event, 'turn.aborted', 'the end aborts its turn');
   isRefused(t, await house.console(path, { body: { message: 'Hi' } }), unrated(refusals.ended));
-  t.equal((await post(house, `${place.inside}/sessions/${id}/end`)).json.status, 'ended', 'ending it again changes nothing');
+  t.equal(
+    (await post(house, `${place.inside}/sessions/${id}/end`)).json.status,
+    'ended',
+    'ending it again changes nothing',
+  );
 }
 
 async function any(t: Test, house: House): Promise<void> {
@@ -218,7 +296,12 @@ async function any(t: Test, house: House): Promise<void> {
   const asKey = { key: place.key };
   const { id } = (await house.ask('/sessions', { ...asKey, body: { assistant_id: assistant.id } })).json;
   const own = `${place.inside}/sessions/${id}`;
-  isRefused(t, await house.console(`${own}/chat`, { body: { message: 'Hi' } }), unrated(refusals.noSession), 'nobody speaks into it');
+  isRefused(
+    t,
+    await house.console(`${own}/chat`, { body: { message: 'Hi' } }),
+    unrated(refusals.noSession),
+    'nobody speaks into it',
+  );
   const stream = await house.stream(`/sessions/${id}/chat`, { ...asKey, body: { message: 'Hi' } });
   const seen = [(await stream.next())!, (await stream.next())!];
   const events = `${own}/turns/${stream.turnId}/events`;
@@ -230,7 +313,9 @@ async function any(t: Test, house: House): Promise<void> {
   seen.push(...(await stream.rest()));
   t.same([heard.at(-1)!.event, textOf(heard)], ['turn.aborted', textOf(seen)], 'both hear the same');
   const cursor = heard[0]!.id;
-  const rest = await (await house.stream(`/console/api${events}`, { key: house.operatorToken, headers: { 'last-event-id': cursor } })).rest();
+  const rest = await (
+    await house.stream(`/console/api${events}`, { key: house.operatorToken, headers: { 'last-event-id': cursor } })
+  ).rest();
   t.equal(textOf(heard), heard[0]!.data.text + textOf(rest), 'from behind a cursor');
   t.equal((await post(house, `${own}/end`)).json.status, 'ended');
   t.equal((await house.ask(`/sessions/${id}`, asKey)).json.status, 'ended');
@@ -252,8 +337,21 @@ async function nowhere(t: Test, house: House): Promise<void> {
     [`${place.inside}/sessions/${id}/turns/${none('turn')}/abort`, unrated(refusals.noTurn)],
   ];
   for (const [path, refusal] of paths) isRefused(t, await post(house, path), refusal, path);
-  isRefused(t, await house.console(`${other.inside}/sessions/${id}/chat`, { body: { message: 'Hi' } }), unrated(refusals.noSession));
-  isRefused(t, await house.console(`${place.inside}/sessions/${id}/turns/${none('turn')}/events`), unrated(refusals.noTurn));
-  isRefused(t, await house.console(`${place.inside}/sessions/${id}/end`, { key: place.key, method: 'POST' }), unrated(refusals.invalidKey), 'a key is no operator');
+  isRefused(
+    t,
+    await house.console(`${other.inside}/sessions/${id}/chat`, { body: { message: 'Hi' } }),
+    unrated(refusals.noSession),
+  );
+  isRefused(
+    t,
+    await house.console(`${place.inside}/sessions/${id}/turns/${none('turn')}/events`),
+    unrated(refusals.noTurn),
+  );
+  isRefused(
+    t,
+    await house.console(`${place.inside}/sessions/${id}/end`, { key: place.key, method: 'POST' }),
+    unrated(refusals.invalidKey),
+    'a key is no operator',
+  );
   t.equal((await house.console(`${place.inside}/sessions/${id}`)).json.status, 'open');
 }

@@ -26,13 +26,29 @@ t.test('the page', async (t) => {
   await t.test('may load and run nothing, and has what it needs within it', async (t) => {
     const style = /<style>([^]*?)<\/style>/.exec(page)![1]!;
     const hash = createHash('sha256').update(style).digest('base64');
-    t.equal(headers.get('content-security-policy'), `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`);
+    t.equal(
+      headers.get('content-security-policy'),
+      `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    );
     // HTML in an example is text.
-    t.notMatch(page.replaceAll(/&#60;script [^<]*/g, ''), /<script|<link|<img|<iframe|<form|\ssrc=|\sstyle=|\son\w+=|javascript:/i);
+    t.notMatch(
+      page.replaceAll(/&#60;script [^<]*/g, ''),
+      /<script|<link|<img|<iframe|<form|\ssrc=|\sstyle=|\son\w+=|javascript:/i,
+    );
     t.notMatch(style, /url\(|@import/);
     const links = [...page.matchAll(/href="([^"]*)"/g)].map(([, href]) => href!);
-    t.same(links.filter((href) => !href.startsWith('#') && !['docs', 'openapi.json', 'asyncapi.json'].includes(href)), [], 'links stay here');
-    t.same([...new Set(links.filter((href) => href.startsWith('#')))].filter((href) => !page.includes(` id="${href.slice(1)}"`)), [], 'and lead somewhere');
+    t.same(
+      links.filter((href) => !href.startsWith('#') && !['docs', 'openapi.json', 'asyncapi.json'].includes(href)),
+      [],
+      'links stay here',
+    );
+    t.same(
+      [...new Set(links.filter((href) => href.startsWith('#')))].filter(
+        (href) => !page.includes(` id="${href.slice(1)}"`),
+      ),
+      [],
+      'and lead somewhere',
+    );
   });
 
   await t.test('has every operation with its words, its request and its answer', async (t) => {
@@ -42,8 +58,13 @@ t.test('the page', async (t) => {
         const name = `${method} ${path}`;
         t.ok(article.includes(text(inline(operation.summary))), `${name}: summary`);
         t.ok(article.includes(text(markdown(operation.description))), `${name}: description`);
-        t.ok(article.includes(html`<code>${curlOf({ method: method.toUpperCase(), path, operation })}</code>`.text), `${name}: request`);
-        for (const { value } of Object.values<any>(operation.responses[200]?.content?.['application/json']?.examples ?? {})) {
+        t.ok(
+          article.includes(html`<code>${curlOf({ method: method.toUpperCase(), path, operation })}</code>`.text),
+          `${name}: request`,
+        );
+        for (const { value } of Object.values<any>(
+          operation.responses[200]?.content?.['application/json']?.examples ?? {},
+        )) {
           t.ok(article.includes(html`${JSON.stringify(value, null, 2)}`.text), `${name}: answer`);
         }
       }
@@ -51,11 +72,15 @@ t.test('the page', async (t) => {
   });
 
   await t.test('is compressed for those who take it, and not sent again to those who have it', async (t) => {
-    const get = async (headers: Record<string, string>): Promise<IncomingMessage> => (await once(request(`${house.url}/docs`, { headers }).end(), 'response'))[0];
+    const get = async (headers: Record<string, string>): Promise<IncomingMessage> =>
+      (await once(request(`${house.url}/docs`, { headers }).end(), 'response'))[0];
     t.equal(headers.get('x-content-type-options'), 'nosniff');
     const unchanged = await get({ 'if-none-match': headers.get('etag')! });
     t.same([unchanged.statusCode, (await buffer(unchanged)).length], [304, 0]);
-    for (const [coding, decode] of [['br', brotliDecompressSync], ['gzip', gunzipSync]] as const) {
+    for (const [coding, decode] of [
+      ['br', brotliDecompressSync],
+      ['gzip', gunzipSync],
+    ] as const) {
       const coded = await get({ 'accept-encoding': coding });
       const bytes = await buffer(coded);
       t.equal(coded.headers['content-encoding'], coding);
@@ -66,13 +91,21 @@ t.test('the page', async (t) => {
 });
 
 t.test('texts are escaped', async (t) => {
-  t.equal(text(markdown('a <b> & `<c>` **"d"**')), '<p>a &#60;b&#62; &#38; <code>&#60;c&#62;</code> <strong>&#34;d&#34;</strong></p>');
-  t.equal(text(markdown('```json\n{"a": "</pre>"}\n\n```')), '<pre tabindex="0"><code>{&#34;a&#34;: &#34;&#60;/pre&#62;&#34;}\n</code></pre>');
+  t.equal(
+    text(markdown('a <b> & `<c>` **"d"**')),
+    '<p>a &#60;b&#62; &#38; <code>&#60;c&#62;</code> <strong>&#34;d&#34;</strong></p>',
+  );
+  t.equal(
+    text(markdown('```json\n{"a": "</pre>"}\n\n```')),
+    '<pre tabindex="0"><code>{&#34;a&#34;: &#34;&#60;/pre&#62;&#34;}\n</code></pre>',
+  );
   t.equal(text(markdown('## A\n\nb\n\n- c\n- `d`')), '<h3>A</h3><p>b</p><ul><li>c</li><li><code>d</code></li></ul>');
 });
 
 t.test('fields are named by their paths', async (t) => {
-  const schemas = { Item: { type: 'object', properties: { id: { type: 'string', description: 'Its id.' } }, required: ['id'] } };
+  const schemas = {
+    Item: { type: 'object', properties: { id: { type: 'string', description: 'Its id.' } }, required: ['id'] },
+  };
   const schema = {
     type: 'object',
     required: ['data'],
@@ -101,20 +134,40 @@ t.test('the command is one that a shell takes', async (t) => {
         { name: 'Idempotency-Key', in: 'header', required: false, example: 'once', schema: {} },
       ],
       security: [{ operator: [] }],
-      requestBody: { content: { 'application/json': { schema: {}, examples: { example: { value: { name: "Ada's" } } } } } },
+      requestBody: {
+        content: { 'application/json': { schema: {}, examples: { example: { value: { name: "Ada's" } } } } },
+      },
       responses: {},
     },
   } as unknown as Placed;
-  const { stdout } = spawnSync('sh', ['-c', `curl() { printf '%s\\n' "$@"; }; URL=http://host OPERATOR_TOKEN=secret; ${curlOf(placed)}`], { encoding: 'utf8' });
+  const { stdout } = spawnSync(
+    'sh',
+    ['-c', `curl() { printf '%s\\n' "$@"; }; URL=http://host OPERATOR_TOKEN=secret; ${curlOf(placed)}`],
+    { encoding: 'utf8' },
+  );
   t.same(stdout.split('\n').slice(0, 9), [
-    ...['-X', 'PATCH', 'http://host/things/thing_1?limit=10', '-H', 'Authorization: Bearer secret', '-H', 'Idempotency-Key: once', '-H', 'Content-Type: application/json'],
+    ...[
+      '-X',
+      'PATCH',
+      'http://host/things/thing_1?limit=10',
+      '-H',
+      'Authorization: Bearer secret',
+      '-H',
+      'Idempotency-Key: once',
+      '-H',
+      'Content-Type: application/json',
+    ],
   ]);
   t.same(JSON.parse(stdout.slice(stdout.indexOf('-d\n') + 3)), { name: "Ada's" });
 });
 
 t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
   const running = await openBrowser(t);
-  for (const [width, colorScheme] of [[360, 'light'], [1440, 'light'], [1440, 'dark']] as const) {
+  for (const [width, colorScheme] of [
+    [360, 'light'],
+    [1440, 'light'],
+    [1440, 'dark'],
+  ] as const) {
     const context = await running.newContext({ viewport: { width, height: 900 }, colorScheme });
     await t.test(`${width} px, ${colorScheme}`, async (t) => looked(t, await context.newPage(), width));
     await context.close();
@@ -127,14 +180,22 @@ async function looked(t: Test, page: Page, width: number): Promise<void> {
   page.on('console', (message) => complaints.push(message.text()));
   page.on('request', (request) => request.url() !== `${house.url}/docs` && complaints.push(request.url()));
   await page.goto(`${house.url}/docs`);
-  t.same([await page.evaluate(overflow), await page.evaluate("getComputedStyle(document.querySelector('h1')).fontSize")], [0, '20px'], 'it is styled and fits');
+  t.same(
+    [await page.evaluate(overflow), await page.evaluate("getComputedStyle(document.querySelector('h1')).fontSize")],
+    [0, '20px'],
+    'it is styled and fits',
+  );
   if (width < 800) await page.click('text=Contents');
   await page.click('nav a[href="#post_sessions_id_chat"]');
   const heading = page.locator('#post_sessions_id_chat h3');
   t.match(await heading.textContent(), /^POST\s+\/sessions\/\{id\}\/chat$/);
   const { y } = (await heading.boundingBox())!;
   t.ok(y >= 0 && y < 200, `what was chosen is at the top (${y})`);
-  t.equal(await page.locator('nav a[href="#get_usage"]').isVisible(), width >= 800, 'a choice closes the contents on a phone');
+  t.equal(
+    await page.locator('nav a[href="#get_usage"]').isVisible(),
+    width >= 800,
+    'a choice closes the contents on a phone',
+  );
   await page.click('#post_sessions_id_chat summary:has-text("Failures")');
   t.ok(await page.locator('#post_sessions_id_chat td:has-text("turn_in_progress")').isVisible());
   t.same(await page.evaluate(faintTexts), [], 'every text has a contrast of 4.5 : 1');

@@ -7,11 +7,24 @@ import { WebSocket } from 'ws';
 import { data, delta, done } from '../providers/model/provider.ts';
 import { edges, openHouse, textOf } from './house.ts';
 import { refusedUpgrade } from './raw.ts';
-import { answering, begin, onProvider, refused, say, sayInVain, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
+import {
+  answering,
+  begin,
+  onProvider,
+  refused,
+  say,
+  sayInVain,
+  sessionOf,
+  synthetic,
+  transcriptOf,
+  until,
+} from './talk.ts';
 
 for (const edge of edges) {
   t.test(`${edge}: turns finish, new work is refused, reads are served`, async (t) => {
-    const house = await openHouse(t, { env: { PARLEY_STORE: 'lmdb:./data', PARLEY_EDGE: edge, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+    const house = await openHouse(t, {
+      env: { PARLEY_STORE: 'lmdb:./data', PARLEY_EDGE: edge, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' },
+    });
     let upstream: ServerResponse | undefined;
     const { assistant } = await onProvider(t, house, (response) => answering((upstream = response), 'one '));
     const { id, stream } = await begin(house, assistant.id);
@@ -20,7 +33,9 @@ for (const edge of edges) {
     const idle = await house.session(assistant.id);
     t.equal((await house.ask('/readyz')).status, 200);
 
-    const watcher = new WebSocket(`${house.url.replace('http', 'ws')}/console/api/inspect`, { headers: { authorization: `Bearer ${house.operatorToken}` } });
+    const watcher = new WebSocket(`${house.url.replace('http', 'ws')}/console/api/inspect`, {
+      headers: { authorization: `Bearer ${house.operatorToken}` },
+    });
     await once(watcher, 'message');
     const watched = once(watcher, 'close');
 
@@ -31,17 +46,44 @@ for (const edge of edges) {
       return answer.status === 503 && answer;
     });
     refused(t, ready, 503, 'api_error');
-    for (const refusal of [await sayInVain(house, idle.id), await house.ask('/sessions', { body: { assistant_id: assistant.id } })]) {
+    for (const refusal of [
+      await sayInVain(house, idle.id),
+      await house.ask('/sessions', { body: { assistant_id: assistant.id } }),
+    ]) {
       refused(t, refusal, 503, 'api_error');
       t.match(refusal.headers.get('retry-after'), /^[1-9]\d*$/);
       t.ok(refusal.headers.has('x-ratelimit-limit'));
     }
-    const completion = await house.ask('/v1/chat/completions', { body: { model: assistant.id, messages: [{ role: 'user', content: 'Hello' }] } });
-    t.same([completion.status, completion.json.error.code, completion.headers.has('x-should-retry')], [503, 'api_error', false], 'its clients ask again');
-    const asked = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: `ask_${assistant.id}`, arguments: { message: 'Hello' } } };
-    t.match((await house.ask('/mcp', { body: asked })).text, /The service is temporarily unavailable\..*"isError":true/);
-    refused(t, await refusedUpgrade(house.url, '/console/api/inspect', { token: house.operatorToken }), 503, 'api_error');
-    refused(t, await refusedUpgrade(house.url, '/console/api/inspect', { token: 'not-the-token' }), 401, 'invalid_api_key');
+    const completion = await house.ask('/v1/chat/completions', {
+      body: { model: assistant.id, messages: [{ role: 'user', content: 'Hello' }] },
+    });
+    t.same(
+      [completion.status, completion.json.error.code, completion.headers.has('x-should-retry')],
+      [503, 'api_error', false],
+      'its clients ask again',
+    );
+    const asked = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: `ask_${assistant.id}`, arguments: { message: 'Hello' } },
+    };
+    t.match(
+      (await house.ask('/mcp', { body: asked })).text,
+      /The service is temporarily unavailable\..*"isError":true/,
+    );
+    refused(
+      t,
+      await refusedUpgrade(house.url, '/console/api/inspect', { token: house.operatorToken }),
+      503,
+      'api_error',
+    );
+    refused(
+      t,
+      await refusedUpgrade(house.url, '/console/api/inspect', { token: 'not-the-token' }),
+      401,
+      'invalid_api_key',
+    );
     refused(t, await refusedUpgrade(house.url, '/transcription?token=tok_none'), 401, 'invalid_token');
     t.equal((await house.ask('/healthz')).status, 200);
     t.equal((await sessionOf(house, id)).active_turn_id, stream.turnId);
@@ -63,34 +105,44 @@ for (const edge of edges) {
   });
 }
 
-t.test('turns can be aborted while the server drains, and a signal that comes again later ends it at once', async (t) => {
-  const house = await openHouse(t);
-  const hanging = await synthetic(house, 'tokens=5,hang_at=1');
-  const one = await begin(house, hanging.id);
-  const two = await begin(house, hanging.id);
-  const ended = house.stop();
-  await until(async () => (await house.ask('/readyz')).status === 503);
-  t.equal((await house.ask(`/sessions/${one.id}/turns/${one.stream.turnId}/abort`, { method: 'POST' })).json.status, 'aborted');
-  t.equal((await house.ask(`/sessions/${two.id}/end`, { method: 'POST' })).json.status, 'ended');
-  t.same(await ended, { code: 0, signal: null });
+t.test(
+  'turns can be aborted while the server drains, and a signal that comes again later ends it at once',
+  async (t) => {
+    const house = await openHouse(t);
+    const hanging = await synthetic(house, 'tokens=5,hang_at=1');
+    const one = await begin(house, hanging.id);
+    const two = await begin(house, hanging.id);
+    const ended = house.stop();
+    await until(async () => (await house.ask('/readyz')).status === 503);
+    t.equal(
+      (await house.ask(`/sessions/${one.id}/turns/${one.stream.turnId}/abort`, { method: 'POST' })).json.status,
+      'aborted',
+    );
+    t.equal((await house.ask(`/sessions/${two.id}/end`, { method: 'POST' })).json.status, 'ended');
+    t.same(await ended, { code: 0, signal: null });
 
-  const hasty = await openHouse(t);
-  await begin(hasty, (await synthetic(hasty, 'tokens=5,hang_at=1')).id);
-  const cut = hasty.stop();
-  await until(async () => (await hasty.ask('/readyz')).status === 503);
-  // Within half a second a second signal counts as the same one; a later one ends the process.
-  await until(() => {
-    hasty.child.kill('SIGTERM');
-    return hasty.ask('/readyz').then(() => false, () => true);
-  });
-  t.same(await cut, { code: 1, signal: null });
-});
+    const hasty = await openHouse(t);
+    await begin(hasty, (await synthetic(hasty, 'tokens=5,hang_at=1')).id);
+    const cut = hasty.stop();
+    await until(async () => (await hasty.ask('/readyz')).status === 503);
+    // Within half a second a second signal counts as the same one; a later one ends the process.
+    await until(() => {
+      hasty.child.kill('SIGTERM');
+      return hasty.ask('/readyz').then(
+        () => false,
+        () => true,
+      );
+    });
+    t.same(await cut, { code: 1, signal: null });
+  },
+);
 
 t.test('a repeat under an Idempotency-Key is answered while the server drains', async (t) => {
   const house = await openHouse(t);
   const [short, hanging] = [await synthetic(house, 'tokens=3'), await synthetic(house, 'tokens=4,hang_at=2,text=so')];
   const once = { headers: { 'idempotency-key': 'once' } };
-  const create = (key = 'once') => house.ask('/sessions', { body: { assistant_id: short.id }, headers: { 'idempotency-key': key } });
+  const create = (key = 'once') =>
+    house.ask('/sessions', { body: { assistant_id: short.id }, headers: { 'idempotency-key': key } });
   const made = await create();
   const first = await say(house, made.json.id, 'Hello', once);
   const events = await first.rest();
@@ -106,15 +158,26 @@ t.test('a repeat under an Idempotency-Key is answered while the server drains', 
   t.same([replay.turnId, replay.headers.get('idempotent-replayed')], [first.turnId, 'true']);
   t.same(textOf(await replay.rest()), textOf(events));
   const joined = await say(house, id, 'Hello', once);
-  t.same([joined.turnId, (await joined.next())!.event, (await joined.next())!.data.text], [flowing.turnId, 'turn.started', 'so so ']);
+  t.same(
+    [joined.turnId, (await joined.next())!.event, (await joined.next())!.data.text],
+    [flowing.turnId, 'turn.started', 'so so '],
+  );
   const other = { headers: { 'idempotency-key': 'other' } };
-  for (const refusal of [await create('other'), await sayInVain(house, made.json.id, 'Hello', other), await sayInVain(house, id, 'Hello', other), await sayInVain(house, made.json.id)]) {
+  for (const refusal of [
+    await create('other'),
+    await sayInVain(house, made.json.id, 'Hello', other),
+    await sayInVain(house, id, 'Hello', other),
+    await sayInVain(house, made.json.id),
+  ]) {
     refused(t, refusal, 503, 'api_error');
     t.match(refusal.headers.get('retry-after'), /^[1-9]\d*$/, 'what is no repeat is new work');
   }
   refused(t, await sayInVain(house, made.json.id, 'Bye', once), 422, 'invalid_request');
   t.equal((await transcriptOf(house, made.json.id)).length, 2);
-  t.equal((await house.ask(`/sessions/${id}/turns/${flowing.turnId}/abort`, { method: 'POST' })).json.status, 'aborted');
+  t.equal(
+    (await house.ask(`/sessions/${id}/turns/${flowing.turnId}/abort`, { method: 'POST' })).json.status,
+    'aborted',
+  );
   t.equal((await joined.rest()).at(-1)!.event, 'turn.aborted');
   t.same(await ended, { code: 0, signal: null });
 });

@@ -23,8 +23,14 @@ t.test('ending', async (t) => {
     const text = [(await stream.next())!, (await stream.next())!][1]!.data.text;
     const ended = await end(house, id);
     t.match(ended.json, { status: 'ended', active_turn_id: null });
-    t.same((await stream.rest()).map(({ event, data }) => [event, data.stop_reason]), [['turn.aborted', 'aborted']]);
-    t.match(await transcriptOf(house, id), [{}, { content: text, status: 'partial', stop_reason: 'aborted', error_code: null }]);
+    t.same(
+      (await stream.rest()).map(({ event, data }) => [event, data.stop_reason]),
+      [['turn.aborted', 'aborted']],
+    );
+    t.match(await transcriptOf(house, id), [
+      {},
+      { content: text, status: 'partial', stop_reason: 'aborted', error_code: null },
+    ]);
   });
 
   await t.test('and one that waits for its first output too', async (t) => {
@@ -32,7 +38,10 @@ t.test('ending', async (t) => {
     const waiting = say(house, id);
     await activeTurn(house, id);
     t.match((await end(house, id)).json, { status: 'ended', active_turn_id: null });
-    t.same((await (await waiting).rest()).map(({ event }) => event), ['turn.started', 'turn.aborted']);
+    t.same(
+      (await (await waiting).rest()).map(({ event }) => event),
+      ['turn.started', 'turn.aborted'],
+    );
   });
 
   await t.test('sessions that do not exist, or are not permitted', async (t) => {

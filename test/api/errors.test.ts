@@ -9,7 +9,17 @@ import type { Session } from '../../src/store/store.ts';
 import { temporaryFolder } from '../folders.ts';
 import { edges, openHouse, type Answer, type House } from './house.ts';
 import { rawAsk } from './raw.ts';
-import { isRefused, limitedFor, missingField, refusals, unencryptedUrl, unrated, unreadableHeader, wrongField, type Refusal } from './refusal.ts';
+import {
+  isRefused,
+  limitedFor,
+  missingField,
+  refusals,
+  unencryptedUrl,
+  unrated,
+  unreadableHeader,
+  wrongField,
+  type Refusal,
+} from './refusal.ts';
 
 /** Sessions that no request can bring about in a test's time. */
 interface Stored {
@@ -28,8 +38,22 @@ async function store(folder: string): Promise<Stored> {
   const assistantId = ids.make('asst');
   const opened = lmdbStore(join(folder, 'data'));
   await opened.open(now * 1000);
-  await opened.catalog.create('workspace', { id: workspaceId, name: 'w', retentionDays: 30, turnsInFlightMax: 10, createdAt: now, updatedAt: now });
-  const model = { provider: 'scripted', name: 'scripted', credentialId: null, systemPrompt: null, temperature: null, outputTokensMax: null };
+  await opened.catalog.create('workspace', {
+    id: workspaceId,
+    name: 'w',
+    retentionDays: 30,
+    turnsInFlightMax: 10,
+    createdAt: now,
+    updatedAt: now,
+  });
+  const model = {
+    provider: 'scripted',
+    name: 'scripted',
+    credentialId: null,
+    systemPrompt: null,
+    temperature: null,
+    outputTokensMax: null,
+  };
   await opened.catalog.create('assistant', {
     id: assistantId,
     workspaceId,
@@ -77,13 +101,15 @@ interface Case {
   ask(world: World): Promise<Answer>;
 }
 
-const chatOn = ({ house }: World, session: string, message: unknown = 'Hi') => house.ask(`/sessions/${session}/chat`, { body: { message } });
+const chatOn = ({ house }: World, session: string, message: unknown = 'Hi') =>
+  house.ask(`/sessions/${session}/chat`, { body: { message } });
 
 async function chatWith(world: World, fields: object, verb?: string): Promise<Answer> {
   const { house } = world;
   const assistant = await house.assistant(fields);
   const session = await house.session(assistant.id);
-  if (verb !== undefined) await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}/${verb}`, { method: 'POST' });
+  if (verb !== undefined)
+    await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}/${verb}`, { method: 'POST' });
   return chatOn(world, session.id);
 }
 
@@ -92,12 +118,16 @@ async function speakWith({ house }: World, fields: object, text = 'Hi'): Promise
   return house.ask('/speech', { body: { assistant_id: id, text } });
 }
 
-const createWith = ({ house, assistant }: World, body: object) => house.ask('/sessions', { body: { assistant_id: assistant.id, ...body } });
+const createWith = ({ house, assistant }: World, body: object) =>
+  house.ask('/sessions', { body: { assistant_id: assistant.id, ...body } });
 
 /** Every row of the table and how a client meets it, or the reason why none can here. */
 const cases: Record<ErrorName, Case | string> = {
   missing_api_key: { refusal: refusals.missingKey, ask: ({ house }) => house.ask('/assistants', { key: null }) },
-  invalid_api_key: { refusal: refusals.invalidKey, ask: ({ house }) => house.ask('/assistants', { key: house.key.slice(0, -1) }) },
+  invalid_api_key: {
+    refusal: refusals.invalidKey,
+    ask: ({ house }) => house.ask('/assistants', { key: house.key.slice(0, -1) }),
+  },
   revoked_api_key: {
     refusal: refusals.revokedKey,
     async ask({ house }) {
@@ -106,18 +136,28 @@ const cases: Record<ErrorName, Case | string> = {
       return house.ask('/assistants', { key });
     },
   },
-  expired_api_key: { refusal: refusals.expiredKey, ask: async ({ house }) => house.ask('/assistants', await house.newKey({ expires_at: 1 })) },
-  invalid_token: { refusal: refusals.invalidToken, ask: ({ house }) => house.ask('/console/api/sign-in', { key: null, body: { token: 'none' } }) },
+  expired_api_key: {
+    refusal: refusals.expiredKey,
+    ask: async ({ house }) => house.ask('/assistants', await house.newKey({ expires_at: 1 })),
+  },
+  invalid_token: {
+    refusal: refusals.invalidToken,
+    ask: ({ house }) => house.ask('/console/api/sign-in', { key: null, body: { token: 'none' } }),
+  },
   site_not_permitted: 'it answers a site that an assistant does not list; the tests of the link cover it',
   assistant_not_permitted: {
     refusal: refusals.notPermitted,
-    ask: async ({ house, assistant }) => house.ask(`/assistants/${assistant.id}`, await house.newKey({ assistant_ids: [] })),
+    ask: async ({ house, assistant }) =>
+      house.ask(`/assistants/${assistant.id}`, await house.newKey({ assistant_ids: [] })),
   },
   route_not_found: { refusal: refusals.noRoute, ask: ({ house }) => house.ask('/nowhere') },
   assistant_not_found: { refusal: refusals.noAssistant, ask: ({ house }) => house.ask('/assistants/asst_none') },
   session_not_found: { refusal: refusals.noSession, ask: ({ house }) => house.ask('/sessions/ses_none') },
   model_not_found: 'it is met under /v1/ alone, in the shape of that API: openai.test.ts covers it',
-  turn_not_found: { refusal: refusals.noTurn, ask: ({ house, session }) => house.ask(`/sessions/${session.id}/turns/turn_none/events`) },
+  turn_not_found: {
+    refusal: refusals.noTurn,
+    ask: ({ house, session }) => house.ask(`/sessions/${session.id}/turns/turn_none/events`),
+  },
   assistant_not_published: { refusal: refusals.notPublished, ask: (world) => chatWith(world, {}, 'unpublish') },
   assistant_disabled: { refusal: refusals.disabled, ask: (world) => chatWith(world, {}, 'disable') },
   session_ended: {
@@ -137,16 +177,31 @@ const cases: Record<ErrorName, Case | string> = {
   },
   insecure_sign_in: {
     refusal: refusals.insecureSignIn,
-    ask: ({ house }) => rawAsk(house.url, '/console/api/sign-in', { method: 'POST', headers: { Host: 'parley.example', 'Content-Length': '13' }, body: '{"token":"x"}' }),
+    ask: ({ house }) =>
+      rawAsk(house.url, '/console/api/sign-in', {
+        method: 'POST',
+        headers: { Host: 'parley.example', 'Content-Length': '13' },
+        body: '{"token":"x"}',
+      }),
   },
   headers_too_large: 'uWebSockets.js answers it itself; heads.test.ts covers it on the other edge',
-  different_keys: { refusal: refusals.differentKeys, ask: ({ house }) => house.ask('/assistants', { headers: { 'x-api-key': 'another' } }) },
+  different_keys: {
+    refusal: refusals.differentKeys,
+    ask: ({ house }) => house.ask('/assistants', { headers: { 'x-api-key': 'another' } }),
+  },
   content_type: {
     refusal: unrated(refusals.notJson),
-    ask: ({ house }) => house.console('/workspaces', { headers: { 'content-type': 'text/plain' }, body: { name: 'a' } }),
+    ask: ({ house }) =>
+      house.console('/workspaces', { headers: { 'content-type': 'text/plain' }, body: { name: 'a' } }),
   },
-  malformed_json: { refusal: refusals.malformedJson, ask: ({ house }) => house.ask('/sessions', { body: '{"assistant_id":' }) },
-  body_too_large: { refusal: refusals.tooLarge, ask: ({ house }) => house.ask('/sessions', { body: `"${'x'.repeat(256 * 1024)}"` }) },
+  malformed_json: {
+    refusal: refusals.malformedJson,
+    ask: ({ house }) => house.ask('/sessions', { body: '{"assistant_id":' }),
+  },
+  body_too_large: {
+    refusal: refusals.tooLarge,
+    ask: ({ house }) => house.ask('/sessions', { body: `"${'x'.repeat(256 * 1024)}"` }),
+  },
   body_timeout: 'it takes half a minute; the contract of the edges, where the bound is set lower, covers it',
   not_an_object: { refusal: refusals.notAnObject, ask: ({ house }) => house.ask('/sessions', { body: '[]' }) },
   missing_field: { refusal: missingField('assistant_id'), ask: ({ house }) => house.ask('/sessions', { body: {} }) },
@@ -155,7 +210,10 @@ const cases: Record<ErrorName, Case | string> = {
   not_supported: "OpenAI's API alone answers with it: test/api/openai-wishes.test.ts",
   unencrypted_url: {
     refusal: unrated(unencryptedUrl('base_url')),
-    ask: ({ house }) => house.console(`/workspaces/${house.workspaceId}/credentials`, { body: { kind: 'model', provider: 'openai', base_url: 'http://api.example.com/v1', api_key: 'k' } }),
+    ask: ({ house }) =>
+      house.console(`/workspaces/${house.workspaceId}/credentials`, {
+        body: { kind: 'model', provider: 'openai', base_url: 'http://api.example.com/v1', api_key: 'k' },
+      }),
   },
   idempotency_mismatch: {
     refusal: refusals.mismatch,
@@ -166,18 +224,34 @@ const cases: Record<ErrorName, Case | string> = {
     },
   },
   missing_visitor_fields: {
-    refusal: { ...wrongField(''), code: 'missing_visitor_fields', message: 'Required visitor fields are missing: `visitor.email`, `visitor.age`.' },
+    refusal: {
+      ...wrongField(''),
+      code: 'missing_visitor_fields',
+      message: 'Required visitor fields are missing: `visitor.email`, `visitor.age`.',
+    },
     async ask({ house }) {
-      const fields = [['email', 'email'], ['age', 'number']].map(([name, type]) => ({ name, type, required: true }));
+      const fields = [
+        ['email', 'email'],
+        ['age', 'number'],
+      ].map(([name, type]) => ({ name, type, required: true }));
       const { id } = await house.assistant({ visitor_fields: fields });
       return house.ask('/sessions', { body: { assistant_id: id } });
     },
   },
-  message_too_long: { refusal: refusals.messageTooLong, ask: (world) => chatOn(world, world.session.id, 'x'.repeat(8001)) },
+  message_too_long: {
+    refusal: refusals.messageTooLong,
+    ask: (world) => chatOn(world, world.session.id, 'x'.repeat(8001)),
+  },
   text_too_long: { refusal: refusals.textTooLong, ask: (world) => speakWith(world, {}, 'x'.repeat(1001)) },
   invalid_range: { refusal: refusals.invalidRange, ask: ({ house }) => house.ask('/usage?start=2&end=1') },
-  assistant_unavailable: { refusal: refusals.unavailable, ask: (world) => chatWith(world, { model: { provider: 'synthetic', name: 'fail_at=0' } }) },
-  voice_unavailable: { refusal: refusals.voiceUnavailable, ask: (world) => speakWith(world, { channels: { voice: true }, voice: { provider: 'openai' } }) },
+  assistant_unavailable: {
+    refusal: refusals.unavailable,
+    ask: (world) => chatWith(world, { model: { provider: 'synthetic', name: 'fail_at=0' } }),
+  },
+  voice_unavailable: {
+    refusal: refusals.voiceUnavailable,
+    ask: (world) => speakWith(world, { channels: { voice: true }, voice: { provider: 'openai' } }),
+  },
   service_unavailable: {
     // The last one: from here on the server drains, for as long as the turn goes on.
     refusal: refusals.draining,
@@ -188,9 +262,13 @@ const cases: Record<ErrorName, Case | string> = {
       return createWith(world, {});
     },
   },
-  api_error: { refusal: refusals.fault, ask: ({ house, damaged }) => house.ask(`/sessions/${damaged}/end`, { method: 'POST' }) },
+  api_error: {
+    refusal: refusals.fault,
+    ask: ({ house, damaged }) => house.ask(`/sessions/${damaged}/end`, { method: 'POST' }),
+  },
   rate_limited: {
-    // An empty bucket that fills in a minute: the second request of a ceiling of one is a minute early and a debt of none.
+    // An empty bucket that fills in a minute: the second request of a ceiling of one is a minute early and a debt of
+    // none.
     refusal: limitedFor(60),
     async ask({ house }) {
       const { key } = await house.newKey({ limits: { requests: 1 } });
@@ -215,7 +293,11 @@ for (const edge of edges) {
   t.test(`every error over HTTP on ${edge}`, async (t) => {
     const folder = await temporaryFolder(t);
     const stored = await store(folder);
-    const house = await openHouse(t, { embedded: true, folder, env: { PARLEY_EDGE: edge, PARLEY_STORE: 'lmdb:./data', PARLEY_LOG: 'info' } });
+    const house = await openHouse(t, {
+      embedded: true,
+      folder,
+      env: { PARLEY_EDGE: edge, PARLEY_STORE: 'lmdb:./data', PARLEY_LOG: 'info' },
+    });
     const assistant = await house.assistant();
     const endless = await house.assistant({ model: { provider: 'synthetic', name: 'hang_at=1' } });
     const [session, busy] = await Promise.all([house.session(assistant.id), house.session(endless.id)]);
@@ -234,7 +316,12 @@ for (const edge of edges) {
     isRefused(t, await chatOn(world, session.id), limitedFor(1), 'every slot of the workspace taken');
 
     await run(last);
-    isRefused(t, await house.ask('/readyz', { key: null }), { ...refusals.draining, rated: false, retryAfter: undefined }, 'not ready while it drains');
+    isRefused(
+      t,
+      await house.ask('/readyz', { key: null }),
+      { ...refusals.draining, rated: false, retryAfter: undefined },
+      'not ready while it drains',
+    );
     t.equal((await house.ask(`/sessions/${busy.id}`)).status, 200, 'reads go on being served');
     t.equal((await house.ask(`/sessions/${busy.id}/turns/${turn.turnId}/abort`, { method: 'POST' })).status, 200);
     t.same(await house.ended, { code: 0, signal: null });

@@ -1,4 +1,7 @@
-/** A Redis that is told to evict while a server runs on it: the server is not ready, serves requests that it still can, and is ready again once that is mended (contract 12). */
+/**
+ * A Redis that is told to evict while a server runs on it: the server is not ready, serves requests that it still can,
+ * and is ready again once that is mended (contract 12).
+ */
 import t from 'tap';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { edge, openHouse } from './house.ts';
@@ -9,7 +12,9 @@ const lacking = whyNoRedis();
 t.test(edge, { ...(lacking === null ? {} : { skip: lacking }) }, async (t) => {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
-  const house = await openHouse(t, { env: { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_LOG: 'warn' } });
+  const house = await openHouse(t, {
+    env: { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_LOG: 'warn' },
+  });
   const ready = () => house.ask('/readyz', { key: null });
   const assistant = await synthetic(house, 'tokens=3');
   for (const policy of ['allkeys-lru', 'volatile-ttl']) {
@@ -29,18 +34,28 @@ t.test(edge, { ...(lacking === null ? {} : { skip: lacking }) }, async (t) => {
   }
 });
 
-t.test('a Redis that refuses a write makes the server unready at once', { ...(lacking === null ? {} : { skip: lacking }) }, async (t) => {
-  const redis = await RedisServer.start(...appendOnly);
-  t.teardown(() => redis.stop());
-  const house = await openHouse(t, { env: { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_LOG: 'silent' } });
-  const status = async () => (await house.ask('/readyz', { key: null })).status;
-  const assistant = await synthetic(house, 'tokens=3');
-  const create = () => house.ask('/sessions', { body: { assistant_id: assistant.id } });
-  for (let fault = 0; fault < 3; fault++) {
-    await until(async () => (await status()) === 200);
-    await redis.ask('CONFIG', 'SET', 'min-replicas-to-write', '1');
-    refused(t, await create(), 503, 'api_error');
-    t.equal(await status(), 503, 'the first look after the refusal');
-    await redis.ask('CONFIG', 'SET', 'min-replicas-to-write', '0');
-  }
-});
+t.test(
+  'a Redis that refuses a write makes the server unready at once',
+  { ...(lacking === null ? {} : { skip: lacking }) },
+  async (t) => {
+    const redis = await RedisServer.start(...appendOnly);
+    t.teardown(() => redis.stop());
+    const house = await openHouse(t, {
+      env: {
+        PARLEY_STORE: redis.url,
+        PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough',
+        PARLEY_LOG: 'silent',
+      },
+    });
+    const status = async () => (await house.ask('/readyz', { key: null })).status;
+    const assistant = await synthetic(house, 'tokens=3');
+    const create = () => house.ask('/sessions', { body: { assistant_id: assistant.id } });
+    for (let fault = 0; fault < 3; fault++) {
+      await until(async () => (await status()) === 200);
+      await redis.ask('CONFIG', 'SET', 'min-replicas-to-write', '1');
+      refused(t, await create(), 503, 'api_error');
+      t.equal(await status(), 503, 'the first look after the refusal');
+      await redis.ask('CONFIG', 'SET', 'min-replicas-to-write', '0');
+    }
+  },
+);

@@ -1,4 +1,7 @@
-/** Every form of a provider's answer as a client sees it, with a second turn on the same session: no answer spoils what comes after it. */
+/**
+ * Every form of a provider's answer as a client sees it, with a second turn on the same session: no answer spoils what
+ * comes after it.
+ */
 import t, { type Test } from 'tap';
 import { bytesOf, forms, type Form } from '../providers/model/forms.ts';
 import { raw, type Arrival } from '../providers/client/raw.ts';
@@ -11,20 +14,28 @@ const unavailable = { code: 'assistant_unavailable', message: 'The assistant can
 const atATime = 8;
 
 /** The conversation that a request carries. */
-const sentIn = ({ text }: Arrival): { role: string; content: string }[] => JSON.parse(text.slice(text.indexOf('\r\n\r\n'))).messages;
+const sentIn = ({ text }: Arrival): { role: string; content: string }[] =>
+  JSON.parse(text.slice(text.indexOf('\r\n\r\n'))).messages;
 
 t.test('forms of answers', async (t) => {
   const house = await openWorkspace();
   const server = await raw(t, (arrival) => {
     const said = sentIn(arrival).at(-1)!.content;
-    const form = forms.get(said) ?? forms.get(`${arrival.text.includes('/messages HTTP') ? 'anthropic' : 'openai'}: the usual stream`)!;
+    const form =
+      forms.get(said) ??
+      forms.get(`${arrival.text.includes('/messages HTTP') ? 'anthropic' : 'openai'}: the usual stream`)!;
     arrival.socket.write(bytesOf(form), () => form.then === 'cut' && arrival.socket.end());
   });
   const assistants = new Map<string, any>();
   for (const kind of ['openai', 'anthropic'] as const) {
     const credential = await credentialOf(house, kind, server.baseUrl);
     for (const reasoning of ['hidden', 'shown']) {
-      const model = { provider: kind, name: 'm', credential_id: credential.id, ...(reasoning === 'shown' && { reasoning }) };
+      const model = {
+        provider: kind,
+        name: 'm',
+        credential_id: credential.id,
+        ...(reasoning === 'shown' && { reasoning }),
+      };
       assistants.set(`${kind} ${reasoning}`, await house.assistant({ model }));
     }
   }
@@ -37,7 +48,11 @@ t.test('forms of answers', async (t) => {
       rows.push(`${name} → ${await seen(t, house, assistant.id, name, form)}`);
       const history = server.arrivals.map(sentIn).find((messages) => messages.at(-1)!.content.endsWith(after(name)))!;
       const answers = form.said.trim() === '' ? [] : [form.said];
-      t.same(history.filter(({ role }) => role === 'assistant').map(({ content }) => content), answers, `${name}: what is sent back`);
+      t.same(
+        history.filter(({ role }) => role === 'assistant').map(({ content }) => content),
+        answers,
+        `${name}: what is sent back`,
+      );
     }
   };
   await Promise.all(Array.from({ length: atATime }, next));
@@ -61,7 +76,11 @@ async function seen(t: Test, house: House, assistantId: string, name: string, { 
     t.equal(textOf(events), said, name);
     t.equal(last.event, ending === 'end' ? 'turn.completed' : 'error', name);
     if (ending !== 'end') t.same(last.data, unavailable, name);
-    t.match(await transcriptOf(house, id), [{ content: name }, { content: said, status: ending === 'end' ? 'completed' : 'partial' }], name);
+    t.match(
+      await transcriptOf(house, id),
+      [{ content: name }, { content: said, status: ending === 'end' ? 'completed' : 'partial' }],
+      name,
+    );
     sight += ending === 'end' ? last.event : `error ${last.data.code}`;
   }
   const again = await (await say(house, id, after(name))).rest();
@@ -70,10 +89,16 @@ async function seen(t: Test, house: House, assistantId: string, name: string, { 
 }
 
 t.test("a provider's silence", async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_PROVIDER_SILENCE_MS: '2000' } });
+  const house = await openHouse(t, {
+    env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_PROVIDER_SILENCE_MS: '2000' },
+  });
   const { provider, assistant } = await onProvider(t, house, (response) => {
     response.writeHead(200, eventStream);
-    const signs = [': wait\n\n', 'event: ping\ndata: ping\n\n', data({ choices: [{ delta: { reasoning_content: 'hm' } }] })];
+    const signs = [
+      ': wait\n\n',
+      'event: ping\ndata: ping\n\n',
+      data({ choices: [{ delta: { reasoning_content: 'hm' } }] }),
+    ];
     let told = 0;
     const timer = setInterval(() => {
       response.write(signs[told++ % signs.length]);

@@ -1,4 +1,7 @@
-/** Calls with people who speak on, models that drip, and clients that lie, go back, read nothing or send nonsense (contract 18). */
+/**
+ * Calls with people who speak on, models that drip, and clients that lie, go back, read nothing or send nonsense
+ * (contract 18).
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +20,10 @@ t.test(edge, async (t) => {
   await t.test('a turn that is ended again while its model is asked early', (t) => flushed(t, house));
   await t.test('a model that drips, and one that drips into a failure', (t) => drips(t, house));
   await t.test('a client that claims more than it was sent, and less than before', (t) => lies(t, house));
-  await t.test('a client that reports more often than texts may come keeps its call, and its newest report counts', (t) => eager(t, house));
+  await t.test(
+    'a client that reports more often than texts may come keeps its call, and its newest report counts',
+    (t) => eager(t, house),
+  );
   await t.test('a client that reads nothing for a while', (t) => deaf(t, house));
   await t.test('a client whose microphone stops in the middle of a word', (t) => breaks(t, house));
   await t.test('odd frames at 44.1 kHz, in and out', (t) => odd(t, house));
@@ -32,14 +38,26 @@ const spoken = async (house: House, { session }: Caller): Promise<any[]> => tran
 
 /** The words of both utterances, once each and in order, and no empty message. */
 async function holdsAll(t: Test, house: House, caller: Caller, why: string): Promise<readonly any[]> {
-  const said = (messages: readonly any[]): string => messages.filter(({ role }) => role === 'user').map(({ content }) => content).join(' ');
+  const said = (messages: readonly any[]): string =>
+    messages
+      .filter(({ role }) => role === 'user')
+      .map(({ content }) => content)
+      .join(' ');
   const messages = await until(async () => {
     const found = await spoken(house, caller);
     return said(found).endsWith('and more') && found.at(-1).status === 'completed' ? found : null;
   });
   t.equal(said(messages), 'hello there and more', `${why}: each word once`);
-  t.same(messages.filter(({ content }) => content === ''), [], `${why}: nothing empty`);
-  t.same(messages.map(({ role }) => role), messages.map((_, index) => (index % 2 === 0 ? 'user' : 'assistant')), `${why}: one message of each side for each turn`);
+  t.same(
+    messages.filter(({ content }) => content === ''),
+    [],
+    `${why}: nothing empty`,
+  );
+  t.same(
+    messages.map(({ role }) => role),
+    messages.map((_, index) => (index % 2 === 0 ? 'user' : 'assistant')),
+    `${why}: one message of each side for each turn`,
+  );
   caller.socket.terminate();
   return messages;
 }
@@ -48,7 +66,11 @@ async function resumed(t: Test, house: House): Promise<void> {
   const clip = await clipOf(house);
   await Promise.all(
     [0, 150, 300, 600, 900].map(async (afterMs) => {
-      const caller = await opened(house, { texts: 'hello_there|and_more', model: 'tokens=6,first_ms=400', characterMs: 60 });
+      const caller = await opened(house, {
+        texts: 'hello_there|and_more',
+        model: 'tokens=6,first_ms=400',
+        characterMs: 60,
+      });
       new Loudspeaker(caller);
       const microphone = new Microphone(caller, clip);
       microphone.hear(Buffer.concat([clip, Buffer.alloc((500 + afterMs) * 32), clip]));
@@ -60,12 +82,19 @@ async function resumed(t: Test, house: House): Promise<void> {
   );
 }
 
-/** The audio comes faster than it is said, and nothing is reported: the second turn is over before it is known what of the reply to the first was heard. */
+/**
+ * The audio comes faster than it is said, and nothing is reported: the second turn is over before it is known what of
+ * the reply to the first was heard.
+ */
 async function hurried(t: Test, house: House): Promise<void> {
   const clip = await clipOf(house);
   await Promise.all(
     [0, 1, 2].map(async (time) => {
-      const caller = await opened(house, { texts: 'hello_there|and_more', model: 'text=Uncharacteristically,tokens=2', characterMs: 60 });
+      const caller = await opened(house, {
+        texts: 'hello_there|and_more',
+        model: 'text=Uncharacteristically,tokens=2',
+        characterMs: 60,
+      });
       caller.say(clip, 1_000);
       caller.say(clip, 1_000);
       await holdsAll(t, house, caller, `time ${time}`);
@@ -116,11 +145,19 @@ async function started(house: House, wish: CallWish): Promise<Caller> {
 
 async function lies(t: Test, house: House): Promise<void> {
   const boastful = await started(house, { model: 'tokens=40', characterMs: 60 });
-  const played = (caller: Caller, samples: number, message = caller.message): void => caller.send({ type: 'played', message_id: message, samples });
+  const played = (caller: Caller, samples: number, message = caller.message): void =>
+    caller.send({ type: 'played', message_id: message, samples });
   const timer = setInterval(() => played(boastful, Number.MAX_SAFE_INTEGER), 20);
   await boastful.until('turn.completed').finally(() => clearInterval(timer));
   const [, whole] = await spoken(house, boastful);
-  t.match(whole, { content: 'word '.repeat(40), voice: { heard: 'played', audio_ms: Math.floor(boastful.received.get(whole.id)! / 16) } }, 'more than was sent counts as all');
+  t.match(
+    whole,
+    {
+      content: 'word '.repeat(40),
+      voice: { heard: 'played', audio_ms: Math.floor(boastful.received.get(whole.id)! / 16) },
+    },
+    'more than was sent counts as all',
+  );
   boastful.socket.terminate();
 
   const goesBack = await opened(house, { model: 'tokens=40', characterMs: 60 });
@@ -139,7 +176,11 @@ async function lies(t: Test, house: House): Promise<void> {
   await goesBack.until('audio.clear');
   played(goesBack, 10);
   await goesBack.until('turn.aborted');
-  t.match((await spoken(house, goesBack))[1], { content: 'word word word', voice: { audio_ms: 720 } }, 'the position never goes back');
+  t.match(
+    (await spoken(house, goesBack))[1],
+    { content: 'word word word', voice: { audio_ms: 720 } },
+    'the position never goes back',
+  );
   t.equal(goesBack.textOf(goesBack.message), 'word word word');
   goesBack.socket.terminate();
 }
@@ -161,13 +202,21 @@ async function eager(t: Test, house: House): Promise<void> {
   await caller.until('audio.clear');
   for (let times = 0; times < 1_000; times++) caller.send({ type: 'played', message_id, samples: samples + 16 });
   await caller.until('turn.aborted');
-  t.match((await spoken(house, caller))[1], { content: 'word word word', voice: { heard: 'played', audio_ms: 721, cut_by: 'client' } }, 'the answer to a cut is one of them');
+  t.match(
+    (await spoken(house, caller))[1],
+    { content: 'word word word', voice: { heard: 'played', audio_ms: 721, cut_by: 'client' } },
+    'the answer to a cut is one of them',
+  );
   for (let times = 0; times < 120; times++) caller.send({ type: 'interrupt' });
   t.equal(await caller.closed, 1008, 'commands have their pace as before');
 }
 
 async function deaf(t: Test, house: House): Promise<void> {
-  const caller = await started(house, { model: 'tokens=60', characterMs: 20, query: '&ahead_ms=5000&output_sample_rate=48000' });
+  const caller = await started(house, {
+    model: 'tokens=60',
+    characterMs: 20,
+    query: '&ahead_ms=5000&output_sample_rate=48000',
+  });
   caller.socket.pause();
   // It goes by the clock, so the reply comes to its end meanwhile.
   const [, reply] = (await until(async () => {
@@ -193,7 +242,11 @@ async function long(t: Test, house: House): Promise<void> {
   await caller.until('turn.started', ({ text }) => text === `${before} and`);
   await caller.plays();
   await caller.until('turn.started', ({ text }) => text === 'what was typed next');
-  t.same((await spoken(house, caller)).filter(({ role }) => role === 'user').map(({ content }) => content), [`${before} and`, 'what was typed next'], 'the rest is answered too, though nobody speaks');
+  t.same(
+    (await spoken(house, caller)).filter(({ role }) => role === 'user').map(({ content }) => content),
+    [`${before} and`, 'what was typed next'],
+    'the rest is answered too, though nobody speaks',
+  );
   caller.socket.terminate();
 }
 
@@ -225,7 +278,9 @@ async function abortedSoon(t: Test, house: House): Promise<void> {
     const caller = await opened(house, { model: 'tokens=30' });
     caller.send({ type: 'message', text: 'Hello' });
     const { turn_id: turnId } = await caller.until('turn.started');
-    t.match((await house.ask(`/sessions/${caller.session.id}/turns/${turnId}/abort`, { method: 'POST' })).json, { status: 'aborted' });
+    t.match((await house.ask(`/sessions/${caller.session.id}/turns/${turnId}/abort`, { method: 'POST' })).json, {
+      status: 'aborted',
+    });
     t.match(await caller.until('turn.aborted'), { cut_by: 'api' });
     t.match((await spoken(house, caller)).at(-1), { stop_reason: 'aborted', voice: { cut_by: 'api' } });
     t.notOk(caller.heard.some(({ type }) => type === 'turn.failed' || type === 'audio.end'));
@@ -245,14 +300,24 @@ async function breaks(t: Test, house: House): Promise<void> {
 }
 
 async function odd(t: Test, house: House): Promise<void> {
-  const caller = await opened(house, { texts: 'hello_there', model: 'tokens=4', query: '&sample_rate=44100&output_sample_rate=44100' });
+  const caller = await opened(house, {
+    texts: 'hello_there',
+    model: 'tokens=4',
+    query: '&sample_rate=44100&output_sample_rate=44100',
+  });
   t.match(caller.heard[0], { sample_rate: 44_100, output_sample_rate: 44_100 });
   const clip = await clipOf(house);
   const samples = new Int16Array(clip.buffer, clip.byteOffset, clip.length / 2);
   const ratio = 44_100 / 16_000;
-  const audio = Buffer.from(Int16Array.from({ length: Math.floor(samples.length * ratio) + 44_100 }, (_, at) => samples[Math.floor(at / ratio)] ?? 0).buffer);
+  const audio = Buffer.from(
+    Int16Array.from(
+      { length: Math.floor(samples.length * ratio) + 44_100 },
+      (_, at) => samples[Math.floor(at / ratio)] ?? 0,
+    ).buffer,
+  );
   // Samples are cut in two by frames of odd lengths.
-  for (let at = 0, size = 1; at < audio.length; at += size, size = size === 1 ? 1_763 : size === 1_763 ? 641 : 1) caller.send(audio.subarray(at, at + size));
+  for (let at = 0, size = 1; at < audio.length; at += size, size = size === 1 ? 1_763 : size === 1_763 ? 641 : 1)
+    caller.send(audio.subarray(at, at + size));
   t.equal((await caller.until('turn.started')).text, 'hello there');
   await caller.plays();
   const { samples: sent } = await caller.until('audio.end');
@@ -267,9 +332,33 @@ async function random(t: Test, house: House): Promise<void> {
   const clip = await clipOf(house);
   const text = fc.oneof(fc.string(), fc.constant('Hello'), fc.constant('constructor'));
   const messages = fc.oneof(
-    { weight: 8, arbitrary: fc.constantFrom<object>({ type: 'interrupt' }, { type: 'flush' }, { type: 'message', text: 'Hello' }, { type: 'start', partials: false }, { type: 'played', message_id: 'msg_1', samples: 5 }) },
+    {
+      weight: 8,
+      arbitrary: fc.constantFrom<object>(
+        { type: 'interrupt' },
+        { type: 'flush' },
+        { type: 'message', text: 'Hello' },
+        { type: 'start', partials: false },
+        { type: 'played', message_id: 'msg_1', samples: 5 },
+      ),
+    },
     { weight: 4, arbitrary: fc.nat(20).map((part) => clip.subarray(part * 640, (part + 20) * 640)) },
-    { weight: 1, arbitrary: fc.record({ type: fc.oneof(fc.constantFrom('start', 'played', 'interrupt', 'flush', 'message', 'hangup', 'ready', 'audio'), text), text, samples: fc.oneof(fc.integer(), fc.double()), message_id: text, barge_in: text }, { requiredKeys: ['type'] }) },
+    {
+      weight: 1,
+      arbitrary: fc.record(
+        {
+          type: fc.oneof(
+            fc.constantFrom('start', 'played', 'interrupt', 'flush', 'message', 'hangup', 'ready', 'audio'),
+            text,
+          ),
+          text,
+          samples: fc.oneof(fc.integer(), fc.double()),
+          message_id: text,
+          barge_in: text,
+        },
+        { requiredKeys: ['type'] },
+      ),
+    },
     { weight: 1, arbitrary: fc.oneof(fc.json(), fc.string()).map((each) => ({ raw: each })) },
   );
   await fc.assert(
@@ -290,7 +379,9 @@ async function random(t: Test, house: House): Promise<void> {
   t.equal((await house.ask('/sessions')).status, 200, 'the server goes on');
 }
 
-/** A turn with a stored call is never withdrawn (contract 13): a call says so too, and its words begin no other message. */
+/**
+ * A turn with a stored call is never withdrawn (contract 13): a call says so too, and its words begin no other message.
+ */
 async function calling(t: Test, house: House): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -300,15 +391,29 @@ async function calling(t: Test, house: House): Promise<void> {
     server.close();
   });
   const functions = [{ name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } }];
-  const tool = await house.console(`/workspaces/${house.workspaceId}/tools`, { body: { kind: 'http', name: 'Slow', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, functions } });
+  const tool = await house.console(`/workspaces/${house.workspaceId}/tools`, {
+    body: { kind: 'http', name: 'Slow', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, functions },
+  });
   const caller = await opened(house, { model: 'call=look,tokens=2', fields: { tool_ids: [tool.json.id] } });
   caller.send({ type: 'message', text: 'first' });
   await reached;
   caller.send({ type: 'interrupt' });
   t.match(await caller.until('turn.aborted'), { cut_by: 'client', stop_reason: 'aborted' });
-  t.same(caller.heard.filter(({ type }) => type === 'turn.withdrawn'), []);
+  t.same(
+    caller.heard.filter(({ type }) => type === 'turn.withdrawn'),
+    [],
+  );
   const messages = await spoken(house, caller);
-  t.match(messages, [{ content: 'first' }, { content: '', status: 'partial', stop_reason: 'aborted', tool_calls: [{ status: 'cancelled' }], voice: { cut_by: 'client' } }]);
+  t.match(messages, [
+    { content: 'first' },
+    {
+      content: '',
+      status: 'partial',
+      stop_reason: 'aborted',
+      tool_calls: [{ status: 'cancelled' }],
+      voice: { cut_by: 'client' },
+    },
+  ]);
   caller.send({ type: 'message', text: 'second' });
   t.match(await caller.until('turn.started', ({ text }) => text !== 'first'), { text: 'second' });
   caller.socket.terminate();

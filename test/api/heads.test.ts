@@ -1,4 +1,7 @@
-/** Heads that are not to run are refused in the one error shape, and their connection ends (contract 1, 2 and 12, "Framing"). */
+/**
+ * Heads that are not to run are refused in the one error shape, and their connection ends (contract 1, 2 and 12,
+ * "Framing").
+ */
 import { once } from 'node:events';
 import t from 'tap';
 import { RawClient } from '../http/edge/harness.ts';
@@ -17,19 +20,28 @@ for (const edge of edges) {
       t.notMatch(head.toLowerCase(), /x-ratelimit/);
       const requestId = /\r\nx-request-id: (req_\w+)/i.exec(head)![1]!;
       t.match(head.toLowerCase(), /\r\ncontent-type: application\/json/);
-      t.same(JSON.parse(body), { error: { type: 'invalid_request', code: 'invalid_request', message }, request_id: requestId });
+      t.same(JSON.parse(body), {
+        error: { type: 'invalid_request', code: 'invalid_request', message },
+        request_id: requestId,
+      });
       while (!house.stdout().includes(requestId)) await once(house.child.stdout!, 'data');
       t.match(house.stdout(), new RegExp(`"request_id":"${requestId}","method":"GET","route":null,"status":400`));
     };
     const unreadable = (name: string): string => `The header \`${name}\` could not be read.`;
     // Two hosts are refused by the parser of one engine.
-    const [line, name] = edge === 'uws' ? ['Transfer-Encoding: chunked, identity\r\n', 'Transfer-Encoding'] : ['Host: y\r\n', 'Host'];
+    const [line, name] =
+      edge === 'uws' ? ['Transfer-Encoding: chunked, identity\r\n', 'Transfer-Encoding'] : ['Host: y\r\n', 'Host'];
     await refused('Transfer-Encoding: identity\r\n', unreadable('Transfer-Encoding'));
     await refused(line, unreadable(name));
     await refused(line, unreadable(name), '/nowhere');
-    await refused(`${line}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n`, unreadable(name), '/transcription');
+    await refused(
+      `${line}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n`,
+      unreadable(name),
+      '/transcription',
+    );
     // Where the parser of one engine answers itself, our refusal is tested on the other.
-    if (edge === 'uws') await refused('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n', unreadable('Transfer-Encoding'));
+    if (edge === 'uws')
+      await refused('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n', unreadable('Transfer-Encoding'));
     else await refused('X: y\r\n'.repeat(99), 'The headers are more than 100 lines, or too long.');
     const metrics = await (await fetch(`${house.url}/metrics`)).text();
     t.match(metrics, /parley_http_requests_total\{route="unknown",status="400"\} 5/);

@@ -1,4 +1,7 @@
-/** Code that runs for each piece, turn or answer makes no hidden classes of V8 (docs/decisions.md, "No fields behind a spread where it is hot"). */
+/**
+ * Code that runs for each piece, turn or answer makes no hidden classes of V8 (docs/decisions.md, "No fields behind a
+ * spread where it is hot").
+ */
 import { readFileSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,7 +32,8 @@ t.test('turns of several pieces, and answers in JSON', { skip }, async (t) => {
     t.equal((await sessionOf(house, id)).id, id);
   }
   await house.stop();
-  // map,Transition,time,from,to,pc,line,column,reason,name: "prototype" is the reason where the way to the new class is kept nowhere.
+  // map,Transition,time,from,to,pc,line,column,reason,name: "prototype" is the reason where the way to the new class is
+  // kept nowhere.
   const made = new Map<string, number>();
   let read = 0;
   for (const line of (await readFile(log, 'latin1')).split('\n')) {
@@ -42,7 +46,10 @@ t.test('turns of several pieces, and answers in JSON', { skip }, async (t) => {
     made.set(where, (made.get(where) ?? 0) + 1);
   }
   t.ok(read > 0, 'the log can be read');
-  t.same([...made].filter(([where, count]) => count >= turns / 2 && !where.includes(scraped)), []);
+  t.same(
+    [...made].filter(([where, count]) => count >= turns / 2 && !where.includes(scraped)),
+    [],
+  );
 });
 
 /** Makes an object for each bucket of a histogram, when the metrics are read. */
@@ -50,7 +57,10 @@ const scraped = 'node_modules/prom-client/';
 
 const bundled = readFileSync(new URL('../../dist/server.cjs', import.meta.url), 'utf8').split('\n');
 
-/** The file that a line of the bundle comes from: esbuild writes its path before it. The log names no script, so a line of Node's own files counts as the line of the bundle with its number. */
+/**
+ * The file that a line of the bundle comes from: esbuild writes its path before it. The log names no script, so a line
+ * of Node's own files counts as the line of the bundle with its number.
+ */
 function fileOf(line: number): string {
   while (line > 0 && !/^ *\/\/ (src|machines|node_modules)\//.test(bundled[--line] ?? '')) continue;
   return (bundled[line] ?? '').trim().slice(3);

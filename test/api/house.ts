@@ -1,4 +1,6 @@
-/** A served parley for the API's tests: asks it things, and holds every answer to the OpenAPI document that it serves. */
+/**
+ * A served parley for the API's tests: asks it things, and holds every answer to the OpenAPI document that it serves.
+ */
 import { basename } from 'node:path';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -15,11 +17,16 @@ import { cut, headersOf, send as sendTo, textOf as bodyOf } from './request.ts';
 /** Whether the houses stand on Redis, where a dead process's turns are sealed only once its leases have run out. */
 export const leased = process.env['PARLEY_TEST_STORE'] === 'redis';
 
-/** With PARLEY_TEST_PROVIDER the models that call tools are at this strict provider, where their tests ask for the synthetic one. */
+/**
+ * With PARLEY_TEST_PROVIDER the models that call tools are at this strict provider, where their tests ask for the
+ * synthetic one.
+ */
 const strictName = process.env['PARLEY_TEST_PROVIDER'] as StrictName | undefined;
-if (strictName !== undefined && !strictNames.includes(strictName)) throw new Error(`PARLEY_TEST_PROVIDER must be one of: ${strictNames.join(', ')}.`);
+if (strictName !== undefined && !strictNames.includes(strictName))
+  throw new Error(`PARLEY_TEST_PROVIDER must be one of: ${strictNames.join(', ')}.`);
 
-// Then a file of tests has nothing to stand on. Only then is tap loaded: it fails a command that uses this file and runs for 30 s.
+// Then a file of tests has nothing to stand on. Only then is tap loaded: it fails a command that uses this file and
+// runs for 30 s.
 const lacking = leased ? whyNoRedis() : null;
 if (lacking !== null) {
   (await import('tap')).default.plan(0, lacking);
@@ -28,14 +35,17 @@ if (lacking !== null) {
 
 type Engine = 'uws' | 'node';
 
-/** The engines of suites that run on both: heads, routing, sockets, draining, hostile requests. On Redis one will do, since engine and store are independent. */
+/**
+ * The engines of suites that run on both: heads, routing, sockets, draining, hostile requests. On Redis one will do,
+ * since engine and store are independent.
+ */
 export const edges: readonly Engine[] = leased ? ['uws'] : ['uws', 'node'];
 
 const [suite] = basename(process.argv[1]!).split('.') as [string];
 
 /**
- * The engine of all other suites. The contract in `test/http/edge/` holds both to the same, so one will do; half of the suites have the one, half the other.
- * PARLEY_TEST_EDGE names one for all.
+ * The engine of all other suites. The contract in `test/http/edge/` holds both to the same, so one will do; half of the
+ * suites have the one, half the other. PARLEY_TEST_EDGE names one for all.
  */
 export const edge = (process.env['PARLEY_TEST_EDGE'] ?? (suite.length % 2 === 0 ? 'uws' : 'node')) as Engine;
 
@@ -130,14 +140,15 @@ async function storeOf(t: Owner, folder: string, { env, embedded }: HouseOptions
 }
 
 /** Starts a server in memory unless told otherwise, on the engine of the suite, with the synthetic provider on. */
-export const openHouse = async (t: Owner, options: HouseOptions = {}): Promise<House> => houseAt(await openServer(t, options));
+export const openHouse = async (t: Owner, options: HouseOptions = {}): Promise<House> =>
+  houseAt(await openServer(t, options));
 
 let shared: Promise<Server> | undefined;
 
 /**
- * A new workspace on a server of this process's suites, in memory, whose providers may be at private addresses. It is for suites that look at no more than
- * their workspace, and change nothing of the server: they may not count what all workspaces have (metrics, the operator's lists), find anything by a
- * name that another suite may give too, or stop it.
+ * A new workspace on a server of this process's suites, in memory, whose providers may be at private addresses. It is
+ * for suites that look at no more than their workspace, and change nothing of the server: they may not count what all
+ * workspaces have (metrics, the operator's lists), find anything by a name that another suite may give too, or stop it.
  */
 export async function openWorkspace(): Promise<House> {
   const { default: t } = await import('tap');
@@ -148,7 +159,13 @@ export async function openWorkspace(): Promise<House> {
 async function openServer(t: Owner, { env = {}, ...options }: HouseOptions): Promise<Server> {
   const folder = options.folder ?? (await temporaryFolder(t));
   const strict = strictName && { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' };
-  const own = { PARLEY_STORE: 'memory:', PARLEY_EDGE: edge, PARLEY_SYNTHETIC: '1', PARLEY_LOG: 'warn', PARLEY_TURN_MS_MAX: turnMsMax };
+  const own = {
+    PARLEY_STORE: 'memory:',
+    PARLEY_EDGE: edge,
+    PARLEY_SYNTHETIC: '1',
+    PARLEY_LOG: 'warn',
+    PARLEY_TURN_MS_MAX: turnMsMax,
+  };
   const settings = { ...own, ...strict, ...env, ...(await storeOf(t, folder, { env, ...options })) };
   for (let left = triesMax; ; left--) {
     try {
@@ -163,20 +180,26 @@ async function openServer(t: Owner, { env = {}, ...options }: HouseOptions): Pro
 const isSlow = (status: number, text: string): boolean => status === 503 && text.includes('"code":"api_error"');
 
 /**
- * Resolves with the JSON of an answer that must have one of these statuses. A store that is too slow for a moment answers 503, and nothing has
- * changed: what a test builds on is requested again, as a client would.
+ * Resolves with the JSON of an answer that must have one of these statuses. A store that is too slow for a moment
+ * answers 503, and nothing has changed: what a test builds on is requested again, as a client would.
  */
 export async function must(request: () => Promise<Answer>, ...statuses: readonly number[]): Promise<any> {
   for (let left = triesMax; ; left--) {
     const { status, text, json } = await request();
     if (statuses.includes(status)) return json;
-    if (!isSlow(status, text) || left === 1) throw new Error(`expected ${statuses.join(' or ')}, got ${status}: ${text}`);
+    if (!isSlow(status, text) || left === 1)
+      throw new Error(`expected ${statuses.join(' or ')}, got ${status}: ${text}`);
     await pause(againMs);
   }
 }
 
-/** The same, asked at its `url`, which may be that of a proxy in front of it: in its last workspace, or in a new one. */
-export async function houseAt(server: Server, { workspace = 'last' }: { readonly workspace?: 'last' | 'new' } = {}): Promise<House> {
+/**
+ * The same, asked at its `url`, which may be that of a proxy in front of it: in its last workspace, or in a new one.
+ */
+export async function houseAt(
+  server: Server,
+  { workspace = 'last' }: { readonly workspace?: 'last' | 'new' } = {},
+): Promise<House> {
   const conforms = await conformity(server);
 
   const send = (path: string, { method, key, headers = {}, body, signal }: Ask): Promise<IncomingMessage> => {
@@ -196,12 +219,21 @@ export async function houseAt(server: Server, { workspace = 'last' }: { readonly
     const response = await send(path, options);
     const [headers, text] = [headersOf(response), await bodyOf(response)];
     const isJson = headers.get('content-type')?.startsWith('application/json') ?? false;
-    const answer = { status: response.statusCode!, headers, text, json: isJson && text !== '' ? JSON.parse(text) : undefined };
+    const answer = {
+      status: response.statusCode!,
+      headers,
+      text,
+      json: isJson && text !== '' ? JSON.parse(text) : undefined,
+    };
     conforms.check(options.method ?? (options.body === undefined ? 'GET' : 'POST'), path, answer);
     return answer;
   };
-  const asOperator = (path: string, options: Ask = {}) => ask(`/console/api${path}`, { key: server.operatorToken, ...options });
-  const workspaceId: string = workspace === 'new' ? (await must(() => asOperator('/workspaces', { body: { name: 'test' } }), 201)).id : (await must(() => asOperator('/workspaces'), 200)).data.at(-1).id;
+  const asOperator = (path: string, options: Ask = {}) =>
+    ask(`/console/api${path}`, { key: server.operatorToken, ...options });
+  const workspaceId: string =
+    workspace === 'new'
+      ? (await must(() => asOperator('/workspaces', { body: { name: 'test' } }), 201)).id
+      : (await must(() => asOperator('/workspaces'), 200)).data.at(-1).id;
   const inWorkspace = `/workspaces/${workspaceId}`;
   const newKey = (fields: object = {}) =>
     must(() => asOperator(`${inWorkspace}/keys`, { body: { name: 'test', limits: inexhaustible, ...fields } }), 201);
@@ -212,7 +244,13 @@ export async function houseAt(server: Server, { workspace = 'last' }: { readonly
     strict ??= (async () => {
       const { strictProvider } = await import('../providers/strict/provider.ts');
       const { kind, baseUrl } = await strictProvider((await import('tap')).default, strictName!);
-      const credential = await must(() => asOperator(`${inWorkspace}/credentials`, { body: { kind: 'model', provider: kind, api_key: 'sk-strict', base_url: baseUrl } }), 201);
+      const credential = await must(
+        () =>
+          asOperator(`${inWorkspace}/credentials`, {
+            body: { kind: 'model', provider: kind, api_key: 'sk-strict', base_url: baseUrl },
+          }),
+        201,
+      );
       return { provider: kind, credential_id: credential.id };
     })();
     return { ...model, ...(await strict) };
@@ -230,22 +268,29 @@ export async function houseAt(server: Server, { workspace = 'last' }: { readonly
         const response = await send(path, { key, ...options });
         if (response.statusCode === 200) return readStream(response, conforms.checkEvent);
         const text = await bodyOf(response);
-        if (!isSlow(response.statusCode!, text) || left === 1) throw new Error(`expected a stream, got ${response.statusCode}: ${text}`);
+        if (!isSlow(response.statusCode!, text) || left === 1)
+          throw new Error(`expected a stream, got ${response.statusCode}: ${text}`);
         await pause(againMs);
       }
     },
     async assistant(fields: any = {}) {
       const model = strictName !== undefined && isCalling(fields) ? { model: await atStrict(fields.model) } : {};
-      const made = await must(() => asOperator(`${inWorkspace}/assistants`, { body: { name: 'Test', ...fields, ...model } }), 201);
+      const made = await must(
+        () => asOperator(`${inWorkspace}/assistants`, { body: { name: 'Test', ...fields, ...model } }),
+        201,
+      );
       return must(() => asOperator(`${inWorkspace}/assistants/${made.id}/publish`, { method: 'POST' }), 200);
     },
-    session: (assistantId, fields = {}) => must(() => ask('/sessions', { key, body: { assistant_id: assistantId, ...fields } }), 201),
+    session: (assistantId, fields = {}) =>
+      must(() => ask('/sessions', { key, body: { assistant_id: assistantId, ...fields } }), 201),
   };
 }
 
 function readStream(response: IncomingMessage, check: (event: StreamEvent) => void): Stream {
   const arrived: StreamEvent[] = [];
-  const parser = createParser({ onEvent: ({ event = '', id = '', data }) => arrived.push({ event, id, data: JSON.parse(data) }) });
+  const parser = createParser({
+    onEvent: ({ event = '', id = '', data }) => arrived.push({ event, id, data: JSON.parse(data) }),
+  });
   const pieces = response.setEncoding('utf8')[Symbol.asyncIterator]();
   const headers = headersOf(response);
   const next = async (): Promise<StreamEvent | undefined> => {

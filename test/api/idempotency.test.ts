@@ -4,7 +4,19 @@ import t, { type Test } from 'tap';
 import { idempotencyOf } from '../../src/conversation/idempotency.ts';
 import type { Party } from '../../src/conversation/party.ts';
 import { openHouse, openWorkspace, textOf, type House } from './house.ts';
-import { abort, activeTurn, chatPath, end, onProvider, answered, refused, say, sayInVain, synthetic, transcriptOf } from './talk.ts';
+import {
+  abort,
+  activeTurn,
+  chatPath,
+  end,
+  onProvider,
+  answered,
+  refused,
+  say,
+  sayInVain,
+  synthetic,
+  transcriptOf,
+} from './talk.ts';
 
 const once = (key: string) => ({ headers: { 'idempotency-key': key } });
 const replayed = 'idempotent-replayed';
@@ -15,7 +27,9 @@ t.test('idempotency', async (t) => {
   await t.test('a finished turn is joined from its beginning', (t) => chatAgain(t, house));
   await t.test('a turn in flight is joined live', (t) => joined(t, house));
   await t.test('failures are not remembered', (t) => failures(t, house));
-  await t.test('a repeat is answered whatever became of the assistant and the session', (t) => whateverBecame(t, house));
+  await t.test('a repeat is answered whatever became of the assistant and the session', (t) =>
+    whateverBecame(t, house),
+  );
   await t.test('a repeat needs the permission of its key', (t) => restrictedSince(t, house));
   await t.test('a repeat is answered in a full workspace', (t) => fullWorkspace(t, house));
   await t.test('the header has bounds', (t) => bounds(t, house));
@@ -24,7 +38,8 @@ t.test('idempotency', async (t) => {
 async function sessions(t: Test, house: House): Promise<void> {
   const assistant = await synthetic(house, 'tokens=1');
   const body = { assistant_id: assistant.id, metadata: { a: '1', b: '2' } };
-  const create = (key: string, given: unknown = body, with_?: string) => house.ask('/sessions', { body: given, ...once(key), ...(with_ ? { key: with_ } : {}) });
+  const create = (key: string, given: unknown = body, with_?: string) =>
+    house.ask('/sessions', { body: given, ...once(key), ...(with_ ? { key: with_ } : {}) });
   const first = await create('s-1');
   t.equal(first.status, 201);
   t.equal(first.headers.get(replayed), null);
@@ -37,7 +52,8 @@ async function sessions(t: Test, house: House): Promise<void> {
   refused(t, await create('s-1', { ...body, extra: 1 }), 422, 'invalid_request');
   refused(t, await create('s-1', { ...body, assistant_id: 'asst_none' }), 422, 'invalid_request');
   t.not((await create('s-2')).json.id, first.json.id);
-  const deep = (inner: string) => `{"assistant_id":"${assistant.id}","x":${'[{"b":'.repeat(10_000)}${inner}${',"a":2}]'.repeat(10_000)}}`;
+  const deep = (inner: string) =>
+    `{"assistant_id":"${assistant.id}","x":${'[{"b":'.repeat(10_000)}${inner}${',"a":2}]'.repeat(10_000)}}`;
   const nested = await create('s-deep', deep('1'));
   t.match(await create('s-deep', deep(' 1.0')), { status: 201, json: { id: nested.json.id } }, 'however deeply nested');
   refused(t, await create('s-deep', deep('3')), 422, 'invalid_request');
@@ -99,18 +115,28 @@ async function joined(t: Test, house: House): Promise<void> {
   }
   refused(t, await house.ask(chatPath(id), { body: { message: 'Hello' }, ...once('j-2') }), 409, 'turn_in_progress');
   await abort(house, id, streams[0]!.turnId);
-  for (const stream of streams) t.same((await stream.rest()).map(({ event }) => event), ['turn.aborted']);
+  for (const stream of streams)
+    t.same(
+      (await stream.rest()).map(({ event }) => event),
+      ['turn.aborted'],
+    );
   t.equal((await transcriptOf(house, id)).length, 2);
 
   const silent = await house.session((await synthetic(house, 'tokens=4,first_ms=600000')).id);
   const waiting = [say(house, silent.id, 'Hello', once('j-3')), say(house, silent.id, 'Hello', once('j-3'))];
   await abort(house, silent.id, await activeTurn(house, silent.id));
-  for (const stream of await Promise.all(waiting)) t.same((await stream.rest()).map(({ event }) => event), ['turn.started', 'turn.aborted']);
+  for (const stream of await Promise.all(waiting))
+    t.same(
+      (await stream.rest()).map(({ event }) => event),
+      ['turn.started', 'turn.aborted'],
+    );
 }
 
 async function failures(t: Test, house: House): Promise<void> {
   let broken = true;
-  const { assistant, provider } = await onProvider(t, house, (response) => (broken ? response.writeHead(500).end() : answered(response, ['ok'])));
+  const { assistant, provider } = await onProvider(t, house, (response) =>
+    broken ? response.writeHead(500).end() : answered(response, ['ok']),
+  );
   const { id } = await house.session(assistant.id);
   const send = () => house.ask(chatPath(id), { body: { message: 'Hello' }, ...once('f-1') });
   const both = await Promise.all([send(), send()]);
@@ -121,13 +147,19 @@ async function failures(t: Test, house: House): Promise<void> {
   t.equal(stream.headers.get(replayed), null);
   t.equal(textOf(await stream.rest()), 'ok');
   t.equal(provider.requests.length, before + 1);
-  refused(t, await house.ask('/sessions', { body: { assistant_id: 'asst_00000000000000000000000000' }, ...once('f-2') }), 404, 'assistant_not_found');
+  refused(
+    t,
+    await house.ask('/sessions', { body: { assistant_id: 'asst_00000000000000000000000000' }, ...once('f-2') }),
+    404,
+    'assistant_not_found',
+  );
   t.equal((await house.ask('/sessions', { body: { assistant_id: assistant.id }, ...once('f-2') })).status, 201);
 }
 
 /** Changes between a request and its retry, and the answer to a new request after each. */
 async function whateverBecame(t: Test, house: House): Promise<void> {
-  const moves = (id: string, verb: string) => house.console(`/workspaces/${house.workspaceId}/assistants/${id}/${verb}`, { method: 'POST' });
+  const moves = (id: string, verb: string) =>
+    house.console(`/workspaces/${house.workspaceId}/assistants/${id}/${verb}`, { method: 'POST' });
   const changes: [string, (assistantId: string, sessionId: string) => Promise<unknown>, number, string][] = [
     ['disabled', (id) => moves(id, 'disable'), 409, 'assistant_disabled'],
     ['unpublished', (id) => moves(id, 'unpublish'), 409, 'assistant_not_published'],
@@ -135,7 +167,8 @@ async function whateverBecame(t: Test, house: House): Promise<void> {
     ['ended and deleted', (id, session) => end(house, session).then(() => remove(id)), 404, 'assistant_not_found'],
     ['deleted', (id) => remove(id), 404, 'assistant_not_found'],
   ];
-  const remove = (id: string) => house.console(`/workspaces/${house.workspaceId}/assistants/${id}`, { method: 'DELETE' });
+  const remove = (id: string) =>
+    house.console(`/workspaces/${house.workspaceId}/assistants/${id}`, { method: 'DELETE' });
   for (const [what, change, status, code] of changes) {
     const assistant = await synthetic(house, 'tokens=3');
     const create = () => house.ask('/sessions', { body: { assistant_id: assistant.id }, ...once(`w-${what}`) });
@@ -164,7 +197,11 @@ async function restrictedSince(t: Test, house: House): Promise<void> {
   const { id } = (await create()).json;
   const chat = () => house.ask(chatPath(id), { key, body: { message: 'Hello' }, ...once('p') });
   t.equal((await chat()).status, 200);
-  const restrict = (assistantIds: string[] | null) => house.console(`/workspaces/${house.workspaceId}/keys/${keyId}`, { method: 'PATCH', body: { assistant_ids: assistantIds } });
+  const restrict = (assistantIds: string[] | null) =>
+    house.console(`/workspaces/${house.workspaceId}/keys/${keyId}`, {
+      method: 'PATCH',
+      body: { assistant_ids: assistantIds },
+    });
   t.equal((await restrict([other.id])).status, 200);
   // The key may read the session no more, so it may not read it by a repeat.
   for (const repeat of [await create(), await chat()]) refused(t, repeat, 403, 'assistant_not_permitted');
@@ -178,7 +215,8 @@ async function fullWorkspace(t: Test, house: House): Promise<void> {
   await first.rest();
   const hanging = await house.session((await synthetic(house, 'tokens=3,hang_at=1')).id);
   const busy = await say(house, hanging.id);
-  const slots = (count: number) => house.console(`/workspaces/${house.workspaceId}`, { method: 'PATCH', body: { turns_in_flight_max: count } });
+  const slots = (count: number) =>
+    house.console(`/workspaces/${house.workspaceId}`, { method: 'PATCH', body: { turns_in_flight_max: count } });
   await slots(1);
   refused(t, await sayInVain(house, id), 429, 'rate_limited');
   t.equal((await say(house, id, 'Hello', once('l'))).turnId, first.turnId);
@@ -192,7 +230,8 @@ async function bounds(t: Test, house: House): Promise<void> {
   for (const key of ['x'.repeat(256), 'é', 'a\tb', '']) {
     refused(t, await house.ask('/sessions', { body, ...once(key) }), 400, 'invalid_request');
   }
-  for (const key of ['x'.repeat(255), 'a b', '~!"']) t.equal((await house.ask('/sessions', { body, ...once(key) })).status, 201);
+  for (const key of ['x'.repeat(255), 'a b', '~!"'])
+    t.equal((await house.ask('/sessions', { body, ...once(key) })).status, 201);
 }
 
 /** A body that counts how often its members are read. */
@@ -206,7 +245,8 @@ function watched(body: object): { readonly json: object; readonly reads: () => n
 }
 
 const party = { id: 'key_a' } as Party;
-const digestOf = (json: unknown): string => idempotencyOf({ idempotencyKey: 'a', json }, party, '/sessions')!.bodyDigest;
+const digestOf = (json: unknown): string =>
+  idempotencyOf({ idempotencyKey: 'a', json }, party, '/sessions')!.bodyDigest;
 
 t.test('a body is looked at once the digest is needed, and once', (t) => {
   const { json, reads } = watched({ message: 'Hello', list: [1, 2] });
@@ -221,9 +261,33 @@ t.test('a body is looked at once the digest is needed, and once', (t) => {
 });
 
 t.test('bodies are compared as parsed JSON, and digests outlive a version', (t) => {
-  t.equal(digestOf(JSON.parse('{"b":1,"a":[1,{"d":null,"c":"é"}],"":{}}')), digestOf(JSON.parse(' { "": {}, "a": [1.0, {"c": "\\u00e9", "d": null}], "b": 1 }')));
+  t.equal(
+    digestOf(JSON.parse('{"b":1,"a":[1,{"d":null,"c":"é"}],"":{}}')),
+    digestOf(JSON.parse(' { "": {}, "a": [1.0, {"c": "\\u00e9", "d": null}], "b": 1 }')),
+  );
   t.equal(digestOf(JSON.parse('{"b":1,"a":[true,{"d":null,"c":"é"}]}')), 'Msg6SMMlzRLVrnTaRMjizyajR8EGWPmUspvXIviQiUo');
-  const bodies = ['{}', '[]', 'null', '[[]]', '[{}]', '{"a":{}}', '{"a":[]}', '{"a":null}', '{"a":"null"}', '[1,[2]]', '[[1],2]', '[1,2]', '{"a":1,"b":2}', '{"a":2,"b":1}', '{"__proto__":1}', '"a"', '{"a":"1"}', '{"a":1}', '[12]', '["1,2"]'];
+  const bodies = [
+    '{}',
+    '[]',
+    'null',
+    '[[]]',
+    '[{}]',
+    '{"a":{}}',
+    '{"a":[]}',
+    '{"a":null}',
+    '{"a":"null"}',
+    '[1,[2]]',
+    '[[1],2]',
+    '[1,2]',
+    '{"a":1,"b":2}',
+    '{"a":2,"b":1}',
+    '{"__proto__":1}',
+    '"a"',
+    '{"a":"1"}',
+    '{"a":1}',
+    '[12]',
+    '["1,2"]',
+  ];
   t.equal(new Set(bodies.map((body) => digestOf(JSON.parse(body)))).size, bodies.length, 'others have others');
   const deep = '['.repeat(60_000) + ']'.repeat(60_000);
   t.equal(digestOf(JSON.parse(deep)).length, 43, 'however deep');
@@ -235,7 +299,11 @@ t.test('a refusal with the header costs about what it does without', async (t) =
   const body = `{"message":"Hello","more":[${'1,'.repeat(120_000)}1]}`;
   const cpuOf = async (headers: Record<string, string>): Promise<number> => {
     const before = cpuTicks(house.child.pid!);
-    for (let time = 0; time < 20; time++) t.equal((await house.ask('/sessions/ses_none/chat', { body, headers: { ...headers } })).json.error.code, 'session_not_found');
+    for (let time = 0; time < 20; time++)
+      t.equal(
+        (await house.ask('/sessions/ses_none/chat', { body, headers: { ...headers } })).json.error.code,
+        'session_not_found',
+      );
     return cpuTicks(house.child.pid!) - before;
   };
   await cpuOf({});
@@ -246,6 +314,8 @@ t.test('a refusal with the header costs about what it does without', async (t) =
 
 /** CPU time of a process in hundredths of a second. */
 function cpuTicks(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').replace(/^.*\) /s, '').split(' ');
+  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    .replace(/^.*\) /s, '')
+    .split(' ');
   return Number(fields[11]) + Number(fields[12]);
 }

@@ -26,7 +26,17 @@ t.test(edge, async (t) => {
 
 t.test("after what was dropped, Stately's viewers get each actor's definition again", (t) => {
   const format = new StatelyFormat();
-  const event = { type: 'event', at: 1, actor: { kind: 'session', id: 'ses_1', workspaceId: 'wks_1' }, event: { type: 'end' }, from: 'open', to: 'ended', context: {}, outcomes: [], refused: false } as unknown as Inspected;
+  const event = {
+    type: 'event',
+    at: 1,
+    actor: { kind: 'session', id: 'ses_1', workspaceId: 'wks_1' },
+    event: { type: 'end' },
+    from: 'open',
+    to: 'ended',
+    context: {},
+    outcomes: [],
+    refused: false,
+  } as unknown as Inspected;
   const types = (): unknown[] => format.inspected(event).map((message) => (message as { type: string }).type);
   t.same(types(), ['@xstate.actor', '@xstate.event', '@xstate.snapshot']);
   t.same(types(), ['@xstate.event', '@xstate.snapshot']);
@@ -36,7 +46,9 @@ t.test("after what was dropped, Stately's viewers get each actor's definition ag
 });
 
 const open = (house: House, path: string, token: string | null): WebSocket =>
-  new WebSocket(house.url.replace('http', 'ws') + path, { headers: token === null ? {} : { authorization: `Bearer ${token}` } });
+  new WebSocket(house.url.replace('http', 'ws') + path, {
+    headers: token === null ? {} : { authorization: `Bearer ${token}` },
+  });
 
 async function refusals(t: Test, house: House): Promise<void> {
   for (const [path, token, status, code, field] of [
@@ -45,11 +57,15 @@ async function refusals(t: Test, house: House): Promise<void> {
     ['/console/api/inspect', house.key, 401, 'invalid_api_key'],
     ['/console/api/nowhere', house.operatorToken, 404, 'route_not_found'],
     ['/console/api/inspect?kind=nothing', house.operatorToken, 422, 'invalid_request', 'kind'],
-    ...['json', ''].map((format) => [`/console/api/inspect?format=${format}`, house.operatorToken, 422, 'invalid_request', 'format'] as const),
+    ...['json', ''].map(
+      (format) =>
+        [`/console/api/inspect?format=${format}`, house.operatorToken, 422, 'invalid_request', 'format'] as const,
+    ),
   ] as const) {
     const { headers, json, ...answer } = await refusedUpgrade(house.url, path, { token });
     t.equal(answer.status, status, code);
-    if (field !== undefined) t.equal(json.error.message, `The field \`${field}\` has the wrong type or a value that is not allowed.`);
+    if (field !== undefined)
+      t.equal(json.error.message, `The field \`${field}\` has the wrong type or a value that is not allowed.`);
     t.match(json.error, { code, type: types[status] });
     t.match(json.request_id, /^req_/);
     t.equal(headers.get('x-request-id'), json.request_id);
@@ -65,7 +81,10 @@ async function recorded(t: Test, house: House): Promise<void> {
   const upgraded = once(open(house, '/console/api/inspect', house.operatorToken), 'upgrade');
   const [{ headers, socket }] = (await upgraded) as [{ headers: Record<string, string>; socket: { destroy(): void } }];
   const refusal = await refusedUpgrade(house.url, '/transcription?token=tok_none', {});
-  for (const [id, line] of [[headers['x-request-id'], '"route":"/console/api/inspect","status":101'], [refusal.json.request_id, '"route":"/transcription","status":401']] as const) {
+  for (const [id, line] of [
+    [headers['x-request-id'], '"route":"/console/api/inspect","status":101'],
+    [refusal.json.request_id, '"route":"/transcription","status":401'],
+  ] as const) {
     while (!house.stdout().includes(`"${id}"`)) await once(house.child.stdout!, 'data');
     t.match(house.stdout(), new RegExp(`"request_id":"${id}","method":"GET",${line}`));
   }
@@ -77,7 +96,11 @@ async function recorded(t: Test, house: House): Promise<void> {
 }
 
 /** A watcher: its messages one at a time. */
-async function watch(t: Test, house: House, query = ''): Promise<{ next(): Promise<any>; until(type: string): Promise<any[]>; send(message: unknown): void }> {
+async function watch(
+  t: Test,
+  house: House,
+  query = '',
+): Promise<{ next(): Promise<any>; until(type: string): Promise<any[]>; send(message: unknown): void }> {
   const socket = open(house, `/console/api/inspect${query}`, house.operatorToken);
   t.teardown(() => socket.terminate());
   const messages: any[] = [];
@@ -93,7 +116,8 @@ async function watch(t: Test, house: House, query = ''): Promise<{ next(): Promi
   await once(socket, 'open');
   return {
     next,
-    send: (message) => socket.send(typeof message === 'string' || message instanceof Uint8Array ? message : JSON.stringify(message)),
+    send: (message) =>
+      socket.send(typeof message === 'string' || message instanceof Uint8Array ? message : JSON.stringify(message)),
     async until(type) {
       const seen = [];
       do seen.push(await next());
@@ -113,14 +137,41 @@ async function watching(t: Test, house: House): Promise<void> {
   const actor = { kind: 'session', id, workspace_id: house.workspaceId };
   t.match(await watcher.until('finished'), [
     { type: 'activated', actor, state: 'open' },
-    { type: 'event', actor, event: 'chat', data: { type: 'chat', turnId: stream.turnId }, from: 'open', to: 'streaming', context: { activeTurnId: stream.turnId }, outcomes: [{ type: 'turn.begun' }] },
-    { type: 'event', actor, event: 'finished', from: 'streaming', to: 'open', context: { activeTurnId: null }, outcomes: [{ type: 'turn.closed' }] },
+    {
+      type: 'event',
+      actor,
+      event: 'chat',
+      data: { type: 'chat', turnId: stream.turnId },
+      from: 'open',
+      to: 'streaming',
+      context: { activeTurnId: stream.turnId },
+      outcomes: [{ type: 'turn.begun' }],
+    },
+    {
+      type: 'event',
+      actor,
+      event: 'finished',
+      from: 'streaming',
+      to: 'open',
+      context: { activeTurnId: null },
+      outcomes: [{ type: 'turn.closed' }],
+    },
   ]);
   await end(house, id);
-  t.match(await watcher.next(), { type: 'event', event: 'end', from: 'open', to: 'ended', outcomes: [{ type: 'session.ended' }], at: Number });
+  t.match(await watcher.next(), {
+    type: 'event',
+    event: 'end',
+    from: 'open',
+    to: 'ended',
+    outcomes: [{ type: 'session.ended' }],
+    at: Number,
+  });
 
   const later = await watch(t, house, `?kind=session&id=${id}`);
-  t.match(await later.next(), { type: 'actors', actors: [{ kind: 'session', id, workspace_id: house.workspaceId, state: 'ended' }] });
+  t.match(await later.next(), {
+    type: 'actors',
+    actors: [{ kind: 'session', id, workspace_id: house.workspaceId, state: 'ended' }],
+  });
 }
 
 /** Pictures for a watcher that reads nothing: together more than the buffers of the two ends hold. */
@@ -152,7 +203,8 @@ async function slow(t: Test, house: House): Promise<void> {
   await other.next();
   for (let count = 0; count < asked; count++) {
     await new Promise((resolve) => socket.send('{"type":"sync"}', resolve));
-    // By the second answer the server has received the bytes that another connection sent before; then pictures are given in order.
+    // By the second answer the server has received the bytes that another connection sent before; then pictures are
+    // given in order.
     for (let round = 0; round < 2; round++) await house.ask('/healthz');
     other.send({ type: 'sync' });
     await other.next();
@@ -174,7 +226,9 @@ async function filtered(t: Test, house: House): Promise<void> {
   const all = (await (await watch(t, house)).next()).actors as { kind: string; workspace_id: string }[];
   t.same([...new Set(all.map(({ kind }) => kind))].sort(), ['assistant', 'key', 'session', 'workspace']);
   t.equal((await (await watch(t, house, '?workspace=wks_00000000000000000000000000')).next()).actors.length, 0);
-  const ours = (await (await watch(t, house, `?workspace=${house.workspaceId}&kind=assistant`)).next()).actors as { kind: string }[];
+  const ours = (await (await watch(t, house, `?workspace=${house.workspaceId}&kind=assistant`)).next()).actors as {
+    kind: string;
+  }[];
   t.ok(ours.length > 0 && ours.every(({ kind }) => kind === 'assistant'));
 
   const assistants = await watch(t, house, `?kind=assistant&id=${assistant.id}`);
@@ -182,7 +236,10 @@ async function filtered(t: Test, house: House): Promise<void> {
   await (await begin(house, assistant.id)).stream.rest();
   await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}/disable`, { method: 'POST' });
   const seen = await assistants.until('disable');
-  t.ok(seen.every(({ actor }) => actor.id === assistant.id), 'no event of another');
+  t.ok(
+    seen.every(({ actor }) => actor.id === assistant.id),
+    'no event of another',
+  );
   t.match(seen.at(-1), { from: 'published', to: 'disabled' });
   t.notMatch(JSON.stringify([all, seen]), new RegExp(`${house.key.slice(-20)}|${house.operatorToken}`));
 }
@@ -196,7 +253,8 @@ async function changed(t: Test, house: House): Promise<void> {
     for (const { id } of [one, other]) await (await say(house, id)).rest();
     watcher.send({ type: 'sync' });
     const ids: string[] = [];
-    for (let message = await watcher.next(); message.type !== 'actors'; message = await watcher.next()) ids.push(message.actor.id);
+    for (let message = await watcher.next(); message.type !== 'actors'; message = await watcher.next())
+      ids.push(message.actor.id);
     return [...new Set(ids)];
   };
   t.same(await idsUntilSync(), [one.id]);
@@ -204,7 +262,18 @@ async function changed(t: Test, house: House): Promise<void> {
   t.same(await idsUntilSync(), [one.id, other.id], 'one more');
   watcher.send({ type: 'unwatch', id: one.id });
   t.same(await idsUntilSync(), [other.id], 'one less');
-  for (const wrong of ['', '{', 'null', '[]', '"watch"', { type: 'watch', kind: 'nothing' }, { type: 'watch', id: 7 }, { type: 'follow', id: one.id }, new Uint8Array([1])]) watcher.send(wrong);
+  for (const wrong of [
+    '',
+    '{',
+    'null',
+    '[]',
+    '"watch"',
+    { type: 'watch', kind: 'nothing' },
+    { type: 'watch', id: 7 },
+    { type: 'follow', id: one.id },
+    new Uint8Array([1]),
+  ])
+    watcher.send(wrong);
   t.same(await idsUntilSync(), [other.id], 'what has no meaning is ignored');
   watcher.send({ type: 'watch', workspace: house.workspaceId, kind: 'session' });
   t.same(await idsUntilSync(), [one.id, other.id], 'all of a kind');
@@ -212,7 +281,11 @@ async function changed(t: Test, house: House): Promise<void> {
   t.same(await idsUntilSync(), []);
   watcher.send({ type: 'watch', id: one.id });
   watcher.send({ type: 'sync' });
-  t.match(await watcher.next(), { type: 'actors', at: Number, actors: [{ kind: 'session', id: one.id, workspace_id: house.workspaceId, state: 'open' }] });
+  t.match(await watcher.next(), {
+    type: 'actors',
+    at: Number,
+    actors: [{ kind: 'session', id: one.id, workspace_id: house.workspaceId, state: 'open' }],
+  });
 
   const everything = await watch(t, house);
   await everything.next();
@@ -221,7 +294,11 @@ async function changed(t: Test, house: House): Promise<void> {
   let picture;
   do picture = await everything.next();
   while (picture.type !== 'actors');
-  t.same(picture.actors.map(({ id }: { id: string }) => id), [one.id], 'the first that is asked for takes the place of all');
+  t.same(
+    picture.actors.map(({ id }: { id: string }) => id),
+    [one.id],
+    'the first that is asked for takes the place of all',
+  );
 }
 
 async function caused(t: Test, house: House): Promise<void> {
@@ -234,22 +311,55 @@ async function caused(t: Test, house: House): Promise<void> {
   const requestId = stream.headers.get('x-request-id');
   const by = { kind: 'key', id: /^key_/, name: 'test' };
   const [chat, finished] = (await watcher.until('finished')).filter(({ type }) => type === 'event');
-  for (const event of [chat, finished]) t.same(Object.keys(event), ['type', 'seq', 'at', 'actor', 'event', 'from', 'to', 'context', 'outcomes', 'refused', 'request_id', 'by', 'data']);
+  for (const event of [chat, finished])
+    t.same(Object.keys(event), [
+      'type',
+      'seq',
+      'at',
+      'actor',
+      'event',
+      'from',
+      'to',
+      'context',
+      'outcomes',
+      'refused',
+      'request_id',
+      'by',
+      'data',
+    ]);
   t.match(chat, { seq: 2, at: Number, refused: false, request_id: requestId, by });
   t.match(finished, { seq: 3, refused: false, request_id: requestId, by });
   t.ok(chat.at > 1e12, 'in milliseconds');
   await end(house, id);
   const refusal = await house.ask(`/sessions/${id}/chat`, { body: { message: 'Hello' } });
-  t.match((await watcher.until('chat')).at(-1), { seq: 4, refused: true, request_id: refusal.json.request_id, by, from: 'ended', to: 'ended', outcomes: [{ type: 'refused', code: 'session_ended' }] });
+  t.match((await watcher.until('chat')).at(-1), {
+    seq: 4,
+    refused: true,
+    request_id: refusal.json.request_id,
+    by,
+    from: 'ended',
+    to: 'ended',
+    outcomes: [{ type: 'refused', code: 'session_ended' }],
+  });
 
   const assistants = await watch(t, house, `?kind=assistant&id=${assistant.id}`);
   await assistants.next();
-  const disabled = await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}/disable`, { method: 'POST' });
-  t.match((await assistants.until('disable')).at(-1), { seq: 3, request_id: disabled.headers.get('x-request-id'), by: { kind: 'operator', id: 'operator', name: 'operator' } });
+  const disabled = await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}/disable`, {
+    method: 'POST',
+  });
+  t.match((await assistants.until('disable')).at(-1), {
+    seq: 3,
+    request_id: disabled.headers.get('x-request-id'),
+    by: { kind: 'operator', id: 'operator', name: 'operator' },
+  });
 }
 
 async function causedElsewhere(t: Test, house: House): Promise<void> {
-  const assistant = await linked(house, 'caused', { channels: { voice: true, link: true }, voice: { provider: 'synthetic' }, limits: { messages_per_visitor_per_day: 2 } });
+  const assistant = await linked(house, 'caused', {
+    channels: { voice: true, link: true },
+    voice: { provider: 'synthetic' },
+    limits: { messages_per_visitor_per_day: 2 },
+  });
   const { id: sessionId } = await house.session(assistant.id);
   const watcher = await watch(t, house, `?workspace=${house.workspaceId}`);
   const seen: any[] = [];
@@ -263,7 +373,11 @@ async function causedElsewhere(t: Test, house: House): Promise<void> {
   const session = await visit.session();
   const requestOf = ({ headers }: { headers: Headers }): string | null => headers.get('x-request-id');
   const accepted = await visit.say(session);
-  t.same([await caused('visitor', 'message'), await caused('visitor', 'sealed')], Array(2).fill([requestOf(accepted), visit.id]), 'a turn that ends by itself has its chat');
+  t.same(
+    [await caused('visitor', 'message'), await caused('visitor', 'sealed')],
+    Array(2).fill([requestOf(accepted), visit.id]),
+    'a turn that ends by itself has its chat',
+  );
   const spoken = await visit.ask('/speech', { body: { session_id: session.id, text: 'Hello.' } });
   t.same(await caused('visitor', 'message'), [requestOf(spoken), visit.id]);
   const refused = await visit.say(session);
@@ -298,9 +412,21 @@ async function stately(t: Test, house: House): Promise<void> {
   const base = { sessionId: id, rootId: house.workspaceId, createdAt: /^\d{13}$/, id: null, _version: /^0\.7/ };
   for (let count = 0; count < 4; count++) seen.push(await watcher.next());
   t.match(seen, [
-    { type: '@xstate.actor', ...base, name: 'session', parentId: house.workspaceId, definition: String, snapshot: { status: 'active', value: 'open', context: { activeTurnId: null } } },
+    {
+      type: '@xstate.actor',
+      ...base,
+      name: 'session',
+      parentId: house.workspaceId,
+      definition: String,
+      snapshot: { status: 'active', value: 'open', context: { activeTurnId: null } },
+    },
     { type: '@xstate.event', ...base, event: { type: 'chat', turnId: stream.turnId } },
-    { type: '@xstate.snapshot', ...base, event: { type: 'chat' }, snapshot: { status: 'active', value: 'streaming', context: { activeTurnId: stream.turnId } } },
+    {
+      type: '@xstate.snapshot',
+      ...base,
+      event: { type: 'chat' },
+      snapshot: { status: 'active', value: 'streaming', context: { activeTurnId: stream.turnId } },
+    },
     { type: '@xstate.event', ...base, event: { type: 'finished' } },
     { type: '@xstate.snapshot', ...base, event: { type: 'finished' }, snapshot: { status: 'active', value: 'open' } },
   ]);

@@ -15,7 +15,9 @@ class Feed {
   readonly #socket: WebSocket;
 
   private constructor(t: Test, house: House, query: string) {
-    this.#socket = new WebSocket(`${house.url.replace('http', 'ws')}/console/api/inspect${query}`, { headers: { authorization: `Bearer ${house.operatorToken}` } });
+    this.#socket = new WebSocket(`${house.url.replace('http', 'ws')}/console/api/inspect${query}`, {
+      headers: { authorization: `Bearer ${house.operatorToken}` },
+    });
     t.teardown(() => this.#socket.terminate());
     this.#socket.on('message', (data) => this.messages.push(JSON.parse(String(data))));
   }
@@ -44,7 +46,10 @@ class Feed {
   }
 }
 
-const finishedIn = (id: string) => (message: any): boolean => message.type === 'event' && message.event === 'finished' && message.actor.id === id;
+const finishedIn =
+  (id: string) =>
+  (message: any): boolean =>
+    message.type === 'event' && message.event === 'finished' && message.actor.id === id;
 
 t.test(edge, { ...(lacking === null ? {} : { skip: lacking }) }, async (t) => {
   const redis = await RedisServer.start(...appendOnly);
@@ -56,7 +61,11 @@ t.test(edge, { ...(lacking === null ? {} : { skip: lacking }) }, async (t) => {
   t.equal(other.workspaceId, first.workspaceId, 'the first workspace has the same id everywhere');
 
   await t.test('the console of one shows nothing of the other', async (t) => {
-    const [own, foreign, formatted] = await Promise.all([Feed.of(t, second), Feed.of(t, other), Feed.of(t, other, `?format=stately&workspace=${first.workspaceId}`)]);
+    const [own, foreign, formatted] = await Promise.all([
+      Feed.of(t, second),
+      Feed.of(t, other),
+      Feed.of(t, other, `?format=stately&workspace=${first.workspaceId}`),
+    ]);
     const assistant = await synthetic(first, 'tokens=3');
     const { id, stream } = await begin(first, assistant.id);
     await stream.rest();
@@ -75,10 +84,13 @@ t.test(edge, { ...(lacking === null ? {} : { skip: lacking }) }, async (t) => {
     const assistant = await synthetic(first, 'tokens=80,delay_ms=25');
     const { id, stream } = await begin(first, assistant.id);
     await stream.next();
-    // Both databases have all of it now; the copy of the turn in flight has no owner among the processes of its installation.
+    // Both databases have all of it now; the copy of the turn in flight has no owner among the processes of its
+    // installation.
     const client = await createClient({ url: redis.url }).connect();
     // One script, as a copy of which the turn wrote a part meanwhile is a broken database.
-    await client.eval("for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', 1, 'REPLACE') end");
+    await client.eval(
+      "for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', 1, 'REPLACE') end",
+    );
     client.destroy();
     const stopped = await abort(other, id, stream.turnId, { key: first.key });
     t.equal(stopped.json.status, 'aborted', stopped.text);

@@ -27,16 +27,29 @@ import { begin, synthetic } from './talk.ts';
 /** Why this machine has no such address, or null. */
 async function whyNoAddress(): Promise<string | null> {
   const server = createServer().listen({ host: '::1', port: 0 });
-  const listening = await once(server, 'listening').then(() => true, () => false);
+  const listening = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
   server.close();
   return listening ? null : 'this machine has no ::1';
 }
 
-/** The addresses and ports on which a process listens, as Linux tells them. Another process may listen on the same port of another address, so a connection proves nothing. */
+/**
+ * The addresses and ports on which a process listens, as Linux tells them. Another process may listen on the same port
+ * of another address, so a connection proves nothing.
+ */
 function listenersOf(pid: number): string[] {
-  const inodes = new Set(readdirSync(`/proc/${pid}/fd`).flatMap((fd) => /socket:\[(\d+)\]/.exec(linkOf(`/proc/${pid}/fd/${fd}`))?.slice(1) ?? []));
+  const inodes = new Set(
+    readdirSync(`/proc/${pid}/fd`).flatMap(
+      (fd) => /socket:\[(\d+)\]/.exec(linkOf(`/proc/${pid}/fd/${fd}`))?.slice(1) ?? [],
+    ),
+  );
   return ['tcp', 'tcp6'].flatMap((name) => {
-    const rows = readFileSync(`/proc/${pid}/net/${name}`, 'utf8').split('\n').slice(1).map((row) => row.trim().split(/\s+/));
+    const rows = readFileSync(`/proc/${pid}/net/${name}`, 'utf8')
+      .split('\n')
+      .slice(1)
+      .map((row) => row.trim().split(/\s+/));
     const own = rows.filter(([, , , state, , , , , , inode]) => state === '0A' && inodes.has(inode!));
     return own.map(([, local]) => {
       const [address, port] = local!.split(':') as [string, string];
@@ -69,20 +82,36 @@ t.test('the command is told where the server is, unless it looks there by itself
     const log = openLog('silent', clock);
     const host = new Host(store, clock, ids, log, limits.turnMsMax);
     const signIns = new SignIns({ store, clock, ids, log, operatorToken: 'token' });
-    const services = { store, clock, ids, host, signIns, config: readConfig({ PARLEY_STORE: 'memory:' }), operatorToken: 'token' } as unknown as Services;
+    const services = {
+      store,
+      clock,
+      ids,
+      host,
+      signIns,
+      config: readConfig({ PARLEY_STORE: 'memory:' }),
+      operatorToken: 'token',
+    } as unknown as Services;
     return (await firstStart(services, url, 'uws')).match(/npx parley [^\n]*/g)!;
   };
   t.same(await printed('http://127.0.0.1:8080'), ['npx parley chat', 'npx parley speak "Hello there"']);
-  t.same(await printed('http://[::1]:8080'), ['npx parley chat --url http://[::1]:8080', 'npx parley speak "Hello there" --url http://[::1]:8080']);
+  t.same(await printed('http://[::1]:8080'), [
+    'npx parley chat --url http://[::1]:8080',
+    'npx parley speak "Hello there" --url http://[::1]:8080',
+  ]);
   clock.stop();
 });
 
 t.test(`${edge}: what is printed works as it is`, { skip }, async (t) => {
-  const house = await startServer(t, { env: { ...host, PARLEY_STORE: 'memory:', PARLEY_EDGE: edge, PARLEY_LOG: 'silent' } });
+  const house = await startServer(t, {
+    env: { ...host, PARLEY_STORE: 'memory:', PARLEY_EDGE: edge, PARLEY_LOG: 'silent' },
+  });
   t.match(house.url, /^http:\/\/\[::1\]:\d+$/);
   const [, args] = /npx parley (chat [^\n]*)/.exec(house.stdout())!;
   t.equal(args, `chat --url ${house.url}`);
-  const chat = await start(t, args!.split(' '), { env: { PARLEY_OPERATOR_TOKEN: house.operatorToken }, input: 'ping\n' }).finished;
+  const chat = await start(t, args!.split(' '), {
+    env: { PARLEY_OPERATOR_TOKEN: house.operatorToken },
+    input: 'ping\n',
+  }).finished;
   t.match(chat, { code: 0, stderr: '' });
   t.match(chat.stdout, /Received|Loud and clear/);
   const [line] = /curl -N [^\n]*/.exec(house.stdout())!;
@@ -91,19 +120,28 @@ t.test(`${edge}: what is printed works as it is`, { skip }, async (t) => {
   const found = await diagnose({ PARLEY_STORE: 'memory:', ...host, PORT: port });
   t.match(found.of('port'), { status: 'ok', found: `${port} on ::1 is served by a parley, which is ready` });
   const free = String(await freePort());
-  t.match((await diagnose({ PARLEY_STORE: 'memory:', ...host, PORT: free })).of('port'), { status: 'ok', found: `${free} on ::1 is free` });
+  t.match((await diagnose({ PARLEY_STORE: 'memory:', ...host, PORT: free })).of('port'), {
+    status: 'ok',
+    found: `${free} on ::1 is free`,
+  });
   t.same(await house.stop(), { code: 0, signal: null });
 });
 
 for (const edge of edges) {
   t.test(`${edge}: turns, and the management port`, { skip }, async (t) => {
-    const house = await openHouse(t, { env: { ...host, PARLEY_EDGE: edge, PARLEY_LOG: 'info', PARLEY_MANAGEMENT_PORT: '0' } });
+    const house = await openHouse(t, {
+      env: { ...host, PARLEY_EDGE: edge, PARLEY_LOG: 'info', PARLEY_MANAGEMENT_PORT: '0' },
+    });
     const { stream } = await begin(house, (await synthetic(house, 'tokens=3')).id);
     t.equal((await stream.rest()).at(-1)?.event, 'turn.completed');
     t.equal((await lineOf(house, ({ route }) => route === '/sessions/{id}/chat')).address, '::1');
     const { port } = await lineOf(house, ({ msg }) => msg === 'management port listens');
     t.equal((await fetch(`http://[::1]:${port}/readyz`)).status, 200);
-    t.same(listenersOf(house.child.pid!).toSorted(), [port as number, portOf(house)].map((each) => `::1 ${each}`).toSorted(), 'it listens nowhere else');
+    t.same(
+      listenersOf(house.child.pid!).toSorted(),
+      [port as number, portOf(house)].map((each) => `::1 ${each}`).toSorted(),
+      'it listens nowhere else',
+    );
   });
 }
 

@@ -29,15 +29,21 @@ t.test('limits', async (t) => {
 t.test('a 503 tells a key what this process knows of its budget', { skip: whyNoRedis() ?? false }, async (t) => {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
-  const house = await openHouse(t, { env: { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' } });
+  const house = await openHouse(t, {
+    env: { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' },
+  });
   const { key } = await house.newKey({ limits: { requests: 1000, speech: 5 } });
   const { retryAfter: _, ...unavailable } = refusals.draining;
   const { key: unused } = await house.newKey();
   await until(async () => (await house.ask('/sessions', { key })).status === 200);
   redis.signal('SIGSTOP');
-  // The key may be asked for at the first answer, and is at the second, since each takes longer than a key is believed without a read.
+  // The key may be asked for at the first answer, and is at the second, since each takes longer than a key is believed
+  // without a read.
   for (const time of ['first', 'second']) {
-    for (const [path, options, ceiling, least] of [['/sessions', {}, 1000, 900], ['/speech', { body: {} }, 5, 5]] as const) {
+    for (const [path, options, ceiling, least] of [
+      ['/sessions', {}, 1000, 900],
+      ['/speech', { body: {} }, 5, 5],
+    ] as const) {
       const answer = await house.ask(path, { key, ...options });
       isRefused(t, answer, unavailable, `${path}, ${time}`);
       const [limit, remaining] = told(answer) as [number, number];
@@ -45,7 +51,12 @@ t.test('a 503 tells a key what this process knows of its budget', { skip: whyNoR
       t.ok(remaining >= least && remaining <= ceiling, `${path}: ${remaining} left`);
     }
   }
-  isRefused(t, await house.ask('/sessions', { key: unused }), unrated(unavailable), 'a key that this process does not know');
+  isRefused(
+    t,
+    await house.ask('/sessions', { key: unused }),
+    unrated(unavailable),
+    'a key that this process does not know',
+  );
 });
 
 t.teardown(() => clock.stop());
@@ -58,7 +69,8 @@ async function openWorld(t: Test) {
   const limited = async (requests: number) => {
     const { id, key } = await house.newKey({ limits: { requests } });
     const ask = (path = '/assistants', options: Ask = {}) => house.ask(path, { key, ...options });
-    const patch = (body: object) => house.console(`/workspaces/${house.workspaceId}/keys/${id}`, { method: 'PATCH', body });
+    const patch = (body: object) =>
+      house.console(`/workspaces/${house.workspaceId}/keys/${id}`, { method: 'PATCH', body });
     return { id, key, ask, patch };
   };
   return { house, limited };
@@ -80,14 +92,18 @@ async function arithmetic(t: Test, { limited }: World): Promise<void> {
     const full = Number(answer.headers.get('x-ratelimit-reset'));
     const since = count <= 5 ? first : { before, after };
     const taken = Math.min(count, 5) * secondsEach * 1000;
-    t.ok(full >= Math.ceil((since.before + taken) / 1000) && full <= Math.ceil((since.after + taken) / 1000), `request ${count}: full again at ${full}`);
+    t.ok(
+      full >= Math.ceil((since.before + taken) / 1000) && full <= Math.ceil((since.after + taken) / 1000),
+      `request ${count}: full again at ${full}`,
+    );
     if (count <= 3) {
       t.equal(answer.status, 200);
       continue;
     }
     const wait = waitOf(answer);
     isRefused(t, answer, limitedFor(wait), `request ${count}`);
-    const [longest, shortest] = count <= 5 ? [(count - 2) * secondsEach - least, (count - 2) * secondsEach - most] : [60, 60];
+    const [longest, shortest] =
+      count <= 5 ? [(count - 2) * secondsEach - least, (count - 2) * secondsEach - most] : [60, 60];
     t.ok(wait >= Math.ceil(shortest) && wait <= Math.ceil(longest), `request ${count}: a wait of ${wait} s`);
   }
 }
@@ -109,9 +125,13 @@ async function waiting(t: Test, { limited }: World): Promise<void> {
 
 /** A request to speak is charged to two buckets, whatever is wrong with its body. */
 async function both(t: Test, { house }: World): Promise<void> {
-  for (const [path, limits] of [['/speech', { requests: 60, speech: 1 }], ['/transcription-tokens', { requests: 60, transcription_tokens: 1 }]] as const) {
+  for (const [path, limits] of [
+    ['/speech', { requests: 60, speech: 1 }],
+    ['/transcription-tokens', { requests: 60, transcription_tokens: 1 }],
+  ] as const) {
     const { key } = await house.newKey({ limits });
-    const ask = (path: string, method: 'GET' | 'POST') => house.ask(path, { key, method, ...(method === 'POST' && { body: {} }) });
+    const ask = (path: string, method: 'GET' | 'POST') =>
+      house.ask(path, { key, method, ...(method === 'POST' && { body: {} }) });
     t.same(told(await ask(path, 'POST')), [1, 0]);
     const before = Date.now();
     while ((await ask('/assistants', 'GET')).status === 200);
@@ -149,7 +169,13 @@ async function concurrent(t: Test, { limited }: World): Promise<void> {
   const answers = await Promise.all(Array.from({ length: 12 }, () => ask()));
   t.equal(answers.filter(({ status }) => status === 200).length, 5);
   t.equal(answers.filter(({ status }) => status === 429).length, 7);
-  t.same(answers.filter(({ status }) => status === 200).map((answer) => told(answer)[1]).sort((a, b) => Number(a) - Number(b)), [0, 1, 2, 3, 4]);
+  t.same(
+    answers
+      .filter(({ status }) => status === 200)
+      .map((answer) => told(answer)[1])
+      .sort((a, b) => Number(a) - Number(b)),
+    [0, 1, 2, 3, 4],
+  );
 }
 
 async function charged(t: Test, { house, limited }: World): Promise<void> {
@@ -188,7 +214,11 @@ async function charged(t: Test, { house, limited }: World): Promise<void> {
   const talk = await house.session(assistant.id);
   const { key } = await limited(2);
   const stream = await house.stream(`/sessions/${talk.id}/chat`, { key, body: { message: 'Hi' } });
-  t.same(rateHeaders.slice(0, 2).map((name) => stream.headers.get(name)), ['2', '1'], 'a stream');
+  t.same(
+    rateHeaders.slice(0, 2).map((name) => stream.headers.get(name)),
+    ['2', '1'],
+    'a stream',
+  );
   await stream.rest();
 }
 
@@ -221,9 +251,11 @@ async function fullWorkspace(t: Test, { house }: World): Promise<void> {
   const assistant = (await house.console(`${inside}/assistants`, { body: { name: 'a', model } })).json;
   await house.console(`${inside}/assistants/${assistant.id}/publish`, { method: 'POST' });
   const { key } = (await house.console(`${inside}/keys`, { body: { name: 'k' } })).json;
-  const { key: counted } = (await house.console(`${inside}/keys`, { body: { name: 'c', limits: { requests: 2 } } })).json;
+  const { key: counted } = (await house.console(`${inside}/keys`, { body: { name: 'c', limits: { requests: 2 } } }))
+    .json;
   const sessions = [];
-  for (const _ of [1, 2]) sessions.push((await house.ask('/sessions', { key, body: { assistant_id: assistant.id } })).json.id);
+  for (const _ of [1, 2])
+    sessions.push((await house.ask('/sessions', { key, body: { assistant_id: assistant.id } })).json.id);
   const stream = await house.stream(`/sessions/${sessions[0]}/chat`, { key, body: { message: 'Hi' } });
   for (const remaining of [1, 0]) {
     const answer = await house.ask(`/sessions/${sessions[1]}/chat`, { key: counted, body: { message: 'Hi' } });

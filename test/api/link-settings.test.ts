@@ -25,32 +25,85 @@ async function links(t: Test, house: House): Promise<void> {
   const made = answered(t, await create({ limits: { ...given, unknown: 3, __proto__: 1 } }), 201, 'created');
   t.same(made.link, { slug: null, limits: given, origins: [] }, 'as given, without names that are unknown');
   const path = `${list}/${made.id}`;
-  const link = async (fields: object) => answered(t, await patch(house, path, { link: fields }), 200, JSON.stringify(fields)).link;
+  const link = async (fields: object) =>
+    answered(t, await patch(house, path, { link: fields }), 200, JSON.stringify(fields)).link;
   t.same(await link({ slug: '-a-'.padEnd(64, 'z') }), { slug: '-a-'.padEnd(64, 'z'), limits: given, origins: [] });
-  const origins = ['*', 'https://a.example', 'https://b.example:8443', 'https://*.c.example', 'http://localhost', 'http://localhost:3000', 'https://[::1]:8443', 'https://10.0.0.1'];
+  const origins = [
+    '*',
+    'https://a.example',
+    'https://b.example:8443',
+    'https://*.c.example',
+    'http://localhost',
+    'http://localhost:3000',
+    'https://[::1]:8443',
+    'https://10.0.0.1',
+  ];
   t.same((await link({ origins })).origins, origins);
   const changed = { ...given, minutes_per_day: 600, messages_per_visitor_per_day: 5 };
-  t.same(await link({ limits: { minutes_per_day: 600, messages_per_visitor_per_day: 5 } }), { slug: '-a-'.padEnd(64, 'z'), limits: changed, origins }, 'what is not named stays');
+  t.same(
+    await link({ limits: { minutes_per_day: 600, messages_per_visitor_per_day: 5 } }),
+    { slug: '-a-'.padEnd(64, 'z'), limits: changed, origins },
+    'what is not named stays',
+  );
   t.same(await link({ slug: null, limits: null, origins: [] }), { slug: null, limits: changed, origins: [] });
 
-  for (const slug of ['', 'A', 'a b', 'a_b', 'ä', 'x'.repeat(65), 5]) isRefused(t, await patch(house, path, { link: { slug } }), wrong('link.slug'), `slug ${slug}`);
+  for (const slug of ['', 'A', 'a b', 'a_b', 'ä', 'x'.repeat(65), 5])
+    isRefused(t, await patch(house, path, { link: { slug } }), wrong('link.slug'), `slug ${slug}`);
   const bad = [
-    ...['', 'a.example', 'http://a.example', 'https://', 'https://*', 'https://a.example/', 'https://a.example/p', 'https://a.example?', 'https://u@a.example', 'https://a.*.example'],
-    ...['https://*.a.example:8443', 'http://*.localhost', 'http://localhost.a.example', 'https://a.example:65536', 'https://a.example:', 'https://a..example', 'ftp://a.example'],
+    ...[
+      '',
+      'a.example',
+      'http://a.example',
+      'https://',
+      'https://*',
+      'https://a.example/',
+      'https://a.example/p',
+      'https://a.example?',
+      'https://u@a.example',
+      'https://a.*.example',
+    ],
+    ...[
+      'https://*.a.example:8443',
+      'http://*.localhost',
+      'http://localhost.a.example',
+      'https://a.example:65536',
+      'https://a.example:',
+      'https://a..example',
+      'ftp://a.example',
+    ],
     ...['null', 'https://a.example https://b.example', 'https://999.1.1.1', `https://${'a.'.repeat(150)}example`],
   ];
-  for (const origin of bad) isRefused(t, await patch(house, path, { link: { origins: ['*', origin] } }), wrong('link.origins'), `origin ${origin}`);
-  for (const item of [5, null, ['*'], {}]) isRefused(t, await patch(house, path, { link: { origins: [item] } }), wrong('link.origins'), `origin ${JSON.stringify(item)}`);
+  for (const origin of bad)
+    isRefused(
+      t,
+      await patch(house, path, { link: { origins: ['*', origin] } }),
+      wrong('link.origins'),
+      `origin ${origin}`,
+    );
+  for (const item of [5, null, ['*'], {}])
+    isRefused(
+      t,
+      await patch(house, path, { link: { origins: [item] } }),
+      wrong('link.origins'),
+      `origin ${JSON.stringify(item)}`,
+    );
   isRefused(t, await patch(house, path, { link: { origins: Array(101).fill('*') } }), wrong('link.origins'));
   for (const limit of [-1, 1.5, '5', 1_000_001, true]) {
-    isRefused(t, await create({ limits: { concurrent_visitors: limit } }), wrong('link.limits.concurrent_visitors'), `limit ${limit}`);
+    isRefused(
+      t,
+      await create({ limits: { concurrent_visitors: limit } }),
+      wrong('link.limits.concurrent_visitors'),
+      `limit ${limit}`,
+    );
   }
 }
 
 async function slugs(t: Test, house: House): Promise<void> {
-  const made = async (name: string): Promise<string> => `/workspaces/${(await house.console('/workspaces', { body: { name } })).json.id}`;
+  const made = async (name: string): Promise<string> =>
+    `/workspaces/${(await house.console('/workspaces', { body: { name } })).json.id}`;
   const [one, other] = [await made('one'), await made('other')];
-  const create = (workspace: string, slug: string | null) => house.console(`${workspace}/assistants`, { body: { name: 'a', link: { slug } } });
+  const create = (workspace: string, slug: string | null) =>
+    house.console(`${workspace}/assistants`, { body: { name: 'a', link: { slug } } });
   const remove = (path: string) => house.console(path, { method: 'DELETE' });
   const taken = wrong('link.slug');
   const first = answered(t, await create(one, 'support'), 201, 'free');
@@ -69,7 +122,11 @@ async function slugs(t: Test, house: House): Promise<void> {
   answered(t, await remove(`${one}/assistants/${third.id}`), 204, 'removed');
   answered(t, await create(one, 'support'), 201, 'free again: its assistant is removed');
   answered(t, await remove(one), 204, 'the workspace removed');
-  for (const slug of ['support', 'help']) answered(t, await create(other, slug), 201, `free again: its workspace is removed, ${slug}`);
+  for (const slug of ['support', 'help'])
+    answered(t, await create(other, slug), 201, `free again: its workspace is removed, ${slug}`);
   const rush = await Promise.all(Array.from({ length: 5 }, () => create(other, 'rush')));
-  t.same(rush.map(({ status }) => status).sort((a, b) => a - b), [201, 422, 422, 422, 422]);
+  t.same(
+    rush.map(({ status }) => status).sort((a, b) => a - b),
+    [201, 422, 422, 422, 422],
+  );
 }

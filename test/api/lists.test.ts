@@ -26,13 +26,19 @@ async function isList(t: Test, get: Get, created: readonly string[], order: 'asc
   t.same(Object.keys(whole.json).sort(), ['data', 'has_more', 'next_cursor', 'object']);
   t.same([whole.status, whole.json.object, whole.json.has_more, whole.json.next_cursor], [200, 'list', false, null]);
   t.same(idsOf(whole), order === 'asc' ? ascending : descending, 'the order without asking');
-  for (const [asked, expected] of [['asc', ascending], ['desc', descending]] as const) {
+  for (const [asked, expected] of [
+    ['asc', ascending],
+    ['desc', descending],
+  ] as const) {
     for (const limit of [1, 2, created.length - 1, created.length, created.length + 1]) {
       const seen: string[] = [];
       let cursor: string | null = null;
       do {
         const page = await get(`limit=${limit}&order=${asked}${cursor === null ? '' : `&after=${cursor}`}`);
-        t.ok(page.json.data.length <= limit && page.json.has_more === (page.json.next_cursor !== null), `pages of ${limit}, ${asked}`);
+        t.ok(
+          page.json.data.length <= limit && page.json.has_more === (page.json.next_cursor !== null),
+          `pages of ${limit}, ${asked}`,
+        );
         seen.push(...idsOf(page));
         cursor = page.json.next_cursor;
         t.equal(page.json.has_more, seen.length < expected.length, 'there is more where there is');
@@ -64,7 +70,8 @@ async function sessions(t: Test, house: House): Promise<void> {
   await isList(t, (query) => house.ask(`/sessions?assistant_id=${one.id}&${query}`), made, 'desc');
   await isList(t, (query) => house.ask(`/sessions?${query}`), [...made, ...foreign], 'desc');
   for (const id of [made[1], made[3]]) await house.ask(`/sessions/${id}/end`, { method: 'POST' });
-  const of = (status: string) => (query: string) => house.ask(`/sessions?assistant_id=${one.id}&status=${status}&${query}`);
+  const of = (status: string) => (query: string) =>
+    house.ask(`/sessions?assistant_id=${one.id}&status=${status}&${query}`);
   await isList(t, of('ended'), [made[1]!, made[3]!], 'desc');
   await isList(t, of('open'), [made[0]!, made[2]!, made[4]!], 'desc');
   t.same(idsOf(await of('expired')('')), []);
@@ -77,14 +84,28 @@ async function sessions(t: Test, house: House): Promise<void> {
 async function messages(t: Test, house: House): Promise<void> {
   const assistant = await house.assistant({ greeting: 'Hello.' });
   const { id } = await house.session(assistant.id);
-  for (const message of ['one', 'two']) await (await house.stream(`/sessions/${id}/chat`, { body: { message } })).rest();
+  for (const message of ['one', 'two'])
+    await (await house.stream(`/sessions/${id}/chat`, { body: { message } })).rest();
   const whole = (await house.ask(`/sessions/${id}/transcript`)).json.data;
-  t.same(whole.map(({ role }: { role: string }) => role), ['assistant', 'user', 'assistant', 'user', 'assistant']);
+  t.same(
+    whole.map(({ role }: { role: string }) => role),
+    ['assistant', 'user', 'assistant', 'user', 'assistant'],
+  );
   const ids = whole.map(({ id }: { id: string }) => id);
   await isList(t, (query) => house.ask(`/sessions/${id}/transcript?${query}`), ids, 'asc');
-  await isList(t, (query) => house.console(`/workspaces/${house.workspaceId}/sessions/${id}/transcript?${query}`), ids, 'asc');
+  await isList(
+    t,
+    (query) => house.console(`/workspaces/${house.workspaceId}/sessions/${id}/transcript?${query}`),
+    ids,
+    'asc',
+  );
   const empty = await house.session((await house.assistant()).id);
-  t.same((await house.ask(`/sessions/${empty.id}/transcript`)).json, { object: 'list', data: [], has_more: false, next_cursor: null });
+  t.same((await house.ask(`/sessions/${empty.id}/transcript`)).json, {
+    object: 'list',
+    data: [],
+    has_more: false,
+    next_cursor: null,
+  });
 }
 
 async function ofConsole(t: Test, house: House): Promise<void> {
@@ -92,7 +113,11 @@ async function ofConsole(t: Test, house: House): Promise<void> {
   const workspaces = await several(3, async () => (await house.console('/workspaces', { body: { name: 'w' } })).json);
   await isList(t, (query) => house.console(`/workspaces?${query}`), [...first, ...workspaces], 'desc');
   const inside = `/workspaces/${workspaces[0]}`;
-  const bodies = { assistants: { name: 'a' }, keys: { name: 'k' }, credentials: { kind: 'model', provider: 'openai', api_key: 'k' } };
+  const bodies = {
+    assistants: { name: 'a' },
+    keys: { name: 'k' },
+    credentials: { kind: 'model', provider: 'openai', api_key: 'k' },
+  };
   for (const [list, body] of Object.entries(bodies)) {
     t.same((await house.console(`${inside}/${list}`)).json.data, [], `no ${list}`);
     const made = await several(3, async () => (await house.console(`${inside}/${list}`, { body })).json);
@@ -110,7 +135,8 @@ async function cursors(t: Test, house: House): Promise<void> {
     [`/sessions/${session.id}/transcript`]: [...wrong, session.id, '9'.repeat(13)],
   };
   for (const [path, cursors] of Object.entries(lists)) {
-    for (const cursor of cursors) isRefused(t, await house.ask(`${path}?after=${cursor}`), wrongField('after'), `${path} after ${cursor}`);
+    for (const cursor of cursors)
+      isRefused(t, await house.ask(`${path}?after=${cursor}`), wrongField('after'), `${path} after ${cursor}`);
   }
   // A cursor whose item is gone still has its place.
   const [older, gone, newer] = await several(3, () => house.assistant());
@@ -127,12 +153,18 @@ async function restricted(t: Test, house: House): Promise<void> {
   t.same(idsOf(await house.ask('/sessions', { key })), [a.id]);
   t.equal((await house.ask('/usage', { key })).json.totals.sessions, 1);
   t.equal((await house.ask(`/usage?assistant_id=${mine.id}`, { key })).json.totals.sessions, 1);
-  const patch = (body: object) => house.console(`/workspaces/${house.workspaceId}/keys/${id}`, { method: 'PATCH', body });
+  const patch = (body: object) =>
+    house.console(`/workspaces/${house.workspaceId}/keys/${id}`, { method: 'PATCH', body });
   await patch({ assistant_ids: [mine.id, second.id, theirs.id] });
   t.same(idsOf(await house.ask('/assistants', { key })), [theirs.id, second.id, mine.id], 'more, at once');
   t.same(idsOf(await house.ask('/sessions', { key })), [b.id, a.id]);
   await patch({ assistant_ids: [] });
-  for (const path of ['/assistants', '/sessions']) t.same((await house.ask(path, { key })).json, { object: 'list', data: [], has_more: false, next_cursor: null }, path);
+  for (const path of ['/assistants', '/sessions'])
+    t.same(
+      (await house.ask(path, { key })).json,
+      { object: 'list', data: [], has_more: false, next_cursor: null },
+      path,
+    );
   t.equal((await house.ask('/usage', { key })).json.totals.sessions, 0, 'an empty list reaches nothing');
   await patch({ assistant_ids: null });
   t.ok(idsOf(await house.ask('/assistants', { key })).length > 3, 'null reaches all');
@@ -143,7 +175,12 @@ async function unreachable(t: Test, house: House): Promise<void> {
   const { key } = await house.newKey({ assistant_ids: [mine.id] });
   await house.session(theirs.id);
   const bytes = ({ status, headers, text, json }: Answer): unknown => {
-    const kept = [...headers].filter(([name]) => !['x-request-id', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'date', 'connection', 'keep-alive'].includes(name));
+    const kept = [...headers].filter(
+      ([name]) =>
+        !['x-request-id', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'date', 'connection', 'keep-alive'].includes(
+          name,
+        ),
+    );
     return [status, kept, text.replace(json.request_id, '')];
   };
   for (const path of ['/sessions?assistant_id=', '/usage?assistant_id=']) {
@@ -153,5 +190,10 @@ async function unreachable(t: Test, house: House): Promise<void> {
     t.equal((await house.ask(path + mine.id, { key })).status, 200);
     t.equal((await house.ask(path + theirs.id)).status, 200, 'a key that reaches it sees it');
   }
-  isRefused(t, await house.ask(`/assistants/${theirs.id}`, { key }), refusals.notPermitted, 'where it is named it is 403');
+  isRefused(
+    t,
+    await house.ask(`/assistants/${theirs.id}`, { key }),
+    refusals.notPermitted,
+    'where it is named it is 403',
+  );
 }

@@ -27,13 +27,16 @@ async function pages(t: Test, house: House): Promise<void> {
   const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`key ${index}`, '語'.repeat(512)]));
   const assistant = await house.assistant();
   const made: string[] = [];
-  for (let count = 0; count < 45; count++) made.push((await house.session(assistant.id, count === 30 ? {} : { metadata })).id);
+  for (let count = 0; count < 45; count++)
+    made.push((await house.session(assistant.id, count === 30 ? {} : { metadata })).id);
   for (const order of ['asc', 'desc']) {
     for (const limit of [100, 10, 1]) {
       const seen: string[] = [];
       let full = 0;
-      for (let after: string | null = ''; after !== null; ) {
-        const answer = await house.ask(`/sessions?assistant_id=${assistant.id}&limit=${limit}&order=${order}${after && `&after=${after}`}`);
+      for (let after: string | null = ''; after !== null;) {
+        const answer = await house.ask(
+          `/sessions?assistant_id=${assistant.id}&limit=${limit}&order=${order}${after && `&after=${after}`}`,
+        );
         const { data, has_more, next_cursor } = answer.json;
         t.ok(bytesOf(answer) <= mostBytes && data.length > 0 && data.length <= limit);
         t.same([has_more, next_cursor], next_cursor === null ? [false, null] : [true, data.at(-1).id]);
@@ -50,12 +53,14 @@ async function pages(t: Test, house: House): Promise<void> {
 /** Twenty of them fill a page to the last bytes, and so many are read at a time. */
 async function brim(t: Test, house: House): Promise<void> {
   const assistant = await house.assistant();
-  const metadata = (length: number) => Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`key ${index}`, '語'.repeat(length)]));
+  const metadata = (length: number) =>
+    Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`key ${index}`, '語'.repeat(length)]));
   const make = (length: number) => house.session(assistant.id, { metadata: metadata(length) });
   const bare = Buffer.byteLength(JSON.stringify(await make(0)));
   const length = Math.floor((Math.floor(limits.answerBytesMax / limits.listDefault) - bare) / 24);
   for (let count = 0; count < 23; count++) await make(length);
-  const ask = async (after: string) => (await house.ask(`/sessions?assistant_id=${assistant.id}&limit=100${after}`)).json;
+  const ask = async (after: string) =>
+    (await house.ask(`/sessions?assistant_id=${assistant.id}&limit=100${after}`)).json;
   const first = await ask('');
   t.same([first.data.length, first.has_more, first.next_cursor], [limits.listDefault, true, first.data.at(-1).id]);
   const second = await ask(`&after=${first.next_cursor}`);
@@ -72,7 +77,9 @@ async function longMessage(t: Test, house: House): Promise<void> {
   const content = `${words.slice(5)} `.repeat(1990);
   for (const order of ['asc', 'desc']) {
     const first = await house.ask(`/sessions/${id}/transcript?limit=100&order=${order}`);
-    const second = await house.ask(`/sessions/${id}/transcript?limit=100&order=${order}&after=${first.json.next_cursor}`);
+    const second = await house.ask(
+      `/sessions/${id}/transcript?limit=100&order=${order}&after=${first.json.next_cursor}`,
+    );
     const [short, long] = order === 'asc' ? [first, second] : [second, first];
     t.ok(bytesOf(long) > 1_000_000);
     t.equal(long.headers.get('content-length'), null);
@@ -82,7 +89,10 @@ async function longMessage(t: Test, house: House): Promise<void> {
     t.match(short.json.data, [{ role: 'user', content: 'Hello' }]);
     t.same([first.json.has_more, second.json.has_more], [true, false]);
   }
-  const head = await fetch(`${house.url}/sessions/${id}/transcript?after=0`, { method: 'HEAD', headers: { authorization: `Bearer ${house.key}` } });
+  const head = await fetch(`${house.url}/sessions/${id}/transcript?after=0`, {
+    method: 'HEAD',
+    headers: { authorization: `Bearer ${house.key}` },
+  });
   t.same([head.status, await head.text()], [200, '']);
 }
 
@@ -107,9 +117,15 @@ async function hours(t: Test, house: House): Promise<void> {
   t.same(rest, { object: 'usage', start, end, bucket: 'hour' });
   t.equal(answer.headers.get('content-length'), null);
   const first = start - (start % 3600);
-  t.same(data.map(({ start }: { start: number }) => start), Array.from({ length: Math.ceil((end - first) / 3600) }, (_, index) => first + index * 3600));
+  t.same(
+    data.map(({ start }: { start: number }) => start),
+    Array.from({ length: Math.ceil((end - first) / 3600) }, (_, index) => first + index * 3600),
+  );
   t.match(totals, { sessions: 1, turns: 1, output_tokens: 3 });
-  t.equal(data.reduce((sum: number, { turns }: { turns: number }) => sum + turns, 0), 1);
+  t.equal(
+    data.reduce((sum: number, { turns }: { turns: number }) => sum + turns, 0),
+    1,
+  );
   const days = await house.ask(`/usage?start=${start}&end=${end}&assistant_id=${assistant.id}`);
   t.same(days.json.totals, totals);
   t.ok(Number(days.headers.get('content-length')) > 0, 'what is short is no stream');
@@ -128,7 +144,10 @@ t.test('an item removed while a page is read costs no other item', async (t) => 
   for (let after: string | null = null, more = true; more; more = after !== null) {
     const page: WrittenPage<string> = await writePage({ limit: 100, after, order: 'asc' }, read, (item) => item);
     t.ok(page.texts.join('').length <= limits.answerBytesMax);
-    t.same(page.texts.map((text) => JSON.parse(text)), page.items);
+    t.same(
+      page.texts.map((text) => JSON.parse(text)),
+      page.items,
+    );
     seen.push(...page.items);
     after = page.next;
   }
@@ -166,10 +185,22 @@ t.test('pieces are made when there is room for them', async (t) => {
   const { told, outlet, onGone, drain } = outletTo(2);
   void reply.stream(outlet, onGone);
   await settled();
-  t.same([made, told], [[0, 1], ['0', '1']]);
+  t.same(
+    [made, told],
+    [
+      [0, 1],
+      ['0', '1'],
+    ],
+  );
   drain();
   await settled();
-  t.same([made, told], [[0, 1, 2], ['0', '1', '2']]);
+  t.same(
+    [made, told],
+    [
+      [0, 1, 2],
+      ['0', '1', '2'],
+    ],
+  );
   drain();
   await settled();
   drain();
@@ -188,10 +219,23 @@ t.test('a fault before anything was sent is a failure, and afterwards the answer
   if (!('stream' in reply)) return t.fail('it is no stream');
   const { told, outlet, onGone } = outletTo(9);
   const lines: unknown[] = [];
-  const log = { error: (...line: unknown[]) => lines.push(line), info: ({ status }: { status: number }) => lines.push(status) };
+  const log = {
+    error: (...line: unknown[]) => lines.push(line),
+    info: ({ status }: { status: number }) => lines.push(status),
+  };
   const exchange = { path: '/', stream: () => outlet, onGone } as unknown as Exchange;
-  const services = { log, config: { trustedProxies: [] }, clock: { monotonic: () => 1 }, metrics: { requests: { inc() {} } } } as unknown as Services;
-  sendReply(exchange, reply, { requestId: 'req_1', path: '/', startedAt: 0, route: null, caller: null, rate: null, site: null }, services);
+  const services = {
+    log,
+    config: { trustedProxies: [] },
+    clock: { monotonic: () => 1 },
+    metrics: { requests: { inc() {} } },
+  } as unknown as Services;
+  sendReply(
+    exchange,
+    reply,
+    { requestId: 'req_1', path: '/', startedAt: 0, route: null, caller: null, rate: null, site: null },
+    services,
+  );
   await settled();
   t.same(told, ['half', 'cut']);
   t.match(lines, [[{ request_id: 'req_1', err: { message: 'away' } }, 'answer cut'], 200], 'and the log says why');

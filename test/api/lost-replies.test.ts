@@ -1,4 +1,7 @@
-/** Replies of Redis that come late or never, on real processes: a 503 leaves no turn, and a stream ends as the turn is stored (contract 12). */
+/**
+ * Replies of Redis that come late or never, on real processes: a 503 leaves no turn, and a stream ends as the turn is
+ * stored (contract 12).
+ */
 import t, { type Test } from 'tap';
 import { wayToRedis, type Way } from '../faults/way.ts';
 import { loadScripts } from '../../src/store/redis/scripts.ts';
@@ -44,13 +47,20 @@ const stallAt = (way: Way, step: ScriptName): Promise<void> =>
 
 /** The steps of a kind that the process has given up. */
 const givenUp = async (house: House, verb: string): Promise<number> =>
-  Number(new RegExp(`parley_store_errors_total\\{step="${verb}"\\} (\\d+)`).exec((await house.ask('/metrics', { key: null })).text)?.[1] ?? 0);
+  Number(
+    new RegExp(`parley_store_errors_total\\{step="${verb}"\\} (\\d+)`).exec(
+      (await house.ask('/metrics', { key: null })).text,
+    )?.[1] ?? 0,
+  );
 
-const turnsOf = async (house: House, key: string): Promise<number> => (await house.ask('/usage', { key })).json.totals.turns;
+const turnsOf = async (house: House, key: string): Promise<number> =>
+  (await house.ask('/usage', { key })).json.totals.turns;
 
 t.test('late replies', options, async (t) => {
   const world = await open(t);
-  await t.test('a chat whose begin is answered late is 503 and leaves nothing, and its repeats run anew', (t) => refusedLate(t, world, 'begin-turn'));
+  await t.test('a chat whose begin is answered late is 503 and leaves nothing, and its repeats run anew', (t) =>
+    refusedLate(t, world, 'begin-turn'),
+  );
   await t.test('so is one whose first piece is', (t) => refusedLate(t, world, 'append-output'));
   await t.test('an end that is answered late is told as it is stored, and nothing before', (t) => endedLate(t, world));
   await t.test('a turn waits for a store that is silent for less than its lease', (t) => silence(t, world));
@@ -59,7 +69,11 @@ t.test('late replies', options, async (t) => {
 async function refusedLate(t: Test, { lossy, sound, way, key }: World, step: ScriptName): Promise<void> {
   // Pieces that came together with the end would be stored with it, in one step.
   const assistant = await synthetic(sound, 'tokens=3,delay_ms=300');
-  const sessions = [await sound.session(assistant.id), await sound.session(assistant.id), await sound.session(assistant.id)];
+  const sessions = [
+    await sound.session(assistant.id),
+    await sound.session(assistant.id),
+    await sound.session(assistant.id),
+  ];
   const before = await turnsOf(sound, key);
   for (const [index, { id }] of sessions.entries()) {
     const ask = { key, headers: { 'idempotency-key': `${step} again ${index}` } };
@@ -69,7 +83,9 @@ async function refusedLate(t: Test, { lossy, sound, way, key }: World, step: Scr
     refused(t, await refusal, 503, 'api_error');
     way.mend();
     if (index === 2) {
-      const left = async (): Promise<boolean> => (await transcriptOf(sound, id)).length > 0 || (await sound.ask(`/sessions/${id}`, { key })).json.status !== 'open';
+      const left = async (): Promise<boolean> =>
+        (await transcriptOf(sound, id)).length > 0 ||
+        (await sound.ask(`/sessions/${id}`, { key })).json.status !== 'open';
       await until(async () => !(await left()));
       t.equal(await turnsOf(sound, key), before + 2, 'it is in no usage');
     }
@@ -77,7 +93,10 @@ async function refusedLate(t: Test, { lossy, sound, way, key }: World, step: Scr
     t.notOk(again.headers.has('idempotent-replayed'), index === 1 ? 'elsewhere as well' : 'it is no replay');
     const events = await again.rest();
     t.same([events.at(-1)!.event, textOf(events) !== ''], ['turn.completed', true]);
-    t.match(await transcriptOf(sound, id), [{ content: 'Hello', turn_id: again.turnId }, { content: textOf(events), status: 'completed', turn_id: again.turnId }]);
+    t.match(await transcriptOf(sound, id), [
+      { content: 'Hello', turn_id: again.turnId },
+      { content: textOf(events), status: 'completed', turn_id: again.turnId },
+    ]);
   }
   t.equal(await turnsOf(sound, key), before + 3);
 }
@@ -90,7 +109,11 @@ async function endedLate(t: Test, { lossy, sound, way, key }: World): Promise<vo
   const stream = await say(lossy, id, 'Hello', { key });
   await stalled;
   await until(async () => (await givenUp(lossy, 'finishTurn')) > errors);
-  t.match((await transcriptOf(sound, id))[1], { status: 'completed', turn_id: stream.turnId }, 'it is stored all the while');
+  t.match(
+    (await transcriptOf(sound, id))[1],
+    { status: 'completed', turn_id: stream.turnId },
+    'it is stored all the while',
+  );
   way.mend();
   const events = await stream.rest();
   t.equal(events.at(-1)!.event, 'turn.completed');

@@ -44,7 +44,8 @@ async function configured(t: Test, house: House): Promise<void> {
     t.same(definition(read), definition(machine), `${kind}: what reads it has the machine that runs`);
     t.same(Object.keys(json.states), Object.keys(machine.states));
   }
-  for (const unknown of ['calls', 'Session', 'toString', '__proto__', 'session/states']) isRefused(t, await house.console(`/machines/${unknown}`), unrated(refusals.noRoute), unknown);
+  for (const unknown of ['calls', 'Session', 'toString', '__proto__', 'session/states'])
+    isRefused(t, await house.console(`/machines/${unknown}`), unrated(refusals.noRoute), unknown);
 }
 
 /** All that a machine is, but for its functions. */

@@ -1,6 +1,7 @@
 /**
  * An MCP server of one era, written by hand, as strict as the protocol lets it be: Streamable HTTP of 2025-11-25
- * (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports), or 2026-07-28. `answers` makes it odd where real servers are.
+ * (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports), or 2026-07-28. `answers` makes it odd
+ * where real servers are.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,26 +15,50 @@ export interface Got {
 }
 
 export const schema = { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] };
-export const listed = (name: string, inputSchema: unknown = schema) => ({ name, description: 'Looks an order up.', inputSchema });
+export const listed = (name: string, inputSchema: unknown = schema) => ({
+  name,
+  description: 'Looks an order up.',
+  inputSchema,
+});
 
 export interface Answers {
   tools?: readonly unknown[];
   /** Sessions that it holds at most; it refuses the next. */
   sessionsMax?: number;
   call?: (params: any, response: ServerResponse, id: unknown) => unknown;
-  /** Answers a message otherwise than the protocol has it, if it returns true. `method` is `DELETE` for the end of a session. */
-  oddly?: (method: string, response: ServerResponse, id: unknown, request: IncomingMessage, params: any) => boolean | undefined;
+  /**
+   * Answers a message otherwise than the protocol has it, if it returns true. `method` is `DELETE` for the end of a
+   * session.
+   */
+  oddly?: (
+    method: string,
+    response: ServerResponse,
+    id: unknown,
+    request: IncomingMessage,
+    params: any,
+  ) => boolean | undefined;
 }
 
 /** Why the request is against the protocol: the status that the server answers, and the rule. */
-function refusalOf(era: 'modern' | 'legacy', sessions: ReadonlySet<string>, method: string, params: any, { headers }: IncomingMessage): [number, string] | null {
+function refusalOf(
+  era: 'modern' | 'legacy',
+  sessions: ReadonlySet<string>,
+  method: string,
+  params: any,
+  { headers }: IncomingMessage,
+): [number, string] | null {
   // "Sending Messages": the client MUST include an Accept header, listing both types.
-  if (!/application\/json/.test(headers.accept ?? '') || !/text\/event-stream/.test(headers.accept ?? '')) return [406, 'Not Acceptable'];
+  if (!/application\/json/.test(headers.accept ?? '') || !/text\/event-stream/.test(headers.accept ?? ''))
+    return [406, 'Not Acceptable'];
   if (headers['content-type'] !== 'application/json') return [415, 'Unsupported Media Type'];
   if (era === 'modern') {
     // 2026-07-28, "Request metadata" and "Standard headers".
     const version = params?._meta?.['io.modelcontextprotocol/protocolVersion'];
-    const isRight = version === '2026-07-28' && headers['mcp-protocol-version'] === version && headers['mcp-method'] === method && (method !== 'tools/call' || headers['mcp-name'] === params.name);
+    const isRight =
+      version === '2026-07-28' &&
+      headers['mcp-protocol-version'] === version &&
+      headers['mcp-method'] === method &&
+      (method !== 'tools/call' || headers['mcp-name'] === params.name);
     return isRight || method === 'initialize' ? null : [400, 'Header mismatch'];
   }
   if (method === 'initialize' || method === 'server/discover') return null;
@@ -55,10 +80,29 @@ export async function openServer(t: Owner, era: 'modern' | 'legacy', answers: An
     if (method === 'tools/list') return { result: { ...more, tools: answers.tools ?? [listed('look_up')] } };
     if (method === 'tools/call') {
       const given = answers.call?.(params, response, id) ?? { content: [{ type: 'text', text: 'shipped' }] };
-      return given === 'given' ? null : (given as object) !== null && 'code' in (given as object) ? { error: given } : { result: { ...more, ...(given as object) } };
+      return given === 'given'
+        ? null
+        : (given as object) !== null && 'code' in (given as object)
+          ? { error: given }
+          : { result: { ...more, ...(given as object) } };
     }
-    if (era === 'modern' && method === 'server/discover') return { result: { ...more, supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, serverInfo: { name: 'orders', version: '1' } } };
-    if (era === 'legacy' && method === 'initialize') return { result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'orders', version: '1' } } };
+    if (era === 'modern' && method === 'server/discover')
+      return {
+        result: {
+          ...more,
+          supportedVersions: ['2026-07-28'],
+          capabilities: { tools: {} },
+          serverInfo: { name: 'orders', version: '1' },
+        },
+      };
+    if (era === 'legacy' && method === 'initialize')
+      return {
+        result: {
+          protocolVersion: '2025-06-18',
+          capabilities: { tools: {} },
+          serverInfo: { name: 'orders', version: '1' },
+        },
+      };
     return { error: { code: -32601, message: 'Method not found' } };
   };
   const newSession = (response: ServerResponse): boolean => {
@@ -72,11 +116,13 @@ export async function openServer(t: Owner, era: 'modern' | 'legacy', answers: An
     return true;
   };
   const serve = (text: string, request: IncomingMessage, response: ServerResponse): unknown => {
-    const { id, method, params } = text === '' ? { id: null, method: request.method!, params: undefined } : JSON.parse(text);
+    const { id, method, params } =
+      text === '' ? { id: null, method: request.method!, params: undefined } : JSON.parse(text);
     const one = { method, params, headers: request.headers, path: request.url! };
     got.push(one);
     if (answers.oddly?.(method, response, id, request, params) === true) return undefined;
-    if (method === 'DELETE') return response.writeHead(sessions.open.delete(String(request.headers['mcp-session-id'])) ? 204 : 404).end();
+    if (method === 'DELETE')
+      return response.writeHead(sessions.open.delete(String(request.headers['mcp-session-id'])) ? 204 : 404).end();
     const refusal = refusalOf(era, sessions.open, method, params, request);
     if (refusal !== null) return response.writeHead(refusal[0]).end(refusal[1]);
     if (id === undefined || method === undefined) return response.writeHead(202).end();

@@ -1,4 +1,7 @@
-/** Sessions with MCP servers: one for each server and credential, renewed where the server has lost it, and ended (contract 13). */
+/**
+ * Sessions with MCP servers: one for each server and credential, renewed where the server has lost it, and ended
+ * (contract 13).
+ */
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
 import { openHouse, openWorkspace, type House } from './house.ts';
@@ -13,13 +16,17 @@ async function refreshedTool(house: House, url: string, fields: object = {}): Pr
   return made.json.id;
 }
 
-const call = async (house: House, toolId: string): Promise<any> => (await house.console(`${toolsPath(house)}/${toolId}/test`, { body: { name: 'look_up', arguments: { order: '7' } } })).json;
+const call = async (house: House, toolId: string): Promise<any> =>
+  (await house.console(`${toolsPath(house)}/${toolId}/test`, { body: { name: 'look_up', arguments: { order: '7' } } }))
+    .json;
 
 t.test('300 calls, ten at a time, take one session, which ends with the process', async (t) => {
   const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
   const server = await openServer(t, 'legacy', { sessionsMax: 1 });
   const id = await refreshedTool(house, server.url);
-  for (let round = 0; round < 30; round++) for (const { status } of await Promise.all(Array.from({ length: 10 }, () => call(house, id)))) t.equal(status, 'completed');
+  for (let round = 0; round < 30; round++)
+    for (const { status } of await Promise.all(Array.from({ length: 10 }, () => call(house, id))))
+      t.equal(status, 'completed');
   t.equal(server.got.filter(({ method }) => method === 'tools/call').length, 300);
   t.same([server.sessions.made, server.sessions.open.size], [1, 1]);
   await house.stop();
@@ -31,19 +38,33 @@ t.test('calls at once on a server that was never entered open one session', asyn
   const server = await openServer(t, 'legacy', {});
   const id = await refreshedTool(house, server.url);
   // Another credential is another session.
-  const credential = await house.console(`/workspaces/${house.workspaceId}/credentials`, { body: { kind: 'tool', base_url: new URL(server.url).origin, api_key: 'secret' } });
+  const credential = await house.console(`/workspaces/${house.workspaceId}/credentials`, {
+    body: { kind: 'tool', base_url: new URL(server.url).origin, api_key: 'secret' },
+  });
   await house.console(`${toolsPath(house)}/${id}`, { method: 'PATCH', body: { credential_id: credential.json.id } });
-  for (const { status } of await Promise.all(Array.from({ length: 12 }, () => call(house, id)))) t.equal(status, 'completed');
+  for (const { status } of await Promise.all(Array.from({ length: 12 }, () => call(house, id))))
+    t.equal(status, 'completed');
   t.equal(server.sessions.made, 2);
-  t.equal(server.got.filter(({ method, headers }) => method === 'initialize' && headers.authorization === 'Bearer secret').length, 1);
+  t.equal(
+    server.got.filter(({ method, headers }) => method === 'initialize' && headers.authorization === 'Bearer secret')
+      .length,
+    1,
+  );
 });
 
 const lost: Readonly<Record<string, (response: ServerResponse) => void>> = {
   // "Session Management": the server MUST respond with 404 in a session that has ended.
   '404': (response) => void response.writeHead(404).end(),
-  '404 with an error of JSON-RPC': (response) => void response.writeHead(404, { 'content-type': 'application/json' }).end('{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}'),
-  // The examples of the official SDKs, and so most servers (server-everything 2026.8.31, dist/transports/streamableHttp.js).
-  '400 that names the session': (response) => void response.writeHead(400, { 'content-type': 'application/json' }).end('{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}'),
+  '404 with an error of JSON-RPC': (response) =>
+    void response
+      .writeHead(404, { 'content-type': 'application/json' })
+      .end('{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}'),
+  // The examples of the official SDKs, and so most servers (server-everything 2026.8.31,
+  // dist/transports/streamableHttp.js).
+  '400 that names the session': (response) =>
+    void response
+      .writeHead(400, { 'content-type': 'application/json' })
+      .end('{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}'),
 };
 
 for (const [name, refuse] of Object.entries(lost))
@@ -85,7 +106,11 @@ t.test('a session in which a call failed is ended, and the next call has another
   const answers: Answers = {};
   const server = await openServer(t, 'legacy', answers);
   const id = await refreshedTool(house, server.url);
-  for (const fail of [(response: ServerResponse) => response.destroy(), (response: ServerResponse) => response.writeHead(500).end(), (response: ServerResponse) => response.writeHead(200).end('<p>')]) {
+  for (const fail of [
+    (response: ServerResponse) => response.destroy(),
+    (response: ServerResponse) => response.writeHead(500).end(),
+    (response: ServerResponse) => response.writeHead(200).end('<p>'),
+  ]) {
     answers.call = (_, response) => (fail(response), 'given');
     const made = server.sessions.made;
     t.match(await call(house, id), { status: 'failed' });
@@ -93,7 +118,10 @@ t.test('a session in which a call failed is ended, and the next call has another
     t.match(await call(house, id), { status: 'completed' });
     t.equal(server.sessions.made, made + 1);
   }
-  for (const answer of [{ content: [], isError: true }, { code: -32602, message: 'no' }]) {
+  for (const answer of [
+    { content: [], isError: true },
+    { code: -32602, message: 'no' },
+  ]) {
     answers.call = () => answer;
     const made = server.sessions.made;
     t.match(await call(house, id), { status: 'failed', error: 'refused' });
@@ -108,8 +136,14 @@ t.test('an aborted call is cancelled at the server, and its session goes on', as
   const answers: Answers = { call: () => (begun(), 'given') };
   const server = await openServer(t, 'legacy', answers);
   const id = await refreshedTool(house, server.url);
-  await house.console(`${toolsPath(house)}/${id}`, { method: 'PATCH', body: { functions: [{ name: 'look_up', enabled: true }] } });
-  const assistant = await house.assistant({ model: { provider: 'synthetic', name: 'call=look_up,tokens=1' }, tool_ids: [id] });
+  await house.console(`${toolsPath(house)}/${id}`, {
+    method: 'PATCH',
+    body: { functions: [{ name: 'look_up', enabled: true }] },
+  });
+  const assistant = await house.assistant({
+    model: { provider: 'synthetic', name: 'call=look_up,tokens=1' },
+    tool_ids: [id],
+  });
   const session = await house.session(assistant.id);
   const cancelled = new Promise<any>((resolve) => {
     answers.oddly = (method, _, __, ___, params) => {
@@ -117,7 +151,10 @@ t.test('an aborted call is cancelled at the server, and its session goes on', as
       return undefined;
     };
   });
-  const stream = await house.stream(`/sessions/${session.id}/chat`, { key: house.key, body: { message: 'Where is it?' } });
+  const stream = await house.stream(`/sessions/${session.id}/chat`, {
+    key: house.key,
+    body: { message: 'Where is it?' },
+  });
   await began;
   await house.ask(`/sessions/${session.id}/turns/${stream.turnId}/abort`, { key: house.key, method: 'POST' });
   await stream.rest();
@@ -134,9 +171,17 @@ t.test('a request of the server within a call is answered: a ping, and nothing e
   const answers: Answers = {
     call: (_, response, id) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      for (const [askId, method] of [['a', 'ping'], ['b', 'roots/list']]) response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id: askId, method })}\n\n`);
+      for (const [askId, method] of [
+        ['a', 'ping'],
+        ['b', 'roots/list'],
+      ])
+        response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id: askId, method })}\n\n`);
       const wait = new Promise<void>((resolve) => (replied = resolve));
-      void wait.then(() => response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'shipped' }] } })}\n\n`));
+      void wait.then(() =>
+        response.end(
+          `data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'shipped' }] } })}\n\n`,
+        ),
+      );
       return 'given';
     },
   };
@@ -157,4 +202,3 @@ t.test('two workspaces share no session', async (t) => {
   for (const house of [await openWorkspace(), await openWorkspace()]) await refreshedTool(house, server.url);
   t.equal(server.sessions.made, 2);
 });
-

@@ -1,6 +1,16 @@
 /** The history that a model is sent: no turn of the past keeps the next one from its answer (contract 12). */
 import t, { type Test } from 'tap';
-import { alternation, noEmpty, noSystem, refuse, sentCharacters, tooLong, unknown, unless, window } from '../providers/model/strict.ts';
+import {
+  alternation,
+  noEmpty,
+  noSystem,
+  refuse,
+  sentCharacters,
+  tooLong,
+  unknown,
+  unless,
+  window,
+} from '../providers/model/strict.ts';
 import { delta, done, eventStream } from '../providers/model/provider.ts';
 import { edge, openHouse, textOf, type House } from './house.ts';
 import { abort, onProvider, say, sayInVain, until } from './talk.ts';
@@ -12,11 +22,15 @@ t.test(edge, async (t) => {
   await t.test('a window that is smaller than the history', (t) => small(t, house));
 });
 
-const settled = async (house: House, id: string, message: string): Promise<string> => textOf(await (await say(house, id, message)).rest());
+const settled = async (house: House, id: string, message: string): Promise<string> =>
+  textOf(await (await say(house, id, message)).rest());
 
 async function strict(t: Test, house: House): Promise<void> {
   const taking = unless(unknown(['stream_options', 'temperature'], false), noSystem, alternation, noEmpty);
-  const { provider, assistant } = await onProvider(t, house, taking, { greeting: 'Welcome.', model: { system_prompt: 'Be kind.', temperature: 0.5 } });
+  const { provider, assistant } = await onProvider(t, house, taking, {
+    greeting: 'Welcome.',
+    model: { system_prompt: 'Be kind.', temperature: 0.5 },
+  });
   const { id } = await house.session(assistant.id);
   t.equal(await settled(house, id, 'one'), 'ok', 'the first turn');
   const turn = async (message: string, about: string, requests = 1): Promise<void> => {
@@ -46,7 +60,9 @@ async function strict(t: Test, house: House): Promise<void> {
 }
 
 async function bounded(t: Test, house: House): Promise<void> {
-  const { provider, assistant } = await onProvider(t, house, unless(), { model: { system_prompt: 'x'.repeat(40_000), history_tokens_max: 100 } });
+  const { provider, assistant } = await onProvider(t, house, unless(), {
+    model: { system_prompt: 'x'.repeat(40_000), history_tokens_max: 100 },
+  });
   const { id } = await house.session(assistant.id);
   const inside = `/workspaces/${house.workspaceId}`;
   const leftOut = async () => (await house.console(`${inside}/sessions/${id}`)).json.history_left_out;
@@ -56,8 +72,15 @@ async function bounded(t: Test, house: House): Promise<void> {
   t.equal(await leftOut(), undefined);
   await settled(house, id, '日'.repeat(99));
   t.same([sent(), await leftOut()], [1, 6], 'each of them is a token');
-  t.ok(await until(() => /"messages":6,[^\n]*"msg":"the model was not sent the whole conversation"/.test(house.stdout())), 'in the log');
-  const change = (tokens: number | null) => house.console(`${inside}/assistants/${assistant.id}`, { method: 'PATCH', body: { model: { history_tokens_max: tokens } } });
+  t.ok(
+    await until(() => /"messages":6,[^\n]*"msg":"the model was not sent the whole conversation"/.test(house.stdout())),
+    'in the log',
+  );
+  const change = (tokens: number | null) =>
+    house.console(`${inside}/assistants/${assistant.id}`, {
+      method: 'PATCH',
+      body: { model: { history_tokens_max: tokens } },
+    });
   await change(1);
   await settled(house, id, 'z');
   t.same([sent(), await leftOut()], [1, 8], 'the message itself is always sent');
@@ -76,6 +99,10 @@ async function small(t: Test, house: House): Promise<void> {
     counts.push(provider.requests.length - before);
   }
   t.ok(sentCharacters(provider.requests.at(-1)!.body) <= 1000);
-  t.same(counts.filter((count) => count > 1), [2], 'one turn pays for it');
+  t.same(
+    counts.filter((count) => count > 1),
+    [2],
+    'one turn pays for it',
+  );
   t.ok((await house.console(`/workspaces/${house.workspaceId}/sessions/${id}`)).json.history_left_out > 0);
 }

@@ -1,4 +1,7 @@
-/** The server under the versions of Node that are kept up, beside the one that runs the tests, on LMDB: a conversation and an abort on each HTTP engine that loads there; a restart and an export, which no engine has a part in, on one. */
+/**
+ * The server under the versions of Node that are kept up, beside the one that runs the tests, on LMDB: a conversation
+ * and an abort on each HTTP engine that loads there; a restart and an export, which no engine has a part in, on one.
+ */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,7 +35,12 @@ async function converse(t: Test, house: House): Promise<string> {
   return id;
 }
 
-async function serves(t: Test, { program }: OtherNode, path: string, edge: 'uws' | 'node' | null): Promise<string | undefined> {
+async function serves(
+  t: Test,
+  { program }: OtherNode,
+  path: string,
+  edge: 'uws' | 'node' | null,
+): Promise<string | undefined> {
   const folder = await temporaryFolder(t);
   const options = { folder, command: path, node: program, env: { ...store, PARLEY_EDGE: edge ?? '' } };
   const house = await openHouse(t, options);
@@ -45,15 +53,25 @@ async function serves(t: Test, { program }: OtherNode, path: string, edge: 'uws'
   const again = await openHouse(t, options);
   t.equal((await (await say(again, id)).rest()).at(-1)!.event, 'turn.completed', 'on what was stored');
   const file = join(folder, 'parley.jsonl.gz');
-  await promisify(execFile)(program, [path, 'export', '--out', file], { cwd: folder, env: { PATH: process.env['PATH'], PARLEY_STORE: 'lmdb:./data' } });
-  t.equal(gunzipSync(await readFile(file)).toString().match(/"type":"message"/g)?.length, 6);
+  await promisify(execFile)(program, [path, 'export', '--out', file], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], PARLEY_STORE: 'lmdb:./data' },
+  });
+  t.equal(
+    gunzipSync(await readFile(file))
+      .toString()
+      .match(/"type":"message"/g)?.length,
+    6,
+  );
   return engine;
 }
 
 // npm has installed the engine's build for the running Node already.
 const major = (version: string): string => version.split('.')[0]!;
 
-for (const version of ['20.20.2', '22.23.3', '24.21.0', '26.10.0'].filter((each) => major(each) !== major(process.versions.node))) {
+for (const version of ['20.20.2', '22.23.3', '24.21.0', '26.10.0'].filter(
+  (each) => major(each) !== major(process.versions.node),
+)) {
   const other = otherNode(version);
   t.test(`Node ${version}`, { skip: typeof other === 'string' && other }, async (t) => {
     const node = other as OtherNode;

@@ -1,16 +1,47 @@
-/** The response object as Open Responses of 2026-04-24 requires it, written from that document's schemas (Apache-2.0). */
+/**
+ * The response object as Open Responses of 2026-04-24 requires it, written from that document's schemas (Apache-2.0).
+ */
 const nullable = (schema: object) => ({ anyOf: [schema, { type: 'null' }] });
 const text = { type: 'string' };
 const integer = { type: 'integer' };
 const number = { type: 'number' };
 const status = { enum: ['in_progress', 'completed', 'incomplete'] };
-const object = (properties: Record<string, object>) => ({ type: 'object', properties, required: Object.keys(properties) });
+const object = (properties: Record<string, object>) => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+});
 
 const outputText = object({ type: { const: 'output_text' }, text, annotations: { type: 'array' } });
-const message = object({ type: { const: 'message' }, id: text, status, role: { enum: ['user', 'assistant', 'system', 'developer'] }, content: { type: 'array', items: outputText } });
-const functionCall = object({ type: { const: 'function_call' }, id: text, call_id: text, name: text, arguments: text, status });
-const functionTool = object({ type: { const: 'function' }, name: text, description: nullable(text), parameters: nullable({ type: 'object' }), strict: nullable({ type: 'boolean' }) });
-const usage = object({ input_tokens: integer, output_tokens: integer, total_tokens: integer, input_tokens_details: object({ cached_tokens: integer }), output_tokens_details: object({ reasoning_tokens: integer }) });
+const message = object({
+  type: { const: 'message' },
+  id: text,
+  status,
+  role: { enum: ['user', 'assistant', 'system', 'developer'] },
+  content: { type: 'array', items: outputText },
+});
+const functionCall = object({
+  type: { const: 'function_call' },
+  id: text,
+  call_id: text,
+  name: text,
+  arguments: text,
+  status,
+});
+const functionTool = object({
+  type: { const: 'function' },
+  name: text,
+  description: nullable(text),
+  parameters: nullable({ type: 'object' }),
+  strict: nullable({ type: 'boolean' }),
+});
+const usage = object({
+  input_tokens: integer,
+  output_tokens: integer,
+  total_tokens: integer,
+  input_tokens_details: object({ cached_tokens: integer }),
+  output_tokens_details: object({ reasoning_tokens: integer }),
+});
 
 export const responseSchema = object({
   id: text,

@@ -1,4 +1,7 @@
-/** Forms of the answer, calls that must be made, voices and addresses, as clients of OpenAI's API ask for them (contract 14). */
+/**
+ * Forms of the answer, calls that must be made, voices and addresses, as clients of OpenAI's API ask for them (contract
+ * 14).
+ */
 import t from 'tap';
 import { unless } from '../providers/model/strict.ts';
 import { eventStream } from '../providers/model/provider.ts';
@@ -6,13 +9,20 @@ import { openWorkspace, type Answer, type House } from './house.ts';
 import { onProvider } from './talk.ts';
 
 const messages = [{ role: 'user', content: 'Hi' }];
-const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
+const schema = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+};
 const look = { name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } };
 const tools = [{ type: 'function', function: look }];
 const responseTools = [{ type: 'function', ...look }];
 
-const complete = (house: House, model: string, body: object): Promise<Answer> => house.ask('/v1/chat/completions', { body: { model, messages, ...body } });
-const respond = (house: House, model: string, body: object): Promise<Answer> => house.ask('/v1/responses', { body: { model, input: 'Hi', ...body } });
+const complete = (house: House, model: string, body: object): Promise<Answer> =>
+  house.ask('/v1/chat/completions', { body: { model, messages, ...body } });
+const respond = (house: House, model: string, body: object): Promise<Answer> =>
+  house.ask('/v1/responses', { body: { model, input: 'Hi', ...body } });
 
 const shape = { name: 'place', description: 'A place.', schema, strict: true };
 const wireShape = { type: 'json_schema', json_schema: shape };
@@ -21,11 +31,17 @@ t.test('a form of the answer reaches a provider that has it, on both ways to ask
   const house = await openWorkspace();
   const { provider, assistant } = await onProvider(t, house, unless());
   const sent = (): any => provider.requests.at(-1)!.body;
-  for (const response_format of [{ type: 'json_object' }, wireShape, { type: 'json_schema', json_schema: { name: 'place', schema } }]) {
+  for (const response_format of [
+    { type: 'json_object' },
+    wireShape,
+    { type: 'json_schema', json_schema: { name: 'place', schema } },
+  ]) {
     t.equal((await complete(house, assistant.id, { response_format })).status, 200);
     t.same(sent().response_format, response_format);
   }
-  const whole = await respond(house, assistant.id, { text: { format: { type: 'json_schema', ...shape }, verbosity: 'low' } });
+  const whole = await respond(house, assistant.id, {
+    text: { format: { type: 'json_schema', ...shape }, verbosity: 'low' },
+  });
   t.match([whole.status, whole.json.text], [200, { format: { type: 'json_schema', ...shape } }]);
   t.same(sent().response_format, wireShape);
   t.equal((await respond(house, assistant.id, { text: { format: { type: 'json_object' } } })).status, 200);
@@ -46,7 +62,10 @@ t.test('a call that must be made reaches the provider, on both ways to ask', asy
     t.equal((await complete(house, assistant.id, { tools, tool_choice: choice })).status, 200);
     t.same(sent(), choice);
   }
-  for (const [choice, reaches] of [['required', 'required'], [{ type: 'function', name: 'look' }, named]] as const) {
+  for (const [choice, reaches] of [
+    ['required', 'required'],
+    [{ type: 'function', name: 'look' }, named],
+  ] as const) {
     const answer = await respond(house, assistant.id, { tools: responseTools, tool_choice: choice });
     t.same([answer.status, answer.json.tool_choice], [200, choice]);
     t.same(sent(), reaches);
@@ -59,8 +78,15 @@ t.test('a call that must be made reaches the provider, on both ways to ask', asy
 
 t.test("Anthropic's API has both in words of its own", async (t) => {
   const house = await openWorkspace();
-  const answer = ['message_start', 'message_stop'].map((type) => `event: ${type}\ndata: ${JSON.stringify({ type, message: { usage: {} } })}\n\n`).join('');
-  const { provider, assistant } = await onProvider(t, house, (response) => void response.writeHead(200, eventStream).end(answer), { kind: 'anthropic' });
+  const answer = ['message_start', 'message_stop']
+    .map((type) => `event: ${type}\ndata: ${JSON.stringify({ type, message: { usage: {} } })}\n\n`)
+    .join('');
+  const { provider, assistant } = await onProvider(
+    t,
+    house,
+    (response) => void response.writeHead(200, eventStream).end(answer),
+    { kind: 'anthropic' },
+  );
   const sent = (): any => provider.requests.at(-1)!.body;
   await complete(house, assistant.id, { tools, tool_choice: 'required', response_format: wireShape });
   t.same([sent().tool_choice, sent().output_config], [{ type: 'any' }, { format: { type: 'json_schema', schema } }]);
@@ -70,37 +96,58 @@ t.test("Anthropic's API has both in words of its own", async (t) => {
   t.same([status, json.error.param], [400, 'response_format'], 'it has no other form than that of a schema');
 });
 
-t.test('what the provider does not have, or tools of the assistant are in the way of, is refused by its field', async (t) => {
-  const house = await openWorkspace();
-  const plain = await house.assistant({ model: { provider: 'synthetic', name: 'tokens=1' } });
-  const tool = (await house.console(`/workspaces/${house.workspaceId}/tools`, { body: { kind: 'client', name: 'Own', functions: [{ ...look, name: 'own' }] } })).json;
-  const { assistant: tooled } = await onProvider(t, house, unless(), { tool_ids: [tool.id] });
-  for (const { id } of [plain, tooled]) {
-    const asked: readonly (readonly [Answer, string])[] = [
-      [await complete(house, id, { response_format: { type: 'json_object' } }), 'response_format'],
-      [await complete(house, id, { response_format: wireShape }), 'response_format'],
-      [await complete(house, id, { tools, tool_choice: 'required' }), 'tool_choice'],
-      [await respond(house, id, { text: { format: { type: 'json_schema', ...shape } } }), 'text.format'],
-      [await respond(house, id, { tools: responseTools, tool_choice: { type: 'function', name: 'look' } }), 'tool_choice'],
-    ];
-    for (const [{ status, json }, param] of asked) {
-      t.same([status, json.error.param, json.error.code], [400, param, 'invalid_request']);
-      t.match(json.error.message, /is not taken: .*model.*tools/);
+t.test(
+  'what the provider does not have, or tools of the assistant are in the way of, is refused by its field',
+  async (t) => {
+    const house = await openWorkspace();
+    const plain = await house.assistant({ model: { provider: 'synthetic', name: 'tokens=1' } });
+    const tool = (
+      await house.console(`/workspaces/${house.workspaceId}/tools`, {
+        body: { kind: 'client', name: 'Own', functions: [{ ...look, name: 'own' }] },
+      })
+    ).json;
+    const { assistant: tooled } = await onProvider(t, house, unless(), { tool_ids: [tool.id] });
+    for (const { id } of [plain, tooled]) {
+      const asked: readonly (readonly [Answer, string])[] = [
+        [await complete(house, id, { response_format: { type: 'json_object' } }), 'response_format'],
+        [await complete(house, id, { response_format: wireShape }), 'response_format'],
+        [await complete(house, id, { tools, tool_choice: 'required' }), 'tool_choice'],
+        [await respond(house, id, { text: { format: { type: 'json_schema', ...shape } } }), 'text.format'],
+        [
+          await respond(house, id, { tools: responseTools, tool_choice: { type: 'function', name: 'look' } }),
+          'tool_choice',
+        ],
+      ];
+      for (const [{ status, json }, param] of asked) {
+        t.same([status, json.error.param, json.error.code], [400, param, 'invalid_request']);
+        t.match(json.error.message, /is not taken: .*model.*tools/);
+      }
+      t.equal((await complete(house, id, { tools })).status, 200, 'without the wish');
     }
-    t.equal((await complete(house, id, { tools })).status, 200, 'without the wish');
-  }
-});
+  },
+);
 
 t.test("a schema of the caller's of which some cannot be checked is offered without that", async (t) => {
   const house = await openWorkspace();
   const { provider, assistant } = await onProvider(t, house, unless());
   const words = { type: 'string', description: 'x'.repeat(20_000) };
   const odd: readonly (readonly [object, object])[] = [
-    [{ type: 'object', properties: { a: { type: 'string', pattern: '[\\w-.]' } } }, { properties: { a: { type: 'string' } } }],
+    [
+      { type: 'object', properties: { a: { type: 'string', pattern: '[\\w-.]' } } },
+      { properties: { a: { type: 'string' } } },
+    ],
     [{ type: 'object', properties: {}, required: null }, { properties: {} }],
     [{ properties: { a: { type: 'string' } } }, { type: 'object', properties: { a: { type: 'string' } } }],
     [{ type: 'object', properties: { words } }, { properties: { words } }],
-    [{ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', properties: { a: { anyOf: [{ type: 'string' }, { type: 'null' }] } }, additionalProperties: false }, { additionalProperties: false }],
+    [
+      {
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        type: 'object',
+        properties: { a: { anyOf: [{ type: 'string' }, { type: 'null' }] } },
+        additionalProperties: false,
+      },
+      { additionalProperties: false },
+    ],
   ];
   for (const [parameters, offered] of odd) {
     const asked = [
@@ -120,10 +167,27 @@ t.test('a form or a choice that is none is refused by its path', async (t) => {
     [{ response_format: 'json' }, 'response_format'],
     [{ response_format: { type: 'xml' } }, 'response_format'],
     [{ response_format: { type: 'json_schema' } }, 'response_format.schema'],
-    [{ response_format: { type: 'json_schema', json_schema: { name: 'a b', schema } } }, 'response_format.json_schema.name'],
-    [{ response_format: { type: 'json_schema', json_schema: { name: 'a', schema: [] } } }, 'response_format.json_schema.schema'],
-    [{ response_format: { type: 'json_schema', json_schema: { name: 'a', schema: deep } } }, 'response_format.json_schema.schema'],
-    [{ response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { description: 'x'.repeat(70_000) } } } }, 'response_format.json_schema.schema'],
+    [
+      { response_format: { type: 'json_schema', json_schema: { name: 'a b', schema } } },
+      'response_format.json_schema.name',
+    ],
+    [
+      { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: [] } } },
+      'response_format.json_schema.schema',
+    ],
+    [
+      { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: deep } } },
+      'response_format.json_schema.schema',
+    ],
+    [
+      {
+        response_format: {
+          type: 'json_schema',
+          json_schema: { name: 'a', schema: { description: 'x'.repeat(70_000) } },
+        },
+      },
+      'response_format.json_schema.schema',
+    ],
     [{ tool_choice: 'required' }, 'tool_choice'],
     [{ tools, tool_choice: 'any' }, 'tool_choice'],
     [{ tools, tool_choice: { type: 'function', function: { name: 'other' } } }, 'tool_choice'],
@@ -141,8 +205,23 @@ t.test('a form or a choice that is none is refused by its path', async (t) => {
 t.test("OpenAI's names of voices are the assistant's voice where its provider does not know them", async (t) => {
   const house = await openWorkspace();
   const { id } = await house.assistant({ channels: { voice: true }, voice: { provider: 'synthetic' } });
-  const speak = (voice: string): Promise<Answer> => house.ask('/v1/audio/speech', { body: { model: id, input: 'Hello.', voice } });
-  for (const voice of ['alloy', 'ash', 'ballad', 'cedar', 'coral', 'echo', 'fable', 'marin', 'nova', 'onyx', 'sage', 'shimmer', 'verse']) {
+  const speak = (voice: string): Promise<Answer> =>
+    house.ask('/v1/audio/speech', { body: { model: id, input: 'Hello.', voice } });
+  for (const voice of [
+    'alloy',
+    'ash',
+    'ballad',
+    'cedar',
+    'coral',
+    'echo',
+    'fable',
+    'marin',
+    'nova',
+    'onyx',
+    'sage',
+    'shimmer',
+    'verse',
+  ]) {
     t.equal((await speak(voice)).status, 200, voice);
   }
   const { status, json } = await speak('nobody');
@@ -154,7 +233,10 @@ t.test("OpenAI's names of voices are the assistant's voice where its provider do
 t.test('slashes too many in an address of the fronts change nothing', async (t) => {
   const house = await openWorkspace();
   const { id } = await house.assistant({ model: { provider: 'synthetic', name: 'tokens=1' } });
-  const list = { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' }, headers: { 'content-type': 'application/json', 'mcp-protocol-version': '2025-06-18' } };
+  const list = {
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    headers: { 'content-type': 'application/json', 'mcp-protocol-version': '2025-06-18' },
+  };
   for (const end of ['/', '//']) {
     t.equal((await house.ask(`/v1/models${end}`)).status, 200);
     t.equal((await house.ask(`/v1/models/${id}${end}`)).json.id, id);
@@ -167,6 +249,9 @@ t.test('slashes too many in an address of the fronts change nothing', async (t) 
   }
   const unknown = await house.ask('/v1/nothing/');
   t.same([unknown.status, unknown.json.error.type], [404, 'invalid_request_error']);
-  const large = await house.ask('/mcp/', { ...list, body: { ...list.body, params: { _meta: { note: 'x'.repeat(300_000) } } } });
+  const large = await house.ask('/mcp/', {
+    ...list,
+    body: { ...list.body, params: { _meta: { note: 'x'.repeat(300_000) } } },
+  });
   t.equal(large.status, 200, 'the bound of a body is that of the path without them');
 });

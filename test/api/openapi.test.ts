@@ -112,7 +112,9 @@ GET /console/api/inspect
 GET /console/api/load
 GET /console/api/machines
 GET /console/api/machines/{kind}
-`.trim().split('\n');
+`
+  .trim()
+  .split('\n');
 
 t.test('the document', async (t) => {
   const house = await openHouse(t);
@@ -120,7 +122,9 @@ t.test('the document', async (t) => {
   t.same([status, headers.get('content-type'), json.openapi], [200, 'application/json; charset=utf-8', '3.1.0']);
 
   await t.test('has the paths of the contract', async (t) => {
-    const documented = Object.entries<object>(json.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
+    const documented = Object.entries<object>(json.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
     t.same(documented.sort(), [...stated].sort());
   });
 
@@ -139,25 +143,40 @@ t.test('the document', async (t) => {
   });
 
   await t.test('says which parameters of a query are required, and every type of audio with its rate', async (t) => {
-    const operations = Object.entries<any>(json.paths).flatMap(([path, methods]) => Object.values<any>(methods).map(({ parameters }) => ({ path, parameters })));
-    const required = operations.flatMap(({ path, parameters }) => parameters.filter((one: any) => one.in === 'query' && one.required).map(({ name }: any) => `${path} ${name}`));
+    const operations = Object.entries<any>(json.paths).flatMap(([path, methods]) =>
+      Object.values<any>(methods).map(({ parameters }) => ({ path, parameters })),
+    );
+    const required = operations.flatMap(({ path, parameters }) =>
+      parameters.filter((one: any) => one.in === 'query' && one.required).map(({ name }: any) => `${path} ${name}`),
+    );
     t.same(required, ['/voices assistant_id', '/v1/realtime model']);
     const { content, headers } = json.paths['/speech'].post.responses[200];
     t.same(Object.keys(content), ['audio/wav', 'audio/pcm', 'audio/mpeg', 'audio/ogg']);
     t.ok('X-Audio-Sample-Rate' in headers);
   });
 
-  await t.test('answers say that they are replayed where an Idempotency-Key may be sent, and nowhere else', async (t) => {
-    const operations = Object.values<any>(json.paths).flatMap((path) => Object.values<any>(path));
-    const takes = operations.filter(({ parameters }) => parameters.some(({ name }: any) => name === 'Idempotency-Key'));
-    const replays = operations.filter(({ responses }) => Object.values<any>(responses).some(({ headers }) => headers !== undefined && 'Idempotent-Replayed' in headers));
-    const named = (some: readonly any[]): string[] => some.map(({ operationId }) => operationId);
-    t.ok(takes.length > 0);
-    t.same(named(replays), named(takes));
-  });
+  await t.test(
+    'answers say that they are replayed where an Idempotency-Key may be sent, and nowhere else',
+    async (t) => {
+      const operations = Object.values<any>(json.paths).flatMap((path) => Object.values<any>(path));
+      const takes = operations.filter(({ parameters }) =>
+        parameters.some(({ name }: any) => name === 'Idempotency-Key'),
+      );
+      const replays = operations.filter(({ responses }) =>
+        Object.values<any>(responses).some(({ headers }) => headers !== undefined && 'Idempotent-Replayed' in headers),
+      );
+      const named = (some: readonly any[]): string[] => some.map(({ operationId }) => operationId);
+      t.ok(takes.length > 0);
+      t.same(named(replays), named(takes));
+    },
+  );
 
   await t.test('tells of no setting of an assistant to those with a key', async (t) => {
-    t.notOk(['model', 'voice', 'link', 'system_prompt', 'provider', 'credential_id'].some((name) => name in json.components.schemas.Assistant.properties));
+    t.notOk(
+      ['model', 'voice', 'link', 'system_prompt', 'provider', 'credential_id'].some(
+        (name) => name in json.components.schemas.Assistant.properties,
+      ),
+    );
   });
 
   await t.test('examples of failures tell the bounds that are kept', async (t) => {
@@ -170,9 +189,16 @@ t.test('the document', async (t) => {
   await t.test('every operation has a name of its own, a summary and its security', async (t) => {
     const operations = Object.values<any>(json.paths).flatMap((path) => Object.values<any>(path));
     t.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length);
-    t.same(operations.filter(({ summary }) => !/^[A-Z].+\.$/.test(summary)), []);
-    const open = ({ tags, operationId }: any): boolean => tags[0] === 'Health, metrics and reference' || operationId === 'post_console_api_sign_in';
-    t.same(operations.filter((one) => open(one) !== (one.security.length === 0)), []);
+    t.same(
+      operations.filter(({ summary }) => !/^[A-Z].+\.$/.test(summary)),
+      [],
+    );
+    const open = ({ tags, operationId }: any): boolean =>
+      tags[0] === 'Health, metrics and reference' || operationId === 'post_console_api_sign_in';
+    t.same(
+      operations.filter((one) => open(one) !== (one.security.length === 0)),
+      [],
+    );
   });
 });
 
@@ -181,7 +207,10 @@ t.test('the document has what Spectral asks for', async (t) => {
   const house = await openHouse(t);
   const { info, servers, tags, paths, components } = (await house.ask('/openapi.json', { key: null })).json;
   t.ok(info.description && info.contact.name && info.license.name && servers[0].url);
-  t.same(tags.filter(({ description }: any) => !description), []);
+  t.same(
+    tags.filter(({ description }: any) => !description),
+    [],
+  );
   const known = new Set(tags.map(({ name }: any) => name));
   t.equal(known.size, tags.length);
   for (const [path, methods] of Object.entries<any>(paths)) {
@@ -189,13 +218,29 @@ t.test('the document has what Spectral asks for', async (t) => {
       const name = `${method} ${path}`;
       t.match(description, /^[A-Z][^]+[.`]$/, `${name} has a description`);
       t.same([own.length, known.has(own[0])], [1, true], `${name} is of one area`);
-      t.same(parameters.filter((one: any) => !one.description).map((one: any) => one.name), [], `${name} says what its parameters are`);
-      t.ok(Object.keys(responses).some((status) => /^[23](?:\d\d|XX)$/.test(status)), `${name} can succeed`);
-      t.same(Object.values<any>(responses).filter((one) => !one.description), [], `${name} says what its answers are`);
+      t.same(
+        parameters.filter((one: any) => !one.description).map((one: any) => one.name),
+        [],
+        `${name} says what its parameters are`,
+      );
+      t.ok(
+        Object.keys(responses).some((status) => /^[23](?:\d\d|XX)$/.test(status)),
+        `${name} can succeed`,
+      );
+      t.same(
+        Object.values<any>(responses).filter((one) => !one.description),
+        [],
+        `${name} says what its answers are`,
+      );
     }
   }
   const used = new Set(JSON.stringify({ paths, components }).match(/(?<="#\/components\/)[^"]+/g));
-  for (const kind of ['schemas', 'headers']) t.same(Object.keys(components[kind]).filter((name) => !used.has(`${kind}/${name}`)), [], `every one of ${kind} is used`);
+  for (const kind of ['schemas', 'headers'])
+    t.same(
+      Object.keys(components[kind]).filter((name) => !used.has(`${kind}/${name}`)),
+      [],
+      `every one of ${kind} is used`,
+    );
 });
 
 interface Lint {
@@ -206,11 +251,21 @@ interface Lint {
 /** Runs redocly's recommended rules on the folder's `openapi.json`. */
 function lint(folder: string): Promise<Lint> {
   const command = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin', 'cli.js');
-  const env = { PATH: process.env['PATH'], HOME: folder, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: folder,
+    REDOCLY_TELEMETRY: 'off',
+    REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+  };
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, [command, 'lint', 'openapi.json', '--format=json'], { cwd: folder, env }, (error, stdout) => {
-      if (stdout === '') reject(error);
-      else resolve(JSON.parse(stdout));
-    });
+    execFile(
+      process.execPath,
+      [command, 'lint', 'openapi.json', '--format=json'],
+      { cwd: folder, env },
+      (error, stdout) => {
+        if (stdout === '') reject(error);
+        else resolve(JSON.parse(stdout));
+      },
+    );
   });
 }

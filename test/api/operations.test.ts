@@ -16,13 +16,24 @@ import { edge, edges, openHouse, openWorkspace, type House } from './house.ts';
 import { beginsAtZero } from './samples.ts';
 import { abort, begin, credentialOf, onProvider, say, sayInVain, synthetic } from './talk.ts';
 
-const secrets = ['CANARY-message', 'CANARY-system-prompt', 'canary-secret', 'canary-of-the-provider', 'CANARY-visitor', 'CANARY-metadata'];
+const secrets = [
+  'CANARY-message',
+  'CANARY-system-prompt',
+  'canary-secret',
+  'canary-of-the-provider',
+  'CANARY-visitor',
+  'CANARY-metadata',
+];
 
 t.test(`${edge}: one line of JSON for every request, and no secret in any`, async (t) => {
   const house = await openHouse(t, { env: { PARLEY_LOG: 'info', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
   const ids = await busy(t, house);
   t.same(await house.stop(), { code: 0, signal: null });
-  const lines = house.stdout().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
+  const lines = house
+    .stdout()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
   const known = (one: any) => typeof one.status === 'number';
   for (const [id, { status, route }] of ids) {
     const own = lines.filter((line) => line.request_id === id && known(line));
@@ -30,17 +41,30 @@ t.test(`${edge}: one line of JSON for every request, and no secret in any`, asyn
     t.match(own[0], { status, route, method: String, duration_ms: Number });
   }
   t.equal(new Set(lines.filter(known).map(({ request_id }) => request_id)).size, lines.filter(known).length);
-  const all = house.stdout().split('\n').filter((line) => line.startsWith('{')).join('\n') + house.stderr();
-  for (const secret of [...secrets, house.operatorToken, house.key.slice(-20)]) t.notOk(all.includes(secret), `${secret.slice(0, 8)}… is not in the log`);
+  const all =
+    house
+      .stdout()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .join('\n') + house.stderr();
+  for (const secret of [...secrets, house.operatorToken, house.key.slice(-20)])
+    t.notOk(all.includes(secret), `${secret.slice(0, 8)}… is not in the log`);
 });
 
 /** Makes traffic of all kinds; returns the request ids with the fields to be logged for them. */
 async function busy(t: Test, house: House): Promise<Map<string, { status: number; route: string | null }>> {
   const ids = new Map<string, { status: number; route: string | null }>();
-  const note = (answer: { headers: Headers; status: number }, route: string | null) => ids.set(answer.headers.get('x-request-id')!, { status: answer.status, route });
+  const note = (answer: { headers: Headers; status: number }, route: string | null) =>
+    ids.set(answer.headers.get('x-request-id')!, { status: answer.status, route });
   const chat = '/sessions/{id}/chat';
-  const assistant = await house.assistant({ model: { provider: 'synthetic', name: 'tokens=2', system_prompt: 'CANARY-system-prompt' }, greeting: 'CANARY-message' });
-  const session = await house.session(assistant.id, { visitor: { name: 'CANARY-visitor' }, metadata: { note: 'CANARY-metadata' } });
+  const assistant = await house.assistant({
+    model: { provider: 'synthetic', name: 'tokens=2', system_prompt: 'CANARY-system-prompt' },
+    greeting: 'CANARY-message',
+  });
+  const session = await house.session(assistant.id, {
+    visitor: { name: 'CANARY-visitor' },
+    metadata: { note: 'CANARY-metadata' },
+  });
   const stream = await say(house, session.id, 'CANARY-message');
   await stream.rest();
   note(stream, chat);
@@ -48,9 +72,16 @@ async function busy(t: Test, house: House): Promise<Map<string, { status: number
   note(await house.ask('/nowhere/CANARY-message'), null);
   note(await house.ask('/assistants', { key: 'ak_canary-secret' }), '/assistants');
   note(await house.ask(`/sessions/${session.id}/chat`, { body: '{"message":"CANARY-message' }), chat);
-  note(await house.ask('/sessions', { body: { assistant_id: assistant.id, metadata: { 'CANARY-metadata': 7 } } }), '/sessions');
+  note(
+    await house.ask('/sessions', { body: { assistant_id: assistant.id, metadata: { 'CANARY-metadata': 7 } } }),
+    '/sessions',
+  );
   const failing = { error: { message: 'canary-of-the-provider' } };
-  const { assistant: broken } = await onProvider(t, house, (response) => void response.writeHead(401).end(JSON.stringify(failing)));
+  const { assistant: broken } = await onProvider(
+    t,
+    house,
+    (response) => void response.writeHead(401).end(JSON.stringify(failing)),
+  );
   note(await sayInVain(house, (await house.session(broken.id)).id, 'CANARY-message'), chat);
   note(await house.console('/workspaces'), '/console/api/workspaces');
   note(await house.ask('/healthz', { key: null }), '/healthz');
@@ -63,7 +94,13 @@ async function busy(t: Test, house: House): Promise<Map<string, { status: number
 
 t.test('paths that need no key', async (t) => {
   const house = await openWorkspace();
-  for (const [path, status] of [['/healthz', 200], ['/readyz', 200], ['/metrics', 200], ['/openapi.json', 200], ['/asyncapi.json', 200]] as const) {
+  for (const [path, status] of [
+    ['/healthz', 200],
+    ['/readyz', 200],
+    ['/metrics', 200],
+    ['/openapi.json', 200],
+    ['/asyncapi.json', 200],
+  ] as const) {
     const answer = await house.ask(path, { key: null });
     t.equal(answer.status, status, path);
     t.notOk(answer.headers.has('x-ratelimit-limit'), 'no budget is charged');
@@ -99,7 +136,8 @@ t.test("metrics in Prometheus' format", async (t) => {
     'parley_actors{kind="session"} 4',
     'parley_actors{kind="workspace"} 1',
     'parley_first_output_seconds_count 2',
-  ]) t.ok(text.includes(`\n${sample}\n`), sample);
+  ])
+    t.ok(text.includes(`\n${sample}\n`), sample);
   t.match(text, /^parley_stream_events_total [5-9]$/m);
   t.match(text, /^parley_store_seconds_count\{step="beginTurn"\} 3$/m);
   t.match(text, /^# TYPE parley_store_errors_total counter$/m);
@@ -118,14 +156,30 @@ t.test('a turn that fails for a fault of ours leaves a line with its cause, and 
   const { text } = await house.ask('/metrics', { key: null });
   t.ok(text.includes('\nparley_turn_faults_total{reason="time_limit"} 1\n'));
   await house.stop();
-  const lines = house.stdout().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
+  const lines = house
+    .stdout()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
   const faults = lines.filter(({ msg }) => msg === 'turn failed');
-  t.match(faults, [{ level: 'error', request_id: stream.headers.get('x-request-id'), session_id: id, turn_id: stream.turnId, reason: 'time_limit' }]);
+  t.match(faults, [
+    {
+      level: 'error',
+      request_id: stream.headers.get('x-request-id'),
+      session_id: id,
+      turn_id: stream.turnId,
+      reason: 'time_limit',
+    },
+  ]);
   t.equal(faults.length, 1);
 });
 
 /** Starts a server that cannot start; resolves with its exit code and output. */
-async function failure(t: Test, env: Record<string, string>, options: { args?: string[]; folder?: string } = {}): Promise<string> {
+async function failure(
+  t: Test,
+  env: Record<string, string>,
+  options: { args?: string[]; folder?: string } = {},
+): Promise<string> {
   return startServer(t, { env, ...options }).then(
     () => 'it started',
     (error: Error) => error.message,
@@ -134,8 +188,16 @@ async function failure(t: Test, env: Record<string, string>, options: { args?: s
 
 t.test('a wrong setting is one line that names it, and exit 2', async (t) => {
   const wrong: Record<string, string> = {
-    PORT: 'eighty', PARLEY_STORE: 'sqlite:x', PARLEY_SECRET: 'short-CANARY', PARLEY_OPERATOR_TOKEN: 'spaced CANARY', PARLEY_EDGE: 'nginx',
-    PARLEY_TRUSTED_PROXIES: '10.0.0.0/64', PARLEY_ALLOW_PRIVATE_PROVIDERS: 'perhaps', PARLEY_DURABILITY: 'eternal', PARLEY_LOG: 'loud', PARLEY_ALLOW_VOLATILE: 'perhaps',
+    PORT: 'eighty',
+    PARLEY_STORE: 'sqlite:x',
+    PARLEY_SECRET: 'short-CANARY',
+    PARLEY_OPERATOR_TOKEN: 'spaced CANARY',
+    PARLEY_EDGE: 'nginx',
+    PARLEY_TRUSTED_PROXIES: '10.0.0.0/64',
+    PARLEY_ALLOW_PRIVATE_PROVIDERS: 'perhaps',
+    PARLEY_DURABILITY: 'eternal',
+    PARLEY_LOG: 'loud',
+    PARLEY_ALLOW_VOLATILE: 'perhaps',
     PARLEY_CONSOLE_ORIGIN: 'https://console.example/path',
   };
   for (const [variable, value] of Object.entries(wrong)) {
@@ -143,12 +205,24 @@ t.test('a wrong setting is one line that names it, and exit 2', async (t) => {
     t.match(said, new RegExp(`^[^\\n]*\\b${variable}\\b[^\\n]*$`), variable);
     t.notMatch(said, 'CANARY', 'a secret is not repeated');
   }
-  t.match(refusalOf(() => readConfig({ PARLEY_SECRET: '\u{1f511}'.repeat(31) })), 'PARLEY_SECRET', 'characters are code points');
-  t.match(refusalOf(() => readConfig({ PARLEY_OPERATOR_TOKEN: 'c'.repeat(23) })), 'PARLEY_OPERATOR_TOKEN must have at least 24 characters', 'a token that can be guessed');
+  t.match(
+    refusalOf(() => readConfig({ PARLEY_SECRET: '\u{1f511}'.repeat(31) })),
+    'PARLEY_SECRET',
+    'characters are code points',
+  );
+  t.match(
+    refusalOf(() => readConfig({ PARLEY_OPERATOR_TOKEN: 'c'.repeat(23) })),
+    'PARLEY_OPERATOR_TOKEN must have at least 24 characters',
+    'a token that can be guessed',
+  );
   const text = await failure(t, { PARLEY_SECRET: 'short-CANARY' });
   t.match(text, /^The server ended with 2 before it listened\.\n[^\n]*\bPARLEY_SECRET\b[^\n]*\n$/);
   t.notMatch(text, 'CANARY');
-  t.match(await failure(t, {}, { args: ['--port', '99999'] }), /with 2 .*\n[^\n]*PORT[^\n]*\n$/, 'a flag is a setting too');
+  t.match(
+    await failure(t, {}, { args: ['--port', '99999'] }),
+    /with 2 .*\n[^\n]*PORT[^\n]*\n$/,
+    'a flag is a setting too',
+  );
   t.match(await failure(t, {}, { args: ['--nonsense', '1'] }), /with 2 /);
 });
 
@@ -174,25 +248,38 @@ t.test('a secret kept in the data folder is as long as one that is set, and is a
   for (const kept of ['', 'CANARY\n', `CANARY${'\u{1f511}'.repeat(25)}\n`]) {
     await writeFile(path, kept, { mode: 0o600 });
     const said = secretsRefusal(folder);
-    t.match(said, /^PARLEY_SECRET must have at least 32 characters, and the file secret in the data folder has fewer[^\n]*$/);
+    t.match(
+      said,
+      /^PARLEY_SECRET must have at least 32 characters, and the file secret in the data folder has fewer[^\n]*$/,
+    );
     t.notMatch(said, 'CANARY');
   }
   await rm(path);
-  for (const [variable, name] of [['PARLEY_SECRET', 'secret'], ['PARLEY_OPERATOR_TOKEN', 'operator-token']] as const) {
+  for (const [variable, name] of [
+    ['PARLEY_SECRET', 'secret'],
+    ['PARLEY_OPERATOR_TOKEN', 'operator-token'],
+  ] as const) {
     await rm(join(folder, 'data', name), { force: true });
     await mkdir(join(folder, 'data', name));
-    t.equal(secretsRefusal(folder), `${variable} is not set, and ${name} in the data folder is no file that can be read (EISDIR).`);
+    t.equal(
+      secretsRefusal(folder),
+      `${variable} is not set, and ${name} in the data folder is no file that can be read (EISDIR).`,
+    );
     await rm(join(folder, 'data', name), { recursive: true });
   }
   await writeFile(path, 'CANARY\n', { mode: 0o600 });
-  t.match(await failure(t, {}, { folder }), /with 2 .*\n[^\n]*PARLEY_SECRET must have at least 32 characters, and the file secret [^\n]*\n$/);
+  t.match(
+    await failure(t, {}, { folder }),
+    /with 2 .*\n[^\n]*PARLEY_SECRET must have at least 32 characters, and the file secret [^\n]*\n$/,
+  );
   await writeFile(path, `${'\u{1f511}'.repeat(32)}\n`, { mode: 0o600 });
   const server = await startServer(t, { folder });
   t.same(await server.stop(), { code: 0, signal: null });
 });
 
 /** The reason why a server does not start with these settings and secrets; empty if it may. */
-const settingsRefusal = (env: Record<string, string>): string => refusalOf(() => readSecrets(readConfig(env), randomIds(new WheelClock())));
+const settingsRefusal = (env: Record<string, string>): string =>
+  refusalOf(() => readSecrets(readConfig(env), randomIds(new WheelClock())));
 
 /** The same for the secrets that are kept in the data folder. */
 const secretsRefusal = (folder: string): string => settingsRefusal({ PARLEY_STORE: `lmdb:${join(folder, 'data')}` });
@@ -207,19 +294,40 @@ t.test('Redis wants the secrets given, a durability that it has, and its passwor
     settingsRefusal({ PARLEY_DURABILITY: 'replicated' }),
     settingsRefusal({ PARLEY_STORE: 'redis://user:CANARY/x@ 1' }),
   ];
-  for (const [index, variable] of ['PARLEY_SECRET', 'PARLEY_OPERATOR_TOKEN', 'PARLEY_DURABILITY', 'PARLEY_DURABILITY', 'PARLEY_STORE'].entries()) {
+  for (const [index, variable] of [
+    'PARLEY_SECRET',
+    'PARLEY_OPERATOR_TOKEN',
+    'PARLEY_DURABILITY',
+    'PARLEY_DURABILITY',
+    'PARLEY_STORE',
+  ].entries()) {
     t.match(said[index], new RegExp(`^[^\\n]*\\b${variable}\\b[^\\n]*$`), variable);
   }
-  const [lacking, away] = await Promise.all([failure(t, { PARLEY_STORE: redis }), failure(t, { PARLEY_STORE: redis, PARLEY_SECRET: secret })]);
+  const [lacking, away] = await Promise.all([
+    failure(t, { PARLEY_STORE: redis }),
+    failure(t, { PARLEY_STORE: redis, PARLEY_SECRET: secret }),
+  ]);
   t.match(lacking, /^The server ended with 2 before it listened\.\n[^\n]*\bPARLEY_SECRET\b[^\n]*\n$/);
   t.match(away, /with 1 before it listened\.\n[^\n]*Redis[^\n]*\n$/, 'one that is not there');
-  t.notOk([...said, lacking, away].some((text) => text.includes('CANARY')), 'a password is not repeated');
+  t.notOk(
+    [...said, lacking, away].some((text) => text.includes('CANARY')),
+    'a password is not repeated',
+  );
 });
 
 t.test('an address of Redis that cannot be used is refused before anything is connected', async (t) => {
   const wrong = [
-    'redis://127.0.0.1:1/abc', 'redis://127.0.0.1:1/0/1', 'redis://127.0.0.1:1/-1', 'redis://127.0.0.1:0', 'redis://127.0.0.1:99999', 'redis://user:CANARY%@127.0.0.1:1',
-    'redis-cluster://host:abc', 'redis-cluster://127.0.0.1:99999', 'redis-cluster://127.0.0.1:1,127.0.0.1:0', 'rediss-cluster://user:CANARY%zz@127.0.0.1:1', 'redis-cluster://a,,b',
+    'redis://127.0.0.1:1/abc',
+    'redis://127.0.0.1:1/0/1',
+    'redis://127.0.0.1:1/-1',
+    'redis://127.0.0.1:0',
+    'redis://127.0.0.1:99999',
+    'redis://user:CANARY%@127.0.0.1:1',
+    'redis-cluster://host:abc',
+    'redis-cluster://127.0.0.1:99999',
+    'redis-cluster://127.0.0.1:1,127.0.0.1:0',
+    'rediss-cluster://user:CANARY%zz@127.0.0.1:1',
+    'redis-cluster://a,,b',
   ];
   for (const value of wrong) {
     const said = refusalOf(() => readConfig({ PARLEY_STORE: value }));
@@ -227,26 +335,45 @@ t.test('an address of Redis that cannot be used is refused before anything is co
     t.notMatch(said, 'CANARY', value);
   }
   const right = [
-    'redis://host', 'redis://host/', 'redis://user:p%40ss@host:6379/0', 'rediss://:pass@host:6380/15', 'redis://[::1]:6379', 'redis-cluster://host', 'redis-cluster://a:7000,b:7001/',
+    'redis://host',
+    'redis://host/',
+    'redis://user:p%40ss@host:6379/0',
+    'rediss://:pass@host:6380/15',
+    'redis://[::1]:6379',
+    'redis-cluster://host',
+    'redis-cluster://a:7000,b:7001/',
     'rediss-cluster://user:p%40s/s@10.0.0.1:7000,[::1]:7001,c',
   ];
   for (const url of right) t.same(readConfig({ PARLEY_STORE: url }).store, { kind: 'redis', url }, url);
-  const text = await failure(t, { PARLEY_STORE: 'redis-cluster://host:abc', PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' });
+  const text = await failure(t, {
+    PARLEY_STORE: 'redis-cluster://host:abc',
+    PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough',
+  });
   t.match(text, /^The server ended with 2 before it listened\.\n[^\n]*\bPARLEY_STORE\b[^\n]*\n$/);
 });
 
-t.test('a folder with the slashes of a URL is a wrong setting: it would be another folder than the one that is meant', async (t) => {
-  for (const value of ['lmdb://data', 'lmdb://./data', 'lmdb://data/parley', 'lmdb://localhost/data', 'lmdb://', 'lmdb:']) {
-    const said = refusalOf(() => readConfig({ PARLEY_STORE: value }));
-    t.match(said, /^PARLEY_STORE must be lmdb:FOLDER[^\n]*\.$/, value);
-    t.match(said, `"${value}"`);
-  }
-  for (const folder of ['data', './data', '/var/lib/parley', '../data', '///var/lib/parley']) {
-    t.same(readConfig({ PARLEY_STORE: `lmdb:${folder}` }).store, { kind: 'lmdb', folder }, folder);
-  }
-  const text = await failure(t, { PARLEY_STORE: 'lmdb://data' });
-  t.match(text, /^The server ended with 2 before it listened\.\n[^\n]*\bPARLEY_STORE\b[^\n]*\n$/);
-});
+t.test(
+  'a folder with the slashes of a URL is a wrong setting: it would be another folder than the one that is meant',
+  async (t) => {
+    for (const value of [
+      'lmdb://data',
+      'lmdb://./data',
+      'lmdb://data/parley',
+      'lmdb://localhost/data',
+      'lmdb://',
+      'lmdb:',
+    ]) {
+      const said = refusalOf(() => readConfig({ PARLEY_STORE: value }));
+      t.match(said, /^PARLEY_STORE must be lmdb:FOLDER[^\n]*\.$/, value);
+      t.match(said, `"${value}"`);
+    }
+    for (const folder of ['data', './data', '/var/lib/parley', '../data', '///var/lib/parley']) {
+      t.same(readConfig({ PARLEY_STORE: `lmdb:${folder}` }).store, { kind: 'lmdb', folder }, folder);
+    }
+    const text = await failure(t, { PARLEY_STORE: 'lmdb://data' });
+    t.match(text, /^The server ended with 2 before it listened\.\n[^\n]*\bPARLEY_STORE\b[^\n]*\n$/);
+  },
+);
 
 /** Returns the message of a rejected setting; empty if the settings are accepted. */
 function refusalOf(run: () => unknown): string {
@@ -263,9 +390,21 @@ t.test('a voice folder that is set is a folder that can be read', async (t) => {
   const folder = await temporaryFolder(t);
   const file = join(folder, 'file');
   await writeFile(file, '');
-  const several = { PARLEY_STORE: 'redis://127.0.0.1:1', PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_PROCESSES: '2' };
-  const said = await Promise.all([failure(t, { PARLEY_VOICE_FOLDER: file }), failure(t, { PARLEY_VOICE_FOLDER: 'nope' }, { folder }), failure(t, { PARLEY_VOICE_FOLDER: file, ...several })]);
-  for (const text of said) t.match(text, /^The server ended with 2 before it listened\.\n[^\n]*\bPARLEY_VOICE_FOLDER must be a folder that can be read: [^\n]*\n$/);
+  const several = {
+    PARLEY_STORE: 'redis://127.0.0.1:1',
+    PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough',
+    PARLEY_PROCESSES: '2',
+  };
+  const said = await Promise.all([
+    failure(t, { PARLEY_VOICE_FOLDER: file }),
+    failure(t, { PARLEY_VOICE_FOLDER: 'nope' }, { folder }),
+    failure(t, { PARLEY_VOICE_FOLDER: file, ...several }),
+  ]);
+  for (const text of said)
+    t.match(
+      text,
+      /^The server ended with 2 before it listened\.\n[^\n]*\bPARLEY_VOICE_FOLDER must be a folder that can be read: [^\n]*\n$/,
+    );
   t.match(said[0], `${file} is not a folder.`);
   t.match(said[1], `${join(folder, 'nope')} cannot be read (ENOENT).`);
 });
@@ -287,7 +426,10 @@ t.test('a port that is taken is one line and exit 2, a folder that is taken one 
 });
 
 t.test('a credential is stored encrypted', async (t) => {
-  const house = await openHouse(t, { embedded: true, env: { PARLEY_STORE: 'lmdb:./data', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  const house = await openHouse(t, {
+    embedded: true,
+    env: { PARLEY_STORE: 'lmdb:./data', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' },
+  });
   await credentialOf(house, 'openai', 'http://127.0.0.1:9/v1', 'CANARY-credential-secret');
   await house.stop();
   const { readFile, readdir } = await import('node:fs/promises');

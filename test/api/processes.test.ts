@@ -6,7 +6,21 @@ import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { clipOf, opened } from './caller.ts';
 import { assistantWith, openTool, told } from '../faults/tool-house.ts';
 import { openHouse, textOf, type Answer, type Ask, type House, type StreamEvent } from './house.ts';
-import { abort, activeTurn, begin, chatPath, end, refused, say, sayInVain, sessionOf, synthetic, transcriptOf, turnPath, until } from './talk.ts';
+import {
+  abort,
+  activeTurn,
+  begin,
+  chatPath,
+  end,
+  refused,
+  say,
+  sayInVain,
+  sessionOf,
+  synthetic,
+  transcriptOf,
+  turnPath,
+  until,
+} from './talk.ts';
 
 const lacking = whyNoRedis();
 const options = lacking === null ? {} : { skip: lacking };
@@ -14,7 +28,11 @@ const options = lacking === null ? {} : { skip: lacking };
 type Houses = readonly [House, House, House];
 
 async function openHouses(t: Test, redis: RedisServer): Promise<Houses> {
-  const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' };
+  const env = {
+    PARLEY_STORE: redis.url,
+    PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough',
+    PARLEY_ALLOW_PRIVATE_PROVIDERS: '1',
+  };
   return (await Promise.all([1, 2, 3].map(() => openHouse(t, { env })))) as unknown as Houses;
 }
 
@@ -43,15 +61,37 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
   'an alias that is given away in two of them at once is of one assistant': async (t, [one, two]) => {
     for (let round = 0; round < 10; round++) {
       const wanted = { alias: `desk.${round}` };
-      const patched = await Promise.all([one, two].map(async (house) => house.console(`/workspaces/${house.workspaceId}/assistants/${(await house.assistant()).id}`, { method: 'PATCH', body: wanted })));
-      t.same(patched.map(({ status }) => status).toSorted((a, b) => a - b), [200, 422]);
+      const patched = await Promise.all(
+        [one, two].map(async (house) =>
+          house.console(`/workspaces/${house.workspaceId}/assistants/${(await house.assistant()).id}`, {
+            method: 'PATCH',
+            body: wanted,
+          }),
+        ),
+      );
+      t.same(
+        patched.map(({ status }) => status).toSorted((a, b) => a - b),
+        [200, 422],
+      );
       t.match(patched.find(({ status }) => status === 422)!.json.error.message, /`alias`/);
-      const made = await Promise.all([one, two].map((house) => house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'New', alias: `new_${round}` } })));
-      t.same(made.map(({ status }) => status).toSorted((a, b) => a - b), [201, 422]);
+      const made = await Promise.all(
+        [one, two].map((house) =>
+          house.console(`/workspaces/${house.workspaceId}/assistants`, {
+            body: { name: 'New', alias: `new_${round}` },
+          }),
+        ),
+      );
+      t.same(
+        made.map(({ status }) => status).toSorted((a, b) => a - b),
+        [201, 422],
+      );
     }
   },
 
-  'calls that wait are answered in any of them, also where another turn waited when it looked last': async (t, [one, two, three]) => {
+  'calls that wait are answered in any of them, also where another turn waited when it looked last': async (
+    t,
+    [one, two, three],
+  ) => {
     const made = await told(one, '/tools', { kind: 'client', name: 'Client', functions: [{ name: 'pick' }] });
     const { id: assistantId } = await assistantWith(one, 'call=pick,tokens=1', [made.id]);
     for (let round = 0; round < 5; round++) {
@@ -66,24 +106,45 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
   'the calls of a tool in a minute are counted together': async (t, [one, two, three]) => {
     const tool = await openTool(t);
     const callsPerMinute = 20;
-    const made = await told(one, '/tools', { kind: 'http', name: 'Counter', url: tool.url, calls_per_minute: callsPerMinute, functions: [{ name: 'count' }] });
+    const made = await told(one, '/tools', {
+      kind: 'http',
+      name: 'Counter',
+      url: tool.url,
+      calls_per_minute: callsPerMinute,
+      functions: [{ name: 'count' }],
+    });
     const { id: assistantId } = await assistantWith(two, 'call=count,calls=6,tokens=1', [made.id]);
     const startedAt = performance.now();
-    const sessions = await Promise.all([one, two, three].flatMap((house) => [1, 2, 3].map(async () => ({ house, id: (await house.session(assistantId)).id }))));
+    const sessions = await Promise.all(
+      [one, two, three].flatMap((house) =>
+        [1, 2, 3].map(async () => ({ house, id: (await house.session(assistantId)).id })),
+      ),
+    );
     await Promise.all(sessions.map(async ({ house, id }) => (await say(house, id)).rest()));
     const refilled = Math.ceil(((performance.now() - startedAt) / 60_000) * callsPerMinute);
-    const calls = (await Promise.all(sessions.map(async ({ house, id }) => (await transcriptOf(house, id)).at(-1).tool_calls))).flat();
+    const calls = (
+      await Promise.all(sessions.map(async ({ house, id }) => (await transcriptOf(house, id)).at(-1).tool_calls))
+    ).flat();
     t.equal(calls.length, 54);
     const sent = calls.filter(({ status }: any) => status === 'completed').length;
-    t.ok(sent >= callsPerMinute && sent <= callsPerMinute + refilled, `${sent} of ${callsPerMinute}, and ${refilled} at most since`);
+    t.ok(
+      sent >= callsPerMinute && sent <= callsPerMinute + refilled,
+      `${sent} of ${callsPerMinute}, and ${refilled} at most since`,
+    );
     t.equal(tool.reached.length, sent);
-    t.equal(calls.filter(({ error }: any) => error === 'limit').length, 54 - sent, 'the others were over the limit, and were not sent');
+    t.equal(
+      calls.filter(({ error }: any) => error === 'limit').length,
+      54 - sent,
+      'the others were over the limit, and were not sent',
+    );
   },
 
   'who watches one of them sees the actors of all': async (t, [one, two]) => {
     const assistant = await synthetic(two, 'tokens=3');
     const { id } = await two.session(assistant.id);
-    const socket = new WebSocket(`${one.url.replace('http', 'ws')}/console/api/inspect?kind=session&id=${id}`, { headers: { authorization: `Bearer ${one.operatorToken}` } });
+    const socket = new WebSocket(`${one.url.replace('http', 'ws')}/console/api/inspect?kind=session&id=${id}`, {
+      headers: { authorization: `Bearer ${one.operatorToken}` },
+    });
     t.teardown(() => socket.terminate());
     const heard = on(socket, 'message');
     const next = async (): Promise<any> => JSON.parse(String((await heard.next()).value[0]));
@@ -95,14 +156,20 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
     while (seen.at(-1).event !== 'finished');
     const events = seen.filter(({ type }) => type === 'event');
     const requestId = stream.headers.get('x-request-id');
-    t.match(events, [{ seq: 2, event: 'chat', request_id: requestId }, { seq: 3, event: 'finished', request_id: requestId, by: { kind: 'key' } }]);
+    t.match(events, [
+      { seq: 2, event: 'chat', request_id: requestId },
+      { seq: 3, event: 'finished', request_id: requestId, by: { kind: 'key' } },
+    ]);
     socket.send('{"type":"sync"}');
     let picture;
     do picture = await next();
     while (picture.type !== 'actors');
     t.match(picture.actors, [{ kind: 'session', id, state: 'open' }], 'it is awake in the other');
     const history = await one.console(`/workspaces/${one.workspaceId}/sessions/${id}/history?order=asc`);
-    t.same(history.json.data.map(({ event }: { event: string }) => event), ['create', 'chat', 'finished']);
+    t.same(
+      history.json.data.map(({ event }: { event: string }) => event),
+      ['create', 'chat', 'finished'],
+    );
   },
 
   'a turn is read, joined, refused and aborted from elsewhere': async (t, [one, two, three]) => {
@@ -121,18 +188,27 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
     const resumed = await three.stream(`${turnPath(id, stream.turnId)}/events?after=${cursor}`);
     const answer = await abort(two, id, stream.turnId);
     t.match(answer.json, { status: 'aborted', stop_reason: 'aborted' });
-    const [first, second, third, fourth] = await Promise.all([stream.rest(), elsewhere.rest(), joined.rest(), resumed.rest()]);
+    const [first, second, third, fourth] = await Promise.all([
+      stream.rest(),
+      elsewhere.rest(),
+      joined.rest(),
+      resumed.rest(),
+    ]);
     const [, { content }] = (await transcriptOf(three, id)) as [unknown, { content: string }];
     t.equal(textOf(first), content);
     t.equal(textOf(seen) + textOf(second), content);
     t.equal(textOf(third), content);
     t.equal(textOf(seen) + textOf(fourth), content);
-    for (const events of [first, second, third, fourth]) t.equal(events.filter(({ event }) => /^(turn\.(completed|aborted)|error)$/.test(event)).length, 1);
+    for (const events of [first, second, third, fourth])
+      t.equal(events.filter(({ event }) => /^(turn\.(completed|aborted)|error)$/.test(event)).length, 1);
     t.equal((await say(three, id)).status, 200, 'the next turn is anywhere');
     await end(one, id);
   },
 
-  'before its first output a turn is aborted from elsewhere, and a request that joined it there waited': async (t, [one, two, three]) => {
+  'before its first output a turn is aborted from elsewhere, and a request that joined it there waited': async (
+    t,
+    [one, two, three],
+  ) => {
     const assistant = await synthetic(one, 'tokens=3,first_ms=600000');
     const { id } = await one.session(assistant.id);
     const ask = { headers: { 'idempotency-key': 'silent' }, key: one.key };
@@ -140,8 +216,14 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
     const turnId = await activeTurn(two, id);
     const joining = say(three, id, 'Hello', ask);
     t.equal((await abort(two, id, turnId)).json.status, 'aborted');
-    t.match((await (await waiting).rest()).map(({ event }) => event), ['turn.started', 'turn.aborted']);
-    t.match((await (await joining).rest()).map(({ event }) => event), ['turn.started', 'turn.aborted']);
+    t.match(
+      (await (await waiting).rest()).map(({ event }) => event),
+      ['turn.started', 'turn.aborted'],
+    );
+    t.match(
+      (await (await joining).rest()).map(({ event }) => event),
+      ['turn.started', 'turn.aborted'],
+    );
   },
 
   'a session that is ended elsewhere is over everywhere, with its turn': async (t, [one, two, three]) => {
@@ -176,7 +258,13 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
     caller.send({ type: 'interrupt' });
     await until(() => caller.states().at(-1) === 'listening');
     t.match((await transcriptOf(two, id)).map(({ content }) => content).slice(0, 2), ['Typed elsewhere', text]);
-    t.match(caller.states().filter((state) => state !== 'hearing').slice(0, 4), ['listening', 'thinking', 'busy', 'thinking']);
+    t.match(
+      caller
+        .states()
+        .filter((state) => state !== 'hearing')
+        .slice(0, 4),
+      ['listening', 'thinking', 'busy', 'thinking'],
+    );
     caller.send({ type: 'hangup' });
     await caller.closed;
   },
@@ -185,13 +273,25 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
     const [mine, other] = [await synthetic(one, 'tokens=1'), await synthetic(one, 'tokens=1')];
     const { key, id } = await one.newKey({ assistant_ids: [mine.id] });
     for (const house of [one, two, three]) {
-      t.same((await house.ask('/assistants', { key })).json.data.map((each: any) => each.id), [mine.id]);
+      t.same(
+        (await house.ask('/assistants', { key })).json.data.map((each: any) => each.id),
+        [mine.id],
+      );
       refused(t, await house.ask(`/assistants/${other.id}`, { key }), 403, 'assistant_not_permitted');
     }
     await two.console(`/workspaces/${one.workspaceId}/assistants/${mine.id}/disable`, { method: 'POST' });
-    for (const house of [one, three]) await until(async () => (await house.ask(`/assistants/${mine.id}`, { key })).json.status === 'disabled');
+    for (const house of [one, three])
+      await until(async () => (await house.ask(`/assistants/${mine.id}`, { key })).json.status === 'disabled');
     await three.console(`/workspaces/${one.workspaceId}/keys/${id}/revoke`, { method: 'POST' });
-    for (const house of [one, two]) refused(t, await until(async () => (await house.ask('/assistants', { key })).status === 401 && house.ask('/assistants', { key })), 401, 'revoked_api_key');
+    for (const house of [one, two])
+      refused(
+        t,
+        await until(
+          async () => (await house.ask('/assistants', { key })).status === 401 && house.ask('/assistants', { key }),
+        ),
+        401,
+        'revoked_api_key',
+      );
   },
 
   'a key that is restricted, let go and revoked is so everywhere within a second': async (t, houses) => {
@@ -205,18 +305,22 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
     for (const [index, house] of houses.entries()) {
       const next = houses[(index + 1) % houses.length]!;
       const restrictedAt = await change(house, { method: 'PATCH', body: { assistant_ids: [other.id] } });
-      for (const each of houses) refused(t, await sinceASecond(restrictedAt, () => answersIn(each), 403), 403, 'assistant_not_permitted');
+      for (const each of houses)
+        refused(t, await sinceASecond(restrictedAt, () => answersIn(each), 403), 403, 'assistant_not_permitted');
       const freedAt = await change(next, { method: 'PATCH', body: { assistant_ids: null } });
       for (const each of houses) t.equal((await sinceASecond(freedAt, () => answersIn(each), 200)).status, 200);
     }
     const revokedAt = await change(houses[2], { method: 'POST' }, `${path}/revoke`);
-    for (const each of houses) refused(t, await sinceASecond(revokedAt, () => answersIn(each), 401), 401, 'revoked_api_key');
+    for (const each of houses)
+      refused(t, await sinceASecond(revokedAt, () => answersIn(each), 401), 401, 'revoked_api_key');
   },
 
   'a budget is one for all': async (t, [one, two, three]) => {
     const { key } = await one.newKey({ limits: { requests: 60 } });
     const before = Date.now();
-    const answers = await Promise.all([one, two, three].flatMap((house) => Array.from({ length: 40 }, () => house.ask('/assistants', { key }))));
+    const answers = await Promise.all(
+      [one, two, three].flatMap((house) => Array.from({ length: 40 }, () => house.ask('/assistants', { key }))),
+    );
     const refilled = Math.ceil((Date.now() - before) / 1000);
     const passed = answers.filter(({ status }) => status === 200).length;
     t.ok(passed >= 60 && passed <= 60 + refilled, `${passed} passed`);
@@ -251,7 +355,9 @@ t.test('three processes are one', options, async (t) => {
   for (const [name, check] of Object.entries(sharing)) await t.test(name, (t) => check(t, houses));
   const [, two, three] = houses;
   await t.test('one that dies leaves its turns to the others', (t) => dies(t, houses));
-  await t.test('a turn whose process dies shortly before its session is over does not outlive it', (t) => diesLate(t, two, three));
+  await t.test('a turn whose process dies shortly before its session is over does not outlive it', (t) =>
+    diesLate(t, two, three),
+  );
   await t.test('a Redis that hangs is 503 and comes back', (t) => hangs(t, three, redis));
 });
 
@@ -266,7 +372,11 @@ async function dies(t: Test, [one, two, three]: Houses): Promise<void> {
   await one.kill('SIGKILL');
   const diedAt = Date.now();
   const answers = Promise.all([abort(two, aborted.id, aborted.stream.turnId), end(three, ended.id)]);
-  t.equal(await until(async () => (await statusOf(two, id)) !== 409 && statusOf(three, id)), 409, 'the next turn is there');
+  t.equal(
+    await until(async () => (await statusOf(two, id)) !== 409 && statusOf(three, id)),
+    409,
+    'the next turn is there',
+  );
   t.comment(`free after ${Date.now() - diedAt} ms`);
   const [, partial] = await transcriptOf(three, id);
   t.ok(partial.content.startsWith(textOf(seen)), 'what was seen is kept');
@@ -275,7 +385,11 @@ async function dies(t: Test, [one, two, three]: Houses): Promise<void> {
   t.equal(textOf(rest), partial.content, 'a reader elsewhere has all of it');
   t.match(rest.at(-1), { event: 'error', data: { code: 'api_error' } });
   const [abortion, ending] = await answers;
-  t.match(abortion, { status: 200, json: { status: 'aborted', stop_reason: 'aborted', error_code: null } }, 'what is stopped then is answered when it is sealed');
+  t.match(
+    abortion,
+    { status: 200, json: { status: 'aborted', stop_reason: 'aborted', error_code: null } },
+    'what is stopped then is answered when it is sealed',
+  );
   t.match(ending, { status: 200, json: { status: 'ended', active_turn_id: null } });
   t.match((await transcriptOf(two, ended.id))[1], { status: 'partial', stop_reason: 'aborted' });
   await end(two, id);

@@ -5,13 +5,28 @@ import t, { type Test } from 'tap';
 import { data, delta, eventStream, type Provider } from '../providers/model/provider.ts';
 import { patient } from '../run/speed.mjs';
 import { openHouse, openWorkspace, textOf, type Answer, type House, type StreamEvent } from './house.ts';
-import { abort, answered, answering, begin, credentialOf, onProvider, refused, say, sayInVain, sessionOf, synthetic, transcriptOf } from './talk.ts';
+import {
+  abort,
+  answered,
+  answering,
+  begin,
+  credentialOf,
+  onProvider,
+  refused,
+  say,
+  sayInVain,
+  sessionOf,
+  synthetic,
+  transcriptOf,
+} from './talk.ts';
 
 const canary = 'CANARY-text-of-the-provider';
 const unavailable = { code: 'assistant_unavailable', message: 'The assistant cannot answer at the moment.' };
 
 t.test('providers', async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_TURN_MS_MAX: String(patient(700)) } });
+  const house = await openHouse(t, {
+    env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_TURN_MS_MAX: String(patient(700)) },
+  });
   await t.test('a failure before the first output is a status and leaves nothing behind', (t) => before(t, house));
   await t.test('a failure within the stream is its last event, and the partial stays', (t) => within(t, house));
   await t.test('every way to fail is told alike, in both dialects', (t) => everyWay(t, house));
@@ -31,8 +46,17 @@ t.test('a mock endpoint that was written elsewhere', async (t) => {
 t.test('private addresses are refused unless they are allowed', async (t) => {
   const house = await openHouse(t);
   const credentials = `/workspaces/${house.workspaceId}/credentials`;
-  for (const baseUrl of ['http://127.0.0.1:9/v1', 'http://localhost/v1', 'http://[::1]/v1', 'http://10.0.0.1/v1', 'http://0x7f.1/v1', 'ftp://example.com']) {
-    const answer = await house.console(credentials, { body: { kind: 'model', provider: 'openai', base_url: baseUrl, api_key: 'k' } });
+  for (const baseUrl of [
+    'http://127.0.0.1:9/v1',
+    'http://localhost/v1',
+    'http://[::1]/v1',
+    'http://10.0.0.1/v1',
+    'http://0x7f.1/v1',
+    'ftp://example.com',
+  ]) {
+    const answer = await house.console(credentials, {
+      body: { kind: 'model', provider: 'openai', base_url: baseUrl, api_key: 'k' },
+    });
     refused(t, answer, 422, 'invalid_request');
     t.match(answer.json.error.message, /`base_url`/, baseUrl);
   }
@@ -78,9 +102,16 @@ const clean = (t: Test, got: Answer | StreamEvent[], way: string): void => {
 async function everyWay(t: Test, house: House): Promise<void> {
   const failing = { error: { message: canary, type: canary, code: canary }, type: 'error' };
   const json = (status: number) => (response: ServerResponse) =>
-    void response.writeHead(status, { 'content-type': 'application/json', 'x-canary': canary, 'retry-after': '9' }).end(JSON.stringify(failing));
+    void response
+      .writeHead(status, { 'content-type': 'application/json', 'x-canary': canary, 'retry-after': '9' })
+      .end(JSON.stringify(failing));
   const ways: Record<string, Provider['answer']> = {
-    401: json(401), 403: json(403), 404: json(404), 429: json(429), 500: json(500), 503: json(503),
+    401: json(401),
+    403: json(403),
+    404: json(404),
+    429: json(429),
+    500: json(500),
+    503: json(503),
     redirect: (response) => void response.writeHead(307, { location: `http://example.com/${canary}` }).end(),
     'an error event': (response) => void response.writeHead(200, eventStream).end(`event: error\n${data(failing)}`),
     html: (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end(`<h1>${canary}</h1>`),
@@ -135,7 +166,10 @@ async function timeLimit(t: Test, house: House): Promise<void> {
   const { id, stream } = await begin(house, (await synthetic(house, 'tokens=5,hang_at=1')).id);
   const events = await stream.rest();
   t.same(events.at(-1)!.data, { code: 'api_error', message: 'Something went wrong on our side.' });
-  t.match(await transcriptOf(house, id), [{}, { content: 'word ', status: 'partial', stop_reason: 'error', error_code: 'api_error' }]);
+  t.match(await transcriptOf(house, id), [
+    {},
+    { content: 'word ', status: 'partial', stop_reason: 'error', error_code: 'api_error' },
+  ]);
   const slow = await house.session((await synthetic(house, 'tokens=5,first_ms=600000')).id);
   refused(t, await sayInVain(house, slow.id), 500, 'api_error');
   t.equal((await transcriptOf(house, slow.id)).length, 0);
@@ -143,27 +177,44 @@ async function timeLimit(t: Test, house: House): Promise<void> {
 
 async function counted(t: Test, house: House): Promise<void> {
   const usage = data({ choices: [], usage: { prompt_tokens: 100, completion_tokens: 1 } });
-  const begun = 'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":100,"output_tokens":1}}}\n\n';
-  const said = 'event: content_block_delta\ndata: {"type":"content_block_delta","delta":{"type":"text_delta","text":"So far so good"}}\n\n';
+  const begun =
+    'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":100,"output_tokens":1}}}\n\n';
+  const said =
+    'event: content_block_delta\ndata: {"type":"content_block_delta","delta":{"type":"text_delta","text":"So far so good"}}\n\n';
   const answers = { openai: usage + delta('So far so good'), anthropic: begun + said };
   for (const kind of ['openai', 'anthropic'] as const) {
     for (const end of ['an abort', 'an error']) {
-      const { assistant } = await onProvider(t, house, (response) => {
-        response.writeHead(200, eventStream).write(answers[kind]);
-        if (end === 'an error') response.write('event: error\ndata: {"type":"error"}\n\n');
-      }, { kind });
+      const { assistant } = await onProvider(
+        t,
+        house,
+        (response) => {
+          response.writeHead(200, eventStream).write(answers[kind]);
+          if (end === 'an error') response.write('event: error\ndata: {"type":"error"}\n\n');
+        },
+        { kind },
+      );
       const { id, stream } = await begin(house, assistant.id);
       if (end === 'an abort') await abort(house, id, stream.turnId);
       await stream.rest();
       const { totals } = (await house.ask(`/usage?assistant_id=${assistant.id}`)).json;
-      t.match(totals, { turns: 1, input_tokens: 100, output_tokens: 4 }, `${kind}, ${end}: of what it had not counted yet the estimate stands in`);
+      t.match(
+        totals,
+        { turns: 1, input_tokens: 100, output_tokens: 4 },
+        `${kind}, ${end}: of what it had not counted yet the estimate stands in`,
+      );
     }
   }
 }
 
 async function silent(t: Test, house: House): Promise<void> {
   const { id, stream } = await begin(house, (await synthetic(house, 'tokens=0')).id);
-  t.same((await stream.rest()).map(({ event, id }) => [event, id]), [['turn.started', '0'], ['turn.completed', '0']]);
+  t.same(
+    (await stream.rest()).map(({ event, id }) => [event, id]),
+    [
+      ['turn.started', '0'],
+      ['turn.completed', '0'],
+    ],
+  );
   t.match(await transcriptOf(house, id), [{}, { content: '', status: 'completed', stop_reason: 'end' }]);
 }
 
@@ -179,18 +230,28 @@ async function closed(t: Test, house: House): Promise<void> {
 async function mocked(t: Test, house: House): Promise<void> {
   const mock = new LLMock({ port: 0, chunkSize: 4 });
   const long = 'The answer comes in pieces — größer als ASCII, 日本語, 😀 — and ends.';
-  mock.onMessage('hello', { content: long, usage: { prompt_tokens: 11, completion_tokens: 22, input_tokens: 11, output_tokens: 22 } });
+  mock.onMessage('hello', {
+    content: long,
+    usage: { prompt_tokens: 11, completion_tokens: 22, input_tokens: 11, output_tokens: 22 },
+  });
   mock.onMessage('broken', { content: long }, { truncateAfterChunks: 8, latency: 5 });
   await mock.start();
   t.teardown(() => mock.stop());
   for (const provider of ['openai', 'anthropic']) {
     const credential = await credentialOf(house, provider, `${mock.url}/v1`);
-    const assistant = await house.assistant({ model: { provider, name: 'any', credential_id: credential.id }, greeting: 'Welcome' });
+    const assistant = await house.assistant({
+      model: { provider, name: 'any', credential_id: credential.id },
+      greeting: 'Welcome',
+    });
     const { id } = await house.session(assistant.id);
     const events = await (await say(house, id, 'hello')).rest();
     t.equal(textOf(events), long, provider);
     t.same(events.at(-1)!.data.usage, { input_tokens: 11, output_tokens: 22 });
-    t.match(await transcriptOf(house, id), [{ content: 'Welcome' }, { content: 'hello' }, { content: long, status: 'completed' }]);
+    t.match(await transcriptOf(house, id), [
+      { content: 'Welcome' },
+      { content: 'hello' },
+      { content: long, status: 'completed' },
+    ]);
     const cut = await (await say(house, id, 'broken')).rest();
     t.same(cut.at(-1)!.data, unavailable);
     t.ok(long.startsWith(textOf(cut)) && textOf(cut) !== '');

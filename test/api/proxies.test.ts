@@ -1,4 +1,7 @@
-/** Three processes behind a proxy with TLS and without stickiness: whichever a request reaches, sessions, turns and keys are the same. */
+/**
+ * Three processes behind a proxy with TLS and without stickiness: whichever a request reaches, sessions, turns and keys
+ * are the same.
+ */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request } from 'node:https';
@@ -11,7 +14,21 @@ import { houseAt, openHouse, textOf, type House } from './house.ts';
 import { openProxy, proxies, whyNoProxy } from './proxy.ts';
 import { fetchTrusting, trusted } from './request.ts';
 import { linesOf, secret } from './supervised.ts';
-import { abort, answering, begin, chatPath, end, onProvider, refused, say, sessionOf, synthetic, transcriptOf, turnPath, until } from './talk.ts';
+import {
+  abort,
+  answering,
+  begin,
+  chatPath,
+  end,
+  onProvider,
+  refused,
+  say,
+  sessionOf,
+  synthetic,
+  transcriptOf,
+  turnPath,
+  until,
+} from './talk.ts';
 
 const times = Array.from({ length: 6 }, (_, index) => index);
 
@@ -54,8 +71,14 @@ const checks: Record<string, Check> = {
     const { assistant } = await onProvider(t, house, (response) => answering((upstream = response), 'one '));
     const { id, stream } = await begin(house, assistant.id);
     t.equal((await stream.next())!.event, 'turn.started');
-    t.match(await stream.next(), { event: 'message.delta', data: { text: 'one ' } }, 'before the provider has said the rest');
-    const resumed = await Promise.all([1, 2, 3].map(() => house.stream(`${turnPath(id, stream.turnId)}/events?after=4`)));
+    t.match(
+      await stream.next(),
+      { event: 'message.delta', data: { text: 'one ' } },
+      'before the provider has said the rest',
+    );
+    const resumed = await Promise.all(
+      [1, 2, 3].map(() => house.stream(`${turnPath(id, stream.turnId)}/events?after=4`)),
+    );
     upstream!.write(delta('two', 'stop'));
     upstream!.write(data({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } }));
     upstream!.end(done);
@@ -80,9 +103,17 @@ const checks: Record<string, Check> = {
     const [mine, other] = [await synthetic(house, 'tokens=1'), await synthetic(house, 'tokens=1')];
     const { key, id } = await house.newKey({ assistant_ids: [mine.id] });
     for (const _ of times) {
-      t.same((await house.ask('/assistants', { key })).json.data.map((one: any) => one.id), [mine.id]);
+      t.same(
+        (await house.ask('/assistants', { key })).json.data.map((one: any) => one.id),
+        [mine.id],
+      );
       refused(t, await house.ask(`/assistants/${other.id}`, { key }), 403, 'assistant_not_permitted');
-      refused(t, await house.ask('/sessions', { key, body: { assistant_id: other.id } }), 403, 'assistant_not_permitted');
+      refused(
+        t,
+        await house.ask('/sessions', { key, body: { assistant_id: other.id } }),
+        403,
+        'assistant_not_permitted',
+      );
     }
     await house.console(`/workspaces/${house.workspaceId}/keys/${id}/revoke`, { method: 'POST' });
     const revokedAt = Date.now();
@@ -94,9 +125,16 @@ const checks: Record<string, Check> = {
   'conversations of other protocols go on wherever a request arrives': async (t, house) => {
     const assistant = await synthetic(house, 'tokens=1');
     for (const name of times.slice(0, 3)) {
-      const complete = () => house.ask('/v1/chat/completions', { headers: { 'x-conversation-id': `${name}` }, body: { model: assistant.id, messages: [{ role: 'user', content: 'Hello' }] } });
+      const complete = () =>
+        house.ask('/v1/chat/completions', {
+          headers: { 'x-conversation-id': `${name}` },
+          body: { model: assistant.id, messages: [{ role: 'user', content: 'Hello' }] },
+        });
       const answers = await Promise.all(times.map(complete));
-      t.ok(answers.every(({ status }) => status === 200 || status === 409), `at once: ${answers.map(({ status }) => status)}`);
+      t.ok(
+        answers.every(({ status }) => status === 200 || status === 409),
+        `at once: ${answers.map(({ status }) => status)}`,
+      );
       answers.push(await complete());
       const good = answers.filter(({ status }) => status === 200);
       t.equal(new Set(good.map((answer) => answer.headers.get('x-session-id'))).size, 1, 'one session');
@@ -104,11 +142,19 @@ const checks: Record<string, Check> = {
     }
 
     const client = new Client({ name: 'test', version: '1' });
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${house.url}/mcp`), { fetch: fetchTrusting, requestInit: { headers: { authorization: `Bearer ${house.key}` } } }));
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(`${house.url}/mcp`), {
+        fetch: fetchTrusting,
+        requestInit: { headers: { authorization: `Bearer ${house.key}` } },
+      }),
+    );
     t.teardown(() => client.close());
     let session: string | undefined;
     for (const _ of times) {
-      const { structuredContent } = await client.callTool({ name: `ask_${assistant.id}`, arguments: { message: 'Hello', ...(session && { session_id: session }) } });
+      const { structuredContent } = await client.callTool({
+        name: `ask_${assistant.id}`,
+        arguments: { message: 'Hello', ...(session && { session_id: session }) },
+      });
       const { session_id: id, text } = structuredContent as Record<string, string>;
       t.same([text, id], ['word ', session ?? id]);
       session = id;
@@ -117,7 +163,11 @@ const checks: Record<string, Check> = {
   },
 
   "a watcher's socket comes through": async (t, house) => {
-    const open = (token: string): WebSocket => new WebSocket(`${house.url.replace('http', 'ws')}/console/api/inspect`, { ca: trusted, headers: { authorization: `Bearer ${token}` } });
+    const open = (token: string): WebSocket =>
+      new WebSocket(`${house.url.replace('http', 'ws')}/console/api/inspect`, {
+        ca: trusted,
+        headers: { authorization: `Bearer ${token}` },
+      });
     const watcher = open(house.operatorToken);
     t.teardown(() => watcher.terminate());
     const [text] = (await once(watcher, 'message')) as [Buffer];
@@ -132,7 +182,12 @@ const checks: Record<string, Check> = {
     const headers = { 'x-forwarded-for': '203.0.113.9' };
     const ids: string[] = [];
     const ask = async (): Promise<void> => {
-      const sent = request(`${house.url}/healthz`, { headers, ca: trusted, localAddress: '127.0.0.2', agent: false }).end();
+      const sent = request(`${house.url}/healthz`, {
+        headers,
+        ca: trusted,
+        localAddress: '127.0.0.2',
+        agent: false,
+      }).end();
       const [response] = (await once(sent, 'response')) as [IncomingMessage];
       response.resume();
       ids.push(String(response.headers['x-request-id']));
@@ -141,10 +196,14 @@ const checks: Record<string, Check> = {
     const expected = ['127.0.0.2', '127.0.0.2', '127.0.0.1'];
     const seen = await until(async () => {
       const lines = await servers(house, houses, ids);
-      if (lines.every((some) => some.length > 0)) return lines.map((some) => new Set(some.map(({ address }) => address)));
+      if (lines.every((some) => some.length > 0))
+        return lines.map((some) => new Set(some.map(({ address }) => address)));
       return ask();
     });
-    t.same(seen, expected.map((address) => new Set([address])));
+    t.same(
+      seen,
+      expected.map((address) => new Set([address])),
+    );
   },
 
   'what parley refuses is told in its own words': async (t, house) => {
@@ -153,7 +212,11 @@ const checks: Record<string, Check> = {
     refused(t, await house.ask('/assistants', { key: 'ak_x' }), 401, 'invalid_api_key');
   },
 
-  'when some are gone the others serve, and when all are the proxy says so in the one shape': async (t, house, [one, two, three]) => {
+  'when some are gone the others serve, and when all are the proxy says so in the one shape': async (
+    t,
+    house,
+    [one, two, three],
+  ) => {
     const { id } = await house.session((await synthetic(house, 'tokens=2')).id);
     await one.kill('SIGKILL');
     for (const _ of times) t.equal((await house.ask('/assistants')).status, 200);
@@ -163,7 +226,10 @@ const checks: Record<string, Check> = {
       const answer = await fetchTrusting(house.url + chatPath(id), { method: 'POST', body: '{}' });
       return answer.status === 503 && answer;
     });
-    t.match(await away.json(), { error: { type: 'service_unavailable', code: 'api_error' }, request_id: away.headers.get('x-request-id') });
+    t.match(await away.json(), {
+      error: { type: 'service_unavailable', code: 'api_error' },
+      request_id: away.headers.get('x-request-id'),
+    });
     t.match(away.headers.get('retry-after'), /^\d+$/);
   },
 };
@@ -175,9 +241,16 @@ for (const [proxy, lacking] of missing) {
   t.test(proxy, lacking === null ? {} : { skip: lacking }, async (t) => {
     const redis = await RedisServer.start(...appendOnly);
     t.teardown(() => redis.stop());
-    const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: secret, PARLEY_LOG: 'info', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' };
+    const env = {
+      PARLEY_STORE: redis.url,
+      PARLEY_SECRET: secret,
+      PARLEY_LOG: 'info',
+      PARLEY_ALLOW_PRIVATE_PROVIDERS: '1',
+    };
     const trusting = { ...env, PARLEY_TRUSTED_PROXIES: '127.0.0.1' };
-    const houses = (await Promise.all([trusting, trusting, env].map((env) => openHouse(t, { env })))) as unknown as Houses;
+    const houses = (await Promise.all(
+      [trusting, trusting, env].map((env) => openHouse(t, { env })),
+    )) as unknown as Houses;
     const { url, ready } = await openProxy(t, proxy, houses);
     await ready();
     const house = await houseAt({ ...houses[0], url });

@@ -1,4 +1,7 @@
-/** A server behind nginx and haproxy with TLS, as documented: addresses, signing in, sockets, and events that leave as they come. */
+/**
+ * A server behind nginx and haproxy with TLS, as documented: addresses, signing in, sockets, and events that leave as
+ * they come.
+ */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createGunzip } from 'node:zlib';
@@ -27,7 +30,10 @@ async function firstMessage(t: Test, url: string): Promise<any> {
 }
 
 async function talks(t: Test, { direct, house }: Behind, knows: Knows): Promise<void> {
-  const assistant = await direct.assistant({ channels: { voice: true, link: true, widget: true }, link: { slug: 'hello' } });
+  const assistant = await direct.assistant({
+    channels: { voice: true, link: true, widget: true },
+    link: { slug: 'hello' },
+  });
   const session = await house.session(assistant.id);
   const visit = await Visit.to(house, 'hello');
   const visited = await visit.session();
@@ -44,7 +50,10 @@ async function talks(t: Test, { direct, house }: Behind, knows: Knows): Promise<
     t.match(await firstMessage(t, json.url), { type: 'ready' });
   }
   const { json: link } = await asked.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}/link`);
-  t.same([link.url, link.snippet], [`${house.url}/p/hello`, `<script src="${house.url}/widget.js" data-slug="hello" async></script>`]);
+  t.same(
+    [link.url, link.snippet],
+    [`${house.url}/p/hello`, `<script src="${house.url}/widget.js" data-slug="hello" async></script>`],
+  );
   t.equal((await fetchTrusting(link.url, { headers: { accept: 'text/html' } })).status, 200);
 }
 
@@ -56,53 +65,89 @@ async function signsIn(t: Test, { direct, house }: Behind): Promise<void> {
   t.match(signedIn.headers.get('set-cookie'), /^__Host-parley-.*; Secure; HttpOnly/);
   t.equal((await withCookie(house, cookieOf(signedIn), '/workspaces', { body: { name: 'x' } })).status, 201);
   // A page of somebody else's, behind whatever the client says of a proxy.
-  const forged = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' };
+  const forged = {
+    origin: 'https://evil.example',
+    'sec-fetch-site': 'cross-site',
+    'x-forwarded-host': 'evil.example',
+    'x-forwarded-proto': 'https',
+  };
   isRefused(t, await signIn(house, house.operatorToken, forged), refusals.invalidToken);
-  isRefused(t, await signIn(direct, house.operatorToken, { origin: 'http://10.0.0.5:8080', 'x-forwarded-for': '203.0.113.9' }), refusals.insecureSignIn);
+  isRefused(
+    t,
+    await signIn(direct, house.operatorToken, { origin: 'http://10.0.0.5:8080', 'x-forwarded-for': '203.0.113.9' }),
+    refusals.insecureSignIn,
+  );
 }
 
 for (const proxy of proxies) {
   for (const knows of ['the proxy', 'its public address'] as const) {
     t.test(`${proxy}, before a server that knows ${knows}`, skipped(proxy), async (t) => {
       const scene = await openBehind(t, proxy, knows);
-      await t.test('sockets open at the address of their tokens, and links lead to https', (t) => talks(t, scene, knows));
+      await t.test('sockets open at the address of their tokens, and links lead to https', (t) =>
+        talks(t, scene, knows),
+      );
       await t.test('a person signs in', (t) => signsIn(t, scene));
     });
   }
 
-  t.test(`${proxy}: plain HTTP leads to TLS, and a client's own word of the proxy's headers is dropped`, skipped(proxy), async (t) => {
-    const direct = await openHouse(t, { env: { PARLEY_TRUSTED_PROXIES: '127.0.0.1' } });
-    const { url, plainUrl, ready } = await openProxy(t, proxy, [direct]);
-    await ready();
-    const led = await send(`${plainUrl}/p/hello?a=b`, { method: 'GET', headers: {} });
-    led.resume();
-    t.match([led.statusCode, led.headers.location], [308, /^https:\/\/127\.0\.0\.1(:\d+)?\/p\/hello\?a=b$/]);
-    const house = await houseAt({ ...direct, url });
-    const assistant = await house.assistant({ channels: { voice: true } });
-    const forged = { 'x-forwarded-proto': 'http', 'x-forwarded-host': 'evil.example' };
-    t.match((await house.ask('/transcription-tokens', { body: { assistant_id: assistant.id }, headers: forged })).json.url, `${url.replace('https', 'wss')}/transcription?token=`);
-  });
+  t.test(
+    `${proxy}: plain HTTP leads to TLS, and a client's own word of the proxy's headers is dropped`,
+    skipped(proxy),
+    async (t) => {
+      const direct = await openHouse(t, { env: { PARLEY_TRUSTED_PROXIES: '127.0.0.1' } });
+      const { url, plainUrl, ready } = await openProxy(t, proxy, [direct]);
+      await ready();
+      const led = await send(`${plainUrl}/p/hello?a=b`, { method: 'GET', headers: {} });
+      led.resume();
+      t.match([led.statusCode, led.headers.location], [308, /^https:\/\/127\.0\.0\.1(:\d+)?\/p\/hello\?a=b$/]);
+      const house = await houseAt({ ...direct, url });
+      const assistant = await house.assistant({ channels: { voice: true } });
+      const forged = { 'x-forwarded-proto': 'http', 'x-forwarded-host': 'evil.example' };
+      t.match(
+        (await house.ask('/transcription-tokens', { body: { assistant_id: assistant.id }, headers: forged })).json.url,
+        `${url.replace('https', 'wss')}/transcription?token=`,
+      );
+    },
+  );
 }
 
 t.test('nginx that buffers and compresses passes events on as they come', skipped('nginx'), async (t) => {
   const direct = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
-  const edit = (text: string): string => text.replace('proxy_buffering off;', 'proxy_buffering on; gzip on; gzip_min_length 0; gzip_types text/event-stream application/json audio/pcm;');
+  const edit = (text: string): string =>
+    text.replace(
+      'proxy_buffering off;',
+      'proxy_buffering on; gzip on; gzip_min_length 0; gzip_types text/event-stream application/json audio/pcm;',
+    );
   const { url, ready } = await openProxy(t, 'nginx', [direct], { edit });
   await ready();
   const house = await houseAt({ ...direct, url });
-  t.equal((await send(`${url}/openapi.json`, { method: 'GET', headers: { 'accept-encoding': 'gzip' } })).resume().headers['content-encoding'], 'gzip', 'it does compress');
+  t.equal(
+    (await send(`${url}/openapi.json`, { method: 'GET', headers: { 'accept-encoding': 'gzip' } })).resume().headers[
+      'content-encoding'
+    ],
+    'gzip',
+    'it does compress',
+  );
   for (const encoding of ['identity', 'gzip']) {
     let upstream: ServerResponse | undefined;
     const { assistant } = await onProvider(t, house, (response) => answering((upstream = response), 'one '));
     const session = await house.session(assistant.id);
-    const response = await send(url + chatPath(session.id), { method: 'POST', headers: { authorization: `Bearer ${house.key}`, 'accept-encoding': encoding }, body: '{"message":"Hello"}' });
+    const response = await send(url + chatPath(session.id), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${house.key}`, 'accept-encoding': encoding },
+      body: '{"message":"Hello"}',
+    });
     t.match(response.headers, { 'cache-control': 'no-store, no-transform' }, encoding);
-    const text = (response.headers['content-encoding'] === 'gzip' ? response.pipe(createGunzip()) : response).setEncoding('utf8');
+    const text = (
+      response.headers['content-encoding'] === 'gzip' ? response.pipe(createGunzip()) : response
+    ).setEncoding('utf8');
     let read = '';
     text.on('data', (piece: string) => (read += piece));
     while (!read.includes('data: {"text":"one "}')) await once(text, 'data');
     t.notMatch(read, 'two', 'before the provider has said the rest');
-    upstream!.end(delta('two', 'stop') + data({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } }) + done);
+    upstream!.end(
+      delta('two', 'stop') + data({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } }) + done,
+    );
     await once(text, 'end');
     t.match(read, /event: turn\.completed/);
   }

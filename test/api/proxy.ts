@@ -1,4 +1,7 @@
-/** nginx and haproxy as the documentation sets them up: its own files, with nothing but addresses, ports, certificates and the log's place replaced. */
+/**
+ * nginx and haproxy as the documentation sets them up: its own files, with nothing but addresses, ports, certificates
+ * and the log's place replaced.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -34,12 +37,19 @@ export interface ProxyOptions {
 }
 
 /** Starts it with TLS in front of servers, which need not listen yet. It ends with the test. */
-export async function openProxy(t: Owner, proxy: Proxy, servers: readonly { readonly url: string }[], { edit = (text) => text }: ProxyOptions = {}): Promise<OpenProxy> {
+export async function openProxy(
+  t: Owner,
+  proxy: Proxy,
+  servers: readonly { readonly url: string }[],
+  { edit = (text) => text }: ProxyOptions = {},
+): Promise<OpenProxy> {
   const folder = await temporaryFolder(t);
   const certificate = certificateIn(folder, 'proxy');
   const [port, plainPort] = [await probePort('127.0.0.1', 0), await probePort('127.0.0.1', 0)];
   const place: Place = (text, own) => {
-    const theirs = Object.fromEntries([1, 2, 3].map((number) => [`10.0.0.1${number}:8080`, new URL(servers[(number - 1) % servers.length]!.url).host]));
+    const theirs = Object.fromEntries(
+      [1, 2, 3].map((number) => [`10.0.0.1${number}:8080`, new URL(servers[(number - 1) % servers.length]!.url).host]),
+    );
     return edit(Object.entries({ ...own, ...theirs }).reduce(replaced, text));
   };
   const args = await (proxy === 'nginx' ? nginx : haproxy)({ folder, port, plainPort, certificate, place });
@@ -59,7 +69,10 @@ export async function openProxy(t: Owner, proxy: Proxy, servers: readonly { read
   const ready = async (): Promise<void> => {
     await until(async () => {
       if (child.exitCode !== null) throw new Error(`${proxy} ended: ${said}`);
-      return send(`${url}/readyz`, { method: 'GET', headers: {} }).then((response) => response.resume().statusCode === 200, () => false);
+      return send(`${url}/readyz`, { method: 'GET', headers: {} }).then(
+        (response) => response.resume().statusCode === 200,
+        () => false,
+      );
     });
   };
   return { url, plainUrl: `http://127.0.0.1:${plainPort}`, authority: certificate.certificate, ready };
@@ -81,16 +94,22 @@ function replaced(text: string, [from, to]: readonly [string, string]): string {
   return text.replace(from, to);
 }
 
-const documented = (name: string): Promise<string> => readFile(new URL(`../../docs/many-processes/${name}`, import.meta.url), 'utf8');
+const documented = (name: string): Promise<string> =>
+  readFile(new URL(`../../docs/many-processes/${name}`, import.meta.url), 'utf8');
 
 /** The documented file is one for `conf.d`; around it is the distribution's nginx.conf. */
 async function nginx({ folder, port, plainPort, certificate, place }: Placing): Promise<string[]> {
   const own = {
-    'listen 80;': `listen 127.0.0.1:${plainPort};`, 'listen 443 ssl;': `listen 127.0.0.1:${port} ssl;`,
-    '/etc/ssl/parley/fullchain.pem': certificate.certificate, '/etc/ssl/parley/privkey.pem': certificate.key, '/var/log/nginx': folder,
+    'listen 80;': `listen 127.0.0.1:${plainPort};`,
+    'listen 443 ssl;': `listen 127.0.0.1:${port} ssl;`,
+    '/etc/ssl/parley/fullchain.pem': certificate.certificate,
+    '/etc/ssl/parley/privkey.pem': certificate.key,
+    '/var/log/nginx': folder,
   };
   await writeFile(join(folder, 'parley.conf'), place(await documented('nginx.conf'), own));
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder}/${kind};`);
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (kind) => `${kind}_temp_path ${folder}/${kind};`,
+  );
   const user = process.getuid?.() === 0 ? 'user root;' : '';
   const main = `${user} pid ${folder}/pid; error_log stderr warn; events {} http { ${temporary.join(' ')} include ${folder}/parley.conf; }`;
   await mkdir(join(folder, 'logs'));
@@ -101,7 +120,11 @@ async function nginx({ folder, port, plainPort, certificate, place }: Placing): 
 async function haproxy({ folder, port, plainPort, certificate, place }: Placing): Promise<string[]> {
   const both = join(folder, 'both.pem');
   await writeFile(both, (await readFile(certificate.certificate, 'utf8')) + (await readFile(certificate.key, 'utf8')));
-  const own = { 'bind 0.0.0.0:80': `bind 127.0.0.1:${plainPort}`, 'bind 0.0.0.0:443': `bind 127.0.0.1:${port}`, '/etc/haproxy/parley.pem': both };
+  const own = {
+    'bind 0.0.0.0:80': `bind 127.0.0.1:${plainPort}`,
+    'bind 0.0.0.0:443': `bind 127.0.0.1:${port}`,
+    '/etc/haproxy/parley.pem': both,
+  };
   await writeFile(join(folder, 'haproxy.cfg'), place(await documented('haproxy.cfg'), own));
   return ['-db', '-f', join(folder, 'haproxy.cfg')];
 }

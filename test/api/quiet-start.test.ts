@@ -1,4 +1,7 @@
-/** A start whose output goes to a log prints no key and no link to sign in, but one JSON line that says how to get them (contract 9 and 11). */
+/**
+ * A start whose output goes to a log prints no key and no link to sign in, but one JSON line that says how to get them
+ * (contract 9 and 11).
+ */
 import { spawnSync } from 'node:child_process';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +18,9 @@ async function isQuiet(t: Test, server: Server): Promise<void> {
   t.equal((await fetch(`${server.url}/healthz`)).status, 200);
   const lines = server.stdout().trim().split('\n');
   t.notMatch(server.stdout(), /\bak_|sign-in=|operator-token-of-the-tests/);
-  const hints = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.includes('`parley console`') && msg.includes('`parley keys create`'));
+  const hints = lines
+    .map((line) => JSON.parse(line))
+    .filter(({ msg }) => msg.includes('`parley console`') && msg.includes('`parley keys create`'));
   t.match(hints, [{ level: 'info', time: Number, url: server.url, store: String, engine: String }]);
   t.equal(hints.length, 1);
 }
@@ -26,8 +31,12 @@ async function isUsable(t: Test, { url, operatorToken }: Server): Promise<void> 
   t.equal(JSON.parse((await run('keys', 'list', '--json')).stdout).data.length, 0, 'no key was made that nobody knows');
   const made = await run('keys', 'create', 'mine');
   const key = /\bak_\w+/.exec(made.stdout)![0];
-  t.match(await (await fetch(`${url}/assistants`, { headers: { authorization: `Bearer ${key}` } })).json(), { data: [{ name: 'demo', status: 'published' }] });
-  t.match(await (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).json(), { data: [{ id: 'demo', name: 'demo' }] });
+  t.match(await (await fetch(`${url}/assistants`, { headers: { authorization: `Bearer ${key}` } })).json(), {
+    data: [{ name: 'demo', status: 'published' }],
+  });
+  t.match(await (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).json(), {
+    data: [{ id: 'demo', name: 'demo' }],
+  });
   t.match((await run('console')).stdout, `${url}/console#sign-in=`);
 }
 
@@ -41,7 +50,11 @@ const ways: Readonly<Record<string, ServerOptions>> = {
 for (const [name, { env = {}, args = [] }] of Object.entries(ways)) {
   t.test(`${name}: no start prints a secret`, async (t) => {
     const folder = await temporaryFolder(t);
-    const first = await startServer(t, { env: { PARLEY_STORE: 'lmdb:data', PARLEY_LOG: 'silent', ...env }, args, folder });
+    const first = await startServer(t, {
+      env: { PARLEY_STORE: 'lmdb:data', PARLEY_LOG: 'silent', ...env },
+      args,
+      folder,
+    });
     await isQuiet(t, first);
     await isUsable(t, first);
     await first.stop();
@@ -71,7 +84,9 @@ t.test('a store in memory keeps its operator token to itself', async (t) => {
 t.test('several processes print one line', { skip: whyNoRedis() ?? false }, async (t) => {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
-  const server = await startServer(t, { env: { PARLEY_STORE: redis.url, PARLEY_SECRET: secret, PARLEY_PROCESSES: '2', PARLEY_QUIET: '1' } });
+  const server = await startServer(t, {
+    env: { PARLEY_STORE: redis.url, PARLEY_SECRET: secret, PARLEY_PROCESSES: '2', PARLEY_QUIET: '1' },
+  });
   await isQuiet(t, server);
   await isUsable(t, server);
 });
@@ -86,15 +101,25 @@ async function firstProcess(t: Test): Promise<string> {
 
 const canIsolate = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0;
 
-t.test('as the first process of a container', { skip: canIsolate ? false : 'a process may not have a namespace of its own here' }, async (t) => {
-  const server = await startServer(t, { env: { PARLEY_STORE: 'memory:' }, node: await firstProcess(t) });
-  await isQuiet(t, server);
-  await t.test('with workers, of which none is the first', { skip: whyNoRedis() ?? false }, async (t) => {
-    const redis = await RedisServer.start(...appendOnly);
-    t.teardown(() => redis.stop());
-    await isQuiet(t, await startServer(t, { env: { PARLEY_STORE: redis.url, PARLEY_SECRET: secret, PARLEY_PROCESSES: '2' }, node: await firstProcess(t) }));
-  });
-});
+t.test(
+  'as the first process of a container',
+  { skip: canIsolate ? false : 'a process may not have a namespace of its own here' },
+  async (t) => {
+    const server = await startServer(t, { env: { PARLEY_STORE: 'memory:' }, node: await firstProcess(t) });
+    await isQuiet(t, server);
+    await t.test('with workers, of which none is the first', { skip: whyNoRedis() ?? false }, async (t) => {
+      const redis = await RedisServer.start(...appendOnly);
+      t.teardown(() => redis.stop());
+      await isQuiet(
+        t,
+        await startServer(t, {
+          env: { PARLEY_STORE: redis.url, PARLEY_SECRET: secret, PARLEY_PROCESSES: '2' },
+          node: await firstProcess(t),
+        }),
+      );
+    });
+  },
+);
 
 t.test('a person at a terminal is shown key and link, also where the desktop runs under systemd', async (t) => {
   t.equal(isLogged({ quiet: false, underSystemd: true }, { pid: 77, isTerminal: true }), false);

@@ -1,4 +1,7 @@
-/** Checks of readiness that are answered as before leave no log line, so that a proxy which asks every second does not fill the log. */
+/**
+ * Checks of readiness that are answered as before leave no log line, so that a proxy which asks every second does not
+ * fill the log.
+ */
 import t from 'tap';
 import { startServer, type Server } from '../process.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
@@ -12,17 +15,24 @@ import { until } from './talk.ts';
 async function logged(server: Server): Promise<number[]> {
   const id = (await rawAsk(server.url, '/healthz')).headers.get('x-request-id');
   await until(() => linesOf(server).some(({ request_id: one }) => one === id));
-  return linesOf(server).filter(({ route }) => route === '/readyz').map(({ status }) => status);
+  return linesOf(server)
+    .filter(({ route }) => route === '/readyz')
+    .map(({ status }) => status);
 }
 
 /** How many checks the server has answered with 200. */
-const answered = async (url: string): Promise<number> => Number(/route="\/readyz",status="200"\} (\d+)/.exec((await rawAsk(url, '/metrics')).text)?.[1] ?? 0);
+const answered = async (url: string): Promise<number> =>
+  Number(/route="\/readyz",status="200"\} (\d+)/.exec((await rawAsk(url, '/metrics')).text)?.[1] ?? 0);
 
 for (const edge of edges) {
   t.test(`${edge}: a hundred checks are one line, and each is one at debug`, async (t) => {
-    for (const [level, lines] of [['info', 1], ['debug', 100]] as const) {
+    for (const [level, lines] of [
+      ['info', 1],
+      ['debug', 100],
+    ] as const) {
       const server = await startServer(t, { env: { PARLEY_STORE: 'memory:', PARLEY_EDGE: edge, PARLEY_LOG: level } });
-      for (let check = 0; check < 100; check++) await rawAsk(server.url, '/readyz', { method: check % 2 === 0 ? 'GET' : 'HEAD' });
+      for (let check = 0; check < 100; check++)
+        await rawAsk(server.url, '/readyz', { method: check % 2 === 0 ? 'GET' : 'HEAD' });
       t.same(await logged(server), Array(lines).fill(200));
       t.equal(await answered(server.url), 100, 'each is counted');
     }
@@ -49,7 +59,11 @@ t.test('a store that goes away and comes back is a line each', { skip: whyNoRedi
   redis.signal('SIGCONT');
   await until(async () => (await status()) === 200);
   const seen = await logged(server);
-  t.same(seen.filter((one, index) => one !== seen[index - 1]), seen, 'no two lines say the same');
+  t.same(
+    seen.filter((one, index) => one !== seen[index - 1]),
+    seen,
+    'no two lines say the same',
+  );
   t.ok(seen.includes(503) && seen.at(-1) === 200, String(seen));
 });
 

@@ -53,7 +53,8 @@ class Client {
     for (;;) {
       const found = this.events.slice(from).find((event) => event.type === type);
       if (found !== undefined) return found;
-      if (this.socket.readyState === WebSocket.CLOSED) throw new Error(`closed before ${type}: ${JSON.stringify(this.events.slice(-3))}`);
+      if (this.socket.readyState === WebSocket.CLOSED)
+        throw new Error(`closed before ${type}: ${JSON.stringify(this.events.slice(-3))}`);
       await new Promise<void>((resolve) => (this.#woken = resolve));
     }
   }
@@ -61,18 +62,28 @@ class Client {
   /** Says 16 kHz audio at 24 kHz, with silence behind it. */
   say(clip: Buffer, silentMs = 1_500): void {
     const samples = new Int16Array(clip.buffer, clip.byteOffset, clip.length / 2);
-    const audio = Int16Array.from({ length: Math.floor(samples.length * 1.5) + silentMs * 24 }, (_, at) => samples[Math.floor(at / 1.5)] ?? 0);
+    const audio = Int16Array.from(
+      { length: Math.floor(samples.length * 1.5) + silentMs * 24 },
+      (_, at) => samples[Math.floor(at / 1.5)] ?? 0,
+    );
     const bytes = Buffer.from(audio.buffer);
-    for (let at = 0; at < bytes.length; at += 4_800) this.send({ type: 'input_audio_buffer.append', audio: bytes.subarray(at, at + 4_800).toString('base64') });
+    for (let at = 0; at < bytes.length; at += 4_800)
+      this.send({ type: 'input_audio_buffer.append', audio: bytes.subarray(at, at + 4_800).toString('base64') });
   }
 
   /** The types of the events from `from` on that match. */
   told(types: RegExp, from = 0): string[] {
-    return this.events.slice(from).map(({ type }) => type).filter((type) => types.test(type));
+    return this.events
+      .slice(from)
+      .map(({ type }) => type)
+      .filter((type) => types.test(type));
   }
 
   textOf(itemId: string): string {
-    return this.events.filter(({ type, item_id: id }) => type === 'response.output_audio_transcript.delta' && id === itemId).map(({ delta }) => delta).join('');
+    return this.events
+      .filter(({ type, item_id: id }) => type === 'response.output_audio_transcript.delta' && id === itemId)
+      .map(({ delta }) => delta)
+      .join('');
   }
 }
 
@@ -86,8 +97,12 @@ interface Wish {
   readonly protocols?: readonly string[];
 }
 
-const speaking = ({ texts = 'hello', characterMs = 20, model = 'tokens=5', fields = {} }: Wish) =>
-  ({ channels: { voice: true }, model: { provider: 'synthetic', name: model }, voice: { provider: 'synthetic', name: `character_ms=${characterMs}`, transcription_name: `texts=${texts}` }, ...fields });
+const speaking = ({ texts = 'hello', characterMs = 20, model = 'tokens=5', fields = {} }: Wish) => ({
+  channels: { voice: true },
+  model: { provider: 'synthetic', name: model },
+  voice: { provider: 'synthetic', name: `character_ms=${characterMs}`, transcription_name: `texts=${texts}` },
+  ...fields,
+});
 
 const urlOf = (house: House, model: string): string => `${house.url.replace('http', 'ws')}/v1/realtime?model=${model}`;
 
@@ -99,27 +114,86 @@ async function opened(t: Test, house: House, wish: Wish = {}): Promise<{ client:
   return { client, session };
 }
 
-const transcript = async (house: House, id: string): Promise<any[]> => (await house.ask(`/sessions/${id}/transcript`)).json.data;
+const transcript = async (house: House, id: string): Promise<any[]> =>
+  (await house.ask(`/sessions/${id}/transcript`)).json.data;
 
 async function answered(t: Test, house: House): Promise<void> {
   const { client, session } = await opened(t, house, { texts: 'hello_there', model: 'tokens=4' });
-  t.match(session, { type: 'realtime', object: 'realtime.session', output_modalities: ['audio'], instructions: '', tools: [], audio: { input: { format: { type: 'audio/pcm', rate: 24_000 }, turn_detection: { type: 'server_vad', silence_duration_ms: 500 } }, output: { format: { type: 'audio/pcm', rate: 24_000 } } } });
+  t.match(session, {
+    type: 'realtime',
+    object: 'realtime.session',
+    output_modalities: ['audio'],
+    instructions: '',
+    tools: [],
+    audio: {
+      input: {
+        format: { type: 'audio/pcm', rate: 24_000 },
+        turn_detection: { type: 'server_vad', silence_duration_ms: 500 },
+      },
+      output: { format: { type: 'audio/pcm', rate: 24_000 } },
+    },
+  });
   client.say(await clipOf(house));
   const { response } = await client.until('response.done');
-  t.same(client.events.map(({ type }) => type).filter((type) => !type.endsWith('.delta')), [
-    ...['session.created', 'input_audio_buffer.speech_started', 'input_audio_buffer.speech_stopped', 'input_audio_buffer.committed', 'conversation.item.added', 'conversation.item.done'],
-    ...['conversation.item.input_audio_transcription.completed', 'response.created', 'response.output_item.added', 'conversation.item.added', 'response.content_part.added'],
-    ...['response.output_audio.done', 'response.output_audio_transcript.done', 'response.content_part.done', 'response.output_item.done', 'conversation.item.done', 'response.done'],
-  ]);
+  t.same(
+    client.events.map(({ type }) => type).filter((type) => !type.endsWith('.delta')),
+    [
+      ...[
+        'session.created',
+        'input_audio_buffer.speech_started',
+        'input_audio_buffer.speech_stopped',
+        'input_audio_buffer.committed',
+        'conversation.item.added',
+        'conversation.item.done',
+      ],
+      ...[
+        'conversation.item.input_audio_transcription.completed',
+        'response.created',
+        'response.output_item.added',
+        'conversation.item.added',
+        'response.content_part.added',
+      ],
+      ...[
+        'response.output_audio.done',
+        'response.output_audio_transcript.done',
+        'response.content_part.done',
+        'response.output_item.done',
+        'conversation.item.done',
+        'response.done',
+      ],
+    ],
+  );
   const [item] = response.output;
   t.match(response, { object: 'realtime.response', status: 'completed', usage: { total_tokens: Number } });
   t.equal(client.textOf(item.id), item.content[0].transcript);
   const [said] = client.events.filter(({ type }) => type === 'input_audio_buffer.committed');
   for (const type of ['conversation.item.added', 'conversation.item.done'])
-    t.same(client.events.filter((event) => event.type === type).map(({ previous_item_id: previous, item: { id } }) => [previous, id]), [[null, said!.item_id], [said!.item_id, item.id]], type);
-  const audio = client.events.filter(({ type }) => type === 'response.output_audio.delta').map(({ delta }) => Buffer.from(delta, 'base64'));
-  t.ok(Buffer.concat(audio).length > 0 && audio.every(({ length }) => length > 0 && length <= 4_800), 'at most 100 ms each');
-  t.match(await transcript(house, session.id), [{ role: 'user', content: 'hello there' }, { id: item.id, role: 'assistant', content: item.content[0].transcript, voice: { heard: 'estimated', cut_by: null } }]);
+    t.same(
+      client.events
+        .filter((event) => event.type === type)
+        .map(({ previous_item_id: previous, item: { id } }) => [previous, id]),
+      [
+        [null, said!.item_id],
+        [said!.item_id, item.id],
+      ],
+      type,
+    );
+  const audio = client.events
+    .filter(({ type }) => type === 'response.output_audio.delta')
+    .map(({ delta }) => Buffer.from(delta, 'base64'));
+  t.ok(
+    Buffer.concat(audio).length > 0 && audio.every(({ length }) => length > 0 && length <= 4_800),
+    'at most 100 ms each',
+  );
+  t.match(await transcript(house, session.id), [
+    { role: 'user', content: 'hello there' },
+    {
+      id: item.id,
+      role: 'assistant',
+      content: item.content[0].transcript,
+      voice: { heard: 'estimated', cut_by: null },
+    },
+  ]);
   client.send({ type: 'conversation.item.retrieve', item_id: item.id });
   t.same((await client.until('conversation.item.retrieved')).item, item);
   t.equal(new Set(client.events.map(({ event_id: id }) => id)).size, client.events.length);
@@ -127,17 +201,26 @@ async function answered(t: Test, house: House): Promise<void> {
 
 async function typed(t: Test, house: House): Promise<void> {
   const { client, session } = await opened(t, house, { model: 'tokens=3' });
-  client.send({ type: 'conversation.item.create', item: { id: 'mine', type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hello' }] } });
+  client.send({
+    type: 'conversation.item.create',
+    item: { id: 'mine', type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hello' }] },
+  });
   t.equal((await client.until('conversation.item.done')).item.id, 'mine');
   t.same(await transcript(house, session.id), [], 'that alone begins no turn');
   client.send({ type: 'response.create' });
   const { response } = await client.until('response.done');
   t.equal(response.status, 'completed');
-  t.match(await transcript(house, session.id), [{ role: 'user', content: 'Hello', voice: null }, { role: 'assistant' }]);
+  t.match(await transcript(house, session.id), [
+    { role: 'user', content: 'Hello', voice: null },
+    { role: 'assistant' },
+  ]);
 }
 
 const write = (client: Client, text: string): void => {
-  client.send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] } });
+  client.send({
+    type: 'conversation.item.create',
+    item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] },
+  });
   client.send({ type: 'response.create' });
 };
 
@@ -147,12 +230,20 @@ async function cut(t: Test, house: House): Promise<void> {
   const { item_id: itemId } = await client.until('response.output_audio_transcript.delta');
   await until(() => client.textOf(itemId).split(' ').length > 4);
   client.send({ type: 'conversation.item.retrieve', item_id: itemId });
-  t.match((await client.until('conversation.item.retrieved')).item, { id: itemId, status: 'in_progress', content: [{ transcript: /^word word/ }] }, 'as it is so far');
+  t.match(
+    (await client.until('conversation.item.retrieved')).item,
+    { id: itemId, status: 'in_progress', content: [{ transcript: /^word word/ }] },
+    'as it is so far',
+  );
   client.send({ type: 'conversation.item.truncate', item_id: itemId, content_index: 0, audio_end_ms: 600 });
   t.match(await client.until('conversation.item.truncated'), { item_id: itemId, audio_end_ms: 600 });
   const { response } = await client.until('response.done');
   t.match(response, { status: 'cancelled', status_details: { type: 'cancelled', reason: 'client_cancelled' } });
-  t.equal(client.events.filter(({ type, item_id: id }) => type === 'response.output_audio.done' && id === itemId).length, 1, 'the audio of a cut reply is over, too');
+  t.equal(
+    client.events.filter(({ type, item_id: id }) => type === 'response.output_audio.done' && id === itemId).length,
+    1,
+    'the audio of a cut reply is over, too',
+  );
   const [, reply] = await transcript(house, session.id);
   t.match(reply, { id: itemId, status: 'partial', stop_reason: 'aborted', voice: { cut_by: 'client' } });
   t.ok(client.textOf(itemId).startsWith(reply.content), 'it is not taken back what was told as heard');
@@ -170,7 +261,12 @@ async function truncated(t: Test, house: House): Promise<void> {
   const { item_id: itemId } = await client.until('response.output_audio_transcript.delta');
   const told = client.textOf(itemId).split(' ').length;
   // A word of "word word word" lasts 240 ms and the space behind it 60 ms; a word counts with its half.
-  client.send({ type: 'conversation.item.truncate', item_id: itemId, content_index: 0, audio_end_ms: 300 * (told + 3) + 200 });
+  client.send({
+    type: 'conversation.item.truncate',
+    item_id: itemId,
+    content_index: 0,
+    audio_end_ms: 300 * (told + 3) + 200,
+  });
   await client.until('response.done');
   const [, reply] = await transcript(house, session.id);
   t.equal(reply.content.split(' ').length, told + 4, 'not a word more');
@@ -179,7 +275,11 @@ async function truncated(t: Test, house: House): Promise<void> {
 }
 
 async function interrupted(t: Test, house: House): Promise<void> {
-  const { client, session } = await opened(t, house, { texts: 'hello_there|stop_it_now', model: 'tokens=80', characterMs: 60 });
+  const { client, session } = await opened(t, house, {
+    texts: 'hello_there|stop_it_now',
+    model: 'tokens=80',
+    characterMs: 60,
+  });
   const clip = await clipOf(house);
   client.say(clip);
   await client.until('response.output_audio_transcript.delta');
@@ -187,8 +287,15 @@ async function interrupted(t: Test, house: House): Promise<void> {
   client.say(clip);
   await client.until('response.done', from);
   const types = client.events.slice(from).map(({ type }) => type);
-  t.ok(types.indexOf('input_audio_buffer.speech_started') >= 0 && types.indexOf('input_audio_buffer.speech_started') < types.indexOf('response.done'), 'before the reply has ended');
-  t.match((await client.until('response.done', from)).response, { status: 'cancelled', status_details: { reason: 'turn_detected' } });
+  t.ok(
+    types.indexOf('input_audio_buffer.speech_started') >= 0 &&
+      types.indexOf('input_audio_buffer.speech_started') < types.indexOf('response.done'),
+    'before the reply has ended',
+  );
+  t.match((await client.until('response.done', from)).response, {
+    status: 'cancelled',
+    status_details: { reason: 'turn_detected' },
+  });
   t.match((await transcript(house, session.id))[1], { status: 'partial', voice: { cut_by: 'speech' } });
 }
 
@@ -196,21 +303,68 @@ async function settings(t: Test, house: House): Promise<void> {
   const { client } = await opened(t, house, { texts: 'hello_there' });
   const update = async (input: object, output: object = {}): Promise<any> => {
     const from = client.events.length;
-    client.send({ type: 'session.update', session: { type: 'realtime', instructions: 'Be a pirate.', tools: [{ type: 'function', name: 'x' }], audio: { input, output: { voice: 'alloy', ...output } } } });
+    client.send({
+      type: 'session.update',
+      session: {
+        type: 'realtime',
+        instructions: 'Be a pirate.',
+        tools: [{ type: 'function', name: 'x' }],
+        audio: { input, output: { voice: 'alloy', ...output } },
+      },
+    });
     return (await client.until('session.updated', from)).session;
   };
-  const { audio, instructions, tools } = await update({ turn_detection: { type: 'semantic_vad', eagerness: 'low' }, transcription: { model: 'whisper-1' } }, { format: { type: 'audio/pcmu' } });
-  t.same([instructions, tools, audio.output.format, audio.input.turn_detection.type], ['', [], { type: 'audio/pcmu' }, 'server_vad'], 'what is ignored is told');
-  t.equal((await update({ turn_detection: { type: 'server_vad', silence_duration_ms: 50 } })).audio.input.turn_detection.silence_duration_ms, 200);
+  const { audio, instructions, tools } = await update(
+    { turn_detection: { type: 'semantic_vad', eagerness: 'low' }, transcription: { model: 'whisper-1' } },
+    { format: { type: 'audio/pcmu' } },
+  );
+  t.same(
+    [instructions, tools, audio.output.format, audio.input.turn_detection.type],
+    ['', [], { type: 'audio/pcmu' }, 'server_vad'],
+    'what is ignored is told',
+  );
+  t.equal(
+    (await update({ turn_detection: { type: 'server_vad', silence_duration_ms: 50 } })).audio.input.turn_detection
+      .silence_duration_ms,
+    200,
+  );
   t.equal((await update({ turn_detection: null })).audio.input.turn_detection, null);
-  t.same((await update({ format: { type: 'audio/pcma' }, turn_detection: { type: 'server_vad', interrupt_response: false } })).audio.input, { format: { type: 'audio/pcma' }, transcription: { model: audio.input.transcription.model, language: null, prompt: null }, noise_reduction: null, turn_detection: { type: 'server_vad', threshold: 0.5, prefix_padding_ms: 300, silence_duration_ms: 500, create_response: true, interrupt_response: false, idle_timeout_ms: null } });
+  t.same(
+    (
+      await update({
+        format: { type: 'audio/pcma' },
+        turn_detection: { type: 'server_vad', interrupt_response: false },
+      })
+    ).audio.input,
+    {
+      format: { type: 'audio/pcma' },
+      transcription: { model: audio.input.transcription.model, language: null, prompt: null },
+      noise_reduction: null,
+      turn_detection: {
+        type: 'server_vad',
+        threshold: 0.5,
+        prefix_padding_ms: 300,
+        silence_duration_ms: 500,
+        create_response: true,
+        interrupt_response: false,
+        idle_timeout_ms: null,
+      },
+    },
+  );
   write(client, 'Hello');
   const { delta } = await client.until('response.output_audio.delta');
   t.ok(Buffer.from(delta, 'base64').length <= 800, 'mu-law at 8 kHz');
   client.send({ type: 'input_audio_buffer.append', audio: Buffer.alloc(160, 0xd5).toString('base64') });
   const from = client.events.length;
-  client.send({ type: 'session.update', session: { audio: { input: { format: { type: 'audio/pcm', rate: 24_000 } } } } });
-  t.same((await client.until('session.updated', from)).session.audio.input.format, { type: 'audio/pcma' }, 'audio has come');
+  client.send({
+    type: 'session.update',
+    session: { audio: { input: { format: { type: 'audio/pcm', rate: 24_000 } } } },
+  });
+  t.same(
+    (await client.until('session.updated', from)).session.audio.input.format,
+    { type: 'audio/pcma' },
+    'audio has come',
+  );
 }
 
 async function manual(t: Test, house: House): Promise<void> {
@@ -219,7 +373,11 @@ async function manual(t: Test, house: House): Promise<void> {
   client.say(await clipOf(house), 4_000);
   client.send({ type: 'input_audio_buffer.commit' });
   await client.until('input_audio_buffer.committed');
-  t.equal((await client.until('conversation.item.input_audio_transcription.completed')).transcript, 'hello there', 'before a response is asked for');
+  t.equal(
+    (await client.until('conversation.item.input_audio_transcription.completed')).transcript,
+    'hello there',
+    'before a response is asked for',
+  );
   t.same(await transcript(house, session.id), [], 'no silence ends it');
   t.same(client.told(/speech_/), [], 'nobody looks where speech begins and ends');
   client.send({ type: 'input_audio_buffer.commit', event_id: 'empty' });
@@ -235,14 +393,37 @@ async function manual(t: Test, house: House): Promise<void> {
 async function detected(t: Test, house: House): Promise<void> {
   for (const interrupts of [true, false]) {
     const { client, session } = await opened(t, house, { texts: 'one|two' });
-    client.send({ type: 'session.update', session: { audio: { input: { turn_detection: { type: 'server_vad', silence_duration_ms: 300, create_response: false, interrupt_response: interrupts } } } } });
-    t.match((await client.until('session.updated')).session.audio.input.turn_detection, { type: 'server_vad', silence_duration_ms: 300, create_response: false, interrupt_response: interrupts });
+    client.send({
+      type: 'session.update',
+      session: {
+        audio: {
+          input: {
+            turn_detection: {
+              type: 'server_vad',
+              silence_duration_ms: 300,
+              create_response: false,
+              interrupt_response: interrupts,
+            },
+          },
+        },
+      },
+    });
+    t.match((await client.until('session.updated')).session.audio.input.turn_detection, {
+      type: 'server_vad',
+      silence_duration_ms: 300,
+      create_response: false,
+      interrupt_response: interrupts,
+    });
     const clip = await clipOf(house);
     for (const said of ['one', 'two']) {
       const from = client.events.length;
       client.say(clip);
       t.equal((await client.until('conversation.item.input_audio_transcription.completed', from)).transcript, said);
-      t.same(client.told(/^input_audio_buffer/, from), ['input_audio_buffer.speech_started', 'input_audio_buffer.speech_stopped', 'input_audio_buffer.committed'], 'each by itself');
+      t.same(
+        client.told(/^input_audio_buffer/, from),
+        ['input_audio_buffer.speech_started', 'input_audio_buffer.speech_stopped', 'input_audio_buffer.committed'],
+        'each by itself',
+      );
     }
     t.same([await transcript(house, session.id), client.told(/^response/)], [[], []], 'no silence asks for a response');
     client.send({ type: 'response.create' });
@@ -266,9 +447,17 @@ async function clearedIn(t: Test, house: House, clip: Buffer, detection: object 
   const { content } = (await transcript(house, session.id))[0];
   t.match(content, /^one (two|three)$/, 'what was committed before, and what came after');
   t.equal(client.events.filter(({ type }) => type === 'input_audio_buffer.committed').length, 2);
-  const open = client.events.filter(({ type }) => type === 'input_audio_buffer.speech_started').map(({ item_id: id }) => id);
-  const known = client.events.filter(({ type }) => type === 'input_audio_buffer.speech_stopped' || type === 'input_audio_buffer.committed').map(({ item_id: id }) => id);
-  t.same(open.filter((id) => !known.includes(id)), [], 'speech that was told of has ended');
+  const open = client.events
+    .filter(({ type }) => type === 'input_audio_buffer.speech_started')
+    .map(({ item_id: id }) => id);
+  const known = client.events
+    .filter(({ type }) => type === 'input_audio_buffer.speech_stopped' || type === 'input_audio_buffer.committed')
+    .map(({ item_id: id }) => id);
+  t.same(
+    open.filter((id) => !known.includes(id)),
+    [],
+    'speech that was told of has ended',
+  );
 }
 
 async function cleared(t: Test, house: House): Promise<void> {
@@ -291,7 +480,11 @@ async function withdrawn(t: Test, house: House): Promise<void> {
   write(client, 'Hello');
   await client.until('response.created');
   client.send({ type: 'response.cancel' });
-  t.match((await client.until('response.done')).response, { status: 'cancelled', status_details: { reason: 'client_cancelled' }, output: [] });
+  t.match((await client.until('response.done')).response, {
+    status: 'cancelled',
+    status_details: { reason: 'client_cancelled' },
+    output: [],
+  });
   t.same(await transcript(house, session.id), []);
 }
 
@@ -300,18 +493,42 @@ async function greeted(t: Test, house: House): Promise<void> {
   const { client } = await opened(t, house, { fields: { greeting }, characterMs: 60 });
   const { response_id: id } = await client.until('response.output_audio.delta');
   client.send({ type: 'response.cancel' });
-  t.match((await client.until('response.done')).response, { id, status: 'cancelled', status_details: { reason: 'client_cancelled' }, output: [{ status: 'incomplete', content: [{ transcript: greeting }] }] });
+  t.match((await client.until('response.done')).response, {
+    id,
+    status: 'cancelled',
+    status_details: { reason: 'client_cancelled' },
+    output: [{ status: 'incomplete', content: [{ transcript: greeting }] }],
+  });
 }
 
 async function refused(t: Test, house: House): Promise<void> {
   const { client } = await opened(t, house);
-  const item = (fields: object) => ({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'x' }], ...fields } });
+  const item = (fields: object) => ({
+    type: 'conversation.item.create',
+    item: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'x' }], ...fields },
+  });
   /** An event, and the field that its error names. */
   const wrong: [object, string | null][] = [
-    ...[{ type: 'nonsense', event_id: 'mine' }, { type: 'constructor' }, { type: 'toString' }, { type: '__proto__' }, { type: 7 }, {}, { type: 'conversation.item.delete', item_id: 'x' }].map((event): [object, string] => [event, 'type']),
-    ...[{ type: 'input_audio_buffer.append', audio: '***' }, { type: 'input_audio_buffer.append' }, { type: 'input_audio_buffer.append', audio: '' }].map((event): [object, string] => [event, 'audio']),
+    ...[
+      { type: 'nonsense', event_id: 'mine' },
+      { type: 'constructor' },
+      { type: 'toString' },
+      { type: '__proto__' },
+      { type: 7 },
+      {},
+      { type: 'conversation.item.delete', item_id: 'x' },
+    ].map((event): [object, string] => [event, 'type']),
+    ...[
+      { type: 'input_audio_buffer.append', audio: '***' },
+      { type: 'input_audio_buffer.append' },
+      { type: 'input_audio_buffer.append', audio: '' },
+    ].map((event): [object, string] => [event, 'audio']),
     [{ type: 'input_audio_buffer.commit' }, null],
-    ...[{ type: 'conversation.item.retrieve', item_id: 'x' }, { type: 'conversation.item.truncate', item_id: 'x', content_index: 0, audio_end_ms: 1 }, { type: 'conversation.item.retrieve' }].map((event): [object, string] => [event, 'item_id']),
+    ...[
+      { type: 'conversation.item.retrieve', item_id: 'x' },
+      { type: 'conversation.item.truncate', item_id: 'x', content_index: 0, audio_end_ms: 1 },
+      { type: 'conversation.item.retrieve' },
+    ].map((event): [object, string] => [event, 'item_id']),
     [{ type: 'conversation.item.truncate', item_id: 'x', audio_end_ms: -1 }, 'audio_end_ms'],
     [{ type: 'conversation.item.create' }, 'item'],
     [item({ type: 'function_call_output', call_id: 'c', output: '' }), 'item.type'],
@@ -322,15 +539,25 @@ async function refused(t: Test, house: House): Promise<void> {
     [{ type: 'response.cancel' }, null],
     [{ type: 'response.create' }, null],
     [{ type: 'session.update' }, 'session'],
-    [{ type: 'session.update', session: { audio: { input: { format: { type: 'audio/mp3' } } } } }, 'session.audio.input.format.type'],
-    [{ type: 'session.update', session: { audio: { input: { turn_detection: { type: 'none' } } } } }, 'session.audio.input.turn_detection.type'],
+    [
+      { type: 'session.update', session: { audio: { input: { format: { type: 'audio/mp3' } } } } },
+      'session.audio.input.format.type',
+    ],
+    [
+      { type: 'session.update', session: { audio: { input: { turn_detection: { type: 'none' } } } } },
+      'session.audio.input.turn_detection.type',
+    ],
     [[], null],
   ];
   for (const [event, param] of wrong) {
     const from = client.events.length;
     client.send(event);
     const { error } = await client.until('error', from);
-    t.match(error, { type: 'invalid_request_error', code: 'invalid_request', param, event_id: (event as any).event_id ?? null }, JSON.stringify(event));
+    t.match(
+      error,
+      { type: 'invalid_request_error', code: 'invalid_request', param, event_id: (event as any).event_id ?? null },
+      JSON.stringify(event),
+    );
   }
   client.socket.send('{');
   client.send({ type: 'input_audio_buffer.clear' });
@@ -348,42 +575,85 @@ async function beta(t: Test, house: House): Promise<void> {
     [{ type: 'session.update', session: { input_audio_format: 'g711_ulaw' } }, 'session.input_audio_format'],
     [{ type: 'session.update', session: { output_audio_format: 'pcm16' } }, 'session.output_audio_format'],
     [{ type: 'session.update', session: { turn_detection: null } }, 'session.turn_detection'],
-    [{ type: 'session.update', session: { input_audio_transcription: { model: 'whisper-1' } } }, 'session.input_audio_transcription'],
+    [
+      { type: 'session.update', session: { input_audio_transcription: { model: 'whisper-1' } } },
+      'session.input_audio_transcription',
+    ],
     [{ type: 'response.create', response: { modalities: ['audio', 'text'] } }, 'response.modalities'],
     [{ type: 'response.create', response: { output_audio_format: 'pcm16' } }, 'response.output_audio_format'],
   ];
   for (const [event, param] of old) {
     const from = client.events.length;
     client.send(event);
-    t.match((await client.until('error', from)).error, { type: 'invalid_request_error', code: 'invalid_request', param, message: `The field \`${param}\` is one of the beta of the Realtime API, which is not spoken here.` });
+    t.match((await client.until('error', from)).error, {
+      type: 'invalid_request_error',
+      code: 'invalid_request',
+      param,
+      message: `The field \`${param}\` is one of the beta of the Realtime API, which is not spoken here.`,
+    });
   }
-  t.notOk(client.events.some(({ type }) => type === 'session.updated'), 'nothing of it is taken');
-  client.send({ type: 'session.update', session: { type: 'realtime', instructions: 'x', voice: 'alloy', tools: [], max_output_tokens: 5, output_modalities: ['audio'] } });
+  t.notOk(
+    client.events.some(({ type }) => type === 'session.updated'),
+    'nothing of it is taken',
+  );
+  client.send({
+    type: 'session.update',
+    session: {
+      type: 'realtime',
+      instructions: 'x',
+      voice: 'alloy',
+      tools: [],
+      max_output_tokens: 5,
+      output_modalities: ['audio'],
+    },
+  });
   await client.until('session.updated');
-  for (const [headers, protocols] of [[{ 'openai-beta': 'realtime=v1' }, ['realtime']], [{}, ['realtime', 'openai-beta.realtime-v1']]] as const) {
+  for (const [headers, protocols] of [
+    [{ 'openai-beta': 'realtime=v1' }, ['realtime']],
+    [{}, ['realtime', 'openai-beta.realtime-v1']],
+  ] as const) {
     const { client: old } = await opened(t, house, { model: 'tokens=3', headers, protocols });
-    t.match((await old.until('error')).error, { param: 'OpenAI-Beta', message: 'The header `OpenAI-Beta` is one of the beta of the Realtime API, which is not spoken here.' });
+    t.match((await old.until('error')).error, {
+      param: 'OpenAI-Beta',
+      message: 'The header `OpenAI-Beta` is one of the beta of the Realtime API, which is not spoken here.',
+    });
     t.equal(old.events[0]?.type, 'session.created', 'the call goes on');
   }
 }
 
 async function admitted(t: Test, house: House): Promise<void> {
   const ask = async (query: string, key: string | null, protocols?: string[]): Promise<[number, any]> => {
-    const socket = new WebSocket(`${house.url.replace('http', 'ws')}/v1/realtime${query}`, protocols ?? [], key === null ? {} : { headers: { authorization: `Bearer ${key}` } });
+    const socket = new WebSocket(
+      `${house.url.replace('http', 'ws')}/v1/realtime${query}`,
+      protocols ?? [],
+      key === null ? {} : { headers: { authorization: `Bearer ${key}` } },
+    );
     return new Promise((resolve, reject) => {
-      socket.on('open', () => { socket.terminate(); resolve([101, socket.protocol]); });
+      socket.on('open', () => {
+        socket.terminate();
+        resolve([101, socket.protocol]);
+      });
       socket.on('unexpected-response', (_, response) => {
         let text = '';
-        response.on('data', (piece) => (text += piece)).on('end', () => resolve([response.statusCode!, JSON.parse(text).error]));
+        response
+          .on('data', (piece) => (text += piece))
+          .on('end', () => resolve([response.statusCode!, JSON.parse(text).error]));
       });
       socket.on('error', reject);
     });
   };
   const { id } = await house.assistant({ ...speaking({ fields: { greeting: 'Welcome.' } }), alias: 'talker' });
-  t.same(await ask('?model=talker', null, ['realtime', `openai-insecure-api-key.${house.key}`]), [101, 'realtime'], "a browser's way");
+  t.same(
+    await ask('?model=talker', null, ['realtime', `openai-insecure-api-key.${house.key}`]),
+    [101, 'realtime'],
+    "a browser's way",
+  );
   t.equal((await ask('?model=talker', null))[1].code, 'missing_api_key');
   t.equal((await ask('?model=talker', 'nonsense'))[1].code, 'invalid_api_key');
-  t.match(await ask('?model=nobody', house.key), [404, { type: 'invalid_request_error', code: 'model_not_found', param: 'model' }]);
+  t.match(await ask('?model=nobody', house.key), [
+    404,
+    { type: 'invalid_request_error', code: 'model_not_found', param: 'model' },
+  ]);
   t.equal((await ask('', house.key))[1].param, 'model');
   const mute = await house.assistant({});
   t.match(await ask(`?model=${mute.id}`, house.key), [409, { code: 'voice_disabled' }]);
@@ -392,7 +662,11 @@ async function admitted(t: Test, house: House): Promise<void> {
   const client = new Client(`${urlOf(house, id)}&session_id=${session.id}`, house.key);
   t.equal((await client.until('session.created')).session.id, session.id, 'it goes on in a session');
   const { response } = await client.until('response.done');
-  t.match(response, { status: 'completed', output: [{ content: [{ type: 'output_audio', transcript: 'Welcome.' }] }] }, 'the greeting is spoken');
+  t.match(
+    response,
+    { status: 'completed', output: [{ content: [{ type: 'output_audio', transcript: 'Welcome.' }] }] },
+    'the greeting is spoken',
+  );
   const newer = new Client(`${urlOf(house, id)}&session_id=${session.id}`, house.key);
   await newer.until('session.created');
   await until(() => client.socket.readyState === WebSocket.CLOSED);
@@ -403,5 +677,15 @@ async function admitted(t: Test, house: House): Promise<void> {
   const socket = new WebSocket(urlOf(house, id), { headers: { authorization: `Bearer ${counted}` } });
   t.teardown(() => socket.terminate());
   const [{ headers }] = await once(socket, 'upgrade');
-  t.match(headers, { 'x-request-id': /^req_/, 'x-session-id': /^ses_/, 'x-ratelimit-limit': '3', 'x-ratelimit-remaining': '2', 'x-ratelimit-reset': /^\d+$/ }, 'an upgrade tells the rate as every answer to a key does');
+  t.match(
+    headers,
+    {
+      'x-request-id': /^req_/,
+      'x-session-id': /^ses_/,
+      'x-ratelimit-limit': '3',
+      'x-ratelimit-remaining': '2',
+      'x-ratelimit-reset': /^\d+$/,
+    },
+    'an upgrade tells the rate as every answer to a key does',
+  );
 }

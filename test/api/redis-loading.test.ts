@@ -7,29 +7,50 @@ import { until } from './talk.ts';
 const skip = whyNoRedis() ?? false;
 
 /** Redis takes a tenth of a second for each key that it reads, and answers its clients between two keys. */
-const slowly = ['--key-load-delay', '100000', '--loading-process-events-interval-bytes', '1024', '--rdbcompression', 'no'];
+const slowly = [
+  '--key-load-delay',
+  '100000',
+  '--loading-process-events-interval-bytes',
+  '1024',
+  '--rdbcompression',
+  'no',
+];
 const valueBytes = 2000;
 /** Enough that reading them all would outlast the test. */
 const keysCount = 3000;
 
 const facts = (server: RedisServer, section: string): Promise<string> => server.command('INFO', section);
 
-/** Starts Redis servers that take their time to read their data again, and a server of ours on them; they hurry once it has said that it waits. */
+/**
+ * Starts Redis servers that take their time to read their data again, and a server of ours on them; they hurry once it
+ * has said that it waits.
+ */
 async function startsOn(t: Test, servers: readonly RedisServer[], url: string): Promise<void> {
   for (const server of servers) {
     // The file's first part is a snapshot: in it the server looks after its clients between two keys.
     await server.command('BGREWRITEAOF');
-    await until(async () => /aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0/.test(await facts(server, 'persistence')));
+    await until(async () =>
+      /aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0/.test(await facts(server, 'persistence')),
+    );
   }
   for (const server of servers) await server.kill();
   for (const server of servers) server.launch();
-  for (const server of servers) await until(() => facts(server, 'persistence').then((answer) => answer.includes('loading:1'), () => false));
+  for (const server of servers)
+    await until(() =>
+      facts(server, 'persistence').then(
+        (answer) => answer.includes('loading:1'),
+        () => false,
+      ),
+    );
   let output = '';
   const house = openHouse(t, {
     env: { PARLEY_STORE: url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_LOG: 'info' },
     onOutput: (text) => (output += text),
   });
-  await Promise.race([house, until(() => output.includes('"msg":"Redis is still reading its data: the server starts when that is done"'))]);
+  await Promise.race([
+    house,
+    until(() => output.includes('"msg":"Redis is still reading its data: the server starts when that is done"')),
+  ]);
   t.notMatch(output, 'parley listens', 'it does not start before Redis has read its data');
   for (const server of servers) await server.command('CONFIG', 'SET', 'key-load-delay', '0');
   const { ask } = await house;

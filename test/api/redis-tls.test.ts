@@ -1,4 +1,7 @@
-/** Redis over TLS (`rediss:`), end to end: conversations of several processes, the doctor, an export, and authorities that are not trusted. */
+/**
+ * Redis over TLS (`rediss:`), end to end: conversations of several processes, the doctor, an export, and authorities
+ * that are not trusted.
+ */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,15 +16,23 @@ import { openHouse, textOf, type StreamEvent } from './house.ts';
 import { abort, begin, say, synthetic, transcriptOf, turnPath } from './talk.ts';
 
 const skip = whyNoRedis() ?? whyNoTls() ?? false;
-const settings = { PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_OPERATOR_TOKEN: 'operator-token-of-the-tests' };
+const settings = {
+  PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough',
+  PARLEY_OPERATOR_TOKEN: 'operator-token-of-the-tests',
+};
 
 const command = fileURLToPath(new URL('../../src/install/start.mjs', import.meta.url));
 
 /** Runs `parley` to its end. An authority is named to a process as it starts. */
-const parley = (args: readonly string[], env: Readonly<Record<string, string>>): Promise<{ code: unknown; stdout: string; stderr: string }> =>
+const parley = (
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<{ code: unknown; stdout: string; stderr: string }> =>
   new Promise((resolve) => {
     const { PATH, HOME, TMPDIR } = process.env;
-    execFile(process.execPath, [command, ...args], { env: { PATH, HOME, TMPDIR, ...env } }, (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr }));
+    execFile(process.execPath, [command, ...args], { env: { PATH, HOME, TMPDIR, ...env } }, (error, stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, stdout, stderr }),
+    );
   });
 
 const untrusted = (code: string): string =>
@@ -53,33 +64,68 @@ t.test('Redis over TLS', { skip }, async (t) => {
   await t.test('doctor and export', async (t) => {
     const examined = await parley(['doctor', '--json'], { ...env, PARLEY_VOICE_PROCESSES: '0' });
     const { checks } = JSON.parse(examined.stdout) as { checks: { id: string; status: string; found: string }[] };
-    t.match(checks.find(({ id }) => id === 'reachable'), { status: 'ok', found: `127.0.0.1:${redis.port} answers` });
-    t.same(checks.filter(({ status }) => status === 'fail'), []);
+    t.match(
+      checks.find(({ id }) => id === 'reachable'),
+      { status: 'ok', found: `127.0.0.1:${redis.port} answers` },
+    );
+    t.same(
+      checks.filter(({ status }) => status === 'fail'),
+      [],
+    );
     const file = join(await temporaryFolder(t), 'parley.jsonl.gz');
     t.match(await parley(['export', '--out', file], env), { code: 0 });
     t.match(gunzipSync(await readFile(file)).toString(), /"type":"session"/);
   });
 
-  await t.test('an authority that is not trusted, or another host than the certificate names, is a wrong setting', async (t) => {
-    const folder = await temporaryFolder(t);
-    const strange = { ...env, NODE_EXTRA_CA_CERTS: redis.stranger };
-    t.same(await parley(['serve', '--port', '0'], strange), { code: 2, stdout: '', stderr: `parley: PARLEY_STORE: ${untrusted('DEPTH_ZERO_SELF_SIGNED_CERT')}` });
-    t.same(await parley(['serve', '--port', '0'], { ...env, PARLEY_STORE: redis.url.replace('127.0.0.1', 'localhost') }), {
-      code: 2, stdout: '', stderr: `parley: PARLEY_STORE: ${untrusted('ERR_TLS_CERT_ALTNAME_INVALID')}`,
-    });
-    t.match(await parley(['export', '--out', join(folder, 'parley.jsonl.gz')], strange), { code: 1, stderr: untrusted('DEPTH_ZERO_SELF_SIGNED_CERT') });
-  });
+  await t.test(
+    'an authority that is not trusted, or another host than the certificate names, is a wrong setting',
+    async (t) => {
+      const folder = await temporaryFolder(t);
+      const strange = { ...env, NODE_EXTRA_CA_CERTS: redis.stranger };
+      t.same(await parley(['serve', '--port', '0'], strange), {
+        code: 2,
+        stdout: '',
+        stderr: `parley: PARLEY_STORE: ${untrusted('DEPTH_ZERO_SELF_SIGNED_CERT')}`,
+      });
+      t.same(
+        await parley(['serve', '--port', '0'], { ...env, PARLEY_STORE: redis.url.replace('127.0.0.1', 'localhost') }),
+        {
+          code: 2,
+          stdout: '',
+          stderr: `parley: PARLEY_STORE: ${untrusted('ERR_TLS_CERT_ALTNAME_INVALID')}`,
+        },
+      );
+      t.match(await parley(['export', '--out', join(folder, 'parley.jsonl.gz')], strange), {
+        code: 1,
+        stderr: untrusted('DEPTH_ZERO_SELF_SIGNED_CERT'),
+      });
+    },
+  );
 });
 
 t.test('Redis Cluster over TLS', { skip }, async (t) => {
-  const redis = await secureRedis(t, '--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1', '--tls-cluster', 'yes');
+  const redis = await secureRedis(
+    t,
+    '--cluster-enabled',
+    'yes',
+    '--cluster-announce-ip',
+    '127.0.0.1',
+    '--tls-cluster',
+    'yes',
+  );
   await redis.server.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
   while (!(await redis.server.command('CLUSTER', 'INFO')).includes('cluster_state:ok'));
-  const env = { ...settings, PARLEY_STORE: redis.url.replace('rediss:', 'rediss-cluster:'), NODE_EXTRA_CA_CERTS: redis.authority };
+  const env = {
+    ...settings,
+    PARLEY_STORE: redis.url.replace('rediss:', 'rediss-cluster:'),
+    NODE_EXTRA_CA_CERTS: redis.authority,
+  };
   const house = await openHouse(t, { env });
   const brief = await synthetic(house, 'tokens=3');
   t.equal((await (await begin(house, brief.id)).stream.rest()).at(-1)!.event, 'turn.completed');
   t.same(await parley(['serve', '--port', '0'], { ...env, NODE_EXTRA_CA_CERTS: redis.stranger }), {
-    code: 2, stdout: '', stderr: `parley: PARLEY_STORE: ${untrusted('DEPTH_ZERO_SELF_SIGNED_CERT')}`,
+    code: 2,
+    stdout: '',
+    stderr: `parley: PARLEY_STORE: ${untrusted('DEPTH_ZERO_SELF_SIGNED_CERT')}`,
   });
 });

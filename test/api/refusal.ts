@@ -30,7 +30,11 @@ const types: Readonly<Record<number, string>> = {
 };
 
 /** The same for contract 14, where it differs. */
-const typesOfOpenAi: Readonly<Record<number, string>> = { 400: 'invalid_request_error', 404: 'invalid_request_error', 409: 'invalid_request_error' };
+const typesOfOpenAi: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  404: 'invalid_request_error',
+  409: 'invalid_request_error',
+};
 
 export const rateHeaders = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'] as const;
 
@@ -38,11 +42,20 @@ export function isRefused(t: Test, answer: Answer, expected: Refusal, name = exp
   const { status, headers, json } = answer;
   const { code, message, rated, retryAfter, ofOpenAi } = asLate(answer, expected);
   const requestId = headers.get('x-request-id');
-  const error = { type: (ofOpenAi && typesOfOpenAi[expected.status]) ?? types[expected.status], code, message, ...(ofOpenAi && { param: null }) };
+  const error = {
+    type: (ofOpenAi && typesOfOpenAi[expected.status]) ?? types[expected.status],
+    code,
+    message,
+    ...(ofOpenAi && { param: null }),
+  };
   t.same({ status, json }, { status: expected.status, json: { error, request_id: requestId } }, name);
   t.match(requestId, /^req_[0-9a-z]{26}$/, `${name}: X-Request-Id`);
   t.equal(headers.get('content-type'), 'application/json; charset=utf-8', `${name}: JSON`);
-  t.equal(headers.get('www-authenticate'), expected.status === 401 ? 'Bearer' : null, `${name}: WWW-Authenticate on a 401 alone`);
+  t.equal(
+    headers.get('www-authenticate'),
+    expected.status === 401 ? 'Bearer' : null,
+    `${name}: WWW-Authenticate on a 401 alone`,
+  );
   t.equal(headers.get('retry-after'), retryAfter === undefined ? null : String(retryAfter), `${name}: Retry-After`);
   isRated(t, answer, rated, name);
 }
@@ -55,14 +68,25 @@ function asLate({ headers }: Answer, expected: Refusal): Refusal {
   const { retryAfter } = expected;
   const told = Number(headers.get('retry-after'));
   const isLate = retryAfter !== undefined && told >= 1 && told < retryAfter && told >= retryAfter - lateSeconds;
-  return isLate ? { ...limitedFor(told), rated: expected.rated, ...(expected.ofOpenAi && { ofOpenAi: true }) } : expected;
+  return isLate
+    ? { ...limitedFor(told), rated: expected.rated, ...(expected.ofOpenAi && { ofOpenAi: true }) }
+    : expected;
 }
 
 /** The three rate headers, all or none of them. */
 export function isRated(t: Test, { headers }: Answer, rated: boolean, name: string): void {
   const digits = rateHeaders.map((header) => /^\d+$/.test(headers.get(header) ?? ''));
-  t.same(digits, rateHeaders.map(() => rated), `${name}: ${rated ? 'rate headers' : 'no rate headers'}`);
-  if (!rated) t.same(rateHeaders.filter((header) => headers.has(header)), [], `${name}: not even unreadable ones`);
+  t.same(
+    digits,
+    rateHeaders.map(() => rated),
+    `${name}: ${rated ? 'rate headers' : 'no rate headers'}`,
+  );
+  if (!rated)
+    t.same(
+      rateHeaders.filter((header) => headers.has(header)),
+      [],
+      `${name}: not even unreadable ones`,
+    );
 }
 
 /** A 422 `invalid_request` whose message names the field by its path. */
@@ -72,15 +96,27 @@ export const wrongField = (field: string): Refusal => ({
   message: `The field \`${field}\` has the wrong type or a value that is not allowed.`,
   rated: true,
 });
-export const unreadableHeader = (name: string): Refusal => ({ ...wrongField(''), status: 400, message: `The header \`${name}\` could not be read.` });
-export const missingField = (field: string): Refusal => ({ ...wrongField(field), message: `The field \`${field}\` is required.` });
+export const unreadableHeader = (name: string): Refusal => ({
+  ...wrongField(''),
+  status: 400,
+  message: `The header \`${name}\` could not be read.`,
+});
+export const missingField = (field: string): Refusal => ({
+  ...wrongField(field),
+  message: `The field \`${field}\` is required.`,
+});
 
 export const unencryptedUrl = (field: string): Refusal => ({
   ...wrongField(field),
   message: `The field \`${field}\` must begin with https://, or with http:// and a private address where the server allows these.`,
 });
 
-const row = (status: number, code: string, message: string, rated = true): Refusal => ({ status, code, message, rated });
+const row = (status: number, code: string, message: string, rated = true): Refusal => ({
+  status,
+  code,
+  message,
+  rated,
+});
 
 /** The fixed sentences of refusals that many tests meet. */
 export const refusals = {
@@ -129,4 +165,5 @@ export const limitedFor = (seconds: number): Refusal => ({
 export const unrated = (refusal: Refusal): Refusal => ({ ...refusal, rated: false });
 
 /** The same at a path, below `/v1/` in the shape that all failures have there. */
-export const refusedAt = (path: string, refusal: Refusal): Refusal => (path.startsWith('/v1/') ? { ...refusal, ofOpenAi: true } : refusal);
+export const refusedAt = (path: string, refusal: Refusal): Refusal =>
+  path.startsWith('/v1/') ? { ...refusal, ofOpenAi: true } : refusal;

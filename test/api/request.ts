@@ -26,7 +26,9 @@ export function trust(certificate: string): void {
 
 /** A failure of the connection is a TypeError with a cause, as `fetch` has it, and so no failure of a check. */
 export const cut = (error: unknown, what = 'an answer'): unknown =>
-  error instanceof Error && error.name === 'AbortError' ? error : new TypeError(`the connection failed: ${what}`, { cause: error });
+  error instanceof Error && error.name === 'AbortError'
+    ? error
+    : new TypeError(`the connection failed: ${what}`, { cause: error });
 
 /** Resolves with the head of the answer. */
 export function send(url: string, { method, headers, body, signal }: Sent): Promise<IncomingMessage> {
@@ -34,12 +36,23 @@ export function send(url: string, { method, headers, body, signal }: Sent): Prom
   const askedAt = performance.now();
   return new Promise((resolve, reject) => {
     const way = url.startsWith('https:') ? { request: secureRequest, agent: secureAgent } : { request, agent };
-    const sent = way.request(url, { method, headers: { ...length, ...headers }, agent: way.agent, ...(signal && { signal }) }, (response) => {
-      // An answer may be cut when nobody reads it any more.
-      response.on('error', () => {});
-      resolve(response);
-    });
-    sent.on('error', (error) => reject(cut(error, `${method} ${new URL(url).pathname} on a ${sent.reusedSocket ? 'kept' : 'new'} connection, after ${Math.round(performance.now() - askedAt)} ms`)));
+    const sent = way.request(
+      url,
+      { method, headers: { ...length, ...headers }, agent: way.agent, ...(signal && { signal }) },
+      (response) => {
+        // An answer may be cut when nobody reads it any more.
+        response.on('error', () => {});
+        resolve(response);
+      },
+    );
+    sent.on('error', (error) =>
+      reject(
+        cut(
+          error,
+          `${method} ${new URL(url).pathname} on a ${sent.reusedSocket ? 'kept' : 'new'} connection, after ${Math.round(performance.now() - askedAt)} ms`,
+        ),
+      ),
+    );
     sent.end(body);
   });
 }
@@ -51,11 +64,22 @@ export function headersOf({ rawHeaders }: IncomingMessage): Headers {
 }
 
 /** `fetch` by the same client, for programs that take one. */
-export async function fetchTrusting(url: string | URL, { method = 'GET', headers = {}, body, signal }: RequestInit = {}): Promise<Response> {
-  const sent = { method, headers: Object.fromEntries(new Headers(headers)), body: (body ?? undefined) as string | undefined, signal: signal ?? undefined };
+export async function fetchTrusting(
+  url: string | URL,
+  { method = 'GET', headers = {}, body, signal }: RequestInit = {},
+): Promise<Response> {
+  const sent = {
+    method,
+    headers: Object.fromEntries(new Headers(headers)),
+    body: (body ?? undefined) as string | undefined,
+    signal: signal ?? undefined,
+  };
   const response = await send(String(url), sent);
   const isEmpty = [204, 304].includes(response.statusCode!);
-  return new Response(isEmpty ? null : (Readable.toWeb(response) as ReadableStream), { status: response.statusCode!, headers: headersOf(response) });
+  return new Response(isEmpty ? null : (Readable.toWeb(response) as ReadableStream), {
+    status: response.statusCode!,
+    headers: headersOf(response),
+  });
 }
 
 const decoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = { gzip: gunzipSync, br: brotliDecompressSync };

@@ -3,7 +3,19 @@ import type { ServerResponse } from 'node:http';
 import t, { type Test } from 'tap';
 import { data, delta, done } from '../providers/model/provider.ts';
 import { edge, openWorkspace, textOf, type Ask, type House, type Stream } from './house.ts';
-import { abort, activeTurn, answering, begin, onProvider, refused, say, synthetic, transcriptOf, turnPath, until } from './talk.ts';
+import {
+  abort,
+  activeTurn,
+  answering,
+  begin,
+  onProvider,
+  refused,
+  say,
+  synthetic,
+  transcriptOf,
+  turnPath,
+  until,
+} from './talk.ts';
 
 const eventsOf = (house: House, id: string, turnId: string, query = '', ask: Ask = {}): Promise<Stream> =>
   house.stream(`${turnPath(id, turnId)}/events${query}`, ask);
@@ -31,20 +43,29 @@ async function finished(t: Test, house: House): Promise<void> {
   t.equal(whole.headers.get('x-accel-buffering'), 'no');
   t.equal(whole.turnId, stream.turnId);
   const replayed = await whole.rest();
-  t.same([replayed[0], textOf(replayed), replayed.at(-1)], [original[0], text.join(''), end], 'without a cursor all of it, turn.started too');
+  t.same(
+    [replayed[0], textOf(replayed), replayed.at(-1)],
+    [original[0], text.join(''), end],
+    'without a cursor all of it, turn.started too',
+  );
 
   const wrong: number[] = [];
   for (let after = 0; after <= text.length; after++) {
     const rest = await (await eventsOf(house, id, stream.turnId, `?after=${after}`)).rest();
     const whole = textOf(rest) === text.slice(after).join('') && rest.every(({ event }) => event !== 'turn.started');
-    const ids = rest.length > 1 ? rest[0]!.id === String(after + [...(rest[0]!.data.text as string)].length) : after === text.length;
+    const ids =
+      rest.length > 1
+        ? rest[0]!.id === String(after + [...(rest[0]!.data.text as string)].length)
+        : after === text.length;
     if (!whole || !ids || JSON.stringify(rest.at(-1)) !== JSON.stringify(end)) wrong.push(after);
   }
   t.same(wrong, [], 'each character once, then the one end');
 
   const byHeader = await (await eventsOf(house, id, stream.turnId, '', { headers: { 'last-event-id': '3' } })).rest();
   t.equal(textOf(byHeader), text.slice(3).join(''));
-  const both = await (await eventsOf(house, id, stream.turnId, '?after=5', { headers: { 'last-event-id': '3' } })).rest();
+  const both = await (
+    await eventsOf(house, id, stream.turnId, '?after=5', { headers: { 'last-event-id': '3' } })
+  ).rest();
   t.equal(textOf(both), text.slice(5).join(''), '?after= wins');
 }
 
@@ -53,8 +74,14 @@ async function wrongCursors(t: Test, house: House): Promise<void> {
   await stream.rest();
   refused(t, await refusedEvents(house, id, stream.turnId, '?after=7'), 422, 'invalid_request');
   refused(t, await refusedEvents(house, id, stream.turnId, '', { 'last-event-id': '7' }), 422, 'invalid_request');
-  refused(t, await refusedEvents(house, id, stream.turnId, '', { 'last-event-id': '99999999999999999999999' }), 422, 'invalid_request');
-  for (const wrong of ['x1', '', '-1']) refused(t, await refusedEvents(house, id, stream.turnId, '', { 'last-event-id': wrong }), 400, 'invalid_request');
+  refused(
+    t,
+    await refusedEvents(house, id, stream.turnId, '', { 'last-event-id': '99999999999999999999999' }),
+    422,
+    'invalid_request',
+  );
+  for (const wrong of ['x1', '', '-1'])
+    refused(t, await refusedEvents(house, id, stream.turnId, '', { 'last-event-id': wrong }), 400, 'invalid_request');
   for (const after of ['-1', 'x', '1.5', '']) {
     const answer = await refusedEvents(house, id, stream.turnId, `?after=${after}`, { 'last-event-id': '1' });
     refused(t, answer, 422, 'invalid_request');
@@ -92,9 +119,18 @@ async function live(t: Test, house: House): Promise<void> {
   upstream!.write(data({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } }));
   upstream!.end(done);
   const rest = await late.rest();
-  t.same(rest.map(({ event, id }) => [event, id]), [['message.delta', '13'], ['turn.completed', '13']]);
+  t.same(
+    rest.map(({ event, id }) => [event, id]),
+    [
+      ['message.delta', '13'],
+      ['turn.completed', '13'],
+    ],
+  );
   t.match(await transcriptOf(house, id), [{}, { content: 'one two three', status: 'completed' }]);
-  t.same((await (await eventsOf(house, id, stream.turnId, '?after=13')).rest()).map(({ event }) => event), ['turn.completed']);
+  t.same(
+    (await (await eventsOf(house, id, stream.turnId, '?after=13')).rest()).map(({ event }) => event),
+    ['turn.completed'],
+  );
 }
 
 async function waiting(t: Test, house: House): Promise<void> {
@@ -108,7 +144,16 @@ async function waiting(t: Test, house: House): Promise<void> {
   t.equal(resumed.status, 200);
   refused(t, await refusedEvents(house, id, turnId, '?after=1'), 422, 'invalid_request');
   await abort(house, id, turnId);
-  t.same((await reader.rest()).map(({ event }) => event), ['turn.aborted']);
-  t.same((await resumed.rest()).map(({ event }) => event), ['turn.aborted']);
-  t.same((await (await chat).rest()).map(({ event }) => event), ['turn.started', 'turn.aborted']);
+  t.same(
+    (await reader.rest()).map(({ event }) => event),
+    ['turn.aborted'],
+  );
+  t.same(
+    (await resumed.rest()).map(({ event }) => event),
+    ['turn.aborted'],
+  );
+  t.same(
+    (await (await chat).rest()).map(({ event }) => event),
+    ['turn.started', 'turn.aborted'],
+  );
 }

@@ -16,8 +16,15 @@ t.teardown(() => redis?.stop());
 
 type Outcome = number | string;
 
-/** Four clients that create sessions, each with a connection of its own, until stopped: the status of each, or the code of its error. */
-function creating(house: House, assistantId: string, between = async (): Promise<void> => {}): { stop(): Promise<Outcome[]> } {
+/**
+ * Four clients that create sessions, each with a connection of its own, until stopped: the status of each, or the code
+ * of its error.
+ */
+function creating(
+  house: House,
+  assistantId: string,
+  between = async (): Promise<void> => {},
+): { stop(): Promise<Outcome[]> } {
   const headers = { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' };
   const body = JSON.stringify({ assistant_id: assistantId });
   let stopped = false;
@@ -25,7 +32,12 @@ function creating(house: House, assistantId: string, between = async (): Promise
     const outcomes: Outcome[] = [];
     while (!stopped) {
       const asked = ask(portOf(house), { method: 'POST', path: '/sessions', headers, body });
-      outcomes.push(await asked.then(({ status }) => status, ({ code }) => code));
+      outcomes.push(
+        await asked.then(
+          ({ status }) => status,
+          ({ code }) => code,
+        ),
+      );
       await between();
     }
     return outcomes;
@@ -42,7 +54,9 @@ t.test('uws: SIGHUP replaces them one after another and loses nothing', options,
   const house = await openSupervised(t, redis!.url, 2, { env: { PARLEY_EDGE: 'uws' } });
   await workersUp(house, 2);
   const clients = await clientsOf(t, house, 2);
-  const begun = await Promise.all([...clients.values()].map((client) => streaming(t, house, 'tokens=80,delay_ms=20', client)));
+  const begun = await Promise.all(
+    [...clients.values()].map((client) => streaming(t, house, 'tokens=80,delay_ms=20', client)),
+  );
   const short = await synthetic(house, 'tokens=2');
   const { id } = await house.session(short.id);
   // Without a pause they would keep every core busy until the restart is done.
@@ -52,7 +66,8 @@ t.test('uws: SIGHUP replaces them one after another and loses nothing', options,
   const outcomes = await load.stop();
   const made = outcomes.filter((outcome) => outcome === 201).length;
   t.ok(made > 20);
-  // With sockets of their own the system resets connections that it has given to a worker that closes in this instant (docs/many-processes.md).
+  // With sockets of their own the system resets connections that it has given to a worker that closes in this instant
+  // (docs/many-processes.md).
   const reset = outcomes.filter((outcome) => outcome === 'ECONNRESET').length;
   t.equal(outcomes.length - made - reset, 0, 'no request fails otherwise');
   t.ok(reset <= 2, `${reset} connections were reset as two workers were replaced`);
@@ -109,7 +124,10 @@ t.test('node: SIGHUP loses nothing, and what goes wrong in a rolling restart', o
     t.ok(before.has(await ended()), 'one of them is replaced');
     const outcomes = await load.stop();
     t.ok(outcomes.length > 100, `${outcomes.length} requests`);
-    t.same(outcomes.filter((outcome) => outcome !== 201), []);
+    t.same(
+      outcomes.filter((outcome) => outcome !== 201),
+      [],
+    );
     await ended();
     t.same(await house.stop(), { code: 0, signal: null });
   });

@@ -16,10 +16,13 @@ import { until, withoutUse } from './talk.ts';
 const wrong = (field: string): Refusal => unrated(wrongField(field));
 const secondsNow = (): number => Math.floor(Date.now() / 1000);
 const pathOf = (house: House, id: string): string => `/workspaces/${house.workspaceId}/keys/${id}`;
-const rotate = (house: House, id: string, body: unknown = {}): Promise<Answer> => house.console(`${pathOf(house, id)}/rotate`, { body });
+const rotate = (house: House, id: string, body: unknown = {}): Promise<Answer> =>
+  house.console(`${pathOf(house, id)}/rotate`, { body });
 const read = async (house: House, id: string): Promise<any> => (await house.console(pathOf(house, id))).json;
-const revoke = (house: House, id: string): Promise<Answer> => house.console(`${pathOf(house, id)}/revoke`, { method: 'POST' });
-const keysOf = async (house: House): Promise<any[]> => (await house.console(`/workspaces/${house.workspaceId}/keys?limit=100`)).json.data;
+const revoke = (house: House, id: string): Promise<Answer> =>
+  house.console(`${pathOf(house, id)}/revoke`, { method: 'POST' });
+const keysOf = async (house: House): Promise<any[]> =>
+  (await house.console(`/workspaces/${house.workspaceId}/keys?limit=100`)).json.data;
 
 t.test('a rotated key', async (t) => {
   const house = await openHouse(t);
@@ -34,7 +37,12 @@ t.test('a rotated key', async (t) => {
 async function alike(t: Test, house: House): Promise<void> {
   const assistant = await house.assistant();
   const expires_at = secondsNow() + 86_400;
-  const old = await house.newKey({ name: 'shop', assistant_ids: [assistant.id], expires_at, limits: { requests: 7, speech: 8, transcription_tokens: 9 } });
+  const old = await house.newKey({
+    name: 'shop',
+    assistant_ids: [assistant.id],
+    expires_at,
+    limits: { requests: 7, speech: 8, transcription_tokens: 9 },
+  });
   const answer = await rotate(house, old.id, { overlap_seconds: 600 });
   t.equal(answer.status, 201);
   isRated(t, answer, false, 'no budget is charged');
@@ -42,9 +50,21 @@ async function alike(t: Test, house: House): Promise<void> {
   const { key, ...made } = answer.json;
   t.equal(answer.headers.get('location'), `/console/api${pathOf(house, made.id)}`);
   t.not(made.id, old.id);
-  t.match(made, { object: 'key', name: 'shop', status: 'active', assistant_ids: [assistant.id], limits: { requests: 7, speech: 8, transcription_tokens: 9 }, expires_at, revoked_at: null });
+  t.match(made, {
+    object: 'key',
+    name: 'shop',
+    status: 'active',
+    assistant_ids: [assistant.id],
+    limits: { requests: 7, speech: 8, transcription_tokens: 9 },
+    expires_at,
+    revoked_at: null,
+  });
   t.same(withoutUse(await read(house, made.id)), withoutUse(made), 'without the key');
-  t.same((await house.ask('/assistants', { key })).json.data.map(({ id }: any) => id), [assistant.id], 'it works, within its restriction');
+  t.same(
+    (await house.ask('/assistants', { key })).json.data.map(({ id }: any) => id),
+    [assistant.id],
+    'it works, within its restriction',
+  );
 }
 
 async function ends(t: Test, house: House): Promise<void> {
@@ -54,8 +74,13 @@ async function ends(t: Test, house: House): Promise<void> {
   const { expires_at: end, status } = await read(house, old.id);
   t.ok(end >= before + 600 && end <= secondsNow() + 600, 'after the overlap');
   t.equal(status, 'active');
-  for (const { key } of [old, made]) t.equal((await house.ask('/assistants', { key })).status, 200, 'both work until then');
-  t.equal((await house.console(`${pathOf(house, made.id)}/rotate`, { method: 'POST' })).status, 201, 'without a word of it');
+  for (const { key } of [old, made])
+    t.equal((await house.ask('/assistants', { key })).status, 200, 'both work until then');
+  t.equal(
+    (await house.console(`${pathOf(house, made.id)}/rotate`, { method: 'POST' })).status,
+    201,
+    'without a word of it',
+  );
   isRefused(t, await house.ask('/assistants', { key: made.key }), refusals.expiredKey, 'at once');
   t.equal((await read(house, made.id)).status, 'expired');
   const longest = await house.newKey();
@@ -67,7 +92,11 @@ async function notProlonged(t: Test, house: House): Promise<void> {
   const expires_at = secondsNow() + 300;
   const old = await house.newKey({ expires_at });
   const made = (await rotate(house, old.id, { overlap_seconds: 600 })).json;
-  t.same([(await read(house, old.id)).expires_at, made.expires_at], [expires_at, expires_at], 'its own date is the earlier');
+  t.same(
+    [(await read(house, old.id)).expires_at, made.expires_at],
+    [expires_at, expires_at],
+    'its own date is the earlier',
+  );
   await rotate(house, old.id, { overlap_seconds: 200 });
   const { expires_at: end } = await read(house, old.id);
   t.ok(end < expires_at);
@@ -77,19 +106,29 @@ async function notProlonged(t: Test, house: House): Promise<void> {
 
 async function repeated(t: Test, house: House): Promise<void> {
   const old = await house.newKey({ expires_at: null });
-  for (let time = 0; time < 3; time++) t.equal((await rotate(house, old.id, { overlap_seconds: 600 })).json.expires_at, null, 'not the end of the overlap');
+  for (let time = 0; time < 3; time++)
+    t.equal(
+      (await rotate(house, old.id, { overlap_seconds: 600 })).json.expires_at,
+      null,
+      'not the end of the overlap',
+    );
   await house.console(pathOf(house, old.id), { method: 'PATCH', body: { name: 'renamed' } });
   t.match((await rotate(house, old.id, { overlap_seconds: 600 })).json, { name: 'renamed', expires_at: null });
   const later = secondsNow() + 1000;
   await house.console(pathOf(house, old.id), { method: 'PATCH', body: { expires_at: later } });
-  t.equal((await rotate(house, old.id, { overlap_seconds: 600 })).json.expires_at, later, 'but a date that was set since');
+  t.equal(
+    (await rotate(house, old.id, { overlap_seconds: 600 })).json.expires_at,
+    later,
+    'but a date that was set since',
+  );
 }
 
 async function refusedOnes(t: Test, house: House): Promise<void> {
   const [old, revoked, expired] = [await house.newKey(), await house.newKey(), await house.newKey({ expires_at: 1 })];
   await revoke(house, revoked.id);
   const count = (await keysOf(house)).length;
-  for (const overlap_seconds of [-1, 1.5, 2_592_001, '60', true]) isRefused(t, await rotate(house, old.id, { overlap_seconds }), wrong('overlap_seconds'), String(overlap_seconds));
+  for (const overlap_seconds of [-1, 1.5, 2_592_001, '60', true])
+    isRefused(t, await rotate(house, old.id, { overlap_seconds }), wrong('overlap_seconds'), String(overlap_seconds));
   isRefused(t, await rotate(house, old.id, []), unrated(refusals.notAnObject), 'a list');
   for (const { id } of [revoked, expired]) {
     isRefused(t, await rotate(house, id), wrong('id'), 'it has ended');
@@ -97,8 +136,18 @@ async function refusedOnes(t: Test, house: House): Promise<void> {
   }
   isRefused(t, await rotate(house, `key_${'0'.repeat(26)}`), unrated(refusals.noRoute), 'an unknown key');
   const other = (await house.console('/workspaces', { body: { name: 'Other' } })).json;
-  isRefused(t, await house.console(`/workspaces/${other.id}/keys/${old.id}/rotate`, { body: {} }), unrated(refusals.noRoute), 'of another workspace');
-  isRefused(t, await house.ask(`/console/api${pathOf(house, old.id)}/rotate`, { body: {} }), unrated(refusals.invalidKey), 'an API key is none of the console');
+  isRefused(
+    t,
+    await house.console(`/workspaces/${other.id}/keys/${old.id}/rotate`, { body: {} }),
+    unrated(refusals.noRoute),
+    'of another workspace',
+  );
+  isRefused(
+    t,
+    await house.ask(`/console/api${pathOf(house, old.id)}/rotate`, { body: {} }),
+    unrated(refusals.invalidKey),
+    'an API key is none of the console',
+  );
   t.equal((await keysOf(house)).length, count, 'nothing was made');
   t.match(await read(house, old.id), { status: 'active', expires_at: null });
 }
@@ -109,7 +158,8 @@ async function atOnce(t: Test, house: House): Promise<void> {
   const answers = await Promise.all(Array.from({ length: 4 }, () => rotate(house, old.id)));
   const made = answers.filter(({ status }) => status === 201);
   t.equal(made.length, 1, 'without an overlap there is one successor');
-  for (const answer of answers.filter(({ status }) => status !== 201)) isRefused(t, answer, wrong('id'), 'the others came too late');
+  for (const answer of answers.filter(({ status }) => status !== 201))
+    isRefused(t, answer, wrong('id'), 'the others came too late');
   t.equal((await keysOf(house)).length, count + 1, 'and leave no key behind');
   t.equal((await house.ask('/assistants', { key: made[0]!.json.key })).status, 200);
 }
@@ -128,10 +178,18 @@ t.test('a key that is revoked just before it is given its end leaves no successo
     },
   };
   const host = { keys, workspaces: { of: async () => ({ record: { id: 'wks_1' } }) } };
-  const request = { params: { w: 'wks_1', id: old.id }, caller: { by: { kind: 'operator', id: 'operator', name: 'operator' } }, body: {}, services: { clock, ids: randomIds(clock), store: { catalog }, host } };
+  const request = {
+    params: { w: 'wks_1', id: old.id },
+    caller: { by: { kind: 'operator', id: 'operator', name: 'operator' } },
+    body: {},
+    services: { clock, ids: randomIds(clock), store: { catalog }, host },
+  };
   await t.rejects(rotateKey(request as any), { code: 'invalid_request', status: 422 });
   const { items } = await store.catalog.list('key', 'wks_1', { limit: 10, after: null, order: 'asc' });
-  t.same(items.map(({ id, expiresAt }) => [id, expiresAt]), [[old.id, null]]);
+  t.same(
+    items.map(({ id, expiresAt }) => [id, expiresAt]),
+    [[old.id, null]],
+  );
 });
 
 const lacking = whyNoRedis();
@@ -141,12 +199,17 @@ t.test('other processes know within a second', lacking === null ? {} : { skip: l
   const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
   const [one, two] = await Promise.all([openHouse(t, { env }), openHouse(t, { env })]);
   const old = await one.newKey({ name: 'before' });
-  for (const house of [one, two]) t.equal((await house.ask('/assistants', { key: old.key })).status, 200, 'both know it');
+  for (const house of [one, two])
+    t.equal((await house.ask('/assistants', { key: old.key })).status, 200, 'both know it');
   t.equal((await read(one, old.id)).name, 'before', 'and has just looked');
   await two.console(pathOf(two, old.id), { method: 'PATCH', body: { name: 'after', assistant_ids: [] } });
   const made = await rotate(one, old.id);
   const rotatedAt = Date.now();
-  t.match(made.json, { name: 'after', assistant_ids: { length: 0 } }, 'what another process has just changed is in the new key');
+  t.match(
+    made.json,
+    { name: 'after', assistant_ids: { length: 0 } },
+    'what another process has just changed is in the new key',
+  );
   isRefused(t, await one.ask('/assistants', { key: old.key }), refusals.expiredKey, 'at once where it was rotated');
   t.equal((await two.ask('/assistants', { key: made.json.key })).status, 200, 'the new key works everywhere at once');
   const late = await until(async () => {

@@ -22,7 +22,12 @@ class Worker {
 }
 
 async function samples(): Promise<Samples> {
-  const metrics = openMetrics(() => ({}), () => 1, () => 0, () => ({ count: 0, seconds: 0 }));
+  const metrics = openMetrics(
+    () => ({}),
+    () => 1,
+    () => 0,
+    () => ({ count: 0, seconds: 0 }),
+  );
   return metrics.samples();
 }
 
@@ -36,7 +41,8 @@ t.test('requests during a scrape share it', async (t) => {
   for (const [index, { told }] of workers.entries()) {
     t.match(told, [{ type: 'measure' }], 'each is asked');
     t.equal(told.length, 1, 'once');
-    for (const message of told) if (message.type === 'measure') scrapes.hear(members[index]!, message.request, measured);
+    for (const message of told)
+      if (message.type === 'measure') scrapes.hear(members[index]!, message.request, measured);
   }
   const all = new Set(await Promise.all(texts));
   t.equal(all.size, 1);

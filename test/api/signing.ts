@@ -21,13 +21,21 @@ export async function cookieFor(house: House, token = house.operatorToken): Prom
 }
 
 /** A request to the console with a cookie, by default from a page of ours. */
-export const withCookie = (house: House, cookie: string, path: string, { headers = fromPage, ...ask }: Ask = {}): Promise<Answer> =>
-  house.ask(`/console/api${path}`, { key: null, ...ask, headers: { ...headers, cookie } });
+export const withCookie = (
+  house: House,
+  cookie: string,
+  path: string,
+  { headers = fromPage, ...ask }: Ask = {},
+): Promise<Answer> => house.ask(`/console/api${path}`, { key: null, ...ask, headers: { ...headers, cookie } });
 
 /** The same as lines that `fetch` does not send. */
 export function rawSignIn(house: House, token: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
   const body = JSON.stringify({ token });
-  return rawAsk(house.url, '/console/api/sign-in', { method: 'POST', body, headers: { 'Content-Length': String(body.length), ...headers } });
+  return rawAsk(house.url, '/console/api/sign-in', {
+    method: 'POST',
+    body,
+    headers: { 'Content-Length': String(body.length), ...headers },
+  });
 }
 
 /** A socket that is open. */

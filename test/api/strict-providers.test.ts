@@ -14,10 +14,13 @@ for (const name of strictNames) {
 }
 
 for (const name of ['Kimi', 'DeepSeek', 'xAI', 'DeepSeek for Anthropic'] as const) {
-  t.test(`[R4] a session with tools takes all of its turns at ${name}, though it gives no reason for a refusal`, async (t) => {
-    const { outcomes } = await rowOf(t, await openWorkspace(), name, { isSilent: true });
-    for (const [index, outcome] of outcomes.entries()) t.equal(outcome, null, caseNames[index]!);
-  });
+  t.test(
+    `[R4] a session with tools takes all of its turns at ${name}, though it gives no reason for a refusal`,
+    async (t) => {
+      const { outcomes } = await rowOf(t, await openWorkspace(), name, { isSilent: true });
+      for (const [index, outcome] of outcomes.entries()) t.equal(outcome, null, caseNames[index]!);
+    },
+  );
 }
 
 t.test('[R4] a session goes from provider to provider, and each takes what the others have called', async (t) => {

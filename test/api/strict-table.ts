@@ -20,7 +20,10 @@ const order = { type: 'object', properties: { order: { type: 'string' } }, requi
 async function chat({ house, provider, sessionId }: Talk, body: object, ending = 'turn.completed'): Promise<void> {
   const { status, text } = await house.ask(`/sessions/${sessionId}/chat`, { key: house.key, body });
   const last = [...text.matchAll(/^event: (.+)$/gm)].at(-1)?.[1];
-  if (status !== 200 || last !== ending) throw new Error(`${JSON.stringify(body)} is answered ${status} ${last ?? text}; the provider refused: ${provider.refused.at(-1) ?? 'nothing'}`);
+  if (status !== 200 || last !== ending)
+    throw new Error(
+      `${JSON.stringify(body)} is answered ${status} ${last ?? text}; the provider refused: ${provider.refused.at(-1) ?? 'nothing'}`,
+    );
 }
 
 const say = (talk: Talk, message: string): Promise<void> => chat(talk, { message });
@@ -29,15 +32,19 @@ const say = (talk: Talk, message: string): Promise<void> => chat(talk, { message
 async function reaching({ tool }: Talk, count: number, act: () => Promise<void>): Promise<void> {
   const before = tool.reached.length;
   await act();
-  if (tool.reached.length !== before + count) throw new Error(`the tool was reached ${tool.reached.length - before} times, not ${count}`);
+  if (tool.reached.length !== before + count)
+    throw new Error(`the tool was reached ${tool.reached.length - before} times, not ${count}`);
 }
 
 async function answer(talk: Talk, each: (callId: string) => object): Promise<void> {
-  const { pending_tool_calls: pending } = (await talk.house.ask(`/sessions/${talk.sessionId}`, { key: talk.house.key })).json;
+  const { pending_tool_calls: pending } = (await talk.house.ask(`/sessions/${talk.sessionId}`, { key: talk.house.key }))
+    .json;
   await chat(talk, { tool_results: pending.map(({ call_id: callId }: any) => each(callId)) });
 }
 
-const hasResult = ({ messages }: any): boolean => messages.at(-1).role === 'tool' || (Array.isArray(messages.at(-1).content) && messages.at(-1).content.some(({ type }: any) => type === 'tool_result'));
+const hasResult = ({ messages }: any): boolean =>
+  messages.at(-1).role === 'tool' ||
+  (Array.isArray(messages.at(-1).content) && messages.at(-1).content.some(({ type }: any) => type === 'tool_result'));
 
 /** Each is followed by one more turn of text. */
 const cases: Readonly<Record<string, (talk: Talk) => Promise<void>>> = {
@@ -69,21 +76,51 @@ const cases: Readonly<Record<string, (talk: Talk) => Promise<void>>> = {
 };
 export const caseNames = Object.keys(cases);
 
-/** The outcome of each case, in their order: null for a good one, else why it is not. `isSilent`: the provider refuses without a reason. */
-export async function rowOf(t: Owner, house: House, name: StrictName, { isSilent = false } = {}): Promise<{ outcomes: (string | null)[]; refused: number }> {
+/**
+ * The outcome of each case, in their order: null for a good one, else why it is not. `isSilent`: the provider refuses
+ * without a reason.
+ */
+export async function rowOf(
+  t: Owner,
+  house: House,
+  name: StrictName,
+  { isSilent = false } = {},
+): Promise<{ outcomes: (string | null)[]; refused: number }> {
   const provider = await strictProvider(t, name, { isSilent });
-  const functions = [{ name: 'look_up', description: 'Looks an order up.', parameters: order }, { name: 'ping', parameters: { type: 'object' } }, { name: 'erase' }, { name: 'book', parameters: order, approval: 'always' }];
+  const functions = [
+    { name: 'look_up', description: 'Looks an order up.', parameters: order },
+    { name: 'ping', parameters: { type: 'object' } },
+    { name: 'erase' },
+    { name: 'book', parameters: order, approval: 'always' },
+  ];
   const tool = await countingTool(t, house, { functions });
-  tool.answer = (response, { body }) => (body.data.name === 'erase' ? response.writeHead(204).end() : response.writeHead(200, { 'content-type': 'application/json' }).end('{"done":true}'));
-  const client = await house.console(`/workspaces/${house.workspaceId}/tools`, { body: { kind: 'client', name: 'Mine', functions: [{ name: 'pick', parameters: order }] } });
+  tool.answer = (response, { body }) =>
+    body.data.name === 'erase'
+      ? response.writeHead(204).end()
+      : response.writeHead(200, { 'content-type': 'application/json' }).end('{"done":true}');
+  const client = await house.console(`/workspaces/${house.workspaceId}/tools`, {
+    body: { kind: 'client', name: 'Mine', functions: [{ name: 'pick', parameters: order }] },
+  });
   const credential = await credentialOf(house, provider.kind, provider.baseUrl);
-  const model = { provider: provider.kind, name: 'any', credential_id: credential.id, temperature: 0.7, output_tokens_max: 500, system_prompt: 'Be kind.' };
+  const model = {
+    provider: provider.kind,
+    name: 'any',
+    credential_id: credential.id,
+    temperature: 0.7,
+    output_tokens_max: 500,
+    system_prompt: 'Be kind.',
+  };
   const outcomes: (string | null)[] = [];
   for (const greeting of [null, 'Welcome.']) {
     const assistant = await house.assistant({ model, tool_ids: [tool.id, client.json.id], greeting });
     for (const [index, run] of Object.values(cases).entries()) {
       const talk = { house, provider, tool, sessionId: (await house.session(assistant.id)).id };
-      const outcome = await run(talk).then(() => say(talk, 'plain')).then(() => null, (error: unknown) => String(error));
+      const outcome = await run(talk)
+        .then(() => say(talk, 'plain'))
+        .then(
+          () => null,
+          (error: unknown) => String(error),
+        );
       outcomes[index] ??= outcome;
     }
   }
@@ -100,9 +137,20 @@ export async function tourOf(t: Owner, house: House, names: readonly StrictName[
   for (const name of names) {
     const provider = await strictProvider(t, name);
     const credential = await credentialOf(house, provider.kind, provider.baseUrl);
-    await must(() => house.console(path, { method: 'PATCH', body: { model: { provider: provider.kind, name: 'any', credential_id: credential.id } } }), 200);
+    await must(
+      () =>
+        house.console(path, {
+          method: 'PATCH',
+          body: { model: { provider: provider.kind, name: 'any', credential_id: credential.id } },
+        }),
+      200,
+    );
     const talk = { house, provider, tool, sessionId };
-    outcomes.push(await say(talk, 'call look_up 2 times').then(() => say(talk, 'plain')).then(() => (provider.requests.length > 0 ? null : 'it was not asked'), String));
+    outcomes.push(
+      await say(talk, 'call look_up 2 times')
+        .then(() => say(talk, 'plain'))
+        .then(() => (provider.requests.length > 0 ? null : 'it was not asked'), String),
+    );
   }
   return outcomes;
 }

@@ -7,8 +7,16 @@ import { chatPath, synthetic, until } from './talk.ts';
 
 export const secret = 'a-secret-of-the-tests-that-is-long-enough';
 
-export async function openSupervised(t: Test, url: string, processes: number, { env, ...options }: HouseOptions = {}): Promise<House> {
-  const house = await openHouse(t, { ...options, env: { PARLEY_STORE: url, PARLEY_SECRET: secret, PARLEY_PROCESSES: String(processes), PARLEY_LOG: 'info', ...env } });
+export async function openSupervised(
+  t: Test,
+  url: string,
+  processes: number,
+  { env, ...options }: HouseOptions = {},
+): Promise<House> {
+  const house = await openHouse(t, {
+    ...options,
+    env: { PARLEY_STORE: url, PARLEY_SECRET: secret, PARLEY_PROCESSES: String(processes), PARLEY_LOG: 'info', ...env },
+  });
   // Many listeners wait for its output.
   house.child.stdout!.setMaxListeners(0);
   return house;
@@ -22,7 +30,8 @@ export const linesOf = (house: { stdout(): string }): any[] =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line));
 
-export const told = (house: { stdout(): string }, message: string): any[] => linesOf(house).filter(({ msg }) => msg === message);
+export const told = (house: { stdout(): string }, message: string): any[] =>
+  linesOf(house).filter(({ msg }) => msg === message);
 
 /** The process ids of workers that listen and have not died, by their number. */
 export function workersOf(house: House): Map<number, number> {
@@ -90,7 +99,10 @@ export class Client {
   }
 }
 
-/** Opens a client of each of so many workers. They connect in crowds, since an idle worker may take every connection that comes alone. */
+/**
+ * Opens a client of each of so many workers. They connect in crowds, since an idle worker may take every connection
+ * that comes alone.
+ */
 export async function clientsOf(t: Test, house: House, count: number): Promise<Map<number, Client>> {
   const clients = new Map<number, Client>();
   await until(async () => {
@@ -130,7 +142,12 @@ export class TextStream {
 export const portOf = (house: House): number => Number(new URL(house.url).port);
 
 /** A turn that streams on the worker that the client is connected to. */
-export async function streaming(t: Test, house: House, model: string, client = new Client(t, house)): Promise<{ id: string; stream: TextStream }> {
+export async function streaming(
+  t: Test,
+  house: House,
+  model: string,
+  client = new Client(t, house),
+): Promise<{ id: string; stream: TextStream }> {
   const { id } = await house.session((await synthetic(house, model)).id);
   const stream = new TextStream(await client.open(chatPath(id), { message: 'Hello' }));
   await stream.until(/message\.delta/);

@@ -19,7 +19,9 @@ t.test(`${edge}: all answer at one address, and SIGTERM drains all`, options, as
   const clients = await clientsOf(t, house, 3);
   t.same(new Set(clients.keys()), new Set([1, 2, 3]), 'each by a number of its own');
   t.equal(house.stdout().match(/parley listens on/g)!.length, 1, 'the banner comes once');
-  const streams = await Promise.all([...clients.values()].map((client) => streaming(t, house, 'tokens=60,delay_ms=20', client)));
+  const streams = await Promise.all(
+    [...clients.values()].map((client) => streaming(t, house, 'tokens=60,delay_ms=20', client)),
+  );
   t.same(await house.stop(), { code: 0, signal: null });
   for (const { stream } of streams) {
     t.ok(await stream.over);
@@ -45,7 +47,9 @@ async function scraped(t: Test, house: House): Promise<void> {
   const clients = await clientsOf(t, house, 2);
   beginsAtZero(t, (await clients.get(1)!.ask('/metrics')).text);
   for (const client of clients.values()) for (let i = 0; i < 5; i++) await client.ask('/asyncapi.json');
-  const hanging = await Promise.all([...clients.values()].map((client) => streaming(t, house, 'tokens=3,hang_at=1', client)));
+  const hanging = await Promise.all(
+    [...clients.values()].map((client) => streaming(t, house, 'tokens=3,hang_at=1', client)),
+  );
   const lookers = await clientsOf(t, house, 2);
   const counted = /parley_http_requests_total\{route="\/asyncapi\.json",status="200"\} 10\n/;
   for (const client of lookers.values()) {
@@ -94,7 +98,12 @@ async function retried(t: Test, house: House, fickle: RedisServer): Promise<void
   await fickle.kill();
   process.kill(workers.get(4)!, 'SIGKILL');
   await lineOf(house, ({ restart_ms }) => restart_ms === 400);
-  t.match(told(house, 'worker died').map(({ restart_ms }) => restart_ms).slice(-3), [100, 200, 400]);
+  t.match(
+    told(house, 'worker died')
+      .map(({ restart_ms }) => restart_ms)
+      .slice(-3),
+    [100, 200, 400],
+  );
   t.equal((await ask(portOf(house), { path: '/healthz' })).status, 200, 'the other one is there');
   await fickle.run();
   await workersUp(house, 2);

@@ -7,34 +7,54 @@ import { documented } from '../../src/http/routes.ts';
 
 const rows: [string, ErrorRow][] = Object.entries(errors);
 const sorted = (lines: Iterable<string>): string[] => [...new Set(lines)].sort();
-const line = ({ code, status, type }: Pick<ErrorRow, 'code' | 'status' | 'type'>): string => `${code} ${status} ${type}`;
+const line = ({ code, status, type }: Pick<ErrorRow, 'code' | 'status' | 'type'>): string =>
+  `${code} ${status} ${type}`;
 
 /** Rows of a table of contract 2, by the heading of its first column. */
 const rowsOf = (heading: string): string[][] => {
-  const [, part = ''] = readFileSync(new URL('../../docs/contract.md', import.meta.url), 'utf8').split(/^## (?:2|3)\. .*$/m);
+  const [, part = ''] = readFileSync(new URL('../../docs/contract.md', import.meta.url), 'utf8').split(
+    /^## (?:2|3)\. .*$/m,
+  );
   const table = part.split('\n\n').find((text) => text.trim().startsWith(`| ${heading} |`)) ?? '';
-  return table.trim().split('\n').slice(2).map((row) => row.split('|').slice(1, -1).map((cell) => cell.trim()));
+  return table
+    .trim()
+    .split('\n')
+    .slice(2)
+    .map((row) =>
+      row
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
 };
 
 const codesIn = (cell: string): string[] => [...cell.matchAll(/`(\w+)`/g)].map(([, code]) => code!);
 
 /** Code, status and type, from contract 2. */
 const typeOf = new Map(rowsOf('status').map(([status, type]) => [status!, codesIn(type!)[0]!]));
-const stated = rowsOf('code').flatMap(([codes, statuses]) => codesIn(codes!).flatMap((code) => statuses!.split(', ').map((status) => `${code} ${status} ${typeOf.get(status)}`)));
+const stated = rowsOf('code').flatMap(([codes, statuses]) =>
+  codesIn(codes!).flatMap((code) => statuses!.split(', ').map((status) => `${code} ${status} ${typeOf.get(status)}`)),
+);
 
 t.test('the table is what the contract states, no more and no less', async (t) => {
   t.same(sorted(rows.map(([, row]) => line(row))), sorted(stated));
 });
 
 t.test('a client repeats what the contract lets it repeat, and nothing else', async (t) => {
-  const repeated = rows.filter(([, { retry }]) => retry !== 'never').map(([, { code, status, retry }]) => `${code} ${status} ${retry}`);
+  const repeated = rows
+    .filter(([, { retry }]) => retry !== 'never')
+    .map(([, { code, status, retry }]) => `${code} ${status} ${retry}`);
   t.same(sorted(repeated), ['api_error 500 backoff_thrice', 'api_error 503 backoff', 'rate_limited 429 after']);
 });
 
 t.test('messages are fixed sentences with at most one blank to fill in', async (t) => {
   for (const [name, { message }] of rows) {
     t.match(message, /^[A-Z][^{}]*(\{(field|seconds|limit)\}[^{}]*)?\.$/, name);
-    t.notMatch(message, /scripted|openai|anthropic|synthetic|lmdb|redis|xstate/i, `${name} names nothing of the inside`);
+    t.notMatch(
+      message,
+      /scripted|openai|anthropic|synthetic|lmdb|redis|xstate/i,
+      `${name} names nothing of the inside`,
+    );
   }
   t.equal(errors.rate_limited.message, 'Rate limit exceeded. Retry in {seconds} seconds.');
 });
@@ -46,7 +66,9 @@ interface Example {
 }
 
 function examples(): Example[] {
-  const document = openapiDocument(documented) as { paths: Record<string, Record<string, { responses: Record<string, any> }>> };
+  const document = openapiDocument(documented) as {
+    paths: Record<string, Record<string, { responses: Record<string, any> }>>;
+  };
   // Failures under /v1/ have another shape, of the same rows.
   return Object.entries(document.paths)
     .filter(([path]) => !path.startsWith('/v1/'))
@@ -54,7 +76,11 @@ function examples(): Example[] {
     .flatMap(({ responses }) => Object.entries(responses))
     .filter(([status]) => Number(status) >= 400)
     .flatMap(([status, response]) =>
-      Object.entries<any>(response.content?.['application/json']?.examples ?? {}).map(([name, { value }]) => ({ name, status, error: value.error })),
+      Object.entries<any>(response.content?.['application/json']?.examples ?? {}).map(([name, { value }]) => ({
+        name,
+        status,
+        error: value.error,
+      })),
     );
 }
 
@@ -63,11 +89,18 @@ const ofOpenai = ['model_not_found', 'text_only', 'not_supported'];
 
 t.test('the OpenAPI document has the same rows', async (t) => {
   const documented = examples();
-  t.same(sorted(documented.map(({ name }) => name)), sorted(rows.map(([name]) => name).filter((name) => !ofOpenai.includes(name))));
+  t.same(
+    sorted(documented.map(({ name }) => name)),
+    sorted(rows.map(([name]) => name).filter((name) => !ofOpenai.includes(name))),
+  );
   const wrong = documented.filter(({ name, status, error }) => {
     const row: ErrorRow = errors[name as keyof typeof errors];
     const sentence = new RegExp(`^${row.message.replace(/[.`]/g, '\\$&').replace(/\{\w+\}/, '.+')}$`);
-    return line(row) !== line({ ...error, status: Number(status) }) || !sentence.test(error.message) || error.message.includes('undefined');
+    return (
+      line(row) !== line({ ...error, status: Number(status) }) ||
+      !sentence.test(error.message) ||
+      error.message.includes('undefined')
+    );
   });
   t.same(wrong, []);
 });
@@ -84,10 +117,21 @@ t.test('docs/errors.md has the same rows, with their messages', async (t) => {
   const cells = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
     .split('\n')
     .filter((text) => /^\|.*\|$/.test(text))
-    .map((text) => text.slice(1, -1).split('|').map((cell) => cell.trim()));
+    .map((text) =>
+      text
+        .slice(1, -1)
+        .split('|')
+        .map((cell) => cell.trim()),
+    );
   const [head = [], rule = [], ...table] = cells;
   t.same(head, ['code', 'status', 'type', 'retry', 'message']);
   t.ok(rule.length === head.length && rule.every((cell) => /^:?-+:?$/.test(cell)), 'a Markdown table');
-  const wanted = rows.map(([, { code, status, type, retry, message }]) => [`\`${code}\``, String(status), `\`${type}\``, retries[retry], message]);
+  const wanted = rows.map(([, { code, status, type, retry, message }]) => [
+    `\`${code}\``,
+    String(status),
+    `\`${type}\``,
+    retries[retry],
+    message,
+  ]);
   t.same(table.map((row) => row.join(' | ')).sort(), wanted.map((row) => row.join(' | ')).sort());
 });

@@ -11,7 +11,10 @@ t.test('it ends with the first answer', async (t) => {
 
 t.test('it pauses, and says in the end what was asked and what was answered last', async (t) => {
   let asked = 0;
-  await t.rejects(until(() => (asked++, false), 0.05), { message: /^not within 0\.05 s: the last answer was false to .*asked\+\+/ });
+  await t.rejects(
+    until(() => (asked++, false), 0.05),
+    { message: /^not within 0\.05 s: the last answer was false to .*asked\+\+/ },
+  );
   // A timer of 5 ms may fire a little early, never twice as often.
   t.ok(asked >= 2 && asked <= 25, `asked ${asked} times in 50 ms`);
 });

@@ -27,13 +27,18 @@ export async function begin(house: House, assistantId: string, ask: Ask = {}): P
   return { id, stream: await say(house, id, 'Hello', ask) };
 }
 
-export const transcriptOf = async (house: House, sessionId: string): Promise<any[]> => (await house.ask(`/sessions/${sessionId}/transcript?limit=100`)).json.data;
+export const transcriptOf = async (house: House, sessionId: string): Promise<any[]> =>
+  (await house.ask(`/sessions/${sessionId}/transcript?limit=100`)).json.data;
 
-export const sessionOf = async (house: House, sessionId: string): Promise<any> => (await house.ask(`/sessions/${sessionId}`)).json;
+export const sessionOf = async (house: House, sessionId: string): Promise<any> =>
+  (await house.ask(`/sessions/${sessionId}`)).json;
 
 type Nothing = null | undefined | false;
 
-/** Polls until the answer is there; throws after the time limit with the question and the last answer. It pauses, since the server needs the CPU. */
+/**
+ * Polls until the answer is there; throws after the time limit with the question and the last answer. It pauses, since
+ * the server needs the CPU.
+ */
 export async function until<T>(ask: () => Promise<T | Nothing> | T | Nothing, seconds = patient(100)): Promise<T> {
   const lastAt = performance.now() + seconds * 1000;
   for (;;) {
@@ -52,13 +57,21 @@ export const activeTurn = (house: House, sessionId: string): Promise<string> =>
 export const abort = (house: House, sessionId: string, turnId: string, ask: Ask = {}): Promise<Answer> =>
   house.ask(`${turnPath(sessionId, turnId)}/abort`, { method: 'POST', ...ask });
 
-export const end = (house: House, sessionId: string): Promise<Answer> => house.ask(`/sessions/${sessionId}/end`, { method: 'POST' });
+export const end = (house: House, sessionId: string): Promise<Answer> =>
+  house.ask(`/sessions/${sessionId}/end`, { method: 'POST' });
 
 /** A failure in the one shape (contract 2). */
 export function refused(t: Test, answer: Answer, status: number, code: string, type?: string): void {
   const types: Record<number, string> = {
-    400: 'invalid_request', 401: 'authentication_error', 403: 'permission_error', 404: 'not_found', 409: 'conflict', 422: 'invalid_request',
-    429: 'rate_limit_error', 500: 'api_error', 503: 'service_unavailable',
+    400: 'invalid_request',
+    401: 'authentication_error',
+    403: 'permission_error',
+    404: 'not_found',
+    409: 'conflict',
+    422: 'invalid_request',
+    429: 'rate_limit_error',
+    500: 'api_error',
+    503: 'service_unavailable',
   };
   t.equal(answer.status, status, `${code}: status`);
   t.same(Object.keys(answer.json ?? {}).sort(), ['error', 'request_id'], `${code}: the one shape`);
@@ -81,10 +94,20 @@ export async function onProvider(
 }
 
 export const credentialOf = (house: House, provider: string, baseUrl: string, apiKey = 'canary-secret'): Promise<any> =>
-  must(() => house.console(`/workspaces/${house.workspaceId}/credentials`, { body: { kind: 'model', provider, base_url: baseUrl, api_key: apiKey } }), 201);
+  must(
+    () =>
+      house.console(`/workspaces/${house.workspaceId}/credentials`, {
+        body: { kind: 'model', provider, base_url: baseUrl, api_key: apiKey },
+      }),
+    201,
+  );
 
 /** A whole answer of an OpenAI-compatible endpoint, with its token counts if there are any. */
-export function answered(response: ServerResponse, pieces: readonly string[], usage?: { prompt_tokens: number; completion_tokens: number }): void {
+export function answered(
+  response: ServerResponse,
+  pieces: readonly string[],
+  usage?: { prompt_tokens: number; completion_tokens: number },
+): void {
   response.writeHead(200, eventStream);
   for (const piece of pieces) response.write(delta(piece));
   response.write(delta('', 'stop'));
@@ -99,4 +122,7 @@ export function answering(response: ServerResponse, piece: string): void {
 }
 
 /** A view without what each use of a key, and time alone, changes. */
-export const withoutUse = (view: unknown): unknown => JSON.parse(JSON.stringify(view, (name, value) => (name === 'budgets' || name === 'last_used_at' ? undefined : value)));
+export const withoutUse = (view: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(view, (name, value) => (name === 'budgets' || name === 'last_used_at' ? undefined : value)),
+  );

@@ -16,15 +16,25 @@ interface Tenant {
 }
 
 async function tenant(house: House, name: string): Promise<Tenant> {
-  const must = async (path: string, body?: object): Promise<any> => (await house.console(path, { method: 'POST', body: body ?? {} })).json;
+  const must = async (path: string, body?: object): Promise<any> =>
+    (await house.console(path, { method: 'POST', body: body ?? {} })).json;
   const workspace = (await must('/workspaces', { name })).id;
   const inside = `/workspaces/${workspace}`;
   const assistant = (await must(`${inside}/assistants`, { name })).id;
   await must(`${inside}/assistants/${assistant}/publish`);
   const { id: keyId, key } = await must(`${inside}/keys`, { name, limits: { requests: 100_000 } });
-  const credential = (await must(`${inside}/credentials`, { kind: 'model', provider: 'openai', api_key: `secret of ${name}` })).id;
-  const tool = (await must(`${inside}/tools`, { kind: 'client', name: `tool of ${name}`, functions: [{ name: 'look', description: null, parameters: { type: 'object' } }] })).id;
-  const session = (await house.ask('/sessions', { key, body: { assistant_id: assistant, metadata: { of: name } } })).json.id;
+  const credential = (
+    await must(`${inside}/credentials`, { kind: 'model', provider: 'openai', api_key: `secret of ${name}` })
+  ).id;
+  const tool = (
+    await must(`${inside}/tools`, {
+      kind: 'client',
+      name: `tool of ${name}`,
+      functions: [{ name: 'look', description: null, parameters: { type: 'object' } }],
+    })
+  ).id;
+  const session = (await house.ask('/sessions', { key, body: { assistant_id: assistant, metadata: { of: name } } }))
+    .json.id;
   const stream = await house.stream(`/sessions/${session}/chat`, { key, body: { message: `I am ${name}` } });
   await stream.rest();
   return { workspace, assistant, session, turn: stream.turnId, keyId, key, credential, tool };
@@ -33,7 +43,15 @@ async function tenant(house: House, name: string): Promise<Tenant> {
 /** Ids that look like any other. */
 const nobody = (() => {
   const id = (prefix: string) => `${prefix}_${'0'.repeat(26)}`;
-  return { workspace: id('wks'), assistant: id('asst'), session: id('ses'), turn: id('turn'), keyId: id('key'), credential: id('crd'), tool: id('tool') };
+  return {
+    workspace: id('wks'),
+    assistant: id('asst'),
+    session: id('ses'),
+    turn: id('turn'),
+    keyId: id('key'),
+    credential: id('crd'),
+    tool: id('tool'),
+  };
 })();
 
 type Ids = typeof nobody;
@@ -41,7 +59,16 @@ type Ids = typeof nobody;
 /** All that can be read of a tenant. */
 async function everything(house: House, { workspace, session, key }: Tenant): Promise<unknown[]> {
   const inside = `/workspaces/${workspace}`;
-  const paths = ['', '/assistants', '/keys', '/credentials', '/tools', '/sessions', `/sessions/${session}/transcript`, '/usage?start=0&end=0'];
+  const paths = [
+    '',
+    '/assistants',
+    '/keys',
+    '/credentials',
+    '/tools',
+    '/sessions',
+    `/sessions/${session}/transcript`,
+    '/usage?start=0&end=0',
+  ];
   const read = await Promise.all(paths.map(async (path) => withoutUse((await house.console(inside + path)).json)));
   return [...read, (await house.ask('/assistants', { key })).json, (await house.ask('/sessions', { key })).json];
 }
@@ -78,7 +105,14 @@ const bodies: Readonly<Record<string, object>> = {
 async function operations(house: House, prefix: string): Promise<{ name: string; path: string; options: Ask }[]> {
   const { paths } = (await house.ask('/openapi.json', { key: null })).json;
   return Object.entries<object>(paths)
-    .filter(([path]) => path.startsWith('/console') === (prefix === '/console') && !path.startsWith('/p/') && !path.startsWith('/v1/') && path.includes('{id}') && !path.includes('/sign-ins/'))
+    .filter(
+      ([path]) =>
+        path.startsWith('/console') === (prefix === '/console') &&
+        !path.startsWith('/p/') &&
+        !path.startsWith('/v1/') &&
+        path.includes('{id}') &&
+        !path.includes('/sign-ins/'),
+    )
     .flatMap(([path, methods]) =>
       Object.keys(methods).map((lower) => {
         const method = lower.toUpperCase();
@@ -89,8 +123,17 @@ async function operations(house: House, prefix: string): Promise<{ name: string;
 }
 
 const filled = (path: string, { workspace, assistant, session, turn, keyId, credential, tool }: Ids): string => {
-  const ids: Record<string, string> = { assistants: assistant, sessions: session, keys: keyId, credentials: credential, tools: tool };
-  return path.replace('{w}', workspace).replace('{turn_id}', turn).replace(/(\w+)\/\{id\}/, (_, kind: string) => `${kind}/${ids[kind]}`);
+  const ids: Record<string, string> = {
+    assistants: assistant,
+    sessions: session,
+    keys: keyId,
+    credentials: credential,
+    tools: tool,
+  };
+  return path
+    .replace('{w}', workspace)
+    .replace('{turn_id}', turn)
+    .replace(/(\w+)\/\{id\}/, (_, kind: string) => `${kind}/${ids[kind]}`);
 };
 
 async function everyPath(t: Test, house: House, ours: Tenant, theirs: Tenant): Promise<void> {
@@ -114,8 +157,17 @@ async function everyConsolePath(t: Test, house: House, ours: Tenant, theirs: Ten
     const ask = (ids: Ids) => house.console(filled(path, ids).replace('/console/api', ''), options);
     const unknown = await ask({ ...nobody, workspace: ours.workspace });
     t.equal(unknown.status, 404, name);
-    t.same(comparable(await ask({ ...theirs, workspace: ours.workspace })), comparable(unknown), `${name}: theirs in our workspace`);
-    isRefused(t, await ask({ ...theirs, workspace: nobody.workspace }), unrated(refusals.noRoute), `${name}: theirs in a workspace of nobody`);
+    t.same(
+      comparable(await ask({ ...theirs, workspace: ours.workspace })),
+      comparable(unknown),
+      `${name}: theirs in our workspace`,
+    );
+    isRefused(
+      t,
+      await ask({ ...theirs, workspace: nobody.workspace }),
+      unrated(refusals.noRoute),
+      `${name}: theirs in a workspace of nobody`,
+    );
   }
 }
 
@@ -127,43 +179,80 @@ async function named(t: Test, house: House, ours: Tenant, theirs: Tenant): Promi
     t.same(comparable(await house.ask(path + theirs.assistant, { key })), comparable(unknown), path);
     const inConsole = (assistant: string) => house.console(`/workspaces/${ours.workspace}${path}${assistant}`);
     isRefused(t, await inConsole(nobody.assistant), unrated(refusals.noAssistant), `console's ${path}`);
-    t.same(comparable(await inConsole(theirs.assistant)), comparable(await inConsole(nobody.assistant)), `console's ${path}`);
+    t.same(
+      comparable(await inConsole(theirs.assistant)),
+      comparable(await inConsole(nobody.assistant)),
+      `console's ${path}`,
+    );
   }
   const create = (assistant_id: string) => house.ask('/sessions', { key, body: { assistant_id } });
   isRefused(t, await create(nobody.assistant), refusals.noAssistant);
   t.same(comparable(await create(theirs.assistant)), comparable(await create(nobody.assistant)));
 
   const inside = `/workspaces/${ours.workspace}`;
-  const withCredential = (credential_id: string) => house.console(`${inside}/assistants`, { body: { name: 'a', model: { provider: 'openai', name: 'm', credential_id } } });
+  const withCredential = (credential_id: string) =>
+    house.console(`${inside}/assistants`, {
+      body: { name: 'a', model: { provider: 'openai', name: 'm', credential_id } },
+    });
   isRefused(t, await withCredential(nobody.credential), unrated(wrongField('model.credential_id')));
   t.same(comparable(await withCredential(theirs.credential)), comparable(await withCredential(nobody.credential)));
 
-  const greedy = (await house.console(`${inside}/keys`, { body: { name: 'greedy', assistant_ids: [theirs.assistant, ours.assistant] } })).json.key;
-  isRefused(t, await house.ask(`/assistants/${theirs.assistant}`, { key: greedy }), refusals.noAssistant, 'a key is of its workspace, whatever it names');
-  t.same((await house.ask('/assistants', { key: greedy })).json.data.map(({ id }: { id: string }) => id), [ours.assistant]);
+  const greedy = (
+    await house.console(`${inside}/keys`, {
+      body: { name: 'greedy', assistant_ids: [theirs.assistant, ours.assistant] },
+    })
+  ).json.key;
+  isRefused(
+    t,
+    await house.ask(`/assistants/${theirs.assistant}`, { key: greedy }),
+    refusals.noAssistant,
+    'a key is of its workspace, whatever it names',
+  );
+  t.same(
+    (await house.ask('/assistants', { key: greedy })).json.data.map(({ id }: { id: string }) => id),
+    [ours.assistant],
+  );
 }
 
 async function memories(t: Test, house: House, ours: Tenant): Promise<void> {
   const third = await tenant(house, 'third');
   const headers = { 'idempotency-key': 'the same for both' };
-  const both = await Promise.all([ours, third].map(({ key, assistant }) => house.ask('/sessions', { key, headers, body: { assistant_id: assistant } })));
-  t.same(both.map(({ status, headers }) => [status, headers.has('idempotent-replayed')]), [[201, false], [201, false]]);
+  const both = await Promise.all(
+    [ours, third].map(({ key, assistant }) =>
+      house.ask('/sessions', { key, headers, body: { assistant_id: assistant } }),
+    ),
+  );
+  t.same(
+    both.map(({ status, headers }) => [status, headers.has('idempotent-replayed')]),
+    [
+      [201, false],
+      [201, false],
+    ],
+  );
 }
 
 /** A key that may not use the assistant hears so wherever a path names the assistant or a session of it. */
 async function permissions(t: Test, house: House, ours: Tenant): Promise<void> {
   const body = { name: 'restricted', assistant_ids: [], limits: { requests: 100_000 } };
   const { key } = (await house.console(`/workspaces/${ours.workspace}/keys`, { body })).json;
-  for (const { name, path, options } of await operations(house, '')) isRefused(t, await house.ask(filled(path, ours), { ...options, key }), refusals.notPermitted, name);
-  isRefused(t, await house.ask('/sessions', { key, body: { assistant_id: ours.assistant } }), refusals.notPermitted, 'POST /sessions');
+  for (const { name, path, options } of await operations(house, ''))
+    isRefused(t, await house.ask(filled(path, ours), { ...options, key }), refusals.notPermitted, name);
+  isRefused(
+    t,
+    await house.ask('/sessions', { key, body: { assistant_id: ours.assistant } }),
+    refusals.notPermitted,
+    'POST /sessions',
+  );
 }
 
 async function lists(t: Test, house: House, ours: Tenant): Promise<void> {
-  const ids = async (path: string) => (await house.ask(path, { key: ours.key })).json.data.map(({ id }: { id: string }) => id);
+  const ids = async (path: string) =>
+    (await house.ask(path, { key: ours.key })).json.data.map(({ id }: { id: string }) => id);
   t.same(await ids('/assistants'), [ours.assistant]);
   t.ok((await ids('/sessions')).includes(ours.session));
   const inside = `/workspaces/${ours.workspace}`;
-  for (const list of ['assistants', 'keys', 'credentials', 'tools', 'sessions']) t.notMatch((await house.console(`${inside}/${list}`)).text, 'theirs', list);
+  for (const list of ['assistants', 'keys', 'credentials', 'tools', 'sessions'])
+    t.notMatch((await house.console(`${inside}/${list}`)).text, 'theirs', list);
   t.notMatch((await house.ask(`/sessions/${ours.session}/transcript`, { key: ours.key })).text, 'theirs');
   t.equal((await house.ask('/usage', { key: ours.key })).json.totals.turns, 1);
 }

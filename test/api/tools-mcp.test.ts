@@ -20,9 +20,15 @@ async function refreshedTool(house: House, url: string, fields: object = {}): Pr
 
 /** The one call of a turn with the tool. */
 async function callOf(house: House, toolId: string, name = 'look_up'): Promise<any> {
-  const assistant = await house.assistant({ model: { provider: 'synthetic', name: `call=${name},tokens=1` }, tool_ids: [toolId] });
+  const assistant = await house.assistant({
+    model: { provider: 'synthetic', name: `call=${name},tokens=1` },
+    tool_ids: [toolId],
+  });
   const session = await house.session(assistant.id);
-  const stream = await house.stream(`/sessions/${session.id}/chat`, { key: house.key, body: { message: 'Where is it?' } });
+  const stream = await house.stream(`/sessions/${session.id}/chat`, {
+    key: house.key,
+    body: { message: 'Where is it?' },
+  });
   await stream.rest();
   const { json } = await house.console(`/workspaces/${house.workspaceId}/sessions/${session.id}/transcript`);
   const [call] = json.data.at(-1).tool_calls;
@@ -34,14 +40,26 @@ for (const era of ['modern', 'legacy'] as const) {
     const house = await openWorkspace();
     const server = await openServer(t, era, {});
     const tool = await refreshedTool(house, server.url);
-    t.match(tool, { functions: [{ name: 'look_up', description: 'Looks an order up.', parameters: schema, enabled: true }], refreshed_at: Number, changes: [{ name: 'look_up', change: 'added' }] });
+    t.match(tool, {
+      functions: [{ name: 'look_up', description: 'Looks an order up.', parameters: schema, enabled: true }],
+      refreshed_at: Number,
+      changes: [{ name: 'look_up', change: 'added' }],
+    });
     const before = server.got.length;
     const call = await callOf(house, tool.id);
     t.match(call, { status: 'completed', error: null, output: 'shipped' });
     const sent = server.got.slice(before);
-    t.same(sent.map(({ method }) => method), ['tools/call'], 'no list is fetched in a turn, and the session is kept');
+    t.same(
+      sent.map(({ method }) => method),
+      ['tools/call'],
+      'no list is fetched in a turn, and the session is kept',
+    );
     const { params } = sent.at(-1)!;
-    t.match(params, { name: 'look_up', arguments: { order: 'word' }, _meta: { 'parley/call_id': call.id, 'parley/session_id': call.sessionId, 'parley/visitor': {} } });
+    t.match(params, {
+      name: 'look_up',
+      arguments: { order: 'word' },
+      _meta: { 'parley/call_id': call.id, 'parley/session_id': call.sessionId, 'parley/visitor': {} },
+    });
   });
 
   t.test(`what a server of the ${era} era answers`, async (t) => {
@@ -57,19 +75,85 @@ for (const era of ['modern', 'legacy'] as const) {
     const tool = await refreshedTool(house, server.url);
     const text = (words: string) => ({ type: 'text', text: words });
     const rows: [string, unknown, object][] = [
-      ['texts', { content: [text('one'), { type: 'image', data: 'AA==', mimeType: 'image/png' }, text('two')] }, { status: 'completed', output: 'one\n[image]\ntwo' }],
-      ['other parts', { content: [{ type: 'audio', data: 'AA==', mimeType: 'audio/wav' }, { type: 'resource', resource: { uri: 'a:b', text: 'c' } }] }, { status: 'completed', output: '[audio]\nc' }],
-      ['parts that are not known', { content: [{ type: 'audio', data: 'AA==' }, { type: 'resource', resource: { uri: 'a:b', blob: 'AA==' } }, { type: 'resource_link', uri: 'a:b' }, { type: 'chart' }] }, { status: 'completed', output: '[audio]\n[resource]\n[resource]' }],
-      ['a structure', { content: [], structuredContent: { shipped: true } }, { status: 'completed', output: '{"shipped":true}' }],
-      ['an error of the tool', { content: [text('no')], isError: true }, { status: 'failed', error: 'refused', output: null }],
-      ['an error of JSON-RPC', { code: -32602, message: 'secret' }, { status: 'failed', error: 'refused', output: null }],
+      [
+        'texts',
+        { content: [text('one'), { type: 'image', data: 'AA==', mimeType: 'image/png' }, text('two')] },
+        { status: 'completed', output: 'one\n[image]\ntwo' },
+      ],
+      [
+        'other parts',
+        {
+          content: [
+            { type: 'audio', data: 'AA==', mimeType: 'audio/wav' },
+            { type: 'resource', resource: { uri: 'a:b', text: 'c' } },
+          ],
+        },
+        { status: 'completed', output: '[audio]\nc' },
+      ],
+      [
+        'parts that are not known',
+        {
+          content: [
+            { type: 'audio', data: 'AA==' },
+            { type: 'resource', resource: { uri: 'a:b', blob: 'AA==' } },
+            { type: 'resource_link', uri: 'a:b' },
+            { type: 'chart' },
+          ],
+        },
+        { status: 'completed', output: '[audio]\n[resource]\n[resource]' },
+      ],
+      [
+        'a structure',
+        { content: [], structuredContent: { shipped: true } },
+        { status: 'completed', output: '{"shipped":true}' },
+      ],
+      [
+        'an error of the tool',
+        { content: [text('no')], isError: true },
+        { status: 'failed', error: 'refused', output: null },
+      ],
+      [
+        'an error of JSON-RPC',
+        { code: -32602, message: 'secret' },
+        { status: 'failed', error: 'refused', output: null },
+      ],
       ['a status', (response: ServerResponse) => response.writeHead(403).end(), { status: 'failed', error: 'refused' }],
-      ['a broken body', (response: ServerResponse) => response.writeHead(200, { 'content-type': 'application/json' }).end('{'), { status: 'failed', error: 'malformed' }],
-      ['too much', (response: ServerResponse) => response.writeHead(200, { 'content-type': 'application/json' }).end('x'.repeat(1024 * 1024 + 1)), { status: 'failed', error: 'too_large' }],
-      ['a stream that ends before an answer', (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(': no\n\n'), { status: 'failed', error: 'unreachable' }],
-      ['a connection that is cut', (response: ServerResponse) => response.destroy(), { status: 'failed', error: 'unreachable' }],
+      [
+        'a broken body',
+        (response: ServerResponse) => response.writeHead(200, { 'content-type': 'application/json' }).end('{'),
+        { status: 'failed', error: 'malformed' },
+      ],
+      [
+        'too much',
+        (response: ServerResponse) =>
+          response.writeHead(200, { 'content-type': 'application/json' }).end('x'.repeat(1024 * 1024 + 1)),
+        { status: 'failed', error: 'too_large' },
+      ],
+      [
+        'a stream that ends before an answer',
+        (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(': no\n\n'),
+        { status: 'failed', error: 'unreachable' },
+      ],
+      [
+        'a connection that is cut',
+        (response: ServerResponse) => response.destroy(),
+        { status: 'failed', error: 'unreachable' },
+      ],
     ];
-    if (era === 'modern') rows.push(['input that it wants', { resultType: 'input_required', inputRequests: { one: { method: 'elicitation/create', params: { message: 'Name?', requestedSchema: { type: 'object', properties: {} } } } } }, { status: 'failed', error: 'refused' }]);
+    if (era === 'modern')
+      rows.push([
+        'input that it wants',
+        {
+          resultType: 'input_required',
+          inputRequests: {
+            one: {
+              method: 'elicitation/create',
+              params: { message: 'Name?', requestedSchema: { type: 'object', properties: {} } },
+            },
+          },
+        },
+        { status: 'failed', error: 'refused' },
+      ]);
     for (const [name, given, wanted] of rows) {
       answer = given;
       t.match(await callOf(house, tool.id), wanted, name);
@@ -96,28 +180,64 @@ t.test('a refresh tells what is new, changed, gone and refused', async (t) => {
   const answers: Answers = { tools: [listed('look.up'), listed('stays'), listed('goes')] };
   const server = await openServer(t, 'modern', answers);
   const tool = await refreshedTool(house, server.url);
-  t.same(tool.functions.map(({ name }: { name: string }) => name), ['look_up', 'stays', 'goes']);
+  t.same(
+    tool.functions.map(({ name }: { name: string }) => name),
+    ['look_up', 'stays', 'goes'],
+  );
   const called = await callOf(house, tool.id);
   t.equal(called.status, 'completed');
   t.equal(server.got.at(-1)!.params.name, 'look.up', 'the server is asked by its own name');
-  answers.tools = [{ ...listed('look.up'), description: 'Other.' }, listed('stays'), listed('look_up'), listed('odd', { type: 'object', properties: { a: { $ref: 'https://example.com/a' } } })];
+  answers.tools = [
+    { ...listed('look.up'), description: 'Other.' },
+    listed('stays'),
+    listed('look_up'),
+    listed('odd', { type: 'object', properties: { a: { $ref: 'https://example.com/a' } } }),
+  ];
   const { json } = await house.console(`${toolsPath(house)}/${tool.id}/refresh`, { method: 'POST' });
-  t.same(json.changes, [{ name: 'look_up', change: 'changed' }, { name: 'look_up', change: 'refused' }, { name: 'odd', change: 'refused' }, { name: 'goes', change: 'removed' }]);
-  t.same(json.functions.map(({ name, enabled }: { name: string; enabled: boolean }) => [name, enabled]), [['look_up', false], ['stays', true]]);
+  t.same(json.changes, [
+    { name: 'look_up', change: 'changed' },
+    { name: 'look_up', change: 'refused' },
+    { name: 'odd', change: 'refused' },
+    { name: 'goes', change: 'removed' },
+  ]);
+  t.same(
+    json.functions.map(({ name, enabled }: { name: string; enabled: boolean }) => [name, enabled]),
+    [
+      ['look_up', false],
+      ['stays', true],
+    ],
+  );
 });
 
 for (const era of ['modern', 'legacy'] as const)
   t.test(`a schema that the protocol does not allow takes no other function with it, ${era}`, async (t) => {
     const house = await openWorkspace();
-    const server = await openServer(t, era, { tools: [listed('look_up'), listed('text', { type: 'string' }), { name: 'bare' }, listed('untyped', { properties: {} })] });
+    const server = await openServer(t, era, {
+      tools: [
+        listed('look_up'),
+        listed('text', { type: 'string' }),
+        { name: 'bare' },
+        listed('untyped', { properties: {} }),
+      ],
+    });
     const tool = await refreshedTool(house, server.url);
-    t.same(tool.changes, [{ name: 'look_up', change: 'added' }, { name: 'text', change: 'refused' }, { name: 'bare', change: 'refused' }, { name: 'untyped', change: 'added' }]);
-    t.same(tool.functions.map(({ name }: { name: string }) => name), ['look_up', 'untyped']);
+    t.same(tool.changes, [
+      { name: 'look_up', change: 'added' },
+      { name: 'text', change: 'refused' },
+      { name: 'bare', change: 'refused' },
+      { name: 'untyped', change: 'added' },
+    ]);
+    t.same(
+      tool.functions.map(({ name }: { name: string }) => name),
+      ['look_up', 'untyped'],
+    );
   });
 
 t.test('a server that is away is 503', async (t) => {
   const house = await openWorkspace();
-  const made = await house.console(toolsPath(house), { body: { kind: 'mcp', name: 'Away', url: 'http://127.0.0.1:1/mcp' } });
+  const made = await house.console(toolsPath(house), {
+    body: { kind: 'mcp', name: 'Away', url: 'http://127.0.0.1:1/mcp' },
+  });
   const { status, json } = await house.console(`${toolsPath(house)}/${made.json.id}/refresh`, { method: 'POST' });
   t.match([status, json.error.code], [503, 'api_error']);
 });

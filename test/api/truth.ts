@@ -1,7 +1,7 @@
 /**
- * A watched chart never shows a state that was not committed: random commands of several clients on two processes with one store, while
- * somebody watches both; workspaces are full, the store is away, and two who change the same record lose comparisons to each other. In
- * the end every message of the feeds is held to the histories in the store.
+ * A watched chart never shows a state that was not committed: random commands of several clients on two processes with
+ * one store, while somebody watches both; workspaces are full, the store is away, and two who change the same record
+ * lose comparisons to each other. In the end every message of the feeds is held to the histories in the store.
  */
 import { WebSocket } from 'ws';
 import type { RedisServer } from '../store/redis-server.ts';
@@ -24,7 +24,11 @@ interface Event {
   readonly refused: boolean;
 }
 
-type Message = Event | { readonly type: 'actors'; readonly actors: readonly (Actor & { readonly state: string })[] } | { readonly type: 'activated' | 'passivated'; readonly actor: Actor; readonly state: string } | { readonly type: 'dropped' };
+type Message =
+  | Event
+  | { readonly type: 'actors'; readonly actors: readonly (Actor & { readonly state: string })[] }
+  | { readonly type: 'activated' | 'passivated'; readonly actor: Actor; readonly state: string }
+  | { readonly type: 'dropped' };
 
 class Watcher {
   readonly messages: Message[] = [];
@@ -32,7 +36,9 @@ class Watcher {
   #look: () => void = () => {};
 
   constructor(t: Owner, house: House) {
-    this.#socket = new WebSocket(`${house.url.replace('http', 'ws')}/console/api/inspect`, { headers: { authorization: `Bearer ${house.operatorToken}` } });
+    this.#socket = new WebSocket(`${house.url.replace('http', 'ws')}/console/api/inspect`, {
+      headers: { authorization: `Bearer ${house.operatorToken}` },
+    });
     t.teardown(async () => this.#socket.terminate());
     this.#socket.on('message', (data) => {
       this.messages.push(JSON.parse(String(data)));
@@ -98,11 +104,17 @@ class World {
       if (got.json?.error !== undefined) this.#count(got.json.error.code);
       return got;
     };
-    const asOperator = (path: string, options: object = { method: 'POST' }) => ask(house.console(`${this.#inside}${path}`, options));
+    const asOperator = (path: string, options: object = { method: 'POST' }) =>
+      ask(house.console(`${this.#inside}${path}`, options));
     const key = this.houses[0].key;
     const commands: Readonly<Record<string, () => Promise<unknown>>> = {
       create: async () => {
-        const made = await ask(house.ask('/sessions', { key, body: { assistant_id: random.pick([...this.#assistants, ...this.#assistants, this.#brief]) } }));
+        const made = await ask(
+          house.ask('/sessions', {
+            key,
+            body: { assistant_id: random.pick([...this.#assistants, ...this.#assistants, this.#brief]) },
+          }),
+        );
         if (made.status === 201) this.sessions.push(made.json.id);
       },
       chat: async () => id && this.#chat(house, id),
@@ -111,8 +123,15 @@ class World {
         if (turn) await ask(house.ask(`/sessions/${id}/turns/${turn}/abort`, { key, method: 'POST' }));
       },
       end: async () => id && ask(house.ask(`/sessions/${id}/end`, { key, method: 'POST' })),
-      move: async () => asOperator(`/assistants/${random.pick(this.#assistants)}/${random.pick(['publish', 'publish', 'unpublish', 'disable', 'enable'])}`),
-      voice: async () => asOperator(`/assistants/${random.pick(this.#assistants)}`, { method: 'PATCH', body: { channels: { voice: random.chance(0.5) } } }),
+      move: async () =>
+        asOperator(
+          `/assistants/${random.pick(this.#assistants)}/${random.pick(['publish', 'publish', 'unpublish', 'disable', 'enable'])}`,
+        ),
+      voice: async () =>
+        asOperator(`/assistants/${random.pick(this.#assistants)}`, {
+          method: 'PATCH',
+          body: { channels: { voice: random.chance(0.5) } },
+        }),
     };
     await commands[random.pick(['create', 'chat', 'chat', 'chat', 'abort', 'end', 'move', 'voice'])]!();
   }
@@ -120,7 +139,10 @@ class World {
   /** The answer's head is waited for; its stream goes on by itself. */
   async #chat(house: House, id: string): Promise<void> {
     try {
-      const stream = await house.stream(`/sessions/${id}/chat`, { key: this.houses[0].key, body: { message: 'Hello' } });
+      const stream = await house.stream(`/sessions/${id}/chat`, {
+        key: this.houses[0].key,
+        body: { message: 'Hello' },
+      });
       this.#count('200');
       this.#streams.push(stream.rest().catch(() => {}));
     } catch (error) {
@@ -166,8 +188,11 @@ interface Row {
 async function committed(house: House, { kind, id }: Actor): Promise<ReadonlyMap<number, Row>> {
   const rows = new Map<number, Row>();
   for (let after: string | null = '', first = true; first || after !== null; first = false) {
-    const { json } = await house.console(`/workspaces/${house.workspaceId}/${kind}s/${id}/history?order=asc&limit=100${after === '' ? '' : `&after=${after}`}`);
-    // A step that refuses and moves the actor all the same, as an expiry does, was committed; other refusals bear the number of the step before.
+    const { json } = await house.console(
+      `/workspaces/${house.workspaceId}/${kind}s/${id}/history?order=asc&limit=100${after === '' ? '' : `&after=${after}`}`,
+    );
+    // A step that refuses and moves the actor all the same, as an expiry does, was committed; other refusals bear the
+    // number of the step before.
     for (const row of json.data as Row[]) if (!row.refused || row.from !== row.to) rows.set(row.seq, row);
     after = json.next_cursor;
   }
@@ -179,7 +204,9 @@ function faultOf({ seq, event, from, to }: Event, rows: ReadonlyMap<number, Row>
   const row = rows.get(seq);
   if (row === undefined) return 'no such step was committed';
   if (from === to) return row.to === to ? null : `it was ${row.to}`;
-  return row.event === event && row.from === from && row.to === to ? null : `what was committed is ${row.event} ${row.from} → ${row.to}`;
+  return row.event === event && row.from === from && row.to === to
+    ? null
+    : `what was committed is ${row.event} ${row.from} → ${row.to}`;
 }
 
 const isKept = ({ kind }: Actor): boolean => kind === 'session' || kind === 'assistant';
@@ -196,12 +223,16 @@ async function held(watchers: readonly Watcher[], house: House, counts: Record<s
     if (message.type === 'dropped') wrong.push('the feed dropped something');
     else if (message.type === 'actors') {
       for (const actor of message.actors.filter(isKept)) {
-        if (![...(await historyOf(actor)).values()].some(({ to }) => to === actor.state)) wrong.push(`${actor.id} is shown in ${actor.state}, where it never was`);
+        if (![...(await historyOf(actor)).values()].some(({ to }) => to === actor.state))
+          wrong.push(`${actor.id} is shown in ${actor.state}, where it never was`);
       }
     } else if (message.type === 'event' && isKept(message.actor)) {
       counts['shown'] = (counts['shown'] ?? 0) + 1;
       const fault = faultOf(message, await historyOf(message.actor));
-      if (fault !== null) wrong.push(`${message.actor.id} ${message.seq}: ${message.event} ${message.from} → ${message.to} is shown, and ${fault}`);
+      if (fault !== null)
+        wrong.push(
+          `${message.actor.id} ${message.seq}: ${message.event} ${message.from} → ${message.to} is shown, and ${fault}`,
+        );
     }
   }
   return wrong;
@@ -220,14 +251,31 @@ async function last(watchers: readonly Watcher[], house: House): Promise<string[
 }
 
 /** `commands`: of each of four clients. */
-export async function runTruth(t: Owner, redis: RedisServer, { seed, commands, outages }: { seed: number; commands: number; outages: number }): Promise<Found> {
-  const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough', PARLEY_LOG: 'silent' };
+export async function runTruth(
+  t: Owner,
+  redis: RedisServer,
+  { seed, commands, outages }: { seed: number; commands: number; outages: number },
+): Promise<Found> {
+  const env = {
+    PARLEY_STORE: redis.url,
+    PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough',
+    PARLEY_LOG: 'silent',
+  };
   const one = await openHouse(t, { env });
   const houses = [one, await openHouse(t, { env })] as const;
   await one.console(`/workspaces/${one.workspaceId}`, { method: 'PATCH', body: { turns_in_flight_max: 2 } });
   const synthetic = (name: string, fields = {}) => one.assistant({ model: { provider: 'synthetic', name }, ...fields });
-  const assistants = [await synthetic('tokens=20,delay_ms=10'), await synthetic('tokens=3'), await synthetic('fail_at=2,delay_ms=5')].map(({ id }) => id);
-  const world = new World(houses, new Random(seed), assistants, (await synthetic('tokens=400,delay_ms=10', { max_call_seconds: 2 })).id);
+  const assistants = [
+    await synthetic('tokens=20,delay_ms=10'),
+    await synthetic('tokens=3'),
+    await synthetic('fail_at=2,delay_ms=5'),
+  ].map(({ id }) => id);
+  const world = new World(
+    houses,
+    new Random(seed),
+    assistants,
+    (await synthetic('tokens=400,delay_ms=10', { max_call_seconds: 2 })).id,
+  );
   const watchers = houses.map((house) => new Watcher(t, house));
   for (const watcher of watchers) await watcher.picture();
   await world.fill();

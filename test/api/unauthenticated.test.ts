@@ -26,35 +26,42 @@ async function reached(house: House): Promise<void> {
   for (let round = 0; round < 2; round++) await rawAsk(house.url, '/healthz');
 }
 
-t.test('more of `/readyz` than there are calls to Redis wait for one answer, and a caller waits beside them', { skip }, async (t) => {
-  // This engine takes requests that come behind others on their connection.
-  const { house, redis } = await onRedis(t, { PARLEY_EDGE: 'node' });
-  const assistant = await synthetic(house, 'tokens=2');
-  const pings = await callsOf(redis, 'set');
-  const stoppedAt = performance.now();
-  redis.signal('SIGSTOP');
-  const [clients, each] = [100, 105];
-  const crowd = await Promise.all(Array.from({ length: clients }, async () => {
-    const client = new RawClient(Number(new URL(house.url).port));
-    await client.send('GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(each));
-    return client;
-  }));
-  await reached(house);
-  const created = house.ask('/sessions', { body: { assistant_id: assistant.id } });
-  await reached(house);
-  redis.signal('SIGCONT');
-  const { status } = await created;
-  // On a machine that took longer than a call to Redis may, the call was given up.
-  const isInTime = performance.now() - stoppedAt < limits.redisCallMs;
-  t.ok(status === 201 || (!isInTime && status === 503), `a caller is answered ${status}`);
-  for (const client of crowd) {
-    while ((client.text.match(/HTTP\/1\.1 (?:200|503) /g) ?? []).length < each) await once(client.socket, 'data');
-    client.destroy();
-  }
-  const asked = (await callsOf(redis, 'set')) - pings;
-  // The requests of a connection run one after another; an answer is kept for a while, and on a machine that is slow that is over a few times.
-  t.ok(asked >= 1 && asked <= 100, `${asked} pings for ${clients * each} questions`);
-});
+t.test(
+  'more of `/readyz` than there are calls to Redis wait for one answer, and a caller waits beside them',
+  { skip },
+  async (t) => {
+    // This engine takes requests that come behind others on their connection.
+    const { house, redis } = await onRedis(t, { PARLEY_EDGE: 'node' });
+    const assistant = await synthetic(house, 'tokens=2');
+    const pings = await callsOf(redis, 'set');
+    const stoppedAt = performance.now();
+    redis.signal('SIGSTOP');
+    const [clients, each] = [100, 105];
+    const crowd = await Promise.all(
+      Array.from({ length: clients }, async () => {
+        const client = new RawClient(Number(new URL(house.url).port));
+        await client.send('GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(each));
+        return client;
+      }),
+    );
+    await reached(house);
+    const created = house.ask('/sessions', { body: { assistant_id: assistant.id } });
+    await reached(house);
+    redis.signal('SIGCONT');
+    const { status } = await created;
+    // On a machine that took longer than a call to Redis may, the call was given up.
+    const isInTime = performance.now() - stoppedAt < limits.redisCallMs;
+    t.ok(status === 201 || (!isInTime && status === 503), `a caller is answered ${status}`);
+    for (const client of crowd) {
+      while ((client.text.match(/HTTP\/1\.1 (?:200|503) /g) ?? []).length < each) await once(client.socket, 'data');
+      client.destroy();
+    }
+    const asked = (await callsOf(redis, 'set')) - pings;
+    // The requests of a connection run one after another; an answer is kept for a while, and on a machine that is slow
+    // that is over a few times.
+    t.ok(asked >= 1 && asked <= 100, `${asked} pings for ${clients * each} questions`);
+  },
+);
 
 t.test(`${edge}: a flood costs the store next to nothing, and turns run on in it`, { skip }, async (t) => {
   const { house, redis } = await onRedis(t, { PARLEY_EDGE: edge });
@@ -71,12 +78,18 @@ t.test(`${edge}: a flood costs the store next to nothing, and turns run on in it
   t.ok(more('set') <= pingsMax, `${more('set')} pings for ${times}, ${Math.floor(pingsMax)} are allowed`);
   // The store is searched at intervals for the remains of other processes.
   const stepsMax = 10 + tookMs / limits.orphansMs;
-  t.ok(more('evalsha') <= stepsMax, `${more('evalsha')} steps for ${paths.length * times}, ${Math.floor(stepsMax)} are allowed`);
+  t.ok(
+    more('evalsha') <= stepsMax,
+    `${more('evalsha')} steps for ${paths.length * times}, ${Math.floor(stepsMax)} are allowed`,
+  );
 
   const flooding = flood(t, house);
   for (let turn = 0; turn < 5; turn++) {
     const { id } = await house.session(assistant.id);
-    const streams = [await say(house, id), ...(await Promise.all([begin(house, assistant.id), begin(house, assistant.id)])).map(({ stream }) => stream)];
+    const streams = [
+      await say(house, id),
+      ...(await Promise.all([begin(house, assistant.id), begin(house, assistant.id)])).map(({ stream }) => stream),
+    ];
     for (const stream of streams) t.equal((await stream.rest()).at(-1)?.event, 'turn.completed');
     t.equal((await transcriptOf(house, id)).at(-1).status, 'completed');
   }
@@ -89,7 +102,11 @@ const abreast = 40;
 
 const json = { 'content-type': 'application/json' };
 /** Paths with the statuses that may answer: failed authentications are throttled. */
-const paths: readonly (readonly [path: string, statuses: readonly number[], init?: Readonly<{ method: string; headers: Readonly<Record<string, string>>; body: string }>])[] = [
+const paths: readonly (readonly [
+  path: string,
+  statuses: readonly number[],
+  init?: Readonly<{ method: string; headers: Readonly<Record<string, string>>; body: string }>,
+])[] = [
   ['/readyz', [200]],
   ['/metrics', [200]],
   ['/healthz', [200]],
@@ -97,7 +114,11 @@ const paths: readonly (readonly [path: string, statuses: readonly number[], init
   ['/asyncapi.json', [200]],
   ['/nowhere', [404]],
   ['/assistants', [401, 429]],
-  ['/sessions', [401, 429], { method: 'POST', headers: { ...json, 'x-api-key': 'ak_none' }, body: '{"assistant_id":"asst_none"}' }],
+  [
+    '/sessions',
+    [401, 429],
+    { method: 'POST', headers: { ...json, 'x-api-key': 'ak_none' }, body: '{"assistant_id":"asst_none"}' },
+  ],
 ];
 
 /** Resolves with the different texts that `/metrics` gave. */
@@ -119,6 +140,10 @@ async function flood(t: Test, house: House): Promise<Set<string>> {
   };
   await Promise.all(Array.from({ length: abreast }, client));
   agent.destroy();
-  for (const [path, allowed] of paths) t.ok([...statuses.get(path)!].every((status) => allowed.includes(status)), `${path}: ${[...statuses.get(path)!].join()}`);
+  for (const [path, allowed] of paths)
+    t.ok(
+      [...statuses.get(path)!].every((status) => allowed.includes(status)),
+      `${path}: ${[...statuses.get(path)!].join()}`,
+    );
   return texts;
 }

@@ -1,4 +1,7 @@
-/** A rolling restart between two versions of the session's machine: processes of both serve one Redis side by side (promise P12). */
+/**
+ * A rolling restart between two versions of the session's machine: processes of both serve one Redis side by side
+ * (promise P12).
+ */
 import t, { type Test } from 'tap';
 import { nextVersion } from '../next-version.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
@@ -45,14 +48,23 @@ async function refusesAll(t: Test, house: House, id: string, turnId: string): Pr
 t.test('a rolling restart between two versions', options, async (t) => {
   const world = await open(t);
   let newer!: House;
-  await t.test('both versions serve, the old one refuses what the new one has moved, and nothing is lost', async (t) => void (newer = await mixed(t, world)));
-  await t.test('turns of processes that die are sealed by a process that can read their session', (t) => sealing(t, world, newer));
+  await t.test(
+    'both versions serve, the old one refuses what the new one has moved, and nothing is lost',
+    async (t) => void (newer = await mixed(t, world)),
+  );
+  await t.test('turns of processes that die are sealed by a process that can read their session', (t) =>
+    sealing(t, world, newer),
+  );
 });
 
 /** Resolves with the server of the next version. */
 async function mixed(t: Test, { one, two, next }: World): Promise<House> {
   const short = await synthetic(one, 'tokens=3');
-  const [kept, moved, cut] = [await one.session(short.id), await one.session(short.id), await one.session((await synthetic(one, slow)).id)];
+  const [kept, moved, cut] = [
+    await one.session(short.id),
+    await one.session(short.id),
+    await one.session((await synthetic(one, slow)).id),
+  ];
   for (const { id } of [kept, moved]) await (await say(one, id, 'first')).rest();
   const talking = await say(one, cut.id, 'Hello');
   await talking.next();
@@ -60,13 +72,25 @@ async function mixed(t: Test, { one, two, next }: World): Promise<House> {
 
   const newer = await next();
   const second = await say(newer, moved.id, 'second');
-  t.equal((await second.rest()).at(-1)!.event, 'turn.completed', 'the new version goes on from what the old one stored');
+  t.equal(
+    (await second.rest()).at(-1)!.event,
+    'turn.completed',
+    'the new version goes on from what the old one stored',
+  );
   await refusesAll(t, two, moved.id, second.turnId);
   t.equal((await transcriptOf(newer, moved.id)).length, 4, 'and what was refused has changed nothing');
   t.equal((await sessionOf(newer, moved.id)).status, 'open');
 
-  t.equal((await (await say(two, kept.id, 'second')).rest()).at(-1)!.event, 'turn.completed', 'the old one serves what it can read');
-  t.equal((await (await say(newer, kept.id, 'third')).rest()).at(-1)!.event, 'turn.completed', 'and the new one goes on from there');
+  t.equal(
+    (await (await say(two, kept.id, 'second')).rest()).at(-1)!.event,
+    'turn.completed',
+    'the old one serves what it can read',
+  );
+  t.equal(
+    (await (await say(newer, kept.id, 'third')).rest()).at(-1)!.event,
+    'turn.completed',
+    'and the new one goes on from there',
+  );
   t.equal((await transcriptOf(newer, kept.id)).length, 6);
 
   const stopped = await end(newer, cut.id);
@@ -78,7 +102,11 @@ async function mixed(t: Test, { one, two, next }: World): Promise<House> {
   t.ok(partial.content.startsWith(seen), 'what was seen is stored');
 
   const all = (await newer.ask('/sessions?limit=100')).json.data;
-  t.same(Object.fromEntries(all.map(({ id, status }: any) => [id, status])), { [kept.id]: 'open', [moved.id]: 'open', [cut.id]: 'ended' });
+  t.same(Object.fromEntries(all.map(({ id, status }: any) => [id, status])), {
+    [kept.id]: 'open',
+    [moved.id]: 'open',
+    [cut.id]: 'ended',
+  });
   t.equal((await (await say(newer, moved.id, 'third')).rest()).at(-1)!.event, 'turn.completed');
   return newer;
 }

@@ -21,7 +21,10 @@ t.test('timers that were cancelled are let go of, even where none was left in be
   // A reference that was made in this turn of the loop is not let go of before its end.
   await passed(other, 20);
   collect();
-  t.same(held.map((each) => each.deref()), [undefined, undefined, undefined]);
+  t.same(
+    held.map((each) => each.deref()),
+    [undefined, undefined, undefined],
+  );
 });
 
 t.test('timers that are not cancelled fire once each, by tick and then as they were set', async (t) => {
@@ -38,10 +41,18 @@ t.test('timers that are not cancelled fire once each, by tick and then as they w
   const cancelled = new Set([...delays.keys()].filter((number) => number % 3 === 0));
   for (const number of cancelled) timers[number]!.cancel();
   await new Promise<void>((resolve) => void clock.after(150, resolve));
-  t.same(fired.toSorted((a, b) => a - b), [...delays.keys()].filter((number) => !cancelled.has(number)));
+  t.same(
+    fired.toSorted((a, b) => a - b),
+    [...delays.keys()].filter((number) => !cancelled.has(number)),
+  );
   const inOrder = fired.map((number) => due[number]!);
-  t.ok(inOrder.every(({ to }, index) => index === 0 || to > inOrder[index - 1]!.from - 20), 'none comes before one of an earlier tick');
-  const same = [0, 0, 0].map((delay, number) => clock.after(delay, () => (fired.push(number), same[number + 1]?.cancel())));
+  t.ok(
+    inOrder.every(({ to }, index) => index === 0 || to > inOrder[index - 1]!.from - 20),
+    'none comes before one of an earlier tick',
+  );
+  const same = [0, 0, 0].map((delay, number) =>
+    clock.after(delay, () => (fired.push(number), same[number + 1]?.cancel())),
+  );
   fired.length = 0;
   await new Promise<void>((resolve) => void clock.after(20, resolve));
   t.same(fired, [0, 2], 'one that is due may be cancelled by one that comes before it');

@@ -14,7 +14,10 @@ t.test('ids ascend and differ, in one millisecond and over many', async (t) => {
     made.push(ids.make('ses'));
     if (count % 3 === 0) clock.advance(count % 70);
   }
-  t.same(made.filter((id) => !/^ses_[0-9a-hjkmnp-tv-z]{26}$/.test(id)), []);
+  t.same(
+    made.filter((id) => !/^ses_[0-9a-hjkmnp-tv-z]{26}$/.test(id)),
+    [],
+  );
   t.same(made.toSorted(), made);
   t.equal(new Set(made.map((id) => id.slice(-16))).size, many);
 });
@@ -24,7 +27,10 @@ t.test('an id tells its moment in units of a thirty-second of a millisecond', as
   const ids = randomIds(clock);
   for (const ms of [0, 1, 31, 32, 33, 1_000_000]) {
     clock.advance(ms);
-    const time = [...ids.make('req').slice(4, 14)].reduce((sum, character) => sum * 32 + alphabet.indexOf(character), 0);
+    const time = [...ids.make('req').slice(4, 14)].reduce(
+      (sum, character) => sum * 32 + alphabet.indexOf(character),
+      0,
+    );
     t.ok(Math.abs(time - clock.now() * 32) <= 1, `${time} of ${clock.now() * 32}`);
   }
 });
@@ -37,5 +43,6 @@ t.test('secrets use every letter about as often as any other', async (t) => {
   for (const secret of secrets) for (const character of secret) counts.set(character, (counts.get(character) ?? 0) + 1);
   t.equal([...counts.keys()].toSorted().join(''), alphabet);
   // 5,000 of each are expected, give or take 70.
-  for (const [character, count] of counts) t.ok(count > many - 500 && count < many + 500, `${character} ${count} times`);
+  for (const [character, count] of counts)
+    t.ok(count > many - 500 && count < many + 500, `${character} ${count} times`);
 });

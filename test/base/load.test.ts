@@ -8,12 +8,26 @@ import { ManualClock } from '../providers/model/provider.ts';
 const turnEnd = (): Promise<void> => new Promise((resolve) => atTurnEnd(resolve));
 
 class Process {
-  readonly counted = { requests: 100, refused: 10, events: 1000, storeSteps: 50, storeSeconds: 5, turnsInFlight: 0, openCalls: 0, memoryBytes: 1000 };
+  readonly counted = {
+    requests: 100,
+    refused: 10,
+    events: 1000,
+    storeSteps: 50,
+    storeSeconds: 5,
+    turnsInFlight: 0,
+    openCalls: 0,
+    memoryBytes: 1000,
+  };
   lag = 1;
   readonly meter: LoadMeter;
 
   constructor(clock: ManualClock, name: string, board: LoadBoard | null = null) {
-    this.meter = new LoadMeter(clock, name, { reading: async () => ({ ...this.counted }), lagMs: () => this.lag }, board);
+    this.meter = new LoadMeter(
+      clock,
+      name,
+      { reading: async () => ({ ...this.counted }), lagMs: () => this.lag },
+      board,
+    );
   }
 }
 
@@ -28,7 +42,11 @@ async function pass(clock: ManualClock, seconds: number): Promise<void> {
 const told = (steps: readonly LoadStep[]): LoadStep[] => steps.filter(({ requests }) => requests !== null);
 const memory = (): LoadBoard & { rows: LoadRow[] } => {
   const rows: LoadRow[] = [];
-  return { rows, put: async (row) => void rows.push(JSON.parse(JSON.stringify(row))), read: async (from) => rows.filter(({ start }) => start >= from) };
+  return {
+    rows,
+    put: async (row) => void rows.push(JSON.parse(JSON.stringify(row))),
+    read: async (from) => rows.filter(({ start }) => start >= from),
+  };
 };
 
 t.test('a step has what was gained in it', async (t) => {
@@ -40,17 +58,49 @@ t.test('a step has what was gained in it', async (t) => {
   for (let turn = 0; turn < 100; turn++) one.meter.firstOutput(turn < 98 ? 20 : 500);
   one.meter.voiceToVoice(600);
   const under = told(await one.meter.steps());
-  t.match(under, [{ start: 1000, requests: 3, refused: 0, events: 0, storeMs: null, memoryBytes: 1000 }], 'the step under way, and not what was before');
+  t.match(
+    under,
+    [{ start: 1000, requests: 3, refused: 0, events: 0, storeMs: null, memoryBytes: 1000 }],
+    'the step under way, and not what was before',
+  );
   t.same(told(await one.meter.steps()), under, 'reading it changes nothing');
   await pass(clock, 3);
-  Object.assign(one.counted, { requests: 110, refused: 11, events: 1040, storeSteps: 54, storeSeconds: 5.01, turnsInFlight: 7, openCalls: 2 });
+  Object.assign(one.counted, {
+    requests: 110,
+    refused: 11,
+    events: 1040,
+    storeSteps: 54,
+    storeSeconds: 5.01,
+    turnsInFlight: 7,
+    openCalls: 2,
+  });
   one.lag = 2.345;
   await pass(clock, 5);
   const [first, second, third, ...more] = told(await one.meter.steps());
   t.same([first!.start, first!.requests, more.length], [1000, 3, 0]);
-  t.ok(Math.abs(first!.firstOutputP50Ms! - 20) <= 1 && Math.abs(first!.firstOutputP99Ms! - 500) <= 25, `within 5 %: ${first!.firstOutputP50Ms} ${first!.firstOutputP99Ms}`);
-  t.ok(Math.abs(first!.voiceToVoiceP50Ms! - 600) <= 30 && first!.voiceToVoiceP99Ms === first!.voiceToVoiceP50Ms, `the replies of calls apart: ${first!.voiceToVoiceP50Ms}`);
-  t.same(second, { start: 1005, requests: 7, refused: 1, turnsInFlight: 7, openCalls: 2, events: 40, firstOutputP50Ms: null, firstOutputP99Ms: null, voiceToVoiceP50Ms: null, voiceToVoiceP99Ms: null, lagMs: 2.3, memoryBytes: 1000, storeMs: 2.5 });
+  t.ok(
+    Math.abs(first!.firstOutputP50Ms! - 20) <= 1 && Math.abs(first!.firstOutputP99Ms! - 500) <= 25,
+    `within 5 %: ${first!.firstOutputP50Ms} ${first!.firstOutputP99Ms}`,
+  );
+  t.ok(
+    Math.abs(first!.voiceToVoiceP50Ms! - 600) <= 30 && first!.voiceToVoiceP99Ms === first!.voiceToVoiceP50Ms,
+    `the replies of calls apart: ${first!.voiceToVoiceP50Ms}`,
+  );
+  t.same(second, {
+    start: 1005,
+    requests: 7,
+    refused: 1,
+    turnsInFlight: 7,
+    openCalls: 2,
+    events: 40,
+    firstOutputP50Ms: null,
+    firstOutputP99Ms: null,
+    voiceToVoiceP50Ms: null,
+    voiceToVoiceP99Ms: null,
+    lagMs: 2.3,
+    memoryBytes: 1000,
+    storeMs: 2.5,
+  });
   t.match(third, { start: 1010, requests: 0 });
 });
 
@@ -65,9 +115,21 @@ t.test('an hour is kept, and a step that nobody measured is null', async (t) => 
   await pass(clock, 5);
   const steps = await one.meter.steps();
   t.equal(steps.length, 720);
-  t.same(told(steps).map(({ start, requests }) => [start, requests]), [[1000, 0], [1005, 0], [1010, 5], [1035, 0]]);
+  t.same(
+    told(steps).map(({ start, requests }) => [start, requests]),
+    [
+      [1000, 0],
+      [1005, 0],
+      [1010, 5],
+      [1035, 0],
+    ],
+  );
   await pass(clock, 3600 + 10);
-  t.same([told(await one.meter.steps()).length, (await one.meter.steps())[0]!.start], [720, 1035 + 3610 - 719 * 5], 'no more than an hour');
+  t.same(
+    [told(await one.meter.steps()).length, (await one.meter.steps())[0]!.start],
+    [720, 1035 + 3610 - 719 * 5],
+    'no more than an hour',
+  );
 });
 
 t.test('the processes of a board are told together', async (t) => {
@@ -90,7 +152,11 @@ t.test('the processes of a board are told together', async (t) => {
   const { openCalls: _, voiceToVoice: __, ...earlier } = board.rows[0]!;
   board.rows.push({ ...earlier, process: 'earlier' } as LoadRow);
   one.counted.openCalls = 4;
-  t.match(told(await one.meter.steps()), [{ openCalls: 0, voiceToVoiceP50Ms: null }, { openCalls: 4 }], 'a process of an earlier version counts no calls');
+  t.match(
+    told(await one.meter.steps()),
+    [{ openCalls: 0, voiceToVoiceP50Ms: null }, { openCalls: 4 }],
+    'a process of an earlier version counts no calls',
+  );
   const lost: LoadBoard = { put: () => Promise.reject(new Error('away')), read: async () => [] };
   const third = new Process(clock, 'third', lost);
   await third.meter.start();
@@ -103,13 +169,23 @@ t.test('the lag is what the event loop is late by, and never below 0', (t) => {
   const lag = new LoopLag(monitor);
   t.same([lag.meanMs(false), monitor.resets], [15, 0]);
   t.same([lag.meanMs(true), monitor.resets], [15, 1]);
-  for (const mean of [20_000_000, 19_900_000, NaN]) t.equal(new LoopLag({ ...monitor, mean }).meanMs(true), 0, `a mean of ${mean}`);
+  for (const mean of [20_000_000, 19_900_000, NaN])
+    t.equal(new LoopLag({ ...monitor, mean }).meanMs(true), 0, `a mean of ${mean}`);
   t.end();
 });
 
 t.test('a reading that fails is left out, also the first, and what it would have counted is in the next', async (t) => {
   const clock = new ManualClock();
-  const counted = { requests: 5, refused: 0, events: 0, storeSteps: 0, storeSeconds: 0, turnsInFlight: 0, openCalls: 0, memoryBytes: 1000 };
+  const counted = {
+    requests: 5,
+    refused: 0,
+    events: 0,
+    storeSteps: 0,
+    storeSeconds: 0,
+    turnsInFlight: 0,
+    openCalls: 0,
+    memoryBytes: 1000,
+  };
   let fails = true;
   const reading = async () => (fails ? Promise.reject(new Error('EMFILE')) : { ...counted });
   const meter = new LoadMeter(clock, 'one', { reading, lagMs: () => 1 }, null);
@@ -127,5 +203,8 @@ t.test('a reading that fails is left out, also the first, and what it would have
   counted.requests += 4;
   fails = false;
   await pass(clock, 5);
-  t.match(told(await meter.steps()), [{ start: 1010, requests: 7 }, { start: 1020, requests: 0 }]);
+  t.match(told(await meter.steps()), [
+    { start: 1010, requests: 7 },
+    { start: 1020, requests: 0 },
+  ]);
 });

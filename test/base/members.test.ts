@@ -9,14 +9,24 @@ interface Named extends Member {
 }
 
 const named = (name: string): Named => ({ name, place: -1 });
-const namesOf = (members: Members<Named>): string => members.all().map(({ name }) => name).sort().join('');
+const namesOf = (members: Members<Named>): string =>
+  members
+    .all()
+    .map(({ name }) => name)
+    .sort()
+    .join('');
 
 t.test('members are added and removed, in any order', async (t) => {
   const members = new Members<Named>();
   const [a, b, c, d] = [named('a'), named('b'), named('c'), named('d')];
   for (const member of [a, b, c, d]) members.add(member);
   t.equal(namesOf(members), 'abcd');
-  for (const [member, left] of [[b, 'acd'], [d, 'ac'], [a, 'c'], [c, '']] as const) {
+  for (const [member, left] of [
+    [b, 'acd'],
+    [d, 'ac'],
+    [a, 'c'],
+    [c, ''],
+  ] as const) {
     members.delete(member);
     t.equal(namesOf(members), left);
     t.equal(members.size, left.length);
@@ -49,7 +59,10 @@ t.test('an array of all members stays as it is', async (t) => {
   t.equal(members.size, 0);
 });
 
-/** Prints how many bytes of each object of 1 KB that was a member for a turn of the event loop are in the old generation afterwards. */
+/**
+ * Prints how many bytes of each object of 1 KB that was a member for a turn of the event loop are in the old generation
+ * afterwards.
+ */
 const program = `
   import { setImmediate } from 'node:timers/promises';
   import { getHeapSpaceStatistics } from 'node:v8';
@@ -74,8 +87,19 @@ const program = `
 `;
 
 t.test('a former member does not outlive the young generation', async (t) => {
-  const args = ['--expose-gc', '--max-semi-space-size=1', '--initial-heap-size=500', '--import=tsx', '--input-type=module', '-e', program];
-  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: fileURLToPath(new URL('../..', import.meta.url)) });
+  const args = [
+    '--expose-gc',
+    '--max-semi-space-size=1',
+    '--initial-heap-size=500',
+    '--import=tsx',
+    '--input-type=module',
+    '-e',
+    program,
+  ];
+  const { stdout, stderr } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+  });
   t.equal(stderr, '');
   t.ok(Number(stdout) < 100, `${stdout.trim()} bytes of each`);
 });

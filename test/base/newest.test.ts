@@ -15,5 +15,9 @@ t.test('the newest are kept, and many are removed at a time', async (t) => {
   }
   t.ok(removals <= times / 125 + 1, `${removals} searches for the oldest`);
   t.equal([...map.keys()].at(-1), String(times - 1));
-  t.same([...map.values()], Array.from({ length: map.size }, (_, index) => times - map.size + index), 'the oldest are gone');
+  t.same(
+    [...map.values()],
+    Array.from({ length: map.size }, (_, index) => times - map.size + index),
+    'the oldest are gone',
+  );
 });

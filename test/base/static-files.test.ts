@@ -7,7 +7,13 @@ import { fileReply } from '../../src/http/handlers/file.ts';
 import { readStaticFiles } from '../../src/base/static-files.ts';
 import { temporaryFolder } from '../folders.ts';
 
-const asking = (headers: Readonly<Record<string, string>>): RequestHead => ({ method: 'GET', path: '/', query: '', remoteAddress: '::1', headers: (name) => (headers[name] === undefined ? [] : [headers[name]]) });
+const asking = (headers: Readonly<Record<string, string>>): RequestHead => ({
+  method: 'GET',
+  path: '/',
+  query: '',
+  remoteAddress: '::1',
+  headers: (name) => (headers[name] === undefined ? [] : [headers[name]]),
+});
 
 t.test('files by their paths, with what is compressed beside them', async (t) => {
   const folder = await temporaryFolder(t);
@@ -21,10 +27,18 @@ t.test('files by their paths, with what is compressed beside them', async (t) =>
   t.same([...files.keys()].sort(), ['deep/a.css', 'index.html']);
   const css = files.get('deep/a.css')!;
   const read = (acceptEncoding: string | undefined): [string | undefined, string] => {
-    const reply = fileReply(css, asking(acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding })) as { headers: Record<string, string>; bytes: Uint8Array };
+    const reply = fileReply(css, asking(acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding })) as {
+      headers: Record<string, string>;
+      bytes: Uint8Array;
+    };
     t.match(reply, { status: 200, headers: { 'content-type': 'text/css; charset=utf-8', vary: 'accept-encoding' } });
     const coding = reply.headers['content-encoding'];
-    const plain = coding === 'br' ? brotliDecompressSync(reply.bytes) : coding === 'gzip' ? gunzipSync(reply.bytes) : Buffer.from(reply.bytes);
+    const plain =
+      coding === 'br'
+        ? brotliDecompressSync(reply.bytes)
+        : coding === 'gzip'
+          ? gunzipSync(reply.bytes)
+          : Buffer.from(reply.bytes);
     return [coding, plain.toString()];
   };
   const expected: [string | undefined, string | undefined][] = [
@@ -45,7 +59,11 @@ t.test('files by their paths, with what is compressed beside them', async (t) =>
   t.match(fileReply(css, asking({ 'if-none-match': '"other"' })), { status: 200 });
   t.match(fileReply(files.get('index.html')!, asking({ 'accept-encoding': 'br' }), { 'cache-control': 'max-age=60' }), {
     status: 200,
-    headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'max-age=60', 'content-encoding': undefined },
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'max-age=60',
+      'content-encoding': undefined,
+    },
   });
 });
 

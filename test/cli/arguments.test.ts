@@ -5,9 +5,11 @@ t.test('whole numbers keep their bounds', async (t) => {
   const parse = wholeNumber(1, 100);
   t.equal(parse('1'), 1);
   t.equal(parse('100'), 100);
-  for (const text of ['0', '101', '-1', '1.5', '1e1', '', ' 1', 'x']) t.throws(() => parse(text), { message: 'It must be a whole number from 1 to 100.' }, text);
+  for (const text of ['0', '101', '-1', '1.5', '1e1', '', ' 1', 'x'])
+    t.throws(() => parse(text), { message: 'It must be a whole number from 1 to 100.' }, text);
   t.equal(decimal('0.7'), 0.7);
-  for (const text of ['', ' ', 'x', 'Infinity']) t.throws(() => decimal(text), { message: 'It must be a number.' }, text);
+  for (const text of ['', ' ', 'x', 'Infinity'])
+    t.throws(() => decimal(text), { message: 'It must be a number.' }, text);
 });
 
 t.test('a moment is a span, a date or Unix seconds', async (t) => {
@@ -23,20 +25,30 @@ t.test('a moment is a span, a date or Unix seconds', async (t) => {
   t.equal(moment('--at', '2026-01-01 00:01:30', now), now + 90);
   t.equal(moment('--at', '2026-01-01T01:00:00+01:00', now), now);
   for (const text of ['', 'tomorrow', '2026-13-01', '5y', '-1d']) {
-    t.throws(() => moment('--at', text, now), { message: `--at must be a span such as 30d, a date such as 2026-01-31, or Unix seconds, not "${text}".` }, text);
+    t.throws(
+      () => moment('--at', text, now),
+      { message: `--at must be a span such as 30d, a date such as 2026-01-31, or Unix seconds, not "${text}".` },
+      text,
+    );
   }
 });
 
 t.test('pairs, and flags that are given several times', async (t) => {
   t.strictSame(gather('b', gather('a')), ['a', 'b']);
   t.strictSame(pairs('--visitor', ['a=1', 'b=x=y', 'c=', 'a=2']), { a: '2', b: 'x=y', c: '' });
-  for (const text of ['a', '=1']) t.throws(() => pairs('--visitor', [text]), { message: `--visitor must be name=value, not "${text}".` });
+  for (const text of ['a', '=1'])
+    t.throws(() => pairs('--visitor', [text]), { message: `--visitor must be name=value, not "${text}".` });
 });
 
 t.test('visitor fields', async (t) => {
   t.strictSame(visitorField('name'), { name: 'name', type: 'text', required: false, label: 'name' });
   t.strictSame(visitorField('age:number'), { name: 'age', type: 'number', required: false, label: 'age' });
-  t.strictSame(visitorField('email:email:required:Your e-mail: work'), { name: 'email', type: 'email', required: true, label: 'Your e-mail: work' });
+  t.strictSame(visitorField('email:email:required:Your e-mail: work'), {
+    name: 'email',
+    type: 'email',
+    required: true,
+    label: 'Your e-mail: work',
+  });
   t.strictSame(visitorField('name:required'), { name: 'name', type: 'text', required: true, label: 'name' });
   t.strictSame(visitorField('name:Your name'), { name: 'name', type: 'text', required: false, label: 'Your name' });
   t.throws(() => visitorField(':email'), { message: '--visitor-field must begin with a name, not ":email".' });

@@ -1,11 +1,27 @@
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
-import { aborted, api, chatPath, chats, keysPath, reply, started, stream, turn, turnId, turnPath, withKey } from './chat-support.ts';
+import {
+  aborted,
+  api,
+  chatPath,
+  chats,
+  keysPath,
+  reply,
+  started,
+  stream,
+  turn,
+  turnId,
+  turnPath,
+  withKey,
+} from './chat-support.ts';
 import { begin, fail, key, session, start, type Route } from './support.ts';
 
 t.test('Ctrl-C gives up the wait of a 429', async (t) => {
   const server = await api(t, {
-    [`POST ${chatPath}`]: (_request, response) => fail(response, 429, 'rate_limit_error', 'rate_limited', 'Rate limit exceeded. Retry in 60 seconds.', { 'retry-after': '60' }),
+    [`POST ${chatPath}`]: (_request, response) =>
+      fail(response, 429, 'rate_limit_error', 'rate_limited', 'Rate limit exceeded. Retry in 60 seconds.', {
+        'retry-after': '60',
+      }),
   });
   const running = begin(t, ['chat'], { env: withKey(server) });
   running.stdin.write('Hi\n');
@@ -22,7 +38,14 @@ t.test('Ctrl-C during a reply aborts the turn, and at the prompt ends the sessio
   const server = await api(t, {
     [`POST ${chatPath}`]: (_request, response) => {
       streaming = response;
-      stream(response, [['turn.started', 0, started], ['message.delta', 4, { text: 'Half' }]], false);
+      stream(
+        response,
+        [
+          ['turn.started', 0, started],
+          ['message.delta', 4, { text: 'Half' }],
+        ],
+        false,
+      );
     },
     [`POST ${turnPath}/abort`]: () => {
       stream(streaming, [['turn.aborted', 4, aborted]]);
@@ -36,7 +59,11 @@ t.test('Ctrl-C during a reply aborts the turn, and at the prompt ends the sessio
   await running.printed('(aborted)');
   running.kill('SIGINT');
   t.strictSame(await running.finished, { code: 0, stdout: 'Half\n', stderr: '(aborted)\n' });
-  t.strictSame(server.lines().slice(-3), [`POST ${turnPath}/abort`, `POST /sessions/${session.id}/end`, `POST ${keysPath}/${key.id}/revoke`]);
+  t.strictSame(server.lines().slice(-3), [
+    `POST ${turnPath}/abort`,
+    `POST /sessions/${session.id}/end`,
+    `POST ${keysPath}/${key.id}/revoke`,
+  ]);
 });
 
 t.test('Ctrl-C before the first output finds the turn by its session', async (t) => {
@@ -50,7 +77,10 @@ t.test('Ctrl-C before the first output finds the turn by its session', async (t)
       arrived();
     },
     [`POST ${turnPath}/abort`]: () => {
-      stream(waiting, [['turn.started', 0, started], ['turn.aborted', 0, aborted]]);
+      stream(waiting, [
+        ['turn.started', 0, started],
+        ['turn.aborted', 0, aborted],
+      ]);
       return turn;
     },
   });

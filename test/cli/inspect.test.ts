@@ -29,20 +29,34 @@ async function aLife(house: House): Promise<string> {
   return id;
 }
 
-/** Checks an actor's events as a viewer would use them: it makes the machine of the definition, and restores each snapshot. */
+/**
+ * Checks an actor's events as a viewer would use them: it makes the machine of the definition, and restores each
+ * snapshot.
+ */
 function drawn(t: Test, events: readonly StatelyInspectionEvent[], id: string): void {
   const own = events.filter(({ sessionId }) => sessionId === id);
   const actor = own.find((event) => event.type === '@xstate.actor')!;
   const machine = createMachine(JSON.parse(actor.definition!));
-  const values = own.flatMap((event) => (event.type === '@xstate.event' ? [] : [(event.snapshot as AnyMachineSnapshot).value]));
-  for (const value of values) t.equal(machine.resolveState({ value, context: {} }).value, value, `the machine has the state ${value}`);
+  const values = own.flatMap((event) =>
+    event.type === '@xstate.event' ? [] : [(event.snapshot as AnyMachineSnapshot).value],
+  );
+  for (const value of values)
+    t.equal(machine.resolveState({ value, context: {} }).value, value, `the machine has the state ${value}`);
   t.throws(() => machine.resolveState({ value: 'nowhere', context: {} }), 'and no other');
   t.same(values.slice(-4), ['streaming', 'streaming', 'ended', 'ended']);
-  const happened = own.flatMap((event) => (event.type === '@xstate.event' ? [event.event as { type: string; refused?: string }] : []));
-  t.match(happened.slice(-4), [{ type: 'chat', refused: undefined }, { type: 'chat', refused: 'turn_in_progress' }, { type: 'end' }, { type: 'finished' }]);
+  const happened = own.flatMap((event) =>
+    event.type === '@xstate.event' ? [event.event as { type: string; refused?: string }] : [],
+  );
+  t.match(happened.slice(-4), [
+    { type: 'chat', refused: undefined },
+    { type: 'chat', refused: 'turn_in_progress' },
+    { type: 'end' },
+    { type: 'finished' },
+  ]);
 }
 
-const hasEnded = (event: StatelyInspectionEvent): boolean => event.type === '@xstate.snapshot' && event.event.type === 'finished';
+const hasEnded = (event: StatelyInspectionEvent): boolean =>
+  event.type === '@xstate.snapshot' && event.event.type === 'finished';
 
 interface Received {
   readonly events: StatelyInspectionEvent[];
@@ -72,7 +86,13 @@ async function lines(t: Test, house: House, env: Environment): Promise<void> {
   const command = start(t, ['inspect', '--stately', '--workspace', 'default'], { env });
   // The receiver for a window: it takes messages of the protocol alone.
   let post: (message: { data: unknown }) => void = () => {};
-  const window = { addEventListener: (_: string, listener: typeof post) => (post = listener), opener: null, parent: null, self: null, top: null };
+  const window = {
+    addEventListener: (_: string, listener: typeof post) => (post = listener),
+    opener: null,
+    parent: null,
+    self: null,
+    top: null,
+  };
   const { events, receive, until } = gathered();
   createBrowserReceiver({ window: window as never }).subscribe(receive);
   let [rest, sent] = ['', 0];
@@ -127,10 +147,19 @@ function opened(url: string, origin: string): Promise<boolean> {
 async function plain(t: Test, house: House, env: Environment): Promise<void> {
   const command = begin(t, ['inspect', '--kind', 'workspace'], { env });
   const [line] = (await once(command.stdout, 'data')) as [string];
-  t.match(JSON.parse(line), { type: 'actors', actors: [{ kind: 'workspace', id: house.workspaceId, state: 'available' }] });
+  t.match(JSON.parse(line), {
+    type: 'actors',
+    actors: [{ kind: 'workspace', id: house.workspaceId, state: 'available' }],
+  });
   t.match(await run(['inspect', '--port', '0'], { env }), { code: 2, stderr: /--port needs --stately/ });
-  t.match(await run(['inspect', '--stately', '--origin', 'https://a.example'], { env }), { code: 2, stderr: /--origin needs --port/ });
-  t.match(await run(['inspect'], { env: { ...env, PARLEY_OPERATOR_TOKEN: 'not-the-token-of-this-server' } }), { code: 1, stderr: /does not accept this operator token/ });
+  t.match(await run(['inspect', '--stately', '--origin', 'https://a.example'], { env }), {
+    code: 2,
+    stderr: /--origin needs --port/,
+  });
+  t.match(await run(['inspect'], { env: { ...env, PARLEY_OPERATOR_TOKEN: 'not-the-token-of-this-server' } }), {
+    code: 1,
+    stderr: /does not accept this operator token/,
+  });
   t.match(await run(['inspect', '--kind', 'nothing'], { env }), { code: 2 });
   await house.stop();
   t.match(await command.finished, { code: 1, stderr: /The server ended the feed/ });

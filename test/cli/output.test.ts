@@ -2,25 +2,27 @@ import t from 'tap';
 import { fields, oneLine, printable, table, time } from '../../src/cli/output.ts';
 
 t.test('tables are aligned, numbers to the right, every row one line', async (t) => {
-  const text = table([{ title: 'NAME' }, { title: 'COUNT', right: true }, { title: 'NOTE' }], [
-    ['a', '7', ''],
-    ['日本', '1234567', 'two\nlines'],
-    ['🙂 é', '10', 'x'],
-  ]);
-  t.equal(
-    text,
+  const text = table(
+    [{ title: 'NAME' }, { title: 'COUNT', right: true }, { title: 'NOTE' }],
     [
-      'NAME    COUNT  NOTE',
-      'a           7  -',
-      '日本  1234567  two lines',
-      '🙂 é       10  x',
-    ].join('\n'),
+      ['a', '7', ''],
+      ['日本', '1234567', 'two\nlines'],
+      ['🙂 é', '10', 'x'],
+    ],
   );
+  t.equal(text, ['NAME    COUNT  NOTE', 'a           7  -', '日本  1234567  two lines', '🙂 é       10  x'].join('\n'));
   t.equal(table([{ title: 'ID' }], []), 'ID');
 });
 
 t.test('fields are aligned, and lines are indented under their value', async (t) => {
-  t.equal(fields([['name', 'demo'], ['system prompt', 'one\ntwo'], ['empty', '']]), 'name           demo\nsystem prompt  one\n               two\nempty          -');
+  t.equal(
+    fields([
+      ['name', 'demo'],
+      ['system prompt', 'one\ntwo'],
+      ['empty', ''],
+    ]),
+    'name           demo\nsystem prompt  one\n               two\nempty          -',
+  );
 });
 
 t.test('times are UTC', async (t) => {

@@ -20,9 +20,20 @@ t.test('where no terminal is, a line comes every few seconds until the end', asy
     return { cancel: () => void (wait.cancelled = true) };
   };
   let rows = 0;
-  const progress = new Progress(output, { now: () => 0, monotonic: () => 0, after, stop: () => {} }, () => `${rows} rows`);
+  const progress = new Progress(
+    output,
+    { now: () => 0, monotonic: () => 0, after, stop: () => {} },
+    () => `${rows} rows`,
+  );
   for (rows = 1; rows < 3; rows++) waits.at(-1)!.callback();
   progress.end();
   t.same(lines, ['1 rows\n', '2 rows\n']);
-  t.same(waits.map(({ ms, cancelled }) => [ms, cancelled]), [[limits.movingToldMs, false], [limits.movingToldMs, false], [limits.movingToldMs, true]]);
+  t.same(
+    waits.map(({ ms, cancelled }) => [ms, cancelled]),
+    [
+      [limits.movingToldMs, false],
+      [limits.movingToldMs, false],
+      [limits.movingToldMs, true],
+    ],
+  );
 });

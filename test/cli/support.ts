@@ -71,7 +71,8 @@ export function begin(t: Test, args: readonly string[], options?: InnerOptions):
   return command;
 }
 
-export const run = (args: readonly string[], options?: InnerOptions): Promise<Finished> => within(args, options).finished;
+export const run = (args: readonly string[], options?: InnerOptions): Promise<Finished> =>
+  within(args, options).finished;
 
 function within(args: readonly string[], options: InnerOptions = {}): Running {
   const io = new InnerProcess(options);
@@ -85,7 +86,11 @@ function within(args: readonly string[], options: InnerOptions = {}): Running {
 }
 
 /** Starts `parley` as it was built, in a process of its own with a clean environment. */
-export function start(t: Test, args: readonly string[], { env = {}, input, cwd = root }: RunOptions & { readonly cwd?: string } = {}): Running {
+export function start(
+  t: Test,
+  args: readonly string[],
+  { env = {}, input, cwd = root }: RunOptions & { readonly cwd?: string } = {},
+): Running {
   const clean = { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, NODE_V8_COVERAGE: '' };
   const child = spawn(process.execPath, [`${root}src/install/start.mjs`, ...args], { cwd, env: { ...clean, ...env } });
   t.teardown(() => signalChild(child, 'SIGKILL'));
@@ -94,7 +99,11 @@ export function start(t: Test, args: readonly string[], { env = {}, input, cwd =
   return running(child, ended, (signal) => signalChild(child, signal));
 }
 
-function running(streams: { readonly stdin: Writable; readonly stdout: Readable; readonly stderr: Readable }, ended: Promise<number | null>, kill: Running['kill']): Running {
+function running(
+  streams: { readonly stdin: Writable; readonly stdout: Readable; readonly stderr: Readable },
+  ended: Promise<number | null>,
+  kill: Running['kill'],
+): Running {
   const texts = { stdout: '', stderr: '' };
   const waiting = new Set<() => void>();
   for (const name of ['stdout', 'stderr'] as const) {
@@ -113,7 +122,9 @@ function running(streams: { readonly stdin: Writable; readonly stdout: Readable;
       };
       waiting.add(look);
       look();
-      void finished.then(() => reject(new Error(`The command ended without printing "${text}": ${texts.stdout}${texts.stderr}`)));
+      void finished.then(() =>
+        reject(new Error(`The command ended without printing "${text}": ${texts.stdout}${texts.stderr}`)),
+      );
     });
   return { stdin: streams.stdin, stdout: streams.stdout, stderr: streams.stderr, kill, finished, printed };
 }
@@ -126,7 +137,9 @@ export interface Received {
   readonly body: unknown;
 }
 
-/** Answers one route; its return value is sent as JSON with 200, or 201 to a POST; undefined: it has answered by itself. */
+/**
+ * Answers one route; its return value is sent as JSON with 200, or 201 to a POST; undefined: it has answered by itself.
+ */
 export type Route = (request: Received, response: ServerResponse) => unknown;
 
 export interface FakeServer {
@@ -145,10 +158,23 @@ export async function fakeServer(t: Test, routes: Readonly<Record<string, Route>
   const server = createServer((request, response) => {
     void readBody(request).then((body) => {
       const url = new URL(request.url!, 'http://server');
-      const one: Received = { method: request.method!, path: url.pathname, query: Object.fromEntries(url.searchParams), headers: request.headers, body };
+      const one: Received = {
+        method: request.method!,
+        path: url.pathname,
+        query: Object.fromEntries(url.searchParams),
+        headers: request.headers,
+        body,
+      };
       received.push(one);
       const route = routes[`${one.method} ${one.path}`];
-      if (!route) return fail(response, 404, 'not_found', 'route_not_found', 'No such path, or the path does not have this method.');
+      if (!route)
+        return fail(
+          response,
+          404,
+          'not_found',
+          'route_not_found',
+          'No such path, or the path does not have this method.',
+        );
       const answer = route(one, response);
       if (answer !== undefined) sendJson(response, one.method === 'POST' ? 201 : 200, answer);
     });
@@ -171,13 +197,24 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
   return text === '' ? null : JSON.parse(text);
 }
 
-export function sendJson(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
   response.writeHead(status, { 'content-type': 'application/json', 'x-request-id': 'req_test', ...headers });
   response.end(JSON.stringify(body));
 }
 
-export const fail = (response: ServerResponse, status: number, type: string, code: string, message: string, headers: Record<string, string> = {}): void =>
-  sendJson(response, status, { error: { type, code, message }, request_id: 'req_test' }, headers);
+export const fail = (
+  response: ServerResponse,
+  status: number,
+  type: string,
+  code: string,
+  message: string,
+  headers: Record<string, string> = {},
+): void => sendJson(response, status, { error: { type, code, message }, request_id: 'req_test' }, headers);
 
 /** An answer without a body. */
 export const empty = (response: ServerResponse): undefined => void response.writeHead(204).end();
@@ -186,7 +223,15 @@ export const list = (...data: unknown[]) => ({ object: 'list', data, has_more: f
 
 export const id = (prefix: string, letter: string): string => `${prefix}_${letter.repeat(26)}`;
 
-export const workspace = { id: id('wks', 'a'), object: 'workspace', name: 'default', retention_days: 30, turns_in_flight_max: 10, created_at: 1767225600, updated_at: 1767225600 };
+export const workspace = {
+  id: id('wks', 'a'),
+  object: 'workspace',
+  name: 'default',
+  retention_days: 30,
+  turns_in_flight_max: 10,
+  created_at: 1767225600,
+  updated_at: 1767225600,
+};
 
 export const assistant = {
   id: id('asst', 'a'),
@@ -204,7 +249,15 @@ export const assistant = {
 
 export const consoleAssistant = {
   ...assistant,
-  model: { provider: 'scripted', name: 'scripted', credential_id: null, system_prompt: 'Be kind.\nBe brief.', temperature: null, output_tokens_max: null, reasoning: 'hidden' },
+  model: {
+    provider: 'scripted',
+    name: 'scripted',
+    credential_id: null,
+    system_prompt: 'Be kind.\nBe brief.',
+    temperature: null,
+    output_tokens_max: null,
+    reasoning: 'hidden',
+  },
   voice: null,
   link: null,
 };

@@ -19,13 +19,22 @@ const house = await openHouse(t, { env: { PARLEY_SYNTHETIC: '1' } });
 const clip = await clipOf(house);
 const folder = await temporaryFolder(t);
 const file = join(folder, 'clip.wav');
-await writeFile(file, exactWav(new Int16Array(clip.buffer.slice(clip.byteOffset, clip.byteOffset + clip.length)), 16_000));
+await writeFile(
+  file,
+  exactWav(new Int16Array(clip.buffer.slice(clip.byteOffset, clip.byteOffset + clip.length)), 16_000),
+);
 const env = { PARLEY_URL: house.url, PARLEY_OPERATOR_TOKEN: house.operatorToken, PATH: '' };
 
 /** Publishes an assistant that hears these texts. */
 async function talker(name: string, texts: string, model: string, more: object = {}): Promise<void> {
   const voice = { provider: 'synthetic', name: 'character_ms=20', transcription_name: `texts=${texts}` };
-  await house.assistant({ name, channels: { voice: true }, model: { provider: 'synthetic', name: model }, voice, ...more });
+  await house.assistant({
+    name,
+    channels: { voice: true },
+    model: { provider: 'synthetic', name: model },
+    voice,
+    ...more,
+  });
 }
 
 async function program(name: string, script: string): Promise<void> {
@@ -33,24 +42,37 @@ async function program(name: string, script: string): Promise<void> {
   await chmod(join(folder, name), 0o755);
 }
 
-const lines = /^polite> Good day\.\nyou> hello there\npolite> word word word word  \d+ ms\nyou> and goodbye\npolite> word word word word  \d+ ms\n$/;
+const lines =
+  /^polite> Good day\.\nyou> hello there\npolite> word word word word  \d+ ms\nyou> and goodbye\npolite> word word word word  \d+ ms\n$/;
 
 t.test('files are said one after the other, each with its reply and its time', async (t) => {
   await talker('polite', 'hello_there|and_goodbye', 'tokens=4', { greeting: 'Good day.' });
-  const { code, stdout, stderr } = await run(['talk', '--voice', '--assistant', 'polite', '--from', file, '--from', file], { env });
+  const { code, stdout, stderr } = await run(
+    ['talk', '--voice', '--assistant', 'polite', '--from', file, '--from', file],
+    { env },
+  );
   t.equal(stderr, '');
   t.match(stdout, lines);
   t.equal(code, 0);
   const [session] = (await house.ask('/sessions?limit=1')).json.data;
   t.equal(session.status, 'ended');
-  t.match(await transcriptOf(house, session.id), [{ content: 'Good day.' }, { content: 'hello there' }, { voice: { heard: 'played' } }, { content: 'and goodbye' }, {}]);
+  t.match(await transcriptOf(house, session.id), [
+    { content: 'Good day.' },
+    { content: 'hello there' },
+    { voice: { heard: 'played' } },
+    { content: 'and goodbye' },
+    {},
+  ]);
 });
 
 t.test('as events, of a session that goes on', async (t) => {
   const [{ assistant_id }] = (await house.ask('/sessions?limit=1')).json.data;
   const session = (await house.ask('/sessions', { body: { assistant_id } })).json;
   const { code, stdout } = await run(['talk', '--session', session.id, '--from', file, '--json'], { env });
-  const events = stdout.trim().split('\n').map((line) => JSON.parse(line));
+  const events = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
   t.match(events[0], { type: 'ready', session_id: session.id });
   t.match(events.at(-1), { type: 'closed', reason: 'hangup', error: null });
   t.ok(events.some(({ type }) => type === 'turn.completed'));
@@ -70,20 +92,42 @@ t.test('a file whose sizes were never written, as one that came through a pipe, 
 });
 
 t.test('refusals before a call', async (t) => {
-  t.match(await run(['talk'], { env }), { code: 2, stderr: /^parley: Nothing to record with is installed \(arecord, rec, parecord or ffmpeg\)\. Say a file instead: --from hello\.wav\.\n$/ });
+  t.match(await run(['talk'], { env }), {
+    code: 2,
+    stderr:
+      /^parley: Nothing to record with is installed \(arecord, rec, parecord or ffmpeg\)\. Say a file instead: --from hello\.wav\.\n$/,
+  });
   await program('arecord', 'exec /bin/cat');
-  t.match(await run(['talk'], { env: { ...env, PATH: folder } }), { code: 2, stderr: /^parley: Nothing to play with is installed \(ffplay, aplay, play or paplay\)\.\n$/ });
+  t.match(await run(['talk'], { env: { ...env, PATH: folder } }), {
+    code: 2,
+    stderr: /^parley: Nothing to play with is installed \(ffplay, aplay, play or paplay\)\.\n$/,
+  });
   t.match(await run(['talk', '--session', 'ses_1', '--assistant', 'polite', '--from', file], { env }), { code: 2 });
-  t.match(await run(['talk', '--voice', 'rms', '--assistant', 'polite', '--from', file], { env }), { code: 2, stderr: /^parley: A call speaks with the voice of its assistant.*parley assistants update polite --voice-id rms/ });
-  t.match(await run(['talk', '--from', join(folder, 'none.wav')], { env }), { code: 1, stderr: /cannot be read \(ENOENT\)/ });
-  for (const [name, samples] of [['empty.wav', 0], ['short.wav', 100]] as const) {
+  t.match(await run(['talk', '--voice', 'rms', '--assistant', 'polite', '--from', file], { env }), {
+    code: 2,
+    stderr: /^parley: A call speaks with the voice of its assistant.*parley assistants update polite --voice-id rms/,
+  });
+  t.match(await run(['talk', '--from', join(folder, 'none.wav')], { env }), {
+    code: 1,
+    stderr: /cannot be read \(ENOENT\)/,
+  });
+  for (const [name, samples] of [
+    ['empty.wav', 0],
+    ['short.wav', 100],
+  ] as const) {
     await writeFile(join(folder, name), exactWav(new Int16Array(samples), 16_000));
     const { code, stderr } = await run(['talk', '--assistant', 'polite', '--from', join(folder, name)], { env });
-    if (samples === 0) t.match({ code, stderr }, { code: 1, stderr: /^parley: .*empty\.wav cannot be read: The WAV has no audio\.\n$/ });
+    if (samples === 0)
+      t.match({ code, stderr }, { code: 1, stderr: /^parley: .*empty\.wav cannot be read: The WAV has no audio\.\n$/ });
     else t.equal(code, 0, name);
   }
-  await talker('curious', 'hello', 'tokens=4', { visitor_fields: [{ name: 'email', label: 'E-mail', type: 'email', required: true }] });
-  t.match(await run(['talk', '--assistant', 'curious', '--from', file], { env }), { code: 2, stderr: /--visitor email=…/ });
+  await talker('curious', 'hello', 'tokens=4', {
+    visitor_fields: [{ name: 'email', label: 'E-mail', type: 'email', required: true }],
+  });
+  t.match(await run(['talk', '--assistant', 'curious', '--from', file], { env }), {
+    code: 2,
+    stderr: /--visitor email=…/,
+  });
 });
 
 /** Says what is in the file, at its pace, and then nothing. */
@@ -102,7 +146,9 @@ t.test('a microphone and a loudspeaker, until Ctrl-C; a long thought has a soft 
   await writeFile(join(folder, 'microphone.mjs'), microphone);
   await program('arecord', `exec '${process.execPath}' '${join(folder, 'microphone.mjs')}'`);
   await program('aplay', `exec /bin/cat > '${join(folder, 'played')}'`);
-  const talking = start(t, ['talk', '--assistant', 'slow', '--headphones', '--keep'], { env: { ...env, PATH: folder } });
+  const talking = start(t, ['talk', '--assistant', 'slow', '--headphones', '--keep'], {
+    env: { ...env, PATH: folder },
+  });
   await talking.printed(' ms\n');
   talking.kill('SIGINT');
   const { code, stdout, stderr } = await talking.finished;
@@ -124,8 +170,15 @@ t.test('the keys', (t) => {
   let raw: boolean | null = null;
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (on: boolean) => (raw = on) });
   const done: string[] = [];
-  const live = { state: 'speaking', interrupt: () => done.push('interrupt'), hangUp: async () => void done.push('hang up') };
-  const release = keys({ stdin, exit: (code: number) => done.push(`exit ${code}`) } as unknown as Io, live as unknown as Call);
+  const live = {
+    state: 'speaking',
+    interrupt: () => done.push('interrupt'),
+    hangUp: async () => void done.push('hang up'),
+  };
+  const release = keys(
+    { stdin, exit: (code: number) => done.push(`exit ${code}`) } as unknown as Io,
+    live as unknown as Call,
+  );
   t.equal(raw, true);
   stdin.emit('data', Buffer.from('x '));
   stdin.emit('data', Buffer.from('\u0003'));
@@ -141,7 +194,9 @@ t.test('the keys', (t) => {
 
 t.test('a line for each side: words under way, a cut, a turn taken back', (t) => {
   const [out, err] = [[] as string[], [] as string[]];
-  const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 40 }).on('data', (text) => out.push(String(text)));
+  const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 40 }).on('data', (text) =>
+    out.push(String(text)),
+  );
   const stderr = new PassThrough().on('data', (text) => err.push(String(text)));
   const view = new TalkText({ stdout, stderr } as unknown as Io, 'demo');
   const events: readonly object[] = [
@@ -158,7 +213,13 @@ t.test('a line for each side: words under way, a cut, a turn taken back', (t) =>
   ];
   for (const event of events) view.event(event as CallEvent);
   view.end();
-  t.equal(out.join(''), '\r\u001b[Kyou> tell\u001b[2m me\u001b[22m\r\u001b[Kyou> Tell me[31m\ndemo> Once upon |  510 ms\nelsewhere> Typed\ndemo> So\n');
-  t.equal(err.join(''), 'Nothing of the reply was heard; what you say next joins your words.\nIt failed. (assistant_unavailable)\nThe connection is lost; trying again.\n');
+  t.equal(
+    out.join(''),
+    '\r\u001b[Kyou> tell\u001b[2m me\u001b[22m\r\u001b[Kyou> Tell me[31m\ndemo> Once upon |  510 ms\nelsewhere> Typed\ndemo> So\n',
+  );
+  t.equal(
+    err.join(''),
+    'Nothing of the reply was heard; what you say next joins your words.\nIt failed. (assistant_unavailable)\nThe connection is lost; trying again.\n',
+  );
   t.end();
 });

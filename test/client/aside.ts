@@ -1,4 +1,7 @@
-/** Packages that a test tries the client with and that are too large for every installation: installed when they are wanted, and kept. */
+/**
+ * Packages that a test tries the client with and that are too large for every installation: installed when they are
+ * wanted, and kept.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -23,9 +26,14 @@ export async function installedAside(name: string, version: string): Promise<Asi
   if (!existsSync(join(folder, 'package.json')) && process.env['PARLEY_OFFLINE'] !== '1') {
     mkdirSync(home, { recursive: true });
     writeFileSync(join(home, 'package.json'), '{"private":true}');
-    spawnSync('npm', ['install', `${name}@${version}`, '--no-audit', '--no-fund', '--loglevel=error'], { cwd: home, stdio: 'ignore', timeout: patient(120_000) });
+    spawnSync('npm', ['install', `${name}@${version}`, '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd: home,
+      stdio: 'ignore',
+      timeout: patient(120_000),
+    });
   }
-  if (!existsSync(join(folder, 'package.json'))) return { why: `${name} ${version} is not installed and cannot be installed here`, folder, entry: null };
+  if (!existsSync(join(folder, 'package.json')))
+    return { why: `${name} ${version} is not installed and cannot be installed here`, folder, entry: null };
   const { resolve } = createRequire(join(home, 'package.json'));
   let entry: string | null = null;
   try {

@@ -1,4 +1,7 @@
-/** A call in a browser: its fake microphone plays a clip, its loudspeaker is a real one, and the transcript is what left it. */
+/**
+ * A call in a browser: its fake microphone plays a clip, its loudspeaker is a real one, and the transcript is what left
+ * it.
+ */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
@@ -30,7 +33,8 @@ document.querySelector('button').onclick = async () => {
 };
 </script>`;
 
-const event = (page: Page, expression: string): Promise<boolean> => until(() => page.evaluate(`events.some((event) => ${expression})`) as Promise<boolean>);
+const event = (page: Page, expression: string): Promise<boolean> =>
+  until(() => page.evaluate(`events.some((event) => ${expression})`) as Promise<boolean>);
 
 interface Scene {
   readonly house: House;
@@ -45,10 +49,18 @@ async function scene(t: Test, clip: string): Promise<Scene> {
   // Without voice processes loudness alone is taken for speech.
   const house = await openHouse(t, { env: { PARLEY_SYNTHETIC: '1', PARLEY_VOICE_PROCESSES: '0' } });
   const voice = { provider: 'synthetic', name: 'character_ms=30', transcription_name: 'texts=hello_there' };
-  const { id } = await house.assistant({ channels: { voice: true }, model: { provider: 'synthetic', name: 'tokens=20,delay_ms=0' }, voice });
+  const { id } = await house.assistant({
+    channels: { voice: true },
+    model: { provider: 'synthetic', name: 'tokens=20,delay_ms=0' },
+    voice,
+  });
   const session = await house.session(id);
   const origin = await served(t, house, page(house.key, session.id), (path) => readFile(built + path));
-  const device = ['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${clip}`];
+  const device = [
+    '--use-fake-ui-for-media-stream',
+    '--use-fake-device-for-media-stream',
+    `--use-file-for-fake-audio-capture=${clip}`,
+  ];
   const browser = await openBrowser(t, ...device);
   const complaints: string[] = [];
   const tab = async (before = ''): Promise<Page> => {
@@ -68,19 +80,35 @@ t.test('what was heard is what left the loudspeaker', { skip: whyNoBrowser }, as
   const tab = await opened.tab();
   await event(tab, "event.type === 'turn.completed'");
   const [said, reply] = await transcriptOf(house, sessionId);
-  t.match([said, reply], [{ role: 'user', content: 'hello there' }, { status: 'completed', voice: { heard: 'played', cut_by: null } }]);
+  t.match(
+    [said, reply],
+    [
+      { role: 'user', content: 'hello there' },
+      { status: 'completed', voice: { heard: 'played', cut_by: null } },
+    ],
+  );
   const positions = (await tab.evaluate('positions')) as number[];
-  t.same(positions, positions.toSorted((one, other) => one - other), 'the position never goes back');
+  t.same(
+    positions,
+    positions.toSorted((one, other) => one - other),
+    'the position never goes back',
+  );
   t.equal(positions.at(-1), await tab.evaluate("events.find((event) => event.type === 'audio.end').samples"));
   t.ok(positions.length > 10, 'it is told while it plays');
 
   await tab.evaluate("opened.call.message('And now?')");
-  await event(tab, "event.type === 'message.delta' && event.message_id !== events.find((event) => event.type === 'message.delta').message_id");
+  await event(
+    tab,
+    "event.type === 'message.delta' && event.message_id !== events.find((event) => event.type === 'message.delta').message_id",
+  );
   await tab.evaluate('opened.call.interrupt()');
   await event(tab, "event.type === 'turn.aborted'");
   const cut = (await transcriptOf(house, sessionId)).at(-1)!;
   t.match(cut, { status: 'partial', stop_reason: 'aborted', voice: { heard: 'played', cut_by: 'client' } });
-  t.ok(cut.content.length > 0 && reply!.content.startsWith(cut.content) && cut.content.length < reply!.content.length, cut.content);
+  t.ok(
+    cut.content.length > 0 && reply!.content.startsWith(cut.content) && cut.content.length < reply!.content.length,
+    cut.content,
+  );
 
   await tab.evaluate('opened.call.hangUp()');
   t.match(await tab.evaluate('events.at(-1)'), { type: 'closed', reason: 'hangup' });
@@ -97,7 +125,10 @@ const microphones = [
   ['nothing, and it knows no such constraint', 'undefined', 'undefined', true],
 ] as const;
 
-const says = (settings: string, supported: string): string => `MediaStreamTrack.prototype.getSettings = () => ({ echoCancellation: ${settings} });
+const says = (
+  settings: string,
+  supported: string,
+): string => `MediaStreamTrack.prototype.getSettings = () => ({ echoCancellation: ${settings} });
 MediaDevices.prototype.getSupportedConstraints = () => ({ echoCancellation: ${supported} });`;
 
 t.test('where the browser does not cancel the echo a call is half duplex', { skip: whyNoBrowser }, async (t: Test) => {
@@ -114,9 +145,15 @@ t.test('where the browser does not cancel the echo a call is half duplex', { ski
   t.equal(await chosen.evaluate('opened.call.halfDuplex'), false, 'what the page wants holds');
   await chosen.close();
 
-  const page = await tab(`${says('false', 'true')} globalThis.devices = []; globalThis.options = { onDevice: (device) => devices.push(device) };`);
+  const page = await tab(
+    `${says('false', 'true')} globalThis.devices = []; globalThis.options = { onDevice: (device) => devices.push(device) };`,
+  );
   await event(page, "event.type === 'turn.completed'");
-  t.equal(await page.evaluate("events.some((event) => event.type === 'audio.pause')"), false, 'who speaks over the reply is not heard');
+  t.equal(
+    await page.evaluate("events.some((event) => event.type === 'audio.pause')"),
+    false,
+    'who speaks over the reply is not heard',
+  );
   t.same(await page.evaluate('devices'), [{ microphone: 'open', loudspeaker: 'open', echo: 'heard' }]);
   await page.evaluate('opened.call.halfDuplex = false');
   await event(page, "event.type === 'audio.pause'");

@@ -1,4 +1,7 @@
-/** The sound of a call that is no message's: silence in place of the echo of a reply, and the soft sound while one is thought of. The service's side is the test's own. */
+/**
+ * The sound of a call that is no message's: silence in place of the echo of a reply, and the soft sound while one is
+ * thought of. The service's side is the test's own.
+ */
 import t from 'tap';
 import { Call, type CallOptions, type Player } from '../../src/client/call.ts';
 import { softSound } from '../../src/client/thinking.ts';
@@ -50,7 +53,13 @@ async function opened(options: Partial<CallOptions> = {}): Promise<Scene> {
       if (type === 'message') tell = (message) => listener({ data: JSON.stringify(message) });
     }
   }
-  const call = new Call({ token: async () => ({ url: 'ws://nowhere/call?token=1' }), player, clock, WebSocket: Open as never, ...options });
+  const call = new Call({
+    token: async () => ({ url: 'ws://nowhere/call?token=1' }),
+    player,
+    clock,
+    WebSocket: Open as never,
+    ...options,
+  });
   call.send(new Uint8Array([1]));
   while (sent.length === 0) await new Promise(setImmediate);
   sent.splice(0);
@@ -87,16 +96,19 @@ t.test('half duplex: silence while a reply is spoken and shortly after it', asyn
   await call.closed;
 });
 
-t.test('half duplex: otherwise who speaks is heard, and of opus there is nothing in place of what is not', async (t) => {
-  const full = await opened();
-  full.tell(state('speaking'));
-  full.call.send(new Uint8Array([1]));
-  t.same([full.call.halfDuplex, full.sent], [false, [new Uint8Array([1])]]);
-  const opus = await opened({ barge_in: 'off', encoding: 'opus' });
-  opus.tell(state('speaking'));
-  opus.call.send(new Uint8Array([1]));
-  t.same(opus.sent, []);
-});
+t.test(
+  'half duplex: otherwise who speaks is heard, and of opus there is nothing in place of what is not',
+  async (t) => {
+    const full = await opened();
+    full.tell(state('speaking'));
+    full.call.send(new Uint8Array([1]));
+    t.same([full.call.halfDuplex, full.sent], [false, [new Uint8Array([1])]]);
+    const opus = await opened({ barge_in: 'off', encoding: 'opus' });
+    opus.tell(state('speaking'));
+    opus.call.send(new Uint8Array([1]));
+    t.same(opus.sent, []);
+  },
+);
 
 t.test('a long thought has a soft sound, which the reply cuts', async (t) => {
   const { call, clock, player, tell } = await opened({ thinkingSound: true, output_encoding: 'pcm_mulaw' });
@@ -136,10 +148,16 @@ t.test('the soft sound in each encoding', (t) => {
   const loudest = samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
   t.ok(loudest > 700 && loudest <= 820, `${loudest}: some -32 dB`);
   t.ok(Math.abs(samples[0]!) + Math.abs(samples.at(-1)!) < 10, 'it begins and ends without a click');
-  for (const [encoding, samplesOf] of [['pcm_mulaw', samplesOfMuLaw], ['pcm_alaw', samplesOfALaw]] as const) {
+  for (const [encoding, samplesOf] of [
+    ['pcm_mulaw', samplesOfMuLaw],
+    ['pcm_alaw', samplesOfALaw],
+  ] as const) {
     const heard = samplesOf(softSound(8000, encoding));
     // A step at this loudness is 32.
-    t.ok(heard.every((sample, at) => Math.abs(sample - samples[at]!) <= 32), encoding);
+    t.ok(
+      heard.every((sample, at) => Math.abs(sample - samples[at]!) <= 32),
+      encoding,
+    );
   }
   t.end();
 });

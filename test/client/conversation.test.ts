@@ -1,6 +1,11 @@
 /** `parley-client/conversation` at the real server. */
 import t from 'tap';
-import { conversation, type Conversation, type ConversationMessage, type ConversationSnapshot } from '../../src/client/conversation.ts';
+import {
+  conversation,
+  type Conversation,
+  type ConversationMessage,
+  type ConversationSnapshot,
+} from '../../src/client/conversation.ts';
 import { synthetic, transcriptOf } from '../api/talk.ts';
 import { openScene } from './scene.ts';
 
@@ -8,7 +13,10 @@ const scene = await openScene(t, 'tokens=40,delay_ms=5');
 const { house, way, assistantId } = scene;
 
 /** Resolves with the first snapshot that fits, and calls no listener any more. */
-const reached = (talk: Conversation, fits: (snapshot: ConversationSnapshot) => boolean): Promise<ConversationSnapshot> =>
+const reached = (
+  talk: Conversation,
+  fits: (snapshot: ConversationSnapshot) => boolean,
+): Promise<ConversationSnapshot> =>
   new Promise((resolve) => {
     const look = (): void => {
       if (!fits(talk.getSnapshot())) return;
@@ -18,7 +26,10 @@ const reached = (talk: Conversation, fits: (snapshot: ConversationSnapshot) => b
     const unsubscribe = talk.subscribe(look);
     look();
   });
-const is = (status: ConversationSnapshot['status']) => (snapshot: ConversationSnapshot): boolean => snapshot.status === status;
+const is =
+  (status: ConversationSnapshot['status']) =>
+  (snapshot: ConversationSnapshot): boolean =>
+    snapshot.status === status;
 
 t.test('loads, sends, shows the reply as it comes, and gives the same snapshot until something changes', async (t) => {
   const { id } = await house.session(assistantId);
@@ -33,11 +44,17 @@ t.test('loads, sends, shows the reply as it comes, and gives the same snapshot u
   t.same([...new Set(seen.map(({ status }) => status))], ['sending', 'replying', 'idle']);
   t.match(seen[0]!.messages, [{ role: 'user', content: 'Hello', status: 'sending' }]);
   const lengths = seen.filter(is('replying')).map(({ messages }) => messages.at(-1)!.content.length);
-  t.ok(new Set(lengths).size > 2 && lengths.every((length, index) => index === 0 || length >= lengths[index - 1]!), 'it grows');
+  t.ok(
+    new Set(lengths).size > 2 && lengths.every((length, index) => index === 0 || length >= lengths[index - 1]!),
+    'it grows',
+  );
   t.equal(new Set(seen).size, seen.length, 'each change is another snapshot');
   const stored = await transcriptOf(house, id);
   t.match(talk.getSnapshot(), { status: 'idle', error: null });
-  t.same(talk.getSnapshot().messages.map(({ role, content, status }) => ({ role, content, status })), stored.map(({ role, content, status }) => ({ role, content, status })));
+  t.same(
+    talk.getSnapshot().messages.map(({ role, content, status }) => ({ role, content, status })),
+    stored.map(({ role, content, status }) => ({ role, content, status })),
+  );
   t.equal(talk.getSnapshot().messages[1]!.id, stored[1].id);
 });
 
@@ -61,9 +78,16 @@ t.test('a conversation opened in mid-reply goes on with it, each character once;
   t.match(messages.at(-1), { role: 'assistant', content: stored.content, status: 'partial', id: stored.id });
   t.equal(messages.length, 2);
   const third = conversation(scene.client().parley, id);
-  const withoutTime = (all: readonly ConversationMessage[]): object[] => all.map(({ createdAt: _, ...message }) => message);
+  const withoutTime = (all: readonly ConversationMessage[]): object[] =>
+    all.map(({ createdAt: _, ...message }) => message);
   t.match(withoutTime((await reached(third, is('idle'))).messages), withoutTime(messages));
-  t.same(third.getSnapshot().messages.map(({ stopReason, createdAt }) => [stopReason, typeof createdAt]), [[null, 'number'], ['aborted', 'number']]);
+  t.same(
+    third.getSnapshot().messages.map(({ stopReason, createdAt }) => [stopReason, typeof createdAt]),
+    [
+      [null, 'number'],
+      ['aborted', 'number'],
+    ],
+  );
 });
 
 t.test('a session created here is not loaded; a reply that has not begun is stopped', async (t) => {
@@ -80,7 +104,14 @@ t.test('a session created here is not loaded; a reply that has not begun is stop
   await sending;
   way.fault = () => null;
   t.match(asked[0], 'POST /sessions/ID/chat');
-  t.match(talk.getSnapshot(), { status: 'idle', error: null, messages: [{ content: 'Hello', status: 'completed' }, { content: '', status: 'partial', stopReason: 'aborted' }] });
+  t.match(talk.getSnapshot(), {
+    status: 'idle',
+    error: null,
+    messages: [
+      { content: 'Hello', status: 'completed' },
+      { content: '', status: 'partial', stopReason: 'aborted' },
+    ],
+  });
   const again = conversation(scene.client().parley, id, []);
   await again.send('Hello', { idempotencyKey: 'one' });
   t.equal((await transcriptOf(house, id)).length, 2, 'the same key sends nothing twice');
@@ -107,7 +138,11 @@ t.test('a failure is in the snapshot, and a session that is over stays so', asyn
   const { id } = await house.session(failing.id);
   const talk = conversation(scene.client().parley, id);
   await talk.send('Hello');
-  t.match(talk.getSnapshot(), { status: 'idle', error: { code: 'assistant_unavailable', partial: /./ }, messages: [{ role: 'user' }, { role: 'assistant', status: 'partial' }] });
+  t.match(talk.getSnapshot(), {
+    status: 'idle',
+    error: { code: 'assistant_unavailable', partial: /./ },
+    messages: [{ role: 'user' }, { role: 'assistant', status: 'partial' }],
+  });
   await talk.end();
   t.match(talk.getSnapshot(), { status: 'over', error: null });
   await talk.send('Hello?');
@@ -120,7 +155,11 @@ t.test('a failure is in the snapshot, and a session that is over stays so', asyn
   await reached(late, is('idle'));
   await house.ask(`/sessions/${ended.id}/end`, { method: 'POST' });
   await late.send('Hello');
-  t.match(late.getSnapshot(), { status: 'over', error: { code: 'session_ended' }, messages: [{ status: 'failed', content: 'Hello' }] });
+  t.match(late.getSnapshot(), {
+    status: 'over',
+    error: { code: 'session_ended' },
+    messages: [{ status: 'failed', content: 'Hello' }],
+  });
 
   const unknown = conversation(scene.client().parley, 'ses_none');
   t.match((await reached(unknown, ({ error }) => error !== null)).error, { code: 'session_not_found' });

@@ -11,11 +11,26 @@ const requestId = `req_${'a'.repeat(26)}`;
 
 t.test('every row of the table is read as it is, and repeated as it says', async (t) => {
   for (const [name, row] of Object.entries(errors)) {
-    const text = failureText(refused(name as ErrorName, { field: 'visitor.email', seconds: 7, limit: 8000 }), requestId);
+    const text = failureText(
+      refused(name as ErrorName, { field: 'visitor.email', seconds: 7, limit: 8000 }),
+      requestId,
+    );
     const headers: Record<string, string> = row.retry === 'after' ? { 'retry-after': '7' } : {};
     const error = failureOf({ response: new Response(text, { status: row.status, headers }) }, text)!;
     const { code, type, status } = row;
-    t.match(error, { code, type, status, requestId, retryable: row.retry !== 'never', message: JSON.parse(text).error.message, name: status === 429 ? 'RateLimitError' : 'ParleyError' }, name);
+    t.match(
+      error,
+      {
+        code,
+        type,
+        status,
+        requestId,
+        retryable: row.retry !== 'never',
+        message: JSON.parse(text).error.message,
+        name: status === 429 ? 'RateLimitError' : 'ParleyError',
+      },
+      name,
+    );
     const patience = new Patience(new HandClock(), 'always', 60);
     const waits = (): number => {
       try {
@@ -29,7 +44,18 @@ t.test('every row of the table is read as it is, and repeated as it says', async
 });
 
 t.test('a code that ends a stream or a socket has the category of its row', async (t) => {
-  const ends = ['session_ended', 'session_expired', 'assistant_not_published', 'assistant_disabled', 'voice_disabled', 'invalid_request', 'assistant_unavailable', 'voice_unavailable', 'api_error', 'rate_limited'] as const;
+  const ends = [
+    'session_ended',
+    'session_expired',
+    'assistant_not_published',
+    'assistant_disabled',
+    'voice_disabled',
+    'invalid_request',
+    'assistant_unavailable',
+    'voice_unavailable',
+    'api_error',
+    'rate_limited',
+  ] as const;
   for (const code of ends) {
     const row = errors[code === 'invalid_request' ? 'invalid_field' : code];
     t.equal(row.code, code);
@@ -55,7 +81,10 @@ t.test('jitter is full: from nothing to the whole backoff, which doubles up to 8
     const patience = new Patience(clock, 'always', 60);
     const error = new ParleyError('away', { ...fields, code: 'api_error', status: 503, retryable: true });
     const waits = Array.from({ length: 7 }, () => patience.waitAfter(error));
-    t.same(waits, [500, 1000, 2000, 4000, 8000, 8000, 8000].map((ms) => ms * chance));
+    t.same(
+      waits,
+      [500, 1000, 2000, 4000, 8000, 8000, 8000].map((ms) => ms * chance),
+    );
   }
 });
 
@@ -65,7 +94,10 @@ t.test('a class is known by its brand, in every copy of the package', async (t) 
     ParleyError: [new ParleyError('m', fields), new copy.ParleyError('m', fields)],
     RateLimitError: [new RateLimitError('m', fields), new copy.RateLimitError('m', fields)],
     ConnectionError: [new ConnectionError('m'), new copy.ConnectionError('m')],
-    TurnFailedError: [new TurnFailedError('m', { ...fields, partial: '' }), new copy.TurnFailedError('m', { ...fields, partial: '' })],
+    TurnFailedError: [
+      new TurnFailedError('m', { ...fields, partial: '' }),
+      new copy.TurnFailedError('m', { ...fields, partial: '' }),
+    ],
   };
   const classes = { ParleyError, RateLimitError, ConnectionError, TurnFailedError };
   for (const [name, [ours, theirs]] of Object.entries(made)) {
@@ -78,7 +110,8 @@ t.test('a class is known by its brand, in every copy of the package', async (t) 
     t.equal(ours.name, name);
     t.ok(ours instanceof Error);
   }
-  for (const stranger of [new Error('m'), {}, null, undefined, 'ParleyError']) t.notOk((stranger as object) instanceof ParleyError);
+  for (const stranger of [new Error('m'), {}, null, undefined, 'ParleyError'])
+    t.notOk((stranger as object) instanceof ParleyError);
   class Own extends RateLimitError {}
   t.ok(new Own('m', fields) instanceof Own && new Own('m', fields) instanceof RateLimitError);
   t.notOk(made.RateLimitError[0] instanceof Own, 'a class derived from ours is known by itself');

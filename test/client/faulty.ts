@@ -1,4 +1,7 @@
-/** An HTTP proxy that injects the test's faults into each request: before the server has it, into the answer's head, or into its body. */
+/**
+ * An HTTP proxy that injects the test's faults into each request: before the server has it, into the answer's head, or
+ * into its body.
+ */
 import { once } from 'node:events';
 import { createServer, request as askServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -18,7 +21,12 @@ export type Fault =
   /** The answer never comes, and the connection stays. */
   | { readonly kind: 'hang' }
   /** Another answer instead of the server's, which does not get the request. */
-  | { readonly kind: 'answer'; readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body: string };
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body: string;
+    };
 
 export interface Asked {
   readonly line: string;
@@ -27,7 +35,10 @@ export interface Asked {
 }
 
 export class Faulty {
-  /** The fault of a request; null lets it pass. Called with the request's `METHOD /path` and the number of such requests before. */
+  /**
+   * The fault of a request; null lets it pass. Called with the request's `METHOD /path` and the number of such requests
+   * before.
+   */
   fault: (line: string, before: number) => Fault | null = () => null;
   readonly asked: Asked[] = [];
   #server = createServer((request, response) => this.#take(request, response));
@@ -70,30 +81,41 @@ export class Faulty {
     this.asked.push({ line, headers: request.headers, atMs: performance.now() });
     response.on('error', () => {});
     if (fault?.kind === 'never sent') return void request.socket.resetAndDestroy();
-    if (fault?.kind === 'answer') return void response.writeHead(fault.status, { 'content-type': 'application/json', ...fault.headers }).end(fault.body);
+    if (fault?.kind === 'answer')
+      return void response
+        .writeHead(fault.status, { 'content-type': 'application/json', ...fault.headers })
+        .end(fault.body);
     this.#pass(request, response, fault);
   }
 
   #pass(request: IncomingMessage, response: ServerResponse, fault: Fault | null): void {
     const { method, url, headers, socket } = request;
-    const onward = askServer({ host: this.#to.hostname, port: this.#to.port, method, path: url, headers, agent: false }, (answer) => {
-      if (fault?.kind === 'hang') return void answer.resume();
-      if (fault?.kind === 'no answer' || fault?.kind === 'half a head') {
-        if (fault.kind === 'half a head') socket.write('HTTP/1.1 20');
-        return void answer.resume().on('end', () => socket.destroySoon()).on('close', () => socket.destroySoon());
-      }
-      response.writeHead(answer.statusCode!, answer.headers);
-      response.flushHeaders();
-      let left = fault !== null && 'bytes' in fault ? fault.bytes : Infinity;
-      answer.on('data', (bytes: Buffer) => {
-        const some = bytes.subarray(0, Math.min(left, bytes.length));
-        left -= some.length;
-        if (some.length > 0) response.write(some);
+    const onward = askServer(
+      { host: this.#to.hostname, port: this.#to.port, method, path: url, headers, agent: false },
+      (answer) => {
+        if (fault?.kind === 'hang') return void answer.resume();
+        if (fault?.kind === 'no answer' || fault?.kind === 'half a head') {
+          if (fault.kind === 'half a head') socket.write('HTTP/1.1 20');
+          return void answer
+            .resume()
+            .on('end', () => socket.destroySoon())
+            .on('close', () => socket.destroySoon());
+        }
+        response.writeHead(answer.statusCode!, answer.headers);
+        response.flushHeaders();
+        let left = fault !== null && 'bytes' in fault ? fault.bytes : Infinity;
+        answer.on('data', (bytes: Buffer) => {
+          const some = bytes.subarray(0, Math.min(left, bytes.length));
+          left -= some.length;
+          if (some.length > 0) response.write(some);
+          if (left === 0) this.#stop(fault!, answer, socket);
+        });
+        answer
+          .on('end', () => (left > 0 || fault === null ? response.end() : undefined))
+          .on('error', () => response.destroy());
         if (left === 0) this.#stop(fault!, answer, socket);
-      });
-      answer.on('end', () => (left > 0 || fault === null ? response.end() : undefined)).on('error', () => response.destroy());
-      if (left === 0) this.#stop(fault!, answer, socket);
-    });
+      },
+    );
     onward.on('error', () => response.destroy());
     response.on('close', () => onward.destroy());
     request.pipe(onward);

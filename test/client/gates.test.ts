@@ -28,10 +28,16 @@ function service(ceiling: number, options: Partial<ParleyOptions> = {}) {
     }
     const taken = take(bucket, ceiling, clock.now());
     bucket = taken.bucket;
-    const headers: Record<string, string> = { 'x-ratelimit-limit': String(ceiling), 'x-ratelimit-remaining': String(remaining(bucket)) };
+    const headers: Record<string, string> = {
+      'x-ratelimit-limit': String(ceiling),
+      'x-ratelimit-remaining': String(remaining(bucket)),
+    };
     sent.push({ path, atMs: clock.now(), status: taken.passed ? 200 : 429 });
     if (taken.passed) return new Response(session, { headers });
-    return new Response(failure('rate_limit_error', 'rate_limited'), { status: 429, headers: { ...headers, 'retry-after': String(retryAfterSeconds(bucket, ceiling)) } });
+    return new Response(failure('rate_limit_error', 'rate_limited'), {
+      status: 429,
+      headers: { ...headers, 'retry-after': String(retryAfterSeconds(bucket, ceiling)) },
+    });
   };
   const parley = new Parley({ url: 'http://service', key: 'ak_1', clock, fetch: ask, ...options });
   /** Lets everything happen that needs no time, then moves the clock. */
@@ -42,11 +48,22 @@ function service(ceiling: number, options: Partial<ParleyOptions> = {}) {
     }
     for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
   };
-  return { parley, clock, sent, pass, set instead(answer: (path: string) => Response | null) { instead = answer; } };
+  return {
+    parley,
+    clock,
+    sent,
+    pass,
+    set instead(answer: (path: string) => Response | null) {
+      instead = answer;
+    },
+  };
 }
 
 const limited = (seconds: number, headers: Record<string, string> = {}): Response =>
-  new Response(failure('rate_limit_error', 'rate_limited'), { status: 429, headers: { 'retry-after': String(seconds), ...headers } });
+  new Response(failure('rate_limit_error', 'rate_limited'), {
+    status: 429,
+    headers: { 'retry-after': String(seconds), ...headers },
+  });
 
 t.test('forty callers on a budget of ten: all pass, and after the first wait nobody is refused again', async (t) => {
   const { parley, sent, pass } = service(10);
@@ -56,7 +73,12 @@ t.test('forty callers on a budget of ten: all pass, and after the first wait nob
   const refusals = sent.filter(({ status }) => status === 429);
   t.equal(refusals.length, 30, 'those that were under way together');
   t.equal(sent.length, 70);
-  t.ok(sent.filter(({ atMs, status }) => status === 200 && atMs > refusals[0]!.atMs).every(({ atMs }) => atMs >= refusals[0]!.atMs + 60_000), 'none sooner than the wait that was asked for');
+  t.ok(
+    sent
+      .filter(({ atMs, status }) => status === 200 && atMs > refusals[0]!.atMs)
+      .every(({ atMs }) => atMs >= refusals[0]!.atMs + 60_000),
+    'none sooner than the wait that was asked for',
+  );
 });
 
 t.test('a call that comes meanwhile stands in the same wait', async (t) => {
@@ -67,27 +89,47 @@ t.test('a call that comes meanwhile stands in the same wait', async (t) => {
   await world.pass(1000);
   const second = world.parley.sessions.get('ses_2');
   await world.pass(3900);
-  t.same(world.sent.map(({ path }) => path), ['/sessions/ses_1'], 'nothing within the wait');
+  t.same(
+    world.sent.map(({ path }) => path),
+    ['/sessions/ses_1'],
+    'nothing within the wait',
+  );
   await world.pass(200);
   await Promise.all([first, second]);
-  t.same(world.sent.map(({ path }) => path), ['/sessions/ses_1', '/sessions/ses_1', '/sessions/ses_2'], 'then one by one');
+  t.same(
+    world.sent.map(({ path }) => path),
+    ['/sessions/ses_1', '/sessions/ses_1', '/sessions/ses_2'],
+    'then one by one',
+  );
 });
 
 t.test("the workspace's turns in flight keep chats waiting, and nothing else", async (t) => {
   const world = service(60);
   let refusals = 1;
-  world.instead = (path) => (path.endsWith('/chat') && refusals-- > 0 ? limited(1, { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '41' }) : null);
+  world.instead = (path) =>
+    path.endsWith('/chat') && refusals-- > 0
+      ? limited(1, { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '41' })
+      : null;
   const chat = world.parley.sessions.chat('ses_1', 'Hello').catch((error: unknown) => error);
   await world.pass(100);
   await world.parley.sessions.get('ses_1');
-  t.same(world.sent.map(({ path }) => path), ['/sessions/ses_1/chat', '/sessions/ses_1']);
+  t.same(
+    world.sent.map(({ path }) => path),
+    ['/sessions/ses_1/chat', '/sessions/ses_1'],
+  );
   await world.pass(10_000);
-  t.equal((await chat as { code: string }).code, 'api_error', 'what answers here is no stream');
+  t.equal(((await chat) as { code: string }).code, 'api_error', 'what answers here is no stream');
   t.equal(world.sent.filter(({ path }) => path.endsWith('/chat')).length, 4);
 });
 
-/** A 429 to speech with this ceiling, after the client has seen those of its two budgets where they are given; resolves with whether another call stood in the same wait. */
-async function shared(refusing: number, { requests, speech }: { requests?: number; speech?: number }): Promise<boolean> {
+/**
+ * A 429 to speech with this ceiling, after the client has seen those of its two budgets where they are given; resolves
+ * with whether another call stood in the same wait.
+ */
+async function shared(
+  refusing: number,
+  { requests, speech }: { requests?: number; speech?: number },
+): Promise<boolean> {
   const world = service(1000);
   const audio = { 'content-type': 'audio/wav', 'x-audio-sample-rate': '16000', 'x-ratelimit-remaining': '9' };
   const session = { 'x-ratelimit-limit': String(requests), 'x-ratelimit-remaining': '9' };
@@ -95,14 +137,18 @@ async function shared(refusing: number, { requests, speech }: { requests?: numbe
   let refuse = (): void => {};
   const refused = new Promise<void>((resolve) => (refuse = resolve));
   world.instead = (path) => {
-    if (path !== '/speech') return requests === undefined ? null : new Response('{"object":"session","id":"ses_1"}', { headers: session });
+    if (path !== '/speech')
+      return requests === undefined ? null : new Response('{"object":"session","id":"ses_1"}', { headers: session });
     if (refusals-- > 0) {
       refuse();
       return limited(5, { 'x-ratelimit-limit': String(refusing), 'x-ratelimit-remaining': '0' });
     }
-    return new Response('RIFF', { headers: { ...audio, ...(speech !== undefined && { 'x-ratelimit-limit': String(speech) }) } });
+    return new Response('RIFF', {
+      headers: { ...audio, ...(speech !== undefined && { 'x-ratelimit-limit': String(speech) }) },
+    });
   };
-  const say = async (): Promise<void> => void (await (await world.parley.speech({ assistant_id: 'asst_1', text: 'Hello' })).bytes());
+  const say = async (): Promise<void> =>
+    void (await (await world.parley.speech({ assistant_id: 'asst_1', text: 'Hello' })).bytes());
   if (requests !== undefined) await world.parley.sessions.get('ses_1');
   if (speech !== undefined) await say();
   const before = world.sent.length;
@@ -160,6 +206,9 @@ t.test('a call that leaves the line keeps no other waiting', async (t) => {
   await second;
   await world.pass(5_000);
   await Promise.all([first, third]);
-  t.same(world.sent.map(({ path }) => path), ['/sessions/ses_1', '/sessions/ses_1', '/sessions/ses_3']);
+  t.same(
+    world.sent.map(({ path }) => path),
+    ['/sessions/ses_1', '/sessions/ses_1', '/sessions/ses_3'],
+  );
   t.equal(world.clock.timers, 0);
 });

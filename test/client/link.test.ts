@@ -1,4 +1,6 @@
-/** The client of a visitor, at the real server: a token that it gets by itself, and limits that are not those of keys. */
+/**
+ * The client of a visitor, at the real server: a token that it gets by itself, and limits that are not those of keys.
+ */
 import t from 'tap';
 import { Parley } from '../../src/client/parley.ts';
 import type { Visitor } from '../../src/client/types.ts';
@@ -7,7 +9,10 @@ import { openHouse } from '../api/house.ts';
 import { linked, site } from '../pages/link/visits.ts';
 
 const house = await openHouse(t);
-await linked(house, 'talk', { greeting: 'Good day.', visitor_fields: [{ name: 'email', label: 'E-mail', type: 'email', required: true }] });
+await linked(house, 'talk', {
+  greeting: 'Good day.',
+  visitor_fields: [{ name: 'email', label: 'E-mail', type: 'email', required: true }],
+});
 
 /** A client that counts its requests. */
 function client(link: LinkOptions): { parley: Parley; sent: string[] } {
@@ -25,14 +30,20 @@ t.test('a visitor is named once, by the first call that needs one', async (t) =>
   t.match(await parley.about(), { object: 'link', slug: 'talk', status: 'open', visitor_fields: [{ name: 'email' }] });
   t.same([sent, visitors], [['GET /p/talk/about'], []]);
   const visitor = { email: 'ada@example.com' };
-  const [session, other] = await Promise.all([parley.sessions.create({ visitor }), parley.sessions.create({ visitor })]);
+  const [session, other] = await Promise.all([
+    parley.sessions.create({ visitor }),
+    parley.sessions.create({ visitor }),
+  ]);
   t.match([session, other], [{ channel: 'link', visitor }, { channel: 'link' }]);
   t.not(session.id, other.id);
   t.equal(sent.filter((line) => line === 'POST /p/talk/visitors').length, 1);
   t.equal(visitors.length, 1);
   const turn = await parley.sessions.chat(session.id, 'Hello');
   t.equal(await turn.text(), 'word word ');
-  t.same((await parley.sessions.transcript(session.id).all()).map(({ content }) => content), ['Good day.', 'Hello', 'word word ']);
+  t.same(
+    (await parley.sessions.transcript(session.id).all()).map(({ content }) => content),
+    ['Good day.', 'Hello', 'word word '],
+  );
   t.equal(await parley.turns.resume(session.id, turn.id).text(), 'word word ');
   await turn.abort();
 
@@ -45,8 +56,11 @@ t.test('a visitor is named once, by the first call that needs one', async (t) =>
   await t.rejects(client({ slug: 'talk' }).parley.sessions.get(session.id), { code: 'session_not_found' });
 });
 
-t.test('a token that the service does not know is forgotten, so that the next call is another visitor\'s', async (t) => {
-  const { parley, sent } = client({ slug: 'talk', visitor: { object: 'visitor', id: 'vis_1', token: 'none', expires_at: 0 } });
+t.test("a token that the service does not know is forgotten, so that the next call is another visitor's", async (t) => {
+  const { parley, sent } = client({
+    slug: 'talk',
+    visitor: { object: 'visitor', id: 'vis_1', token: 'none', expires_at: 0 },
+  });
   await t.rejects(parley.sessions.create({}), { code: 'invalid_token' });
   t.match(await parley.sessions.create({ visitor: { email: 'a@b.c' } }), { object: 'session' });
   t.same(sent, ['POST /p/talk/sessions', 'POST /p/talk/visitors', 'POST /p/talk/sessions']);
@@ -57,9 +71,15 @@ t.test('a visitor that cannot be named: three attempts in all, and a signal ends
   const ask: typeof fetch = async (url, init) => {
     if (!String(url).endsWith('/visitors')) return fetch(url, init);
     named++;
-    return new Response('{"error":{"type":"api_error","code":"api_error","message":"An internal error occurred."},"request_id":"req_1"}', { status: 500 });
+    return new Response(
+      '{"error":{"type":"api_error","code":"api_error","message":"An internal error occurred."},"request_id":"req_1"}',
+      { status: 500 },
+    );
   };
-  await t.rejects(new Parley({ url: house.url, link: { slug: 'talk' }, fetch: ask }).sessions.create({}), { code: 'api_error', status: 500 });
+  await t.rejects(new Parley({ url: house.url, link: { slug: 'talk' }, fetch: ask }).sessions.create({}), {
+    code: 'api_error',
+    status: 500,
+  });
   t.equal(named, 3);
   const ending = new AbortController();
   let answer!: (refusal: Response) => void;
@@ -68,14 +88,29 @@ t.test('a visitor that cannot be named: three attempts in all, and a signal ends
     ending.abort(new Error('enough'));
     return new Promise((resolve) => (answer = resolve));
   };
-  await t.rejects(new Parley({ url: house.url, link: { slug: 'talk' }, fetch: hanging }).sessions.create({}, { signal: ending.signal }), { message: 'enough' });
+  await t.rejects(
+    new Parley({ url: house.url, link: { slug: 'talk' }, fetch: hanging }).sessions.create(
+      {},
+      { signal: ending.signal },
+    ),
+    { message: 'enough' },
+  );
   // The naming is for all calls and goes on without this one: unanswered, its three attempts would take 90 seconds.
-  answer(new Response('{"error":{"type":"permission_error","code":"assistant_not_permitted","message":"Not here."},"request_id":"req_1"}', { status: 403 }));
+  answer(
+    new Response(
+      '{"error":{"type":"permission_error","code":"assistant_not_permitted","message":"Not here."},"request_id":"req_1"}',
+      { status: 403 },
+    ),
+  );
 });
 
-t.test('the widget\'s visitor is one of its site', async (t) => {
-  t.match(await client({ slug: 'talk', host: site }).parley.sessions.create({ visitor: { email: 'a@b.c' } }), { channel: 'widget' });
-  await t.rejects(client({ slug: 'talk', host: 'https://other.example' }).parley.sessions.create({}), { code: 'assistant_not_permitted' });
+t.test("the widget's visitor is one of its site", async (t) => {
+  t.match(await client({ slug: 'talk', host: site }).parley.sessions.create({ visitor: { email: 'a@b.c' } }), {
+    channel: 'widget',
+  });
+  await t.rejects(client({ slug: 'talk', host: 'https://other.example' }).parley.sessions.create({}), {
+    code: 'assistant_not_permitted',
+  });
 });
 
 t.test("a call that a link's limit refuses is not retried, and all can be read", async (t) => {
@@ -84,14 +119,18 @@ t.test("a call that a link's limit refuses is not retried, and all can be read",
   const { id } = await parley.sessions.create({});
   await (await parley.sessions.chat(id, 'One')).text();
   sent.length = 0;
-  for (const message of ['Two', 'Three']) await t.rejects(parley.sessions.chat(id, message), { code: 'rate_limited', retryAfterSeconds: Number });
+  for (const message of ['Two', 'Three'])
+    await t.rejects(parley.sessions.chat(id, message), { code: 'rate_limited', retryAfterSeconds: Number });
   t.same(sent, ['POST /p/few/sessions/ses/chat'], 'the second is refused here');
   t.equal((await parley.sessions.transcript(id).all()).length, 2);
   t.equal((await parley.sessions.get(id)).status, 'open');
 });
 
 t.test('voice', async (t) => {
-  await linked(house, 'spoken', { channels: { voice: true, link: true, widget: false }, voice: { provider: 'synthetic', name: 'audio_ms=50,delay_ms=0' } });
+  await linked(house, 'spoken', {
+    channels: { voice: true, link: true, widget: false },
+    voice: { provider: 'synthetic', name: 'audio_ms=50,delay_ms=0' },
+  });
   const { parley } = client({ slug: 'spoken' });
   const { id: session_id } = await parley.sessions.create({});
   t.ok((await (await parley.speech({ session_id, text: 'Hello there.' })).bytes()).length > 44);

@@ -1,4 +1,7 @@
-/** The microphone in a browser, whose fake device plays a clip of the server's own voice: its words come out of the page. */
+/**
+ * The microphone in a browser, whose fake device plays a clip of the server's own voice: its words come out of the
+ * page.
+ */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -52,7 +55,11 @@ t.test('what is spoken into the microphone is shown on the page', { skip: whyNoB
   const clip = await spoken(t, house, id);
   await heardOnce(house, id, clip);
   const origin = await served(t, house, page(house.key, id), (path) => readFile(join(built, path)));
-  const device = ['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${clip}`];
+  const device = [
+    '--use-fake-ui-for-media-stream',
+    '--use-fake-device-for-media-stream',
+    `--use-file-for-fake-audio-capture=${clip}`,
+  ];
   const running = await openBrowser(t, ...device);
   const tab = await running.newPage();
   tab.setDefaultTimeout(patience);
@@ -76,7 +83,9 @@ t.test('where there is no microphone it says so', async (t) => {
 /** A file for the device, which plays it again and again. */
 async function spoken(t: Test, house: House, assistant_id: string): Promise<string> {
   const parley = new Parley({ url: house.url, key: house.key });
-  const { samples, sampleRate } = readWav(await (await parley.speech({ assistant_id, text: 'Hello there.', stream: false })).bytes());
+  const { samples, sampleRate } = readWav(
+    await (await parley.speech({ assistant_id, text: 'Hello there.', stream: false })).bytes(),
+  );
   const padded = new Int16Array(samples.length + 2 * sampleRate);
   padded.set(samples, sampleRate);
   const path = join(await temporaryFolder(t), 'clip.wav');
@@ -84,10 +93,16 @@ async function spoken(t: Test, house: House, assistant_id: string): Promise<stri
   return path;
 }
 
-/** Has the clip transcribed, and so the models loaded: what is spoken meanwhile waits, and on a busy machine more of it than a socket lets wait. */
+/**
+ * Has the clip transcribed, and so the models loaded: what is spoken meanwhile waits, and on a busy machine more of it
+ * than a socket lets wait.
+ */
 async function heardOnce(house: House, assistant_id: string, clip: string): Promise<void> {
   const { samples, sampleRate } = readWav(await readFile(clip));
-  const transcription = new Parley({ url: house.url, key: house.key }).transcribe({ assistant_id, sample_rate: sampleRate });
+  const transcription = new Parley({ url: house.url, key: house.key }).transcribe({
+    assistant_id,
+    sample_rate: sampleRate,
+  });
   await transcription.send(new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength));
   await transcription.finish();
   for await (const message of transcription) if (message.type === 'done') return;

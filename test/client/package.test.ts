@@ -40,60 +40,80 @@ async function loaded(name: string, seen = new Set<string>()): Promise<Set<strin
 
 const zipped = (code: string): number => gzipSync(code, { level: 9 }).length;
 
-t.test('the main entry is at most 8.25 KB gzipped in an application that is minified, with all that it loads; 10 KB as it is', async (t) => {
-  let [asItIs, minified] = [0, 0];
-  for (const name of await loaded('index.js')) {
-    const code = await read(name);
-    asItIs += zipped(code);
-    minified += zipped((await transform(code, { minify: true, format: 'esm', target: 'es2022' })).code);
-  }
-  t.ok(minified <= 8448, `${minified} bytes minified`);
-  t.ok(asItIs <= 10_240, `${asItIs} bytes as it is`);
-});
+t.test(
+  'the main entry is at most 8.25 KB gzipped in an application that is minified, with all that it loads; 10 KB as it is',
+  async (t) => {
+    let [asItIs, minified] = [0, 0];
+    for (const name of await loaded('index.js')) {
+      const code = await read(name);
+      asItIs += zipped(code);
+      minified += zipped((await transform(code, { minify: true, format: 'esm', target: 'es2022' })).code);
+    }
+    t.ok(minified <= 8448, `${minified} bytes minified`);
+    t.ok(asItIs <= 10_240, `${asItIs} bytes as it is`);
+  },
+);
 
-t.test('classes and functions have their names in stack traces, and an uncaught error prints a short line of code', async (t) => {
-  for (const entry of ['index', 'call', 'conversation']) {
-    const exported: Record<string, unknown> = await import(join(built, `${entry}.js`));
-    for (const [name, value] of Object.entries(exported)) if (typeof value === 'function') t.equal(value.name, name, entry);
-  }
-  for (const name of (await readdir(built)).filter((name) => name.endsWith('.js'))) {
-    const longest = Math.max(...(await read(name)).split('\n').map((line) => line.length));
-    t.ok(longest <= 600, `${name} has a line of ${longest} characters`);
-  }
-  const folder = await installed(t);
-  const uncaught = (from: string): string => `
+t.test(
+  'classes and functions have their names in stack traces, and an uncaught error prints a short line of code',
+  async (t) => {
+    for (const entry of ['index', 'call', 'conversation']) {
+      const exported: Record<string, unknown> = await import(join(built, `${entry}.js`));
+      for (const [name, value] of Object.entries(exported))
+        if (typeof value === 'function') t.equal(value.name, name, entry);
+    }
+    for (const name of (await readdir(built)).filter((name) => name.endsWith('.js'))) {
+      const longest = Math.max(...(await read(name)).split('\n').map((line) => line.length));
+      t.ok(longest <= 600, `${name} has a line of ${longest} characters`);
+    }
+    const folder = await installed(t);
+    const uncaught = (from: string): string => `
 import { Parley } from '${from}';
 const answer = () => Response.json({ error: { type: 'authentication_error', code: 'invalid_api_key', message: 'Invalid API key.' } }, { status: 401 });
 await new Parley({ url: 'http://127.0.0.1', key: 'ak_1', fetch: async () => answer() }).sessions.get('ses_1');
 `;
-  const printed = async (code: string): Promise<string> => {
-    await writeFile(join(folder, 'uncaught.mjs'), code);
-    return spawnSync(process.execPath, ['uncaught.mjs'], { cwd: folder, encoding: 'utf8' }).stderr;
-  };
-  const stack = await printed(uncaught('parley-client'));
-  t.match(stack, /^ParleyError: Invalid API key\.$/m);
-  t.match(stack, /at failureOf \(/);
-  t.match(stack, /at (async )?Requester\./);
+    const printed = async (code: string): Promise<string> => {
+      await writeFile(join(folder, 'uncaught.mjs'), code);
+      return spawnSync(process.execPath, ['uncaught.mjs'], { cwd: folder, encoding: 'utf8' }).stderr;
+    };
+    const stack = await printed(uncaught('parley-client'));
+    t.match(stack, /^ParleyError: Invalid API key\.$/m);
+    t.match(stack, /at failureOf \(/);
+    t.match(stack, /at (async )?Requester\./);
 
-  await writeFile(join(folder, 'minified.mjs'), (await transform(await read('index.js'), { minify: true, format: 'esm' })).code);
-  t.match(await printed(uncaught('./minified.mjs')), /^ParleyError: Invalid API key\.$/m, 'also in an application that is minified');
-});
+    await writeFile(
+      join(folder, 'minified.mjs'),
+      (await transform(await read('index.js'), { minify: true, format: 'esm' })).code,
+    );
+    t.match(
+      await printed(uncaught('./minified.mjs')),
+      /^ParleyError: Invalid API key\.$/m,
+      'also in an application that is minified',
+    );
+  },
+);
 
 t.test('it has no dependencies, and its entries import nothing', async (t) => {
   const about = JSON.parse(await read('package.json'));
   t.match(about, { name: 'parley-client', type: 'module', license: 'Apache-2.0', sideEffects: false });
   t.notOk('dependencies' in about || 'peerDependencies' in about);
-  for (const entry of Object.values(about.exports).filter((entry) => typeof entry === 'object') as { default: string; types: string }[]) {
-    for (const name of await loaded(entry.default.slice(2))) t.notMatch(await read(name), /\bfrom\s?"[^."]|\bimport\s?"[^."]|require\(/, name);
+  for (const entry of Object.values(about.exports).filter((entry) => typeof entry === 'object') as {
+    default: string;
+    types: string;
+  }[]) {
+    for (const name of await loaded(entry.default.slice(2)))
+      t.notMatch(await read(name), /\bfrom\s?"[^."]|\bimport\s?"[^."]|require\(/, name);
     await read(entry.types);
   }
   const names = await readdir(built);
   t.ok(['LICENSE', 'LICENSE-eventsource-parser', 'README.md'].every((name) => names.includes(name)));
-  for (const name of names.filter((name) => name.endsWith('.d.ts'))) t.notMatch(await read(name), /typebox|eventsource-parser|node:|\.ts'/, name);
+  for (const name of names.filter((name) => name.endsWith('.d.ts')))
+    t.notMatch(await read(name), /typebox|eventsource-parser|node:|\.ts'/, name);
 });
 
 t.test('nothing says to install the package whose name is not ours', async (t) => {
-  for (const text of [await read('README.md'), await readFile(join(root, 'README.md'), 'utf8')]) t.notMatch(text, /npm (i|install|add) parley\b/);
+  for (const text of [await read('README.md'), await readFile(join(root, 'README.md'), 'utf8')])
+    t.notMatch(text, /npm (i|install|add) parley\b/);
 });
 
 t.test("the README's example runs as it stands where the tarball is installed, and its types hold", async (t) => {
@@ -103,11 +123,23 @@ t.test("the README's example runs as it stands where the tarball is installed, a
   t.ok(lines <= 22, `${lines} lines`);
   await writeFile(join(folder, 'example.mjs'), example);
   const server = await startServer(t, { env: { PARLEY_STORE: 'memory:' } });
-  const { stdout, stderr } = await run(process.execPath, ['example.mjs'], { cwd: folder, env: { ...process.env, PARLEY_URL: server.url, PARLEY_API_KEY: server.key! } });
+  const { stdout, stderr } = await run(process.execPath, ['example.mjs'], {
+    cwd: folder,
+    env: { ...process.env, PARLEY_URL: server.url, PARLEY_API_KEY: server.key! },
+  });
   t.equal(stderr, '');
   t.match(stdout, /\nuser completed\nassistant completed\nuser completed\nassistant completed\n$/);
 
-  const strict = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true, module: 'nodenext', target: 'es2022', lib: ['es2022', 'dom'], types: [] };
+  const strict = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: false,
+    noEmit: true,
+    module: 'nodenext',
+    target: 'es2022',
+    lib: ['es2022', 'dom'],
+    types: [],
+  };
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: strict, files: ['use.ts'] }));
   await writeFile(join(folder, 'use.ts'), use);
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
@@ -116,7 +148,10 @@ t.test("the README's example runs as it stands where the tarball is installed, a
 });
 
 /** Events of an answer of the backend; `take` says when enough have come, and leaves the rest. */
-async function eventsFrom(response: Response, take: (event: any) => boolean = () => false): Promise<{ id: number; event: any }[]> {
+async function eventsFrom(
+  response: Response,
+  take: (event: any) => boolean = () => false,
+): Promise<{ id: number; event: any }[]> {
   const events: { id: number; event: any }[] = [];
   let text = '';
   for await (const bytes of response.body!.pipeThrough(new TextDecoderStream())) {
@@ -162,7 +197,10 @@ t.test("the README's backend streams a turn through, resumes it and aborts it fr
   t.equal(textOf(begun) + textOf(last), textOf(whole), 'each character once');
   const again = await fetch(`${url}?turn=${turn_id}`, { headers: { 'last-event-id': String(seen) } });
   t.equal(textOf(await eventsFrom(again)), textOf(last), 'an EventSource names the last event in a header');
-  t.match([(await fetch(`${url}?turn=turn_none`, { method: 'DELETE' })).status, (await fetch(`${url}s`)).status], [404, 404]);
+  t.match(
+    [(await fetch(`${url}?turn=turn_none`, { method: 'DELETE' })).status, (await fetch(`${url}s`)).status],
+    [404, 404],
+  );
 });
 
 /** The methods of the client that are its user's, as they are called. */
@@ -171,16 +209,22 @@ async function callsOfClient(): Promise<string[]> {
   const parley = new Parley({ url: 'http://127.0.0.1', key: 'ak_1' });
   const methodsOf = (value: object, prefix: string): string[] => {
     const described = Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(value)));
-    return described.filter(([name, { value }]) => name !== 'constructor' && typeof value === 'function').map(([name]) => `${prefix}.${name}`);
+    return described
+      .filter(([name, { value }]) => name !== 'constructor' && typeof value === 'function')
+      .map(([name]) => `${prefix}.${name}`);
   };
-  const resources = Object.entries(parley).flatMap(([name, resource]) => methodsOf(resource as object, `parley.${name}`));
+  const resources = Object.entries(parley).flatMap(([name, resource]) =>
+    methodsOf(resource as object, `parley.${name}`),
+  );
   return [...methodsOf(parley, 'parley'), ...resources].sort();
 }
 
 t.test('the README has a row for every call, and for none that is not there', async (t) => {
   const section = (await read('README.md')).split('## Every call\n')[1]!;
   const rows = section.split('\n').filter((line) => line.startsWith('| `'));
-  const named = rows.flatMap((row) => [...row.split(' | ')[0]!.matchAll(/parley\.[\w.]+(?=\()/g)].map(([name]) => name));
+  const named = rows.flatMap((row) =>
+    [...row.split(' | ')[0]!.matchAll(/parley\.[\w.]+(?=\()/g)].map(([name]) => name),
+  );
   t.same(named.sort(), await callsOfClient());
 });
 

@@ -30,7 +30,8 @@ function worklet() {
   const send = (data: object): void => processor.port.onmessage({ data });
   return {
     told,
-    play: (message: number, samples: number, value = 16_384) => send({ type: 'play', message, samples: new Int16Array(samples).fill(value) }),
+    play: (message: number, samples: number, value = 16_384) =>
+      send({ type: 'play', message, samples: new Int16Array(samples).fill(value) }),
     send,
     /** Returns the samples of the next blocks. */
     render(count: number): number[] {
@@ -47,7 +48,8 @@ function worklet() {
 }
 
 /** The greatest step from one sample to the next. */
-const step = (samples: readonly number[]): number => samples.slice(1).reduce((most, sample, at) => Math.max(most, Math.abs(sample - samples[at]!)), 0);
+const step = (samples: readonly number[]): number =>
+  samples.slice(1).reduce((most, sample, at) => Math.max(most, Math.abs(sample - samples[at]!)), 0);
 
 t.test('it plays what comes, counts it and tells where it is', (t) => {
   const { told, play, render } = worklet();

@@ -29,7 +29,10 @@ t.test('it writes a moment ahead of what is played, and tells of the end', (t) =
   t.equal(written(), 8000);
   t.same(told.at(-1), ['msg_1', 8000]);
   t.equal(clock.timers, 0, 'and rests');
-  t.ok(told.every(([, samples], index) => index === 0 || samples >= told[index - 1]![1]), 'it never falls');
+  t.ok(
+    told.every(([, samples], index) => index === 0 || samples >= told[index - 1]![1]),
+    'it never falls',
+  );
   player.play('msg_1', new Uint8Array(2 * 80));
   advance(clock, 200);
   t.same(told.at(-1), ['msg_1', 8080], 'after a gap it goes on');

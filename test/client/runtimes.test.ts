@@ -1,6 +1,7 @@
 /**
- * The built package where it is said to run, at a real server. Node is asked each time; Bun, Deno and workerd, each a program of
- * 100 MB, with PARLEY_RUNTIMES=1, when they are installed from their packages and kept; Chromium with it where it is installed.
+ * The built package where it is said to run, at a real server. Node is asked each time; Bun, Deno and workerd, each a
+ * program of 100 MB, with PARLEY_RUNTIMES=1, when they are installed from their packages and kept; Chromium with it
+ * where it is installed.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +25,10 @@ const house = await openHouse(t, { workersAlone: true });
 const way = await Faulty.open(t, house.url);
 const { id: assistantId } = await synthetic(house, 'tokens=30,delay_ms=2', { channels: { voice: true } });
 
-/** The run on each runtime: a session, a reply over a cut, an error, an end by a signal, and a transcription of its own speech. It returns its observations. */
+/**
+ * The run on each runtime: a session, a reply over a cut, an error, an end by a signal, and a transcription of its own
+ * speech. It returns its observations.
+ */
 const smoke = `
 import { Parley, ParleyError } from './parley-client.js';
 export async function smoke(url, key, assistant_id, options) {
@@ -68,7 +72,8 @@ const seen = { whole: true, ends: 1, code: 'session_not_found', left: 'left' };
 const spoken = { heard: true, last: 'done', refused: 'assistant_not_found' };
 
 /** The files that the entry loads when they are wanted. */
-const parts = async (): Promise<string[]> => (await readdir(dirname(built))).filter((name) => /-[A-Z\d]{8}\.js$/.test(name));
+const parts = async (): Promise<string[]> =>
+  (await readdir(dirname(built))).filter((name) => /-[A-Z\d]{8}\.js$/.test(name));
 
 /** A folder with the package and the script, and a main module that prints the script's result. */
 async function prepared(t: Test): Promise<string> {
@@ -77,14 +82,19 @@ async function prepared(t: Test): Promise<string> {
   for (const name of await parts()) await copyFile(join(dirname(built), name), join(folder, name));
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
   await writeFile(join(folder, 'smoke.js'), smoke);
-  await writeFile(join(folder, 'main.js'), `import { smoke, voice } from './smoke.js';\nconsole.log(JSON.stringify(${calls()}));\n`);
+  await writeFile(
+    join(folder, 'main.js'),
+    `import { smoke, voice } from './smoke.js';\nconsole.log(JSON.stringify(${calls()}));\n`,
+  );
   way.fault = (line) => (line.endsWith('/chat') ? { kind: 'cut body', bytes: 400 } : null);
   return folder;
 }
 
 /** The faults happen on the way; sockets go straight to the server. */
 function calls(): string {
-  const [faulty, straight, key, assistant] = [way.url, house.url, house.key, assistantId].map((value) => JSON.stringify(value));
+  const [faulty, straight, key, assistant] = [way.url, house.url, house.key, assistantId].map((value) =>
+    JSON.stringify(value),
+  );
   return `{ ...(await smoke(${faulty}, ${key}, ${assistant})), ...(await voice(${straight}, ${key}, ${assistant})) }`;
 }
 
@@ -107,9 +117,14 @@ async function runs(t: Test, program: string, args: readonly string[]): Promise<
 t.test('Node', (t) => runs(t, process.execPath, []));
 
 /** Why a runtime takes no part, or the path of its program. */
-async function programOf(name: string, version: string, path: string): Promise<{ why: string | false; program: string }> {
+async function programOf(
+  name: string,
+  version: string,
+  path: string,
+): Promise<{ why: string | false; program: string }> {
   if (!wanted) return { why: 'asked for with PARLEY_RUNTIMES=1', program: '' };
-  if (process.platform !== 'linux' || process.arch !== 'x64') return { why: 'its package is for another system', program: '' };
+  if (process.platform !== 'linux' || process.arch !== 'x64')
+    return { why: 'its package is for another system', program: '' };
   const { why, folder } = await installedAside(name, version);
   return { why: why ?? false, program: join(folder, path) };
 }
@@ -125,7 +140,10 @@ t.test('workerd', { skip: workerd.why }, async (t) => {
   const folder = await prepared(t);
   way.asked.length = 0;
   const port = await freePort();
-  await writeFile(join(folder, 'worker.js'), `import { smoke, voice } from './smoke.js';\nexport default { fetch: async () => Response.json(${calls()}) };\n`);
+  await writeFile(
+    join(folder, 'worker.js'),
+    `import { smoke, voice } from './smoke.js';\nexport default { fetch: async () => Response.json(${calls()}) };\n`,
+  );
   await writeFile(join(folder, 'worker.capnp'), worker(port, ['smoke.js', 'parley-client.js', ...(await parts())]));
   const child = spawn(workerd.program, ['serve', 'worker.capnp'], { cwd: folder, stdio: 'ignore' });
   t.teardown(() => child.kill('SIGKILL'));
@@ -156,8 +174,14 @@ ${modules.map((name) => `        (name = "${name}", esModule = embed "${name}"),
 );
 `;
 
-const chromium = ['chromium', 'chromium-browser', 'google-chrome'].find((name) => spawnSync(name, ['--version']).status === 0);
-const whyNoChromium = !wanted ? 'asked for with PARLEY_RUNTIMES=1' : chromium === undefined ? 'chromium is not installed' : false;
+const chromium = ['chromium', 'chromium-browser', 'google-chrome'].find(
+  (name) => spawnSync(name, ['--version']).status === 0,
+);
+const whyNoChromium = !wanted
+  ? 'asked for with PARLEY_RUNTIMES=1'
+  : chromium === undefined
+    ? 'chromium is not installed'
+    : false;
 
 t.test('Chromium', { skip: whyNoChromium }, async (t) => {
   const folder = await prepared(t);
@@ -169,7 +193,10 @@ t.test('Chromium', { skip: whyNoChromium }, async (t) => {
     const path = request.url!;
     if (path === '/told') {
       let text = '';
-      request.setEncoding('utf8').on('data', (more: string) => (text += more)).on('end', () => (tell(text), response.end()));
+      request
+        .setEncoding('utf8')
+        .on('data', (more: string) => (text += more))
+        .on('end', () => (tell(text), response.end()));
     } else if (path === '/' || path.endsWith('.js')) {
       response.setHeader('content-type', path === '/' ? 'text/html' : 'text/javascript');
       void (path === '/' ? Promise.resolve(html) : readFile(join(folder, path))).then((body) => response.end(body));
@@ -180,7 +207,17 @@ t.test('Chromium', { skip: whyNoChromium }, async (t) => {
   page.listen(0, '127.0.0.1');
   await once(page, 'listening');
   t.teardown(() => page.close());
-  const child = spawn(chromium!, ['--headless', '--no-sandbox', '--disable-gpu', `--user-data-dir=${join(folder, 'profile')}`, `http://127.0.0.1:${(page.address() as AddressInfo).port}/`], { stdio: 'ignore' });
+  const child = spawn(
+    chromium!,
+    [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      `--user-data-dir=${join(folder, 'profile')}`,
+      `http://127.0.0.1:${(page.address() as AddressInfo).port}/`,
+    ],
+    { stdio: 'ignore' },
+  );
   t.teardown(() => child.kill('SIGKILL'));
   t.match(JSON.parse(await told), { ...seen, keyThrows: true });
   t.ok(resumed());
@@ -196,7 +233,10 @@ const saw = await smoke(location.origin, ${JSON.stringify(house.key)}, ${JSON.st
 await fetch('/told', { method: 'POST', body: JSON.stringify({ ...saw, keyThrows }) });
 </script>`;
 
-async function fetchOnward(request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse): Promise<void> {
+async function fetchOnward(
+  request: import('node:http').IncomingMessage,
+  response: import('node:http').ServerResponse,
+): Promise<void> {
   const { request: ask } = await import('node:http');
   const onward = ask(way.url + request.url!, { method: request.method, headers: request.headers }, (answer) => {
     response.writeHead(answer.statusCode!, answer.headers);

@@ -1,4 +1,7 @@
-/** The client before a real server, with a way between them on which faults happen, and a clock whose waits are over at once. */
+/**
+ * The client before a real server, with a way between them on which faults happen, and a clock whose waits are over at
+ * once.
+ */
 import type { Test } from 'tap';
 import { Parley, type ParleyOptions } from '../../src/client/parley.ts';
 import type { Clock } from '../../src/client/clock.ts';

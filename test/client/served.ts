@@ -6,7 +6,12 @@ import type { Test } from 'tap';
 import type { House } from '../api/house.ts';
 
 /** The page, the package and the API on one origin, since the API's paths have no CORS. */
-export async function served(t: Test, house: House, html: string, module: (path: string) => Promise<Buffer>): Promise<string> {
+export async function served(
+  t: Test,
+  house: House,
+  html: string,
+  module: (path: string) => Promise<Buffer>,
+): Promise<string> {
   const { hostname, port } = new URL(house.url);
   const server = createServer((request, response) => {
     const path = request.url!;

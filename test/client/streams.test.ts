@@ -1,4 +1,7 @@
-/** A turn's stream: over cuts and silence each character once and one end; who leaves, who stops. PARLEY_CLIENT_CUTS sets how many cuts there are. */
+/**
+ * A turn's stream: over cuts and silence each character once and one end; who leaves, who stops. PARLEY_CLIENT_CUTS
+ * sets how many cuts there are.
+ */
 import t from 'tap';
 import { TurnFailedError } from '../../src/client/failure.ts';
 import type { TurnEvent } from '../../src/client/types.ts';
@@ -12,7 +15,8 @@ const scene = await openScene(t, 'tokens=60,delay_ms=1', { env: { PARLEY_ALLOW_P
 const { house, way, assistantId } = scene;
 const cutsWanted = Number(process.env['PARLEY_CLIENT_CUTS'] ?? 60);
 
-const textOf = (events: readonly TurnEvent[]): string => events.map((event) => (event.type === 'message.delta' ? event.text : '')).join('');
+const textOf = (events: readonly TurnEvent[]): string =>
+  events.map((event) => (event.type === 'message.delta' ? event.text : '')).join('');
 const said = async (sessionId: string): Promise<any> => (await transcriptOf(house, sessionId)).at(-1);
 
 /** A reply that the test writes piece by piece. */
@@ -48,8 +52,14 @@ t.test('cuts at random bytes', async (t) => {
     const { content, status } = await said(id);
     const ends = events.filter(({ type }) => type === 'turn.completed');
     const started = events.filter(({ type }) => type === 'turn.started');
-    const whole = textOf(events) === content && status === 'completed' && ends.length === 1 && events.at(-1) === ends[0] && started.length <= 1;
-    if (!whole || turn.cursor !== [...content].length) t.match({ events, cursor: turn.cursor }, { content }, `turn ${turns} of seed ${cutsWanted}`);
+    const whole =
+      textOf(events) === content &&
+      status === 'completed' &&
+      ends.length === 1 &&
+      events.at(-1) === ends[0] &&
+      started.length <= 1;
+    if (!whole || turn.cursor !== [...content].length)
+      t.match({ events, cursor: turn.cursor }, { content }, `turn ${turns} of seed ${cutsWanted}`);
   }
   way.fault = () => null;
   t.ok(cuts >= cutsWanted, `${cuts} cuts`);
@@ -82,7 +92,14 @@ t.test('a late read is not silence, and a comment does not end a stream that has
   let feed!: ReadableStreamDefaultController<Uint8Array>;
   const body = new ReadableStream<Uint8Array>({ start: (controller) => void (feed = controller) });
   let closed = 0;
-  const answer = { response: new Response(body), url: 'http://service', signal: new AbortController().signal, keep() {}, within: <T>(promise: Promise<T>) => promise, close: () => void closed++ };
+  const answer = {
+    response: new Response(body),
+    url: 'http://service',
+    signal: new AbortController().signal,
+    keep() {},
+    within: <T>(promise: Promise<T>) => promise,
+    close: () => void closed++,
+  };
   const reader = new EventReader(answer, { clock, silenceMs: 45_000 });
   clock.advance(100_000);
   const first = reader.next();
@@ -153,10 +170,20 @@ t.test('every wait ends at once with the signal', async (t) => {
     // Its clock stands still, so nothing else can end the wait.
     let waits = 0;
     const { fetch, heads } = countingFetch();
-    const { parley, clock } = scene.client({ onRetry: () => waits++, fetch: fetch as (url: string, init: RequestInit) => Promise<Response> });
+    const { parley, clock } = scene.client({
+      onRetry: () => waits++,
+      fetch: fetch as (url: string, init: RequestInit) => Promise<Response>,
+    });
     const leaving = new AbortController();
-    const call = t.rejects(parley.sessions.get(id, { signal: leaving.signal }), { message: 'enough' }, JSON.stringify(fault));
-    await until(async () => way.asked.length > before && (fault.kind === 'answer' ? waits === 1 : fault.kind === 'hang' || heads() === 1));
+    const call = t.rejects(
+      parley.sessions.get(id, { signal: leaving.signal }),
+      { message: 'enough' },
+      JSON.stringify(fault),
+    );
+    await until(
+      async () =>
+        way.asked.length > before && (fault.kind === 'answer' ? waits === 1 : fault.kind === 'hang' || heads() === 1),
+    );
     leaving.abort(new Error('enough'));
     await call;
     t.equal(clock.timers, 0);
@@ -164,7 +191,9 @@ t.test('every wait ends at once with the signal', async (t) => {
   }
   way.fault = () => null;
   const sent = way.asked.length;
-  await t.rejects(scene.client().parley.sessions.get(id, { signal: AbortSignal.abort(new Error('before')) }), { message: 'before' });
+  await t.rejects(scene.client().parley.sessions.get(id, { signal: AbortSignal.abort(new Error('before')) }), {
+    message: 'before',
+  });
   t.equal(way.asked.length, sent, 'and one aborted before is not sent');
 });
 
@@ -175,14 +204,27 @@ t.test('an `error` event throws, with what was said before', async (t) => {
   const events: TurnEvent[] = [];
   const error = await (async () => {
     for await (const event of turn) events.push(event);
-  })().then(() => null, (thrown: unknown) => thrown as TurnFailedError);
+  })().then(
+    () => null,
+    (thrown: unknown) => thrown as TurnFailedError,
+  );
   t.ok(error instanceof TurnFailedError);
-  t.match(error, { code: 'assistant_unavailable', type: 'service_unavailable', status: null, requestId: turn.requestId, retryable: false });
+  t.match(error, {
+    code: 'assistant_unavailable',
+    type: 'service_unavailable',
+    status: null,
+    requestId: turn.requestId,
+    retryable: false,
+  });
   t.equal(error?.partial, (await said(session.id)).content);
   t.equal(error?.partial, textOf(events));
   const failed = { partial: error!.partial } as Error & { partial: string };
   await t.rejects(turn.text(), failed, 'and so it does each time');
-  await t.rejects(scene.client().parley.turns.resume(session.id, turn.id).text(), failed, 'on a turn that is over as well');
+  await t.rejects(
+    scene.client().parley.turns.resume(session.id, turn.id).text(),
+    failed,
+    'on a turn that is over as well',
+  );
 });
 
 t.test('a turn is read by one at a time', async (t) => {
@@ -201,11 +243,17 @@ t.test('the network or the page comes back: a quiet stream is resumed, and a wai
   const window = new EventTarget();
   const [add, remove] = [window.addEventListener.bind(window), window.removeEventListener.bind(window)];
   const before = Object.getOwnPropertyDescriptor(globalThis, 'navigator');
-  for (const [name, value] of Object.entries({ navigator: { onLine: true }, document: page, addEventListener: add, removeEventListener: remove })) {
+  for (const [name, value] of Object.entries({
+    navigator: { onLine: true },
+    document: page,
+    addEventListener: add,
+    removeEventListener: remove,
+  })) {
     Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
   }
   t.teardown(() => {
-    for (const name of ['document', 'addEventListener', 'removeEventListener', 'navigator']) Reflect.deleteProperty(globalThis, name);
+    for (const name of ['document', 'addEventListener', 'removeEventListener', 'navigator'])
+      Reflect.deleteProperty(globalThis, name);
     if (before !== undefined) Object.defineProperty(globalThis, 'navigator', before);
   });
   const { session, write } = await openReply(t);

@@ -1,4 +1,7 @@
-/** The client's types are those of the server's validators, and its codes those of the one table. A difference does not compile. */
+/**
+ * The client's types are those of the server's validators, and its codes those of the one table. A difference does not
+ * compile.
+ */
 import t from 'tap';
 import type { Static, TSchema } from 'typebox';
 import type { CallSettings, CallToken } from '../../src/client/call-messages.ts';
@@ -7,7 +10,11 @@ import { errors } from '../../src/base/errors.ts';
 import type * as wire from '../../src/base/wire.ts';
 
 /** The same type flattened, so that its composition does not matter. */
-type Plain<T> = T extends readonly (infer Item)[] ? Plain<Item>[] : T extends object ? { [Name in keyof T]: Plain<T[Name]> } : T;
+type Plain<T> = T extends readonly (infer Item)[]
+  ? Plain<Item>[]
+  : T extends object
+    ? { [Name in keyof T]: Plain<T[Name]> }
+    : T;
 /** Whether neither differs from the other, optional fields and unions included. */
 type Same<A, B> = (<T>() => T extends Plain<A> ? 1 : 2) extends <T>() => T extends Plain<B> ? 1 : 2 ? true : false;
 type View<S extends TSchema> = Static<S>;
@@ -32,14 +39,36 @@ const same: {
   readonly Voice: Same<client.Voice, View<typeof wire.VoiceView>>;
   readonly VoicesQuery: Same<client.VoicesQuery, View<typeof wire.VoicesQuery>>;
   readonly NewSpeech: Same<client.NewSpeech, wire.SpeechBody>;
-  readonly NewTranscription: Same<client.NewTranscription, wire.CreateTranscriptionTokenBody & Omit<wire.StartMessage, 'type'>>;
+  readonly NewTranscription: Same<
+    client.NewTranscription,
+    wire.CreateTranscriptionTokenBody & Omit<wire.StartMessage, 'type'>
+  >;
   readonly Link: Same<client.Link, View<typeof wire.LinkView>>;
   readonly Visitor: Same<client.Visitor, View<typeof wire.VisitorView>>;
   readonly NewVisitorSession: Same<client.NewVisitorSession, wire.CreateLinkSessionBody>;
   readonly NewVisitorSpeech: Same<client.NewVisitorSpeech, wire.LinkSpeechBody>;
-  readonly NewVisitorTranscription: Same<client.NewVisitorTranscription, wire.CreateLinkTranscriptionTokenBody & Omit<wire.StartMessage, 'type'>>;
-  readonly TranscriptionMessage: Same<client.TranscriptionMessage, View<Exclude<(typeof wire.TranscriptionEvents)[keyof typeof wire.TranscriptionEvents], typeof wire.TranscriptionEvents.error>>>;
-  readonly TurnEvent: Same<client.TurnEvent, EventOf<'turn.started'> | EventOf<'message.delta'> | EventOf<'tool.started'> | EventOf<'tool.ended'> | EventOf<'turn.completed'> | EventOf<'turn.aborted'>>;
+  readonly NewVisitorTranscription: Same<
+    client.NewVisitorTranscription,
+    wire.CreateLinkTranscriptionTokenBody & Omit<wire.StartMessage, 'type'>
+  >;
+  readonly TranscriptionMessage: Same<
+    client.TranscriptionMessage,
+    View<
+      Exclude<
+        (typeof wire.TranscriptionEvents)[keyof typeof wire.TranscriptionEvents],
+        typeof wire.TranscriptionEvents.error
+      >
+    >
+  >;
+  readonly TurnEvent: Same<
+    client.TurnEvent,
+    | EventOf<'turn.started'>
+    | EventOf<'message.delta'>
+    | EventOf<'tool.started'>
+    | EventOf<'tool.ended'>
+    | EventOf<'turn.completed'>
+    | EventOf<'turn.aborted'>
+  >;
   readonly CallToken: Same<CallToken, View<typeof wire.CallTokenView>>;
   readonly CallSettings: Same<CallSettings, Omit<wire.CallQuery, 'token'>>;
   readonly ErrorCode: Same<client.ErrorCode, Code>;
@@ -89,8 +118,14 @@ t.test('every shape is the same in both directions', async (t) => {
 
 t.test("the error types are the table's", async (t) => {
   const types: Record<client.ErrorType, true> = {
-    invalid_request: true, authentication_error: true, permission_error: true, not_found: true, conflict: true,
-    rate_limit_error: true, api_error: true, service_unavailable: true,
+    invalid_request: true,
+    authentication_error: true,
+    permission_error: true,
+    not_found: true,
+    conflict: true,
+    rate_limit_error: true,
+    api_error: true,
+    service_unavailable: true,
   };
   t.same(new Set(Object.values(errors).map(({ type }) => type)), new Set(Object.keys(types)));
 });

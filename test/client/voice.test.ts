@@ -9,7 +9,9 @@ import type * as client from '../../src/client/index.ts';
 import { readWav } from '../../src/providers/voice/audio/wav.ts';
 import { openHouse } from '../api/house.ts';
 
-const { Parley, ParleyError } = (await import(fileURLToPath(new URL('../../dist/client/index.js', import.meta.url)))) as typeof client;
+const { Parley, ParleyError } = (await import(
+  fileURLToPath(new URL('../../dist/client/index.js', import.meta.url))
+)) as typeof client;
 // The voice processes end with their server.
 const house = await openHouse(t, { workersAlone: true });
 const assistant = await house.assistant({ channels: { voice: true } });
@@ -20,7 +22,10 @@ const parley = new Parley({ url: house.url, key: house.key });
 const hello = await parley.speech({ assistant_id, text: 'Hello there.', stream: false });
 const { samples, sampleRate } = readWav(await hello.bytes());
 
-/** Sends the clip and a second of silence in frames of 20 ms, as fast as the pace allows it, which is ten seconds at once. */
+/**
+ * Sends the clip and a second of silence in frames of 20 ms, as fast as the pace allows it, which is ten seconds at
+ * once.
+ */
 async function say(transcription: client.Transcription): Promise<void> {
   const all = new Int16Array(samples.length + sampleRate);
   all.set(samples);
@@ -36,12 +41,19 @@ async function rest(transcription: client.Transcription): Promise<client.Transcr
 
 const cutOff = { name: 'ConnectionError', code: null };
 
-const textOf = (messages: readonly client.TranscriptionMessage[]): string => messages.map((message) => (message.type === 'transcript.final' ? message.text : '')).join(' ');
+const textOf = (messages: readonly client.TranscriptionMessage[]): string =>
+  messages.map((message) => (message.type === 'transcript.final' ? message.text : '')).join(' ');
 
 t.test('speech: whole, or piece by piece', async (t) => {
   t.match(hello, { contentType: 'audio/wav', sampleRate: 16_000, requestId: /^req_/ });
   t.ok(samples.length > 8000, `${samples.length} samples`);
-  const streamed = await parley.speech({ assistant_id, text: 'One. Two, which is longer. Three.', format: 'pcm', voice: 'kal16', speed: 1.5 });
+  const streamed = await parley.speech({
+    assistant_id,
+    text: 'One. Two, which is longer. Three.',
+    format: 'pcm',
+    voice: 'kal16',
+    speed: 1.5,
+  });
   t.match(streamed.contentType, /^audio\/pcm/);
   let [bytes, pieces] = [0, 0];
   for await (const piece of streamed) {
@@ -53,25 +65,40 @@ t.test('speech: whole, or piece by piece', async (t) => {
 });
 
 t.test('speech that is refused, left and aborted', async (t) => {
-  await t.rejects(parley.speech({ assistant_id, text: 'Hello', voice: 'none' }), { code: 'invalid_request', status: 422, field: 'voice' });
+  await t.rejects(parley.speech({ assistant_id, text: 'Hello', voice: 'none' }), {
+    code: 'invalid_request',
+    status: 422,
+    field: 'voice',
+  });
   await t.rejects(parley.speech({ assistant_id: silent.id, text: 'Hello' }), { code: 'voice_disabled', status: 409 });
-  await t.rejects(parley.speech({ assistant_id, text: 'Hello' }, { signal: AbortSignal.abort(new Error('enough')) }), { message: 'enough' });
+  await t.rejects(parley.speech({ assistant_id, text: 'Hello' }, { signal: AbortSignal.abort(new Error('enough')) }), {
+    message: 'enough',
+  });
   const text = 'This is a sentence of some length, to be spoken. '.repeat(15);
   const left = await parley.speech({ assistant_id, text });
   for await (const piece of left) if (piece.length > 0) break;
   const stop = new AbortController();
   const aborted = await parley.speech({ assistant_id, text }, { signal: stop.signal });
-  await t.rejects(async () => {
-    for await (const _ of aborted) stop.abort(new Error('enough'));
-  }, { message: 'enough' });
+  await t.rejects(
+    async () => {
+      for await (const _ of aborted) stop.abort(new Error('enough'));
+    },
+    { message: 'enough' },
+  );
 });
 
 t.test('speech that is cut or falls silent is a failure', async (t) => {
-  const url = await server(t, createServer((request, response) => {
-    response.writeHead(200, { 'content-type': 'audio/wav', 'x-audio-sample-rate': '16000' });
-    response.write('RIFF', () => request.headers['x-how'] === 'cut' && response.destroy());
-  }));
-  const cut = await new Parley({ url, key: 'ak_1', headers: { 'x-how': 'cut' } }).speech({ assistant_id, text: 'Hello' });
+  const url = await server(
+    t,
+    createServer((request, response) => {
+      response.writeHead(200, { 'content-type': 'audio/wav', 'x-audio-sample-rate': '16000' });
+      response.write('RIFF', () => request.headers['x-how'] === 'cut' && response.destroy());
+    }),
+  );
+  const cut = await new Parley({ url, key: 'ak_1', headers: { 'x-how': 'cut' } }).speech({
+    assistant_id,
+    text: 'Hello',
+  });
   await t.rejects(cut.bytes(), cutOff);
   const silence = await new Parley({ url, key: 'ak_1', silenceMs: 50 }).speech({ assistant_id, text: 'Hello' });
   await t.rejects(silence.bytes(), cutOff);
@@ -84,7 +111,11 @@ t.test('voices', async (t) => {
   await t.rejects(parley.voices({ assistant_id: 'asst_none' }).all(), { code: 'assistant_not_found' });
 
   const first = await parley.voices({ assistant_id });
-  t.strictSame(first, { object: 'list', data: all, has_more: false, next_cursor: null }, 'awaited, it is the list object');
+  t.strictSame(
+    first,
+    { object: 'list', data: all, has_more: false, next_cursor: null },
+    'awaited, it is the list object',
+  );
   t.match(await parley.voices({ assistant_id, limit: 1 }), { data: [all[0]], has_more: true });
   await t.rejects(Promise.resolve(parley.voices({ assistant_id: 'asst_none' })), { code: 'assistant_not_found' });
 });
@@ -102,7 +133,13 @@ for (const [name, Class] of classes) {
     await say(transcription);
     await transcription.finish();
     const messages = await reading;
-    t.match(messages[0], { type: 'ready', sample_rate: sampleRate, silence_ms: 200, encoding: 'pcm_s16le', expires_at: null });
+    t.match(messages[0], {
+      type: 'ready',
+      sample_rate: sampleRate,
+      silence_ms: 200,
+      encoding: 'pcm_s16le',
+      expires_at: null,
+    });
     t.match(messages.at(-1), { type: 'done', audio_ms: Number });
     t.match(textOf(messages), /hello/i);
     await transcription.send(new Uint8Array(2));
@@ -146,11 +183,19 @@ t.test('the end of audio at another rate, of which the resampler still holds som
 t.test('a transcription is opened at the address of the client, or at the one that the program gives', async (t) => {
   const { port } = new URL(house.url);
   // The client reaches its server in a way that takes no sockets.
-  const parley = new Parley({ url: 'http://parley.invalid', key: house.key, fetch: ((address: string, init: RequestInit) => fetch(address.replace('http://parley.invalid', house.url), init)) as typeof fetch });
+  const parley = new Parley({
+    url: 'http://parley.invalid',
+    key: house.key,
+    fetch: ((address: string, init: RequestInit) =>
+      fetch(address.replace('http://parley.invalid', house.url), init)) as typeof fetch,
+  });
   for (const url of [house.url, `ws://127.0.0.1:${port}/`]) {
     const transcription = parley.transcribe({ assistant_id, url });
     await transcription.finish();
-    t.match((await rest(transcription)).map(({ type }) => type), ['ready', 'done']);
+    t.match(
+      (await rest(transcription)).map(({ type }) => type),
+      ['ready', 'done'],
+    );
   }
 });
 
@@ -176,9 +221,16 @@ t.test('a socket that is refused with an error alone, without a close, as by Nod
       if (type === 'error') queueMicrotask(() => (attempts++, listener({ error: new Error('refused') })));
     }
   }
-  const clock = { now: () => 0, random: () => 0, after: (ms: number, run: () => void) => (ms === 0 && queueMicrotask(run), () => {}) };
+  const clock = {
+    now: () => 0,
+    random: () => 0,
+    after: (ms: number, run: () => void) => (ms === 0 && queueMicrotask(run), () => {}),
+  };
   const refused = new Parley({ url: house.url, key: house.key, WebSocket: Refused, clock });
-  await t.rejects(rest(refused.transcribe({ assistant_id })), { ...cutOff, message: /^The socket at ws:\/\/127\.0\.0\.1:\d+\/ did not open\.$/ });
+  await t.rejects(rest(refused.transcribe({ assistant_id })), {
+    ...cutOff,
+    message: /^The socket at ws:\/\/127\.0\.0\.1:\d+\/ did not open\.$/,
+  });
   t.equal(attempts, 3);
 });
 
@@ -230,7 +282,9 @@ for (const [name, Class] of classes) {
     let treat = (_socket: WebSocket, _connection: Connection): void => {};
     http.on('upgrade', (request, connection, head) => {
       if (++opened === 1) return void connection.end('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n');
-      sockets.handleUpgrade(request, connection as Connection, head, (socket) => treat(socket, connection as Connection));
+      sockets.handleUpgrade(request, connection as Connection, head, (socket) =>
+        treat(socket, connection as Connection),
+      );
     });
     const parley = new Parley({ url, key: 'ak_1', clock, ...(Class && { WebSocket: Class }) });
 

@@ -1,4 +1,6 @@
-/** Programs that were written for other servers, against this one: only URL, key and model are its own (contract 14). */
+/**
+ * Programs that were written for other servers, against this one: only URL, key and model are its own (contract 14).
+ */
 import t from 'tap';
 import { edge, openHouse } from '../api/house.ts';
 import { documents, tables } from './documents.ts';

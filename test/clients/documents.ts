@@ -1,4 +1,7 @@
-/** The blocks and tables of docs/clients.md, as somebody reads them: the blocks are run, with another address, key and model alone, and trust in the test's certificate. */
+/**
+ * The blocks and tables of docs/clients.md, as somebody reads them: the blocks are run, with another address, key and
+ * model alone, and trust in the test's certificate.
+ */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -18,7 +21,11 @@ const page = readFileSync(join(root, 'docs', 'clients.md'), 'utf8');
 const elsewhere = ['invalid_token', 'assistant_not_found', 'invalid_range', 'message_too_long'];
 
 export async function documents(t: Test, house: House): Promise<void> {
-  await synthetic(house, 'call=look_up,tokens=3', { alias: 'support', channels: { voice: true }, voice: { provider: 'synthetic', name: 'character_ms=5' } });
+  await synthetic(house, 'call=look_up,tokens=3', {
+    alias: 'support',
+    channels: { voice: true },
+    voice: { provider: 'synthetic', name: 'character_ms=5' },
+  });
   const { port, trust } = await secured(t, house.url);
   // Beside the packages, which the blocks import by name.
   const cache = join(root, 'node_modules', '.cache');
@@ -29,18 +36,24 @@ export async function documents(t: Test, house: House): Promise<void> {
   t.ok(blocks.length >= 11, `${blocks.length} blocks`);
   for (const [index, block] of blocks.entries()) {
     if (block.includes('@openai/agents') && agentsPackage.why !== null) continue;
-    if (block.includes('@ai-sdk/openai\'') && aiSdkOpenai.why !== null) continue;
+    if (block.includes("@ai-sdk/openai'") && aiSdkOpenai.why !== null) continue;
     t.ok(block.trimEnd().split('\n').length <= 10, 'ten lines each');
     const own = block
       .replaceAll('http://127.0.0.1:8080', house.url)
       .replaceAll('ws://127.0.0.1:8080', house.url.replace('http', 'ws'))
       .replaceAll('https://your.host', `https://127.0.0.1:${port}`)
-      .replace("OpenAIRealtimeWS({ model: 'support'", `OpenAIRealtimeWS({ options: ${JSON.stringify(trust)}, model: 'support'`)
+      .replace(
+        "OpenAIRealtimeWS({ model: 'support'",
+        `OpenAIRealtimeWS({ options: ${JSON.stringify(trust)}, model: 'support'`,
+      )
       .replaceAll('ak_…', house.key)
       .replace("'@ai-sdk/openai'", `'${pathToFileURL(aiSdkOpenai.entry ?? '').href}'`)
       .replace("'@openai/agents'", `'${pathToFileURL(agentsPackage.entry ?? '').href}'`)
       .replace("'@openai/agents/realtime'", `'${pathToFileURL(realtimeEntry ?? '').href}'`);
-    const { code } = await transform(`const said: string[] = [];\nconst console = { log: (...texts: unknown[]) => void said.push(texts.join(' ')) };\nconst process = { stdout: { write: (text: string) => said.push(text) } };\n${own}\nexport default said.join('');`, { loader: 'ts', format: 'esm' });
+    const { code } = await transform(
+      `const said: string[] = [];\nconst console = { log: (...texts: unknown[]) => void said.push(texts.join(' ')) };\nconst process = { stdout: { write: (text: string) => said.push(text) } };\n${own}\nexport default said.join('');`,
+      { loader: 'ts', format: 'esm' },
+    );
     const path = join(folder, `${index}.mjs`);
     writeFileSync(path, code);
     const { default: said } = (await import(pathToFileURL(path).href)) as { default: string };
@@ -56,12 +69,27 @@ export async function tables(t: Test): Promise<void> {
     const row = `| \`${name}\` | ${status} | ${counts[asked]} |`;
     if (!elsewhere.includes(code)) rows.set(row, (rows.get(row) ?? new Set()).add(code));
   }
-  const seen = [...rows].map(([row, codes]) => `${row} ${[...codes].sort().map((code) => `\`${code}\``).join(' ')} |`);
+  const seen = [...rows].map(
+    ([row, codes]) =>
+      `${row} ${[...codes]
+        .sort()
+        .map((code) => `\`${code}\``)
+        .join(' ')} |`,
+  );
   t.same([...page.matchAll(/^\| `\w+Error` \|.*$/gm)].map(([row]) => row).sort(), seen.sort());
   const versions = Object.entries({ ...manifest.devDependencies, ...manifest.dependencies });
-  for (const name of ['openai', 'ai', '@ai-sdk/openai-compatible', '@ai-sdk/open-responses', '@langchain/openai', '@modelcontextprotocol/client']) {
+  for (const name of [
+    'openai',
+    'ai',
+    '@ai-sdk/openai-compatible',
+    '@ai-sdk/open-responses',
+    '@langchain/openai',
+    '@modelcontextprotocol/client',
+  ]) {
     const version = versions.find(([one]) => one === name)![1];
-    const told = [...page.matchAll(new RegExp(`\`${name}\`(?:\\]\\([^)]*\\))? (\\d+\\.\\d+\\.\\d+)`, 'g'))].map(([, one]) => one);
+    const told = [...page.matchAll(new RegExp(`\`${name}\`(?:\\]\\([^)]*\\))? (\\d+\\.\\d+\\.\\d+)`, 'g'))].map(
+      ([, one]) => one,
+    );
     t.same([...new Set(told)], [version], name);
   }
 }

@@ -1,5 +1,14 @@
 /** Each code of the error table as `openai` has it: the class, the status, and whether it asks again. */
-import OpenAI, { APIError, AuthenticationError, BadRequestError, ConflictError, InternalServerError, NotFoundError, PermissionDeniedError, RateLimitError } from 'openai';
+import OpenAI, {
+  APIError,
+  AuthenticationError,
+  BadRequestError,
+  ConflictError,
+  InternalServerError,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitError,
+} from 'openai';
 import type { Test } from 'tap';
 import { errors, refused, type ErrorName, type ErrorRow } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
@@ -8,7 +17,15 @@ import { houseAt, type House } from '../api/house.ts';
 import { activeTurn, synthetic } from '../api/talk.ts';
 import { lastSession, openaiAt } from './openai.ts';
 
-const classes = { AuthenticationError, BadRequestError, ConflictError, InternalServerError, NotFoundError, PermissionDeniedError, RateLimitError };
+const classes = {
+  AuthenticationError,
+  BadRequestError,
+  ConflictError,
+  InternalServerError,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitError,
+};
 
 /** A code as the client tells it; `asked`: how often, with its two retries. */
 export interface Seen {
@@ -25,7 +42,11 @@ const seenOf = (error: unknown, asked: number): Seen => {
 };
 
 /** A client that asks at once where it would wait: the decision is its own, the wait is not. */
-function counting(house: Pick<House, 'url' | 'key'>, apiKey: string | null, answer?: () => Response): { client: OpenAI; asked: () => number } {
+function counting(
+  house: Pick<House, 'url' | 'key'>,
+  apiKey: string | null,
+  answer?: () => Response,
+): { client: OpenAI; asked: () => number } {
   let asked = 0;
   const client = openaiAt(house as House, {
     ...(apiKey === null ? { defaultHeaders: { authorization: null } } : { apiKey }),
@@ -38,7 +59,15 @@ function counting(house: Pick<House, 'url' | 'key'>, apiKey: string | null, answ
   return { client, asked: () => asked };
 }
 
-const course = { requestId: 'req_1', path: '/v1/chat/completions', startedAt: 0, route: null, caller: null, rate: null, site: null };
+const course = {
+  requestId: 'req_1',
+  path: '/v1/chat/completions',
+  startedAt: 0,
+  route: null,
+  caller: null,
+  rate: null,
+  site: null,
+};
 const services = { metrics: { limited: { inc: () => {} } } } as unknown as Parameters<typeof refusal>[2];
 
 /** A row of the table, as the pipeline answers with it. */
@@ -52,30 +81,45 @@ async function rowSeen(name: ErrorName): Promise<Seen> {
 }
 
 /** All rows of the table. */
-export const tableSeen = (): Promise<Seen[]> => Promise.all(Object.keys(errors).map((name) => rowSeen(name as ErrorName)));
+export const tableSeen = (): Promise<Seen[]> =>
+  Promise.all(Object.keys(errors).map((name) => rowSeen(name as ErrorName)));
 
 const retriesOf = ({ retry }: ErrorRow): number => (retry === 'never' ? 0 : 2);
 
 /** A refusal that is provoked on a server, as `openai` tells it. */
 async function provoked(house: House, apiKey: string | null, ask: (client: OpenAI) => Promise<unknown>): Promise<Seen> {
   const { client, asked } = counting(house, apiKey);
-  return seenOf(await ask(client).then(() => null, (error: unknown) => error), asked());
+  return seenOf(
+    await ask(client).then(
+      () => null,
+      (error: unknown) => error,
+    ),
+    asked(),
+  );
 }
 
 export async function failures(t: Test, server: House): Promise<void> {
   const table = await tableSeen();
-  Object.values(errors).forEach((row, index) => t.equal(table[index]!.asked, 1 + retriesOf(row), `${row.code} ${row.status}: as contract 2 says`));
+  Object.values(errors).forEach((row, index) =>
+    t.equal(table[index]!.asked, 1 + retriesOf(row), `${row.code} ${row.status}: as contract 2 says`),
+  );
 
   const house = await houseAt(server, { workspace: 'new' });
   const expected = (name: ErrorName): Seen => table[Object.keys(errors).indexOf(name)]!;
-  const chat = (model: string, content = 'Hi', more: object = {}) => (client: OpenAI) => client.chat.completions.create({ model, messages: [{ role: 'user', content }], ...more });
+  const chat =
+    (model: string, content = 'Hi', more: object = {}) =>
+    (client: OpenAI) =>
+      client.chat.completions.create({ model, messages: [{ role: 'user', content }], ...more });
   const fine = await synthetic(house, 'tokens=1', { voice: { provider: 'synthetic' } });
   const draft = (await house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'Draft' } })).json;
   const off = await synthetic(house, 'tokens=1');
   await house.console(`/workspaces/${house.workspaceId}/assistants/${off.id}/disable`, { method: 'POST' });
   const asks = await synthetic(house, 'tokens=1', { visitor_fields: [{ name: 'email', required: true }] });
   const away = await synthetic(house, 'fail_at=0');
-  const mute = await synthetic(house, 'tokens=1', { channels: { voice: true }, voice: { provider: 'synthetic', name: 'fail_at=0' } });
+  const mute = await synthetic(house, 'tokens=1', {
+    channels: { voice: true },
+    voice: { provider: 'synthetic', name: 'fail_at=0' },
+  });
   const hangs = await synthetic(house, 'tokens=3,hang_at=2');
   const revoked = await house.newKey();
   await house.console(`/workspaces/${house.workspaceId}/keys/${revoked.id}/revoke`, { method: 'POST' });
@@ -92,22 +136,55 @@ export async function failures(t: Test, server: House): Promise<void> {
     ['missing_api_key', null, chat(fine.id)],
     ['invalid_api_key', 'wrong', chat(fine.id)],
     ['revoked_api_key', revoked.key, chat(fine.id)],
-    ['assistant_not_permitted', narrow.key, (client) => client.responses.retrieve(busy.active_turn_id.replace('turn_', 'resp_'))],
+    [
+      'assistant_not_permitted',
+      narrow.key,
+      (client) => client.responses.retrieve(busy.active_turn_id.replace('turn_', 'resp_')),
+    ],
     ['route_not_found', house.key, (client) => client.files.list()],
     ['model_not_found', house.key, chat('nobody')],
     ['model_not_found', narrow.key, chat(hangs.id)],
-    ['session_not_found', house.key, (client) => client.responses.create({ model: fine.id, input: 'Hi', conversation: 'ses_nobody' })],
+    [
+      'session_not_found',
+      house.key,
+      (client) => client.responses.create({ model: fine.id, input: 'Hi', conversation: 'ses_nobody' }),
+    ],
     ['turn_not_found', house.key, (client) => client.responses.retrieve('resp_nobody')],
     ['assistant_not_published', house.key, chat(draft.id)],
     ['assistant_disabled', house.key, chat(off.id)],
-    ['session_ended', house.key, (client) => client.responses.create({ model: fine.id, input: 'Hi', conversation: conversation!.id })],
-    ['turn_in_progress', house.key, (client) => client.responses.create({ model: hangs.id, input: 'Hi', conversation: busy.id })],
-    ['voice_disabled', house.key, (client) => client.audio.speech.create({ model: fine.id, voice: 'tone', input: 'Hi' })],
+    [
+      'session_ended',
+      house.key,
+      (client) => client.responses.create({ model: fine.id, input: 'Hi', conversation: conversation!.id }),
+    ],
+    [
+      'turn_in_progress',
+      house.key,
+      (client) => client.responses.create({ model: hangs.id, input: 'Hi', conversation: busy.id }),
+    ],
+    [
+      'voice_disabled',
+      house.key,
+      (client) => client.audio.speech.create({ model: fine.id, voice: 'tone', input: 'Hi' }),
+    ],
     ['invalid_field', house.key, chat(fine.id, 'Hi', { n: 2 })],
     ['missing_visitor_fields', house.key, chat(asks.id)],
-    ['text_too_long', house.key, (client) => client.audio.speech.create({ model: mute.id, voice: 'tone', input: 'x'.repeat(limits.speechCharactersMax + 1) })],
+    [
+      'text_too_long',
+      house.key,
+      (client) =>
+        client.audio.speech.create({
+          model: mute.id,
+          voice: 'tone',
+          input: 'x'.repeat(limits.speechCharactersMax + 1),
+        }),
+    ],
     ['assistant_unavailable', house.key, chat(away.id)],
-    ['voice_unavailable', house.key, (client) => client.audio.speech.create({ model: mute.id, voice: 'tone', input: 'Hi' })],
+    [
+      'voice_unavailable',
+      house.key,
+      (client) => client.audio.speech.create({ model: mute.id, voice: 'tone', input: 'Hi' }),
+    ],
     ['rate_limited', poor.key, chat(fine.id)],
   ];
   for (const [name, apiKey, ask] of cases) t.same(await provoked(house, apiKey, ask), expected(name), name);

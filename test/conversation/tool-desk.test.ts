@@ -12,19 +12,60 @@ const nowMs = new ManualClock().now();
 const ids = randomIds(new ManualClock());
 const vault = openVault('a secret of thirty-two characters', ids);
 const blank: Tool = {
-  id: 'tool_1', workspaceId: 'wks_1', kind: 'http', name: 'T', url: 'https://tool.example/call', credentialId: null, timeoutSeconds: 20, repeatable: false, approval: 'never', show: 'name', callsPerMinute: null,
-  functions: [{ name: 'act', description: null, parameters: { type: 'object' }, enabled: true, approval: null, show: null }], refreshedAt: null, sealed: null, createdAt: 1, updatedAt: 1,
+  id: 'tool_1',
+  workspaceId: 'wks_1',
+  kind: 'http',
+  name: 'T',
+  url: 'https://tool.example/call',
+  credentialId: null,
+  timeoutSeconds: 20,
+  repeatable: false,
+  approval: 'never',
+  show: 'name',
+  callsPerMinute: null,
+  functions: [
+    { name: 'act', description: null, parameters: { type: 'object' }, enabled: true, approval: null, show: null },
+  ],
+  refreshedAt: null,
+  sealed: null,
+  createdAt: 1,
+  updatedAt: 1,
 };
 const sealed = (secret: string): Uint8Array => vault.seal(signingHolder(blank), secret);
-const offered: OfferedFunction = { toolId: 'tool_1', kind: 'http', name: 'act', description: null, parameters: { type: 'object' }, approval: 'never', show: 'name' };
-const asked = { callId: 'call_1', arguments: {}, context: { workspaceId: 'wks_1', assistantId: 'a', sessionId: 's', turnId: 't', channel: 'api', visitor: {}, metadata: {} } };
+const offered: OfferedFunction = {
+  toolId: 'tool_1',
+  kind: 'http',
+  name: 'act',
+  description: null,
+  parameters: { type: 'object' },
+  approval: 'never',
+  show: 'name',
+};
+const asked = {
+  callId: 'call_1',
+  arguments: {},
+  context: {
+    workspaceId: 'wks_1',
+    assistantId: 'a',
+    sessionId: 's',
+    turnId: 't',
+    channel: 'api',
+    visitor: {},
+    metadata: {},
+  },
+};
 
 function deskWith(tool: Tool, clock: ManualClock) {
   const sent: ToolAccess[] = [];
   const parts = {
     host: { tools: { of: async () => tool }, credentials: { of: async () => null } },
-    store: {}, vault, clock,
-    caller: { call: async (access: ToolAccess) => (sent.push(access), { status: 'completed', output: '' }), list: async () => [] },
+    store: {},
+    vault,
+    clock,
+    caller: {
+      call: async (access: ToolAccess) => (sent.push(access), { status: 'completed', output: '' }),
+      list: async () => [],
+    },
     metrics: { toolCalls: { inc: () => {} }, toolSeconds: { observe: () => {} } },
   } as unknown as ToolDeskParts;
   return { desk: new ToolDesk(parts), sent };
@@ -32,9 +73,20 @@ function deskWith(tool: Tool, clock: ManualClock) {
 
 t.test('the secret before signs for a day', async (t) => {
   const clock = new ManualClock();
-  const { desk, sent } = deskWith({ ...blank, sealed: sealed('whsec_new'), previous: { sealed: sealed('whsec_old'), untilMs: nowMs + limits.toolSecretOverlapMs } }, clock);
+  const { desk, sent } = deskWith(
+    {
+      ...blank,
+      sealed: sealed('whsec_new'),
+      previous: { sealed: sealed('whsec_old'), untilMs: nowMs + limits.toolSecretOverlapMs },
+    },
+    clock,
+  );
   t.equal(limits.toolSecretOverlapMs, 24 * 60 * 60 * 1000);
-  for (const [afterMs, secrets] of [[0, ['whsec_new', 'whsec_old']], [limits.toolSecretOverlapMs - 1, ['whsec_new', 'whsec_old']], [1, ['whsec_new']]] as const) {
+  for (const [afterMs, secrets] of [
+    [0, ['whsec_new', 'whsec_old']],
+    [limits.toolSecretOverlapMs - 1, ['whsec_new', 'whsec_old']],
+    [1, ['whsec_new']],
+  ] as const) {
     clock.advance(afterMs);
     t.match(await desk.call(offered, asked, new AbortController().signal), { status: 'completed' });
     t.same(sent.at(-1)!.secrets, secrets, `${afterMs} ms later`);
@@ -44,7 +96,15 @@ t.test('the secret before signs for a day', async (t) => {
 t.test('each secret that was replaced signs until its own end, the newest first', async (t) => {
   const clock = new ManualClock();
   const replaced = (secret: string, afterMs: number) => ({ sealed: sealed(secret), untilMs: nowMs + afterMs });
-  const { desk, sent } = deskWith({ ...blank, sealed: sealed('whsec_4'), previous: replaced('whsec_3', 300), earlier: [replaced('whsec_2', 200), replaced('whsec_1', 100)] }, clock);
+  const { desk, sent } = deskWith(
+    {
+      ...blank,
+      sealed: sealed('whsec_4'),
+      previous: replaced('whsec_3', 300),
+      earlier: [replaced('whsec_2', 200), replaced('whsec_1', 100)],
+    },
+    clock,
+  );
   for (const count of [4, 3, 2, 1]) {
     await desk.call(offered, asked, new AbortController().signal);
     t.same(sent.at(-1)!.secrets, ['whsec_4', 'whsec_3', 'whsec_2', 'whsec_1'].slice(0, count));
@@ -56,7 +116,15 @@ t.test('a test call takes no arguments that a turn would not take', async (t) =>
   const { desk, sent } = deskWith({ ...blank, sealed: sealed('whsec_new') }, new ManualClock());
   const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`);
   for (const given of [deep, { order: 1 }]) {
-    t.same(await desk.test(blank, { name: 'act', parameters: { type: 'object', properties: { order: { type: 'string' } } } }, given, 'call_1'), { status: 'failed', error: 'arguments' });
+    t.same(
+      await desk.test(
+        blank,
+        { name: 'act', parameters: { type: 'object', properties: { order: { type: 'string' } } } },
+        given,
+        'call_1',
+      ),
+      { status: 'failed', error: 'arguments' },
+    );
   }
   t.equal(sent.length, 0);
 });
@@ -68,16 +136,27 @@ t.test('a call that cannot be signed, or trusted, is refused and not sent', asyn
     'of another PARLEY_SECRET': { ...blank, sealed: foreign },
     'of another tool': { ...blank, sealed: vault.seal(signingHolder({ ...blank, id: 'tool_2' }), 'whsec_x') },
     'without a secret': blank,
-    'whose secret alone is the one before': { ...blank, sealed: foreign, previous: { sealed: sealed('whsec_old'), untilMs: nowMs + 1000 } },
+    'whose secret alone is the one before': {
+      ...blank,
+      sealed: foreign,
+      previous: { sealed: sealed('whsec_old'), untilMs: nowMs + 1000 },
+    },
     'whose credential is gone': { ...blank, sealed: sealed('whsec_new'), credentialId: 'crd_1' },
   };
   for (const [name, tool] of Object.entries(tools)) {
     const { desk, sent } = deskWith(tool, new ManualClock());
     t.equal(await desk.admit('wks_1', offered), 'refused', name);
-    t.same(await desk.call(offered, asked, new AbortController().signal), { status: 'failed', error: 'refused', didNotAct: true }, name);
+    t.same(
+      await desk.call(offered, asked, new AbortController().signal),
+      { status: 'failed', error: 'refused', didNotAct: true },
+      name,
+    );
     t.equal(sent.length, 0);
   }
-  const { desk, sent } = deskWith({ ...blank, sealed: sealed('whsec_new'), previous: { sealed: foreign, untilMs: nowMs + 1000 } }, new ManualClock());
+  const { desk, sent } = deskWith(
+    { ...blank, sealed: sealed('whsec_new'), previous: { sealed: foreign, untilMs: nowMs + 1000 } },
+    new ManualClock(),
+  );
   t.equal(await desk.admit('wks_1', offered), null);
   await desk.call(offered, asked, new AbortController().signal);
   t.same(sent[0]!.secrets, ['whsec_new'], 'one before that does not open is left out');

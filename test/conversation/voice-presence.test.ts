@@ -1,4 +1,7 @@
-/** The presence of a visitor on a voice socket: who speaks has a place and is charged, who is silent for a minute does not (contract 9). */
+/**
+ * The presence of a visitor on a voice socket: who speaks has a place and is charged, who is silent for a minute does
+ * not (contract 9).
+ */
 import t from 'tap';
 import type { Party } from '../../src/conversation/party.ts';
 import type { Services } from '../../src/conversation/services.ts';
@@ -30,7 +33,14 @@ async function openSocket(scene: Scene, linkLimits: object = {}) {
   };
   const socket = { speaks: false, refusals: 0 };
   const refused = (): void => void socket.refusals++;
-  const presence = new VoicePresence({ services, party, session, requestId: 'req_a', speaks: () => socket.speaks, refused });
+  const presence = new VoicePresence({
+    services,
+    party,
+    session,
+    requestId: 'req_a',
+    speaks: () => socket.speaks,
+    refused,
+  });
   presence.look();
   const passes = async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= limits.socketPollMs) {
@@ -41,23 +51,26 @@ async function openSocket(scene: Scene, linkLimits: object = {}) {
   return { presence, socket, counted, passes };
 }
 
-t.test('a visitor who is silent for a minute gives the place back, and takes it anew with the next speech', async (t) => {
-  const scene = await Scene.open();
-  const { presence, passes } = await openSocket(scene);
-  await passes(silence - limits.socketPollMs);
-  t.same(await used(scene), { ms: silence, visitors: 1 });
-  await passes(limits.socketPollMs);
-  t.equal((await used(scene)).visitors, 0);
-  await passes(10 * silence);
-  t.same(await used(scene), { ms: silence, visitors: 0 }, 'silence costs nothing');
-  t.equal(await presence.begins(), true);
-  t.same(await used(scene), { ms: silence + ahead, visitors: 1 });
-  t.equal(presence.begins(), true, 'a visitor who is present needs no step');
-  await passes(2 * silence);
-  t.same(await used(scene), { ms: 2 * silence, visitors: 0 }, 'a minute of silence after the speech is charged');
-  presence.close();
-  scene.host.close();
-});
+t.test(
+  'a visitor who is silent for a minute gives the place back, and takes it anew with the next speech',
+  async (t) => {
+    const scene = await Scene.open();
+    const { presence, passes } = await openSocket(scene);
+    await passes(silence - limits.socketPollMs);
+    t.same(await used(scene), { ms: silence, visitors: 1 });
+    await passes(limits.socketPollMs);
+    t.equal((await used(scene)).visitors, 0);
+    await passes(10 * silence);
+    t.same(await used(scene), { ms: silence, visitors: 0 }, 'silence costs nothing');
+    t.equal(await presence.begins(), true);
+    t.same(await used(scene), { ms: silence + ahead, visitors: 1 });
+    t.equal(presence.begins(), true, 'a visitor who is present needs no step');
+    await passes(2 * silence);
+    t.same(await used(scene), { ms: 2 * silence, visitors: 0 }, 'a minute of silence after the speech is charged');
+    presence.close();
+    scene.host.close();
+  },
+);
 
 t.test('a visitor who speaks is charged for as long as that lasts', async (t) => {
   const scene = await Scene.open();

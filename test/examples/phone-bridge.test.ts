@@ -1,4 +1,6 @@
-/** The phone bridge of the examples, as a process of its own, at a fake of the media streams that phone carriers open. */
+/**
+ * The phone bridge of the examples, as a process of its own, at a fake of the media streams that phone carriers open.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdir, symlink } from 'node:fs/promises';
@@ -27,13 +29,28 @@ const words = await clipOf(house).then((bytes) => {
 /** Starts the bridge where its packages are installed, for an assistant that hears these texts; returns its address. */
 async function bridge(texts: string, model: string): Promise<string> {
   const voice = { provider: 'synthetic', name: 'character_ms=60', transcription_name: `texts=${texts}` };
-  const { id } = await house.assistant({ channels: { voice: true }, model: { provider: 'synthetic', name: model }, voice });
+  const { id } = await house.assistant({
+    channels: { voice: true },
+    model: { provider: 'synthetic', name: model },
+    voice,
+  });
   const folder = await temporaryFolder(t);
   await copyFile(bridgeFile, join(folder, 'bridge.mjs'));
   await mkdir(join(folder, 'node_modules'));
   await symlink(join(root, 'dist', 'client'), join(folder, 'node_modules', 'parley-client'));
   await symlink(join(root, 'node_modules', 'ws'), join(folder, 'node_modules', 'ws'));
-  const child = spawn(process.execPath, ['bridge.mjs'], { cwd: folder, env: { PATH: process.env.PATH, PARLEY_URL: house.url, PARLEY_API_KEY: house.key!, ASSISTANT: id, SECRET: 'secret', PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['bridge.mjs'], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      PARLEY_URL: house.url,
+      PARLEY_API_KEY: house.key!,
+      ASSISTANT: id,
+      SECRET: 'secret',
+      PORT: '0',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   t.teardown(() => child.kill('SIGKILL'));
   const [line] = await once(child.stdout.setEncoding('utf8'), 'data');
   return `ws://127.0.0.1:${/listens on (\d+)/.exec(line)![1]}/secret`;
@@ -59,14 +76,22 @@ class Carrier {
     this.opened = new Promise((resolve) => this.#socket.on('open', resolve));
     this.#socket.on('open', () => {
       this.send({ event: 'connected', protocol: 'Call', version: '1.0.0' });
-      this.send({ event: 'start', start: { callSid: 'CA1', tracks: ['inbound'], mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8000, channels: 1 } } });
+      this.send({
+        event: 'start',
+        start: {
+          callSid: 'CA1',
+          tracks: ['inbound'],
+          mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8000, channels: 1 },
+        },
+      });
     });
     const beat = setInterval(() => this.#beat(), 20);
     this.closed = new Promise((resolve) => this.#socket.on('close', (code) => (clearInterval(beat), resolve(code))));
   }
 
   send(message: Message): void {
-    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(JSON.stringify({ ...message, streamSid: 'MZ1' }));
+    if (this.#socket.readyState === this.#socket.OPEN)
+      this.#socket.send(JSON.stringify({ ...message, streamSid: 'MZ1' }));
   }
 
   say(audio: Uint8Array): void {
@@ -86,7 +111,9 @@ class Carrier {
     if (message.event === 'media') this.#queue.push({ samples: Buffer.from(message.media.payload, 'base64').length });
     if (message.event === 'mark') this.#queue.push({ mark: message.mark.name });
     // As carriers do, it echoes the marks that it clears.
-    if (message.event === 'clear') for (const one of this.#queue.splice(0)) if ('mark' in one) this.send({ event: 'mark', mark: { name: one.mark } });
+    if (message.event === 'clear')
+      for (const one of this.#queue.splice(0))
+        if ('mark' in one) this.send({ event: 'mark', mark: { name: one.mark } });
   }
 
   #beat(): void {
@@ -94,7 +121,7 @@ class Carrier {
     frame.set(this.#said.subarray(0, 160));
     this.#said = this.#said.subarray(160);
     this.send({ event: 'media', media: { track: 'inbound', payload: Buffer.from(frame).toString('base64') } });
-    for (let room = 160; room > 0; ) {
+    for (let room = 160; room > 0;) {
       const first = this.#queue.shift();
       if (first === undefined) return;
       if ('mark' in first) {
@@ -121,7 +148,9 @@ t.test('a caller is answered, after a soft sound while the reply is thought of, 
   });
   t.match(person, { content: 'hello there' });
   t.match(reply, { content: 'word word word word', voice: { heard: 'played', cut_by: null } });
-  const sounds = carrier.received.flatMap(({ event, media }) => (event === 'media' ? [Buffer.from(media.payload, 'base64')] : []));
+  const sounds = carrier.received.flatMap(({ event, media }) =>
+    event === 'media' ? [Buffer.from(media.payload, 'base64')] : [],
+  );
   const ofReply = sounds.filter((audio) => !audio.equals(softSound(8000, 'pcm_mulaw')));
   t.ok(ofReply.length < sounds.length);
   t.equal(reply.voice.audio_ms, ofReply.reduce((sum, { length }) => sum + length, 0) / 8, 'which counts for no reply');
@@ -161,7 +190,10 @@ t.test('a caller who speaks over the reply cuts it where they were; a word of as
     return messages[1]?.status === 'partial' ? messages : null;
   });
   t.match(reply, { stop_reason: 'aborted', voice: { heard: 'played', cut_by: 'speech' } });
-  t.ok(reply.voice.audio_ms <= carrier.heard / 8 && reply.voice.audio_ms >= carrier.heard / 8 - 300, `${reply.voice.audio_ms} of ${carrier.heard / 8} ms`);
+  t.ok(
+    reply.voice.audio_ms <= carrier.heard / 8 && reply.voice.audio_ms >= carrier.heard / 8 - 300,
+    `${reply.voice.audio_ms} of ${carrier.heard / 8} ms`,
+  );
   carrier.send({ event: 'stop' });
   await carrier.closed;
 });

@@ -1,4 +1,7 @@
-/** C1: a call is cut at a random position of a reply whose word times are known, in every way in which it can be cut: the transcript has what was heard. */
+/**
+ * C1: a call is cut at a random position of a reply whose word times are known, in every way in which it can be cut:
+ * the transcript has what was heard.
+ */
 import type { Caller } from '../api/caller.ts';
 import { clipOf } from '../api/caller.ts';
 import type { House } from '../api/house.ts';
@@ -34,7 +37,9 @@ export const heardIsStored: Experiment = {
     // The detector is loaded when it is first needed.
     await clipOf(house);
     return async (trial) => {
-      const cuts = await Promise.allSettled(cutters.map((cutter, index) => new Cut(trial, stage, house, cutter, trial.seed * cutters.length + index).run()));
+      const cuts = await Promise.allSettled(
+        cutters.map((cutter, index) => new Cut(trial, stage, house, cutter, trial.seed * cutters.length + index).run()),
+      );
       for (const cut of cuts) if (cut.status === 'rejected') throw cut.reason;
     };
   },
@@ -78,7 +83,8 @@ class Cut {
     const at = { played, saidAt };
     await this.#cut(caller, turnId, messageId, played);
     const heard = caller.textOf(messageId);
-    if (['speech', 'interrupt', 'message'].includes(this.#cutter) && this.#script.heardAt(played) === '') await this.#withdrawn(caller, turnId);
+    if (['speech', 'interrupt', 'message'].includes(this.#cutter) && this.#script.heardAt(played) === '')
+      await this.#withdrawn(caller, turnId);
     else await this.#sealed(caller, messageId, heard, at);
     caller.socket.terminate();
     await caller.closed;
@@ -104,7 +110,9 @@ class Cut {
   async #read(sessionId: string, turnId: string): Promise<string> {
     try {
       const stream = await this.#house.stream(`/sessions/${sessionId}/turns/${turnId}/events`);
-      return (await stream.rest()).flatMap(({ event, data }) => (event === 'message.delta' ? [data.text as string] : [])).join('');
+      return (await stream.rest())
+        .flatMap(({ event, data }) => (event === 'message.delta' ? [data.text as string] : []))
+        .join('');
     } catch {
       // The stream of a turn that is withdrawn, or of a call that has ended before it was read.
       return '';
@@ -160,20 +168,46 @@ class Cut {
     const isAnswered = ['speech', 'interrupt', 'message', 'abort'].includes(this.#cutter);
     if (isAnswered) await caller.until('turn.aborted', ({ message_id: id }) => id === messageId);
     const reply = await sealedReply(trial, this.#house, caller.session.id, this.#whose);
-    trial.must(reply.id === messageId && reply.status === 'partial', `${this.#whose}: the first reply is ${reply.id}, ${reply.status}`);
+    trial.must(
+      reply.id === messageId && reply.status === 'partial',
+      `${this.#whose}: the first reply is ${reply.id}, ${reply.status}`,
+    );
     const script = this.#script;
     // The estimate goes on from the last report, at most as far as was sent.
     const sent = played + aheadMs * samplesPerMs;
     // A client on a busy machine may answer too late: then the estimate counts (contract 18).
     const isLate = isAnswered && reply.voice?.heard === 'estimated';
     if (isLate) trial.count('answers that came too late');
-    const due: readonly [string, string] = isAnswered && !isLate ? [script.heardAt(played), script.heardAt(played)] : this.#cutter === 'reset' ? [script.heardAt(played), script.begunAt(sent)] : [script.heardAt(played), script.heardAt(sent)];
+    const due: readonly [string, string] =
+      isAnswered && !isLate
+        ? [script.heardAt(played), script.heardAt(played)]
+        : this.#cutter === 'reset'
+          ? [script.heardAt(played), script.begunAt(sent)]
+          : [script.heardAt(played), script.heardAt(sent)];
     within(trial, script, reply.content, due, this.#whose);
     const [seen, deltas] = [await this.#seen, isAnswered ? caller.textOf(messageId) : told];
-    trial.must(reply.content.startsWith(seen), `${this.#whose}: a reader saw ${JSON.stringify(seen)}, and ${JSON.stringify(reply.content)} is stored`);
-    trial.must(isAnswered ? reply.content === deltas : reply.content.startsWith(deltas), `${this.#whose}: the client was told ${JSON.stringify(deltas)}, and ${JSON.stringify(reply.content)} is stored`);
-    const basis = { speech: 'played speech', interrupt: 'played client', message: 'played client', abort: 'played api', hangup: 'estimated client', reset: 'sent lost', end: 'estimated null', expiry: 'estimated null' }[this.#cutter];
-    trial.must(`${isLate ? 'played' : reply.voice?.heard} ${reply.voice?.cut_by}` === basis, `${this.#whose}: ${reply.voice?.heard} ${reply.voice?.cut_by} instead of ${basis}`);
+    trial.must(
+      reply.content.startsWith(seen),
+      `${this.#whose}: a reader saw ${JSON.stringify(seen)}, and ${JSON.stringify(reply.content)} is stored`,
+    );
+    trial.must(
+      isAnswered ? reply.content === deltas : reply.content.startsWith(deltas),
+      `${this.#whose}: the client was told ${JSON.stringify(deltas)}, and ${JSON.stringify(reply.content)} is stored`,
+    );
+    const basis = {
+      speech: 'played speech',
+      interrupt: 'played client',
+      message: 'played client',
+      abort: 'played api',
+      hangup: 'estimated client',
+      reset: 'sent lost',
+      end: 'estimated null',
+      expiry: 'estimated null',
+    }[this.#cutter];
+    trial.must(
+      `${isLate ? 'played' : reply.voice?.heard} ${reply.voice?.cut_by}` === basis,
+      `${this.#whose}: ${reply.voice?.heard} ${reply.voice?.cut_by} instead of ${basis}`,
+    );
     trial.measured('characters beyond the last report', [...reply.content].length - [...script.heardAt(played)].length);
     if (isAnswered) trial.measured('ms until the seal', performance.now() - saidAt);
     if (!['end', 'expiry'].includes(this.#cutter) && reply.content !== '') await this.#next(caller, reply.content);
@@ -182,9 +216,12 @@ class Cut {
   /** The next request to the model has precisely that text, in order. */
   async #next(caller: Caller, content: string): Promise<void> {
     const sessionId: string = caller.session.id;
-    if (this.#cutter === 'hangup' || this.#cutter === 'reset') await (await this.#house.stream(`/sessions/${sessionId}/chat`, { body: { message: 'well' } })).rest();
+    if (this.#cutter === 'hangup' || this.#cutter === 'reset')
+      await (await this.#house.stream(`/sessions/${sessionId}/chat`, { body: { message: 'well' } })).rest();
     if (this.#cutter === 'interrupt' || this.#cutter === 'abort') caller.send({ type: 'message', text: 'well' });
-    const messages = await until(() => this.#stage.askedWith(this.#seed, this.#cutter === 'message' ? /^say 1 1$/ : /^well/));
+    const messages = await until(() =>
+      this.#stage.askedWith(this.#seed, this.#cutter === 'message' ? /^say 1 1$/ : /^well/),
+    );
     const [person, reply] = messages;
     this.#trial.must(
       messages.length === 3 && person!.content === asking(this.#seed, this.#sentences) && reply!.content === content,

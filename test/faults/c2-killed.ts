@@ -1,4 +1,6 @@
-/** C2: kill -9 of the server while calls speak: what their listeners have heard is stored, and a second more at most. */
+/**
+ * C2: kill -9 of the server while calls speak: what their listeners have heard is stored, and a second more at most.
+ */
 import type { Caller } from '../api/caller.ts';
 import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
@@ -41,7 +43,8 @@ export const killedWhileSpeaking: Experiment = {
     return async (trial) => {
       const victim = store === 'lmdb' ? house : await server();
       const all: Speaking[] = [];
-      for (let index = 0; index < callsCount; index++) all.push(await speak(stage, victim, trial.seed * callsCount + index));
+      for (let index = 0; index < callsCount; index++)
+        all.push(await speak(stage, victim, trial.seed * callsCount + index));
       const left = await kill(trial, victim, all);
       if (store === 'lmdb') house = await server();
       for (const one of left) await check(trial, store === 'lmdb' ? house : survivor, one);
@@ -61,23 +64,41 @@ async function speak(stage: Stage, house: House, seed: number): Promise<Speaking
 async function kill({ random }: Trial, house: House, all: readonly Speaking[]): Promise<Left[]> {
   await new Promise((resolve) => setTimeout(resolve, random.between(0, 7_000)));
   const ended = house.kill('SIGKILL');
-  const left = all.map((speaking) => ({ speaking, played: speaking.loudspeaker.played, told: speaking.caller.textOf(speaking.messageId) }));
+  const left = all.map((speaking) => ({
+    speaking,
+    played: speaking.loudspeaker.played,
+    told: speaking.caller.textOf(speaking.messageId),
+  }));
   await ended;
   await Promise.all(all.map(({ caller }) => caller.closed));
   return left;
 }
 
-async function check(trial: Trial, house: House, { speaking: { caller, script, messageId }, played, told }: Left): Promise<void> {
+async function check(
+  trial: Trial,
+  house: House,
+  { speaking: { caller, script, messageId }, played, told }: Left,
+): Promise<void> {
   const { id } = caller.session;
   await sealed(house, id);
   const reply = await sealedReply(trial, house, id, id);
   trial.must(reply.id === messageId, `${id}: the reply is ${reply.id} instead of ${messageId}`);
   trial.count('calls');
   // A reply that was shorter had been played.
-  if (reply.status === 'completed') return trial.must(reply.content === script.text, `${id}: a whole reply is stored as ${JSON.stringify(reply.content)}`);
+  if (reply.status === 'completed')
+    return trial.must(
+      reply.content === script.text,
+      `${id}: a whole reply is stored as ${JSON.stringify(reply.content)}`,
+    );
   const heard = script.heardAt(played);
   // The server sends no more than a second beyond the last report, which is no newer than what was played.
-  within(trial, script, reply.content, [told.length > heard.length ? told : heard, script.begunAt(played + aheadMs * samplesPerMs)], id);
+  within(
+    trial,
+    script,
+    reply.content,
+    [told.length > heard.length ? told : heard, script.begunAt(played + aheadMs * samplesPerMs)],
+    id,
+  );
   const ended = `${reply.status} ${reply.stop_reason} ${reply.error_code} ${reply.voice?.heard} ${reply.voice?.cut_by}`;
   trial.must(ended === 'partial error api_error sent null', `${id}: it ended as ${ended}`);
   trial.measured('characters beyond what was heard', [...reply.content].length - [...heard].length);

@@ -1,4 +1,7 @@
-/** C3: whatever a call depends on falls silent in any of its states: within its deadlines it listens again or is closed, and has one message of each side for each turn. */
+/**
+ * C3: whatever a call depends on falls silent in any of its states: within its deadlines it listens again or is closed,
+ * and has one message of each side for each turn.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { clipOf, type Caller } from '../api/caller.ts';
 import type { House } from '../api/house.ts';
@@ -46,9 +49,27 @@ interface Ear {
 }
 
 const dependencies: readonly Dependency[] = [
-  { name: 'model', does: 'a model that answers nothing, or falls silent in a reply', stores: ['lmdb', 'redis'], answered: `stall ${asking(1, 3)}`, goesOn: true },
-  { name: 'voice', does: 'a voice that makes no sentence, or no third one', stores: ['lmdb'], speaks: [',hang_at=0', ',hang_at=2'], goesOn: false },
-  { name: 'transcription', does: 'a transcription that never comes', stores: ['lmdb'], hears: 'hang_at=0', goesOn: true },
+  {
+    name: 'model',
+    does: 'a model that answers nothing, or falls silent in a reply',
+    stores: ['lmdb', 'redis'],
+    answered: `stall ${asking(1, 3)}`,
+    goesOn: true,
+  },
+  {
+    name: 'voice',
+    does: 'a voice that makes no sentence, or no third one',
+    stores: ['lmdb'],
+    speaks: [',hang_at=0', ',hang_at=2'],
+    goesOn: false,
+  },
+  {
+    name: 'transcription',
+    does: 'a transcription that never comes',
+    stores: ['lmdb'],
+    hears: 'hang_at=0',
+    goesOn: true,
+  },
   { name: 'store', does: 'a Redis that is stopped', stores: ['redis'], freeze: stopRedis, goesOn: true },
   { name: 'reports', does: 'a client that neither speaks nor reports any more', stores: ['lmdb'], goesOn: true },
   { name: 'connection', does: 'a client whose connection takes and gives nothing', stores: ['lmdb'], goesOn: false },
@@ -89,11 +110,21 @@ async function freezeAll(trial: Trial, dependency: Dependency, scene: Scene): Pr
   await Promise.all(ears.map((ear) => check(trial, dependency, scene, ear)));
 }
 
-async function open({ name, hears = 'texts=well', speaks = ['', ''], answered }: Dependency, { stage, house, clip }: Scene, state: State): Promise<Ear> {
+async function open(
+  { name, hears = 'texts=well', speaks = ['', ''], answered }: Dependency,
+  { stage, house, clip }: Scene,
+  state: State,
+): Promise<Ear> {
   const speaking = state === 'speaking' || state === 'paused';
   const caller = await stage.call(house, await stage.assistant(house, hears, {}, speaks[speaking ? 1 : 0]));
   const ear = { caller, loudspeaker: new Loudspeaker(caller), microphone: new Microphone(caller, clip), state };
-  await reach(state, { caller, house, microphone: ear.microphone, ...(name === 'voice' && { unanswered: asking(1, 2) }), ...(answered !== undefined && { answered }) });
+  await reach(state, {
+    caller,
+    house,
+    microphone: ear.microphone,
+    ...(name === 'voice' && { unanswered: asking(1, 2) }),
+    ...(answered !== undefined && { answered }),
+  });
   if (name === 'reports' || name === 'connection') {
     ear.loudspeaker.stop();
     ear.microphone.stop();
@@ -103,15 +134,25 @@ async function open({ name, hears = 'texts=well', speaks = ['', ''], answered }:
 }
 
 /** Waits until the call listens again, or is closed. */
-async function settle(trial: Trial, { name }: Dependency, { house }: Scene, { caller, state }: Ear, frozenAt: number): Promise<void> {
+async function settle(
+  trial: Trial,
+  { name }: Dependency,
+  { house }: Scene,
+  { caller, state }: Ear,
+  frozenAt: number,
+): Promise<void> {
   const isOver = (): boolean => caller.socket.readyState >= 2 || caller.states().at(-1) === 'listening';
   const limitMs = name === 'connection' ? silentMs + settledMs : state === 'busy' ? busyMs : settledMs;
   const last = frozenAt + limitMs;
   // A client whose connection stands still learns of it from the session alone.
-  const isSettled = name === 'connection' ? async () => (await sessionOf(house, caller.session.id)).active_call_id === null : isOver;
+  const isSettled =
+    name === 'connection' ? async () => (await sessionOf(house, caller.session.id)).active_call_id === null : isOver;
   while (!(await isSettled()) && performance.now() < last) await pause(pollMs);
   const now = caller.states().at(-1);
-  trial.must((await isSettled()) || (now === 'busy' && name !== 'connection'), `${caller.session.id} in ${state}: ${limitMs / 1000} s later it is ${now}: ${JSON.stringify(caller.heard.slice(-4))}`);
+  trial.must(
+    (await isSettled()) || (now === 'busy' && name !== 'connection'),
+    `${caller.session.id} in ${state}: ${limitMs / 1000} s later it is ${now}: ${JSON.stringify(caller.heard.slice(-4))}`,
+  );
   if (now !== 'busy') trial.took(`from ${state} to its end`, performance.now() - frozenAt);
   trial.count('calls');
 }
@@ -119,21 +160,35 @@ async function settle(trial: Trial, { name }: Dependency, { house }: Scene, { ca
 /** Whether a message is answered to its end. A store that has just come back may refuse it first. */
 async function isAnswered(caller: Caller): Promise<boolean> {
   void caller.closed.then((code) => caller.heard.push({ type: 'closed', code }));
-  for (const last = performance.now() + settledMs; performance.now() < last; ) {
+  for (const last = performance.now() + settledMs; performance.now() < last;) {
     const before = caller.heard.length;
     caller.send({ type: 'message', text: asking(2, 1) });
-    const end = await until(() => (performance.now() < last ? caller.heard.slice(before).find(({ type }) => type === 'turn.completed' || type === 'turn.failed' || type === 'closed') : { type: 'late' }));
+    const end = await until(() =>
+      performance.now() < last
+        ? caller.heard
+            .slice(before)
+            .find(({ type }) => type === 'turn.completed' || type === 'turn.failed' || type === 'closed')
+        : { type: 'late' },
+    );
     if (end.type === 'turn.completed') return true;
     await pause(pollMs);
   }
   return false;
 }
 
-async function check(trial: Trial, { goesOn, name }: Dependency, { house }: Scene, { caller, state }: Ear): Promise<void> {
+async function check(
+  trial: Trial,
+  { goesOn, name }: Dependency,
+  { house }: Scene,
+  { caller, state }: Ear,
+): Promise<void> {
   const { id } = caller.session;
   if (goesOn && name !== 'reports' && state !== 'busy' && caller.socket.readyState === 1) {
     const before = caller.heard.length;
-    trial.must(await isAnswered(caller), `${id} in ${state}: the next message has no answer: ${JSON.stringify(caller.heard.slice(before).filter(({ type }) => type !== 'audio.received'))}`);
+    trial.must(
+      await isAnswered(caller),
+      `${id} in ${state}: the next message has no answer: ${JSON.stringify(caller.heard.slice(before).filter(({ type }) => type !== 'audio.received'))}`,
+    );
   }
   caller.socket.terminate();
   if (state === 'busy') return;
@@ -141,5 +196,8 @@ async function check(trial: Trial, { goesOn, name }: Dependency, { house }: Scen
   const messages = await transcriptOf(house, id);
   const roles = messages.map(({ role }) => role).join(' ');
   trial.must(/^(?:user assistant ?)*$/.test(roles), `${id} in ${state}: the transcript holds ${roles}`);
-  trial.must(messages.every(({ status }) => status !== 'streaming'), `${id} in ${state}: a reply has no end`);
+  trial.must(
+    messages.every(({ status }) => status !== 'streaming'),
+    `${id} in ${state}: a reply has no end`,
+  );
 }

@@ -15,7 +15,10 @@ import { asking, Script } from './script.ts';
 import { Stage } from './stage.ts';
 
 const sentencesCount = 7;
-/** The sentences behind whose ends their last words are heard again. After three echoes nobody is heard over a reply any more. */
+/**
+ * The sentences behind whose ends their last words are heard again. After three echoes nobody is heard over a reply any
+ * more.
+ */
 const echoed = [1, 3, 5];
 /** A reply and its echoes are over long before. */
 const replyMs = 60_000;
@@ -33,7 +36,10 @@ export const ownWordsAlike: Experiment = {
     return async (trial) => {
       const sentences = new Script(trial.seed, sentencesCount).text.split(/(?<=\.)\**\s+/u);
       const heard = echoed.map((index) => ownWords(trial, sentences[index]!));
-      const caller = await stage.call(house, await stage.assistant(house, `texts=${heard.map((words) => words.join('_')).join('|')}`));
+      const caller = await stage.call(
+        house,
+        await stage.assistant(house, `texts=${heard.map((words) => words.join('_')).join('|')}`),
+      );
       new Loudspeaker(caller);
       const microphone = new Microphone(caller, clip);
       caller.send({ type: 'message', text: asking(trial.seed, sentencesCount) });
@@ -41,7 +47,14 @@ export const ownWordsAlike: Experiment = {
       const end = over(caller.heard);
       for (const [time, index] of echoed.entries()) {
         const last = heard[time]!.at(-1)!;
-        await Promise.race([end, until(() => caller.textOf(messageId).includes(last) && caller.textOf(messageId).length >= sentences.slice(0, index + 1).join(' ').length - 4)]);
+        await Promise.race([
+          end,
+          until(
+            () =>
+              caller.textOf(messageId).includes(last) &&
+              caller.textOf(messageId).length >= sentences.slice(0, index + 1).join(' ').length - 4,
+          ),
+        ]);
         microphone.hear(clip);
         await Promise.race([end, caller.until('transcript.final', ({ utterance }) => utterance === time + 1)]);
       }
@@ -77,7 +90,16 @@ export const ownWordsHeard: Experiment = {
 };
 
 /** Other words at the end: half a duplex may hear those. */
-const endings = ['It is free.', 'Ask at the desk.', 'We look forward to your visit.', 'The last one leaves at ten.', 'Bring your card with you.', 'That is all I know about it.', 'Shall I send you the address?', 'You can keep them for four weeks.'];
+const endings = [
+  'It is free.',
+  'Ask at the desk.',
+  'We look forward to your visit.',
+  'The last one leaves at ten.',
+  'Bring your card with you.',
+  'That is all I know about it.',
+  'Shall I send you the address?',
+  'You can keep them for four weeks.',
+];
 const pick = <T>(all: readonly T[], message: string): T => all[Number(message.slice(-1)) % all.length]!;
 const recitalWith = (message: string): string => `${pick(english, message)} ${pick(endings, message)}`;
 
@@ -103,7 +125,10 @@ const halfDuplexByClient: Experiment = {
     const parley = new Parley({ url: house.url, key: house.key });
     return async (trial) => {
       const session = await house.session(await stage.assistant(house, '', { voice: { provider: 'embedded' } }));
-      const room = new Room({ delayMs: trial.random.between(80, 500), loudness: -10, tailMs: trial.random.pick([0, 400]) }, trial.random);
+      const room = new Room(
+        { delayMs: trial.random.between(80, 500), loudness: -10, tailMs: trial.random.pick([0, 400]) },
+        trial.random,
+      );
       const live = call(parley, session.id, { player: new StreamPlayer((audio) => room.play(Buffer.from(audio))) });
       live.halfDuplex = true;
       const heard: Heard[] = [];
@@ -127,12 +152,20 @@ interface Recital {
 }
 
 /** Calls whose microphone hears their loudspeaker. */
-async function inRoom(t: Owner, store: StoreKind, { recites, query = '', tailMs = 0 }: Recital): Promise<(trial: Trial) => Promise<void>> {
+async function inRoom(
+  t: Owner,
+  store: StoreKind,
+  { recites, query = '', tailMs = 0 }: Recital,
+): Promise<(trial: Trial) => Promise<void>> {
   const stage = await Stage.open(t, store, recites);
   const house = await stage.ground.server({ PARLEY_SYNTHETIC: '1' });
   const clip = await clipOf(house);
   return async (trial) => {
-    const caller = await stage.call(house, await stage.assistant(house, '', { voice: { provider: 'embedded' } }), query);
+    const caller = await stage.call(
+      house,
+      await stage.assistant(house, '', { voice: { provider: 'embedded' } }),
+      query,
+    );
     const room = new Room({ delayMs: trial.random.between(80, 300), loudness: -10, tailMs }, trial.random);
     new Loudspeaker(caller).onSound = (audio) => room.play(audio);
     new Microphone(caller, clip).room = room;
@@ -145,17 +178,34 @@ async function inRoom(t: Owner, store: StoreKind, { recites, query = '', tailMs 
 
 /** The end of the one turn, or of the time that it may take. */
 const over = (heard: readonly Heard[]): Promise<unknown> =>
-  Promise.race([until(() => heard.find(({ type }) => type === 'turn.completed' || type === 'turn.aborted' || type === 'turn.withdrawn')), pause(replyMs, null, { ref: false })]);
+  Promise.race([
+    until(() =>
+      heard.find(({ type }) => type === 'turn.completed' || type === 'turn.aborted' || type === 'turn.withdrawn'),
+    ),
+    pause(replyMs, null, { ref: false }),
+  ]);
 
-async function check(trial: Trial, house: House, sessionId: string, heard: readonly Heard[], end: Promise<unknown>): Promise<void> {
+async function check(
+  trial: Trial,
+  house: House,
+  sessionId: string,
+  heard: readonly Heard[],
+  end: Promise<unknown>,
+): Promise<void> {
   await end;
   // Words that are still owed would begin a turn.
   await pause(2_000);
   const finals = heard.filter(({ type }) => type === 'transcript.final');
   const told = JSON.stringify(finals.map(({ text, ignored }) => [text, ignored]));
   const turns = heard.filter(({ type }) => type === 'turn.started');
-  trial.must(turns.length === 1, `${sessionId}: its own words became the message ${JSON.stringify(turns.at(-1)?.['text'])}: ${told}`);
-  trial.must(heard.some(({ type }) => type === 'turn.completed'), `${sessionId}: the reply was not heard to its end: ${JSON.stringify(heard.filter(({ type }) => type !== 'audio.received').slice(-14))}`);
+  trial.must(
+    turns.length === 1,
+    `${sessionId}: its own words became the message ${JSON.stringify(turns.at(-1)?.['text'])}: ${told}`,
+  );
+  trial.must(
+    heard.some(({ type }) => type === 'turn.completed'),
+    `${sessionId}: the reply was not heard to its end: ${JSON.stringify(heard.filter(({ type }) => type !== 'audio.received').slice(-14))}`,
+  );
   const messages = await transcriptOf(house, sessionId);
   trial.must(messages.length === 2, `${sessionId}: ${messages.length} messages`);
   trial.count('voices over the reply', heard.filter(({ type }) => type === 'speech.started').length);

@@ -32,7 +32,9 @@ export const endsInTime: Experiment = {
 };
 
 async function expire(trial: Trial, stage: Stage, house: House, state: State): Promise<void> {
-  const assistant = await stage.assistant(house, 'texts=hello_there', { max_call_seconds: trial.random.between(leastSeconds, mostSeconds) });
+  const assistant = await stage.assistant(house, 'texts=hello_there', {
+    max_call_seconds: trial.random.between(leastSeconds, mostSeconds),
+  });
   const caller = await stage.call(house, assistant);
   new Loudspeaker(caller);
   const { expires_at: expiresAt } = caller.heard[0]!;
@@ -42,7 +44,10 @@ async function expire(trial: Trial, stage: Stage, house: House, state: State): P
   const { code, at } = await over;
   const lateMs = at - expiresAt * 1000;
   const told = `${caller.session.id}, to be ${state}, ${caller.states().at(-1)}`;
-  trial.must(code === 1008 && caller.heard.at(-1)!['code'] === 'session_expired', `${told}: closed with ${code} ${JSON.stringify(caller.heard.at(-1))}`);
+  trial.must(
+    code === 1008 && caller.heard.at(-1)!['code'] === 'session_expired',
+    `${told}: closed with ${code} ${JSON.stringify(caller.heard.at(-1))}`,
+  );
   trial.must(lateMs >= 0, `${told}: it ended ${-lateMs} ms too early`);
   trial.took('from the last second to the close', lateMs, endMs);
   trial.count(caller.states().at(-1) === state ? 'ended in the state' : 'ended in another state');

@@ -21,7 +21,8 @@ t.test("the text seen includes half an event's", async (t) => {
   const event = (text: string): string => `event: message.delta\nid: 7\ndata: ${JSON.stringify({ text })}\n\n`;
   const stream = `event: turn.started\nid: 0\ndata: {"turn_id":"x"}\n\n${event('a "quoted" \\ line\n')}${event('b😀')}`;
   t.equal(outputOf(stream), 'a "quoted" \\ line\nb😀');
-  for (let cut = 0; cut <= stream.length; cut++) t.ok('a "quoted" \\ line\nb😀'.startsWith(outputOf(stream.slice(0, cut))));
+  for (let cut = 0; cut <= stream.length; cut++)
+    t.ok('a "quoted" \\ line\nb😀'.startsWith(outputOf(stream.slice(0, cut))));
   t.equal(outputOf(stream.slice(0, -6)), 'a "quoted" \\ line\nb');
 });
 
@@ -32,16 +33,40 @@ t.test('a strict provider refuses a history that is not whole', async (t) => {
   const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: '' });
   const openai = (...messages: object[]): string | null => problemOf('/v1/chat/completions', { messages });
   t.equal(openai(user, asks, result('b'), result('a'), user), null);
-  for (const wrong of [[user, asks, result('a'), user], [user, asks], [user, asks, result('a'), result('a'), result('b')], [user, result('a')], [user, { ...asks, tool_calls: [call('a'), call('a')] }, result('a')], [user, { role: 'assistant', content: '' }, user]]) {
+  for (const wrong of [
+    [user, asks, result('a'), user],
+    [user, asks],
+    [user, asks, result('a'), result('a'), result('b')],
+    [user, result('a')],
+    [user, { ...asks, tool_calls: [call('a'), call('a')] }, result('a')],
+    [user, { role: 'assistant', content: '' }, user],
+  ]) {
     t.type(openai(...wrong), 'string');
   }
   const use = (id: string) => ({ type: 'tool_use', id, name: 'act', input: {} });
   const uses = { role: 'assistant', content: [use('a'), use('b')] };
-  const results = (...ids: string[]) => ({ role: 'user', content: [...ids.map((id) => ({ type: 'tool_result', tool_use_id: id, content: '' })), { type: 'text', text: 'Go' }] });
-  const anthropic = (messages: object[], more: object = { tools: [{}] }): string | null => problemOf('/v1/messages', { messages, ...more });
+  const results = (...ids: string[]) => ({
+    role: 'user',
+    content: [
+      ...ids.map((id) => ({ type: 'tool_result', tool_use_id: id, content: '' })),
+      { type: 'text', text: 'Go' },
+    ],
+  });
+  const anthropic = (messages: object[], more: object = { tools: [{}] }): string | null =>
+    problemOf('/v1/messages', { messages, ...more });
   t.equal(anthropic([user, uses, results('a', 'b')]), null);
   t.equal(anthropic([user], {}), null);
-  for (const wrong of [[user, uses, results('a')], [user, uses], [user, uses, user], [user, uses, results('a', 'b', 'c')], [results('a')], [uses, results('a', 'b')], [user, user], [user, { role: 'assistant', content: ' ' }, user]]) t.type(anthropic(wrong), 'string');
+  for (const wrong of [
+    [user, uses, results('a')],
+    [user, uses],
+    [user, uses, user],
+    [user, uses, results('a', 'b', 'c')],
+    [results('a')],
+    [uses, results('a', 'b')],
+    [user, user],
+    [user, { role: 'assistant', content: ' ' }, user],
+  ])
+    t.type(anthropic(wrong), 'string');
   t.match(anthropic([user, uses, results('a', 'b')], {}), /must define tools/);
   t.match(anthropic([user], { tool_choice: {} }), /tool_choice/);
 });
@@ -67,20 +92,44 @@ t.test('a violation fails its repetition, what throws is one, and the others go 
     },
   };
   const seen: Trial[] = [];
-  const lenient = await repeat(experiment, 'lmdb', { times: 5, seed: 10, strict: false, onTrial: (trial) => seen.push(trial) });
-  t.same(lenient.failed.map(({ seed }) => seed), [11, 13]);
+  const lenient = await repeat(experiment, 'lmdb', {
+    times: 5,
+    seed: 10,
+    strict: false,
+    onTrial: (trial) => seen.push(trial),
+  });
+  t.same(
+    lenient.failed.map(({ seed }) => seed),
+    [11, 13],
+  );
   t.match(lenient.failed[0]!.wrong, [/unexpected/]);
   t.same(lenient.failed[1]!.wrong, ['thirteen']);
-  t.same(seen.map(({ seed }) => seed), [10, 11, 12, 13, 14]);
+  t.same(
+    seen.map(({ seed }) => seed),
+    [10, 11, 12, 13, 14],
+  );
   t.same([opened, closed, lenient.done], [3, 3, 5], 'a scene anew after each that failed');
   const strict = await repeat(experiment, 'lmdb', { times: 5, seed: 10, strict: true });
-  t.same(strict.failed.map(({ seed }) => seed), [11, 13, 14], 'lateness counts where time is what is asked');
+  t.same(
+    strict.failed.map(({ seed }) => seed),
+    [11, 13, 14],
+    'lateness counts where time is what is asked',
+  );
   const seeds: number[] = [];
   const once = new AbortController();
-  const cut = await repeat(experiment, 'lmdb', { times: 5, seed: 30, strict: false, stop: once.signal, onTrial: ({ seed }) => void (seeds.push(seed) === 2 && once.abort()) });
+  const cut = await repeat(experiment, 'lmdb', {
+    times: 5,
+    seed: 30,
+    strict: false,
+    stop: once.signal,
+    onTrial: ({ seed }) => void (seeds.push(seed) === 2 && once.abort()),
+  });
   t.same([seeds, cut.done, cut.interrupted], [[30, 31], 2, true], 'who is stopped tells what was done');
   const signal = new AbortController();
-  const dies: Experiment = { ...experiment, open: async () => async () => Promise.reject((signal.abort(), new Error('the server has got the signal too'))) };
+  const dies: Experiment = {
+    ...experiment,
+    open: async () => async () => Promise.reject((signal.abort(), new Error('the server has got the signal too'))),
+  };
   const hit = await repeat(dies, 'lmdb', { times: 5, seed: 1, strict: true, stop: signal.signal });
   t.same([hit.done, hit.failed, hit.interrupted], [0, [], true], 'a repetition that the signal hits has not failed');
   t.match(tableOf([cut, hit]), /2 times, interrupted .*\n.*0 times, interrupted\n0 hold, 0 failed, 2 interrupted$/);

@@ -74,7 +74,10 @@ export class Customer {
   }
 
   async #create(): Promise<void> {
-    const { json } = await this.#ask('/sessions', { assistant_id: this.#ground.assistantId, metadata: { customer: this.#name } });
+    const { json } = await this.#ask('/sessions', {
+      assistant_id: this.#ground.assistantId,
+      metadata: { customer: this.#name },
+    });
     this.#sessions.push({ id: json.id, turns: [], ended: false, uncertain: false });
   }
 
@@ -90,21 +93,31 @@ export class Customer {
     session.uncertain = true;
     const listener = talk(this.#house, session.id, { tag, words, delayMs: this.#random.pick([0, 0, 2]) });
     await listener.over;
-    if (listener.status !== 200 && listener.status !== 0) return this.#refuse(listener.status, listener.text, listener.requestId);
+    if (listener.status !== 200 && listener.status !== 0)
+      return this.#refuse(listener.status, listener.text, listener.requestId);
     if (listener.ending !== 'turn.completed') throw new Refused();
-    if (listener.seen !== wordsOf(tag, words)) throw new Error(`${tag}: ${words} words were told to be complete, and these came: ${listener.seen}`);
+    if (listener.seen !== wordsOf(tag, words))
+      throw new Error(`${tag}: ${words} words were told to be complete, and these came: ${listener.seen}`);
     session.turns.push(listener.seen);
     session.uncertain = false;
   }
 
   async #makeKey(): Promise<void> {
-    const { json } = await this.#ask(`/console/api/workspaces/${this.#house.workspaceId}/keys`, { name: this.#name, limits: { requests: 1000 } }, this.#house.operatorToken);
+    const { json } = await this.#ask(
+      `/console/api/workspaces/${this.#house.workspaceId}/keys`,
+      { name: this.#name, limits: { requests: 1000 } },
+      this.#house.operatorToken,
+    );
     this.#keys.push({ id: json.id, key: json.key, revoked: false, uncertain: false });
   }
 
   async #revoke(key: KnownKey): Promise<void> {
     key.uncertain = true;
-    await this.#ask(`/console/api/workspaces/${this.#house.workspaceId}/keys/${key.id}/revoke`, {}, this.#house.operatorToken);
+    await this.#ask(
+      `/console/api/workspaces/${this.#house.workspaceId}/keys/${key.id}/revoke`,
+      {},
+      this.#house.operatorToken,
+    );
     Object.assign(key, { revoked: true, uncertain: false });
   }
 
@@ -131,7 +144,10 @@ export class Customer {
       const { status, json } = await house.ask('/assistants', { key });
       const found = status === 401 ? json.error.code : status;
       const due = revoked ? 'revoked_api_key' : 200;
-      trial.must(found === due || (uncertain && found === 'revoked_api_key'), `${this.#name}: key ${id} is answered ${found} instead of ${due}`);
+      trial.must(
+        found === due || (uncertain && found === 'revoked_api_key'),
+        `${this.#name}: key ${id} is answered ${found} instead of ${due}`,
+      );
     }
   }
 }
@@ -139,24 +155,43 @@ export class Customer {
 /** A refusal that a fault may cause: 503 `api_error` in the one shape, and nothing else. */
 export function checkRefusal(status: number, text: string, requestId: string): void {
   const body = JSON.parse(text);
-  const shape = Object.keys(body).sort().join() === 'error,request_id' && Object.keys(body.error).sort().join() === 'code,message,type';
-  const fits = status === 503 && body.error?.code === 'api_error' && body.error?.type === 'service_unavailable' && body.request_id === requestId;
+  const shape =
+    Object.keys(body).sort().join() === 'error,request_id' &&
+    Object.keys(body.error).sort().join() === 'code,message,type';
+  const fits =
+    status === 503 &&
+    body.error?.code === 'api_error' &&
+    body.error?.type === 'service_unavailable' &&
+    body.request_id === requestId;
   if (!shape || !fits) throw new Error(`a refusal is not 503 api_error in the one shape: ${status} ${text}`);
 }
 
-async function checkSession(trial: Trial, house: House, { id, turns, ended, uncertain }: KnownSession, name: string): Promise<void> {
+async function checkSession(
+  trial: Trial,
+  house: House,
+  { id, turns, ended, uncertain }: KnownSession,
+  name: string,
+): Promise<void> {
   const { status, json } = await house.ask(`/sessions/${id}`);
   if (status !== 200) return trial.must(false, `${name}: session ${id} was acknowledged and is answered ${status}`);
   trial.must(json.metadata.customer === name, `${id}: its metadata is ${JSON.stringify(json.metadata)}`);
   if (ended) trial.must(json.status === 'ended', `${id} was ended and is ${json.status}`);
   const messages: any[] = [];
-  for (let after: string | null = ''; after !== null; ) {
+  for (let after: string | null = ''; after !== null;) {
     const page: any = (await house.ask(`/sessions/${id}/transcript?limit=100${after && `&after=${after}`}`)).json;
     messages.push(...page.data);
     after = page.next_cursor;
   }
   const replies = messages.filter(({ role }) => role === 'assistant');
-  turns.forEach((text, index) => trial.must(replies[index]?.content === text && replies[index].status === 'completed', `${id}: of ${turns.length} acknowledged turns, number ${index} is ${JSON.stringify(replies[index] ?? null)}`));
+  turns.forEach((text, index) =>
+    trial.must(
+      replies[index]?.content === text && replies[index].status === 'completed',
+      `${id}: of ${turns.length} acknowledged turns, number ${index} is ${JSON.stringify(replies[index] ?? null)}`,
+    ),
+  );
   const most = turns.length + (uncertain ? 1 : 0);
-  trial.must(replies.length <= most && messages.length === 2 * replies.length, `${id}: ${messages.length} messages after ${turns.length} turns${uncertain ? ' and one that nobody was told of' : ''}`);
+  trial.must(
+    replies.length <= most && messages.length === 2 * replies.length,
+    `${id}: ${messages.length} messages after ${turns.length} turns${uncertain ? ' and one that nobody was told of' : ''}`,
+  );
 }

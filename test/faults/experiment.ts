@@ -28,7 +28,10 @@ export class Trial {
   readonly seed: number;
   readonly random: Random;
   readonly wrong: string[] = [];
-  /** Outcomes that were right but late: shared cores make a test of this a test of the machine, so only the command counts it. */
+  /**
+   * Outcomes that were right but late: shared cores make a test of this a test of the machine, so only the command
+   * counts it.
+   */
   readonly late: string[] = [];
   /** Maxima by a name with its unit, and sums. */
   readonly most = new Map<string, number>();

@@ -35,7 +35,14 @@ export class Ground {
   /** The store's address; null on the embedded store. */
   readonly #url: string | null;
 
-  private constructor(t: Owner, folder: string, store: StoreKind, redis: RedisServer | null, speaker: Speaker, url = redis?.url ?? null) {
+  private constructor(
+    t: Owner,
+    folder: string,
+    store: StoreKind,
+    redis: RedisServer | null,
+    speaker: Speaker,
+    url = redis?.url ?? null,
+  ) {
     this.#t = t;
     this.#folder = folder;
     this.store = store;
@@ -44,7 +51,12 @@ export class Ground {
     this.#url = url;
   }
 
-  static async open(t: Owner, store: StoreKind, settings: readonly string[] = appendOnly, folder?: string): Promise<Ground> {
+  static async open(
+    t: Owner,
+    store: StoreKind,
+    settings: readonly string[] = appendOnly,
+    folder?: string,
+  ): Promise<Ground> {
     const redis = store === 'redis' ? await RedisServer.start(...settings) : null;
     if (redis !== null) t.teardown(() => redis.stop());
     return new Ground(t, folder ?? (await temporaryFolder(t)), store, redis, await openSpeaker(t));
@@ -58,26 +70,53 @@ export class Ground {
   /** With Redis in a network of its own. */
   static async apart(t: Owner): Promise<Ground> {
     const network = await Network.open(t);
-    const redis = await RedisServer.startWithin(network.within, ...appendOnly, '--bind', '0.0.0.0', '--protected-mode', 'no');
+    const redis = await RedisServer.startWithin(
+      network.within,
+      ...appendOnly,
+      '--bind',
+      '0.0.0.0',
+      '--protected-mode',
+      'no',
+    );
     t.teardown(() => redis.stop());
     const ground = new Ground(t, await temporaryFolder(t), 'redis', redis, await openSpeaker(t));
     ground.#network = network;
     return ground;
   }
 
-  /** A server on the store; of the embedded one only one at a time. It is asked over `url`, if that of Redis is another way to it, and runs within a program if there is one. */
-  async server(env: Readonly<Record<string, string>> = {}, redisUrl = this.#url, how: Pick<ServerOptions, 'within' | 'onOutput'> = {}): Promise<House> {
-    const place: Record<string, string> = this.store === 'redis' ? { PARLEY_STORE: redisUrl! } : { PARLEY_STORE: 'lmdb:./data' };
-    const settings = { ...place, PARLEY_SECRET: secret, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_LOG: 'silent', ...env };
+  /**
+   * A server on the store; of the embedded one only one at a time. It is asked over `url`, if that of Redis is another
+   * way to it, and runs within a program if there is one.
+   */
+  async server(
+    env: Readonly<Record<string, string>> = {},
+    redisUrl = this.#url,
+    how: Pick<ServerOptions, 'within' | 'onOutput'> = {},
+  ): Promise<House> {
+    const place: Record<string, string> =
+      this.store === 'redis' ? { PARLEY_STORE: redisUrl! } : { PARLEY_STORE: 'lmdb:./data' };
+    const settings = {
+      ...place,
+      PARLEY_SECRET: secret,
+      PARLEY_ALLOW_PRIVATE_PROVIDERS: '1',
+      PARLEY_LOG: 'silent',
+      ...env,
+    };
     const house = await openHouse(this.#t, { folder: this.#folder, embedded: true, env: settings, ...how });
     if (this.assistantId === '') await this.#furnish(house);
     return house;
   }
 
   async #furnish(house: House): Promise<void> {
-    await must(() => house.console(`/workspaces/${house.workspaceId}`, { method: 'PATCH', body: { turns_in_flight_max: 10_000 } }), 200);
+    await must(
+      () =>
+        house.console(`/workspaces/${house.workspaceId}`, { method: 'PATCH', body: { turns_in_flight_max: 10_000 } }),
+      200,
+    );
     const credential = await credentialOf(house, 'openai', this.speaker.baseUrl);
-    const assistant = await house.assistant({ model: { provider: 'openai', name: 'speaker', credential_id: credential.id } });
+    const assistant = await house.assistant({
+      model: { provider: 'openai', name: 'speaker', credential_id: credential.id },
+    });
     this.assistantId = assistant.id;
   }
 
@@ -108,7 +147,9 @@ export async function several<T>(count: number, open: () => Promise<T>): Promise
 const pollMs = 25;
 
 /** Asks every now and then until the answer is there. */
-export async function until<T>(ask: () => Promise<T | null | undefined | false> | T | null | undefined | false): Promise<T> {
+export async function until<T>(
+  ask: () => Promise<T | null | undefined | false> | T | null | undefined | false,
+): Promise<T> {
   for (;;) {
     const answer = await ask();
     if (answer) return answer;
@@ -117,9 +158,13 @@ export async function until<T>(ask: () => Promise<T | null | undefined | false> 
 }
 
 /** Resolves when the session has no turn in flight. */
-export const sealed = (house: House, sessionId: string): Promise<boolean> => until(async () => (await sessionOf(house, sessionId)).active_turn_id === null);
+export const sealed = (house: House, sessionId: string): Promise<boolean> =>
+  until(async () => (await sessionOf(house, sessionId)).active_turn_id === null);
 
-/** Checks a turn that was cut, as by the death of its process, whatever a client has seen of it: `whose` names it in a violation. */
+/**
+ * Checks a turn that was cut, as by the death of its process, whatever a client has seen of it: `whose` names it in a
+ * violation.
+ */
 export async function checkPartial(
   trial: Trial,
   house: House,
@@ -132,8 +177,14 @@ export async function checkPartial(
   const told = `${whose.tag} (${sessionId})`;
   trial.must(messages.length === 2, `${told}: ${messages.length} messages instead of 2`);
   if (partial?.role !== 'assistant') return trial.must(false, `${told}: there is no reply in the transcript`);
-  trial.must(partial.content.startsWith(whose.seen), `${told}: ${whose.seen.length} characters were seen, and the ${partial.content.length} stored do not begin with them: ${differenceOf(whose.seen, partial.content)}`);
-  trial.must(begins(whose.tag, partial.content), `${told}: the provider did not say ${JSON.stringify(partial.content.slice(-80))}`);
+  trial.must(
+    partial.content.startsWith(whose.seen),
+    `${told}: ${whose.seen.length} characters were seen, and the ${partial.content.length} stored do not begin with them: ${differenceOf(whose.seen, partial.content)}`,
+  );
+  trial.must(
+    begins(whose.tag, partial.content),
+    `${told}: the provider did not say ${JSON.stringify(partial.content.slice(-80))}`,
+  );
   const ended = `${partial.status} ${partial.stop_reason} ${partial.error_code}`;
   trial.must(ended === due, `${told}: it ended as ${ended}`);
 }
@@ -148,5 +199,8 @@ export async function checkUsable(trial: Trial, house: House, sessionId: string,
   const again = await begun(house, sessionId, { tag, words: 3 });
   await again.over;
   const whole = again.seen === wordsOf(tag, 3) && again.ending === 'turn.completed';
-  trial.must(whole, `${sessionId}: the next turn is answered ${again.status} ${again.code ?? again.ending}: ${JSON.stringify(again.seen)}`);
+  trial.must(
+    whole,
+    `${sessionId}: the next turn is answered ${again.status} ${again.code ?? again.ending}: ${JSON.stringify(again.seen)}`,
+  );
 }

@@ -111,7 +111,8 @@ export class Listener {
 export function outputOf(text: string): string {
   let output = '';
   for (const event of text.split('\n\n')) {
-    const [, written = ''] = /^event: message\.delta\n(?:id: \d+\n)?data: \{"text":"((?:[^"\\]|\\(?:u[0-9a-f]{4}|[^u]))*)/m.exec(event) ?? [];
+    const [, written = ''] =
+      /^event: message\.delta\n(?:id: \d+\n)?data: \{"text":"((?:[^"\\]|\\(?:u[0-9a-f]{4}|[^u]))*)/m.exec(event) ?? [];
     output += JSON.parse(`"${written}"`) as string;
   }
   return output;
@@ -121,7 +122,10 @@ export function outputOf(text: string): string {
 const triesMax = 120;
 const againMs = 500;
 
-/** Begins a turn that an experiment builds on. A chat that is refused with 503 has left nothing, and is sent again, as a client would. */
+/**
+ * Begins a turn that an experiment builds on. A chat that is refused with 503 has left nothing, and is sent again, as a
+ * client would.
+ */
 export async function begun(place: Place, sessionId: string, said: Said): Promise<Listener> {
   for (let left = triesMax; ; left--) {
     const listener = talk(place, sessionId, said);
@@ -130,11 +134,16 @@ export async function begun(place: Place, sessionId: string, said: Said): Promis
     await listener.over;
     // The chat before it is withdrawn a moment after its answer.
     const isSlow = listener.status === 503 || listener.code === 'turn_in_progress';
-    if (!isSlow || left === 1) throw new Error(`a turn is answered ${listener.status} ${listener.code ?? listener.error}`);
+    if (!isSlow || left === 1)
+      throw new Error(`a turn is answered ${listener.status} ${listener.code ?? listener.error}`);
     await pause(againMs);
   }
 }
 
 /** Sends a message that the speaker understands. */
-export const talk = (place: Place, sessionId: string, said: Said, headers?: Readonly<Record<string, string>>): Listener =>
-  new Listener(place, `/sessions/${sessionId}/chat`, { message: messageFor(said) }, headers);
+export const talk = (
+  place: Place,
+  sessionId: string,
+  said: Said,
+  headers?: Readonly<Record<string, string>>,
+): Listener => new Listener(place, `/sessions/${sessionId}/chat`, { message: messageFor(said) }, headers);

@@ -1,4 +1,7 @@
-/** The loudspeaker of a caller, which plays at the pace of speech and reports its position as the contract wants (contract 18). */
+/**
+ * The loudspeaker of a caller, which plays at the pace of speech and reports its position as the contract wants
+ * (contract 18).
+ */
 import type { Caller } from '../api/caller.ts';
 
 const samplesPerMs = 16;
@@ -61,7 +64,8 @@ export class Loudspeaker {
   #look(): void {
     const now = performance.now();
     const before = this.played;
-    if (!this.#isHeld) this.played = Math.min(this.received, before + Math.floor((now - this.#lookedAt) * samplesPerMs));
+    if (!this.#isHeld)
+      this.played = Math.min(this.received, before + Math.floor((now - this.#lookedAt) * samplesPerMs));
     this.#lookedAt = now;
     if (this.played > before) this.onSound(this.#audio.subarray(before * 2, this.played * 2));
     const isOver = this.played > before && this.played === this.received;
@@ -70,6 +74,7 @@ export class Loudspeaker {
 
   #report(): void {
     this.#reportedAt = performance.now();
-    if (this.#caller.socket.readyState === 1) this.#caller.send({ type: 'played', message_id: this.#message, samples: this.played });
+    if (this.#caller.socket.readyState === 1)
+      this.#caller.send({ type: 'played', message_id: this.#message, samples: this.played });
   }
 }

@@ -1,4 +1,7 @@
-/** `npm run faults`: real faults on real processes, promise by promise (docs/promises.md); `--list` tells which there are. */
+/**
+ * `npm run faults`: real faults on real processes, promise by promise (docs/promises.md); `--list` tells which there
+ * are.
+ */
 import { randomInt } from 'node:crypto';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { developmentCommand, numberOption, stopping } from '../../bench/harness/development-command.ts';
@@ -46,11 +49,23 @@ function readArguments(): Wanted | null {
     npm run faults -- --promise P2 --store lmdb                 on one store
     npm run faults -- --promise P2 --store lmdb --seed 42       a repetition again, with the same choices`,
   )
-    .option('--promise <name>', 'a promise such as P5, an experiment such as P3/disk, or all; may be given several times', gatherKnown)
+    .option(
+      '--promise <name>',
+      'a promise such as P5, an experiment such as P3/disk, or all; may be given several times',
+      gatherKnown,
+    )
     .addOption(new Option('--store <store>', 'on which store').choices([...storeKinds, 'both']).default('both'))
     .addOption(numberOption('--times <number>', 'repetitions of each experiment', 1).default(null, '10; with --seed 1'))
-    .addOption(numberOption('--seed <number>', 'of the first repetition; the next has the next', 1).default(null, 'a new one'))
-    .addOption(numberOption('--abreast <number>', 'repetitions at one time, at most; each experiment has a bound of its own too', 1))
+    .addOption(
+      numberOption('--seed <number>', 'of the first repetition; the next has the next', 1).default(null, 'a new one'),
+    )
+    .addOption(
+      numberOption(
+        '--abreast <number>',
+        'repetitions at one time, at most; each experiment has a bound of its own too',
+        1,
+      ),
+    )
     .option('--list', 'list the experiments and do nothing')
     .parse();
   const { promise, store, times, seed, abreast, list } = command.opts<Given>();
@@ -65,7 +80,8 @@ function readArguments(): Wanted | null {
   };
 }
 
-const listed = (): string => experiments.map((one) => `  ${idOf(one).padEnd(14)} ${one.stores.join(', ').padEnd(12)} ${one.does}`).join('\n');
+const listed = (): string =>
+  experiments.map((one) => `  ${idOf(one).padEnd(14)} ${one.stores.join(', ').padEnd(12)} ${one.does}`).join('\n');
 
 function tellFailure(experiment: Experiment, store: StoreKind, { seed, wrong, late }: Trial): void {
   print(`${idOf(experiment)} on ${store}, seed ${seed}, failed:`);
@@ -74,9 +90,13 @@ function tellFailure(experiment: Experiment, store: StoreKind, { seed, wrong, la
 }
 
 async function go({ chosen, stores, times, seed, abreast }: Wanted): Promise<number> {
-  const asked = chosen.flatMap((experiment) => experiment.stores.filter((store) => stores.includes(store)).map((store) => ({ experiment, store })));
+  const asked = chosen.flatMap((experiment) =>
+    experiment.stores.filter((store) => stores.includes(store)).map((store) => ({ experiment, store })),
+  );
   const progress = new Progress(asked.length);
-  print(`${times} times from seed ${seed}: ${asked.map(({ experiment, store }) => `${idOf(experiment)} on ${store}`).join(', ')}`);
+  print(
+    `${times} times from seed ${seed}: ${asked.map(({ experiment, store }) => `${idOf(experiment)} on ${store}`).join(', ')}`,
+  );
   const outcomes: Outcome[] = [];
   const stop = stopping();
   for (const { experiment, store } of asked) {
@@ -89,7 +109,9 @@ async function go({ chosen, stores, times, seed, abreast }: Wanted): Promise<num
       }
       progress.tell(done, times, `${doing}: ${done} of ${times}`);
     };
-    outcomes.push(await repeat(experiment, store, { times, seed, strict: true, onTrial, stop, ...(abreast && { abreast }) }));
+    outcomes.push(
+      await repeat(experiment, store, { times, seed, strict: true, onTrial, stop, ...(abreast && { abreast }) }),
+    );
     progress.next();
   }
   progress.end();

@@ -1,4 +1,7 @@
-/** The microphone of a caller: at the pace of speech, silence, a voice without end, what it is given to hear, or a room with a loudspeaker in it. */
+/**
+ * The microphone of a caller: at the pace of speech, silence, a voice without end, what it is given to hear, or a room
+ * with a loudspeaker in it.
+ */
 import type { Caller } from '../api/caller.ts';
 import type { Room } from './room.ts';
 
@@ -46,7 +49,9 @@ export class Microphone {
     const frame = this.#heard.subarray(0, frameBytes);
     this.#heard = this.#heard.subarray(frame.length);
     if (frame.length === frameBytes) return frame;
-    return frame.length === 0 && this.speaks ? this.#voice(clip) : Buffer.concat([frame, Buffer.alloc(frameBytes - frame.length)]);
+    return frame.length === 0 && this.speaks
+      ? this.#voice(clip)
+      : Buffer.concat([frame, Buffer.alloc(frameBytes - frame.length)]);
   }
 
   #voice(clip: Buffer): Buffer {

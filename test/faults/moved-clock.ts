@@ -14,8 +14,14 @@ export const clockAhead = (seconds: number, pace = 1): Record<string, string> =>
   FAKETIME_DONT_FAKE_MONOTONIC: '1',
 });
 
-/** The same for a Redis: its allocator, jemalloc, asks the clock before libfaketime is ready, so it gets that of the C library. */
-export const redisClockAhead = (seconds: number): Record<string, string> => ({ ...clockAhead(seconds), LD_PRELOAD: `${faketime()!} libc.so.6` });
+/**
+ * The same for a Redis: its allocator, jemalloc, asks the clock before libfaketime is ready, so it gets that of the C
+ * library.
+ */
+export const redisClockAhead = (seconds: number): Record<string, string> => ({
+  ...clockAhead(seconds),
+  LD_PRELOAD: `${faketime()!} libc.so.6`,
+});
 
 /** A wall clock that is set while its process runs. */
 export interface SettableClock {
@@ -25,7 +31,10 @@ export interface SettableClock {
   set(seconds: number): void;
 }
 
-/** `folder` is where the clock's file is; `library`: of the process's kind, as `clockAhead` or `redisClockAhead` names it. */
+/**
+ * `folder` is where the clock's file is; `library`: of the process's kind, as `clockAhead` or `redisClockAhead` names
+ * it.
+ */
 export function settableClock(folder: string, library: string = clockAhead(0)['LD_PRELOAD']!): SettableClock {
   const file = join(folder, 'clock');
   const set = (seconds: number): void => {
@@ -33,8 +42,17 @@ export function settableClock(folder: string, library: string = clockAhead(0)['L
     renameSync(`${file}-new`, file);
   };
   set(0);
-  return { env: { LD_PRELOAD: library, FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1' }, set };
+  return {
+    env: {
+      LD_PRELOAD: library,
+      FAKETIME_TIMESTAMP_FILE: file,
+      FAKETIME_NO_CACHE: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    },
+    set,
+  };
 }
 
 /** The same for a Redis. */
-export const settableRedisClock = (folder: string): SettableClock => settableClock(folder, redisClockAhead(0)['LD_PRELOAD']!);
+export const settableRedisClock = (folder: string): SettableClock =>
+  settableClock(folder, redisClockAhead(0)['LD_PRELOAD']!);

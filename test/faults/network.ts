@@ -1,6 +1,6 @@
 /**
- * A network of its own for one server, with a wire for each peer, on which packets are lost silently:
- * no reset, no end, as when a switch dies or a route is wrong. A proxy cannot do that, since it acknowledges the bytes that it takes.
+ * A network of its own for one server, with a wire for each peer, on which packets are lost silently: no reset, no end,
+ * as when a switch dies or a route is wrong. A proxy cannot do that, since it acknowledges the bytes that it takes.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -33,7 +33,10 @@ interface End {
 /** A link address that no device has, so frames to it are lost. */
 const nobody = '02:00:00:00:00:01';
 
-/** From here to the network and back. Each end knows the other's link address for good, so a wrong one loses a direction in silence. */
+/**
+ * From here to the network and back. Each end knows the other's link address for good, so a wrong one loses a direction
+ * in silence.
+ */
 export class Wire {
   readonly #namespace: string;
   readonly #near: End;
@@ -50,11 +53,35 @@ export class Wire {
     return this.#far.address;
   }
 
-  /** Loses packets in these directions from now on; they are not delivered later, unless the sender retransmits them. */
+  /**
+   * Loses packets in these directions from now on; they are not delivered later, unless the sender retransmits them.
+   */
   async lose(lost: readonly Direction[]): Promise<void> {
     await Promise.all([
-      ip('neigh', 'replace', this.#far.address, 'lladdr', lost.includes('there') ? nobody : this.#far.link, 'dev', this.#near.device, 'nud', 'permanent'),
-      ip('-n', this.#namespace, 'neigh', 'replace', this.#near.address, 'lladdr', lost.includes('back') ? nobody : this.#near.link, 'dev', this.#far.device, 'nud', 'permanent'),
+      ip(
+        'neigh',
+        'replace',
+        this.#far.address,
+        'lladdr',
+        lost.includes('there') ? nobody : this.#far.link,
+        'dev',
+        this.#near.device,
+        'nud',
+        'permanent',
+      ),
+      ip(
+        '-n',
+        this.#namespace,
+        'neigh',
+        'replace',
+        this.#near.address,
+        'lladdr',
+        lost.includes('back') ? nobody : this.#near.link,
+        'dev',
+        this.#far.device,
+        'nud',
+        'permanent',
+      ),
     ]);
   }
 

@@ -1,4 +1,6 @@
-/** P1: the process that has a turn is stopped, or cut off from Redis, for less or more than its lease, and then goes on. */
+/**
+ * P1: the process that has a turn is stopped, or cut off from Redis, for less or more than its lease, and then goes on.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { transcriptOf } from '../api/talk.ts';
 import type { House } from '../api/house.ts';
@@ -46,16 +48,31 @@ export const oneWriterUnheard: Experiment = {
 /** Faults of an owner; each resolves with the function that undoes it. */
 type Faults<To> = readonly { readonly name: string; befall(owner: Member<To>, trial: Trial): Promise<() => unknown> }[];
 
-const stopped = { name: 'stopped', befall: async ({ house }: Member) => (house.child.kill('SIGSTOP'), () => house.child.kill('SIGCONT')) };
-const stalled = { name: 'stalled', befall: async ({ way }: Member, { random }: Trial) => (way.stall(random.pick(directions)), () => way.mend()) };
+const stopped = {
+  name: 'stopped',
+  befall: async ({ house }: Member) => (house.child.kill('SIGSTOP'), () => house.child.kill('SIGCONT')),
+};
+const stalled = {
+  name: 'stalled',
+  befall: async ({ way }: Member, { random }: Trial) => (way.stall(random.pick(directions)), () => way.mend()),
+};
 const cut = { name: 'cut', befall: async ({ way }: Member) => (way.close(), () => way.mend()) };
-const slow = { name: 'slow', befall: async ({ way }: Member, { random }: Trial) => ((way.delayMs = random.between(50, 700)), () => way.mend()) };
+const slow = {
+  name: 'slow',
+  befall: async ({ way }: Member, { random }: Trial) => ((way.delayMs = random.between(50, 700)), () => way.mend()),
+};
 /** A fault listed twice comes twice as often. */
 const overProxy: Faults<Way> = [stopped, stopped, stalled, stalled, cut, slow];
 
-const overWire: Faults<Wire> = [{ name: 'unheard', befall: ({ way }, { random }) => way.loseFor(random.pick(directions)) }];
+const overWire: Faults<Wire> = [
+  { name: 'unheard', befall: ({ way }, { random }) => way.loseFor(random.pick(directions)) },
+];
 
-async function away<To>(trial: Trial, ground: Ground, { members, faults }: { readonly members: readonly Member<To>[]; readonly faults: Faults<To> }): Promise<void> {
+async function away<To>(
+  trial: Trial,
+  ground: Ground,
+  { members, faults }: { readonly members: readonly Member<To>[]; readonly faults: Faults<To> },
+): Promise<void> {
   const { random, seed } = trial;
   const owner = random.pick(members);
   const others = members.filter((each) => each !== owner);
@@ -88,10 +105,20 @@ async function away<To>(trial: Trial, ground: Ground, { members, faults }: { rea
   back = true;
   await Promise.all(successors);
   // A busy machine may refuse an end, and then the turn goes on.
-  for (const { id, house } of talks) await until(async () => (await house.ask(`/sessions/${id}/end`, { method: 'POST' })).status === 200);
+  for (const { id, house } of talks)
+    await until(async () => (await house.ask(`/sessions/${id}/end`, { method: 'POST' })).status === 200);
   const silent = Promise.all(talks.map(({ listener }) => listener.over)).then(() => true);
-  trial.must(await Promise.race([silent, pause(silentMs, false, { ref: false })]), `an owner that was ${fault} goes on with a turn that is not its own`);
-  for (const each of talks) await checkOrder(trial, members.map(({ house }) => house), each, fault);
+  trial.must(
+    await Promise.race([silent, pause(silentMs, false, { ref: false })]),
+    `an owner that was ${fault} goes on with a turn that is not its own`,
+  );
+  for (const each of talks)
+    await checkOrder(
+      trial,
+      members.map(({ house }) => house),
+      each,
+      fault,
+    );
 }
 
 interface Talk {
@@ -101,12 +128,22 @@ interface Talk {
   readonly next: readonly { readonly tag: string; readonly listener: Listener }[];
 }
 
-/** Every reply is its own turn's words alone, in the order in which turns were begun, and all processes tell the same. */
-async function checkOrder(trial: Trial, houses: readonly House[], { id, tag, listener, next }: Talk, fault: string): Promise<void> {
+/**
+ * Every reply is its own turn's words alone, in the order in which turns were begun, and all processes tell the same.
+ */
+async function checkOrder(
+  trial: Trial,
+  houses: readonly House[],
+  { id, tag, listener, next }: Talk,
+  fault: string,
+): Promise<void> {
   await Promise.all(houses.map((house) => sealed(house, id)));
   const transcripts = await Promise.all(houses.map((house) => transcriptOf(house, id)));
   const told = `${id} (owner ${fault})`;
-  trial.must(transcripts.every((each) => JSON.stringify(each) === JSON.stringify(transcripts[0])), `${told}: not all processes tell the same transcript`);
+  trial.must(
+    transcripts.every((each) => JSON.stringify(each) === JSON.stringify(transcripts[0])),
+    `${told}: not all processes tell the same transcript`,
+  );
   const messages = transcripts[0]!;
   const turns = [{ tag, listener }, ...next];
   trial.count(next.length > 0 ? 'turns taken over' : 'turns kept');
@@ -114,9 +151,18 @@ async function checkOrder(trial: Trial, houses: readonly House[], { id, tag, lis
   for (const [index, turn] of turns.entries()) {
     const [user, reply] = [messages[2 * index], messages[2 * index + 1]];
     if (reply === undefined) continue;
-    trial.must(user.role === 'user' && user.content.includes(` ${turn.tag} `), `${told}: ${turn.tag} is not at ${2 * index}: ${user.content}`);
-    trial.must(begins(turn.tag, reply.content), `${told}: ${turn.tag} holds what it was not told: ${JSON.stringify(reply.content.slice(-100))}`);
-    trial.must(reply.content.startsWith(turn.listener.seen), `${told}: ${turn.tag} was seen with ${turn.listener.seen.length} characters, and ${reply.content.length} are stored`);
+    trial.must(
+      user.role === 'user' && user.content.includes(` ${turn.tag} `),
+      `${told}: ${turn.tag} is not at ${2 * index}: ${user.content}`,
+    );
+    trial.must(
+      begins(turn.tag, reply.content),
+      `${told}: ${turn.tag} holds what it was not told: ${JSON.stringify(reply.content.slice(-100))}`,
+    );
+    trial.must(
+      reply.content.startsWith(turn.listener.seen),
+      `${told}: ${turn.tag} was seen with ${turn.listener.seen.length} characters, and ${reply.content.length} are stored`,
+    );
     trial.must(reply.status !== 'streaming', `${told}: ${turn.tag} is still streaming`);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * P10: a session's and a key's last second, over a restart with the clock moved to just before it: that of the server where it
- * owns the store, that of Redis where the store is shared.
+ * P10: a session's and a key's last second, over a restart with the clock moved to just before it: that of the server
+ * where it owns the store, that of Redis where the store is shared.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { transcriptOf } from '../api/talk.ts';
@@ -29,7 +29,8 @@ export const deadlinesHold: Experiment = {
     // Time goes on and never back: each start is ahead of the one before.
     let ahead = 0;
     let house = await ground.server(clockAhead(ahead));
-    const credentialId = (await house.console(`/workspaces/${house.workspaceId}/assistants/${ground.assistantId}`)).json.model.credential_id;
+    const credentialId = (await house.console(`/workspaces/${house.workspaceId}/assistants/${ground.assistantId}`)).json
+      .model.credential_id;
     return async (trial) => {
       const { random, seed } = trial;
       const seconds = random.between(60, 5000);
@@ -52,11 +53,17 @@ export const deadlinesHold: Experiment = {
       const now = (): number => Date.now() / 1000 + ahead;
       const cut = talk(house, id, { tag: `s${seed}c`, words: 1_000_000, delayMs: 5 });
       const tolerance = toleranceSeconds[store];
-      await Promise.all([watch(trial, house, { id, key, ends, tolerance }, now), cutInTime(trial, cut, ends - tolerance, now)]);
+      await Promise.all([
+        watch(trial, house, { id, key, ends, tolerance }, now),
+        cutInTime(trial, cut, ends - tolerance, now),
+      ]);
       await checkCut(trial, house, id, `s${seed}c`, cut);
       await sealed(house, orphan);
       const [, partial] = await transcriptOf(house, orphan);
-      trial.must(partial.status === 'partial' && partial.content.startsWith(orphaned.seen), `the turn of the killed server is ${partial.status}, ${partial.content.length} of ${orphaned.seen.length} characters`);
+      trial.must(
+        partial.status === 'partial' && partial.content.startsWith(orphaned.seen),
+        `the turn of the killed server is ${partial.status}, ${partial.content.length} of ${orphaned.seen.length} characters`,
+      );
     };
   },
 };
@@ -70,10 +77,17 @@ interface Watched {
 }
 
 /** Asks again and again from before the last second until after it. `now` is the store's wall clock. */
-async function watch(trial: Trial, house: House, { id, key, ends, tolerance }: Watched, now: () => number): Promise<void> {
+async function watch(
+  trial: Trial,
+  house: House,
+  { id, key, ends, tolerance }: Watched,
+  now: () => number,
+): Promise<void> {
   const due = (asked: number, answered: number, found: boolean, what: string): void => {
-    if (answered < ends - tolerance) trial.must(found === false, `${what} was over ${(ends - answered).toFixed(3)} s before its time`);
-    if (asked >= ends + tolerance) trial.must(found === true, `${what} was not over ${(asked - ends).toFixed(3)} s after its time`);
+    if (answered < ends - tolerance)
+      trial.must(found === false, `${what} was over ${(ends - answered).toFixed(3)} s before its time`);
+    if (asked >= ends + tolerance)
+      trial.must(found === true, `${what} was not over ${(asked - ends).toFixed(3)} s after its time`);
   };
   let before = 0;
   while (now() < ends + 0.5) {
@@ -88,7 +102,10 @@ async function watch(trial: Trial, house: House, { id, key, ends, tolerance }: W
   }
   trial.count(before > 0 ? 'watched over the second' : 'seen only after it');
   const { status, json } = await house.ask(`/sessions/${id}/chat`, { body: { message: 'Hello' } });
-  trial.must(status === 409 && json.error.code === 'session_expired', `a turn after the session's time is answered ${status} ${json.error?.code}`);
+  trial.must(
+    status === 409 && json.error.code === 'session_expired',
+    `a turn after the session's time is answered ${status} ${json.error?.code}`,
+  );
 }
 
 async function cutInTime(trial: Trial, cut: Listener, ends: number, now: () => number): Promise<void> {
@@ -101,10 +118,14 @@ async function cutInTime(trial: Trial, cut: Listener, ends: number, now: () => n
 
 async function checkCut(trial: Trial, house: House, id: string, tag: string, cut: Listener): Promise<void> {
   // A start on a busy machine may take the time left.
-  if (cut.status !== 200) return trial.must(cut.code === 'session_expired', `the turn is answered ${cut.status} ${cut.code}`);
+  if (cut.status !== 200)
+    return trial.must(cut.code === 'session_expired', `the turn is answered ${cut.status} ${cut.code}`);
   trial.must(cut.ending === 'error' && cut.code === 'session_expired', `the turn ended as ${cut.ending} ${cut.code}`);
   const [, partial] = await transcriptOf(house, id);
   const ended = `${partial.status} ${partial.stop_reason} ${partial.error_code}`;
   trial.must(ended === 'partial expired session_expired', `it is stored as ${ended}`);
-  trial.must(partial.content === cut.seen && begins(tag, partial.content), `${cut.seen.length} characters were seen, ${partial.content.length} are stored`);
+  trial.must(
+    partial.content === cut.seen && begins(tag, partial.content),
+    `${cut.seen.length} characters were seen, ${partial.content.length} are stored`,
+  );
 }

@@ -1,4 +1,7 @@
-/** P10: sessions and keys that are made, used and watched through processes whose clocks are a minute off. Redis has the right time. */
+/**
+ * P10: sessions and keys that are made, used and watched through processes whose clocks are a minute off. Redis has the
+ * right time.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';
@@ -22,7 +25,9 @@ export const deadlinesAgree: Experiment = {
   async open(t, store) {
     const ground = await Ground.open(t, store);
     const houses = [await ground.server(clockAhead(-60)), await ground.server(clockAhead(60)), await ground.server()];
-    const credentialId = (await houses[0]!.console(`/workspaces/${houses[0]!.workspaceId}/assistants/${ground.assistantId}`)).json.model.credential_id;
+    const credentialId = (
+      await houses[0]!.console(`/workspaces/${houses[0]!.workspaceId}/assistants/${ground.assistantId}`)
+    ).json.model.credential_id;
     return (trial) => agree(trial, houses, { provider: 'openai', name: 'speaker', credential_id: credentialId });
   },
 };
@@ -46,7 +51,10 @@ async function agree(trial: Trial, houses: readonly House[], model: object): Pro
   const closedFrom = now();
   const closed = (await closer.ask(`/sessions/${closing.id}/end`, { method: 'POST' })).json;
   within(trial, closed.ended_at, closedFrom, now(), 'a session was ended');
-  await Promise.all([...houses.map((house) => watch(trial, house, session.id, key, ends)), cutInTime(trial, talking, ends)]);
+  await Promise.all([
+    ...houses.map((house) => watch(trial, house, session.id, key, ends)),
+    cutInTime(trial, talking, ends),
+  ]);
 }
 
 /** A time in whole seconds that a record was given between two moments. */
@@ -75,14 +83,20 @@ async function watch(trial: Trial, house: House, id: string, key: string, ends: 
     await pause(pollMs);
   }
   const { status, json } = await house.ask(`/sessions/${id}/chat`, { body: { message: 'Hello' } });
-  trial.must(status === 409 && json.error.code === 'session_expired', `a turn after the session's time is answered ${status} ${json.error?.code}`);
+  trial.must(
+    status === 409 && json.error.code === 'session_expired',
+    `a turn after the session's time is answered ${status} ${json.error?.code}`,
+  );
 }
 
 async function cutInTime(trial: Trial, talking: Listener, ends: number): Promise<void> {
   await talking.over;
   const lateMs = (now() - ends) * 1000;
   // On a busy machine the session's time may be over before the first output, which is answered 409.
-  trial.must([200, 409].includes(talking.status) && talking.code === 'session_expired', `the turn ended as ${talking.status} ${talking.code}`);
+  trial.must(
+    [200, 409].includes(talking.status) && talking.code === 'session_expired',
+    `the turn ended as ${talking.status} ${talking.code}`,
+  );
   trial.must(lateMs >= -toleranceSeconds * 1000, `the turn was cut ${-lateMs} ms before its session's time`);
   trial.took('until cut', Math.max(0, lateMs), cutMs);
 }

@@ -1,4 +1,7 @@
-/** P11: the store hangs, is stalled one way, cut off or dead: refusals in the one shape and in time, a quick return, bounded memory. */
+/**
+ * P11: the store hangs, is stalled one way, cut off or dead: refusals in the one shape and in time, a quick return,
+ * bounded memory.
+ */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
@@ -11,10 +14,16 @@ import { directions } from './way.ts';
 
 const refusedMs = 2000;
 const backMs = 3000;
-/** A turn waits for a store that was away for less, and not for one that was away for longer: a lease lasts five seconds, of which the last fifth is a reserve. */
+/**
+ * A turn waits for a store that was away for less, and not for one that was away for longer: a lease lasts five
+ * seconds, of which the last fifth is a reserve.
+ */
 const keptMs = 2500;
 const lostMs = 5500;
-/** Extra memory that a server may use while a store is away: as many calls as may wait, with room for the garbage of refusals. */
+/**
+ * Extra memory that a server may use while a store is away: as many calls as may wait, with room for the garbage of
+ * refusals.
+ */
 const grownMegabytesMax = 200;
 const clientsCount = 30;
 
@@ -56,7 +65,10 @@ export const awayUnheard: Experiment = {
   },
 };
 
-/** A failover that loses nothing and ends no connection: what is refused meanwhile is refused by a replica. The address leads to the new primary only at the end. */
+/**
+ * A failover that loses nothing and ends no connection: what is refused meanwhile is refused by a replica. The address
+ * leads to the new primary only at the end.
+ */
 export const awayDemoted: Experiment = {
   promise: 'P11',
   name: 'demoted',
@@ -89,7 +101,11 @@ type Faults = Readonly<Record<string, (trial: Trial) => Promise<() => Promise<un
 async function outage(trial: Trial, ground: Ground, house: House, faults: Faults): Promise<void> {
   const { random, seed } = trial;
   const ids = await Promise.all(Array.from({ length: 3 }, () => ground.session(house)));
-  const begin = async (id: string, tag: string) => ({ id, tag, listener: await begun(house, id, { tag, words: 1_000_000, delayMs: 5 }) });
+  const begin = async (id: string, tag: string) => ({
+    id,
+    tag,
+    listener: await begun(house, id, { tag, words: 1_000_000, delayMs: 5 }),
+  });
   const talks = await Promise.all(ids.map((id, index) => begin(id, `s${seed}t${index}`)));
   await Promise.all(talks.map(({ listener }) => listener.heard()));
   const before = residentMegabytes(house);
@@ -128,10 +144,16 @@ async function outage(trial: Trial, ground: Ground, house: House, faults: Faults
 }
 
 /** Aborts a turn that goes on, once the store takes that; resolves when its stream is over. */
-async function stopped(house: House, { id, listener }: { readonly id: string; readonly listener: Listener }): Promise<void> {
+async function stopped(
+  house: House,
+  { id, listener }: { readonly id: string; readonly listener: Listener },
+): Promise<void> {
   let over = false;
   void listener.over.then(() => (over = true));
-  await until(async () => over || (await house.ask(`/sessions/${id}/turns/${listener.turnId}/abort`, { method: 'POST' })).status === 200);
+  await until(
+    async () =>
+      over || (await house.ask(`/sessions/${id}/turns/${listener.turnId}/abort`, { method: 'POST' })).status === 200,
+  );
   await listener.over;
 }
 
@@ -148,14 +170,17 @@ async function askOne(trial: Trial, house: House, id: string, kind: number, over
     trial.count('refused');
     if (!over()) trial.took('until refused', performance.now() - askedAt, refusedMs);
     checkRefusal(503, listener.text, listener.requestId);
-  } else trial.must([200, 404].includes(listener.status), `${path}: ${listener.status} ${listener.error ?? listener.text}`);
+  } else
+    trial.must([200, 404].includes(listener.status), `${path}: ${listener.status} ${listener.error ?? listener.text}`);
   return listener.status;
 }
 
 /** Returns the resident memory as the system counts it; 0 where it does not tell. */
 function residentMegabytes({ child }: House): number {
   try {
-    return Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024);
+    return Math.round(
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024,
+    );
   } catch {
     return 0;
   }

@@ -35,7 +35,11 @@ export const drained: Experiment = {
           await listener.over;
           if (listener.status === 0) resets++;
           else if (listener.status === 503) checkRefusal(503, listener.text, listener.requestId);
-          else trial.must(listener.ending === 'turn.completed' && listener.seen === wordsOf(tag, words), `${tag}: ${listener.status} ${listener.ending} ${listener.error}, ${listener.seen.length} characters`);
+          else
+            trial.must(
+              listener.ending === 'turn.completed' && listener.seen === wordsOf(tag, words),
+              `${tag}: ${listener.status} ${listener.ending} ${listener.error}, ${listener.seen.length} characters`,
+            );
           trial.count(listener.status === 200 ? 'turns' : listener.status === 503 ? 'refused' : 'reset');
           // A session whose turn was sent on a connection that was reset may have it all the same.
           if (listener.status === 409) await pause(100);

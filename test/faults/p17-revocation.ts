@@ -27,7 +27,9 @@ async function revocation(trial: Trial, members: readonly Member[]): Promise<voi
   await until(async () => (await revoker.house.console('/workspaces')).status === 200);
   const { key, id } = await revoker.house.newKey();
   // A process that was cut or stalled before may take a moment to recover.
-  await Promise.all(members.map(({ house }) => until(async () => (await house.ask('/assistants', { key })).status === 200)));
+  await Promise.all(
+    members.map(({ house }) => until(async () => (await house.ask('/assistants', { key })).status === 200)),
+  );
   const troubled = random.pick(members.filter((each) => each !== revoker)).way;
   const trouble = random.pick(['none', 'cut', 'stalled', 'slow'] as const);
   const path = `/workspaces/${revoker.house.workspaceId}/keys/${id}/revoke`;

@@ -43,7 +43,11 @@ async function killAtByte({ random, seed }: Trial, ground: Ground, victim: House
     Array.from({ length: random.between(1, 4) }, async (_, index) => {
       const tag = `s${seed}t${index}`;
       const id = await ground.session(victim);
-      return { id, tag, listener: await begun(victim, id, { tag, words: wordsWithoutEnd, delayMs: random.pick([0, 0, 1, 3]) }) };
+      return {
+        id,
+        tag,
+        listener: await begun(victim, id, { tag, words: wordsWithoutEnd, delayMs: random.pick([0, 0, 1, 3]) }),
+      };
     }),
   );
   const { listener } = talks[0]!;

@@ -1,4 +1,7 @@
-/** P2: the way to the provider is cut, half closed or stalled at a random byte; the turn is partial, and all of it that was seen is stored. */
+/**
+ * P2: the way to the provider is cut, half closed or stalled at a random byte; the turn is partial, and all of it that
+ * was seen is stored.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { credentialOf, transcriptOf } from '../api/talk.ts';
 import type { House } from '../api/house.ts';
@@ -24,13 +27,19 @@ export const providerBreaks: Experiment = {
     return async (trial) => {
       const way = await Way.open(t, Number(new URL(ground.speaker.baseUrl).port));
       const credential = await credentialOf(house, 'openai', `http://127.0.0.1:${way.port}/v1`);
-      const assistant = await house.assistant({ model: { provider: 'openai', name: 'speaker', credential_id: credential.id } });
+      const assistant = await house.assistant({
+        model: { provider: 'openai', name: 'speaker', credential_id: credential.id },
+      });
       await broken(trial, house, assistant.id, way);
     };
   },
 };
 
-const breaks = { cut: (way: Way) => way.close(), halfClosed: (way: Way) => way.halfClose(), stalled: (way: Way) => way.stall(['back']) };
+const breaks = {
+  cut: (way: Way) => way.close(),
+  halfClosed: (way: Way) => way.halfClose(),
+  stalled: (way: Way) => way.stall(['back']),
+};
 
 async function broken(trial: Trial, house: House, assistantId: string, way: Way): Promise<void> {
   const { random, seed } = trial;
@@ -53,25 +62,41 @@ async function broken(trial: Trial, house: House, assistantId: string, way: Way)
   await Promise.race([listener.over, pause(3 * turnMsMax)]);
   const told = `${how} at ${at}`;
   await listener.over;
-  // A turn whose time is over is ended by us, even before any fault; a turn that its provider left is ended as the provider's fault. A slow machine may need the
-  // whole time of a turn until it has noticed the fault.
+  // A turn whose time is over is ended by us, even before any fault; a turn that its provider left is ended as the
+  // provider's fault. A slow machine may need the whole time of a turn until it has noticed the fault.
   const ranOut = performance.now() - askedAt >= turnMsMax && listener.code === 'api_error';
-  const due = ranOut || !done || how === 'stalled' || (how === 'halfClosed' && at === 0) ? 'api_error' : 'assistant_unavailable';
+  const due =
+    ranOut || !done || how === 'stalled' || (how === 'halfClosed' && at === 0) ? 'api_error' : 'assistant_unavailable';
   await sealed(house, id);
   const messages = await transcriptOf(house, id);
   if (listener.status !== 200) {
     trial.count('refused');
     // A turn whose own time is over before its first output is answered 500, which a slow machine may need for it.
     const late = due === 'api_error' && listener.status === 500;
-    trial.must((late || listener.status === 503) && listener.code === due, `${told}: refused with ${listener.status} ${listener.code}, not ${due}`);
+    trial.must(
+      (late || listener.status === 503) && listener.code === due,
+      `${told}: refused with ${listener.status} ${listener.code}, not ${due}`,
+    );
     if (due === 'api_error' && !late) checkRefusal(listener.status, listener.text, listener.requestId);
     return trial.must(messages.length === 0, `${told}: what was refused left ${messages.length} messages`);
   }
   trial.count('partial turns');
   const partial = messages[1];
-  trial.must(listener.ending === 'error' && listener.code === due, `${told}: it ended as ${listener.ending} ${listener.code}, not ${due}`);
-  trial.must(begins(tag, partial.content), `${told}: the provider did not say ${JSON.stringify(partial.content.slice(-80))}`);
+  trial.must(
+    listener.ending === 'error' && listener.code === due,
+    `${told}: it ended as ${listener.ending} ${listener.code}, not ${due}`,
+  );
+  trial.must(
+    begins(tag, partial.content),
+    `${told}: the provider did not say ${JSON.stringify(partial.content.slice(-80))}`,
+  );
   // No process died, so all stored text was sent.
-  trial.must(partial.content === listener.seen, `${told}: ${listener.seen.length} characters were seen, ${partial.content.length} are stored`);
-  trial.must(partial.status === 'partial' && partial.stop_reason === 'error' && partial.error_code === due, `${told}: ${partial.status} ${partial.stop_reason} ${partial.error_code}`);
+  trial.must(
+    partial.content === listener.seen,
+    `${told}: ${listener.seen.length} characters were seen, ${partial.content.length} are stored`,
+  );
+  trial.must(
+    partial.status === 'partial' && partial.stop_reason === 'error' && partial.error_code === due,
+    `${told}: ${partial.status} ${partial.stop_reason} ${partial.error_code}`,
+  );
 }

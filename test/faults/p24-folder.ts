@@ -1,4 +1,7 @@
-/** P24: one folder has one owner, whatever namespaces say, and nothing acknowledged is lost when a second server wants it. */
+/**
+ * P24: one folder has one owner, whatever namespaces say, and nothing acknowledged is lost when a second server wants
+ * it.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
 import { containers, lackingContainers, signalWithin } from '../containers.ts';
@@ -47,11 +50,19 @@ const ends = {
     await pause(trial.random.between(0, 300));
     signalWithin(first.child, 'SIGCONT');
     const { code } = await first.ended;
-    trial.must(code === lostCode && lostSentence.test(first.stderr()), `the owner that lost its folder ended with ${code}: ${first.stderr()}`);
+    trial.must(
+      code === lostCode && lostSentence.test(first.stderr()),
+      `the owner that lost its folder ended with ${code}: ${first.stderr()}`,
+    );
   },
 };
 
-const sharedFolder = (name: string, does: string, within: readonly string[], kinds: readonly (keyof typeof ends)[]): Experiment => ({
+const sharedFolder = (
+  name: string,
+  does: string,
+  within: readonly string[],
+  kinds: readonly (keyof typeof ends)[],
+): Experiment => ({
   promise: 'P24',
   name,
   does,
@@ -60,7 +71,8 @@ const sharedFolder = (name: string, does: string, within: readonly string[], kin
   lacking: lackingContainers,
   async open(t, store) {
     const ground = await Ground.open(t, store);
-    const server = (onOutput = (_: string): void => {}): Promise<House> => ground.server({ PARLEY_LOG: 'warn' }, undefined, { within, onOutput });
+    const server = (onOutput = (_: string): void => {}): Promise<House> =>
+      ground.server({ PARLEY_LOG: 'warn' }, undefined, { within, onOutput });
     let house = await server();
     return async (trial) => {
       const first = house;
@@ -83,6 +95,16 @@ const sharedFolder = (name: string, does: string, within: readonly string[], kin
 });
 
 export const oneOwner: readonly Experiment[] = [
-  sharedFolder('containers', 'a second container on the folder, and the first one updated, killed or stopped for a while', containers.container, ['updated', 'killed', 'paused']),
-  sharedFolder('lease', 'the same where no lock of the system can be had, and the first one stopped for longer than its lease', containers.lockless, ['lapsed', 'lapsed', 'updated', 'killed']),
+  sharedFolder(
+    'containers',
+    'a second container on the folder, and the first one updated, killed or stopped for a while',
+    containers.container,
+    ['updated', 'killed', 'paused'],
+  ),
+  sharedFolder(
+    'lease',
+    'the same where no lock of the system can be had, and the first one stopped for longer than its lease',
+    containers.lockless,
+    ['lapsed', 'lapsed', 'updated', 'killed'],
+  ),
 ];

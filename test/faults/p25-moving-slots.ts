@@ -1,4 +1,7 @@
-/** P25: slots of a Redis Cluster move while clients use their workspaces: every answer is 503 or right, and afterwards all is there. */
+/**
+ * P25: slots of a Redis Cluster move while clients use their workspaces: every answer is 503 or right, and afterwards
+ * all is there.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { houseAt, type Answer, type House } from '../api/house.ts';
 import { credentialOf } from '../api/talk.ts';
@@ -42,8 +45,12 @@ const moving = (name: string, does: string, ways: Readonly<Record<string, Way>>)
     const scene = await openScene(t);
     return async (trial) => {
       const before = await scene.cluster.slots();
-      const tenants = await Promise.all(Array.from({ length: workspacesCount }, (_, index) => Tenant.open(scene, trial, `s${trial.seed}w${index}`)));
-      const after = [...(await scene.cluster.slots()).keys()].filter((slot) => scene.moved.has(slot) || !before.has(slot));
+      const tenants = await Promise.all(
+        Array.from({ length: workspacesCount }, (_, index) => Tenant.open(scene, trial, `s${trial.seed}w${index}`)),
+      );
+      const after = [...(await scene.cluster.slots()).keys()].filter(
+        (slot) => scene.moved.has(slot) || !before.has(slot),
+      );
       await move({ ...scene, moved: new Set(after) }, trial, tenants, ways);
     };
   },
@@ -58,7 +65,12 @@ async function openScene(t: Owner): Promise<Scene> {
   return { cluster, spare, ground, houses, moved: new Set((await cluster.slots()).keys()) };
 }
 
-async function move(scene: Scene, trial: Trial, tenants: readonly Tenant[], ways: Readonly<Record<string, Way>>): Promise<void> {
+async function move(
+  scene: Scene,
+  trial: Trial,
+  tenants: readonly Tenant[],
+  ways: Readonly<Record<string, Way>>,
+): Promise<void> {
   let stopped = false;
   const lives = Promise.all(tenants.map((tenant) => tenant.live(() => stopped)));
   const way = trial.random.pick(Object.keys(ways));
@@ -93,7 +105,9 @@ async function checkPlaces(trial: Trial, cluster: RedisCluster): Promise<void> {
 async function moves({ cluster, spare, moved }: Scene, { random }: Trial): Promise<SlotMove[]> {
   const others = (await cluster.primaries()).filter((server) => server !== spare);
   const places = [...(await cluster.slots())].filter(([slot]) => moved.has(slot));
-  return places.map(([slot, source]) => new SlotMove(cluster, slot, source, source === spare ? random.pick(others) : spare));
+  return places.map(
+    ([slot, source]) => new SlotMove(cluster, slot, source, source === spare ? random.pick(others) : spare),
+  );
 }
 
 /** Puts the slots on the spare primary, one whole slot at a time. Resolves with how many are there. */
@@ -111,14 +125,28 @@ async function reshardArguments(scene: Scene, trial: Trial): Promise<string[]> {
   const count = await gather(scene, trial);
   const others = (await scene.cluster.primaries()).filter((server) => server !== scene.spare);
   const [from, to] = await Promise.all([idOf(scene.spare), idOf(trial.random.pick(others))]);
-  return ['--cluster-from', from, '--cluster-to', to, '--cluster-slots', String(count), '--cluster-pipeline', String(trial.random.pick([1, 10]))];
+  return [
+    '--cluster-from',
+    from,
+    '--cluster-to',
+    to,
+    '--cluster-slots',
+    String(count),
+    '--cluster-pipeline',
+    String(trial.random.pick([1, 10])),
+  ];
 }
 
 const reshard: Way = async (scene, trial) => scene.cluster.manage('reshard', await reshardArguments(scene, trial));
 
 const rebalance: Way = async (scene, trial) => {
   await gather(scene, trial);
-  await scene.cluster.manage('rebalance', ['--cluster-weight', `${await idOf(scene.spare)}=0`, '--cluster-pipeline', String(trial.random.pick([1, 10]))]);
+  await scene.cluster.manage('rebalance', [
+    '--cluster-weight',
+    `${await idOf(scene.spare)}=0`,
+    '--cluster-pipeline',
+    String(trial.random.pick([1, 10])),
+  ]);
 };
 
 const byHand: Way = async (scene, trial) => {
@@ -188,7 +216,12 @@ class Tenant {
   readonly #sessions: string[] = [];
   #asked = 0;
 
-  private constructor(trial: Trial, houses: readonly House[], name: string, [talking, listed]: readonly [string, string]) {
+  private constructor(
+    trial: Trial,
+    houses: readonly House[],
+    name: string,
+    [talking, listed]: readonly [string, string],
+  ) {
     this.#trial = trial;
     this.#houses = houses;
     this.#name = name;
@@ -236,7 +269,10 @@ class Tenant {
     const listed = await this.#list();
     if (listed !== null) {
       const missing = known.filter((id) => !listed.includes(id));
-      this.#trial.must(missing.length === 0, `${this.#name}: of ${known.length} sessions ${missing.join(', ')} are in no list`);
+      this.#trial.must(
+        missing.length === 0,
+        `${this.#name}: of ${known.length} sessions ${missing.join(', ')} are in no list`,
+      );
       this.#trial.must(new Set(listed).size === listed.length, `${this.#name}: sessions are listed twice`);
     }
     const id = known.length === 0 ? null : this.#trial.random.pick(known);
@@ -252,8 +288,10 @@ class Tenant {
   /** The sessions of the list; null if a page of it was refused. */
   async #list(): Promise<string[] | null> {
     const ids: string[] = [];
-    for (let after: string | null = ''; after !== null; ) {
-      const page: Answer | null = await this.#ask(`/sessions?assistant_id=${this.#listed}&limit=100${after && `&after=${after}`}`);
+    for (let after: string | null = ''; after !== null;) {
+      const page: Answer | null = await this.#ask(
+        `/sessions?assistant_id=${this.#listed}&limit=100${after && `&after=${after}`}`,
+      );
       if (page === null) return null;
       ids.push(...page.json.data.map((session: { id: string }) => session.id));
       after = page.json.next_cursor;
@@ -277,7 +315,10 @@ class Tenant {
     await this.#insistent.check({ ...house, ask: (path, options = {}) => house.ask(path, { key, ...options }) });
     await until(() => this.#checkReads());
     const listed = await until(() => this.#list());
-    this.#trial.must(listed.length === this.#sessions.length, `${this.#name}: ${listed.length} sessions are listed, and ${this.#sessions.length} were made`);
+    this.#trial.must(
+      listed.length === this.#sessions.length,
+      `${this.#name}: ${listed.length} sessions are listed, and ${this.#sessions.length} were made`,
+    );
     this.#trial.count('sessions', this.#sessions.length);
   }
 }
@@ -285,5 +326,9 @@ class Tenant {
 export const movesSlots: readonly Experiment[] = [
   moving('reshard', 'redis-cli --cluster reshard or rebalance, under load', { reshard, rebalance }),
   moving('hand', 'CLUSTER SETSLOT and MIGRATE by hand, under load', { byHand }),
-  moving('broken-off', 'a move that is killed, forgotten by its source or left by a failover, and redis-cli --cluster fix, under load', { killed, forgotten, replaced }),
+  moving(
+    'broken-off',
+    'a move that is killed, forgotten by its source or left by a failover, and redis-cli --cluster fix, under load',
+    { killed, forgotten, replaced },
+  ),
 ];

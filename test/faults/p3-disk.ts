@@ -1,4 +1,6 @@
-/** P3: a disk that is really full. Refused requests get 503, acknowledged writes stay, and with room again all goes on. */
+/**
+ * P3: a disk that is really full. Refused requests get 503, acknowledged writes stay, and with room again all goes on.
+ */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ballastOf, fill, lackingDisk, smallDisk } from '../small-disk.ts';
@@ -17,15 +19,26 @@ export const fullDisk: Experiment = {
   async open(t, store) {
     const disk = await smallDisk(t, '192m');
     await mkdir(join(disk, 'redis'));
-    const ground = await Ground.open(t, store, [...appendOnly, '--dir', join(disk, 'redis')], store === 'lmdb' ? disk : undefined);
+    const ground = await Ground.open(
+      t,
+      store,
+      [...appendOnly, '--dir', join(disk, 'redis')],
+      store === 'lmdb' ? disk : undefined,
+    );
     let house = await ground.server();
     return async (trial) => {
-      const customers = Array.from({ length: 4 }, (_, index) => new Customer(ground, house, trial.random, `s${trial.seed}c${index}`));
+      const customers = Array.from(
+        { length: 4 },
+        (_, index) => new Customer(ground, house, trial.random, `s${trial.seed}c${index}`),
+      );
       let stopped = false;
       const lives = Promise.all(customers.map((customer) => customer.live(() => stopped, true)));
       const enough = trial.random.between(1, 60);
       try {
-        await Promise.race([lives, until(() => stopped || customers.some(({ acknowledged }) => acknowledged >= enough))]);
+        await Promise.race([
+          lives,
+          until(() => stopped || customers.some(({ acknowledged }) => acknowledged >= enough)),
+        ]);
         // A journal that is not needed any more makes room again.
         const full = until(async () => {
           await fill(disk);
@@ -40,7 +53,9 @@ export const fullDisk: Experiment = {
       await lives;
       await rm(ballastOf(disk));
       if (dies) house = await ground.server();
-      await until(async () => (await house.ask('/sessions', { body: { assistant_id: ground.assistantId } })).status === 201);
+      await until(
+        async () => (await house.ask('/sessions', { body: { assistant_id: ground.assistantId } })).status === 201,
+      );
       for (const customer of customers) {
         await customer.check(trial, house);
         trial.count('acknowledged', customer.acknowledged);

@@ -1,4 +1,7 @@
-/** P3, where the replies of the store are lost: an acknowledged step is stored, and a step answered 503 has left nothing behind. */
+/**
+ * P3, where the replies of the store are lost: an acknowledged step is stored, and a step answered 503 has left nothing
+ * behind.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { RedisCluster, type RedisServer } from '../store/redis-server.ts';
 import type { Experiment, Trial } from './experiment.ts';
@@ -56,7 +59,10 @@ export const settingsRefuse: Experiment = {
     const ground = await Ground.open(t, store);
     const redis = ground.redis!;
     await redis.command('CONFIG', 'SET', 'busy-reply-threshold', '50');
-    const members = [{ way: redis, house: await ground.server() }, { way: null, house: await ground.server() }];
+    const members = [
+      { way: redis, house: await ground.server() },
+      { way: null, house: await ground.server() },
+    ];
     return (trial) => inTrouble(trial, members, misset);
   },
 };
@@ -74,15 +80,20 @@ export const refusedInCluster: Experiment = {
     t.teardown(() => cluster.stop());
     const ways = await Promise.all(cluster.servers.map(({ port }) => ReplacingWay.open(t, port)));
     const ports = ways.map(({ port }) => String(port));
-    for (const [index, server] of cluster.servers.entries()) await server.command('CONFIG', 'SET', 'cluster-announce-port', ports[index]!);
+    for (const [index, server] of cluster.servers.entries())
+      await server.command('CONFIG', 'SET', 'cluster-announce-port', ports[index]!);
     await until(async () => {
       const told = await Promise.all(cluster.servers.map((server) => server.command('CLUSTER', 'NODES')));
       return told.every((nodes) => ports.every((port) => nodes.includes(`127.0.0.1:${port}@`)));
     });
     const ground = await Ground.onCluster(t, `redis-cluster://${ports.map((port) => `127.0.0.1:${port}`).join(',')}`);
     // Both servers use all ways.
-    const members = [{ way: ways, house: await ground.server() }, { way: [], house: await ground.server() }];
-    const refuse: Trouble<readonly ReplacingWay[]> = (trial, ways, over) => Promise.all(ways.map((way) => refusals(trial, way, over, stepsOnly)));
+    const members = [
+      { way: ways, house: await ground.server() },
+      { way: [], house: await ground.server() },
+    ];
+    const refuse: Trouble<readonly ReplacingWay[]> = (trial, ways, over) =>
+      Promise.all(ways.map((way) => refusals(trial, way, over, stepsOnly)));
     return (trial) => inTrouble(trial, members, refuse);
   },
 };
@@ -94,8 +105,17 @@ async function inTrouble<To>(trial: Trial, members: readonly Member<To>[], befal
   const credentialId = (await house.console(`/workspaces/${house.workspaceId}/credentials`)).json.data.at(-1).id;
   const customers: Insistent[] = [];
   for (let index = 0; index < customersCount; index++) {
-    const { id } = await house.assistant({ model: { provider: 'openai', name: 'speaker', credential_id: credentialId } });
-    customers.push(new Insistent(members.map((member) => member.house), trial, `s${trial.seed}c${index}`, id));
+    const { id } = await house.assistant({
+      model: { provider: 'openai', name: 'speaker', credential_id: credentialId },
+    });
+    customers.push(
+      new Insistent(
+        members.map((member) => member.house),
+        trial,
+        `s${trial.seed}c${index}`,
+        id,
+      ),
+    );
   }
   let over = false;
   const troubled = members.map(({ way }) => befall(trial, way, () => over));
@@ -108,7 +128,10 @@ async function inTrouble<To>(trial: Trial, members: readonly Member<To>[], befal
   for (const customer of customers) for (const member of members) await customer.check(member.house);
   for (const member of members) {
     const { text } = await member.house.ask('/metrics', { key: null });
-    trial.must(text.includes('\nparley_unhandled_rejections_total 0\n'), `a rejection was handled by nobody: ${member.house.stdout()}`);
+    trial.must(
+      text.includes('\nparley_unhandled_rejections_total 0\n'),
+      `a rejection was handled by nobody: ${member.house.stdout()}`,
+    );
   }
 }
 
@@ -190,15 +213,36 @@ const stepsOnly = (name: string): boolean => ['evalsha', 'eval', 'set', 'cluster
 
 /** Commands that make Redis refuse steps, and those that mend it. */
 const settings: Readonly<Record<string, readonly [readonly string[], readonly string[]]>> = {
-  full: [['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']],
-  'without replicas': [['CONFIG', 'SET', 'min-replicas-to-write', '1'], ['CONFIG', 'SET', 'min-replicas-to-write', '0']],
+  full: [
+    ['CONFIG', 'SET', 'maxmemory', '1'],
+    ['CONFIG', 'SET', 'maxmemory', '0'],
+  ],
+  'without replicas': [
+    ['CONFIG', 'SET', 'min-replicas-to-write', '1'],
+    ['CONFIG', 'SET', 'min-replicas-to-write', '0'],
+  ],
   // Nothing listens there, so nothing is replicated.
-  'a replica': [['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']],
-  paused: [['CLIENT', 'PAUSE', '60000', 'WRITE'], ['CLIENT', 'UNPAUSE']],
-  busy: [['EVAL', 'while true do end', '0'], ['SCRIPT', 'KILL']],
+  'a replica': [
+    ['REPLICAOF', '127.0.0.1', '1'],
+    ['REPLICAOF', 'NO', 'ONE'],
+  ],
+  paused: [
+    ['CLIENT', 'PAUSE', '60000', 'WRITE'],
+    ['CLIENT', 'UNPAUSE'],
+  ],
+  busy: [
+    ['EVAL', 'while true do end', '0'],
+    ['SCRIPT', 'KILL'],
+  ],
   'without scripts': [['SCRIPT', 'FLUSH'], ['PING']],
-  'without connections': [['CLIENT', 'KILL', 'TYPE', 'normal'], ['CLIENT', 'KILL', 'TYPE', 'pubsub']],
-  'without rights': [['ACL', 'SETUSER', 'default', '-evalsha', '-set'], ['ACL', 'SETUSER', 'default', '+@all']],
+  'without connections': [
+    ['CLIENT', 'KILL', 'TYPE', 'normal'],
+    ['CLIENT', 'KILL', 'TYPE', 'pubsub'],
+  ],
+  'without rights': [
+    ['ACL', 'SETUSER', 'default', '-evalsha', '-set'],
+    ['ACL', 'SETUSER', 'default', '+@all'],
+  ],
 };
 
 async function misset(trial: Trial, redis: RedisServer | null, over: () => boolean): Promise<void> {
@@ -217,7 +261,12 @@ async function misset(trial: Trial, redis: RedisServer | null, over: () => boole
 }
 
 /** Refuses a part of the commands, or all of them, for a while, and then none for a while. */
-async function refusals(trial: Trial, way: ReplacingWay, over: () => boolean, may: (name: string) => boolean = () => true): Promise<void> {
+async function refusals(
+  trial: Trial,
+  way: ReplacingWay,
+  over: () => boolean,
+  may: (name: string) => boolean = () => true,
+): Promise<void> {
   const { random } = trial;
   while (!over()) {
     const error = random.pick(errors);

@@ -7,13 +7,24 @@ import { Ground, lackingRedis, until } from './ground.ts';
 const customersCount = 6;
 
 /** Customers live until they were told of enough and the fault is over. */
-export async function liveUntil(trial: Trial, ground: Ground, house: House, fault: () => Promise<unknown>): Promise<Customer[]> {
-  const customers = Array.from({ length: customersCount }, (_, index) => new Customer(ground, house, trial.random, `s${trial.seed}c${index}`));
+export async function liveUntil(
+  trial: Trial,
+  ground: Ground,
+  house: House,
+  fault: () => Promise<unknown>,
+): Promise<Customer[]> {
+  const customers = Array.from(
+    { length: customersCount },
+    (_, index) => new Customer(ground, house, trial.random, `s${trial.seed}c${index}`),
+  );
   let stopped = false;
   const lives = Promise.all(customers.map((customer) => customer.live(() => stopped)));
   const enough = trial.random.between(10, 150);
   try {
-    await Promise.race([lives, until(() => stopped || customers.reduce((sum, { acknowledged }) => sum + acknowledged, 0) >= enough)]);
+    await Promise.race([
+      lives,
+      until(() => stopped || customers.reduce((sum, { acknowledged }) => sum + acknowledged, 0) >= enough),
+    ]);
     await fault();
   } finally {
     stopped = true;
@@ -54,7 +65,8 @@ export const survivesRedis: Experiment = {
     const house = await ground.server();
     const redis = ground.redis!;
     return async (trial) => {
-      // With everysec Redis answers before it writes while a flush of its disk hangs. With no it always writes first, as with everysec otherwise.
+      // With everysec Redis answers before it writes while a flush of its disk hangs. With no it always writes first,
+      // as with everysec otherwise.
       await redis.command('CONFIG', 'SET', 'appendfsync', trial.random.pick(['no', 'always']));
       const back = async (): Promise<void> => (await redis.kill(), await redis.run());
       // Streams that wait for their end get it, or are cut off while Redis stays away.

@@ -40,14 +40,24 @@ export const sealedInTime: Experiment = {
     const survivors = [first, await ground.server()];
     return async (trial) => {
       const { orphans, killedAt } = await orphaned(trial, ground, await ground.server());
-      await Promise.all(orphans.map((orphan) => checkSealed(trial, trial.random.pick(survivors), orphan, killedAt, true)));
+      await Promise.all(
+        orphans.map((orphan) => checkSealed(trial, trial.random.pick(survivors), orphan, killedAt, true)),
+      );
     };
   },
 };
 
 /** Turns that wait for their first word, stream, have fallen silent or begin just now; then the process is killed. */
-async function orphaned({ random, seed }: Trial, ground: Ground, victim: House): Promise<{ orphans: Orphan[]; killedAt: number }> {
-  const phases = { waiting: { words: 1, firstMs: 600_000 }, streaming: { words: 1_000_000, delayMs: 2 }, silent: { words: 2, delayMs: 600_000 } };
+async function orphaned(
+  { random, seed }: Trial,
+  ground: Ground,
+  victim: House,
+): Promise<{ orphans: Orphan[]; killedAt: number }> {
+  const phases = {
+    waiting: { words: 1, firstMs: 600_000 },
+    streaming: { words: 1_000_000, delayMs: 2 },
+    silent: { words: 2, delayMs: 600_000 },
+  };
   const begin = async (index: number): Promise<Orphan> => {
     const phase = random.pick(['waiting', 'streaming', 'silent'] as const);
     const tag = `s${seed}t${index}`;
@@ -68,7 +78,13 @@ async function orphaned({ random, seed }: Trial, ground: Ground, victim: House):
 }
 
 /** Some keep asking for the next turn, some look, and some come only when the time is over. */
-async function checkSealed(trial: Trial, house: House, { id, tag, listener }: Orphan, killedAt: number, leased: boolean): Promise<void> {
+async function checkSealed(
+  trial: Trial,
+  house: House,
+  { id, tag, listener }: Orphan,
+  killedAt: number,
+  leased: boolean,
+): Promise<void> {
   // On the embedded store no other process can find it meanwhile: the next start seals it.
   const way = trial.random.pick(leased ? ['ask', 'look', 'leave'] : ['ask', 'look']);
   if (way === 'ask') {
@@ -83,14 +99,19 @@ async function checkSealed(trial: Trial, house: House, { id, tag, listener }: Or
     await last.over;
     trial.must(last.ending === 'turn.completed', `${tag}: the next turn is answered ${last.status} ${last.code}`);
     const messages = (await house.ask(`/sessions/${id}/transcript`)).json.data;
-    if (listener.seen === '') return trial.must(messages.length === 2, `${tag}: it said nothing, and left ${messages.length - 2} messages`);
+    if (listener.seen === '')
+      return trial.must(messages.length === 2, `${tag}: it said nothing, and left ${messages.length - 2} messages`);
     const [, partial] = messages;
-    trial.must(partial.status === 'partial' && partial.content.startsWith(listener.seen), `${tag}: ${partial.status}, ${partial.content.length} of ${listener.seen.length} characters seen`);
+    trial.must(
+      partial.status === 'partial' && partial.content.startsWith(listener.seen),
+      `${tag}: ${partial.status}, ${partial.content.length} of ${listener.seen.length} characters seen`,
+    );
     return;
   }
   if (way === 'leave') await pause(Math.max(0, killedAt + promisedMs - performance.now()));
   const { active_turn_id: active } = await sessionOf(house, id);
-  if (way === 'leave' && active !== null) trial.late.push(`${tag}: not sealed ${promisedMs} ms after the kill, and nobody had looked`);
+  if (way === 'leave' && active !== null)
+    trial.late.push(`${tag}: not sealed ${promisedMs} ms after the kill, and nobody had looked`);
   await until(async () => (await sessionOf(house, id)).active_turn_id === null);
   if (way === 'look') trial.took('until sealed', performance.now() - killedAt, promisedMs);
   if (listener.seen !== '') await checkPartial(trial, house, id, { tag, seen: listener.seen });

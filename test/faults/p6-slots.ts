@@ -1,4 +1,7 @@
-/** P6: four processes under load are killed and replaced; the workspace's turns in flight never pass its ceiling, and no slot leaks. */
+/**
+ * P6: four processes under load are killed and replaced; the workspace's turns in flight never pass its ceiling, and no
+ * slot leaks.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../../src/base/limits.ts';
 import { must, type House } from '../api/house.ts';
@@ -21,7 +24,14 @@ export const neverAboveTheCeiling: Experiment = {
   async open(t, store) {
     const ground = await Ground.open(t, store);
     const houses = await Promise.all(Array.from({ length: processesCount }, () => ground.server()));
-    await must(() => houses[0]!.console(`/workspaces/${houses[0]!.workspaceId}`, { method: 'PATCH', body: { turns_in_flight_max: ceiling } }), 200);
+    await must(
+      () =>
+        houses[0]!.console(`/workspaces/${houses[0]!.workspaceId}`, {
+          method: 'PATCH',
+          body: { turns_in_flight_max: ceiling },
+        }),
+      200,
+    );
     // Each process has heard of the ceiling by then.
     await pause(limits.catalogFreshMs + 200);
     return (trial) => killings(trial, ground, houses);
@@ -37,7 +47,11 @@ async function killings(trial: Trial, ground: Ground, houses: House[]): Promise<
       const place = houses[(index + count) % processesCount]!;
       const id = await ground.session(place).catch(() => null);
       if (id === null) continue;
-      const listener = talk(place, id, { tag: `s${trial.seed}t${index}n${count}`, words: random.between(5, 60), delayMs: 10 });
+      const listener = talk(place, id, {
+        tag: `s${trial.seed}t${index}n${count}`,
+        words: random.between(5, 60),
+        delayMs: 10,
+      });
       await listener.over;
       trial.count(listener.status === 200 ? 'turns' : listener.status === 429 ? 'refused' : 'cut');
       if (listener.status === 429) await pause(20);
@@ -53,16 +67,31 @@ async function killings(trial: Trial, ground: Ground, houses: House[]): Promise<
   }
   over = true;
   await Promise.all(talkers);
-  trial.must(ground.speaker.most <= ceiling, `${ground.speaker.most} turns were in flight at once, and ${ceiling} may be`);
+  trial.must(
+    ground.speaker.most <= ceiling,
+    `${ground.speaker.most} turns were in flight at once, and ${ceiling} may be`,
+  );
   const found = await freeSlots(ground, houses, `s${trial.seed}f`, performance.now() + freeMs);
-  trial.must(found === ceiling, `${found} turns could be begun at once ${freeMs} ms after all was quiet, instead of ${ceiling}`);
+  trial.must(
+    found === ceiling,
+    `${found} turns could be begun at once ${freeMs} ms after all was quiet, instead of ${ceiling}`,
+  );
 }
 
 /** Begins more turns at once than there are slots, counts the ones that began, and ends them. */
 async function freeSlots(ground: Ground, houses: readonly House[], tag: string, fromMs: number): Promise<number> {
-  const places = await Promise.all(Array.from({ length: ceiling + 3 }, async (_, index) => ({ house: houses[index % processesCount]!, id: await ground.session(houses[0]!) })));
+  const places = await Promise.all(
+    Array.from({ length: ceiling + 3 }, async (_, index) => ({
+      house: houses[index % processesCount]!,
+      id: await ground.session(houses[0]!),
+    })),
+  );
   await pause(Math.max(0, fromMs - performance.now()));
-  const tries = places.map(({ house, id }, index) => ({ house, id, listener: talk(house, id, { tag: `${tag}n${index}`, words: 100_000, delayMs: 50 }) }));
+  const tries = places.map(({ house, id }, index) => ({
+    house,
+    id,
+    listener: talk(house, id, { tag: `${tag}n${index}`, words: 100_000, delayMs: 50 }),
+  }));
   await Promise.all(tries.map(({ listener }) => listener.answered));
   for (const { house, id, listener } of tries) {
     await house.ask(`/sessions/${id}/end`, { method: 'POST' });

@@ -16,7 +16,12 @@ export const exactLimits: Experiment = {
   lacking: (store) => lackingFaketime() ?? lackingRedis(store),
   async open(t, store) {
     const ground = await Ground.open(t, store);
-    const houses = [await ground.server(clockAhead(-300)), await ground.server(clockAhead(300)), await ground.server(clockAhead(0, 5)), await ground.server()];
+    const houses = [
+      await ground.server(clockAhead(-300)),
+      await ground.server(clockAhead(300)),
+      await ground.server(clockAhead(0, 5)),
+      await ground.server(),
+    ];
     return (trial) => against(trial, houses);
   },
 };
@@ -27,9 +32,10 @@ async function against(trial: Trial, houses: readonly House[]): Promise<void> {
   const perSecond = ceiling / 60;
   let [passed, refused] = [0, 0];
   const startedAt = performance.now();
-  // Each stops at its first refusal: the debt, and so the wait, stays short. A machine that is slower than the refill refuses none.
+  // Each stops at its first refusal: the debt, and so the wait, stays short. A machine that is slower than the refill
+  // refuses none.
   const client = async (house: House): Promise<void> => {
-    for (let status = 200; status === 200 && passed < 2 * ceiling; ) {
+    for (let status = 200; status === 200 && passed < 2 * ceiling;) {
       const { headers, ...answer } = await house.ask('/assistants', { key });
       status = answer.status;
       if (status === 200) passed++;
@@ -41,7 +47,10 @@ async function against(trial: Trial, houses: readonly House[]): Promise<void> {
   };
   await Promise.all(houses.flatMap((house) => Array.from({ length: clientsOfEach }, () => client(house))));
   const refilled = ((performance.now() - startedAt) / 1000) * perSecond;
-  trial.must((refused === 0 || passed >= ceiling) && passed <= ceiling + Math.floor(refilled), `${passed} passed, with a ceiling of ${ceiling} and ${refilled.toFixed(2)} refilled`);
+  trial.must(
+    (refused === 0 || passed >= ceiling) && passed <= ceiling + Math.floor(refilled),
+    `${passed} passed, with a ceiling of ${ceiling} and ${refilled.toFixed(2)} refilled`,
+  );
   trial.count('passed', passed);
   trial.count('refused', refused);
   if (refused > 0 && perSecond < slowRefill) await checkWait(trial, houses, key);
@@ -54,7 +63,10 @@ const slowRefill = 20;
 async function checkWait(trial: Trial, houses: readonly House[], key: string): Promise<void> {
   const { status, headers } = await trial.random.pick(houses).ask('/assistants', { key });
   const waitSeconds = Number(headers.get('retry-after'));
-  trial.must(status === 429 && waitSeconds >= 1 && waitSeconds <= 60, `a request is answered ${status} with Retry-After ${waitSeconds}`);
+  trial.must(
+    status === 429 && waitSeconds >= 1 && waitSeconds <= 60,
+    `a request is answered ${status} with Retry-After ${waitSeconds}`,
+  );
   await pause(waitSeconds * 1000);
   const again = await trial.random.pick(houses).ask('/assistants', { key });
   trial.must(again.status === 200, `after a wait of ${waitSeconds} s, as told, it is answered ${again.status}`);

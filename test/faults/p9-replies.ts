@@ -21,7 +21,8 @@ export const appliesOnce: Experiment = {
   async open(t, store) {
     const ground = await Ground.open(t, store);
     const { way, house } = await ground.member();
-    const credentialId = (await house.console(`/workspaces/${house.workspaceId}/assistants/${ground.assistantId}`)).json.model.credential_id;
+    const credentialId = (await house.console(`/workspaces/${house.workspaceId}/assistants/${ground.assistantId}`)).json
+      .model.credential_id;
     return async (trial) => {
       await chargedOnce(trial, house, way);
       await oneLife(trial, house, credentialId, way).catch((error) => {
@@ -32,7 +33,10 @@ export const appliesOnce: Experiment = {
   },
 };
 
-/** A request is charged once, whichever of its replies is lost: so many are left at the least, whatever was refilled meanwhile. */
+/**
+ * A request is charged once, whichever of its replies is lost: so many are left at the least, whatever was refilled
+ * meanwhile.
+ */
 async function chargedOnce(trial: Trial, house: House, way: Way): Promise<void> {
   const ceiling = 60;
   const { key } = await house.newKey({ limits: { requests: ceiling } });
@@ -47,7 +51,10 @@ async function chargedOnce(trial: Trial, house: House, way: Way): Promise<void> 
     trial.took('a request whose reply was lost', ms, limits.redisCallMs);
     if (status === 503 && ms >= limits.redisCallMs) continue;
     const left = Number(headers.get('x-ratelimit-remaining'));
-    trial.must(status === 200 && left >= ceiling - count, `after ${count} requests ${left} of ${ceiling} are left, and the last is answered ${status}`);
+    trial.must(
+      status === 200 && left >= ceiling - count,
+      `after ${count} requests ${left} of ${ceiling} are left, and the last is answered ${status}`,
+    );
   }
 }
 
@@ -56,7 +63,9 @@ class Late extends Error {}
 
 /** The life of a session, with an assistant of its own whose usage counts the steps applied. */
 async function oneLife(trial: Trial, house: House, credentialId: string, way: Way): Promise<void> {
-  const { id: assistantId } = await house.assistant({ model: { provider: 'openai', name: 'speaker', credential_id: credentialId } });
+  const { id: assistantId } = await house.assistant({
+    model: { provider: 'openai', name: 'speaker', credential_id: credentialId },
+  });
   const losing = async <T extends { readonly status: number }>(run: () => Promise<T>): Promise<T> => {
     way.loseReply(trial.random.between(1, repliesMax));
     const askedAt = performance.now();
@@ -75,14 +84,23 @@ async function oneLife(trial: Trial, house: House, credentialId: string, way: Wa
     const tag = `s${trial.seed}${fate}`;
     // With few words the reply that is lost is as often that of the turn's end.
     const words = fate === 'completed' ? trial.random.pick([1, 1, 2, 40]) : 1_000_000;
-    const listener = await losing(() => (fate === 'completed' ? whole(talk(house, id, { tag, words, delayMs: 1 })) : begun(talk(house, id, { tag, words, delayMs: 1 }))));
+    const listener = await losing(() =>
+      fate === 'completed'
+        ? whole(talk(house, id, { tag, words, delayMs: 1 }))
+        : begun(talk(house, id, { tag, words, delayMs: 1 })),
+    );
     if (fate === 'aborted') {
-      const aborted = await losing(() => house.ask(`/sessions/${id}/turns/${listener.turnId}/abort`, { method: 'POST' }));
+      const aborted = await losing(() =>
+        house.ask(`/sessions/${id}/turns/${listener.turnId}/abort`, { method: 'POST' }),
+      );
       trial.must(aborted.json?.status === 'aborted', `the abort: ${aborted.status} ${aborted.text}`);
       await listener.over;
     }
     trial.must(listener.ending === `turn.${fate}`, `${tag}: ${listener.status} ${listener.ending} ${listener.code}`);
-    trial.must(fate === 'aborted' ? begins(tag, listener.seen) : listener.seen === wordsOf(tag, words), `${tag} was heard as ${JSON.stringify(listener.seen)}`);
+    trial.must(
+      fate === 'aborted' ? begins(tag, listener.seen) : listener.seen === wordsOf(tag, words),
+      `${tag} was heard as ${JSON.stringify(listener.seen)}`,
+    );
     spoken.push(listener.seen);
   }
   const ended = await losing(() => house.ask(`/sessions/${id}/end`, { method: 'POST' }));
@@ -93,12 +111,26 @@ async function oneLife(trial: Trial, house: House, credentialId: string, way: Wa
 const whole = async (listener: Listener): Promise<Listener> => (await listener.over, listener);
 const begun = async (listener: Listener): Promise<Listener> => (await listener.heard(), listener);
 
-async function checkOnce(trial: Trial, house: House, assistantId: string, id: string, spoken: readonly string[]): Promise<void> {
-  const replies = (await transcriptOf(house, id)).map(({ role, content, status }) => (role === 'user' ? role : `${status} ${content}`));
+async function checkOnce(
+  trial: Trial,
+  house: House,
+  assistantId: string,
+  id: string,
+  spoken: readonly string[],
+): Promise<void> {
+  const replies = (await transcriptOf(house, id)).map(({ role, content, status }) =>
+    role === 'user' ? role : `${status} ${content}`,
+  );
   const due = ['user', `completed ${spoken[0]}`, 'user', `partial ${spoken[1]}`];
-  trial.must(JSON.stringify(replies) === JSON.stringify(due), `the transcript is ${JSON.stringify(replies)}, and ${JSON.stringify(due)} was heard`);
+  trial.must(
+    JSON.stringify(replies) === JSON.stringify(due),
+    `the transcript is ${JSON.stringify(replies)}, and ${JSON.stringify(due)} was heard`,
+  );
   const { totals } = (await house.ask(`/usage?assistant_id=${assistantId}`)).json;
-  trial.must(totals.sessions === 1 && totals.turns === 2, `usage counts ${totals.sessions} sessions and ${totals.turns} turns, of 1 and 2`);
+  trial.must(
+    totals.sessions === 1 && totals.turns === 2,
+    `usage counts ${totals.sessions} sessions and ${totals.turns} turns, of 1 and 2`,
+  );
   const { json } = await house.ask(`/sessions?assistant_id=${assistantId}`);
   trial.must(json.data.length === 1, `${json.data.length} sessions are listed`);
   await until(async () => (await sessionOf(house, id)).active_turn_id === null);

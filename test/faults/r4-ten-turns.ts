@@ -1,6 +1,7 @@
 /**
- * R4: a session with tools takes its next ten turns at every strict provider, whatever cut the turn before them. The providers refuse as the real
- * ones do (`test/providers/strict/`); each way to cut, times the number of calls side by side, with tools over HTTP and of an MCP server.
+ * R4: a session with tools takes its next ten turns at every strict provider, whatever cut the turn before them. The
+ * providers refuse as the real ones do (`test/providers/strict/`); each way to cut, times the number of calls side by
+ * side, with tools over HTTP and of an MCP server.
  */
 import type { House } from '../api/house.ts';
 import { credentialOf } from '../api/talk.ts';
@@ -8,7 +9,17 @@ import { strictNames } from '../providers/strict/names.mjs';
 import { strictProvider, type StrictProvider } from '../providers/strict/provider.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { Ground, lackingRedis } from './ground.ts';
-import { calling, callsMax, cutConversation, goOn, kinds, openTools, waysToCut, type Case, type Tools } from './tool-cuts.ts';
+import {
+  calling,
+  callsMax,
+  cutConversation,
+  goOn,
+  kinds,
+  openTools,
+  waysToCut,
+  type Case,
+  type Tools,
+} from './tool-cuts.ts';
 
 const turns = 10;
 
@@ -41,10 +52,21 @@ export const tenTurnsWork: Experiment = {
 };
 
 async function cutAndGoOn(trial: Trial, { tools, provider, credentialId }: Stage, one: Case): Promise<void> {
-  const model = { provider: provider.kind, name: 'any', credential_id: credentialId, temperature: 0.7, output_tokens_max: 500, system_prompt: 'Be kind.' };
+  const model = {
+    provider: provider.kind,
+    name: 'any',
+    credential_id: credentialId,
+    temperature: 0.7,
+    output_tokens_max: 500,
+    system_prompt: 'Be kind.',
+  };
   const talk = await cutConversation(trial, tools, provider, one, { model, tool_ids: Object.values(tools.toolIds) });
   const messages = Array.from({ length: turns }, () => trial.random.pick(['plain', calling(talk)]));
-  await goOn(talk, messages, `${one.way}, ${one.count} calls, ${one.kind}, ${provider.name}; it refused ${provider.refused.at(-1) ?? 'nothing'}`);
+  await goOn(
+    talk,
+    messages,
+    `${one.way}, ${one.count} calls, ${one.kind}, ${provider.name}; it refused ${provider.refused.at(-1) ?? 'nothing'}`,
+  );
   trial.count('conversations');
   trial.count('turns', turns);
 }

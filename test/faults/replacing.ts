@@ -1,9 +1,15 @@
-/** A way to a Redis on which commands are replaced by ones that end in an error, as if Redis itself had refused to run them. */
+/**
+ * A way to a Redis on which commands are replaced by ones that end in an error, as if Redis itself had refused to run
+ * them.
+ */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Owner } from '../folders.ts';
 
-/** Returns the error to answer a command with, or null to run it; the words are those of the command, its name in lower case first. */
+/**
+ * Returns the error to answer a command with, or null to run it; the words are those of the command, its name in lower
+ * case first.
+ */
 export type Refuse = (words: readonly string[]) => string | null;
 
 export class ReplacingWay {
@@ -45,7 +51,11 @@ export class ReplacingWay {
       rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
       for (let command = commandIn(rest); command !== null; command = commandIn(rest)) {
         const error = this.refuse([command.words[0]!.toLowerCase(), ...command.words.slice(1)]);
-        far.write(error === null ? rest.subarray(0, command.length) : encoded(['EVAL', 'return redis.error_reply(ARGV[1])', '0', error]));
+        far.write(
+          error === null
+            ? rest.subarray(0, command.length)
+            : encoded(['EVAL', 'return redis.error_reply(ARGV[1])', '0', error]),
+        );
         rest = rest.subarray(command.length);
       }
     });
@@ -53,9 +63,13 @@ export class ReplacingWay {
   }
 }
 
-const encoded = (words: readonly string[]): string => `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
+const encoded = (words: readonly string[]): string =>
+  `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
 
-/** The first command of bytes that a client sends, an array of bulk strings; null if it is not there as a whole. Only the first words are decoded. */
+/**
+ * The first command of bytes that a client sends, an array of bulk strings; null if it is not there as a whole. Only
+ * the first words are decoded.
+ */
 function commandIn(bytes: Buffer): { readonly words: readonly string[]; readonly length: number } | null {
   let at = 0;
   const number = (): number | null => {

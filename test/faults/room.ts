@@ -1,9 +1,15 @@
-/** A room without an echo canceller: what a loudspeaker plays is heard by the microphone beside it, later, softer and with the room's own tail. */
+/**
+ * A room without an echo canceller: what a loudspeaker plays is heard by the microphone beside it, later, softer and
+ * with the room's own tail.
+ */
 import type { Random } from '../simulate/random.ts';
 
 const rate = 16_000;
 const samplesOf = (ms: number): number => Math.round((ms * rate) / 1000);
-/** The loudspeaker tells of its sound when a timer finds the time: a piece that comes so little late follows the one before without a gap. */
+/**
+ * The loudspeaker tells of its sound when a timer finds the time: a piece that comes so little late follows the one
+ * before without a gap.
+ */
 const jitter = samplesOf(60);
 /** Reflections of a tail in a millisecond, of either sign (velvet noise: as dense as it takes to sound like a room). */
 const reflectionsPerMs = 2;
@@ -32,11 +38,17 @@ export class Room {
   constructor({ delayMs, loudness, tailMs = 0 }: RoomOptions, random: Random) {
     this.#delay = samplesOf(delayMs);
     const count = tailMs * reflectionsPerMs;
-    const tail = Array.from({ length: count }, (_, index) => ({ at: Math.round((index * rate) / 1000 / reflectionsPerMs) + random.between(0, 7), gain: (random.between(0, 1) === 0 ? -1 : 1) * 10 ** ((-30 * index) / count / 20) }));
+    const tail = Array.from({ length: count }, (_, index) => ({
+      at: Math.round((index * rate) / 1000 / reflectionsPerMs) + random.between(0, 7),
+      gain: (random.between(0, 1) === 0 ? -1 : 1) * 10 ** ((-30 * index) / count / 20),
+    }));
     const energy = Math.sqrt(tail.reduce((sum, { gain }) => sum + gain * gain, 0));
     // Tail and direct sound are equally loud, and add up to what the echo has.
     const level = 10 ** (loudness / 20) * (count === 0 ? 1 : Math.SQRT1_2);
-    this.#reflections = [{ at: 0, gain: level }, ...tail.map(({ at, gain }) => ({ at, gain: (level * gain) / energy }))];
+    this.#reflections = [
+      { at: 0, gain: level },
+      ...tail.map(({ at, gain }) => ({ at, gain: (level * gain) / energy })),
+    ];
   }
 
   /** The loudspeaker has just played this, 16-bit samples. */
@@ -54,7 +66,9 @@ export class Room {
   /** The next samples in the microphone, 16-bit. */
   hear(samples: number): Buffer {
     this.#reach(samples);
-    const heard = Int16Array.from(this.#coming.subarray(0, samples), (sample) => Math.max(-32_768, Math.min(32_767, Math.round(sample))));
+    const heard = Int16Array.from(this.#coming.subarray(0, samples), (sample) =>
+      Math.max(-32_768, Math.min(32_767, Math.round(sample))),
+    );
     this.#coming.copyWithin(0, samples);
     this.#coming.fill(0, this.#coming.length - samples);
     this.#end = Math.max(0, this.#end - samples);

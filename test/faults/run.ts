@@ -23,7 +23,10 @@ export interface Wanted {
   readonly abreast?: number;
   /** Whether a late outcome has failed. */
   readonly strict: boolean;
-  /** Aborted by a signal: then no repetition begins any more, and one that runs has a moment to end. Its failure says nothing, since the servers got the signal too. */
+  /**
+   * Aborted by a signal: then no repetition begins any more, and one that runs has a moment to end. Its failure says
+   * nothing, since the servers got the signal too.
+   */
   readonly stop?: AbortSignal;
   onTrial?(trial: Trial, done: number): void;
 }
@@ -35,7 +38,15 @@ const stoppedMsMax = 5_000;
 
 export async function repeat(experiment: Experiment, store: StoreKind, wanted: Wanted): Promise<Outcome> {
   const { times, seed, strict } = wanted;
-  const outcome = { experiment, store, done: 0, interrupted: false, failed: [] as Trial[], most: new Map<string, number>(), sums: new Map<string, number>() };
+  const outcome = {
+    experiment,
+    store,
+    done: 0,
+    interrupted: false,
+    failed: [] as Trial[],
+    most: new Map<string, number>(),
+    sums: new Map<string, number>(),
+  };
   const skipped = experiment.lacking?.(store) ?? null;
   if (skipped !== null) return { ...outcome, skipped };
   let begun = 0;
@@ -90,7 +101,8 @@ async function within(trial: Trial, stop: AbortSignal | undefined, run: () => Pr
   const timers: NodeJS.Timeout[] = [];
   let hurry = (): void => {};
   const tooLong = new Promise<never>((_, reject) => {
-    const endAfter = (ms: number): unknown => timers.push(setTimeout(() => reject(new Error(`it has not ended within ${ms / 1000} s`)), ms));
+    const endAfter = (ms: number): unknown =>
+      timers.push(setTimeout(() => reject(new Error(`it has not ended within ${ms / 1000} s`)), ms));
     endAfter(trialMsMax);
     hurry = () => endAfter(stoppedMsMax);
   });

@@ -1,4 +1,7 @@
-/** Replies whose every word has a time: the text, and what of it was heard when so much of its audio was played (contract 18), told apart from the server's own arithmetic. */
+/**
+ * Replies whose every word has a time: the text, and what of it was heard when so much of its audio was played
+ * (contract 18), told apart from the server's own arithmetic.
+ */
 import { Random } from '../simulate/random.ts';
 
 export const characterMs = 60;

@@ -1,4 +1,7 @@
-/** The ground of experiments with calls: a model that says scripts and remembers what it was asked, and assistants that speak with words of known times. */
+/**
+ * The ground of experiments with calls: a model that says scripts and remembers what it was asked, and assistants that
+ * speak with words of known times.
+ */
 import type { ServerResponse } from 'node:http';
 import { callOn, type Caller } from '../api/caller.ts';
 import type { House } from '../api/house.ts';
@@ -14,7 +17,10 @@ interface Message {
   readonly content: string;
 }
 
-/** The answer to a message that asks for no script, unless told. One that ends in `wait` has no answer, and one that ends in `stall` and a script an answer without an end. */
+/**
+ * The answer to a message that asks for no script, unless told. One that ends in `wait` has no answer, and one that
+ * ends in `stall` and a script an answer without an end.
+ */
 const otherwise = 'Well then.';
 const [waits, stalls] = [/wait$/, /stall say \d+ \d+$/];
 
@@ -47,8 +53,16 @@ export class Stage {
     return new Stage(await Ground.open(t, store), model.baseUrl, asked);
   }
 
-  /** An assistant with a synthetic voice, made once: what its names say of what it hears, and beside the length of a word of how it speaks. */
-  async assistant(house: House, hears: string, fields: { readonly [field: string]: unknown } = {}, speaks = ''): Promise<string> {
+  /**
+   * An assistant with a synthetic voice, made once: what its names say of what it hears, and beside the length of a
+   * word of how it speaks.
+   */
+  async assistant(
+    house: House,
+    hears: string,
+    fields: { readonly [field: string]: unknown } = {},
+    speaks = '',
+  ): Promise<string> {
     const what = JSON.stringify([hears, fields, speaks]);
     const known = this.#assistants.get(what);
     if (known !== undefined) return known;
@@ -67,11 +81,17 @@ export class Stage {
     return caller;
   }
 
-  /** The messages, the system's aside, with which the model was asked when this was said in a conversation that begins with the seed's words. */
+  /**
+   * The messages, the system's aside, with which the model was asked when this was said in a conversation that begins
+   * with the seed's words.
+   */
   askedWith(seed: number, last: RegExp): readonly Message[] | undefined {
     return this.#asked
       .map((messages) => messages.filter(({ role }) => role !== 'system'))
-      .find((messages) => messages[0]?.content.startsWith(asking(seed, 0).slice(0, -1)) && last.test(messages.at(-1)!.content));
+      .find(
+        (messages) =>
+          messages[0]?.content.startsWith(asking(seed, 0).slice(0, -1)) && last.test(messages.at(-1)!.content),
+      );
   }
 }
 
@@ -83,7 +103,8 @@ export async function playTo(caller: Caller, messageId: string, samples: number)
     const isWhole = caller.heard.some(({ type, message_id: id }) => type === 'audio.end' && id === messageId);
     // The last report is the one that counts.
     const next = Math.min(received, samples - 1);
-    if (next > reported && received < samples) caller.send({ type: 'played', message_id: messageId, samples: (reported = next) });
+    if (next > reported && received < samples)
+      caller.send({ type: 'played', message_id: messageId, samples: (reported = next) });
     return received >= samples || isWhole;
   });
   const played = Math.min(samples, caller.received.get(messageId) ?? 0);
@@ -91,7 +112,10 @@ export async function playTo(caller: Caller, messageId: string, samples: number)
   return played;
 }
 
-/** The first turn of a session: its reply once it is sealed. Checks that there is one message of each side for each turn, in order. */
+/**
+ * The first turn of a session: its reply once it is sealed. Checks that there is one message of each side for each
+ * turn, in order.
+ */
 export async function sealedReply(trial: Trial, house: House, sessionId: string, whose: string): Promise<any> {
   const messages = await until(async () => {
     // A server that has just been replaced may not answer yet.
@@ -104,9 +128,24 @@ export async function sealedReply(trial: Trial, house: House, sessionId: string,
 }
 
 /** The reply begins with this, and goes no further than that. */
-export function within(trial: Trial, script: Script, content: string, [least, most]: readonly [string, string], whose: string): void {
-  trial.must(script.text.startsWith(content), `${whose}: ${JSON.stringify(content)} is no beginning of ${JSON.stringify(script.text)}`);
-  trial.must(content.startsWith(least), `${whose}: ${JSON.stringify(content)} is stored, and ${JSON.stringify(least)} was heard`);
-  trial.must(most.startsWith(content), `${whose}: ${JSON.stringify(content)} is stored, and no more than ${JSON.stringify(most)} can have been heard`);
+export function within(
+  trial: Trial,
+  script: Script,
+  content: string,
+  [least, most]: readonly [string, string],
+  whose: string,
+): void {
+  trial.must(
+    script.text.startsWith(content),
+    `${whose}: ${JSON.stringify(content)} is no beginning of ${JSON.stringify(script.text)}`,
+  );
+  trial.must(
+    content.startsWith(least),
+    `${whose}: ${JSON.stringify(content)} is stored, and ${JSON.stringify(least)} was heard`,
+  );
+  trial.must(
+    most.startsWith(content),
+    `${whose}: ${JSON.stringify(content)} is stored, and no more than ${JSON.stringify(most)} can have been heard`,
+  );
   trial.must(!/\s$/u.test(content), `${whose}: ${JSON.stringify(content)} ends in white space`);
 }

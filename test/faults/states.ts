@@ -16,7 +16,10 @@ export interface Reached {
   readonly answered?: string;
 }
 
-export async function reach(state: State, { caller, house, microphone, unanswered = 'wait', answered = asking(1, 12) }: Reached): Promise<void> {
+export async function reach(
+  state: State,
+  { caller, house, microphone, unanswered = 'wait', answered = asking(1, 12) }: Reached,
+): Promise<void> {
   switch (state) {
     case 'listening':
       return;
@@ -36,7 +39,10 @@ export async function reach(state: State, { caller, house, microphone, unanswere
       microphone.speaks = state === 'paused';
       break;
     case 'busy':
-      void house.stream(`/sessions/${caller.session.id}/chat`, { body: { message: unanswered } }).then((stream) => stream.rest()).catch(() => {});
+      void house
+        .stream(`/sessions/${caller.session.id}/chat`, { body: { message: unanswered } })
+        .then((stream) => stream.rest())
+        .catch(() => {});
   }
   await caller.until('state', ({ state: name }) => name === state);
 }

@@ -1,6 +1,7 @@
 /**
- * T3: whatever cut a turn that calls tools, the next turn works. Each way to cut, times the number of calls side by side, in the dialects of
- * OpenAI and Anthropic, with tools over HTTP and of an MCP server; models and MCP server are mocks that were written elsewhere.
+ * T3: whatever cut a turn that calls tools, the next turn works. Each way to cut, times the number of calls side by
+ * side, in the dialects of OpenAI and Anthropic, with tools over HTTP and of an MCP server; models and MCP server are
+ * mocks that were written elsewhere.
  */
 import { LLMock } from '@copilotkit/aimock';
 import type { House } from '../api/house.ts';
@@ -9,7 +10,17 @@ import type { Owner } from '../folders.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { Ground, lackingRedis } from './ground.ts';
 import { openGate, type Gate } from './strict-provider.ts';
-import { calling, callsMax, cutConversation, goOn, kinds, openTools, waysToCut, type Case, type Tools } from './tool-cuts.ts';
+import {
+  calling,
+  callsMax,
+  cutConversation,
+  goOn,
+  kinds,
+  openTools,
+  waysToCut,
+  type Case,
+  type Tools,
+} from './tool-cuts.ts';
 
 const dialects = ['openai', 'anthropic'] as const;
 type Dialect = (typeof dialects)[number];
@@ -42,11 +53,19 @@ export const nextTurnWorks: Experiment = {
   },
 };
 
-async function cutAndGoOn(trial: Trial, { tools, credentials, gate }: Stage, dialect: Dialect, one: Case): Promise<void> {
+async function cutAndGoOn(
+  trial: Trial,
+  { tools, credentials, gate }: Stage,
+  dialect: Dialect,
+  one: Case,
+): Promise<void> {
   const { kind, count, way } = one;
   const { toolIds } = tools;
   const model = { provider: dialect, name: 'any', credential_id: credentials[dialect] };
-  const talk = await cutConversation(trial, tools, gate, one, { model, tool_ids: [toolIds[kind], ...Object.values(toolIds).filter((id) => id !== toolIds[kind])] });
+  const talk = await cutConversation(trial, tools, gate, one, {
+    model,
+    tool_ids: [toolIds[kind], ...Object.values(toolIds).filter((id) => id !== toolIds[kind])],
+  });
   const about = `${way}, ${count} calls, ${kind}, ${dialect}`;
   // Twice: the second one has the first one in its history.
   await goOn(talk, ['plain', calling(talk), 'plain'], about);
@@ -57,10 +76,17 @@ async function cutAndGoOn(trial: Trial, { tools, credentials, gate }: Stage, dia
 async function furnished(t: Owner, house: House): Promise<Stage> {
   const mock = new LLMock({ port: 0, chunkSize: 8 });
   const isCall = /call (\w+) (\d) times( for ever| badly)?/;
-  const asked = ({ messages }: any): RegExpExecArray | null => isCall.exec(JSON.stringify(messages.findLast(({ role }: any) => role === 'user')?.content ?? ''));
+  const asked = ({ messages }: any): RegExpExecArray | null =>
+    isCall.exec(JSON.stringify(messages.findLast(({ role }: any) => role === 'user')?.content ?? ''));
   const calls = ({ messages }: any): { content: string; toolCalls: { name: string; arguments: string }[] } => {
     const [, name, count, how] = asked({ messages })!;
-    return { content: 'Let me see. ', toolCalls: Array.from({ length: Number(count) }, (_, index) => ({ name: name!, arguments: how === ' badly' ? '[]' : JSON.stringify({ order: `ö${index}` }) })) };
+    return {
+      content: 'Let me see. ',
+      toolCalls: Array.from({ length: Number(count) }, (_, index) => ({
+        name: name!,
+        arguments: how === ' badly' ? '[]' : JSON.stringify({ order: `ö${index}` }),
+      })),
+    };
   };
   mock.on({ predicate: (request) => asked(request)?.[3] === ' for ever' }, calls as never);
   mock.on({ predicate: (request) => asked(request) !== null, hasToolResult: false }, calls as never);
@@ -68,6 +94,9 @@ async function furnished(t: Owner, house: House): Promise<Stage> {
   await mock.start();
   t.teardown(() => mock.stop());
   const gate = await openGate(t, mock.url);
-  const credentials = { openai: (await credentialOf(house, 'openai', gate.url)).id, anthropic: (await credentialOf(house, 'anthropic', gate.url)).id };
+  const credentials = {
+    openai: (await credentialOf(house, 'openai', gate.url)).id,
+    anthropic: (await credentialOf(house, 'anthropic', gate.url)).id,
+  };
   return { gate, tools: await openTools(t, house), credentials };
 }

@@ -22,7 +22,9 @@ export interface Tools {
 
 /** A provider whose answers can be cut. */
 export interface Cutting {
-  /** Asked for each request that is taken: after how many bytes of its answer the connection is cut; null: it is not. */
+  /**
+   * Asked for each request that is taken: after how many bytes of its answer the connection is cut; null: it is not.
+   */
   cutAfter: (body: any) => number | null;
 }
 
@@ -48,19 +50,48 @@ export interface Case {
   restart(): Promise<House>;
 }
 
-/** Opens a conversation with an assistant that has the tools, and cuts its first turn. `fields`: its model, and its tools in their order. */
-export async function cutConversation(trial: Trial, tools: Tools, gate: Cutting, { kind, count, way, house, restart }: Case, fields: { readonly model: object; readonly tool_ids: readonly string[] }): Promise<Talk> {
-  const assistant = await house.assistant({ ...fields, tool_rounds_max: 2, greeting: trial.random.pick([null, 'Welcome']) });
+/**
+ * Opens a conversation with an assistant that has the tools, and cuts its first turn. `fields`: its model, and its
+ * tools in their order.
+ */
+export async function cutConversation(
+  trial: Trial,
+  tools: Tools,
+  gate: Cutting,
+  { kind, count, way, house, restart }: Case,
+  fields: { readonly model: object; readonly tool_ids: readonly string[] },
+): Promise<Talk> {
+  const assistant = await house.assistant({
+    ...fields,
+    tool_rounds_max: 2,
+    greeting: trial.random.pick([null, 'Welcome']),
+  });
   const { id: sessionId } = await house.session(assistant.id);
-  const talk: Talk = { trial, tools, gate, house, kind, assistantId: assistant.id, sessionId, count, restart: async () => void (talk.house = await restart()) };
+  const talk: Talk = {
+    trial,
+    tools,
+    gate,
+    house,
+    kind,
+    assistantId: assistant.id,
+    sessionId,
+    count,
+    restart: async () => void (talk.house = await restart()),
+  };
   await cutFirstTurn(talk, way);
   return talk;
 }
 
-const names: Readonly<Record<Kind | 'client' | 'asking', string>> = { http: 'look_up', mcp: 'find', client: 'pick', asking: 'book' };
+const names: Readonly<Record<Kind | 'client' | 'asking', string>> = {
+  http: 'look_up',
+  mcp: 'find',
+  client: 'pick',
+  asking: 'book',
+};
 
 /** Sends a message. */
-export const said = (talk: Talk, message: string): Listener => new Listener(talk.house, `/sessions/${talk.sessionId}/chat`, { message });
+export const said = (talk: Talk, message: string): Listener =>
+  new Listener(talk.house, `/sessions/${talk.sessionId}/chat`, { message });
 /** The message for which the model calls. */
 export const calling = (talk: Talk, name = names[talk.kind]): string => `call ${name} ${talk.count} times`;
 
@@ -78,7 +109,8 @@ async function held(talk: Talk): Promise<Listener> {
   return listener;
 }
 
-const abort = async ({ house, sessionId }: Talk, { turnId }: Listener): Promise<unknown> => house.ask(`/sessions/${sessionId}/turns/${turnId}/abort`, { method: 'POST' });
+const abort = async ({ house, sessionId }: Talk, { turnId }: Listener): Promise<unknown> =>
+  house.ask(`/sessions/${sessionId}/turns/${turnId}/abort`, { method: 'POST' });
 
 /** The ways in which the first turn goes. */
 const ways: Readonly<Record<string, (talk: Talk) => Promise<unknown>>> = {
@@ -137,7 +169,9 @@ const ways: Readonly<Record<string, (talk: Talk) => Promise<unknown>>> = {
   },
 };
 
-const hasResult = ({ messages }: any): boolean => messages.at(-1).role === 'tool' || (Array.isArray(messages.at(-1).content) && messages.at(-1).content.some(({ type }: any) => type === 'tool_result'));
+const hasResult = ({ messages }: any): boolean =>
+  messages.at(-1).role === 'tool' ||
+  (Array.isArray(messages.at(-1).content) && messages.at(-1).content.some(({ type }: any) => type === 'tool_result'));
 
 async function cutAt(talk: Talk, which: (body: any) => boolean): Promise<void> {
   const { gate } = talk;
@@ -148,13 +182,17 @@ async function cutAt(talk: Talk, which: (body: any) => boolean): Promise<void> {
 
 async function answer(talk: Talk, each: (callId: string, index: number) => object): Promise<void> {
   const { pending_tool_calls: pending } = (await talk.house.ask(`/sessions/${talk.sessionId}`)).json;
-  await new Listener(talk.house, `/sessions/${talk.sessionId}/chat`, { tool_results: pending.map(({ call_id: id }: any, index: number) => each(id, index)) }).over;
+  await new Listener(talk.house, `/sessions/${talk.sessionId}/chat`, {
+    tool_results: pending.map(({ call_id: id }: any, index: number) => each(id, index)),
+  }).over;
 }
 
 const kills = (way: string): boolean => way.includes('killed');
 
 /** The ways in which a turn is cut; those that kill the server come last. */
-export const waysToCut: readonly string[] = Object.keys(ways).sort((one, other) => Number(kills(one)) - Number(kills(other)));
+export const waysToCut: readonly string[] = Object.keys(ways).sort(
+  (one, other) => Number(kills(one)) - Number(kills(other)),
+);
 
 /** Has the first turn of a conversation cut, and what is left of it sealed. */
 async function cutFirstTurn(talk: Talk, way: string): Promise<void> {
@@ -170,7 +208,10 @@ export async function goOn(talk: Talk, messages: readonly string[], about: strin
   for (const [index, message] of messages.entries()) {
     const next = said(talk, message);
     await next.over;
-    talk.trial.must(next.status === 200 && next.ending === 'turn.completed', `${about}: turn ${index + 1} after it is answered ${next.status} ${next.code ?? next.ending}`);
+    talk.trial.must(
+      next.status === 200 && next.ending === 'turn.completed',
+      `${about}: turn ${index + 1} after it is answered ${next.status} ${next.code ?? next.ending}`,
+    );
   }
 }
 
@@ -178,8 +219,11 @@ export async function goOn(talk: Talk, messages: readonly string[], about: strin
 export async function openTools(t: Owner, house: House): Promise<Tools> {
   const tool = await openTool(t);
   const { url, mcp } = await openMcp(t);
-  const functions = (name: string) => [{ name, parameters: { type: 'object', properties: { order: { type: 'string' } } } }];
-  const made = async (fields: object): Promise<string> => (await told(house, '/tools', { timeout_seconds: 30, ...fields })).id;
+  const functions = (name: string) => [
+    { name, parameters: { type: 'object', properties: { order: { type: 'string' } } } },
+  ];
+  const made = async (fields: object): Promise<string> =>
+    (await told(house, '/tools', { timeout_seconds: 30, ...fields })).id;
   const mcpId = await made({ kind: 'mcp', name: 'MCP', url });
   await told(house, `/tools/${mcpId}/refresh`, {});
   await told(house, `/tools/${mcpId}`, { functions: [{ name: names.mcp, enabled: true }] }, 'PATCH');
@@ -187,7 +231,13 @@ export async function openTools(t: Owner, house: House): Promise<Tools> {
     http: await made({ kind: 'http', name: 'HTTP', url: tool.url, functions: functions(names.http) }),
     mcp: mcpId,
     client: await made({ kind: 'client', name: 'Client', functions: functions(names.client) }),
-    asking: await made({ kind: 'http', name: 'Asking', url: tool.url, approval: 'always', functions: functions(names.asking) }),
+    asking: await made({
+      kind: 'http',
+      name: 'Asking',
+      url: tool.url,
+      approval: 'always',
+      functions: functions(names.asking),
+    }),
   };
   return { tool, mcp, toolIds };
 }
@@ -195,7 +245,11 @@ export async function openTools(t: Owner, house: House): Promise<Tools> {
 async function openMcp(t: Owner): Promise<{ url: string; mcp: Tools['mcp'] }> {
   const mcp: Tools['mcp'] = { hold: null, reached: 0 };
   const server = new MCPMock({ port: 0 });
-  server.addTool({ name: names.mcp, description: 'Finds.', inputSchema: { type: 'object', properties: { order: { type: 'string' } } } });
+  server.addTool({
+    name: names.mcp,
+    description: 'Finds.',
+    inputSchema: { type: 'object', properties: { order: { type: 'string' } } },
+  });
   server.onToolCall(names.mcp, async () => {
     mcp.reached++;
     if (mcp.hold !== null) await mcp.hold;

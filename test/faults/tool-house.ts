@@ -37,11 +37,27 @@ export interface Tool {
 const again = '/again';
 
 export async function openTool(t: Owner): Promise<Tool> {
-  const tool: Tool = { url: '', repeatableUrl: '', reached: [], delayMs: () => 0, refuses: () => null, onCall: () => {} };
+  const tool: Tool = {
+    url: '',
+    repeatableUrl: '',
+    reached: [],
+    delayMs: () => 0,
+    refuses: () => null,
+    onCall: () => {},
+  };
   const answer = async (text: string, request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { call_id: callId, session_id: sessionId, turn_id: turnId } = JSON.parse(text).data;
     const repeatable = request.url === again;
-    const one: Reached = { callId, sessionId, turnId, signatures: String(request.headers['webhook-signature'] ?? '').split(' ').filter(Boolean).length, answered: null, repeatable };
+    const one: Reached = {
+      callId,
+      sessionId,
+      turnId,
+      signatures: String(request.headers['webhook-signature'] ?? '')
+        .split(' ')
+        .filter(Boolean).length,
+      answered: null,
+      repeatable,
+    };
     const refusal = repeatable ? tool.refuses() : null;
     if (!(await isToAnswer(tool, one, response, refusal !== null))) return;
     if (refusal === 'cut') return void request.destroy();
@@ -78,13 +94,23 @@ async function isToAnswer(tool: Tool, one: Reached, response: ServerResponse, at
 /** An MCP server with one function, whose calls the tool remembers with its own: its address. */
 export async function openMcpTool(t: Owner, name: string, tool: Tool): Promise<string> {
   const answer = async ({ _meta: meta }: any, response: ServerResponse, id: unknown): Promise<void> => {
-    const one: Reached = { callId: meta['parley/call_id'], sessionId: meta['parley/session_id'], turnId: '', signatures: 0, answered: null, repeatable: false };
+    const one: Reached = {
+      callId: meta['parley/call_id'],
+      sessionId: meta['parley/session_id'],
+      turnId: '',
+      signatures: 0,
+      answered: null,
+      repeatable: false,
+    };
     if (!(await isToAnswer(tool, one, response))) return;
     one.answered = `done ${one.callId}`;
     const result = { resultType: 'complete', content: [{ type: 'text', text: one.answered }] };
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
   };
-  const call = (params: unknown, response: ServerResponse, id: unknown): string => (void answer(params, response, id), 'given');
+  const call = (params: unknown, response: ServerResponse, id: unknown): string => (
+    void answer(params, response, id),
+    'given'
+  );
   return (await openServer(t, 'modern', { tools: [listed(name, { type: 'object' })], call })).url;
 }
 
@@ -93,8 +119,14 @@ export const told = (house: House, path: string, body: object, method = 'POST'):
   must(() => house.console(`/workspaces/${house.workspaceId}${path}`, { method, body }), 200, 201);
 
 /** A published assistant of the synthetic model with these tools. */
-export const assistantWith = (house: House, name: string, toolIds: readonly string[], fields: object = {}): Promise<any> =>
+export const assistantWith = (
+  house: House,
+  name: string,
+  toolIds: readonly string[],
+  fields: object = {},
+): Promise<any> =>
   house.assistant({ model: { provider: 'synthetic', name }, tool_ids: toolIds, greeting: null, ...fields });
 
 /** The transcript as the console sees it: with arguments and outputs. */
-export const seenByConsole = async (house: House, sessionId: string): Promise<any[]> => (await house.console(`/workspaces/${house.workspaceId}/sessions/${sessionId}/transcript?limit=100`)).json.data;
+export const seenByConsole = async (house: House, sessionId: string): Promise<any[]> =>
+  (await house.console(`/workspaces/${house.workspaceId}/sessions/${sessionId}/transcript?limit=100`)).json.data;

@@ -1,4 +1,7 @@
-/** V1 and V2: every utterance has exactly one final, in time, and stable text never changes, while voice processes are killed. */
+/**
+ * V1 and V2: every utterance has exactly one final, in time, and stable text never changes, while voice processes are
+ * killed.
+ */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
@@ -12,7 +15,13 @@ const silenceMs = 300;
 /** Promised beyond the silence (contract 8), and beyond that while a process is replaced. */
 const [finalMs, replacedMs] = [600, 1_500];
 
-const sentences = ['What is the weather in London today?', 'Seven of hearts.', 'I would like to book a table for four.', 'Yes.', 'The number is two nine three four zero.'];
+const sentences = [
+  'What is the weather in London today?',
+  'Seven of hearts.',
+  'I would like to book a table for four.',
+  'Yes.',
+  'The number is two nine three four zero.',
+];
 
 const finals = (name: string, kills: boolean): Experiment => ({
   promise: 'V1',
@@ -71,12 +80,17 @@ async function speakOne(trial: Trial, { house, id, audio, kills }: Scene, finals
   talker.send({ type: 'finish' });
   const code = await talker.closed;
   trial.must(code === 1000, `the socket was closed with ${code}: ${JSON.stringify(talker.heard.at(-1))}`);
-  judge(trial, talker, (final) => heardAt.get(final)! - sent[Math.min(sent.length - 1, final['end_ms'])]! - silenceMs, kills);
+  judge(
+    trial,
+    talker,
+    (final) => heardAt.get(final)! - sent[Math.min(sent.length - 1, final['end_ms'])]! - silenceMs,
+    kills,
+  );
 }
 
 /** Frames of any length, at the pace of speech. */
 async function say(trial: Trial, { socket }: Talker, audio: Buffer, sent: number[], startedAt: number): Promise<void> {
-  for (let at = 0; at < audio.length; ) {
+  for (let at = 0; at < audio.length;) {
     const bytes = trial.random.between(1, 3200);
     const frame = audio.subarray(at, at + bytes);
     at += frame.length;
@@ -100,11 +114,17 @@ function judge(trial: Trial, { heard }: Talker, lateness: (final: Heard) => numb
     const texts = [...partials, ...its].map(({ text, stable = 0 }) => ({ text: [...text], stable }));
     for (const [index, { text, stable }] of texts.entries()) {
       const held = text.slice(0, stable).join('');
-      for (const later of texts.slice(index + 1)) trial.must(later.text.slice(0, stable).join('') === held, `stable text changed: ${JSON.stringify(held)} became ${JSON.stringify(later.text.join(''))}`);
+      for (const later of texts.slice(index + 1))
+        trial.must(
+          later.text.slice(0, stable).join('') === held,
+          `stable text changed: ${JSON.stringify(held)} became ${JSON.stringify(later.text.join(''))}`,
+        );
     }
   }
   trial.must(ends.length === starts.length, `${starts.length} utterances and ${ends.length} finals`);
-  for (const final of ends) if (final['reason'] === 'silence') trial.took('from the end of the silence to the final', lateness(final), finalMs + (kills ? replacedMs : 0));
+  for (const final of ends)
+    if (final['reason'] === 'silence')
+      trial.took('from the end of the silence to the final', lateness(final), finalMs + (kills ? replacedMs : 0));
 }
 
 /** Finals on all sockets so far. */
@@ -112,13 +132,19 @@ interface Finals {
   count: number;
 }
 
-/** Ends one of the server's voice processes, again and again, but not before the one after it has done something: work that ends three processes is given up. */
+/**
+ * Ends one of the server's voice processes, again and again, but not before the one after it has done something: work
+ * that ends three processes is given up.
+ */
 async function kill(trial: Trial, server: number, finals: Finals, over: () => boolean): Promise<void> {
   while (!over()) {
     const before = finals.count;
     await pause(trial.random.between(500, 4_000));
     while (!over() && finals.count === before) await pause(50);
-    const children = readFileSync(`/proc/${server}/task/${server}/children`, 'utf8').trim().split(' ').filter((pid) => pid !== '');
+    const children = readFileSync(`/proc/${server}/task/${server}/children`, 'utf8')
+      .trim()
+      .split(' ')
+      .filter((pid) => pid !== '');
     if (over() || children.length === 0) continue;
     try {
       process.kill(Number(trial.random.pick(children)), 'SIGKILL');

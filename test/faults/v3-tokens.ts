@@ -19,7 +19,9 @@ export const oneSocketForEachToken: Experiment = {
   async open(t, store) {
     const ground = await Ground.open(t, store);
     const houses = await several(3, () => ground.server(mute));
-    const { id } = await speaker(houses[0]!, { voice: { provider: 'synthetic', name: 'character_ms=1', transcription_name: 'texts=hello' } });
+    const { id } = await speaker(houses[0]!, {
+      voice: { provider: 'synthetic', name: 'character_ms=1', transcription_name: 'texts=hello' },
+    });
     return (trial) => race(trial, houses, id);
   },
 };
@@ -27,8 +29,17 @@ export const oneSocketForEachToken: Experiment = {
 async function race(trial: Trial, houses: readonly House[], assistantId: string): Promise<void> {
   for (let count = 0; count < racesCount; count++) {
     const { token } = await mint(trial.random.pick(houses), assistantId);
-    const racers = Array.from({ length: racersCount }, () => open(`${trial.random.pick(houses).url.replace('http', 'ws')}/transcription?token=${token}`));
-    const opened = await Promise.all(racers.map((talker) => talker.until('ready').then(() => true, () => false)));
+    const racers = Array.from({ length: racersCount }, () =>
+      open(`${trial.random.pick(houses).url.replace('http', 'ws')}/transcription?token=${token}`),
+    );
+    const opened = await Promise.all(
+      racers.map((talker) =>
+        talker.until('ready').then(
+          () => true,
+          () => false,
+        ),
+      ),
+    );
     const count = opened.filter((one) => one).length;
     trial.must(count === 1, `${count} sockets were opened with one token`);
     trial.count('races');

@@ -1,4 +1,7 @@
-/** A way between two processes on which a network's faults happen: delay, a stall of one direction or both, cuts, lost replies. */
+/**
+ * A way between two processes on which a network's faults happen: delay, a stall of one direction or both, cuts, lost
+ * replies.
+ */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Owner } from '../folders.ts';
@@ -42,7 +45,10 @@ export class Way {
 
   static async open(t: Owner, to: number): Promise<Way> {
     const way = new Way(to);
-    way.#server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => way.#accept(near)).listen(0, '127.0.0.1');
+    way.#server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => way.#accept(near)).listen(
+      0,
+      '127.0.0.1',
+    );
     await once(way.#server, 'listening');
     t.teardown(async () => {
       way.close();
@@ -157,7 +163,10 @@ export class Way {
 
   /** Opens and closes each direction as it is wanted. */
   #tap({ near, far }: Pair): void {
-    for (const [socket, direction] of [[near, 'there'], [far, 'back']] as const) {
+    for (const [socket, direction] of [
+      [near, 'there'],
+      [far, 'back'],
+    ] as const) {
       if (this.#stalled.includes(direction)) socket.pause();
       else socket.resume();
     }

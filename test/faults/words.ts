@@ -18,12 +18,14 @@ export interface Said {
 }
 
 /** As a client says it, and the provider understands it. */
-export const messageFor = ({ tag, words, delayMs = 0, firstMs = 0 }: Said): string => `say ${tag} ${words} ${delayMs} ${firstMs}`;
+export const messageFor = ({ tag, words, delayMs = 0, firstMs = 0 }: Said): string =>
+  `say ${tag} ${words} ${delayMs} ${firstMs}`;
 
 const wordAt = (tag: string, index: number): string => `${tag}·${index}${index % 3 === 0 ? '😀' : ''} `;
 
 /** The first words of an answer, as one text. */
-export const wordsOf = (tag: string, count: number): string => Array.from({ length: count }, (_, index) => wordAt(tag, index)).join('');
+export const wordsOf = (tag: string, count: number): string =>
+  Array.from({ length: count }, (_, index) => wordAt(tag, index)).join('');
 
 /** Whether a text is the beginning of that answer: nothing strange in it, nothing missing, nothing twice. */
 export function begins(tag: string, text: string): boolean {
@@ -49,7 +51,8 @@ export interface Speaker {
 export async function openSpeaker(t: Owner): Promise<Speaker> {
   const self = { baseUrl: '', speaking: 0, most: 0 };
   const speak = async (response: ServerResponse, { body }: Seen): Promise<void> => {
-    const [, tag = '', words = '', delayMs = '', firstMs = ''] = /say (\S+) (\d+) (\d+) (\d+)/.exec(body.messages.at(-1).content) ?? [];
+    const [, tag = '', words = '', delayMs = '', firstMs = ''] =
+      /say (\S+) (\d+) (\d+) (\d+)/.exec(body.messages.at(-1).content) ?? [];
     self.most = Math.max(self.most, ++self.speaking);
     let over = false;
     const end = (): void => {
@@ -63,7 +66,11 @@ export async function openSpeaker(t: Owner): Promise<Speaker> {
     for (let index = 0; index < Number(words) && !over; index++) {
       response.write(delta(wordAt(tag, index)));
       if (Number(delayMs) > 0 || index % burst === burst - 1) await pause(Number(delayMs), undefined, { ref: false });
-      if (response.writableNeedDrain) await Promise.race([new Promise((resolve) => response.once('drain', resolve)), new Promise((resolve) => response.once('close', resolve))]);
+      if (response.writableNeedDrain)
+        await Promise.race([
+          new Promise((resolve) => response.once('drain', resolve)),
+          new Promise((resolve) => response.once('close', resolve)),
+        ]);
     }
     // Before the last byte: a client that has read it may begin the next turn at once.
     end();

@@ -1,7 +1,7 @@
 /**
- * Makes golden files: an installation as this version leaves it behind, in every form that it is kept in. Later versions must open
- * them (`golden.test.ts`), so a folder that is there is never made anew; a version with another format makes one of its own with
- * `npm run golden -- 0.2`.
+ * Makes golden files: an installation as this version leaves it behind, in every form that it is kept in. Later
+ * versions must open them (`golden.test.ts`), so a folder that is there is never made anew; a version with another
+ * format makes one of its own with `npm run golden -- 0.2`.
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -40,7 +40,10 @@ const out = folderOf(command.argument('<version>', 'the version, two numbers and
 const undo: (() => Promise<unknown>)[] = [];
 const owner: Owner = { teardown: (run) => undo.unshift(run) };
 
-/** All that a server keeps, made over its API in two lives: the first ends in order, the second by SIGKILL in the middle of a turn. */
+/**
+ * All that a server keeps, made over its API in two lives: the first ends in order, the second by SIGKILL in the middle
+ * of a turn.
+ */
 async function live(open: () => Promise<House>): Promise<About> {
   const first = await open();
   await first.console(`/workspaces/${first.workspaceId}`, { method: 'PATCH', body: { retention_days: 3650, name: 'Golden' } });

@@ -8,7 +8,9 @@ import type { Steps } from '../../src/store/steps.ts';
 import { Scene, StagedModel, unreported, withSteps } from './scene.ts';
 
 /** Processes on a store that several share. */
-async function open(options: { turnsInFlightMax?: number } = {}): Promise<{ one: Scene; two: Scene; three: Scene; die(): void }> {
+async function open(
+  options: { turnsInFlightMax?: number } = {},
+): Promise<{ one: Scene; two: Scene; three: Scene; die(): void }> {
   const made = await Scene.open(options);
   const store = withSteps(made.store, { leaseMs: limits.leaseMs });
   let dead = false;
@@ -27,32 +29,43 @@ async function until({ clock }: Scene, so: () => boolean): Promise<void> {
 }
 
 for (const owner of ['alive', 'dead'] as const) {
-  t.test(`an abort and a second end that meet an end answer once the turn is sealed, its owner being ${owner}`, async (t) => {
-    const { one, two, three, die } = await open();
-    const { id } = await one.session();
-    const { runner } = await one.streaming(id);
-    const [ending, aborting] = [await two.actor(id), await three.actor(id)];
-    if (owner === 'dead') die();
-    const answers: string[] = [];
-    const first = two.host.sessions.end(ending).then(() => answers.push('first end'));
-    while ((await two.state(id)) !== 'ended') await turnOfTheLoop();
-    t.equal((await one.store.turns.read(one.workspaceId, id, runner.turnId))!.status, 'streaming');
-    const second = three.host.sessions.end(aborting).then(() => {
-      answers.push('second end');
-      t.equal(aborting.context.activeTurnId, null, 'nothing is in flight any more');
-    });
-    const abort = three.host.sessions.abort(aborting, runner.turnId).then(() => answers.push('abort'));
-    await until(one, () => answers.length === 3);
-    await Promise.all([first, second, abort]);
-    t.match(await one.store.turns.read(one.workspaceId, id, runner.turnId), { status: 'aborted' });
-  });
+  t.test(
+    `an abort and a second end that meet an end answer once the turn is sealed, its owner being ${owner}`,
+    async (t) => {
+      const { one, two, three, die } = await open();
+      const { id } = await one.session();
+      const { runner } = await one.streaming(id);
+      const [ending, aborting] = [await two.actor(id), await three.actor(id)];
+      if (owner === 'dead') die();
+      const answers: string[] = [];
+      const first = two.host.sessions.end(ending).then(() => answers.push('first end'));
+      while ((await two.state(id)) !== 'ended') await turnOfTheLoop();
+      t.equal((await one.store.turns.read(one.workspaceId, id, runner.turnId))!.status, 'streaming');
+      const second = three.host.sessions.end(aborting).then(() => {
+        answers.push('second end');
+        t.equal(aborting.context.activeTurnId, null, 'nothing is in flight any more');
+      });
+      const abort = three.host.sessions.abort(aborting, runner.turnId).then(() => answers.push('abort'));
+      await until(one, () => answers.length === 3);
+      await Promise.all([first, second, abort]);
+      t.match(await one.store.turns.read(one.workspaceId, id, runner.turnId), { status: 'aborted' });
+    },
+  );
 }
 
 const remember = { scope: 'key_1 /sessions/ses_1/chat', key: 'k', bodyDigest: 'd' };
 
 /** Begins a turn on the session as this process saw it last. */
 const chat = ({ host }: Scene, actor: SessionActor, more: Partial<WantedTurn> = {}) =>
-  host.turns.begin(actor, { message: 'Hello', assistantRefusal: null, takesSlot: true, remember: null, model: new StagedModel(), reports: unreported, ...more });
+  host.turns.begin(actor, {
+    message: 'Hello',
+    assistantRefusal: null,
+    takesSlot: true,
+    remember: null,
+    model: new StagedModel(),
+    reports: unreported,
+    ...more,
+  });
 
 t.test('a turn on a session that talks elsewhere is a conflict, though that turn took the last slot', async (t) => {
   const { one, two } = await open({ turnsInFlightMax: 1 });
@@ -76,7 +89,11 @@ t.test('a repeat whose first attempt is withdrawn meanwhile begins anew', async 
   await first.runner.over;
   t.match(await chat(two, actor, { remember }), { kind: 'started' });
   const third = await one.actor(id);
-  await t.rejects(chat(one, third, { remember: { ...remember, key: 'other' } }), { code: 'turn_in_progress' }, 'one that is there is one');
+  await t.rejects(
+    chat(one, third, { remember: { ...remember, key: 'other' } }),
+    { code: 'turn_in_progress' },
+    'one that is there is one',
+  );
 });
 
 /** A process that has used a session, and one that moves it afterwards. */
@@ -84,7 +101,8 @@ async function known(options: { turnsInFlightMax?: number } = {}) {
   const scenes = await open(options);
   const { id } = await scenes.one.session();
   await scenes.two.actor(id);
-  const asKnown = async (): Promise<SessionActor> => (await scenes.two.host.sessions.of(scenes.two.workspaceId, id, true))!;
+  const asKnown = async (): Promise<SessionActor> =>
+    (await scenes.two.host.sessions.of(scenes.two.workspaceId, id, true))!;
   return { ...scenes, id, asKnown };
 }
 
@@ -96,7 +114,11 @@ t.test('a turn begins on what a process knew only if that is how the session sti
   t.equal((await asKnown()).version, 1, 'known from before the turn elsewhere');
   const model = new StagedModel();
   t.match(await chat(two, await asKnown(), { model }), { kind: 'started' });
-  t.match(model.conversation, [{ role: 'user' }, { role: 'assistant', content: 'one ' }, { role: 'user' }], 'the model gets what was said elsewhere');
+  t.match(
+    model.conversation,
+    [{ role: 'user' }, { role: 'assistant', content: 'one ' }, { role: 'user' }],
+    'the model gets what was said elsewhere',
+  );
 });
 
 t.test('a refusal is of the session as it is, not of what a process knew', async (t) => {
@@ -112,7 +134,11 @@ t.test('a refusal is of the session as it is, not of what a process knew', async
 
   const refused = await known();
   await refused.one.host.sessions.end(await refused.one.actor(refused.id));
-  await t.rejects(chat(refused.two, await refused.asKnown(), { assistantRefusal: 'assistant_disabled' }), { code: 'session_ended' }, 'the first refusal in order');
+  await t.rejects(
+    chat(refused.two, await refused.asKnown(), { assistantRefusal: 'assistant_disabled' }),
+    { code: 'session_ended' },
+    'the first refusal in order',
+  );
 });
 
 t.test('a session that was removed elsewhere is not found, whatever a process knew', async (t) => {
@@ -143,24 +169,34 @@ t.test('a turn whose process died while another knew its session as open is seal
   late.die();
   late.one.clock.advance(2 * limits.leaseMs);
   t.equal((await late.asKnown()).machine.state, 'open');
-  t.match(await chat(late.two, await late.asKnown()), { kind: 'started' }, 'also when the process hears of that turn only now');
+  t.match(
+    await chat(late.two, await late.asKnown()),
+    { kind: 'started' },
+    'also when the process hears of that turn only now',
+  );
 });
 
-t.test('a repeat of a request whose process died seals its turn, or begins anew where that turn said nothing', async (t) => {
-  for (const words of ['one ', null]) {
-    const { one, two, id, asKnown, die } = await known();
-    const talk = await one.begin(id, remember);
-    if (words !== null) {
-      talk.model.text(words);
-      await talk.runner.begun;
+t.test(
+  'a repeat of a request whose process died seals its turn, or begins anew where that turn said nothing',
+  async (t) => {
+    for (const words of ['one ', null]) {
+      const { one, two, id, asKnown, die } = await known();
+      const talk = await one.begin(id, remember);
+      if (words !== null) {
+        talk.model.text(words);
+        await talk.runner.begun;
+      }
+      die();
+      one.clock.advance(2 * limits.leaseMs);
+      const repeated = await chat(two, await asKnown(), { remember });
+      t.equal(repeated.kind, words === null ? 'started' : 'remembered');
+      t.match(
+        await two.store.turns.read(two.workspaceId, id, talk.runner.turnId),
+        words === null ? null : { status: 'failed', errorCode: 'api_error' },
+      );
     }
-    die();
-    one.clock.advance(2 * limits.leaseMs);
-    const repeated = await chat(two, await asKnown(), { remember });
-    t.equal(repeated.kind, words === null ? 'started' : 'remembered');
-    t.match(await two.store.turns.read(two.workspaceId, id, talk.runner.turnId), words === null ? null : { status: 'failed', errorCode: 'api_error' });
-  }
-});
+  },
+);
 
 t.test('an expiry that a turn meets on what a process knew is told once', async (t) => {
   const { one, two, die } = await open();
@@ -173,26 +209,29 @@ t.test('an expiry that a turn meets on what a process knew is told once', async 
   t.equal(actor.refusals, null, 'the refusal is that of the stored step');
 });
 
-t.test('a session that moves between processes is looked at first, until this process has moved it alone for a while', async (t) => {
-  const { one, two, id, asKnown } = await known();
-  const turn = async (scene: Scene, actor: SessionActor): Promise<void> => {
-    const model = new StagedModel((sink) => {
-      sink.text('one ');
-      sink.end();
-    });
-    const started = await chat(scene, actor, { model });
-    if (started.kind !== 'started') throw new Error('It was begun before.');
-    await started.runner.over;
-  };
-  await turn(one, await one.actor(id));
-  t.equal((await asKnown()).version, 1);
-  await turn(two, await asKnown());
-  for (let left = limits.looksAfterMove; left > 0; left--) {
+t.test(
+  'a session that moves between processes is looked at first, until this process has moved it alone for a while',
+  async (t) => {
+    const { one, two, id, asKnown } = await known();
+    const turn = async (scene: Scene, actor: SessionActor): Promise<void> => {
+      const model = new StagedModel((sink) => {
+        sink.text('one ');
+        sink.end();
+      });
+      const started = await chat(scene, actor, { model });
+      if (started.kind !== 'started') throw new Error('It was begun before.');
+      await started.runner.over;
+    };
     await turn(one, await one.actor(id));
-    t.equal((await asKnown()).version, (await one.store.sessions.read(one.workspaceId, id))!.version, 'looked at');
-  }
-  for (let left = limits.looksAfterMove; left > 0; left--) await turn(two, await asKnown());
-  const { version } = await asKnown();
-  await turn(one, await one.actor(id));
-  t.equal((await asKnown()).version, version, 'known alone');
-});
+    t.equal((await asKnown()).version, 1);
+    await turn(two, await asKnown());
+    for (let left = limits.looksAfterMove; left > 0; left--) {
+      await turn(one, await one.actor(id));
+      t.equal((await asKnown()).version, (await one.store.sessions.read(one.workspaceId, id))!.version, 'looked at');
+    }
+    for (let left = limits.looksAfterMove; left > 0; left--) await turn(two, await asKnown());
+    const { version } = await asKnown();
+    await turn(one, await one.actor(id));
+    t.equal((await asKnown()).version, version, 'known alone');
+  },
+);

@@ -26,7 +26,10 @@ async function open() {
 
 t.test('turns share a look at the store until it is too old', async (t) => {
   const { asked, clock, workspace, credential, credentials } = await open();
-  const both = await Promise.all([credentials.of(workspace.id, credential.id), credentials.of(workspace.id, credential.id)]);
+  const both = await Promise.all([
+    credentials.of(workspace.id, credential.id),
+    credentials.of(workspace.id, credential.id),
+  ]);
   t.same([both[0], both[1], asked.reads], [credential, credential, 1]);
   clock.advance(limits.catalogFreshMs - 1);
   await credentials.of(workspace.id, credential.id);

@@ -14,7 +14,12 @@ async function open() {
   await rows.write([...scene.engine.range('', '\uffff', false)]);
   let current = new EmbeddedStore(rows);
   await current.open(0);
-  const store = storeOf({ name: current.name, leaseMs: limits.leaseMs }, (step) => (...given) => takeStep(current, step, given));
+  const store = storeOf(
+    { name: current.name, leaseMs: limits.leaseMs },
+    (step) =>
+      (...given) =>
+        takeStep(current, step, given),
+  );
   const failover = async (to: SharedRows): Promise<void> => {
     rows = await to.copy();
     rows.deaf = true;
@@ -46,32 +51,45 @@ t.test('a version that came to be twice is not taken for the one that was known'
   const found = await two.store.sessions.read(two.workspaceId, id);
   t.equal(found!.version, known!.version, 'somebody else has sealed the turn');
   const { history, runner } = await one.begin(id);
-  t.same(history.map(({ content }) => content), ['Hello', 'one ', 'Hello'], 'the model is told what is stored');
+  t.same(
+    history.map(({ content }) => content),
+    ['Hello', 'one ', 'Hello'],
+    'the model is told what is stored',
+  );
   void runner.stop('aborted');
   await runner.over;
 });
 
-t.test('a session does not go on from a move that was forgotten, also where another has made the same version', async (t) => {
-  const { one, two, snapshot, failover } = await open();
-  const { workspaceId } = one;
-  const { id } = await one.session();
-  const before = await snapshot();
-  const forgotten = await one.streaming(id, 'one ');
-  const actor = await one.actor(id);
-  await failover(before);
-  const { runner } = await two.streaming(id, 'two ');
-  t.equal((await two.store.sessions.read(workspaceId, id))!.version, actor.version);
-  let ended = false;
-  void one.host.sessions.end(actor).then(() => (ended = true));
-  for (let ms = 0; ms < 2 * limits.leaseMs && !ended; ms += 50) {
-    one.clock.advance(50);
-    await turnOfTheLoop();
-  }
-  t.match(forgotten.runner.log.terminal, { type: 'failed', errorCode: 'api_error' });
-  t.match(await one.store.sessions.read(workspaceId, id), { record: { machine: { state: 'ended', context: { activeTurnId: null } } } });
-  t.match(await one.store.turns.read(workspaceId, id, runner.turnId), { status: 'aborted' }, 'the turn that is stored is the one that ends with it');
-  t.match((await one.transcript(id)).at(-1), { content: 'two ', status: 'partial', stopReason: 'aborted' });
-});
+t.test(
+  'a session does not go on from a move that was forgotten, also where another has made the same version',
+  async (t) => {
+    const { one, two, snapshot, failover } = await open();
+    const { workspaceId } = one;
+    const { id } = await one.session();
+    const before = await snapshot();
+    const forgotten = await one.streaming(id, 'one ');
+    const actor = await one.actor(id);
+    await failover(before);
+    const { runner } = await two.streaming(id, 'two ');
+    t.equal((await two.store.sessions.read(workspaceId, id))!.version, actor.version);
+    let ended = false;
+    void one.host.sessions.end(actor).then(() => (ended = true));
+    for (let ms = 0; ms < 2 * limits.leaseMs && !ended; ms += 50) {
+      one.clock.advance(50);
+      await turnOfTheLoop();
+    }
+    t.match(forgotten.runner.log.terminal, { type: 'failed', errorCode: 'api_error' });
+    t.match(await one.store.sessions.read(workspaceId, id), {
+      record: { machine: { state: 'ended', context: { activeTurnId: null } } },
+    });
+    t.match(
+      await one.store.turns.read(workspaceId, id, runner.turnId),
+      { status: 'aborted' },
+      'the turn that is stored is the one that ends with it',
+    );
+    t.match((await one.transcript(id)).at(-1), { content: 'two ', status: 'partial', stopReason: 'aborted' });
+  },
+);
 
 t.test('a change by the console is not taken for a forgotten one', async (t) => {
   const { one, two, snapshot, failover } = await open();

@@ -49,12 +49,22 @@ t.test('a watcher sees what other processes commit, and which of their actors ar
   const pictures: Awake[][] = [];
   const seen: Inspected[] = [];
   let drains = 0;
-  const following = watchFeed(one.host.feed, { actors: (actors) => pictures.push(actors), inspected: (inspected) => seen.push(inspected), draining: () => void drains++ });
+  const following = watchFeed(one.host.feed, {
+    actors: (actors) => pictures.push(actors),
+    inspected: (inspected) => seen.push(inspected),
+    draining: () => void drains++,
+  });
   await turnOfTheLoop();
   const early = await two.streaming(id);
   await pass(one, timeFor);
-  t.match(pictures[0]!.find(({ actor }) => actor.id === id), { actor: { kind: 'session' }, seq: 1, state: 'open' });
-  const events = (): unknown[] => seen.flatMap((each) => (each.type === 'event' && each.actor.id === id ? [`${each.seq} ${each.event.type} ${each.from} → ${each.to}`] : []));
+  t.match(
+    pictures[0]!.find(({ actor }) => actor.id === id),
+    { actor: { kind: 'session' }, seq: 1, state: 'open' },
+  );
+  const events = (): unknown[] =>
+    seen.flatMap((each) =>
+      each.type === 'event' && each.actor.id === id ? [`${each.seq} ${each.event.type} ${each.from} → ${each.to}`] : [],
+    );
   t.same(events(), ['2 chat open → streaming'], 'what happened before the picture came');
   early.model.end();
   await early.runner.settled;
@@ -129,7 +139,11 @@ t.test('a watcher that waits for its picture is not sent the events that the pic
   await two.actor(id);
   const watch = () => {
     const [pictures, seen]: [Awake[][], Inspected[]] = [[], []];
-    const { stop } = watchFeed(one.host.feed, { actors: (actors) => pictures.push(actors), inspected: (inspected) => seen.push(inspected), draining() {} });
+    const { stop } = watchFeed(one.host.feed, {
+      actors: (actors) => pictures.push(actors),
+      inspected: (inspected) => seen.push(inspected),
+      draining() {},
+    });
     return { pictures, seen, stop };
   };
   const watchers = [watch(), watch()];
@@ -137,8 +151,14 @@ t.test('a watcher that waits for its picture is not sent the events that the pic
   const early = await two.streaming(id);
   await pass(one, timeFor);
   await pass(one, timeFor);
-  t.match(watchers.map(({ pictures }) => pictures[0]!.find(({ actor }) => actor.id === id)?.state), ['open', 'streaming']);
-  t.same(watchers.map(({ seen }) => seen.filter(({ type, actor }) => type === 'event' && actor.id === id).length), [1, 0]);
+  t.match(
+    watchers.map(({ pictures }) => pictures[0]!.find(({ actor }) => actor.id === id)?.state),
+    ['open', 'streaming'],
+  );
+  t.same(
+    watchers.map(({ seen }) => seen.filter(({ type, actor }) => type === 'event' && actor.id === id).length),
+    [1, 0],
+  );
   early.model.end();
   await early.runner.settled;
   for (const { stop } of watchers) stop();

@@ -12,11 +12,14 @@ import { pass, Scene, withSteps } from './scene.ts';
 /** Collects the events that a watcher of one kind of actor sees. */
 function watching(scene: Scene, kind: string): InspectedEvent[] {
   const seen: InspectedEvent[] = [];
-  scene.host.inspector.watch((inspected) => void (inspected.type === 'event' && inspected.actor.kind === kind && seen.push(inspected)));
+  scene.host.inspector.watch(
+    (inspected) => void (inspected.type === 'event' && inspected.actor.kind === kind && seen.push(inspected)),
+  );
   return seen;
 }
 
-const told = (seen: readonly InspectedEvent[]): string[] => seen.map(({ seq, event, from, to }) => `${seq} ${event.type} ${from} → ${to}`);
+const told = (seen: readonly InspectedEvent[]): string[] =>
+  seen.map(({ seq, event, from, to }) => `${seq} ${event.type} ${from} → ${to}`);
 
 const by = (id: string): Cause => ({ requestId: `req_${id}`, by: { kind: 'key', id, name: id } });
 
@@ -32,11 +35,27 @@ t.test('a turn, step by step', async (t) => {
   await runner.settled;
   await scene.host.sessions.end(actor, by('key_3'));
   await t.rejects(scene.begin(id, null, true, by('key_4')), { code: 'session_ended' });
-  t.same(told(seen), ['2 chat open → streaming', '2 chat streaming → streaming', '3 finished streaming → open', '4 end open → ended', '4 chat ended → ended']);
-  t.same(seen.map(({ refused }) => refused), [false, true, false, false, true]);
-  t.same(seen.map(({ requestId }) => requestId), ['req_key_1', 'req_key_2', 'req_key_1', 'req_key_3', 'req_key_4'], 'a turn that ends by itself has the cause of its chat');
+  t.same(told(seen), [
+    '2 chat open → streaming',
+    '2 chat streaming → streaming',
+    '3 finished streaming → open',
+    '4 end open → ended',
+    '4 chat ended → ended',
+  ]);
+  t.same(
+    seen.map(({ refused }) => refused),
+    [false, true, false, false, true],
+  );
+  t.same(
+    seen.map(({ requestId }) => requestId),
+    ['req_key_1', 'req_key_2', 'req_key_1', 'req_key_3', 'req_key_4'],
+    'a turn that ends by itself has the cause of its chat',
+  );
   t.same(seen[1]!.by, { kind: 'key', id: 'key_2', name: 'key_2' });
-  t.ok(seen.every(({ at }) => at === scene.clock.now()), 'in milliseconds');
+  t.ok(
+    seen.every(({ at }) => at === scene.clock.now()),
+    'in milliseconds',
+  );
 });
 
 t.test("the cause of a turn's end", async (t) => {
@@ -49,8 +68,16 @@ t.test("the cause of a turn's end", async (t) => {
     await runner.settled;
     return seen.findLast(({ event }) => event.type === 'finished')!.requestId;
   };
-  t.equal(await ended(async (id, turnId) => scene.host.sessions.abort(await scene.actor(id), turnId, by('key_2'))), 'req_key_2', 'an abort');
-  t.equal(await ended(async (id) => scene.host.sessions.end(await scene.actor(id), by('key_3'))), 'req_key_3', 'the end of the session');
+  t.equal(
+    await ended(async (id, turnId) => scene.host.sessions.abort(await scene.actor(id), turnId, by('key_2'))),
+    'req_key_2',
+    'an abort',
+  );
+  t.equal(
+    await ended(async (id) => scene.host.sessions.end(await scene.actor(id), by('key_3'))),
+    'req_key_3',
+    'the end of the session',
+  );
   t.equal(await ended(async () => scene.clock.advance(60_000)), null, 'the deadline');
   const drained = async (): Promise<void> => {
     const over = scene.host.turns.drain(0, 1000);
@@ -67,13 +94,19 @@ t.test('a workspace that is full', async (t) => {
   const [sessions, workspaces] = [watching(scene, 'session'), watching(scene, 'workspace')];
   await t.rejects(scene.begin(second.id, null, true, by('key_1')), { code: 'rate_limited' });
   t.same(told(sessions), [], 'the session was not shown streaming');
-  t.match(workspaces.filter(({ refused }) => refused), [{ event: { type: 'acquire' }, outcomes: [{ code: 'rate_limited' }], requestId: 'req_key_1' }], 'the refusal is shown where it happened');
+  t.match(
+    workspaces.filter(({ refused }) => refused),
+    [{ event: { type: 'acquire' }, outcomes: [{ code: 'rate_limited' }], requestId: 'req_key_1' }],
+    'the refusal is shown where it happened',
+  );
   t.match((await scene.actor(second.id)).machine.state, 'open');
 });
 
 const steps: Readonly<Record<string, (store: Store) => () => Promise<BegunTurn>>> = {
   'the store is full although this process took it for free': () => async () => ({ outcome: 'full' }),
-  'the store is away': () => async () => { throw new StoreUnavailable('away'); },
+  'the store is away': () => async () => {
+    throw new StoreUnavailable('away');
+  },
   'another process moved the session first': () => async () => ({ outcome: 'lost' }),
 };
 
@@ -93,7 +126,14 @@ for (const [name, answer] of Object.entries(steps)) {
 t.test('an end that the store does not take', async (t) => {
   const first = await Scene.open();
   let away = true;
-  const scene = first.beside(withSteps(first.store, { saveSession: async (...given) => { if (away) throw new StoreUnavailable('away'); return first.store.sessions.save(...given); } }));
+  const scene = first.beside(
+    withSteps(first.store, {
+      saveSession: async (...given) => {
+        if (away) throw new StoreUnavailable('away');
+        return first.store.sessions.save(...given);
+      },
+    }),
+  );
   const { id } = await scene.session();
   const seen = watching(scene, 'session');
   await t.rejects(scene.host.sessions.end(await scene.actor(id)));
@@ -110,7 +150,9 @@ t.test('an actor moved by another process is shown as it is now', async (t) => {
   const { id } = await one.session();
   await one.actor(id);
   const lives: unknown[] = [];
-  one.host.inspector.watch((inspected) => void (inspected.type === 'activated' && lives.push([inspected.actor.id, inspected.state])));
+  one.host.inspector.watch(
+    (inspected) => void (inspected.type === 'activated' && lives.push([inspected.actor.id, inspected.state])),
+  );
   await two.host.sessions.end(await two.actor(id));
   await one.actor(id);
   t.same(lives, [[id, 'ended']]);
@@ -123,7 +165,13 @@ t.test('the first picture is level', async (t) => {
   t.match(workspace, { state: 'available', context: { inFlight: 3, max: 5 } });
 
   const { publicId, text, digest } = makeKey(randomIds(scene.clock));
-  const record = key(scene.workspaceId, { id: keyIdOf(publicId), publicId, digest, limits: { requests: 2, speech: 1, transcriptionTokens: 1 }, machine: activeSnapshot(null) });
+  const record = key(scene.workspaceId, {
+    id: keyIdOf(publicId),
+    publicId,
+    digest,
+    limits: { requests: 2, speech: 1, transcriptionTokens: 1 },
+    machine: activeSnapshot(null),
+  });
   await scene.store.catalog.create('key', record);
   const { keys } = scene.host;
   const actor = await keys.authenticate(text);
@@ -144,12 +192,21 @@ t.test('the first picture is level', async (t) => {
   await keys.take(actor, ['requests'], 'req_1');
   await keys.take(actor, ['requests'], 'req_2');
   await keys.take(actor, ['requests'], 'req_3');
-  t.same(seen.map(({ refused, requestId, from, to }) => [refused, requestId, from, to]), [
-    [false, 'req_1', 'active', 'active'],
-    [false, 'req_2', 'active', 'active'],
-    [true, 'req_3', 'active', 'limited'],
-  ], 'every request of a watched key');
-  t.match(seen[0], { seq: 1, by: { kind: 'key', id: record.id, name: record.name }, event: { budgets: { requests: { limit: 2, remaining: 1, reset: Number } } }, outcomes: [{ type: 'accepted' }] });
+  t.same(
+    seen.map(({ refused, requestId, from, to }) => [refused, requestId, from, to]),
+    [
+      [false, 'req_1', 'active', 'active'],
+      [false, 'req_2', 'active', 'active'],
+      [true, 'req_3', 'active', 'limited'],
+    ],
+    'every request of a watched key',
+  );
+  t.match(seen[0], {
+    seq: 1,
+    by: { kind: 'key', id: record.id, name: record.name },
+    event: { budgets: { requests: { limit: 2, remaining: 1, reset: Number } } },
+    outcomes: [{ type: 'accepted' }],
+  });
   t.match(seen[2]!.event, { budgets: { requests: { remaining: 0 } } });
 });
 
@@ -159,7 +216,17 @@ t.test('a change in the console, with who made it', async (t) => {
   const seen = watching(scene, 'assistant');
   const cause: Cause = { requestId: 'req_1', by: { kind: 'operator', id: 'operator', name: 'operator' } };
   await scene.host.assistants.move(scene.workspaceId, scene.assistantId, 'disable', 1, cause);
-  t.match(seen, [{ seq: 2, event: { type: 'disable' }, from: 'published', to: 'disabled', refused: false, requestId: 'req_1', by: cause.by }]);
+  t.match(seen, [
+    {
+      seq: 2,
+      event: { type: 'disable' },
+      from: 'published',
+      to: 'disabled',
+      refused: false,
+      requestId: 'req_1',
+      by: cause.by,
+    },
+  ]);
 });
 
 t.test('a turn that another process has taken over is among the live actors until its end is known', async (t) => {
@@ -180,7 +247,11 @@ t.test('a turn that another process has taken over is among the live actors unti
   await runner.over;
   t.match(pictured(), [{ actor: { id: runner.turnId }, state: 'following', seq: 3 }]);
   t.same([one.host.turns.inFlight, one.host.census().turn], [0, 1], 'it is not in flight here');
-  t.same(one.host.turns.population.followed(runner.turnId)?.past.events.map(({ type }) => type), ['output', 'stored', 'taken'], 'its past is known here');
+  t.same(
+    one.host.turns.population.followed(runner.turnId)?.past.events.map(({ type }) => type),
+    ['output', 'stored', 'taken'],
+    'its past is known here',
+  );
   await pass(one, 150);
   await two.actor(id);
   await pass(one, limits.remoteSilentMs);

@@ -20,7 +20,13 @@ type Command =
   | { kind: 'watch' };
 
 const command: fc.Arbitrary<Command> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant('take' as const), budgets: fc.constantFrom<BudgetName[]>(['requests'], ['requests', 'speech']) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('take' as const),
+      budgets: fc.constantFrom<BudgetName[]>(['requests'], ['requests', 'speech']),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(10, 5_000, 40_000) }) },
   fc.record({ kind: fc.constant('configure' as const), inSeconds: fc.option(fc.constantFrom(-5, 30, 1000)) }),
   fc.constant({ kind: 'watch' as const }),
@@ -31,7 +37,10 @@ async function view(watched: boolean) {
   const clock = new ManualClock();
   const store = memoryStore();
   await store.open(clock.now());
-  const record: Key = key('wks_1', { limits: { requests: 3, speech: 1, transcriptionTokens: 1 }, machine: activeSnapshot(null) });
+  const record: Key = key('wks_1', {
+    limits: { requests: 3, speech: 1, transcriptionTokens: 1 },
+    machine: activeSnapshot(null),
+  });
   await store.catalog.create('key', record);
   const inspector = new Inspector();
   let leave: (() => void) | null = watched ? inspector.watch(() => {}) : null;
@@ -68,7 +77,10 @@ t.test('a budget stands as it was answered last, and refills', async (t) => {
   const clock = new ManualClock();
   const store = memoryStore();
   await store.open(clock.now());
-  const record: Key = key('wks_1', { limits: { requests: 60, speech: 2, transcriptionTokens: 1 }, machine: activeSnapshot(null) });
+  const record: Key = key('wks_1', {
+    limits: { requests: 60, speech: 2, transcriptionTokens: 1 },
+    machine: activeSnapshot(null),
+  });
   await store.catalog.create('key', record);
   const keys = new Keys(store, clock, new Inspector());
   const actor = (await keys.of('wks_1', record.id))!;
@@ -97,7 +109,13 @@ t.test('a key is held while it lives here, by its own text, and as long as it is
   const keys = new Keys(store, clock, new Inspector());
   const ids = randomIds(clock);
   const { text, publicId, digest } = makeKey(ids);
-  const record: Key = key('wks_1', { id: keyIdOf(publicId), publicId, digest, expiresAt: Math.floor(clock.now() / 1000) + 60, machine: activeSnapshot(null) });
+  const record: Key = key('wks_1', {
+    id: keyIdOf(publicId),
+    publicId,
+    digest,
+    expiresAt: Math.floor(clock.now() / 1000) + 60,
+    machine: activeSnapshot(null),
+  });
   await store.catalog.create('key', record);
   t.equal(keys.held(text), null, 'nobody has asked for it');
   const actor = await keys.authenticate(text);
@@ -115,15 +133,27 @@ async function limitedKey(watched: boolean) {
   const clock = new ManualClock();
   const store = memoryStore();
   await store.open(clock.now());
-  const record: Key = key('wks_1', { limits: { requests: 60, speech: 1, transcriptionTokens: 1 }, machine: activeSnapshot(null) });
+  const record: Key = key('wks_1', {
+    limits: { requests: 60, speech: 1, transcriptionTokens: 1 },
+    machine: activeSnapshot(null),
+  });
   await store.catalog.create('key', record);
   const inspector = new Inspector();
   const shown: string[] = [];
-  const watch = () => inspector.watch((inspected) => inspected.type === 'event' && inspected.from !== inspected.to && shown.push(`${inspected.from} → ${inspected.to}`));
+  const watch = () =>
+    inspector.watch(
+      (inspected) =>
+        inspected.type === 'event' &&
+        inspected.from !== inspected.to &&
+        shown.push(`${inspected.from} → ${inspected.to}`),
+    );
   if (watched) watch();
   const keys = new Keys(store, clock, inspector);
   const actor = (await keys.of('wks_1', record.id))!;
-  const moves = () => (actor.refusals?.rows ?? []).filter(({ from, to }) => from !== to).map(({ event, from, to, data }) => `${event} ${from} → ${to} ${data?.type}`);
+  const moves = () =>
+    (actor.refusals?.rows ?? [])
+      .filter(({ from, to }) => from !== to)
+      .map(({ event, from, to, data }) => `${event} ${from} → ${to} ${data?.type}`);
   return { clock, keys, actor, shown, watch, moves, take: () => keys.take(actor, ['requests']) };
 }
 
@@ -159,7 +189,10 @@ t.test('a key of a workspace that another process has removed is unknown before 
   const made = await Scene.open();
   const { host, store, workspaceId, assistantId } = made.beside(withSteps(made.store, { leaseMs: limits.leaseMs }));
   const { publicId, text, digest } = makeKey(randomIds(made.clock));
-  await store.catalog.create('key', key(workspaceId, { id: keyIdOf(publicId), publicId, digest, machine: activeSnapshot(null) }));
+  await store.catalog.create(
+    'key',
+    key(workspaceId, { id: keyIdOf(publicId), publicId, digest, machine: activeSnapshot(null) }),
+  );
   await host.start();
   t.teardown(() => host.close());
   // A key that was found by its text is read once more before it is relied on.
@@ -175,7 +208,10 @@ t.test('a key that has expired while the clock was ahead is valid again once the
   const { host, store, clock, workspaceId } = await Scene.open();
   const { publicId, text, digest } = makeKey(randomIds(clock));
   const expiresAt = Math.floor(clock.now() / 1000) + 60;
-  await store.catalog.create('key', key(workspaceId, { id: keyIdOf(publicId), publicId, digest, expiresAt, machine: activeSnapshot(expiresAt) }));
+  await store.catalog.create(
+    'key',
+    key(workspaceId, { id: keyIdOf(publicId), publicId, digest, expiresAt, machine: activeSnapshot(expiresAt) }),
+  );
   const actor = await host.keys.authenticate(text);
   clock.jump(3_600_000);
   await t.rejects(async () => host.keys.authenticate(text), { code: 'expired_api_key' });

@@ -16,10 +16,15 @@ async function counting(): Promise<{ scene: Scene; asked: () => number; store: S
   const { store } = scene;
   let count = 0;
   const keyByPublicId: Steps['catalog.keyByPublicId'] = (publicId) => (count++, store.catalog.keyByPublicId(publicId));
-  return { scene: scene.beside(withSteps(store, { 'catalog.keyByPublicId': keyByPublicId })), asked: () => count, store };
+  return {
+    scene: scene.beside(withSteps(store, { 'catalog.keyByPublicId': keyByPublicId })),
+    asked: () => count,
+    store,
+  };
 }
 
-const isUnknown = (t: Test, { host }: Scene, text: string) => t.rejects(async () => host.keys.authenticate(text), { code: 'invalid_api_key' });
+const isUnknown = (t: Test, { host }: Scene, text: string) =>
+  t.rejects(async () => host.keys.authenticate(text), { code: 'invalid_api_key' });
 
 /** Makes the same key each time. */
 const fixed: Ids = { ...ids, make: (prefix) => `${prefix}_${'7'.repeat(26)}`, secret: () => 's'.repeat(32) };
@@ -60,7 +65,10 @@ t.test('requests that come at once share a look-up, of a key that is there as we
 t.test('only so many are remembered, the newest', async (t) => {
   const { scene, asked } = await counting();
   const texts = Array.from({ length: limits.unknownMax + 1 }, () => makeKey(ids).text);
-  for (const text of texts) await Promise.resolve().then(() => scene.host.keys.authenticate(text)).catch(() => {});
+  for (const text of texts)
+    await Promise.resolve()
+      .then(() => scene.host.keys.authenticate(text))
+      .catch(() => {});
   t.equal(asked(), texts.length);
   await isUnknown(t, scene, texts.at(-1)!);
   await isUnknown(t, scene, texts.at(-limits.unknownMax / 2)!);
@@ -100,13 +108,23 @@ async function countingSlugs(): Promise<{ scene: Scene; asked: () => number }> {
   const scene = await Scene.open();
   const { store } = scene;
   let count = 0;
-  return { scene: scene.beside(withSteps(store, { 'catalog.assistantBySlug': (slug) => (count++, store.catalog.assistantBySlug(slug)) })), asked: () => count };
+  return {
+    scene: scene.beside(
+      withSteps(store, { 'catalog.assistantBySlug': (slug) => (count++, store.catalog.assistantBySlug(slug)) }),
+    ),
+    asked: () => count,
+  };
 }
 
 const takesSlug = async ({ host, workspaceId, assistantId }: Scene, slug: string | null): Promise<void> =>
-  void (await host.assistants.configure(workspaceId, assistantId, (record) => ({ ...record, link: slug === null ? null : { slug, limits: {}, origins: [] } }) as never));
+  void (await host.assistants.configure(
+    workspaceId,
+    assistantId,
+    (record) => ({ ...record, link: slug === null ? null : { slug, limits: {}, origins: [] } }) as never,
+  ));
 
-const idOf = async ({ host }: Scene, slug: string): Promise<string | undefined> => (await host.assistants.bySlug(slug))?.record.id;
+const idOf = async ({ host }: Scene, slug: string): Promise<string | undefined> =>
+  (await host.assistants.bySlug(slug))?.record.id;
 
 t.test('a slug that nobody has is looked up once a second, and one that nobody can have never', async (t) => {
   const { scene, asked } = await countingSlugs();
@@ -114,7 +132,8 @@ t.test('a slug that nobody has is looked up once a second, and one that nobody c
   t.equal(asked(), 1);
   await Promise.all([1, 2, 3].map(() => idOf(scene, 'nobody-either')));
   t.equal(asked(), 2);
-  for (const slug of ['', 'Upper', 'a b', 'x'.repeat(65), 'x'.repeat(10_000), 'ä', '../etc', 'a\n']) t.equal(await idOf(scene, slug), undefined);
+  for (const slug of ['', 'Upper', 'a b', 'x'.repeat(65), 'x'.repeat(10_000), 'ä', '../etc', 'a\n'])
+    t.equal(await idOf(scene, slug), undefined);
   t.equal(asked(), 2);
   scene.clock.advance(limits.unknownMs);
   await idOf(scene, 'nobody');
@@ -137,11 +156,15 @@ t.test('a slug is known as soon as it is there', async (t) => {
     const { store } = scene;
     let answer!: () => void;
     const answered = new Promise<void>((resolve) => (answer = resolve));
-    const here = scene.beside(withSteps(store, { 'catalog.assistantBySlug': async (slug) => {
-      const found = await store.catalog.assistantBySlug(slug);
-      if (found === null) await answered;
-      return found;
-    } }));
+    const here = scene.beside(
+      withSteps(store, {
+        'catalog.assistantBySlug': async (slug) => {
+          const found = await store.catalog.assistantBySlug(slug);
+          if (found === null) await answered;
+          return found;
+        },
+      }),
+    );
     const early = idOf(here, 'shop');
     await takesSlug(here, 'shop');
     t.equal(await idOf(here, 'shop'), here.assistantId, 'who asks after that does not wait for the answer from before');

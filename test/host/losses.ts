@@ -6,8 +6,25 @@ import { takeStep } from '../../src/store/steps.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { Scene, withSteps } from './scene.ts';
 
-export type Verb = 'beginTurn' | 'appendOutput' | 'finishTurn' | 'withdrawTurn' | 'renewTurn' | 'session' | 'outputAfter' | 'takeOverTurn';
-export const verbs: readonly Verb[] = ['beginTurn', 'appendOutput', 'finishTurn', 'withdrawTurn', 'renewTurn', 'session', 'outputAfter', 'takeOverTurn'];
+export type Verb =
+  | 'beginTurn'
+  | 'appendOutput'
+  | 'finishTurn'
+  | 'withdrawTurn'
+  | 'renewTurn'
+  | 'session'
+  | 'outputAfter'
+  | 'takeOverTurn';
+export const verbs: readonly Verb[] = [
+  'beginTurn',
+  'appendOutput',
+  'finishTurn',
+  'withdrawTurn',
+  'renewTurn',
+  'session',
+  'outputAfter',
+  'takeOverTurn',
+];
 
 /** The fate of a step: `late` is applied when the test says so, long after its sender has given up. */
 export type Loss = 'the answer' | 'the step' | 'late';
@@ -20,16 +37,20 @@ export async function open() {
   const made = await Scene.open();
   const losses = new Map<Verb, Loss>();
   const late: (() => Promise<unknown>)[] = [];
-  const lossy = (verb: Verb) => async (...given: unknown[]) => {
-    const take = (): Promise<unknown> => takeStep(made.store, verb, given);
-    const loss = losses.get(verb);
-    if (loss === undefined) return take();
-    if (loss === 'the answer') await take();
-    if (loss === 'late') late.push(take);
-    throw new StoreUnavailable('no answer');
-  };
+  const lossy =
+    (verb: Verb) =>
+    async (...given: unknown[]) => {
+      const take = (): Promise<unknown> => takeStep(made.store, verb, given);
+      const loss = losses.get(verb);
+      if (loss === undefined) return take();
+      if (loss === 'the answer') await take();
+      if (loss === 'late') late.push(take);
+      throw new StoreUnavailable('no answer');
+    };
   const shared = { leaseMs: limits.leaseMs };
-  const scene = made.beside(withSteps(made.store, { ...shared, ...Object.fromEntries(verbs.map((verb) => [verb, lossy(verb)])) }));
+  const scene = made.beside(
+    withSteps(made.store, { ...shared, ...Object.fromEntries(verbs.map((verb) => [verb, lossy(verb)])) }),
+  );
   const other = made.beside(withSteps(made.store, shared));
   const pass = (ms: number): Promise<void> => passing(made, ms);
   const arrives = async (): Promise<void> => {
@@ -50,12 +71,18 @@ export async function passing({ clock }: Scene, ms: number): Promise<void> {
 /** All that a turn could have left in a session of its own. */
 export async function left({ store, workspaceId, clock }: Scene, sessionId: string) {
   const now = secondsOf(clock.now());
-  const [usage] = await store.usage.read(workspaceId, { assistantIds: null, start: now - 600, end: now + 60, bucketSeconds: 86400 });
+  const [usage] = await store.usage.read(workspaceId, {
+    assistantIds: null,
+    start: now - 600,
+    end: now + 60,
+    bucketSeconds: 86400,
+  });
   const session = await store.sessions.read(workspaceId, sessionId);
   return {
     state: session!.record.machine.state,
     messageCount: session!.record.messageCount,
-    messages: (await store.sessions.messages(workspaceId, sessionId, { limit: 100, after: null, order: 'asc' })).items.length,
+    messages: (await store.sessions.messages(workspaceId, sessionId, { limit: 100, after: null, order: 'asc' })).items
+      .length,
     memory: await store.requests.find(workspaceId, remember.scope, remember.key, clock.now()),
     slots: await store.turns.inFlight(workspaceId),
     turns: usage!.turns,

@@ -44,26 +44,37 @@ async function openFaulty(shared = true, plain?: Scene): Promise<Faulty> {
 for (const shared of [true, false]) {
   const where = shared ? 'on a shared store' : 'alone on its store';
 
-  t.test(`the turn of a session that was ended without an answer is stopped once that is known, ${where}`, async (t) => {
-    const { scene, fate } = await openFaulty(shared);
-    const { id } = await scene.session();
-    const talk = await scene.streaming(id);
-    fate.save = 'lost';
-    await t.rejects(scene.host.sessions.end(await scene.actor(id)), unavailable);
-    t.equal(await scene.state(id), 'ended');
-    fate.look = 'refused';
-    await pass(scene, 3000);
-    t.equal(talk.cancelled(), false, 'the store is away: nothing is known');
-    Object.assign(fate, { save: 'done', look: 'done' });
-    await pass(scene, limits.unsettledLookMsMax);
-    await talk.runner.over;
-    t.same([talk.cancelled(), talk.runner.log.terminal], [true, { type: 'aborted' }]);
-    t.match((await scene.transcript(id)).at(-1), { content: 'one ', status: 'partial', stopReason: 'aborted', errorCode: null });
-    t.match((await scene.store.sessions.read(scene.workspaceId, id))!.record.machine, { state: 'ended', context: { activeTurnId: null } });
-    await t.rejects(scene.begin(id), { code: 'session_ended' });
-    scene.host.close();
-    t.equal(scene.clock.timers, 0, 'nothing is left running');
-  });
+  t.test(
+    `the turn of a session that was ended without an answer is stopped once that is known, ${where}`,
+    async (t) => {
+      const { scene, fate } = await openFaulty(shared);
+      const { id } = await scene.session();
+      const talk = await scene.streaming(id);
+      fate.save = 'lost';
+      await t.rejects(scene.host.sessions.end(await scene.actor(id)), unavailable);
+      t.equal(await scene.state(id), 'ended');
+      fate.look = 'refused';
+      await pass(scene, 3000);
+      t.equal(talk.cancelled(), false, 'the store is away: nothing is known');
+      Object.assign(fate, { save: 'done', look: 'done' });
+      await pass(scene, limits.unsettledLookMsMax);
+      await talk.runner.over;
+      t.same([talk.cancelled(), talk.runner.log.terminal], [true, { type: 'aborted' }]);
+      t.match((await scene.transcript(id)).at(-1), {
+        content: 'one ',
+        status: 'partial',
+        stopReason: 'aborted',
+        errorCode: null,
+      });
+      t.match((await scene.store.sessions.read(scene.workspaceId, id))!.record.machine, {
+        state: 'ended',
+        context: { activeTurnId: null },
+      });
+      await t.rejects(scene.begin(id), { code: 'session_ended' });
+      scene.host.close();
+      t.equal(scene.clock.timers, 0, 'nothing is left running');
+    },
+  );
 
   t.test(`a second end does not wait for the turn's own end, ${where}`, async (t) => {
     const { scene, fate } = await openFaulty(shared);
@@ -87,27 +98,30 @@ for (const shared of [true, false]) {
     scene.host.close();
   });
 
-  t.test(`a turn goes on whose session was not ended, and is looked after no longer than it runs, ${where}`, async (t) => {
-    const faulty = await openFaulty(shared);
-    const { scene, fate } = faulty;
-    const { id } = await scene.session();
-    const talk = await scene.streaming(id);
-    fate.save = 'refused';
-    await t.rejects(scene.host.sessions.end(await scene.actor(id)), unavailable);
-    fate.save = 'done';
-    faulty.looks = 0;
-    await pass(scene, 60_000);
-    t.ok(faulty.looks >= 10 && faulty.looks <= 20, `${faulty.looks} looks in a minute`);
-    t.equal(talk.cancelled(), false);
-    talk.model.text('two');
-    talk.model.end();
-    await talk.runner.over;
-    t.match((await scene.transcript(id)).at(-1), { content: 'one two', status: 'completed' });
-    faulty.looks = 0;
-    await pass(scene, 4 * limits.unsettledLookMsMax);
-    t.same([faulty.looks, await scene.state(id)], [0, 'open']);
-    scene.host.close();
-  });
+  t.test(
+    `a turn goes on whose session was not ended, and is looked after no longer than it runs, ${where}`,
+    async (t) => {
+      const faulty = await openFaulty(shared);
+      const { scene, fate } = faulty;
+      const { id } = await scene.session();
+      const talk = await scene.streaming(id);
+      fate.save = 'refused';
+      await t.rejects(scene.host.sessions.end(await scene.actor(id)), unavailable);
+      fate.save = 'done';
+      faulty.looks = 0;
+      await pass(scene, 60_000);
+      t.ok(faulty.looks >= 10 && faulty.looks <= 20, `${faulty.looks} looks in a minute`);
+      t.equal(talk.cancelled(), false);
+      talk.model.text('two');
+      talk.model.end();
+      await talk.runner.over;
+      t.match((await scene.transcript(id)).at(-1), { content: 'one two', status: 'completed' });
+      faulty.looks = 0;
+      await pass(scene, 4 * limits.unsettledLookMsMax);
+      t.same([faulty.looks, await scene.state(id)], [0, 'open']);
+      scene.host.close();
+    },
+  );
 }
 
 t.test('an actor that leaves is not looked after any more', async (t) => {
@@ -135,7 +149,11 @@ t.test('an end that arrives after the process has looked is found as well', asyn
   await pass(scene, 2000);
   t.equal(talk.cancelled(), false);
   // The step was on its way all the time.
-  const ended = { ...record, mark: 'late', machine: { ...record.machine, state: 'ended', context: { ...(record.machine.context as object), endedAt: 1 } } };
+  const ended = {
+    ...record,
+    mark: 'late',
+    machine: { ...record.machine, state: 'ended', context: { ...(record.machine.context as object), endedAt: 1 } },
+  };
   fate.save = 'done';
   t.not(await scene.store.sessions.save(ended, basis), null);
   await pass(scene, limits.unsettledLookMsMax);
@@ -144,17 +162,23 @@ t.test('an end that arrives after the process has looked is found as well', asyn
   scene.host.close();
 });
 
-t.test('a session that another process has ended stops the turn that runs here, though nobody asked for it', async (t) => {
-  const { scene } = await openFaulty();
-  const { id } = await scene.session();
-  const talk = await scene.streaming(id);
-  const { record, version } = (await scene.store.sessions.read(scene.workspaceId, id))!;
-  await scene.store.sessions.save({ ...record, mark: 'elsewhere', machine: { ...record.machine, state: 'expired' } }, { version, mark: record.mark });
-  await scene.actor(id);
-  await talk.runner.over;
-  t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'session_expired' });
-  scene.host.close();
-});
+t.test(
+  'a session that another process has ended stops the turn that runs here, though nobody asked for it',
+  async (t) => {
+    const { scene } = await openFaulty();
+    const { id } = await scene.session();
+    const talk = await scene.streaming(id);
+    const { record, version } = (await scene.store.sessions.read(scene.workspaceId, id))!;
+    await scene.store.sessions.save(
+      { ...record, mark: 'elsewhere', machine: { ...record.machine, state: 'expired' } },
+      { version, mark: record.mark },
+    );
+    await scene.actor(id);
+    await talk.runner.over;
+    t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'session_expired' });
+    scene.host.close();
+  },
+);
 
 for (const how of ['its own deadline', 'a chat', 'an end', 'an abort'] as const) {
   t.test(`a session that ${how} found expired, without an answer, cuts its turn`, async (t) => {
@@ -167,15 +191,28 @@ for (const how of ['its own deadline', 'a chat', 'an end', 'an abort'] as const)
     else {
       // The wall clock is ahead of the timer, so the request comes first.
       scene.clock.jump(10_000);
-      const asked: Promise<unknown> = how === 'a chat' ? scene.begin(id) : how === 'an end' ? scene.host.sessions.end(actor) : scene.host.sessions.abort(actor, talk.runner.turnId);
+      const asked: Promise<unknown> =
+        how === 'a chat'
+          ? scene.begin(id)
+          : how === 'an end'
+            ? scene.host.sessions.end(actor)
+            : scene.host.sessions.abort(actor, talk.runner.turnId);
       await t.rejects(asked, unavailable);
     }
     fate.save = 'done';
     await pass(scene, limits.unsettledLookMsMax);
     await talk.runner.over;
     t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'session_expired' });
-    t.match((await scene.store.sessions.read(scene.workspaceId, id))!.record.machine, { state: 'expired', context: { endedAt: expiresAt, activeTurnId: null } });
-    t.match((await scene.transcript(id)).at(-1), { content: 'one ', status: 'partial', stopReason: 'expired', errorCode: 'session_expired' });
+    t.match((await scene.store.sessions.read(scene.workspaceId, id))!.record.machine, {
+      state: 'expired',
+      context: { endedAt: expiresAt, activeTurnId: null },
+    });
+    t.match((await scene.transcript(id)).at(-1), {
+      content: 'one ',
+      status: 'partial',
+      stopReason: 'expired',
+      errorCode: 'session_expired',
+    });
     scene.host.close();
   });
 }
@@ -189,7 +226,8 @@ t.test('a stop whose reply is lost is asked for again, and the turn is stopped o
     const { id } = await owner.session();
     const talk = await owner.streaming(id);
     const actor = await asker.actor(id);
-    const ask = () => (verb === 'abort' ? asker.host.sessions.abort(actor, talk.runner.turnId) : asker.host.sessions.end(actor));
+    const ask = () =>
+      verb === 'abort' ? asker.host.sessions.abort(actor, talk.runner.turnId) : asker.host.sessions.end(actor);
     fate.stop = 'lost';
     await t.rejects(ask(), unavailable);
     t.not(await one.state(id), 'ended', 'the end waits for the stop');

@@ -1,4 +1,6 @@
-/** Steps whose answer is lost, on a store that processes share: each may have been taken, or may still be (contract 12). */
+/**
+ * Steps whose answer is lost, on a store that processes share: each may have been taken, or may still be (contract 12).
+ */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { reachTurn } from '../../src/conversation/turns.ts';
@@ -12,7 +14,11 @@ for (const loss of ['the answer', 'the step', 'late'] as const) {
     losses.set('beginTurn', loss).set('withdrawTurn', 'the step');
     await t.rejects(scene.begin(id, remember), unanswered);
     losses.delete('beginTurn');
-    const repeated = t.rejects(scene.begin(id, remember), { message: 'the previous turn is not withdrawn yet' }, 'a repeat does not join it');
+    const repeated = t.rejects(
+      scene.begin(id, remember),
+      { message: 'the previous turn is not withdrawn yet' },
+      'a repeat does not join it',
+    );
     await pass(limits.withdrawalMs + 50);
     await repeated;
     losses.clear();
@@ -50,7 +56,11 @@ t.test('chats that wait for a turn to be withdrawn wait side by side, and nothin
   talk.model.text('one ');
   talk.model.end();
   await talk.runner.over;
-  t.match(await scene.transcript(id), [{ content: 'Hello' }, { content: 'one ' }], 'it begins where the withdrawal has left the session');
+  t.match(
+    await scene.transcript(id),
+    [{ content: 'Hello' }, { content: 'one ' }],
+    'it begins where the withdrawal has left the session',
+  );
   close();
 });
 
@@ -68,25 +78,28 @@ t.test('a begin that was lost is withdrawn where the session has gone on', async
 });
 
 for (const reply of ['answered', 'lost'] as const) {
-  t.test(`a begin that was lost is withdrawn after another process has seized the turn and died, the seizure being ${reply}`, async (t) => {
-    const { scene, other, losses, pass, close } = await open();
-    const { id } = await scene.session();
-    losses.set('beginTurn', 'the answer').set('withdrawTurn', 'the step');
-    await t.rejects(scene.begin(id, remember), unanswered);
-    losses.set('session', 'the step');
-    await pass(limits.leaseMs + 50);
-    const nowMs = scene.clock.now();
-    const [place] = await other.store.turns.orphans(nowMs, 1);
-    t.match(await other.store.turns.takeOver(place!, 'dead', nowMs + limits.leaseMs, nowMs), { epoch: 2 });
-    losses.clear();
-    if (reply === 'lost') losses.set('takeOverTurn', 'the answer');
-    await pass(limits.leaseMs + limits.storeRetryMsMax);
-    losses.clear();
-    await pass(limits.storeRetryMsMax);
-    t.same(await left(scene, id), nothing);
-    t.ok(await scene.begin(id, remember));
-    close();
-  });
+  t.test(
+    `a begin that was lost is withdrawn after another process has seized the turn and died, the seizure being ${reply}`,
+    async (t) => {
+      const { scene, other, losses, pass, close } = await open();
+      const { id } = await scene.session();
+      losses.set('beginTurn', 'the answer').set('withdrawTurn', 'the step');
+      await t.rejects(scene.begin(id, remember), unanswered);
+      losses.set('session', 'the step');
+      await pass(limits.leaseMs + 50);
+      const nowMs = scene.clock.now();
+      const [place] = await other.store.turns.orphans(nowMs, 1);
+      t.match(await other.store.turns.takeOver(place!, 'dead', nowMs + limits.leaseMs, nowMs), { epoch: 2 });
+      losses.clear();
+      if (reply === 'lost') losses.set('takeOverTurn', 'the answer');
+      await pass(limits.leaseMs + limits.storeRetryMsMax);
+      losses.clear();
+      await pass(limits.storeRetryMsMax);
+      t.same(await left(scene, id), nothing);
+      t.ok(await scene.begin(id, remember));
+      close();
+    },
+  );
 }
 
 t.test('an end of ours finds no turn that is being withdrawn', async (t) => {
@@ -97,7 +110,11 @@ t.test('an end of ours finds no turn that is being withdrawn', async (t) => {
   const ending = scene.host.sessions.end(await scene.actor(id));
   await pass(2 * limits.leaseMs);
   await ending;
-  t.match(await scene.transcript(id), [{}, { status: 'streaming' }], 'its own process does not seal it, whatever its lease');
+  t.match(
+    await scene.transcript(id),
+    [{}, { status: 'streaming' }],
+    'its own process does not seal it, whatever its lease',
+  );
   losses.clear();
   await pass(limits.storeRetryMsMax);
   t.match(await left(scene, id), { ...nothing, state: 'ended' });
@@ -123,87 +140,117 @@ for (const loss of ['the answer', 'the step', 'late'] as const) {
   });
 }
 
-t.test('an owner that has given up its first piece renews its lease no more, and what was shown by another process stands', async (t) => {
-  const { scene, other, losses, pass, close } = await open();
-  const { id } = await scene.session();
-  const talk = await scene.begin(id, remember);
-  losses.set('appendOutput', 'the answer').set('withdrawTurn', 'the step');
-  talk.model.text('one ');
-  t.same(await talk.runner.begun, { kind: 'unavailable' });
-  const place = { workspaceId: scene.workspaceId, sessionId: id, turnId: talk.runner.turnId };
-  const log = await other.host.remote.follow(place);
-  const begun = other.host.remote.awaitBeginning(place, log, null);
-  await turnOfTheLoop();
-  await pass(limits.leaseMs + 50);
-  await other.actor(id);
-  await pass(limits.remoteSealMs);
-  await pass(limits.remoteBegunMs);
-  t.equal(await begun, true);
-  t.match([log.pieces.join(''), log.terminal], ['one ', { type: 'failed', errorCode: 'api_error' }]);
-  losses.clear();
-  await pass(limits.storeRetryMsMax);
-  t.match(await left(scene, id), { state: 'open', messages: 2, turns: 1, memory: { resultId: talk.runner.turnId } });
-  close();
-});
-
-t.test('a first piece that was stored and its answer lost stands where another process has sealed the turn', async (t) => {
-  const { scene, other, losses, pass, close } = await open();
-  const { id } = await scene.session();
-  const talk = await scene.begin(id, remember);
-  for (const verb of ['appendOutput', 'withdrawTurn', 'renewTurn'] as const) losses.set(verb, 'the answer');
-  losses.set('withdrawTurn', 'the step');
-  talk.model.text('one ');
-  t.same(await talk.runner.begun, { kind: 'unavailable' });
-  await pass(limits.leaseMs);
-  await other.actor(id);
-  t.match(await left(other, id), { messages: 2, turns: 1 }, 'who sealed it cannot know what its chat was told');
-  losses.clear();
-  await pass(limits.storeRetryMsMax);
-  t.match(await left(other, id), { state: 'open', messages: 2, memory: { resultId: talk.runner.turnId }, turns: 1 }, 'somebody may have been shown it');
-  t.match(await other.transcript(id), [{ content: 'Hello' }, { content: 'one ', status: 'partial', errorCode: 'api_error' }]);
-  t.ok(await scene.streaming(id), 'nothing waits any more');
-  close();
-});
-
-for (const said of [true, false]) {
-  t.test(`an abort that another process has sealed stands, its owner being cut off before its first output and then ${said ? 'speaking' : 'ending'}`, async (t) => {
+t.test(
+  'an owner that has given up its first piece renews its lease no more, and what was shown by another process stands',
+  async (t) => {
     const { scene, other, losses, pass, close } = await open();
     const { id } = await scene.session();
     const talk = await scene.begin(id, remember);
-    losses.set('renewTurn', 'the step');
-    const aborting = other.host.sessions.abort(await other.actor(id), talk.runner.turnId);
-    await pass(limits.stopMs + limits.leaseMs / 6);
-    await aborting;
+    losses.set('appendOutput', 'the answer').set('withdrawTurn', 'the step');
+    talk.model.text('one ');
+    t.same(await talk.runner.begun, { kind: 'unavailable' });
+    const place = { workspaceId: scene.workspaceId, sessionId: id, turnId: talk.runner.turnId };
+    const log = await other.host.remote.follow(place);
+    const begun = other.host.remote.awaitBeginning(place, log, null);
+    await turnOfTheLoop();
+    await pass(limits.leaseMs + 50);
+    await other.actor(id);
+    await pass(limits.remoteSealMs);
+    await pass(limits.remoteBegunMs);
+    t.equal(await begun, true);
+    t.match([log.pieces.join(''), log.terminal], ['one ', { type: 'failed', errorCode: 'api_error' }]);
     losses.clear();
-    if (said) talk.model.text('one ');
-    else talk.model.end();
-    t.same([await talk.runner.begun, talk.runner.log.stored], [{ kind: 'begun' }, 0]);
-    t.same(talk.runner.log.terminal, { type: 'aborted' });
     await pass(limits.storeRetryMsMax);
     t.match(await left(scene, id), { state: 'open', messages: 2, turns: 1, memory: { resultId: talk.runner.turnId } });
-    t.match([await other.transcript(id), scene.overs, scene.faults], [[{}, { content: '', status: 'partial', stopReason: 'aborted' }], ['aborted'], { length: 0 }]);
     close();
-    t.equal(scene.clock.timers, 0, 'nothing is left running');
-  });
+  },
+);
+
+t.test(
+  'a first piece that was stored and its answer lost stands where another process has sealed the turn',
+  async (t) => {
+    const { scene, other, losses, pass, close } = await open();
+    const { id } = await scene.session();
+    const talk = await scene.begin(id, remember);
+    for (const verb of ['appendOutput', 'withdrawTurn', 'renewTurn'] as const) losses.set(verb, 'the answer');
+    losses.set('withdrawTurn', 'the step');
+    talk.model.text('one ');
+    t.same(await talk.runner.begun, { kind: 'unavailable' });
+    await pass(limits.leaseMs);
+    await other.actor(id);
+    t.match(await left(other, id), { messages: 2, turns: 1 }, 'who sealed it cannot know what its chat was told');
+    losses.clear();
+    await pass(limits.storeRetryMsMax);
+    t.match(
+      await left(other, id),
+      { state: 'open', messages: 2, memory: { resultId: talk.runner.turnId }, turns: 1 },
+      'somebody may have been shown it',
+    );
+    t.match(await other.transcript(id), [
+      { content: 'Hello' },
+      { content: 'one ', status: 'partial', errorCode: 'api_error' },
+    ]);
+    t.ok(await scene.streaming(id), 'nothing waits any more');
+    close();
+  },
+);
+
+for (const said of [true, false]) {
+  t.test(
+    `an abort that another process has sealed stands, its owner being cut off before its first output and then ${said ? 'speaking' : 'ending'}`,
+    async (t) => {
+      const { scene, other, losses, pass, close } = await open();
+      const { id } = await scene.session();
+      const talk = await scene.begin(id, remember);
+      losses.set('renewTurn', 'the step');
+      const aborting = other.host.sessions.abort(await other.actor(id), talk.runner.turnId);
+      await pass(limits.stopMs + limits.leaseMs / 6);
+      await aborting;
+      losses.clear();
+      if (said) talk.model.text('one ');
+      else talk.model.end();
+      t.same([await talk.runner.begun, talk.runner.log.stored], [{ kind: 'begun' }, 0]);
+      t.same(talk.runner.log.terminal, { type: 'aborted' });
+      await pass(limits.storeRetryMsMax);
+      t.match(await left(scene, id), {
+        state: 'open',
+        messages: 2,
+        turns: 1,
+        memory: { resultId: talk.runner.turnId },
+      });
+      t.match(
+        [await other.transcript(id), scene.overs, scene.faults],
+        [[{}, { content: '', status: 'partial', stopReason: 'aborted' }], ['aborted'], { length: 0 }],
+      );
+      close();
+      t.equal(scene.clock.timers, 0, 'nothing is left running');
+    },
+  );
 }
 
 for (const said of [true, false]) {
-  t.test(`an abort that another process has sealed is no fault of an owner that hears of it with its renewal, having ${said ? 'spoken' : 'said nothing'}`, async (t) => {
-    const { scene, other, losses, pass, close } = await open();
-    const { id } = await scene.session();
-    const talk = said ? await scene.streaming(id) : await scene.begin(id);
-    const leave = talk.runner.log.follow(() => {});
-    losses.set('renewTurn', 'the step');
-    const aborting = other.host.sessions.abort(await other.actor(id), talk.runner.turnId);
-    await pass(limits.stopMs + limits.leaseMs / 6);
-    await aborting;
-    losses.clear();
-    await pass(limits.leaseMs / 3);
-    t.same([await talk.runner.begun, talk.runner.log.terminal, talk.cancelled()], [{ kind: 'begun' }, { type: 'aborted' }, true]);
-    t.match([scene.overs, scene.faults], [['aborted'], { length: 0 }]);
-    leave();
-    close();
-  });
+  t.test(
+    `an abort that another process has sealed is no fault of an owner that hears of it with its renewal, having ${said ? 'spoken' : 'said nothing'}`,
+    async (t) => {
+      const { scene, other, losses, pass, close } = await open();
+      const { id } = await scene.session();
+      const talk = said ? await scene.streaming(id) : await scene.begin(id);
+      const leave = talk.runner.log.follow(() => {});
+      losses.set('renewTurn', 'the step');
+      const aborting = other.host.sessions.abort(await other.actor(id), talk.runner.turnId);
+      await pass(limits.stopMs + limits.leaseMs / 6);
+      await aborting;
+      losses.clear();
+      await pass(limits.leaseMs / 3);
+      t.same(
+        [await talk.runner.begun, talk.runner.log.terminal, talk.cancelled()],
+        [{ kind: 'begun' }, { type: 'aborted' }, true],
+      );
+      t.match([scene.overs, scene.faults], [['aborted'], { length: 0 }]);
+      leave();
+      close();
+    },
+  );
 }
 
 t.test('the events of a turn that waits to be withdrawn are not read', async (t) => {
@@ -216,7 +263,9 @@ t.test('the events of a turn that waits to be withdrawn are not read', async (t)
   await talk.runner.over;
   const { clock, host, store, workspaceId } = scene;
   const party = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
-  await t.rejects(reachTurn(party, id, talk.runner.turnId, { clock, host, store } as never), { message: 'the turn waits to be withdrawn' });
+  await t.rejects(reachTurn(party, id, talk.runner.turnId, { clock, host, store } as never), {
+    message: 'the turn waits to be withdrawn',
+  });
   losses.clear();
   await pass(limits.storeRetryMsMax);
   t.same(await left(scene, id), nothing);
@@ -233,8 +282,14 @@ t.test('the events of a turn that waits to be withdrawn are read once a repeat h
   const { clock, host, store, workspaceId } = scene;
   const { turnId } = talk.runner;
   const party = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
-  await t.rejects(reachTurn(party, id, turnId, { clock, host, store } as never), { message: 'the turn waits to be withdrawn' });
-  t.equal(await store.turns.claim({ workspaceId, sessionId: id, turnId }), true, 'as a process does that joins the repeat to the turn');
+  await t.rejects(reachTurn(party, id, turnId, { clock, host, store } as never), {
+    message: 'the turn waits to be withdrawn',
+  });
+  t.equal(
+    await store.turns.claim({ workspaceId, sessionId: id, turnId }),
+    true,
+    'as a process does that joins the repeat to the turn',
+  );
   t.match((await reachTurn(party, id, turnId, { clock, host, store } as never)).log.terminal, { type: 'completed' });
   close();
 });
@@ -262,43 +317,49 @@ t.test('a turn is withdrawn though a later version has moved its session meanwhi
 });
 
 for (const read of [true, false]) {
-  t.test(`a turn that nobody seals is asked for while somebody reads it, and not without end: ${read ? 'read' : 'not read'}`, async (t) => {
+  t.test(
+    `a turn that nobody seals is asked for while somebody reads it, and not without end: ${read ? 'read' : 'not read'}`,
+    async (t) => {
+      const { scene, losses, pass, close } = await open();
+      const { id } = await scene.session();
+      const talk = await scene.streaming(id);
+      losses.set('renewTurn', 'the step');
+      const nowMs = scene.clock.now();
+      const place = { workspaceId: scene.workspaceId, sessionId: id, turnId: talk.runner.turnId };
+      await scene.store.turns.requestStop(place, 'aborted', nowMs, nowMs);
+      t.ok(await scene.store.turns.takeOver(place, 'dead', nowMs + 3_600_000, nowMs));
+      const { log } = talk.runner;
+      const leave = read ? log.follow(() => {}) : () => {};
+      talk.model.text('two ');
+      await pass(limits.leaseMs);
+      t.same([log.terminal, log.cutOff], [null, !read]);
+      await pass(limits.fateReadersMs + limits.remoteSilentMs);
+      t.same([log.terminal, log.cutOff], [null, true]);
+      leave();
+      close();
+      t.equal(scene.clock.timers, 0, 'nothing is left running');
+    },
+  );
+}
+
+t.test(
+  'the fate of a turn that another process took over is not waited for long before its first output',
+  async (t) => {
     const { scene, losses, pass, close } = await open();
     const { id } = await scene.session();
-    const talk = await scene.streaming(id);
-    losses.set('renewTurn', 'the step');
+    const talk = await scene.begin(id, remember);
+    for (const verb of ['renewTurn', 'withdrawTurn', 'outputAfter'] as const) losses.set(verb, 'the step');
     const nowMs = scene.clock.now();
     const place = { workspaceId: scene.workspaceId, sessionId: id, turnId: talk.runner.turnId };
     await scene.store.turns.requestStop(place, 'aborted', nowMs, nowMs);
-    t.ok(await scene.store.turns.takeOver(place, 'dead', nowMs + 3_600_000, nowMs));
-    const { log } = talk.runner;
-    const leave = read ? log.follow(() => {}) : () => {};
-    talk.model.text('two ');
-    await pass(limits.leaseMs);
-    t.same([log.terminal, log.cutOff], [null, !read]);
-    await pass(limits.fateReadersMs + limits.remoteSilentMs);
-    t.same([log.terminal, log.cutOff], [null, true]);
-    leave();
+    t.ok(await scene.store.turns.takeOver(place, 'dead', nowMs + 60_000, nowMs));
+    talk.model.text('one ');
+    await pass(limits.fateMs + 50);
+    t.same(await talk.runner.begun, { kind: 'unavailable' });
+    t.match(scene.faults, [{ reason: 'fence_lost' }]);
     close();
-    t.equal(scene.clock.timers, 0, 'nothing is left running');
-  });
-}
-
-t.test('the fate of a turn that another process took over is not waited for long before its first output', async (t) => {
-  const { scene, losses, pass, close } = await open();
-  const { id } = await scene.session();
-  const talk = await scene.begin(id, remember);
-  for (const verb of ['renewTurn', 'withdrawTurn', 'outputAfter'] as const) losses.set(verb, 'the step');
-  const nowMs = scene.clock.now();
-  const place = { workspaceId: scene.workspaceId, sessionId: id, turnId: talk.runner.turnId };
-  await scene.store.turns.requestStop(place, 'aborted', nowMs, nowMs);
-  t.ok(await scene.store.turns.takeOver(place, 'dead', nowMs + 60_000, nowMs));
-  talk.model.text('one ');
-  await pass(limits.fateMs + 50);
-  t.same(await talk.runner.begun, { kind: 'unavailable' });
-  t.match(scene.faults, [{ reason: 'fence_lost' }]);
-  close();
-});
+  },
+);
 
 for (const loss of ['the answer', 'the step', 'late'] as const) {
   t.test(`an end without output that loses ${loss} leaves nothing behind`, async (t) => {
@@ -330,7 +391,10 @@ for (const loss of ['the answer', 'the step', 'late'] as const) {
     t.match(talk.runner.log.terminal, { type: 'completed' });
     await arrives();
     t.match(await left(scene, id), { messages: 2, slots: 0, turns: 1, memory: { resultId: talk.runner.turnId } });
-    t.match([await scene.transcript(id), scene.overs, scene.faults], [[{}, { content: 'one ', status: 'completed' }], ['completed'], { length: 0 }]);
+    t.match(
+      [await scene.transcript(id), scene.overs, scene.faults],
+      [[{}, { content: 'one ', status: 'completed' }], ['completed'], { length: 0 }],
+    );
     close();
   });
 }
@@ -348,35 +412,45 @@ t.test('a turn waits for its store as long as its lease allows, and its readers 
   await pass(limits.storeRetryMsMax);
   talk.model.end();
   await talk.runner.over;
-  t.match([await scene.transcript(id), scene.faults], [[{}, { content: 'one two three', status: 'completed' }], { length: 0 }], 'each piece once');
+  t.match(
+    [await scene.transcript(id), scene.faults],
+    [[{}, { content: 'one two three', status: 'completed' }], { length: 0 }],
+    'each piece once',
+  );
   close();
 });
 
 for (const seized of [false, true]) {
-  t.test(`a turn whose lease runs out unanswered is told as the store has it${seized ? ', sealed by another process' : ''}`, async (t) => {
-    const { scene, other, losses, pass, close } = await open();
-    const { id } = await scene.session();
-    const talk = await scene.streaming(id, 'one ');
-    for (const verb of verbs) losses.set(verb, verb === 'appendOutput' ? 'the answer' : 'the step');
-    talk.model.text('two ');
-    await turnOfTheLoop();
-    losses.set('appendOutput', 'the step');
-    talk.model.text('three');
-    await pass(limits.leaseMs);
-    t.same([talk.cancelled(), talk.runner.log.terminal], [true, null]);
-    if (seized) {
+  t.test(
+    `a turn whose lease runs out unanswered is told as the store has it${seized ? ', sealed by another process' : ''}`,
+    async (t) => {
+      const { scene, other, losses, pass, close } = await open();
+      const { id } = await scene.session();
+      const talk = await scene.streaming(id, 'one ');
+      for (const verb of verbs) losses.set(verb, verb === 'appendOutput' ? 'the answer' : 'the step');
+      talk.model.text('two ');
+      await turnOfTheLoop();
+      losses.set('appendOutput', 'the step');
+      talk.model.text('three');
       await pass(limits.leaseMs);
-      await other.actor(id);
-      t.match(await other.state(id), 'open');
-    }
-    losses.clear();
-    await pass(2 * limits.storeRetryMsMax);
-    const { content } = (await other.transcript(id)).at(-1)!;
-    const { pieces, storedPieces, terminal } = talk.runner.log;
-    t.same([pieces.slice(0, storedPieces).join(''), terminal], [content, { type: 'failed', errorCode: 'api_error' }]);
-    t.equal(content, seized ? 'one two ' : 'one two three');
-    t.match(await other.store.turns.read(other.workspaceId, id, talk.runner.turnId), { status: 'failed', errorCode: 'api_error' });
-    t.match([scene.overs, scene.faults], [['failed'], [{ reason: 'lease_lost' }]]);
-    close();
-  });
+      t.same([talk.cancelled(), talk.runner.log.terminal], [true, null]);
+      if (seized) {
+        await pass(limits.leaseMs);
+        await other.actor(id);
+        t.match(await other.state(id), 'open');
+      }
+      losses.clear();
+      await pass(2 * limits.storeRetryMsMax);
+      const { content } = (await other.transcript(id)).at(-1)!;
+      const { pieces, storedPieces, terminal } = talk.runner.log;
+      t.same([pieces.slice(0, storedPieces).join(''), terminal], [content, { type: 'failed', errorCode: 'api_error' }]);
+      t.equal(content, seized ? 'one two ' : 'one two three');
+      t.match(await other.store.turns.read(other.workspaceId, id, talk.runner.turnId), {
+        status: 'failed',
+        errorCode: 'api_error',
+      });
+      t.match([scene.overs, scene.faults], [['failed'], [{ reason: 'lease_lost' }]]);
+      close();
+    },
+  );
 }

@@ -29,9 +29,17 @@ t.test('it is told of once when it goes and once when it is back', async (t) => 
     orphans: (nowMs, limit) => (idle ? Promise.resolve([]) : answer(() => sound.turns.orphans(nowMs, limit))),
   });
   const lines: { level: string; msg: string; away_seconds?: number }[] = [];
-  const log = pino({ formatters: { level: (level) => ({ level }) } }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const log = pino(
+    { formatters: { level: (level) => ({ level }) } },
+    { write: (line: string) => void lines.push(JSON.parse(line)) },
+  );
   const host = new Host(store, clock, randomIds(clock), log, 1000);
-  const metrics = openMetrics(() => ({}), () => 0, () => 0, () => host.outage);
+  const metrics = openMetrics(
+    () => ({}),
+    () => 0,
+    () => 0,
+    () => host.outage,
+  );
   const pass = async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= limits.orphansMs) {
       clock.advance(limits.orphansMs);
@@ -61,7 +69,10 @@ t.test('it is told of once when it goes and once when it is back', async (t) => 
   idle = false;
   fault = new TypeError('a fault of ours');
   await pass(2 * limits.orphansMs);
-  t.match(lines.slice(2).map(({ msg }) => msg), ['sweep failed', 'sweep failed']);
+  t.match(
+    lines.slice(2).map(({ msg }) => msg),
+    ['sweep failed', 'sweep failed'],
+  );
   host.close();
   await sound.close();
 });

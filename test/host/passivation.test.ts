@@ -14,7 +14,16 @@ t.test('an idle session goes to sleep and comes back as it was', async (t) => {
   await talk.runner.over;
   t.ok(scene.host.census()['session'] === 1);
   scene.clock.advance(2 * limits.actorIdleMs);
-  t.same(scene.host.census(), { workspace: 0, assistant: 0, key: 0, session: 0, turn: 0, call: 0, socket: 0, visitor: 0 });
+  t.same(scene.host.census(), {
+    workspace: 0,
+    assistant: 0,
+    key: 0,
+    session: 0,
+    turn: 0,
+    call: 0,
+    socket: 0,
+    visitor: 0,
+  });
   const after = await scene.actor(id);
   t.not(after, before);
   t.match(after.machine, { state: 'open' });
@@ -31,7 +40,16 @@ t.test('100,000 sessions do not stay awake, and those that are touched stay with
   const read = async (_: string, id: string) => ({ record: { ...record, id }, version: 1 });
   const { host } = scene.beside(withSteps(scene.store, { createSession: created, session: read }));
   const { workspaceId, assistantId } = scene;
-  const wanted = { workspaceId, assistantId, channel: 'api', visitor: {}, metadata: {}, maxCallSeconds: 60, greeting: null, remember: null } as const;
+  const wanted = {
+    workspaceId,
+    assistantId,
+    channel: 'api',
+    visitor: {},
+    metadata: {},
+    maxCallSeconds: 60,
+    greeting: null,
+    remember: null,
+  } as const;
   const ids: string[] = [];
   for (let made = 0; made < 100_000; made++) ids.push((await host.sessions.create(wanted)).session.id);
   t.equal(host.census()['session'], 0, 'creating one wakes nobody');
@@ -44,7 +62,11 @@ t.test('100,000 sessions do not stay awake, and those that are touched stay with
   const { session: live } = host.census();
   t.ok(live <= limits.actorsLiveMax, `${live} are live`);
   const awake = new Set([...host.sessions.population.residents()].map(({ record }) => record.id));
-  t.same(touched.filter((id) => !awake.has(id)), touched.slice(0, touched.length - live), 'the longest idle left');
+  t.same(
+    touched.filter((id) => !awake.has(id)),
+    touched.slice(0, touched.length - live),
+    'the longest idle left',
+  );
   scene.clock.advance(2 * limits.actorIdleMs);
   t.equal(host.census()['session'], 0);
 });

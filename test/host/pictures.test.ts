@@ -45,9 +45,15 @@ t.test('of several watchers each is given one in its turn, at most one in a turn
 t.test('a watcher that leaves while others answer costs no picture', async (t) => {
   let made = 0;
   let answer!: () => void;
-  const pictures = new Pictures(new ManualClock(), () => new Promise<() => number>((resolve) => (answer = () => resolve(() => ++made))));
+  const pictures = new Pictures(
+    new ManualClock(),
+    () => new Promise<() => number>((resolve) => (answer = () => resolve(() => ++made))),
+  );
   const order: string[] = [];
-  const receiver = (name: string): PictureReceiver<number> => ({ asked: () => void order.push(`${name} asked`), give: () => void order.push(`${name} given`) });
+  const receiver = (name: string): PictureReceiver<number> => ({
+    asked: () => void order.push(`${name} asked`),
+    give: () => void order.push(`${name} given`),
+  });
   const [one, two] = [receiver('one'), receiver('two')];
   pictures.request(one);
   pictures.request(two);

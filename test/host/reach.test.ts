@@ -28,9 +28,17 @@ t.test('a request looks at its session once, whether or not it is awake', async 
 
   const { record } = (await made.store.sessions.read(workspaceId, id))!;
   await made.host.sessions.end((await made.host.sessions.of(workspaceId, id))!);
-  t.equal((await reachActor(party, id, services)).machine.state, 'ended', 'what another process has done since is seen');
-  await t.rejects(async () => reachActor({ ...party, assistantIds: [] }, id, services), { code: 'assistant_not_permitted' });
-  await t.rejects(async () => reachActor({ ...party, workspaceId: 'wks_other' }, id, services), { code: 'session_not_found' });
+  t.equal(
+    (await reachActor(party, id, services)).machine.state,
+    'ended',
+    'what another process has done since is seen',
+  );
+  await t.rejects(async () => reachActor({ ...party, assistantIds: [] }, id, services), {
+    code: 'assistant_not_permitted',
+  });
+  await t.rejects(async () => reachActor({ ...party, workspaceId: 'wks_other' }, id, services), {
+    code: 'session_not_found',
+  });
   clock.advance((record.lastActivityAt + limits.retentionDaysDefault * 86_400 + 1) * 1000 - clock.now());
   await t.rejects(async () => reachActor(party, id, services), { code: 'session_not_found' }, 'past retention');
 });
@@ -40,11 +48,15 @@ t.test('a refusal of the session comes before an assistant that cannot be read',
   const { id } = await made.session();
   const { id: trial } = await made.session({ channel: 'console' });
   const read = ((kind: string, workspaceId: string, recordId: string) =>
-    kind === 'assistant' ? Promise.reject(new StoreUnavailable('away')) : made.store.catalog.read(kind as 'key', workspaceId, recordId)) as Store['catalog']['read'];
+    kind === 'assistant'
+      ? Promise.reject(new StoreUnavailable('away'))
+      : made.store.catalog.read(kind as 'key', workspaceId, recordId)) as Store['catalog']['read'];
   const { host, store, clock, workspaceId } = made.beside(withSteps(made.store, { 'catalog.read': read }));
   const services = { host, store, clock } as unknown as Services;
   const party = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
-  await t.rejects(async () => reachConversation({ ...party, assistantIds: [] }, id, services), { code: 'assistant_not_permitted' });
+  await t.rejects(async () => reachConversation({ ...party, assistantIds: [] }, id, services), {
+    code: 'assistant_not_permitted',
+  });
   await t.rejects(async () => reachConversation(party, trial, services), { code: 'session_not_found' });
   await t.rejects(async () => reachConversation(party, id, services), { message: 'away' });
 });

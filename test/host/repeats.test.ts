@@ -12,12 +12,19 @@ async function openNoting(shared: boolean): Promise<{ scene: Scene; asked: strin
   const plain = await Scene.open();
   const asked: string[] = [];
   const store = withSteps(plain.store, { leaseMs: shared ? limits.leaseMs : null });
-  const noting = (name: string, plainly: AnyStep): AnyStep => (...given) => (asked.push(name), plainly(...given));
+  const noting =
+    (name: string, plainly: AnyStep): AnyStep =>
+    (...given) => (asked.push(name), plainly(...given));
   return { scene: plain.beside(wrapStore(store, noting)), asked };
 }
 
 /** The request of a chat; `hangs`: to a model that says nothing. */
-function requestOf(scene: Scene, sessionId: string, idempotencyKey: string | null, { draining = false, hangs = false } = {}) {
+function requestOf(
+  scene: Scene,
+  sessionId: string,
+  idempotencyKey: string | null,
+  { draining = false, hangs = false } = {},
+) {
   const model = {
     provider: 'scripted',
     needsCredential: false,
@@ -29,19 +36,41 @@ function requestOf(scene: Scene, sessionId: string, idempotencyKey: string | nul
   };
   const silent = { inc: () => {}, observe: () => {} };
   return {
-    caller: { kind: 'key', party: { workspaceId: scene.workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } },
+    caller: {
+      kind: 'key',
+      party: {
+        workspaceId: scene.workspaceId,
+        id: 'key_1',
+        kind: 'key',
+        name: 'Key',
+        channel: 'api',
+        assistantIds: null,
+      },
+    },
     params: { id: sessionId },
     body: { message: 'Hello' },
     json: { message: 'Hello' },
     idempotencyKey,
-    services: { host: scene.host, store: scene.store, clock: scene.clock, models: new Map([['scripted', model]]), metrics: { turns: silent, firstOutput: silent }, draining },
+    services: {
+      host: scene.host,
+      store: scene.store,
+      clock: scene.clock,
+      models: new Map([['scripted', model]]),
+      metrics: { turns: silent, firstOutput: silent },
+      draining,
+    },
   };
 }
 
 const ask = (request: object) => chat(request as Request<KeyCaller, unknown, { message: string }>);
 
 /** Sends a message as the API does; resolves with the turn's id and whether it was there before. */
-async function send(scene: Scene, sessionId: string, idempotencyKey: string | null, draining = false): Promise<[turnId: string, replayed: boolean]> {
+async function send(
+  scene: Scene,
+  sessionId: string,
+  idempotencyKey: string | null,
+  draining = false,
+): Promise<[turnId: string, replayed: boolean]> {
   const { headers } = await ask(requestOf(scene, sessionId, idempotencyKey, { draining }));
   return [headers!['x-turn-id']!, headers!['idempotent-replayed'] === 'true'];
 }
@@ -49,27 +78,38 @@ async function send(scene: Scene, sessionId: string, idempotencyKey: string | nu
 const count = (asked: readonly string[], verb: string): number => asked.filter((one) => one === verb).length;
 
 for (const shared of [false, true]) {
-  t.test(`the store is asked once for what was made before, and only under a key, ${shared ? 'on a shared store' : 'alone on its store'}`, async (t) => {
-    const { scene, asked } = await openNoting(shared);
-    const { id } = await scene.session();
-    const looks = async (run: () => Promise<unknown>): Promise<number[]> => {
-      asked.length = 0;
-      await run();
-      return [count(asked, 'remembered'), count(asked, 'beginTurn')];
-    };
-    t.same(await looks(() => send(scene, id, null)), [0, 1], 'without the header');
-    t.same(await looks(() => send(scene, id, 'once')), [0, 1], 'the first time');
-    // A turn that another process may have run is joined once that process surely knows how it ended.
-    await pass(scene, 2 * limits.remoteBegunMs);
-    t.same(await looks(() => send(scene, id, 'once')), [0, 1], 'a repeat, which the step that would begin its turn finds');
-    t.same(await looks(() => send(scene, id, 'once', true)), [1, 0], 'a repeat during a drain');
-    t.same(await looks(() => t.rejects(send(scene, id, null, true), { code: 'api_error', seconds: 5 })), [0, 0], 'new work during a drain');
-    await scene.store.catalog.remove('assistant', scene.workspaceId, scene.assistantId);
-    scene.host.assistants.population.discard(scene.assistantId);
-    t.same(await looks(() => send(scene, id, 'once')), [1, 0], 'a repeat to an assistant that was deleted');
-    t.same(await looks(() => t.rejects(send(scene, id, null), { code: 'assistant_not_found' })), [0, 0]);
-    scene.host.close();
-  });
+  t.test(
+    `the store is asked once for what was made before, and only under a key, ${shared ? 'on a shared store' : 'alone on its store'}`,
+    async (t) => {
+      const { scene, asked } = await openNoting(shared);
+      const { id } = await scene.session();
+      const looks = async (run: () => Promise<unknown>): Promise<number[]> => {
+        asked.length = 0;
+        await run();
+        return [count(asked, 'remembered'), count(asked, 'beginTurn')];
+      };
+      t.same(await looks(() => send(scene, id, null)), [0, 1], 'without the header');
+      t.same(await looks(() => send(scene, id, 'once')), [0, 1], 'the first time');
+      // A turn that another process may have run is joined once that process surely knows how it ended.
+      await pass(scene, 2 * limits.remoteBegunMs);
+      t.same(
+        await looks(() => send(scene, id, 'once')),
+        [0, 1],
+        'a repeat, which the step that would begin its turn finds',
+      );
+      t.same(await looks(() => send(scene, id, 'once', true)), [1, 0], 'a repeat during a drain');
+      t.same(
+        await looks(() => t.rejects(send(scene, id, null, true), { code: 'api_error', seconds: 5 })),
+        [0, 0],
+        'new work during a drain',
+      );
+      await scene.store.catalog.remove('assistant', scene.workspaceId, scene.assistantId);
+      scene.host.assistants.population.discard(scene.assistantId);
+      t.same(await looks(() => send(scene, id, 'once')), [1, 0], 'a repeat to an assistant that was deleted');
+      t.same(await looks(() => t.rejects(send(scene, id, null), { code: 'assistant_not_found' })), [0, 0]);
+      scene.host.close();
+    },
+  );
 }
 
 t.test('a repeat on a session that has expired', async (t) => {
@@ -83,29 +123,32 @@ t.test('a repeat on a session that has expired', async (t) => {
   scene.host.close();
 });
 
-t.test('a repeat that comes while the first request begins its turn joins that turn, though a drain begins', async (t) => {
-  const plain = await Scene.open();
-  let begin = (): void => {};
-  const held = new Promise<void>((resolve) => (begin = resolve));
-  let begins = (): void => {};
-  const beginning = new Promise<void>((resolve) => (begins = resolve));
-  let tries = 0;
-  const beginTurn: Steps['beginTurn'] = async (step) => {
-    begins();
-    if (tries++ === 0) await held;
-    return plain.store.turns.begin(step);
-  };
-  const scene = plain.beside(withSteps(plain.store, { beginTurn }));
-  const { id } = await scene.session();
-  const first = send(scene, id, 'once');
-  await beginning;
-  const repeat = send(scene, id, 'once', true);
-  await turnOfTheLoop();
-  begin();
-  const [turnId] = await first;
-  t.same(await repeat, [turnId, true]);
-  scene.host.close();
-});
+t.test(
+  'a repeat that comes while the first request begins its turn joins that turn, though a drain begins',
+  async (t) => {
+    const plain = await Scene.open();
+    let begin = (): void => {};
+    const held = new Promise<void>((resolve) => (begin = resolve));
+    let begins = (): void => {};
+    const beginning = new Promise<void>((resolve) => (begins = resolve));
+    let tries = 0;
+    const beginTurn: Steps['beginTurn'] = async (step) => {
+      begins();
+      if (tries++ === 0) await held;
+      return plain.store.turns.begin(step);
+    };
+    const scene = plain.beside(withSteps(plain.store, { beginTurn }));
+    const { id } = await scene.session();
+    const first = send(scene, id, 'once');
+    await beginning;
+    const repeat = send(scene, id, 'once', true);
+    await turnOfTheLoop();
+    begin();
+    const [turnId] = await first;
+    t.same(await repeat, [turnId, true]);
+    scene.host.close();
+  },
+);
 
 t.test('a chat that still waits for its first words at the end of a drain is refused as new work is', async (t) => {
   const scene = await Scene.open();

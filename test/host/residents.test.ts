@@ -7,7 +7,11 @@ import { Scene, withSteps } from './scene.ts';
 async function unlucky(failures: (() => Promise<number | null>)[]): Promise<Scene> {
   const scene = await Scene.open();
   const { catalog } = scene.store;
-  return scene.beside(withSteps(scene.store, { 'catalog.replace': (kind, record, version) => failures.shift()?.() ?? catalog.replace(kind, record, version) }));
+  return scene.beside(
+    withSteps(scene.store, {
+      'catalog.replace': (kind, record, version) => failures.shift()?.() ?? catalog.replace(kind, record, version),
+    }),
+  );
 }
 
 const stored = async ({ store, workspaceId, assistantId }: Scene) => {
@@ -20,7 +24,10 @@ t.test('a change that the store refused never happened, for those that wait behi
   const { assistants } = scene.host;
   const actor = (await assistants.of(scene.workspaceId, scene.assistantId))!;
   const disable = assistants.move(scene.workspaceId, scene.assistantId, 'disable', 1);
-  const rename = assistants.configure(scene.workspaceId, scene.assistantId, (record) => ({ ...record, name: 'renamed' }));
+  const rename = assistants.configure(scene.workspaceId, scene.assistantId, (record) => ({
+    ...record,
+    name: 'renamed',
+  }));
   const between = disable.catch(() => assistants.of(scene.workspaceId, scene.assistantId));
   await t.rejects(disable, { message: 'away' });
   await rename;
@@ -35,7 +42,10 @@ t.test('a change that somebody else overtook is decided again on what they left'
   await scene.host.assistants.of(scene.workspaceId, scene.assistantId);
   const other = scene.beside();
   await other.host.assistants.move(scene.workspaceId, scene.assistantId, 'disable', 1);
-  await scene.host.assistants.configure(scene.workspaceId, scene.assistantId, (record) => ({ ...record, name: 'renamed' }));
+  await scene.host.assistants.configure(scene.workspaceId, scene.assistantId, (record) => ({
+    ...record,
+    name: 'renamed',
+  }));
   t.same(await stored(scene), ['renamed', 'disabled']);
 });
 

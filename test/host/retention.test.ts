@@ -12,7 +12,11 @@ const settle = async (): Promise<void> => {
 t.test('the sweep deletes what nobody touched for too long', async (t) => {
   const scene = await Scene.open({ retentionDays: 2 });
   await scene.host.start();
-  const [old, touched, running] = [await scene.session({ greeting: 'Hi' }), await scene.session({ maxCallSeconds: week }), await scene.session({ maxCallSeconds: week })];
+  const [old, touched, running] = [
+    await scene.session({ greeting: 'Hi' }),
+    await scene.session({ maxCallSeconds: week }),
+    await scene.session({ maxCallSeconds: week }),
+  ];
   const talk = await scene.streaming(old.id);
   talk.model.end();
   await talk.runner.over;
@@ -34,7 +38,11 @@ t.test('the sweep deletes what nobody touched for too long', async (t) => {
   t.equal(await scene.state(old.id), undefined);
   t.equal((await scene.transcript(old.id)).length, 0, 'with all that it held');
   t.equal(await scene.store.turns.read(scene.workspaceId, old.id, talk.runner.turnId), null);
-  t.same([await scene.state(touched.id), await scene.state(running.id)], ['ended', 'streaming'], 'the last activity counts');
+  t.same(
+    [await scene.state(touched.id), await scene.state(running.id)],
+    ['ended', 'streaming'],
+    'the last activity counts',
+  );
   t.equal(await scene.host.sessions.of(scene.workspaceId, old.id), null);
   scene.host.close();
   t.equal(await scene.host.sessions.read(scene.workspaceId, old.id), null);

@@ -54,10 +54,23 @@ export class StagedModel implements TurnModel {
 
 /** The tools of an assistant that has none. */
 export const noTools: TurnTools = {
-  roundsMax: 8, find: () => null, check: () => null, misfit: () => '', noteOffered: () => {}, makeId: () => 'call_1', admit: async () => 'unknown_tool', noteUnsent: () => {}, call: async () => ({ status: 'cancelled' }),
+  roundsMax: 8,
+  find: () => null,
+  check: () => null,
+  misfit: () => '',
+  noteOffered: () => {},
+  makeId: () => 'call_1',
+  admit: async () => 'unknown_tool',
+  noteUnsent: () => {},
+  call: async () => ({ status: 'cancelled' }),
 };
 
-export const unreported: TurnReports = { providerFailed: () => {}, leftOut: () => {}, ourFault: () => {}, over: () => {} };
+export const unreported: TurnReports = {
+  providerFailed: () => {},
+  leftOut: () => {},
+  ourFault: () => {},
+  over: () => {},
+};
 
 export class Scene {
   readonly clock: ManualClock;
@@ -72,7 +85,13 @@ export class Scene {
   readonly faults: { readonly reason: TurnFault; readonly cause: unknown }[] = [];
 
   /** Another process' view of the same rows, or of the same store, is made with `beside`. */
-  private constructor(parts: { clock: ManualClock; engine: MemoryEngine; store: Store; workspaceId: string; assistantId: string }) {
+  private constructor(parts: {
+    clock: ManualClock;
+    engine: MemoryEngine;
+    store: Store;
+    workspaceId: string;
+    assistantId: string;
+  }) {
     this.clock = parts.clock;
     this.engine = parts.engine;
     this.store = parts.store;
@@ -106,9 +125,22 @@ export class Scene {
     return new Scene({ ...this, store });
   }
 
-  async session({ maxCallSeconds = 3600, greeting = null as string | null, channel = 'api' as Session['channel'] } = {}): Promise<Session> {
+  async session({
+    maxCallSeconds = 3600,
+    greeting = null as string | null,
+    channel = 'api' as Session['channel'],
+  } = {}): Promise<Session> {
     const { workspaceId, assistantId } = this;
-    const wanted = { workspaceId, assistantId, channel, visitor: {}, metadata: {}, maxCallSeconds, greeting, remember: null };
+    const wanted = {
+      workspaceId,
+      assistantId,
+      channel,
+      visitor: {},
+      metadata: {},
+      maxCallSeconds,
+      greeting,
+      remember: null,
+    };
     return (await this.host.sessions.create(wanted)).session;
   }
 
@@ -119,7 +151,13 @@ export class Scene {
   }
 
   /** Begins a turn; throws the refusal. */
-  async begin(sessionId: string, remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null = null, takesSlot = true, cause?: Cause, speaker?: Speaker): Promise<Talk> {
+  async begin(
+    sessionId: string,
+    remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null = null,
+    takesSlot = true,
+    cause?: Cause,
+    speaker?: Speaker,
+  ): Promise<Talk> {
     const model = new StagedModel();
     const started = await this.host.turns.begin(await this.actor(sessionId), {
       message: 'Hello',
@@ -159,7 +197,10 @@ export class Scene {
 }
 
 /** The store with some of its steps replaced, or with another lease. */
-export function withSteps(store: Store, { leaseMs = store.leaseMs, ...steps }: Partial<Steps & Pick<Store, 'leaseMs'>>): Store {
+export function withSteps(
+  store: Store,
+  { leaseMs = store.leaseMs, ...steps }: Partial<Steps & Pick<Store, 'leaseMs'>>,
+): Store {
   return storeOf({ name: store.name, leaseMs }, (name) => steps[name] ?? stepOf(store, name));
 }
 

@@ -14,13 +14,31 @@ t.test('a turn from its beginning to its end', async (t) => {
   const scene = await Scene.open();
   const { id } = await scene.session({ greeting: 'Hi' });
   const talk = await scene.streaming(id);
-  t.same(talk.history.map(({ role, content }) => [role, content]), [['assistant', 'Hi'], ['user', 'Hello']]);
+  t.same(
+    talk.history.map(({ role, content }) => [role, content]),
+    [
+      ['assistant', 'Hi'],
+      ['user', 'Hello'],
+    ],
+  );
   t.equal(scene.host.turns.inFlight, 1);
   talk.model.text('two');
   talk.model.end();
   await talk.runner.over;
-  t.match(await scene.transcript(id), [{ content: 'Hi' }, { content: 'Hello' }, { content: 'one two', status: 'completed', stopReason: 'end' }]);
-  t.same([await scene.state(id), scene.overs, scene.host.turns.inFlight, await scene.store.turns.inFlight(scene.workspaceId)], ['open', ['completed'], 0, 0]);
+  t.match(await scene.transcript(id), [
+    { content: 'Hi' },
+    { content: 'Hello' },
+    { content: 'one two', status: 'completed', stopReason: 'end' },
+  ]);
+  t.same(
+    [
+      await scene.state(id),
+      scene.overs,
+      scene.host.turns.inFlight,
+      await scene.store.turns.inFlight(scene.workspaceId),
+    ],
+    ['open', ['completed'], 0, 0],
+  );
 });
 
 t.test('the first move wins: the other process loads and decides again', async (t) => {
@@ -43,12 +61,16 @@ t.test('a lost comparison is no failure', async (t) => {
   const scene = await Scene.open();
   const { store } = scene;
   let lose = 1;
-  const lost = <Answer>(answer: Answer, real: () => Promise<Answer>): Promise<Answer> => (lose-- > 0 ? Promise.resolve(answer) : real());
+  const lost = <Answer>(answer: Answer, real: () => Promise<Answer>): Promise<Answer> =>
+    lose-- > 0 ? Promise.resolve(answer) : real();
   const unlucky = scene.beside(
     withSteps(store, {
-      beginTurn: (step) => lost<Awaited<ReturnType<Steps['beginTurn']>>>({ outcome: 'lost' }, () => store.turns.begin(step)),
-      finishTurn: (step) => lost<Awaited<ReturnType<Steps['finishTurn']>>>({ outcome: 'lost' }, () => store.turns.finish(step)),
-      withdrawTurn: (step) => lost<Awaited<ReturnType<Steps['withdrawTurn']>>>({ outcome: 'lost' }, () => store.turns.withdraw(step)),
+      beginTurn: (step) =>
+        lost<Awaited<ReturnType<Steps['beginTurn']>>>({ outcome: 'lost' }, () => store.turns.begin(step)),
+      finishTurn: (step) =>
+        lost<Awaited<ReturnType<Steps['finishTurn']>>>({ outcome: 'lost' }, () => store.turns.finish(step)),
+      withdrawTurn: (step) =>
+        lost<Awaited<ReturnType<Steps['withdrawTurn']>>>({ outcome: 'lost' }, () => store.turns.withdraw(step)),
       saveSession: (...given) => lost<number | null>(null, () => store.sessions.save(...given)),
     }),
   );
@@ -84,7 +106,11 @@ t.test('a store that is away changes nothing', async (t) => {
   const { id } = await scene.session({ greeting: 'Hi' });
   for (const step of ['recentMessages', 'beginTurn'] as const) {
     let broken = true;
-    const host = scene.beside(withSteps(scene.store, { [step]: (...given: unknown[]) => (broken ? away() : takeStep(scene.store, step, given)) }));
+    const host = scene.beside(
+      withSteps(scene.store, {
+        [step]: (...given: unknown[]) => (broken ? away() : takeStep(scene.store, step, given)),
+      }),
+    );
     await t.rejects(host.begin(id), unavailable, step);
     t.equal((await host.actor(id)).machine.state, 'open', 'what was decided is undone');
     broken = false;
@@ -95,10 +121,16 @@ t.test('a store that is away changes nothing', async (t) => {
   t.equal((await scene.transcript(id)).length, 5);
 
   let broken = true;
-  const host = scene.beside(withSteps(scene.store, { saveSession: (...given) => (broken ? away() : scene.store.sessions.save(...given)) }));
+  const host = scene.beside(
+    withSteps(scene.store, { saveSession: (...given) => (broken ? away() : scene.store.sessions.save(...given)) }),
+  );
   const talk = await host.streaming(id);
   await t.rejects(host.host.sessions.end(await host.actor(id)), unavailable);
-  t.same([await host.state(id), talk.cancelled(), talk.runner.log.terminal], ['streaming', false, null], 'the turn runs on');
+  t.same(
+    [await host.state(id), talk.cancelled(), talk.runner.log.terminal],
+    ['streaming', false, null],
+    'the turn runs on',
+  );
   broken = false;
   await host.host.sessions.end(await host.actor(id));
   t.same([await host.state(id), talk.cancelled()], ['ended', true]);
@@ -108,7 +140,11 @@ t.test('a workspace that cannot be read refuses no later turn', async (t) => {
   const scene = await Scene.open();
   const { id } = await scene.session();
   let broken = true;
-  const host = scene.beside(withSteps(scene.store, { turnsInFlight: (workspaceId) => (broken ? away() : scene.store.turns.inFlight(workspaceId)) }));
+  const host = scene.beside(
+    withSteps(scene.store, {
+      turnsInFlight: (workspaceId) => (broken ? away() : scene.store.turns.inFlight(workspaceId)),
+    }),
+  );
   await t.rejects(host.begin(id), unavailable);
   t.equal((await host.actor(id)).machine.state, 'open');
   broken = false;
@@ -118,11 +154,15 @@ t.test('a workspace that cannot be read refuses no later turn', async (t) => {
 t.test('an abort or an end is answered while the store will not seal', async (t) => {
   const scene = await Scene.open();
   let broken = false;
-  const host = scene.beside(withSteps(scene.store, { finishTurn: (step) => (broken ? away() : scene.store.turns.finish(step)) }));
+  const host = scene.beside(
+    withSteps(scene.store, { finishTurn: (step) => (broken ? away() : scene.store.turns.finish(step)) }),
+  );
   const { id } = await host.session();
   const talk = await host.streaming(id);
   broken = true;
-  await t.rejects(host.host.sessions.abort(await host.actor(id), talk.runner.turnId), { message: 'an aborted turn could not be sealed' });
+  await t.rejects(host.host.sessions.abort(await host.actor(id), talk.runner.turnId), {
+    message: 'an aborted turn could not be sealed',
+  });
   t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'api_error' });
   await t.rejects(host.begin(id), { code: 'turn_in_progress' }, 'until it is sealed');
   broken = false;
@@ -144,22 +184,25 @@ t.test('a wall clock that jumps frees no slot of a turn that lives', async (t) =
   t.ok(await scene.streaming(two.id));
 });
 
-t.test('a turn is cut soon after the wall clock is set to its session\'s end, as after a suspension of the machine', async (t) => {
-  const scene = await Scene.open();
-  await scene.host.start();
-  t.teardown(() => scene.host.close());
-  const { id } = await scene.session({ maxCallSeconds: 3600 });
-  const talk = await scene.streaming(id);
-  scene.clock.jump(3_599_000);
-  scene.clock.advance(limits.orphansMs);
-  t.equal(talk.runner.log.terminal, null, 'not before');
-  scene.clock.advance(500);
-  await talk.runner.over;
-  t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'session_expired' });
-  t.equal(await scene.state(id), 'expired');
-});
+t.test(
+  "a turn is cut soon after the wall clock is set to its session's end, as after a suspension of the machine",
+  async (t) => {
+    const scene = await Scene.open();
+    await scene.host.start();
+    t.teardown(() => scene.host.close());
+    const { id } = await scene.session({ maxCallSeconds: 3600 });
+    const talk = await scene.streaming(id);
+    scene.clock.jump(3_599_000);
+    scene.clock.advance(limits.orphansMs);
+    t.equal(talk.runner.log.terminal, null, 'not before');
+    scene.clock.advance(500);
+    await talk.runner.over;
+    t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'session_expired' });
+    t.equal(await scene.state(id), 'expired');
+  },
+);
 
-t.test('the slots are the store\'s', async (t) => {
+t.test("the slots are the store's", async (t) => {
   const one = await Scene.open({ turnsInFlightMax: 2 });
   const two = one.beside();
   const [a, b, c] = [await one.session(), await one.session(), await one.session()];
@@ -173,27 +216,35 @@ t.test('the slots are the store\'s', async (t) => {
   t.ok(await two.streaming(c.id), 'a slot that another process freed is free');
 });
 
-t.test('a turn takes one of the workspace\'s slots if its caller says so, whatever its session, in the store as on the chart', async (t) => {
-  const scene = await Scene.open({ turnsInFlightMax: 1 });
-  const { machine } = (await scene.host.workspaces.of(scene.workspaceId))!;
-  const leave = scene.host.inspector.watch(() => {});
-  const standing = async () => [machine.state, (machine.context as WorkspaceContext).inFlight, await scene.store.turns.inFlight(scene.workspaceId)];
-  const visitors = [];
-  for (const channel of ['link', 'widget'] as const) visitors.push(await scene.streaming((await scene.session({ channel })).id, 'one ', false));
-  t.same(await standing(), ['available', 0, 0]);
-  const talk = await scene.streaming((await scene.session({ channel: 'link' })).id);
-  t.same(await standing(), ['full', 1, 1], 'a turn of a key on a session of the link is the API\'s (contract 9)');
-  visitors.push(await scene.streaming((await scene.session({ channel: 'link' })).id, 'one ', false));
-  for (const { model, runner } of visitors) {
-    model.end();
-    await runner.over;
-  }
-  t.same(await standing(), ['full', 1, 1], 'nor do they give back one');
-  talk.model.end();
-  await talk.runner.over;
-  t.same(await standing(), ['available', 0, 0]);
-  leave();
-});
+t.test(
+  "a turn takes one of the workspace's slots if its caller says so, whatever its session, in the store as on the chart",
+  async (t) => {
+    const scene = await Scene.open({ turnsInFlightMax: 1 });
+    const { machine } = (await scene.host.workspaces.of(scene.workspaceId))!;
+    const leave = scene.host.inspector.watch(() => {});
+    const standing = async () => [
+      machine.state,
+      (machine.context as WorkspaceContext).inFlight,
+      await scene.store.turns.inFlight(scene.workspaceId),
+    ];
+    const visitors = [];
+    for (const channel of ['link', 'widget'] as const)
+      visitors.push(await scene.streaming((await scene.session({ channel })).id, 'one ', false));
+    t.same(await standing(), ['available', 0, 0]);
+    const talk = await scene.streaming((await scene.session({ channel: 'link' })).id);
+    t.same(await standing(), ['full', 1, 1], "a turn of a key on a session of the link is the API's (contract 9)");
+    visitors.push(await scene.streaming((await scene.session({ channel: 'link' })).id, 'one ', false));
+    for (const { model, runner } of visitors) {
+      model.end();
+      await runner.over;
+    }
+    t.same(await standing(), ['full', 1, 1], 'nor do they give back one');
+    talk.model.end();
+    await talk.runner.over;
+    t.same(await standing(), ['available', 0, 0]);
+    leave();
+  },
+);
 
 t.test('a session expires to the second while its turn runs', async (t) => {
   const scene = await Scene.open();
@@ -204,7 +255,10 @@ t.test('a session expires to the second while its turn runs', async (t) => {
   scene.clock.advance(1);
   await talk.runner.over;
   t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'session_expired' });
-  t.match((await scene.store.sessions.read(scene.workspaceId, session.id))!.record.machine, { state: 'expired', context: { endedAt: session.expiresAt, activeTurnId: null } });
+  t.match((await scene.store.sessions.read(scene.workspaceId, session.id))!.record.machine, {
+    state: 'expired',
+    context: { endedAt: session.expiresAt, activeTurnId: null },
+  });
   scene.host.close();
   t.equal(scene.clock.timers, 0, 'nothing is left running');
 });
@@ -259,7 +313,10 @@ t.test('an abort of a turn that another process will not stop is no success', as
   const { id } = await one.session();
   const talk = await one.streaming(id);
   const actor = await two.actor(id);
-  const aborting = two.host.sessions.abort(actor, talk.runner.turnId).then(() => 'aborted', (error: Error) => error);
+  const aborting = two.host.sessions.abort(actor, talk.runner.turnId).then(
+    () => 'aborted',
+    (error: Error) => error,
+  );
   for (let waited = 0; waited <= limits.stopMs + limits.remoteStopMs + 200; waited += limits.remotePollMs) {
     await turnOfTheLoop();
     two.clock.advance(limits.remotePollMs);

@@ -36,11 +36,27 @@ t.test('sessions and keys', async (t) => {
   const storeSeconds = scene.clock.now() / 1000;
   const { publicId, text, digest } = makeKey(randomIds(scene.clock));
   const expiresAt = storeSeconds + 10;
-  const record = key(workspaceId, { id: keyIdOf(publicId), publicId, digest, expiresAt, machine: activeSnapshot(expiresAt) });
+  const record = key(workspaceId, {
+    id: keyIdOf(publicId),
+    publicId,
+    digest,
+    expiresAt,
+    machine: activeSnapshot(expiresAt),
+  });
   await scene.store.catalog.create('key', record);
-  const wanted = { workspaceId, assistantId, channel: 'api' as const, visitor: {}, metadata: {}, maxCallSeconds: 10, greeting: null, remember: null };
+  const wanted = {
+    workspaceId,
+    assistantId,
+    channel: 'api' as const,
+    visitor: {},
+    metadata: {},
+    maxCallSeconds: 10,
+    greeting: null,
+    remember: null,
+  };
   const sessions = await Promise.all(processes.map(({ host }) => host.sessions.create(wanted)));
-  for (const { session } of sessions) t.match(session, { createdAt: storeSeconds, expiresAt: storeSeconds + 10, lastActivityAt: storeSeconds });
+  for (const { session } of sessions)
+    t.match(session, { createdAt: storeSeconds, expiresAt: storeSeconds + 10, lastActivityAt: storeSeconds });
 
   /** Collects each process's answers to a chat on each session and to a request with the key. */
   const answers = async (): Promise<Set<string>> => {

@@ -53,7 +53,13 @@ async function home(): Promise<Home> {
   const first = await Scene.open({ turnsInFlightMax: 2 });
   const { publicId, text, digest } = makeKey(randomIds(first.clock));
   const limits = { requests: 1, speech: 1, transcriptionTokens: 1 };
-  const record = key(first.workspaceId, { id: keyIdOf(publicId), publicId, digest, limits, machine: activeSnapshot(null) });
+  const record = key(first.workspaceId, {
+    id: keyIdOf(publicId),
+    publicId,
+    digest,
+    limits,
+    machine: activeSnapshot(null),
+  });
   await first.store.catalog.create('key', record);
   const hesitant = new Hesitant(first.store);
   return { scene: first.beside(hesitant.store), hesitant, keyText: text, keyId: record.id };
@@ -72,7 +78,11 @@ const keySeen = ({ scene, keyText }: Home): Promise<string> => codeOf(() => scen
 
 const assistantSeen = async ({ scene: { host, workspaceId, assistantId } }: Home): Promise<unknown> => {
   const actor = (await host.assistants.of(workspaceId, assistantId))!;
-  return [host.assistants.refusal(actor) ?? 'converses', host.assistants.voiceRefusal(actor) ?? 'speaks', actor.record.name];
+  return [
+    host.assistants.refusal(actor) ?? 'converses',
+    host.assistants.voiceRefusal(actor) ?? 'speaks',
+    actor.record.name,
+  ];
 };
 
 const workspaceSeen = async ({ scene: { host, workspaceId } }: Home): Promise<unknown> => {
@@ -95,7 +105,8 @@ const changes: Readonly<Record<string, Change>> = {
     ...{ seen: keySeen, before: 'ok', after: 'revoked_api_key', event: 'revoke' },
   },
   'a key that is to expire': {
-    change: ({ scene, keyId }) => scene.host.keys.configure(scene.workspaceId, keyId, (record) => ({ ...record, expiresAt: 1 })),
+    change: ({ scene, keyId }) =>
+      scene.host.keys.configure(scene.workspaceId, keyId, (record) => ({ ...record, expiresAt: 1 })),
     ...{ seen: keySeen, before: 'ok', after: 'expired_api_key', event: 'configure' },
   },
   'an assistant disabled': {
@@ -107,14 +118,19 @@ const changes: Readonly<Record<string, Change>> = {
   },
   'an assistant with a voice and another name': {
     change: ({ scene }) =>
-      scene.host.assistants.configure(scene.workspaceId, scene.assistantId, (record) => ({ ...record, name: 'Eve', channels: { ...record.channels, voice: true } })),
+      scene.host.assistants.configure(scene.workspaceId, scene.assistantId, (record) => ({
+        ...record,
+        name: 'Eve',
+        channels: { ...record.channels, voice: true },
+      })),
     seen: assistantSeen,
     before: ['converses', 'voice_disabled', 'Ada'],
     after: ['converses', 'speaks', 'Eve'],
     event: 'configure',
   },
   'a ceiling of turns in flight': {
-    change: ({ scene }) => scene.host.workspaces.configure(scene.workspaceId, (record) => ({ ...record, turnsInFlightMax: 5 })),
+    change: ({ scene }) =>
+      scene.host.workspaces.configure(scene.workspaceId, (record) => ({ ...record, turnsInFlightMax: 5 })),
     ...{ seen: workspaceSeen, before: [2, 2], after: [5, 5], event: 'configure' },
   },
 };
@@ -124,7 +140,9 @@ for (const [name, { change, seen, before, after, event }] of Object.entries(chan
     const here = await home();
     t.same(await seen(here), before);
     const watched: string[] = [];
-    here.scene.host.inspector.watch((inspected) => void (inspected.type === 'event' && watched.push(inspected.event.type)));
+    here.scene.host.inspector.watch(
+      (inspected) => void (inspected.type === 'event' && watched.push(inspected.event.type)),
+    );
 
     const hung = here.hesitant.hangs();
     const failing = change(here);
@@ -167,5 +185,7 @@ t.test('events while a change is being stored are not forgotten', async (t) => {
   hesitant.goesOn();
   await renaming;
   t.same([actor.record.name, actor.machine.state], ['renamed', 'limited'], 'the key is in debt');
-  t.match(await scene.store.catalog.read('key', scene.workspaceId, keyId), { record: { name: 'renamed', machine: { state: 'active' } } });
+  t.match(await scene.store.catalog.read('key', scene.workspaceId, keyId), {
+    record: { name: 'renamed', machine: { state: 'active' } },
+  });
 });

@@ -1,4 +1,6 @@
-/** Data of another version of parley: actors of an older one go on, actors of a newer one are neither run nor written. */
+/**
+ * Data of another version of parley: actors of an older one go on, actors of a newer one are neither run nor written.
+ */
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { setup } from 'xstate';
@@ -15,12 +17,24 @@ import { assistantView, sessionView } from '../../src/conversation/views.ts';
 import * as records from '../store/fixtures.ts';
 import { pass, Scene, withSteps } from './scene.ts';
 
-const writing = ['createSession', 'saveSession', 'beginTurn', 'appendOutput', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn', 'takeOverTurn'] as const;
+const writing = [
+  'createSession',
+  'saveSession',
+  'beginTurn',
+  'appendOutput',
+  'renewTurn',
+  'requestStop',
+  'finishTurn',
+  'withdrawTurn',
+  'takeOverTurn',
+] as const;
 
 /** A second process on the scene's store, shared by both, and which steps it has written with. */
 function besideNoting(scene: Scene): { other: Scene; written: string[] } {
   const written: string[] = [];
-  const noting = (step: (typeof writing)[number]): AnyStep => (...given) => (written.push(step), takeStep(scene.store, step, given));
+  const noting =
+    (step: (typeof writing)[number]): AnyStep =>
+    (...given) => (written.push(step), takeStep(scene.store, step, given));
   const steps = Object.fromEntries(writing.map((step) => [step, noting(step)]));
   return { other: scene.beside(withSteps(scene.store, { leaseMs: limits.leaseMs, ...steps })), written };
 }
@@ -28,7 +42,10 @@ function besideNoting(scene: Scene): { other: Scene; written: string[] } {
 /** Stores the session as a process of another version would. */
 async function store(scene: Scene, sessionId: string, change: (machine: Snapshot) => Partial<Snapshot>): Promise<void> {
   const { record, version } = (await scene.store.sessions.read(scene.workspaceId, sessionId))!;
-  const saved = await scene.store.sessions.save({ ...record, mark: `m${version}`, machine: { ...record.machine, ...change(record.machine) } }, { version, mark: record.mark });
+  const saved = await scene.store.sessions.save(
+    { ...record, mark: `m${version}`, machine: { ...record.machine, ...change(record.machine) } },
+    { version, mark: record.mark },
+  );
   if (saved === null) throw new Error('The session was moved.');
 }
 
@@ -45,8 +62,16 @@ async function refusesAll(t: Test, scene: Scene, id: string, message: RegExp): P
 }
 
 for (const [what, change, message] of [
-  ['of a later version', () => ({ version: 2 }), /^The session was stored by version 2 of its machine; this process runs version 1\.$/],
-  ['in an unknown state', () => ({ state: 'paused' }), /^The session was stored in the state "paused", which its machine does not have; this process runs version 1\.$/],
+  [
+    'of a later version',
+    () => ({ version: 2 }),
+    /^The session was stored by version 2 of its machine; this process runs version 1\.$/,
+  ],
+  [
+    'in an unknown state',
+    () => ({ state: 'paused' }),
+    /^The session was stored in the state "paused", which its machine does not have; this process runs version 1\.$/,
+  ],
 ] as const) {
   t.test(`a session ${what} is neither run nor written`, async (t) => {
     const scene = await Scene.open();
@@ -59,34 +84,57 @@ for (const [what, change, message] of [
       const { record } = (await scene.store.sessions.read(scene.workspaceId, id))!;
       t.throws(() => sessionView(record, scene.clock.now()), { ...unreadable, message });
     }
-    await t.rejects(other.host.sessions.end(actor), { ...unreadable, message }, 'decided on what it was before, and lost');
-    t.same([actor.machine.state, written], ['open', ['saveSession']], 'the one write was refused, as the session had moved');
-    t.match((await scene.store.sessions.read(scene.workspaceId, awake.id))!.record.machine, { ...change(), context: { endedAt: null } });
+    await t.rejects(
+      other.host.sessions.end(actor),
+      { ...unreadable, message },
+      'decided on what it was before, and lost',
+    );
+    t.same(
+      [actor.machine.state, written],
+      ['open', ['saveSession']],
+      'the one write was refused, as the session had moved',
+    );
+    t.match((await scene.store.sessions.read(scene.workspaceId, awake.id))!.record.machine, {
+      ...change(),
+      context: { endedAt: null },
+    });
     other.host.close();
     scene.host.close();
   });
 }
 
-t.test('the turn of a session of a later version is left to a process of that version, and others are sealed', async (t) => {
-  const scene = await Scene.open();
-  const ids = [(await scene.session()).id, (await scene.session()).id, (await scene.session()).id];
-  for (const id of ids) await scene.streaming(id);
-  for (const id of ids.slice(0, 2)) await store(scene, id, () => ({ version: 2 }));
-  const { clock, workspaceId } = scene;
-  const dead = await scene.afterDeath();
-  const { other, written } = besideNoting(dead);
-  const lines: { level: number; msg: string; err: { message: string } }[] = [];
-  const host = new Host(other.store, clock, records.ids, pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }), 1000);
-  await host.start();
-  await pass(other, 3 * limits.orphansMs);
-  t.same(written, ['takeOverTurn', 'finishTurn'], 'the one that can be read');
-  t.match((await dead.store.sessions.read(workspaceId, ids[2]!))!.record.machine, { version: 1, state: 'open' });
-  for (const id of ids.slice(0, 2)) t.match((await dead.store.sessions.read(workspaceId, id))!.record.machine, { version: 2, state: 'streaming' });
-  t.match(lines, [{ level: 40, msg: 'turns are left to a process of another version', err: { message: /version 2/ } }]);
-  t.equal(lines.length, 1, 'said once, and the store is not called away');
-  t.equal(host.outage.count, 0);
-  host.close();
-});
+t.test(
+  'the turn of a session of a later version is left to a process of that version, and others are sealed',
+  async (t) => {
+    const scene = await Scene.open();
+    const ids = [(await scene.session()).id, (await scene.session()).id, (await scene.session()).id];
+    for (const id of ids) await scene.streaming(id);
+    for (const id of ids.slice(0, 2)) await store(scene, id, () => ({ version: 2 }));
+    const { clock, workspaceId } = scene;
+    const dead = await scene.afterDeath();
+    const { other, written } = besideNoting(dead);
+    const lines: { level: number; msg: string; err: { message: string } }[] = [];
+    const host = new Host(
+      other.store,
+      clock,
+      records.ids,
+      pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+      1000,
+    );
+    await host.start();
+    await pass(other, 3 * limits.orphansMs);
+    t.same(written, ['takeOverTurn', 'finishTurn'], 'the one that can be read');
+    t.match((await dead.store.sessions.read(workspaceId, ids[2]!))!.record.machine, { version: 1, state: 'open' });
+    for (const id of ids.slice(0, 2))
+      t.match((await dead.store.sessions.read(workspaceId, id))!.record.machine, { version: 2, state: 'streaming' });
+    t.match(lines, [
+      { level: 40, msg: 'turns are left to a process of another version', err: { message: /version 2/ } },
+    ]);
+    t.equal(lines.length, 1, 'said once, and the store is not called away');
+    t.equal(host.outage.count, 0);
+    host.close();
+  },
+);
 
 t.test('a turn whose session a later version has moved is given up by its process', async (t) => {
   const scene = await Scene.open();
@@ -103,7 +151,11 @@ t.test('a turn whose session a later version has moved is given up by its proces
   const place = { workspaceId: scene.workspaceId, sessionId: id, turnId: talk.runner.turnId };
   t.match(await scene.store.turns.output(place), /^one /);
   await pass(other, 2 * limits.leaseMs);
-  t.not(await scene.store.turns.takeOver(place, 'later', scene.clock.now() + limits.leaseMs, scene.clock.now()), null, 'its lease runs out');
+  t.not(
+    await scene.store.turns.takeOver(place, 'later', scene.clock.now() + limits.leaseMs, scene.clock.now()),
+    null,
+    'its lease runs out',
+  );
   other.host.close();
 });
 
@@ -126,22 +178,53 @@ t.test('an assistant or a key of a later version refuses, and keeps what is stor
   const known = (await scene.host.assistants.of(workspaceId, scene.assistantId))!;
   const changed = { ...known.record, name: 'Changed', machine: later(known.record.machine) };
   await catalog.replace('assistant', changed, known.version);
-  for (const attempt of ['the first', 'another']) await t.rejects(scene.host.assistants.move(workspaceId, scene.assistantId, 'disable', 1), unreadable, attempt);
-  t.match(known, { record: { name: 'Ada' }, machine: { state: 'published' } }, 'what was decided is not seen, nor what cannot be read');
+  for (const attempt of ['the first', 'another'])
+    await t.rejects(scene.host.assistants.move(workspaceId, scene.assistantId, 'disable', 1), unreadable, attempt);
+  t.match(
+    known,
+    { record: { name: 'Ada' }, machine: { state: 'published' } },
+    'what was decided is not seen, nor what cannot be read',
+  );
   t.same((await catalog.read('assistant', workspaceId, scene.assistantId))!.record, changed);
   scene.host.close();
 });
 
-t.test('an actor is woken from an earlier version and put back to one, and stored as this version has it', async (t) => {
-  const machine = setup({ types: { context: {} as { watts: number } } }).createMachine({ id: 'lamp', initial: 'dark', context: { watts: 60 }, states: { dark: { on: { on: 'bright' } }, bright: { on: { off: 'dark' } } } });
-  const lamp: MachineKind = { name: 'lamp', machine, version: 2, migrations: [({ state, context }) => ({ state: state === 'off' ? 'dark' : 'bright', context: { ...(context as object), watts: 40 } })] };
-  const old = { version: 1, state: 'off', context: {} };
-  const actor = openActor<{ type: string }, { type: string }>(lamp, { snapshot: old }, { kind: 'lamp', id: 'lamp_1', workspaceId: 'wks_1' }, new Inspector());
-  actor.send({ type: 'on' });
-  t.same(actor.snapshot(), { version: 2, state: 'bright', context: { watts: 40 } });
-  actor.restore(old);
-  t.same(actor.snapshot(), { version: 2, state: 'dark', context: { watts: 40 } });
-  t.throws(() => actor.restore({ version: 3, state: 'dark', context: {} }), unreadable);
-  t.same([actor.state, actor.context], ['dark', { watts: 40 }], 'it stays where it was');
-  t.throws(() => migratedSnapshot(lamp, { version: 2, state: 'off', context: {} }), { ...unreadable, message: 'The lamp was stored in the state "off", which its machine does not have; this process runs version 2.' });
-});
+t.test(
+  'an actor is woken from an earlier version and put back to one, and stored as this version has it',
+  async (t) => {
+    const machine = setup({ types: { context: {} as { watts: number } } }).createMachine({
+      id: 'lamp',
+      initial: 'dark',
+      context: { watts: 60 },
+      states: { dark: { on: { on: 'bright' } }, bright: { on: { off: 'dark' } } },
+    });
+    const lamp: MachineKind = {
+      name: 'lamp',
+      machine,
+      version: 2,
+      migrations: [
+        ({ state, context }) => ({
+          state: state === 'off' ? 'dark' : 'bright',
+          context: { ...(context as object), watts: 40 },
+        }),
+      ],
+    };
+    const old = { version: 1, state: 'off', context: {} };
+    const actor = openActor<{ type: string }, { type: string }>(
+      lamp,
+      { snapshot: old },
+      { kind: 'lamp', id: 'lamp_1', workspaceId: 'wks_1' },
+      new Inspector(),
+    );
+    actor.send({ type: 'on' });
+    t.same(actor.snapshot(), { version: 2, state: 'bright', context: { watts: 40 } });
+    actor.restore(old);
+    t.same(actor.snapshot(), { version: 2, state: 'dark', context: { watts: 40 } });
+    t.throws(() => actor.restore({ version: 3, state: 'dark', context: {} }), unreadable);
+    t.same([actor.state, actor.context], ['dark', { watts: 40 }], 'it stays where it was');
+    t.throws(() => migratedSnapshot(lamp, { version: 2, state: 'off', context: {} }), {
+      ...unreadable,
+      message: 'The lamp was stored in the state "off", which its machine does not have; this process runs version 2.',
+    });
+  },
+);

@@ -9,16 +9,37 @@ import { limits } from '../../src/base/limits.ts';
 import type { Session } from '../../src/store/store.ts';
 import { Scene } from './scene.ts';
 
-const of = ({ assistantId, host }: Scene, visitorId: string): VisitorUse => ({ assistantId, visitorId, addressKey: () => 'somewhere', limits: { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: 0, messages_per_address_per_hour: null }, placeMsMax: host.placeMsMax });
+const of = ({ assistantId, host }: Scene, visitorId: string): VisitorUse => ({
+  assistantId,
+  visitorId,
+  addressKey: () => 'somewhere',
+  limits: {
+    minutes_per_day: null,
+    concurrent_visitors: null,
+    messages_per_visitor_per_day: 0,
+    messages_per_address_per_hour: null,
+  },
+  placeMsMax: host.placeMsMax,
+});
 
 /** Refuses the visitor a message, until midnight. */
 async function refuse(scene: Scene, visitorId: string): Promise<void> {
   const { workspaceId, clock, host } = scene;
-  const refused = await host.visitors.refuse(workspaceId, of(scene, visitorId), { names: ['messages_per_visitor_per_day'] }, [{ passed: false, waitMs: null }] as never, clock.now(), nobody);
+  const refused = await host.visitors.refuse(
+    workspaceId,
+    of(scene, visitorId),
+    { names: ['messages_per_visitor_per_day'] },
+    [{ passed: false, waitMs: null }] as never,
+    clock.now(),
+    nobody,
+  );
   if (!(refused instanceof LinkRefused)) throw refused;
 }
 
-const talking = (session: Session, visitorId: string, untilMs: number, movedBy = 'trn_1'): Session => ({ ...session, link: { visitorId, clock: { untilMs, dayMs: 0, chargedMs: 0, movedBy } } });
+const talking = (session: Session, visitorId: string, untilMs: number, movedBy = 'trn_1'): Session => ({
+  ...session,
+  link: { visitorId, clock: { untilMs, dayMs: 0, chargedMs: 0, movedBy } },
+});
 
 t.test('a refused visitor needs no timer and is gone with the idle', async (t) => {
   const scene = await Scene.open();
@@ -46,7 +67,8 @@ t.test('among more of them than may live each id has one actor', async (t) => {
   });
   const session = await scene.session();
   const times = limits.actorsLiveMax + 1_000;
-  for (let time = 0; time < times; time++) host.visitors.noteAccepted(talking(session, `vis_${time}`, 0), clock.now() + limits.linkHoldMs, nobody);
+  for (let time = 0; time < times; time++)
+    host.visitors.noteAccepted(talking(session, `vis_${time}`, 0), clock.now() + limits.linkHoldMs, nobody);
   await turnOfTheLoop();
   for (let time = 0; time < 2_000; time++) {
     if (time % 100 === 0) clock.advance(100);
@@ -71,7 +93,14 @@ t.test('a refused visitor whose clock runs keeps the place until it has run out'
   clock.advance(1_000);
   t.same([actor.busy, states], [false, ['present', 'limited', 'limited']]);
 
-  const away = await host.visitors.refuse(workspaceId, of(scene, 'vis_2'), { names: ['messages_per_address_per_hour'] }, [{ passed: false, waitMs: 5_000 }] as never, clock.now(), nobody);
+  const away = await host.visitors.refuse(
+    workspaceId,
+    of(scene, 'vis_2'),
+    { names: ['messages_per_address_per_hour'] },
+    [{ passed: false, waitMs: 5_000 }] as never,
+    clock.now(),
+    nobody,
+  );
   t.equal(away.limiters[0], 'messages_per_address_per_hour');
   const shown = () => host.awake().find(({ actor: { id } }) => id === 'vis_2')?.state;
   t.equal(shown(), 'limited');
@@ -85,7 +114,8 @@ t.test('a visitor of many sessions', async (t) => {
   const session = await scene.session();
   const times = 20_000;
   const until = clock.now() + limits.linkHoldMs;
-  const said = (time: number): void => host.visitors.noteAccepted(talking({ ...session, id: `ses_${time}` }, 'vis_1', 0), until, nobody);
+  const said = (time: number): void =>
+    host.visitors.noteAccepted(talking({ ...session, id: `ses_${time}` }, 'vis_1', 0), until, nobody);
   said(0);
   await turnOfTheLoop();
   const actor = host.visitors.population.find('vis_1')!;

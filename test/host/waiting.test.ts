@@ -6,14 +6,35 @@ import type { TurnRunner } from '../../src/turn/runner.ts';
 import { open } from './losses.ts';
 import { noTools, Scene, StagedModel, unreported } from './scene.ts';
 
-const mine: OfferedFunction = { toolId: 'tool_1', kind: 'client', name: 'mine', description: null, parameters: { type: 'object' }, approval: 'never', show: 'name' };
+const mine: OfferedFunction = {
+  toolId: 'tool_1',
+  kind: 'client',
+  name: 'mine',
+  description: null,
+  parameters: { type: 'object' },
+  approval: 'never',
+  show: 'name',
+};
 
 class CallingModel extends StagedModel {
   override readonly tools = { ...noTools, find: () => mine, check: () => ({}) };
 }
 
-async function begun(scene: Scene, sessionId: string, model: StagedModel, answers?: readonly CallAnswer[]): Promise<TurnRunner> {
-  const wanted = { message: answers === undefined ? 'Hello' : null, ...(answers && { answers }), assistantRefusal: null, takesSlot: true, remember: null, model, reports: unreported };
+async function begun(
+  scene: Scene,
+  sessionId: string,
+  model: StagedModel,
+  answers?: readonly CallAnswer[],
+): Promise<TurnRunner> {
+  const wanted = {
+    message: answers === undefined ? 'Hello' : null,
+    ...(answers && { answers }),
+    assistantRefusal: null,
+    takesSlot: true,
+    remember: null,
+    model,
+    reports: unreported,
+  };
   const started = await scene.host.turns.begin(await scene.actor(sessionId), wanted);
   if (started.kind !== 'started') throw new Error(`The turn is ${started.kind}.`);
   return started.runner;
@@ -26,7 +47,9 @@ t.test('whoever seals the turn of a dead process tells no calls as waiting that 
     sink.call!({ name: 'mine', arguments: '{}' });
     sink.end();
   });
-  await (await begun(first, id, asking)).settled;
+  await (
+    await begun(first, id, asking)
+  ).settled;
   const answers = [{ callId: 'call_1', output: 'done' }];
   const saying = await begun(first, id, new StagedModel((sink) => sink.text('one ')), answers);
   await saying.begun;
@@ -35,7 +58,11 @@ t.test('whoever seals the turn of a dead process tells no calls as waiting that 
   const { record } = await second.actor(id);
   t.match((await second.transcript(id)).at(-1), { content: 'one ', status: 'partial' }, 'the turn is sealed');
   t.equal(record.pending, undefined);
-  await t.rejects(begun(second, id, new StagedModel(), answers), { code: 'invalid_request' }, 'an answer is taken once');
+  await t.rejects(
+    begun(second, id, new StagedModel(), answers),
+    { code: 'invalid_request' },
+    'an answer is taken once',
+  );
   second.host.close();
 });
 
@@ -47,7 +74,9 @@ t.test('calls wait again when the turn that answered them is withdrawn, also if 
       sink.call!({ name: 'mine', arguments: '{}' });
       sink.end();
     });
-    await (await begun(scene, id, asking)).settled;
+    await (
+      await begun(scene, id, asking)
+    ).settled;
     const waits = (await scene.actor(id)).record.pending;
     losses.set('finishTurn', loss);
     const answers = [{ callId: 'call_1', output: 'done' }];

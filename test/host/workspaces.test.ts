@@ -9,7 +9,12 @@ import { ManualClock } from '../providers/model/provider.ts';
 import { workspace } from '../store/fixtures.ts';
 import { withSteps } from './scene.ts';
 
-type Command = { kind: 'acquire' } | { kind: 'release' } | { kind: 'configure'; max: number } | { kind: 'sync'; inFlight: number } | { kind: 'watch' };
+type Command =
+  | { kind: 'acquire' }
+  | { kind: 'release' }
+  | { kind: 'configure'; max: number }
+  | { kind: 'sync'; inFlight: number }
+  | { kind: 'watch' };
 
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 4, arbitrary: fc.constant({ kind: 'acquire' as const }) },

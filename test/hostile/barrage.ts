@@ -1,4 +1,7 @@
-/** Sends hostile requests many at a time and holds every outcome to the judge, and the server to its health after each lot. */
+/**
+ * Sends hostile requests many at a time and holds every outcome to the judge, and the server to its health after each
+ * lot.
+ */
 import fc from 'fast-check';
 import { RawClient } from '../http/edge/harness.ts';
 import type { Pieces } from './changes.ts';
@@ -31,7 +34,13 @@ export async function barrage(world: World, { seed, times, onProgress }: Runs): 
 
 export async function sendLot(world: World, judge: Judge, requests: readonly Pieces[]): Promise<void> {
   const sent = await Promise.all(requests.map((pieces) => send(world.port, pieces)));
-  await Promise.all(sent.filter(({ pieces }) => judge.owesAnswer(pieces)).map(({ client, pieces }) => Promise.race([client.closed, client.until((text) => judge.isAnswered(pieces, text))])));
+  await Promise.all(
+    sent
+      .filter(({ pieces }) => judge.owesAnswer(pieces))
+      .map(({ client, pieces }) =>
+        Promise.race([client.closed, client.until((text) => judge.isAnswered(pieces, text))]),
+      ),
+  );
   // Once these are answered, which takes reads of the store too, the engine has handled all others.
   for (let round = 0; round < 2; round++) await healthy(world);
   for (const { client, pieces } of sent) {
@@ -41,7 +50,9 @@ export async function sendLot(world: World, judge: Judge, requests: readonly Pie
     try {
       judge.check(outcome);
     } catch (error) {
-      throw new Error(`${(error as Error).message}\nsent ${JSON.stringify(pieces)}\ngot ${JSON.stringify(outcome.got)}`);
+      throw new Error(
+        `${(error as Error).message}\nsent ${JSON.stringify(pieces)}\ngot ${JSON.stringify(outcome.got)}`,
+      );
     }
   }
 }
@@ -56,7 +67,10 @@ async function send(port: number, pieces: Pieces): Promise<{ client: RawClient; 
 /** Throws unless the server serves. */
 export async function healthy({ house, port }: World): Promise<void> {
   const client = new RawClient(port);
-  await client.send(`GET /assistants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${house.key}\r\nConnection: close\r\n\r\n`);
+  await client.send(
+    `GET /assistants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${house.key}\r\nConnection: close\r\n\r\n`,
+  );
   await client.closed;
-  if (!client.text.startsWith('HTTP/1.1 200 OK\r\n')) throw new Error(`The server is not well: ${JSON.stringify(client.text)}`);
+  if (!client.text.startsWith('HTTP/1.1 200 OK\r\n'))
+    throw new Error(`The server is not well: ${JSON.stringify(client.text)}`);
 }

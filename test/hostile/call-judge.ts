@@ -1,19 +1,50 @@
-/** Holds what came of a visit of a call to contract 18: shapes, states, audio, one end for each turn, and a transcript that has what was heard. */
+/**
+ * Holds what came of a visit of a call to contract 18: shapes, states, audio, one end for each turn, and a transcript
+ * that has what was heard.
+ */
 import { checkFailure } from './judge.ts';
 import { endsOf, type CallVisit } from './call-visits.ts';
 import type { CallVisited } from './call-visitor.ts';
-import { checkShape, checkUtterances, number, sentences, shapes as transcription, string, type Shape } from './voice-judge.ts';
+import {
+  checkShape,
+  checkUtterances,
+  number,
+  sentences,
+  shapes as transcription,
+  string,
+  type Shape,
+} from './voice-judge.ts';
 
-const oneOf = (...values: readonly unknown[]) => (value: unknown): boolean => values.includes(value);
-const id = (prefix: string) => (value: unknown): boolean => typeof value === 'string' && new RegExp(`^${prefix}_[0-9a-z]{26}$`).test(value);
-const orNull = (is: (value: any) => boolean) => (value: unknown): boolean => value === null || is(value);
+const oneOf =
+  (...values: readonly unknown[]) =>
+  (value: unknown): boolean =>
+    values.includes(value);
+const id =
+  (prefix: string) =>
+  (value: unknown): boolean =>
+    typeof value === 'string' && new RegExp(`^${prefix}_[0-9a-z]{26}$`).test(value);
+const orNull =
+  (is: (value: any) => boolean) =>
+  (value: unknown): boolean =>
+    value === null || is(value);
 
 const states = ['listening', 'hearing', 'thinking', 'held', 'speaking', 'paused', 'busy'];
 const ofMessage: Shape = { message_id: id('msg') };
 const turn: Shape = { turn_id: id('turn'), message_id: id('msg') };
 
 const shapes: Readonly<Record<string, Shape>> = {
-  ready: { call_id: id('call'), session_id: id('ses'), sample_rate: number, encoding: string, output_sample_rate: number, output_encoding: string, turn_silence_ms: number, ahead_ms: number, barge_in: oneOf('words', 'voice', 'off'), expires_at: number },
+  ready: {
+    call_id: id('call'),
+    session_id: id('ses'),
+    sample_rate: number,
+    encoding: string,
+    output_sample_rate: number,
+    output_encoding: string,
+    turn_silence_ms: number,
+    ahead_ms: number,
+    barge_in: oneOf('words', 'voice', 'off'),
+    expires_at: number,
+  },
   state: { state: oneOf(...states) },
   'speech.started': transcription['speech.started']!,
   'speech.stopped': transcription['speech.stopped']!,
@@ -27,7 +58,12 @@ const shapes: Readonly<Record<string, Shape>> = {
   'audio.resume': ofMessage,
   'audio.clear': ofMessage,
   'message.delta': { message_id: id('msg'), text: (value) => string(value) && value !== '' },
-  'turn.completed': { ...turn, stop_reason: oneOf('end'), usage: ({ input_tokens: input, output_tokens: output, ...more }) => number(input) && number(output) && Object.keys(more).length === 0 },
+  'turn.completed': {
+    ...turn,
+    stop_reason: oneOf('end'),
+    usage: ({ input_tokens: input, output_tokens: output, ...more }) =>
+      number(input) && number(output) && Object.keys(more).length === 0,
+  },
   'turn.aborted': { ...turn, stop_reason: oneOf('aborted'), cut_by: oneOf(null, 'speech', 'client', 'api', 'lost') },
   'turn.withdrawn': { turn_id: id('turn') },
   'turn.failed': { turn_id: orNull(id('turn')), code: string, message: (value) => sentences.has(value) },
@@ -48,7 +84,8 @@ export function judgeCall(visit: CallVisit, { came, code, tookMs, refusals, tran
   if (came.length > 0 && came[0].type !== 'ready') throw new Error('the first message is not ready');
   checkEnd(visit, messages, code, tookMs);
   const told = messages.filter(({ type }) => type === 'state').map(({ state }) => state);
-  if (told.some((state, index) => state === told[index - 1])) throw new Error(`a state that did not change: ${told.join()}`);
+  if (told.some((state, index) => state === told[index - 1]))
+    throw new Error(`a state that did not change: ${told.join()}`);
   checkUtterances(messages, false);
   checkAudio(came, visit.frameBytes, visit.query.includes('law') ? 1 : 2);
   checkTurns(messages, transcript);
@@ -60,8 +97,10 @@ function checkEnd(visit: CallVisit, messages: readonly any[], code: number, took
   const left = visit.leaving !== 'hangup' && end === (visit.leaving === 'close' ? '-/1000' : '-/1006');
   const ends = endsOf(visit, tookMs);
   if (!left && !ends.has(end)) throw new Error(`ended with ${end}, where ${[...ends].join(' or ')} was due`);
-  if (messages.some((message) => message.type === 'error' && message !== last)) throw new Error('messages behind the error');
-  if (code === 1000 && visit.leaving === 'hangup' && last?.type !== 'ended') throw new Error(`the call ended with ${JSON.stringify(last)}`);
+  if (messages.some((message) => message.type === 'error' && message !== last))
+    throw new Error('messages behind the error');
+  if (code === 1000 && visit.leaving === 'hangup' && last?.type !== 'ended')
+    throw new Error(`the call ended with ${JSON.stringify(last)}`);
 }
 
 /** Frames belong to the message whose audio began last, and end with it. */
@@ -79,7 +118,8 @@ function checkAudio(came: readonly any[], frameBytes: number, sampleBytes: numbe
       [current, bytes, held] = [one.message_id, 0, false];
     } else if (/^audio\.(end|pause|resume|clear)$/.test(one.type)) {
       if (one.message_id !== current) throw new Error(`${one.type} of another message`);
-      if (one.type === 'audio.end' && one.samples !== bytes / sampleBytes) throw new Error(`${bytes / sampleBytes} samples came, and audio.end tells ${one.samples}`);
+      if (one.type === 'audio.end' && one.samples !== bytes / sampleBytes)
+        throw new Error(`${bytes / sampleBytes} samples came, and audio.end tells ${one.samples}`);
       if (one.type === 'audio.end' && over.has(current)) throw new Error('audio.end behind the end');
       if (one.type === 'audio.pause' || one.type === 'audio.resume') {
         if (held === (one.type === 'audio.pause')) throw new Error(`${one.type} twice`);
@@ -102,12 +142,16 @@ function checkTurns(messages: readonly any[], transcript: readonly any[]): void 
       text.set(message.message_id, text.get(message.message_id)! + message.text);
     } else if (terminal.test(message.type) && message.turn_id !== null) {
       if (!started.has(message.turn_id)) throw new Error(`${message.type} of a turn that was not started`);
-      if (ended.has(message.turn_id)) throw new Error(`a turn has two ends: ${JSON.stringify(ended.get(message.turn_id))}, ${JSON.stringify(message)}`);
+      if (ended.has(message.turn_id))
+        throw new Error(
+          `a turn has two ends: ${JSON.stringify(ended.get(message.turn_id))}, ${JSON.stringify(message)}`,
+        );
       ended.set(message.turn_id, message);
     }
   }
   // A chat beside the call goes on without it.
-  if (messages.at(-1)?.type === 'ended') for (const [id, { spoken }] of started) if (spoken && !ended.has(id)) throw new Error(`${id} has no end`);
+  if (messages.at(-1)?.type === 'ended')
+    for (const [id, { spoken }] of started) if (spoken && !ended.has(id)) throw new Error(`${id} has no end`);
   for (const { turn_id: turnId, message_id: messageId, text: asked } of started.values()) {
     const end = ended.get(turnId);
     const its = transcript.filter((message) => message.turn_id === turnId);
@@ -117,11 +161,17 @@ function checkTurns(messages: readonly any[], transcript: readonly any[]): void 
     }
     if (its.length === 0 && (end?.type === 'turn.failed' || end === undefined)) continue;
     const [said, reply] = its;
-    if (its.length !== 2 || said.role !== 'user' || said.content !== asked || reply.id !== messageId) throw new Error(`the transcript has ${JSON.stringify(its)} of ${turnId}`);
+    if (its.length !== 2 || said.role !== 'user' || said.content !== asked || reply.id !== messageId)
+      throw new Error(`the transcript has ${JSON.stringify(its)} of ${turnId}`);
     const heard = text.get(messageId)!;
-    if (!reply.content.startsWith(heard)) throw new Error(`heard ${JSON.stringify(heard)}, and the transcript has ${JSON.stringify(reply.content)}`);
-    if (end !== undefined && reply.content !== heard) throw new Error(`at the end ${JSON.stringify(heard)} was heard, and the transcript has ${JSON.stringify(reply.content)}`);
-    if (end?.type === 'turn.completed' && reply.status !== 'completed') throw new Error(`completed, and ${reply.status} in the transcript`);
+    if (!reply.content.startsWith(heard))
+      throw new Error(`heard ${JSON.stringify(heard)}, and the transcript has ${JSON.stringify(reply.content)}`);
+    if (end !== undefined && reply.content !== heard)
+      throw new Error(
+        `at the end ${JSON.stringify(heard)} was heard, and the transcript has ${JSON.stringify(reply.content)}`,
+      );
+    if (end?.type === 'turn.completed' && reply.status !== 'completed')
+      throw new Error(`completed, and ${reply.status} in the transcript`);
   }
   if (transcript.some(({ status }) => status === 'streaming')) throw new Error('a turn still streams');
 }

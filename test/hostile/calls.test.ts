@@ -1,4 +1,7 @@
-/** Hostile clients of calls against both engines, a small lot of them; `npm run fuzz -- --what calls` makes thousands of visits. The judge is shown what it must not let pass. */
+/**
+ * Hostile clients of calls against both engines, a small lot of them; `npm run fuzz -- --what calls` makes thousands of
+ * visits. The judge is shown what it must not let pass.
+ */
 import t from 'tap';
 import { edges } from '../api/house.ts';
 import { judgeCall } from './call-judge.ts';
@@ -17,21 +20,66 @@ for (const edge of edges) {
 t.test('answers that the judge rejects', async (t) => {
   const of = (prefix: string, letter: string): string => `${prefix}_${letter.repeat(26)}`;
   const [turnId, messageId, userId] = [of('turn', 'a'), of('msg', 'a'), of('msg', 'b')];
-  const visit: CallVisit = { before: [], query: '', protocol: false, frameBytes: 3200, steps: [{ do: 'text', text: '{"type":"message","text":"Hello"}', means: 'known' }], leaving: 'hangup' };
-  const ready = { type: 'ready', call_id: of('call', 'a'), session_id: of('ses', 'a'), sample_rate: 16_000, encoding: 'pcm_s16le', output_sample_rate: 16_000, output_encoding: 'pcm_s16le', turn_silence_ms: 500, ahead_ms: 1000, barge_in: 'words', expires_at: 5 };
+  const visit: CallVisit = {
+    before: [],
+    query: '',
+    protocol: false,
+    frameBytes: 3200,
+    steps: [{ do: 'text', text: '{"type":"message","text":"Hello"}', means: 'known' }],
+    leaving: 'hangup',
+  };
+  const ready = {
+    type: 'ready',
+    call_id: of('call', 'a'),
+    session_id: of('ses', 'a'),
+    sample_rate: 16_000,
+    encoding: 'pcm_s16le',
+    output_sample_rate: 16_000,
+    output_encoding: 'pcm_s16le',
+    turn_silence_ms: 500,
+    ahead_ms: 1000,
+    barge_in: 'words',
+    expires_at: 5,
+  };
   const state = (name: string) => ({ type: 'state', state: name });
   const [thinking, speaking, listening] = [state('thinking'), state('speaking'), state('listening')];
   const started = { type: 'turn.started', turn_id: turnId, message_id: messageId, text: 'Hello', spoken: true };
   const start = { type: 'audio.start', message_id: messageId, turn_id: turnId };
   const end = { type: 'audio.end', message_id: messageId, samples: 3200 };
   const delta = { type: 'message.delta', message_id: messageId, text: 'Good day.' };
-  const completed = { type: 'turn.completed', turn_id: turnId, message_id: messageId, stop_reason: 'end', usage: { input_tokens: 1, output_tokens: 2 } };
+  const completed = {
+    type: 'turn.completed',
+    turn_id: turnId,
+    message_id: messageId,
+    stop_reason: 'end',
+    usage: { input_tokens: 1, output_tokens: 2 },
+  };
   const ended = { type: 'ended', reason: 'hangup' };
-  const error = { type: 'error', code: 'invalid_request', message: 'The message could not be read, or is not allowed here.' };
-  const good: (object | number)[] = [ready, thinking, started, speaking, start, 3200, 3200, end, delta, listening, completed, ended];
+  const error = {
+    type: 'error',
+    code: 'invalid_request',
+    message: 'The message could not be read, or is not allowed here.',
+  };
+  const good: (object | number)[] = [
+    ready,
+    thinking,
+    started,
+    speaking,
+    start,
+    3200,
+    3200,
+    end,
+    delta,
+    listening,
+    completed,
+    ended,
+  ];
   const said = { id: userId, turn_id: turnId, role: 'user', content: 'Hello', status: 'completed' };
   const reply = { id: messageId, turn_id: turnId, role: 'assistant', content: 'Good day.', status: 'completed' };
-  const judged = (came: readonly (object | number)[], transcript: readonly object[] = [said, reply], code = 1000, of = visit) => () => judgeCall(of, { came, code, tookMs: 5, refusals: [], transcript });
+  const judged =
+    (came: readonly (object | number)[], transcript: readonly object[] = [said, reply], code = 1000, of = visit) =>
+    () =>
+      judgeCall(of, { came, code, tookMs: 5, refusals: [], transcript });
   const without = (left: object | number) => good.filter((one) => one !== left);
   const instead = (old: object, ...put: (object | number)[]) => good.flatMap((one) => (one === old ? put : [one]));
   const wrong: CallVisit = { ...visit, steps: [{ do: 'text', text: '{', means: 'nothing' }] };

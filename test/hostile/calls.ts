@@ -20,7 +20,11 @@ export async function openCallWorld(t: Owner, edge: Edge): Promise<CallWorld> {
   const { id } = await speaker(world.house, {
     greeting: 'Good day.',
     model: { provider: 'synthetic', name: 'tokens=24,delay_ms=4' },
-    voice: { provider: 'synthetic', name: 'character_ms=8', transcription_name: 'texts=tell_me_a_story|yes||no_stop_it|word_word_word' },
+    voice: {
+      provider: 'synthetic',
+      name: 'character_ms=8',
+      transcription_name: 'texts=tell_me_a_story|yes||no_stop_it|word_word_word',
+    },
   });
   return { ...world, called: id };
 }
@@ -38,7 +42,11 @@ export async function callBarrage(world: CallWorld, { seed, times, onProgress }:
     if (fault !== null) throw new Error(`The server logged a fault: ${fault}`);
     onProgress?.((sent += lot.length));
   };
-  await fc.assert(fc.asyncProperty(fc.array(callVisits, { minLength: 1, maxLength: together, size: 'max' }), run), { seed, numRuns: Math.ceil((2 * times) / together), endOnFailure: times < 1000 });
+  await fc.assert(fc.asyncProperty(fc.array(callVisits, { minLength: 1, maxLength: together, size: 'max' }), run), {
+    seed,
+    numRuns: Math.ceil((2 * times) / together),
+    endOnFailure: times < 1000,
+  });
 }
 
 async function one(world: CallWorld, visit: CallVisit): Promise<void> {
@@ -63,5 +71,6 @@ async function goodCall({ house, called }: CallWorld): Promise<void> {
   const { message_id: messageId } = await caller.until('turn.completed');
   caller.send({ type: 'hangup' });
   const code = await caller.closed;
-  if (code !== 1000 || caller.textOf(messageId) !== 'word '.repeat(24)) throw new Error(`The good call closed with ${code} and heard ${JSON.stringify(caller.textOf(messageId))}.`);
+  if (code !== 1000 || caller.textOf(messageId) !== 'word '.repeat(24))
+    throw new Error(`The good call closed with ${code} and heard ${JSON.stringify(caller.textOf(messageId))}.`);
 }

@@ -1,4 +1,7 @@
-/** Clients who take and never give: slow heads, slow bodies, slow readers, and connections by the hundred (promise P21); `npm run fuzz -- --what slow` has thousands. */
+/**
+ * Clients who take and never give: slow heads, slow bodies, slow readers, and connections by the hundred (promise P21);
+ * `npm run fuzz -- --what slow` has thousands.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
@@ -55,27 +58,46 @@ async function slowReaders(t: Test, world: World): Promise<void> {
 async function slowhttptest(t: Test, world: World): Promise<void> {
   const begun = await Promise.allSettled(attacks.map((attack) => beginAttack(world, attack, 100)));
   t.teardown(() => Promise.all(begun.map((attack) => attack.status === 'fulfilled' && attack.value())));
-  t.same(begun.flatMap((attack) => (attack.status === 'rejected' ? [attack.reason] : [])), []);
+  t.same(
+    begun.flatMap((attack) => (attack.status === 'rejected' ? [attack.reason] : [])),
+    [],
+  );
   await serves(t, world, attacks.join(', '));
 }
 
-/** An answer that is no stream is buffered whole for its reader, so a long transcript comes a page at a time, and all of it comes. */
+/**
+ * An answer that is no stream is buffered whole for its reader, so a long transcript comes a page at a time, and all of
+ * it comes.
+ */
 async function longTranscript(t: Test, world: World): Promise<void> {
   const { house } = world;
   const session = (await longTurn(world)).split('/')[2]!;
-  for (let turn = 0; turn < 3; turn++) await (await house.stream(`/sessions/${session}/chat`, { body: { message: `Turn ${turn}` } })).rest();
+  for (let turn = 0; turn < 3; turn++)
+    await (await house.stream(`/sessions/${session}/chat`, { body: { message: `Turn ${turn}` } })).rest();
   for (const ask of [house.ask, (path: string) => house.console(`/workspaces/${house.workspaceId}${path}`)]) {
     for (const order of ['asc', 'desc']) {
       const seen: { id: string; content: string }[] = [];
-      for (let after: string | null = ''; after !== null; ) {
-        const { text, json } = await ask(`/sessions/${session}/transcript?limit=100&order=${order}${after && `&after=${after}`}`);
-        t.ok(text.length < 300_000 && json.data.length > 0, `${order}: a page of ${json.data.length} messages and ${text.length} characters`);
+      for (let after: string | null = ''; after !== null;) {
+        const { text, json } = await ask(
+          `/sessions/${session}/transcript?limit=100&order=${order}${after && `&after=${after}`}`,
+        );
+        t.ok(
+          text.length < 300_000 && json.data.length > 0,
+          `${order}: a page of ${json.data.length} messages and ${text.length} characters`,
+        );
         t.equal(json.has_more, json.next_cursor !== null);
         seen.push(...json.data);
         after = json.next_cursor;
       }
       t.equal(new Set(seen.map(({ id }) => id)).size, 8, `${order}: every message`);
-      t.same(seen.map(({ content }) => content.length).sort((a, b) => b - a).slice(0, 4), [151_500, 151_500, 151_500, 151_500], `${order}: whole`);
+      t.same(
+        seen
+          .map(({ content }) => content.length)
+          .sort((a, b) => b - a)
+          .slice(0, 4),
+        [151_500, 151_500, 151_500, 151_500],
+        `${order}: whole`,
+      );
     }
   }
 }

@@ -1,6 +1,7 @@
 /**
- * `npm run fuzz`: hostile requests against an edge of a server of its own, hostile clients of its voice and its calls, faults of a provider behind
- * it, or slow clients beside others. Tells its seed and how far it is; ends with 1 and the smallest input that fails.
+ * `npm run fuzz`: hostile requests against an edge of a server of its own, hostile clients of its voice and its calls,
+ * faults of a provider behind it, or slow clients beside others. Tells its seed and how far it is; ends with 1 and the
+ * smallest input that fails.
  */
 import { randomInt } from 'node:crypto';
 import { Option } from 'commander';
@@ -23,12 +24,26 @@ const { what, edge, times, seed } = developmentCommand(
   npm run fuzz -- --what calls --times 2000             calls, several at a time
   npm run fuzz -- --what slow --times 1000              requests beside slow clients`,
 )
-  .addOption(new Option('--what <what>', 'hostile requests, hostile clients of voice or of calls, faults of a provider, or slow clients beside others').choices(['requests', 'voice', 'calls', 'faults', 'slow']).default('requests'))
+  .addOption(
+    new Option(
+      '--what <what>',
+      'hostile requests, hostile clients of voice or of calls, faults of a provider, or slow clients beside others',
+    )
+      .choices(['requests', 'voice', 'calls', 'faults', 'slow'])
+      .default('requests'),
+  )
   .addOption(new Option('--edge <engine>', 'the HTTP engine').choices(['uws', 'node']).default('uws'))
   .addOption(numberOption('--times <number>', 'how many requests, visits or faults', 1).default(20_000))
-  .addOption(numberOption('--seed <number>', 'what they are drawn from', 0, seeds - 1).default(randomInt(seeds), 'a new one'))
+  .addOption(
+    numberOption('--seed <number>', 'what they are drawn from', 0, seeds - 1).default(randomInt(seeds), 'a new one'),
+  )
   .parse()
-  .opts<{ what: 'requests' | 'voice' | 'calls' | 'faults' | 'slow'; edge: 'uws' | 'node'; times: number; seed: number }>();
+  .opts<{
+    what: 'requests' | 'voice' | 'calls' | 'faults' | 'slow';
+    edge: 'uws' | 'node';
+    times: number;
+    seed: number;
+  }>();
 // Imported once they are wanted, so that help comes at once: the judge has a server's API to read.
 const { barrage } = await import('./barrage.ts');
 const { slowness } = await import('./slowness.ts');
@@ -47,8 +62,14 @@ try {
     let done = 0;
     const scene = await openScene(owner, { env: { PARLEY_EDGE: edge } });
     await throwFaults(scene, { seed, times, onRun: () => onProgress(++done) });
-    const told = Buffer.concat([...scene.relay.kept.values(), Buffer.from(scene.house.stdout() + scene.house.stderr())]);
-    const leaked = found(told, scene.canaries.filter(({ name }) => ['provider', 'credential', 'operator', 'secret', 'message'].includes(name)));
+    const told = Buffer.concat([
+      ...scene.relay.kept.values(),
+      Buffer.from(scene.house.stdout() + scene.house.stderr()),
+    ]);
+    const leaked = found(
+      told,
+      scene.canaries.filter(({ name }) => ['provider', 'credential', 'operator', 'secret', 'message'].includes(name)),
+    );
     if (leaked.length > 0) throw new Error(`where a client or the log has it: ${leaked.join(', ')}`);
   } else if (what === 'slow') {
     const world = await openWorld(owner, edge, { env: { PARLEY_LOG: 'silent' } });

@@ -1,4 +1,7 @@
-/** Checks the bytes that a connection got against the contract: our answers in their one shape, and a short list of the engines' own answers. */
+/**
+ * Checks the bytes that a connection got against the contract: our answers in their one shape, and a short list of the
+ * engines' own answers.
+ */
 import { createParser } from 'eventsource-parser';
 import { openaiStatus } from '../../src/base/openai-errors.ts';
 import { errors, type ErrorRow } from '../../src/base/errors.ts';
@@ -9,25 +12,43 @@ import { readAnswers, readRequest, type ReadAnswer, type ReadRequest } from './r
 export type Edge = 'uws' | 'node';
 
 /**
- * Answers that an engine's parser gives by itself before we see a request (contract 1); it closes the connection then. No other
- * answer may come from anything but our code.
+ * Answers that an engine's parser gives by itself before we see a request (contract 1); it closes the connection then.
+ * No other answer may come from anything but our code.
  */
 const engineAnswers: Readonly<Record<Edge, readonly RegExp[]>> = {
-  uws: [/^HTTP\/1\.1 (?:400 Bad Request|431 Request Header Fields Too Large|505 HTTP Version Not Supported)\r\nConnection: close\r\n\r\n(?:<h1>[\w ]+<\/h1>.*)?$/s],
-  node: [/^HTTP\/1\.1 (?:400 Bad Request|408 Request Timeout|413 Payload Too Large|417 Expectation Failed|431 Request Header Fields Too Large)\r\nConnection: close\r\n\r\n$/],
+  uws: [
+    /^HTTP\/1\.1 (?:400 Bad Request|431 Request Header Fields Too Large|505 HTTP Version Not Supported)\r\nConnection: close\r\n\r\n(?:<h1>[\w ]+<\/h1>.*)?$/s,
+  ],
+  node: [
+    /^HTTP\/1\.1 (?:400 Bad Request|408 Request Timeout|413 Payload Too Large|417 Expectation Failed|431 Request Header Fields Too Large)\r\nConnection: close\r\n\r\n$/,
+  ],
 };
 
 /** Whole requests that an engine does not take all the same. */
-const engineRefusals: Readonly<Record<Edge, readonly { readonly why: string; readonly of: (request: ReadRequest, pieces: readonly string[]) => boolean }[]>> = {
-  uws: [{ why: 'a name that its filter for a second Host takes for one', of: ({ headers }) => headers.some(([name]) => /^h[^o]?st$/.test(name)) }],
+const engineRefusals: Readonly<
+  Record<
+    Edge,
+    readonly { readonly why: string; readonly of: (request: ReadRequest, pieces: readonly string[]) => boolean }[]
+  >
+> = {
+  uws: [
+    {
+      why: 'a name that its filter for a second Host takes for one',
+      of: ({ headers }) => headers.some(([name]) => /^h[^o]?st$/.test(name)),
+    },
+  ],
   node: [
     { why: 'a method that its parser does not know', of: ({ method }) => !nodeMethods.test(method) },
-    { why: 'a tab behind the one word of Transfer-Encoding', of: (_, pieces) => /^transfer-encoding:[^\r\n]*\t\r$/im.test(pieces.join('')) },
+    {
+      why: 'a tab behind the one word of Transfer-Encoding',
+      of: (_, pieces) => /^transfer-encoding:[^\r\n]*\t\r$/im.test(pieces.join('')),
+    },
     { why: 'CONNECT, which asks for a tunnel', of: ({ method }) => method === 'CONNECT' },
   ],
 };
 
-const nodeMethods = /^(?:ACL|BIND|CHECKOUT|CONNECT|COPY|DELETE|GET|HEAD|LINK|LOCK|M-SEARCH|MERGE|MKACTIVITY|MKCALENDAR|MKCOL|MOVE|NOTIFY|OPTIONS|PATCH|POST|PROPFIND|PROPPATCH|PURGE|PUT|QUERY|REBIND|REPORT|SEARCH|SOURCE|SUBSCRIBE|TRACE|UNBIND|UNLINK|UNLOCK|UNSUBSCRIBE)$/;
+const nodeMethods =
+  /^(?:ACL|BIND|CHECKOUT|CONNECT|COPY|DELETE|GET|HEAD|LINK|LOCK|M-SEARCH|MERGE|MKACTIVITY|MKCALENDAR|MKCOL|MOVE|NOTIFY|OPTIONS|PATCH|POST|PROPFIND|PROPPATCH|PURGE|PUT|QUERY|REBIND|REPORT|SEARCH|SOURCE|SUBSCRIBE|TRACE|UNBIND|UNLINK|UNLOCK|UNSUBSCRIBE)$/;
 
 const isHead = (pieces: readonly string[]): boolean => /^HEAD /i.test(pieces.join(''));
 
@@ -74,9 +95,11 @@ export class Judge {
     const isBegun = request.kind !== 'whole' && eventStream.test(rest);
     if (rest !== '' && !isBegun) throw new Error('bytes that are no whole answer');
     const ours = answers.filter((answer) => !this.#isEngines(answer));
-    if (answers.slice(0, -1).some((answer) => this.#isEngines(answer))) throw new Error("an engine's answer that is not the last");
+    if (answers.slice(0, -1).some((answer) => this.#isEngines(answer)))
+      throw new Error("an engine's answer that is not the last");
     if (ours.length < answers.length && !closed) throw new Error("an engine's answer on a connection that stays open");
-    if (this.owesAnswer(pieces) && (ours.length !== 1 || answers.length !== 1)) throw new Error(`${ours.length} answers of ours to one whole request`);
+    if (this.owesAnswer(pieces) && (ours.length !== 1 || answers.length !== 1))
+      throw new Error(`${ours.length} answers of ours to one whole request`);
     for (const answer of ours) this.#checkOurs(answer, request, isHead(pieces));
   }
 
@@ -85,7 +108,8 @@ export class Judge {
   }
 
   #checkOurs({ status, headers, body }: ReadAnswer, { kind, method, target }: ReadRequest, toHead: boolean): void {
-    if (!/^req_[0-9a-z]{26}$/.test(headers.get('x-request-id') ?? '')) throw new Error('an answer without X-Request-Id');
+    if (!/^req_[0-9a-z]{26}$/.test(headers.get('x-request-id') ?? ''))
+      throw new Error('an answer without X-Request-Id');
     if (status === 101) return;
     if (status >= 500) throw new Error(`${status}: nothing here is to fail`);
     const isJson = headers.get('content-type') === 'application/json; charset=utf-8';
@@ -94,11 +118,14 @@ export class Judge {
     if (status >= 400 && !toHead) checkFailure(status, json, headers);
     if (headers.get('content-type') === 'text/event-stream') this.#checkEvents(text);
     // For a request that is not whole only the engine knows the method and path; a refusal of HEAD has no body.
-    if (kind === 'whole' && !(status >= 400 && toHead) && !isPage(target)) this.#conforms.check(method.toUpperCase(), target, { status, headers, json });
+    if (kind === 'whole' && !(status >= 400 && toHead) && !isPage(target))
+      this.#conforms.check(method.toUpperCase(), target, { status, headers, json });
   }
 
   #checkEvents(text: string): void {
-    const parser = createParser({ onEvent: ({ event = '', data }) => this.#conforms.checkEvent({ event, data: JSON.parse(data) }) });
+    const parser = createParser({
+      onEvent: ({ event = '', data }) => this.#conforms.checkEvent({ event, data: JSON.parse(data) }),
+    });
     parser.feed(text);
   }
 }
@@ -109,16 +136,29 @@ const isPage = (target: string): boolean => /^\/console(?!\/api(?:[/?]|$))/.test
 const eventStream = /^HTTP\/1\.1 200 [^\r]*\r\n(?:[^\r]+\r\n)*content-type: text\/event-stream\r\n/i;
 
 const rows: readonly ErrorRow[] = Object.values(errors);
-const sentences = new Map(rows.map((row) => [row, new RegExp(`^${row.message.replace(/[.]/g, '\\$&').replace(/\{\w+\}/, '[^]+')}$`)]));
+const sentences = new Map(
+  rows.map((row) => [row, new RegExp(`^${row.message.replace(/[.]/g, '\\$&').replace(/\{\w+\}/, '[^]+')}$`)]),
+);
 
 /** Throws unless a failure is a row of the table in the one shape. */
 export function checkFailure(status: number, json: any, headers: Headers): void {
-  const keys = [Object.keys(json ?? {}).sort().join(), Object.keys(json?.error ?? {}).sort().join()].join(' ');
+  const keys = [
+    Object.keys(json ?? {})
+      .sort()
+      .join(),
+    Object.keys(json?.error ?? {})
+      .sort()
+      .join(),
+  ].join(' ');
   const isOpenai = keys === 'error,request_id code,message,param,type';
-  if (!isOpenai && keys !== 'error,request_id code,message,type') throw new Error(`not the one shape: ${JSON.stringify(json)}`);
+  if (!isOpenai && keys !== 'error,request_id code,message,type')
+    throw new Error(`not the one shape: ${JSON.stringify(json)}`);
   const { type, code, message } = json.error;
   if (json.request_id !== headers.get('x-request-id')) throw new Error('request_id is not X-Request-Id');
   // Below /v1/ a row has another status or type (contract 14).
-  const fits = (row: ErrorRow): boolean => (isOpenai ? openaiStatus(row.status) === status : row.status === status && row.type === type) && row.code === code && sentences.get(row)!.test(message);
+  const fits = (row: ErrorRow): boolean =>
+    (isOpenai ? openaiStatus(row.status) === status : row.status === status && row.type === type) &&
+    row.code === code &&
+    sentences.get(row)!.test(message);
   if (!rows.some(fits)) throw new Error(`not a row of the table: ${status} ${JSON.stringify(json.error)}`);
 }

@@ -1,4 +1,7 @@
-/** haproxy and nginx before a server, set up so that `/readyz` is refused there: if it runs, a request went past them unseen. */
+/**
+ * haproxy and nginx before a server, set up so that `/readyz` is refused there: if it runs, a request went past them
+ * unseen.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -13,13 +16,20 @@ export type Proxy = (typeof proxies)[number];
 /** The reason for skipping tests behind one of these, or null. */
 export const whyNoProxy = (proxy: Proxy): string | null => whyMissing(proxy);
 
-/** Resolves with its port once it passes requests on to the server at `port`. `oldVersion`: nginx speaks HTTP/1.0 to it, as without a setting. */
+/**
+ * Resolves with its port once it passes requests on to the server at `port`. `oldVersion`: nginx speaks HTTP/1.0 to it,
+ * as without a setting.
+ */
 export async function openProxy(t: Owner, proxy: Proxy, port: number, { oldVersion = false } = {}): Promise<number> {
   const folder = await temporaryFolder(t);
   const own = await freePort();
   const file = join(folder, 'proxy.conf');
   await writeFile(file, proxy === 'nginx' ? nginx(folder, own, port, oldVersion ? '1.0' : '1.1') : haproxy(own, port));
-  const child = spawn(proxy, proxy === 'nginx' ? ['-e', 'stderr', '-p', folder, '-c', file] : ['-db', '-q', '-f', file], { env: environment, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(
+    proxy,
+    proxy === 'nginx' ? ['-e', 'stderr', '-p', folder, '-c', file] : ['-db', '-q', '-f', file],
+    { env: environment, stdio: ['ignore', 'ignore', 'pipe'] },
+  );
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   const ended = once(child, 'exit');
@@ -27,7 +37,11 @@ export async function openProxy(t: Owner, proxy: Proxy, port: number, { oldVersi
     child.kill('SIGKILL');
     await ended;
   });
-  const passesOn = (): Promise<boolean> => fetch(`http://127.0.0.1:${own}/healthz`).then(({ status }) => status === 200 || (oldVersion && status === 505), () => false);
+  const passesOn = (): Promise<boolean> =>
+    fetch(`http://127.0.0.1:${own}/healthz`).then(
+      ({ status }) => status === 200 || (oldVersion && status === 505),
+      () => false,
+    );
   while (!(await passesOn())) if (child.exitCode !== null) throw new Error(`${proxy} ended: ${said}`);
   return own;
 }

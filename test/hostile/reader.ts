@@ -2,7 +2,10 @@
 import { limits } from '../../src/base/limits.ts';
 
 export interface ReadRequest {
-  /** `whole`: one request and nothing behind it. `torn`: it may become one. `odd`: anything else, which an engine may take or not. */
+  /**
+   * `whole`: one request and nothing behind it. `torn`: it may become one. `odd`: anything else, which an engine may
+   * take or not.
+   */
   readonly kind: 'whole' | 'torn' | 'odd';
   readonly method: string;
   readonly target: string;
@@ -20,11 +23,17 @@ export function readRequest(text: string): ReadRequest {
     const [, name = '', value = ''] = headerLine.exec(line) ?? [];
     return [name.toLowerCase(), value];
   });
-  const kind = end < 0 ? 'torn' : method === '' || !isSound(text.slice(0, end), headers) ? 'odd' : bodyKind(text.slice(end + 4), headers);
+  const kind =
+    end < 0
+      ? 'torn'
+      : method === '' || !isSound(text.slice(0, end), headers)
+        ? 'odd'
+        : bodyKind(text.slice(end + 4), headers);
   return { kind, method, target, headers };
 }
 
-const valuesOf = (headers: ReadRequest['headers'], name: string): string[] => headers.filter(([one]) => one === name).map(([, value]) => value);
+const valuesOf = (headers: ReadRequest['headers'], name: string): string[] =>
+  headers.filter(([one]) => one === name).map(([, value]) => value);
 
 function isSound(head: string, headers: ReadRequest['headers']): boolean {
   if (head.length > limits.headerBytesMax - 1024 || headers.length >= limits.headersCountMax - 10) return false;
@@ -42,7 +51,7 @@ function bodyKind(body: string, headers: ReadRequest['headers']): ReadRequest['k
 }
 
 function chunkedKind(body: string): ReadRequest['kind'] {
-  for (let at = 0; ; ) {
+  for (let at = 0; ;) {
     const end = body.indexOf('\r\n', at);
     if (end < 0) return 'torn';
     if (!/^[0-9A-Fa-f]{1,7}$/.test(body.slice(at, end))) return 'odd';
@@ -72,13 +81,22 @@ export interface ReadAnswers {
 /** `toHead`: the first answer is to HEAD, and so has no body if it is ours. */
 export function readAnswers(text: string, toHead: boolean): ReadAnswers {
   const answers: ReadAnswer[] = [];
-  for (let at = 0; ; ) {
+  for (let at = 0; ;) {
     const end = text.indexOf('\r\n\r\n', at);
     const [first = '', ...lines] = end < 0 ? [] : text.slice(at, end).split('\r\n');
     const status = Number(/^HTTP\/1\.1 (\d{3})(?: |$)/.exec(first)?.[1] ?? NaN);
     if (Number.isNaN(status)) return { answers, rest: text.slice(at) };
-    const headers = new Headers(lines.map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]));
-    const bodiless = status < 200 || status === 204 || status === 304 || (toHead && answers.length === 0 && headers.has('x-request-id'));
+    const headers = new Headers(
+      lines.map((line): [string, string] => [
+        line.slice(0, line.indexOf(':')),
+        line.slice(line.indexOf(':') + 1).trim(),
+      ]),
+    );
+    const bodiless =
+      status < 200 ||
+      status === 204 ||
+      status === 304 ||
+      (toHead && answers.length === 0 && headers.has('x-request-id'));
     const body = bodiless ? { text: '', length: 0 } : answerBody(text.slice(end + 4), headers);
     if (body === null) return { answers, rest: text.slice(at) };
     const next = end + 4 + body.length;
@@ -98,7 +116,7 @@ function answerBody(text: string, headers: Headers): { text: string; length: num
 
 function dechunked(text: string): { text: string; length: number } | null {
   let body = '';
-  for (let at = 0; ; ) {
+  for (let at = 0; ;) {
     const end = text.indexOf('\r\n', at);
     const size = end < 0 ? NaN : Number.parseInt(text.slice(at, end), 16);
     if (Number.isNaN(size) || text.length < end + 4 + size) return null;

@@ -30,6 +30,10 @@ export async function longTurn({ house }: World): Promise<string> {
 export async function askAndNeverRead({ house, port }: World, path: string, count: number): Promise<RawClient[]> {
   const clients = Array.from({ length: count }, () => new RawClient(port));
   for (const client of clients) client.socket.pause();
-  await Promise.all(clients.map((client) => client.send(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${house.key}\r\n\r\n`)));
+  await Promise.all(
+    clients.map((client) =>
+      client.send(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${house.key}\r\n\r\n`),
+    ),
+  );
   return clients;
 }

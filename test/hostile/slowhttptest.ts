@@ -14,7 +14,19 @@ export type Attack = (typeof attacks)[number];
 const optionsOf: Readonly<Record<Attack, (world: World) => Promise<readonly string[]>>> = {
   'slow heads': async ({ house }) => ['-H', '-u', `${house.url}/assistants`],
   'slow bodies': async ({ house }) => ['-B', '-t', 'POST', '-f', 'application/json', '-u', `${house.url}/sessions`],
-  'slow readers': async (world) => ['-X', '-w', '512', '-y', '1024', '-n', '1', '-z', '32', '-u', `${world.house.url}${await longTurn(world)}`],
+  'slow readers': async (world) => [
+    '-X',
+    '-w',
+    '512',
+    '-y',
+    '1024',
+    '-n',
+    '1',
+    '-z',
+    '32',
+    '-u',
+    `${world.house.url}${await longTurn(world)}`,
+  ],
 };
 
 /** The program has no option for headers but one for cookies, and hands that on as it is. */
@@ -25,16 +37,26 @@ const pollMs = 25;
 const comingMsMax = patient(20_000);
 
 /**
- * Resolves with what ends it, once its connections are there; or the server has let go of them all by then. The program is as
- * busy as it can be: with a niceness of up to 19 it leaves the cores to what is measured beside it.
+ * Resolves with what ends it, once its connections are there; or the server has let go of them all by then. The program
+ * is as busy as it can be: with a niceness of up to 19 it leaves the cores to what is measured beside it.
  */
-export async function beginAttack(world: World, attack: Attack, connections: number, niceness = 0): Promise<() => Promise<void>> {
+export async function beginAttack(
+  world: World,
+  attack: Attack,
+  connections: number,
+  niceness = 0,
+): Promise<() => Promise<void>> {
   const common = ['-c', connections, '-r', connections, '-i', 2, '-l', 600, '-j', authorized(world)].map(String);
-  const child = spawn('nice', ['-n', String(niceness), 'slowhttptest', ...common, ...(await optionsOf[attack](world))], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(
+    'nice',
+    ['-n', String(niceness), 'slowhttptest', ...common, ...(await optionsOf[attack](world))],
+    { env: environment, stdio: ['ignore', 'ignore', 'inherit'] },
+  );
   let over = false;
   const ended = once(child, 'close').finally(() => (over = true));
   ended.catch(() => {});
-  for (let waitedMs = 0; !over && waitedMs < comingMsMax && descriptors(child.pid!) < connections; waitedMs += pollMs) await pause(pollMs);
+  for (let waitedMs = 0; !over && waitedMs < comingMsMax && descriptors(child.pid!) < connections; waitedMs += pollMs)
+    await pause(pollMs);
   if (over && child.exitCode !== 0) throw new Error(`slowhttptest ended with ${child.exitCode ?? child.signalCode}`);
   return async () => {
     child.kill('SIGKILL');

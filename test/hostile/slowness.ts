@@ -32,7 +32,8 @@ export async function* slowness(world: World, times: number): AsyncGenerator<str
   const crowds = new Map([['1,200 slow clients of ours', ours]]);
   const missing = whyMissing('slowhttptest');
   if (missing !== null) yield missing;
-  for (const attack of missing === null ? attacks : []) crowds.set(`1,000 of slowhttptest's ${attack}`, () => beginAttack(world, attack, 1000, 19));
+  for (const attack of missing === null ? attacks : [])
+    crowds.set(`1,000 of slowhttptest's ${attack}`, () => beginAttack(world, attack, 1000, 19));
   await slowestMs(world, times);
   for (const [name, come] of crowds) {
     const before = await slowestMs(world, times);

@@ -1,4 +1,7 @@
-/** No request runs that is hidden in another, sent directly or through haproxy and nginx (contract 12, "Framing"; promise P14). */
+/**
+ * No request runs that is hidden in another, sent directly or through haproxy and nginx (contract 12, "Framing";
+ * promise P14).
+ */
 import t, { type Test } from 'tap';
 import { edges } from '../api/house.ts';
 import { rawAsk } from '../api/raw.ts';
@@ -17,9 +20,17 @@ for (const edge of edges) {
     const world = await openWorld(t, edge, { env: { PARLEY_LOG: 'info' } });
     const all = vectorsAt(world);
     t.ok(all.length >= 250, `${all.length} requests`);
-    await t.test('directly', (t) => directly(t, world, all.filter(([name]) => !passedOver[edge].includes(name))));
+    await t.test('directly', (t) =>
+      directly(
+        t,
+        world,
+        all.filter(([name]) => !passedOver[edge].includes(name)),
+      ),
+    );
     for (const proxy of proxies) {
-      await t.test(`behind ${proxy}`, { skip: whyNoProxy(proxy) ?? false }, async (t) => behind(t, world, await openProxy(t, proxy, world.port), all));
+      await t.test(`behind ${proxy}`, { skip: whyNoProxy(proxy) ?? false }, async (t) =>
+        behind(t, world, await openProxy(t, proxy, world.port), all),
+      );
     }
     await t.test('a request that is not hidden is seen', async (t) => {
       await rawAsk(world.house.url, '/readyz');
@@ -31,7 +42,11 @@ for (const edge of edges) {
 /** Every vector, with a key, whose body is read, and without one, refused before its body is read. */
 function vectorsAt({ house }: World): Vector[] {
   const keys = ['', `Authorization: Bearer ${house.key}\r\nContent-Type: application/json\r\n`];
-  return keys.flatMap((lines) => Object.values(vectors('POST /sessions', 'GET /assistants', lines, hidden)).flatMap((group) => Object.entries<string>(group)));
+  return keys.flatMap((lines) =>
+    Object.values(vectors('POST /sessions', 'GET /assistants', lines, hidden)).flatMap((group) =>
+      Object.entries<string>(group),
+    ),
+  );
 }
 
 /** How many requests for `/readyz` the log has told of, once it has told of all until now. */
@@ -45,7 +60,13 @@ type Vector = readonly [name: string, bytes: string];
 
 async function directly(t: Test, world: World, all: readonly Vector[]): Promise<void> {
   const judge = await Judge.open(world.edge, world.house);
-  await inLots(t, world, all, (lot) => sendLot(world, judge, lot.map(([, bytes]) => [bytes])));
+  await inLots(t, world, all, (lot) =>
+    sendLot(
+      world,
+      judge,
+      lot.map(([, bytes]) => [bytes]),
+    ),
+  );
 }
 
 async function behind(t: Test, world: World, port: number, all: readonly Vector[]): Promise<void> {
@@ -59,7 +80,12 @@ async function behind(t: Test, world: World, port: number, all: readonly Vector[
 }
 
 /** Many at a time; where something ran, one at a time again, to name it. */
-async function inLots(t: Test, world: World, all: readonly Vector[], send: (lot: readonly Vector[]) => Promise<void>): Promise<void> {
+async function inLots(
+  t: Test,
+  world: World,
+  all: readonly Vector[],
+  send: (lot: readonly Vector[]) => Promise<void>,
+): Promise<void> {
   const runs = async (lot: readonly Vector[]): Promise<boolean> => {
     const before = await readied(world);
     await send(lot);
@@ -79,7 +105,11 @@ const together = 24;
 async function others(port: number): Promise<void> {
   const url = `http://127.0.0.1:${port}`;
   for (let round = 0; round < 2; round++) {
-    for (const [path, expected] of [['/healthz', /^\{"status":"ok"\}$/], ['/assistants', /"missing_api_key"/], ['/nowhere', /"route_not_found"/]] as const) {
+    for (const [path, expected] of [
+      ['/healthz', /^\{"status":"ok"\}$/],
+      ['/assistants', /"missing_api_key"/],
+      ['/nowhere', /"route_not_found"/],
+    ] as const) {
       const { text } = await rawAsk(url, path);
       if (!expected.test(text)) throw new Error(`${path} was answered with ${text}`);
     }

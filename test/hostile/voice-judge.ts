@@ -1,4 +1,7 @@
-/** Holds what came of a visit to the contract: every message has its shape, every start its final, every close its error before it. */
+/**
+ * Holds what came of a visit to the contract: every message has its shape, every start its final, every close its error
+ * before it.
+ */
 import { errors } from '../../src/base/errors.ts';
 import { checkFailure } from './judge.ts';
 import { foreseen, type Visit } from './visits.ts';
@@ -13,10 +16,19 @@ export const shapes: Readonly<Record<string, Shape>> = {
   'speech.started': { utterance: number, at_ms: number },
   'speech.stopped': { utterance: number, at_ms: number },
   'transcript.partial': { utterance: number, text: string, stable: number, start_ms: number },
-  'transcript.final': { utterance: number, text: string, start_ms: number, end_ms: number, reason: (value) => ['silence', 'flush', 'finish', 'length'].includes(value) },
+  'transcript.final': {
+    utterance: number,
+    text: string,
+    start_ms: number,
+    end_ms: number,
+    reason: (value) => ['silence', 'flush', 'finish', 'length'].includes(value),
+  },
   'audio.received': { audio_ms: number },
   done: { audio_ms: number },
-  error: { code: (value) => Object.values(errors).some(({ code }) => code === value), message: (value) => sentences.has(value) },
+  error: {
+    code: (value) => Object.values(errors).some(({ code }) => code === value),
+    message: (value) => sentences.has(value),
+  },
 };
 
 /** Every sentence that a socket may end with here. */
@@ -53,7 +65,8 @@ export function checkShape(message: any, of: Readonly<Record<string, Shape>> = s
   const shape = Object.hasOwn(of, message.type) ? of[message.type] : undefined;
   if (shape === undefined) throw new Error(`an unknown message: ${JSON.stringify(message)}`);
   const names = ['type', ...Object.keys(shape)].sort().join();
-  const fits = Object.keys(message).sort().join() === names && Object.entries(shape).every(([name, is]) => is(message[name]));
+  const fits =
+    Object.keys(message).sort().join() === names && Object.entries(shape).every(([name, is]) => is(message[name]));
   if (!fits) throw new Error(`not the shape of ${message.type}: ${JSON.stringify(message)}`);
 }
 
@@ -61,25 +74,34 @@ export function checkUtterances(messages: readonly any[], whole: boolean): void 
   const of = (type: string) => messages.filter((message) => message.type === type);
   const [starts, finals] = [of('speech.started'), of('transcript.final')];
   if (starts.some(({ utterance }, index) => utterance !== index + 1)) throw new Error('utterances do not count from 1');
-  if (finals.some(({ utterance }, index) => utterance !== index + 1)) throw new Error('finals are not in the order of their utterances');
-  if (finals.length > starts.length || (whole && finals.length < starts.length)) throw new Error(`${starts.length} starts and ${finals.length} finals`);
+  if (finals.some(({ utterance }, index) => utterance !== index + 1))
+    throw new Error('finals are not in the order of their utterances');
+  if (finals.length > starts.length || (whole && finals.length < starts.length))
+    throw new Error(`${starts.length} starts and ${finals.length} finals`);
   for (const { utterance, end_ms: end, start_ms: from } of finals) {
-    if (from !== starts[utterance - 1].at_ms || end < from) throw new Error(`utterance ${utterance} is from ${from} to ${end}, and began at ${starts[utterance - 1].at_ms}`);
+    if (from !== starts[utterance - 1].at_ms || end < from)
+      throw new Error(`utterance ${utterance} is from ${from} to ${end}, and began at ${starts[utterance - 1].at_ms}`);
     const its = messages.filter((message) => message.utterance === utterance).map(({ type }) => type);
-    if (its[0] !== 'speech.started' || its.at(-1) !== 'transcript.final') throw new Error(`utterance ${utterance}: ${its.join()}`);
-    const texts = messages.filter((message) => message.utterance === utterance && message.text !== undefined).map(({ text, stable = 0 }) => ({ text: [...text], stable }));
+    if (its[0] !== 'speech.started' || its.at(-1) !== 'transcript.final')
+      throw new Error(`utterance ${utterance}: ${its.join()}`);
+    const texts = messages
+      .filter((message) => message.utterance === utterance && message.text !== undefined)
+      .map(({ text, stable = 0 }) => ({ text: [...text], stable }));
     for (const [index, { text, stable }] of texts.entries()) {
       const held = text.slice(0, stable).join('');
-      if (texts.slice(index).some((later) => later.text.slice(0, stable).join('') !== held)) throw new Error(`stable text changed: ${held}`);
+      if (texts.slice(index).some((later) => later.text.slice(0, stable).join('') !== held))
+        throw new Error(`stable text changed: ${held}`);
     }
   }
 }
 
 function checkAudio(messages: readonly any[], audioMs: number | null): void {
   const told = messages.filter(({ type }) => type === 'audio.received').map(({ audio_ms: ms }) => ms);
-  if (told.some((ms, index) => ms % 1000 !== 0 || ms <= (told[index - 1] ?? 0))) throw new Error(`audio.received: ${told.join()}`);
+  if (told.some((ms, index) => ms % 1000 !== 0 || ms <= (told[index - 1] ?? 0)))
+    throw new Error(`audio.received: ${told.join()}`);
   const [done] = messages.filter(({ type }) => type === 'done');
   if (done === undefined) return;
   if (messages.at(-1) !== done) throw new Error('messages after done');
-  if (audioMs !== null && done.audio_ms !== audioMs) throw new Error(`${done.audio_ms} ms of audio were told, and ${audioMs} sent`);
+  if (audioMs !== null && done.audio_ms !== audioMs)
+    throw new Error(`${done.audio_ms} ms of audio were told, and ${audioMs} sent`);
 }

@@ -1,4 +1,7 @@
-/** Hostile clients of voice: visits of sockets, broken upgrades, and requests to speak and for tokens, several at a time, with a good socket beside them. */
+/**
+ * Hostile clients of voice: visits of sockets, broken upgrades, and requests to speak and for tokens, several at a
+ * time, with a good socket beside them.
+ */
 import fc from 'fast-check';
 import { routes } from '../../src/http/routes.ts';
 import type { Owner } from '../folders.ts';
@@ -26,16 +29,27 @@ const heard = 'one-two-three-😀-four-five';
 
 export async function openVoiceWorld(t: Owner, edge: Edge): Promise<VoiceWorld> {
   const world = await openWorld(t, edge);
-  const synthetic = await speaker(world.house, { voice: { provider: 'synthetic', name: 'audio_ms=300', transcription_name: `text=${heard}` } });
+  const synthetic = await speaker(world.house, {
+    voice: { provider: 'synthetic', name: 'audio_ms=300', transcription_name: `text=${heard}` },
+  });
   const embedded = await speaker(world.house);
   const clip = await spoken(world.house, embedded.id, 'What is the weather in London today?');
   await hearOnce(world, embedded.id, clip);
   const session = await world.house.session(synthetic.id);
   const ids = { ...world.ids, assistants: synthetic.id, sessions: session.id };
-  return { ...world, ids, assistants: { synthetic: synthetic.id, embedded: embedded.id }, clip, bytesOf: soundsWith(clip) };
+  return {
+    ...world,
+    ids,
+    assistants: { synthetic: synthetic.id, embedded: embedded.id },
+    clip,
+    bytesOf: soundsWith(clip),
+  };
 }
 
-/** Loads the models for listening: on a busy machine that takes longer than a visit may, since voice processes come last. */
+/**
+ * Loads the models for listening: on a busy machine that takes longer than a visit may, since voice processes come
+ * last.
+ */
 async function hearOnce({ house }: World, assistantId: string, clip: Uint8Array): Promise<void> {
   const talker = await talk(house, assistantId);
   talker.burst(clip);
@@ -46,7 +60,8 @@ async function hearOnce({ house }: World, assistantId: string, clip: Uint8Array)
 
 /** Each sound as PCM of 16 kHz, repeated for as long as it is wanted. */
 function soundsWith(clip: Buffer): VoiceWorld['bytesOf'] {
-  const wave = (sample: (index: number) => number): Uint8Array => new Uint8Array(Int16Array.from({ length: 32_000 }, (_, index) => sample(index)).buffer);
+  const wave = (sample: (index: number) => number): Uint8Array =>
+    new Uint8Array(Int16Array.from({ length: 32_000 }, (_, index) => sample(index)).buffer);
   const sine = (hertz: number, index: number): number => Math.sin((2 * Math.PI * hertz * index) / 16_000);
   let state = 1;
   const random = (): number => (state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0) / 2 ** 32;
@@ -55,7 +70,13 @@ function soundsWith(clip: Buffer): VoiceWorld['bytesOf'] {
     noise: wave(() => (random() - 0.5) * 8000),
     tone: wave((index) => 9000 * sine(440, index)),
     // Three voices, a new chord every half second, each of them swelling and fading.
-    chords: wave((index) => [1, 5 / 4, 3 / 2].reduce((sum, ratio) => sum + 4000 * sine(220 * 2 ** (Math.floor(index / 8000) / 6) * ratio, index), 0) * Math.sin((Math.PI * (index % 8000)) / 8000)),
+    chords: wave(
+      (index) =>
+        [1, 5 / 4, 3 / 2].reduce(
+          (sum, ratio) => sum + 4000 * sine(220 * 2 ** (Math.floor(index / 8000) / 6) * ratio, index),
+          0,
+        ) * Math.sin((Math.PI * (index % 8000)) / 8000),
+    ),
     clip: Buffer.concat([silence(300), clip, silence(500)]),
     random: Uint8Array.from({ length: 64_000 }, () => random() * 256),
   };
@@ -72,14 +93,31 @@ const upgrades = ({ ids }: World): fc.Arbitrary<Pieces> =>
   fc
     .record({
       token: fc.constantFrom('', 'x', ids.sessions, '%', '&token=x', 'a.b'),
-      wild: fc.array(fc.tuple(fc.constantFrom(...headerNames, 'Sec-WebSocket-Extensions', 'Sec-WebSocket-Accept', 'Upgrade', 'Connection'), fc.constantFrom(...nastyValues, 'token.x', 'token.', 'permessage-deflate')), { maxLength: 4 }),
+      wild: fc.array(
+        fc.tuple(
+          fc.constantFrom(...headerNames, 'Sec-WebSocket-Extensions', 'Sec-WebSocket-Accept', 'Upgrade', 'Connection'),
+          fc.constantFrom(...nastyValues, 'token.x', 'token.', 'permessage-deflate'),
+        ),
+        { maxLength: 4 },
+      ),
       dropped: fc.nat(12),
       ...{ changes, cuts },
     })
     .map(({ token, wild, dropped, changes, cuts }) => {
-      const good = [['Host', 'x'], ['Connection', 'Upgrade'], ['Upgrade', 'websocket'], ['Sec-WebSocket-Version', '13'], ['Sec-WebSocket-Key', 'AAAAAAAAAAAAAAAAAAAAAA==']] as const;
-      const lines = [...good.filter((_, index) => index === 0 || index !== dropped), ...wild].map(([name, value]) => `${name}: ${value}\r\n`);
-      return inPieces(changes.reduce(changed, `GET /transcription?token=${token} HTTP/1.1\r\n${lines.join('')}\r\n`), cuts);
+      const good = [
+        ['Host', 'x'],
+        ['Connection', 'Upgrade'],
+        ['Upgrade', 'websocket'],
+        ['Sec-WebSocket-Version', '13'],
+        ['Sec-WebSocket-Key', 'AAAAAAAAAAAAAAAAAAAAAA=='],
+      ] as const;
+      const lines = [...good.filter((_, index) => index === 0 || index !== dropped), ...wild].map(
+        ([name, value]) => `${name}: ${value}\r\n`,
+      );
+      return inPieces(
+        changes.reduce(changed, `GET /transcription?token=${token} HTTP/1.1\r\n${lines.join('')}\r\n`),
+        cuts,
+      );
     })
     .filter((pieces) => pieces.length > 0);
 
@@ -96,7 +134,10 @@ const lots = (world: World): fc.Arbitrary<Lot> =>
   fc.record({
     listens: fc.oneof({ arbitrary: fc.constant('synthetic' as const), weight: 9 }, fc.constant('embedded' as const)),
     visits: fc.array(visits, { minLength: 1, maxLength: together, size: 'max' }),
-    requests: fc.array(fc.oneof(hostileRequests(world, voiceRoutes), upgrades(world)), { maxLength: together, size: 'max' }),
+    requests: fc.array(fc.oneof(hostileRequests(world, voiceRoutes), upgrades(world)), {
+      maxLength: together,
+      size: 'max',
+    }),
   });
 
 /** Visits that are under way together, and requests. */
@@ -113,15 +154,23 @@ export async function voiceBarrage(world: VoiceWorld, { seed, times, onProgress 
     await throwLot(world, judge, lot);
     onProgress?.((sent += lot.visits.length + lot.requests.length));
   };
-  // A small run ends at its first fault: a visit that hangs would hang again in each smaller lot, and the file end before it is named.
-  await fc.assert(fc.asyncProperty(lots(world), run), { seed, numRuns: Math.ceil(times / together), endOnFailure: times < 1000 });
+  // A small run ends at its first fault: a visit that hangs would hang again in each smaller lot, and the file end
+  // before it is named.
+  await fc.assert(fc.asyncProperty(lots(world), run), {
+    seed,
+    numRuns: Math.ceil(times / together),
+    endOnFailure: times < 1000,
+  });
   await patient;
 }
 
 export async function throwLot(world: VoiceWorld, judge: Judge, { listens, visits, requests }: Lot): Promise<void> {
   const beside = goodSocket(world, world.assistants[listens], listens === 'synthetic' ? heard : /london/i);
   beside.catch(() => {});
-  await Promise.all([sendLot(world, judge, requests), ...visits.map((visit) => one(world, world.assistants[listens], visit))]);
+  await Promise.all([
+    sendLot(world, judge, requests),
+    ...visits.map((visit) => one(world, world.assistants[listens], visit)),
+  ]);
   await beside;
   await healthy(world);
   const fault = faultOf(world);
@@ -131,7 +180,11 @@ export async function throwLot(world: VoiceWorld, judge: Judge, { listens, visit
 /** A fault that the server has logged; null if there is none: nothing that a client sends is a fault of ours. */
 export function faultOf({ house }: World): string | null {
   if (house.child.exitCode !== null || house.child.signalCode !== null) throw new Error('The server has ended.');
-  return /^.*"level":(?:50|60|"error"|"fatal").*$|^.*(?:transcription failed|could not be taken).*$/m.exec(house.stdout() + house.stderr())?.[0] ?? null;
+  return (
+    /^.*"level":(?:50|60|"error"|"fatal").*$|^.*(?:transcription failed|could not be taken).*$/m.exec(
+      house.stdout() + house.stderr(),
+    )?.[0] ?? null
+  );
 }
 
 async function one(world: VoiceWorld, assistantId: string, visit: Visit): Promise<void> {
@@ -147,13 +200,29 @@ async function one(world: VoiceWorld, assistantId: string, visit: Visit): Promis
 
 /** Somebody who keeps to the contract, and must be heard whatever others do. */
 async function goodSocket(world: VoiceWorld, assistantId: string, text: string | RegExp): Promise<void> {
-  const audio = { do: 'audio', sound: 'clip', bytes: world.clip.length + silence(800).length, frameBytes: 640 } as const;
-  const visit: Visit = { before: [], query: '', settings: { encoding: 'pcm_s16le', sampleRate: 16_000 }, protocol: false, steps: [audio], leaving: 'finish' };
+  const audio = {
+    do: 'audio',
+    sound: 'clip',
+    bytes: world.clip.length + silence(800).length,
+    frameBytes: 640,
+  } as const;
+  const visit: Visit = {
+    before: [],
+    query: '',
+    settings: { encoding: 'pcm_s16le', sampleRate: 16_000 },
+    protocol: false,
+    steps: [audio],
+    leaving: 'finish',
+  };
   const visited = await visitOnce(world, assistantId, visit, world.bytesOf);
   judgeVisit(visit, visited);
-  const finals = visited.messages.map((message) => JSON.parse(message)).filter(({ type }) => type === 'transcript.final').map(({ text }) => text as string);
+  const finals = visited.messages
+    .map((message) => JSON.parse(message))
+    .filter(({ type }) => type === 'transcript.final')
+    .map(({ text }) => text as string);
   const isHeard = finals.length === 1 && (typeof text === 'string' ? finals[0] === text : text.test(finals[0]!));
-  if (visited.code !== 1000 || !isHeard) throw new Error(`The good socket closed with ${visited.code} and heard ${JSON.stringify(finals)}.`);
+  if (visited.code !== 1000 || !isHeard)
+    throw new Error(`The good socket closed with ${visited.code} and heard ${JSON.stringify(finals)}.`);
 }
 
 /** A minute of silence, as fast as it passes. */
@@ -166,5 +235,6 @@ async function quietMinute({ house, assistants }: VoiceWorld): Promise<void> {
   talker.send({ type: 'finish' });
   const code = await talker.closed;
   const done = talker.heard.at(-1);
-  if (code !== 1000 || done?.['audio_ms'] !== 60_000 || talker.heard.some(({ type }) => type === 'transcript.final')) throw new Error(`A minute of silence ended with ${code}: ${JSON.stringify(talker.heard)}`);
+  if (code !== 1000 || done?.['audio_ms'] !== 60_000 || talker.heard.some(({ type }) => type === 'transcript.final'))
+    throw new Error(`A minute of silence ended with ${code}: ${JSON.stringify(talker.heard)}`);
 }

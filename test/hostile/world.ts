@@ -8,7 +8,9 @@ export interface World {
   readonly edge: Edge;
   readonly port: number;
   /** The ids for a path's parameters, by the segment before, and for a body's fields. */
-  readonly ids: Readonly<Record<'workspaces' | 'assistants' | 'sessions' | 'turns' | 'keys' | 'credentials' | 'tools', string>>;
+  readonly ids: Readonly<
+    Record<'workspaces' | 'assistants' | 'sessions' | 'turns' | 'keys' | 'credentials' | 'tools', string>
+  >;
 }
 
 export async function openWorld(t: Owner, edge: Edge, { env = {}, ...options }: HouseOptions = {}): Promise<World> {
@@ -26,8 +28,17 @@ export async function openWorld(t: Owner, edge: Edge, { env = {}, ...options }: 
   const spare = (await must('/workspaces', { name: 'spare' })).id;
   const inSpare = `/workspaces/${spare}`;
   const keys = (await must(`${inSpare}/keys`, { name: 'spare' })).id;
-  const credentials = (await must(`${inSpare}/credentials`, { kind: 'model', provider: 'openai', api_key: 'spare' })).id;
+  const credentials = (await must(`${inSpare}/credentials`, { kind: 'model', provider: 'openai', api_key: 'spare' }))
+    .id;
   const tools = (await must(`${inSpare}/tools`, { kind: 'http', name: 'spare', url: 'https://tool.example' })).id;
-  const ids = { workspaces: spare, assistants: assistant.id, sessions: session.id, turns: stream.turnId, keys, credentials, tools };
+  const ids = {
+    workspaces: spare,
+    assistants: assistant.id,
+    sessions: session.id,
+    turns: stream.turnId,
+    keys,
+    credentials,
+    tools,
+  };
   return { house, edge, port: Number(new URL(house.url).port), ids };
 }

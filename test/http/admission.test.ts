@@ -1,4 +1,7 @@
-/** In each turn of the event loop a few of many waiting requests begin, in their order, until each has begun; likewise a few of their bodies are parsed. */
+/**
+ * In each turn of the event loop a few of many waiting requests begin, in their order, until each has begun; likewise a
+ * few of their bodies are parsed.
+ */
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import { Admission } from '../../src/http/pipeline/admission.ts';
@@ -31,7 +34,10 @@ t.test('a crowd begins a few in each turn of the loop, in order, until all have'
     t.ok(begun.length > before && begun.length <= before + 16, `${begun.length - before} begin in a turn`);
     before = begun.length;
   }
-  t.same(begun, Array.from({ length: count }, (_, request) => request));
+  t.same(
+    begun,
+    Array.from({ length: count }, (_, request) => request),
+  );
 });
 
 t.test('nobody goes before those who wait, and it is quiet again when all have left', async (t) => {
@@ -61,17 +67,28 @@ t.test('thousands that wait while others come begin in their order', async (t) =
     void Promise.resolve(admission.enter()).then(() => begun.push(request));
   };
   for (let request = 0; request < count / 2; request++) enter(request);
-  for (let request = count / 2; begun.length < count; ) {
+  for (let request = count / 2; begun.length < count;) {
     await turn();
     for (let more = 0; more < 8 && request < count; more++) enter(request++);
   }
-  t.same(begun, Array.from({ length: count }, (_, request) => request));
+  t.same(
+    begun,
+    Array.from({ length: count }, (_, request) => request),
+  );
 });
 
 t.test('as many bodies are parsed in a turn as their bytes allow, in order', async (t) => {
   const admission = new Admission();
   const { parsedBytesPerTurn } = limits;
-  const sizes = [10, parsedBytesPerTurn - 10, 1, parsedBytesPerTurn, parsedBytesPerTurn, ...Array.from({ length: 10 }, () => parsedBytesPerTurn / 4), 3];
+  const sizes = [
+    10,
+    parsedBytesPerTurn - 10,
+    1,
+    parsedBytesPerTurn,
+    parsedBytesPerTurn,
+    ...Array.from({ length: 10 }, () => parsedBytesPerTurn / 4),
+    3,
+  ];
   const parsed: number[] = [];
   for (const [body, bytes] of sizes.entries()) {
     const wait = admission.body(bytes);

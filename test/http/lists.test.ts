@@ -47,11 +47,20 @@ t.test('a list of models wakes no assistant, and leaves room for other work betw
   let reply: any;
   const passed = await iterations(async () => (reply = await listModels(request as never)));
   const listed = reply.json.data.map(({ id }: { id: string }) => id);
-  t.same(listed, records.filter((_, number) => number % 20 === 10).map(({ id }) => id).reverse());
+  t.same(
+    listed,
+    records
+      .filter((_, number) => number % 20 === 10)
+      .map(({ id }) => id)
+      .reverse(),
+  );
   t.ok(catalog.pages() > 10);
   t.ok(passed >= catalog.pages() - 2, `${passed} iterations for ${catalog.pages()} pages`);
   const page = await listTools(request as never, undefined);
-  t.same(page.tools.map(({ name }) => name), [10, 30, 50, 70, 90].map((number) => `ask_${idOf(number)}`));
+  t.same(
+    page.tools.map(({ name }) => name),
+    [10, 30, 50, 70, 90].map((number) => `ask_${idOf(number)}`),
+  );
 });
 
 t.test('a search through all assistants leaves room for other work between pages', async (t) => {
@@ -60,6 +69,9 @@ t.test('a search through all assistants leaves room for other work between pages
   const passed = await iterations(async () => {
     for await (const { id } of assistantsOf(catalog as never, 'wks_1')) found.push(id);
   });
-  t.same(found, records.map(({ id }) => id));
+  t.same(
+    found,
+    records.map(({ id }) => id),
+  );
   t.ok(passed >= catalog.pages() - 2, `${passed} iterations for ${catalog.pages()} pages`);
 });

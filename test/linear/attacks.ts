@@ -1,4 +1,7 @@
-/** Texts made for a regular expression: those on which a backtracking engine takes the most steps, as far as the pattern shows them. */
+/**
+ * Texts made for a regular expression: those on which a backtracking engine takes the most steps, as far as the pattern
+ * shows them.
+ */
 import type { Pattern } from './pattern.ts';
 import type { StepMatcher } from './matcher.ts';
 
@@ -9,7 +12,8 @@ export interface Attack {
   readonly suffix: string;
 }
 
-export const textOf = ({ prefix, pump, suffix }: Attack, length: number): string => prefix + pump.repeat(Math.max(1, Math.ceil(length / pump.length))) + suffix;
+export const textOf = ({ prefix, pump, suffix }: Attack, length: number): string =>
+  prefix + pump.repeat(Math.max(1, Math.ceil(length / pump.length))) + suffix;
 
 /** Repetitions of fewer characters than this take few steps, however the text is. */
 const longRepeat = 8;
@@ -17,8 +21,33 @@ const samplesMax = 6;
 /** Ends that most patterns do not take, and none. */
 const ends = ['\0', '', '\n', '\n\0', ' ', 'a'];
 
-/** Characters that stand for their kinds: letters in both cases, digits, white space, signs of patterns, and other planes. */
-const common = [...'aAzZeE09_-.,;:!?"\'`=+*/\\|<>()[]{}#$%&@~^', ' ', '\t', '\n', '\r', '\0', '\u00a0', '\u2028', 'é', 'ß', 'ſ', '\u0301', '。', '漢', '’', '–', '€', '½', '😀', '\u{10ffff}', '\ud800'];
+/**
+ * Characters that stand for their kinds: letters in both cases, digits, white space, signs of patterns, and other
+ * planes.
+ */
+const common = [
+  ...'aAzZeE09_-.,;:!?"\'`=+*/\\|<>()[]{}#$%&@~^',
+  ' ',
+  '\t',
+  '\n',
+  '\r',
+  '\0',
+  '\u00a0',
+  '\u2028',
+  'é',
+  'ß',
+  'ſ',
+  '\u0301',
+  '。',
+  '漢',
+  '’',
+  '–',
+  '€',
+  '½',
+  '😀',
+  '\u{10ffff}',
+  '\ud800',
+];
 
 /** A long repetition in a pattern: texts that lead to it, and texts that it takes. */
 interface Loop {
@@ -44,7 +73,9 @@ class AttackMaker {
   constructor(matcher: StepMatcher) {
     this.#matcher = matcher;
     const sets = [...setsIn(matcher.pattern)].map((text) => ({ text, takes: matcher.takes(text) }));
-    const literal = sets.flatMap(({ text }) => (text.length === 1 || /^\\[^dDwWsSpPbBux]$/.test(text) ? [text.at(-1)!] : []));
+    const literal = sets.flatMap(({ text }) =>
+      text.length === 1 || /^\\[^dDwWsSpPbBux]$/.test(text) ? [text.at(-1)!] : [],
+    );
     const within = sets.flatMap(({ text }) => (text.startsWith('[') ? [...text.slice(1, -1)] : []));
     const kinds = new Map<string, string>();
     for (const character of new Set([...literal, ...common, ...within])) {
@@ -58,11 +89,19 @@ class AttackMaker {
     const wholes = this.#samples(this.#matcher.pattern, ['']);
     const loops = this.#loops.flatMap(({ before, taken }) => {
       const starts = evenly(before, 2);
-      const pumps = unique([...evenly(taken, 4), ...starts.flatMap((start) => [start, `${start} `, ...evenly(taken, 2).map((text) => start + text)]), ...joined(taken.slice(0, 2), taken.slice(0, 2))]);
+      const pumps = unique([
+        ...evenly(taken, 4),
+        ...starts.flatMap((start) => [start, `${start} `, ...evenly(taken, 2).map((text) => start + text)]),
+        ...joined(taken.slice(0, 2), taken.slice(0, 2)),
+      ]);
       return crossed(unique(['', '\0', starts[0]!]), pumps, ends);
     });
     const others = unique(this.#loops.flatMap(({ taken }) => taken.slice(0, 2))).slice(0, samplesMax);
-    const plain = crossed(['', 'a'], unique([...this.#alphabet, ...evenly(wholes, 4), ...joined(others, others)]), ends);
+    const plain = crossed(
+      ['', 'a'],
+      unique([...this.#alphabet, ...evenly(wholes, 4), ...joined(others, others)]),
+      ends,
+    );
     return [...loops, ...plain];
   }
 
@@ -78,7 +117,10 @@ class AttackMaker {
         return pattern.negated ? [''] : ['', ...inner];
       }
       case 'choice':
-        return evenly(unique(pattern.options.flatMap((option) => this.#samples(option, before).slice(0, 2))), samplesMax);
+        return evenly(
+          unique(pattern.options.flatMap((option) => this.#samples(option, before).slice(0, 2))),
+          samplesMax,
+        );
       case 'sequence':
         return this.#sequence(pattern.parts, before);
       case 'repeat':
@@ -115,7 +157,8 @@ class AttackMaker {
 
 const unique = (texts: readonly string[]): string[] => [...new Set(texts)];
 
-const joined = (starts: readonly string[], ends: readonly string[]): string[] => starts.flatMap((start) => ends.map((end) => start + end));
+const joined = (starts: readonly string[], ends: readonly string[]): string[] =>
+  starts.flatMap((start) => ends.map((end) => start + end));
 
 const crossed = (prefixes: readonly string[], pumps: readonly string[], suffixes: readonly string[]): Attack[] =>
   pumps.flatMap((pump) => prefixes.flatMap((prefix) => suffixes.map((suffix) => ({ prefix, pump, suffix }))));
@@ -128,6 +171,13 @@ function evenly<T>(list: readonly T[], most: number): T[] {
 
 function setsIn(pattern: Pattern): Set<string> {
   if (pattern.type === 'set') return new Set([pattern.text]);
-  const inner = 'inner' in pattern ? [pattern.inner] : pattern.type === 'sequence' ? pattern.parts : pattern.type === 'choice' ? pattern.options : [];
+  const inner =
+    'inner' in pattern
+      ? [pattern.inner]
+      : pattern.type === 'sequence'
+        ? pattern.parts
+        : pattern.type === 'choice'
+          ? pattern.options
+          : [];
   return new Set(inner.flatMap((part) => [...setsIn(part)]));
 }

@@ -40,8 +40,10 @@ const linear: readonly (readonly [RegExp, isGlobal?: boolean])[] = [
 ];
 
 t.test('the count of steps finds each planted expression whose work grows faster than the text', async (t) => {
-  for (const [expression, isGlobal = false] of planted) t.not(growthOf(expression, isGlobal).worse, null, String(expression));
-  for (const [expression, isGlobal = false] of linear) t.equal(growthOf(expression, isGlobal).worse, null, String(expression));
+  for (const [expression, isGlobal = false] of planted)
+    t.not(growthOf(expression, isGlobal).worse, null, String(expression));
+  for (const [expression, isGlobal = false] of linear)
+    t.equal(growthOf(expression, isGlobal).worse, null, String(expression));
 });
 
 t.test('the measured time shows work that grows with the square', async (t) => {
@@ -67,9 +69,13 @@ t.test('[R3] every regular expression of the source takes steps in proportion to
       continue;
     }
     const run = (text: string): unknown => (isGlobal ? text.split(expression) : expression.exec(text));
-    t.equal(await growthOfWork((length) => {
-      const text = textOf(worst, length);
-      return () => (expression.lastIndex = 0, run(text));
-    }), null, place);
+    t.equal(
+      await growthOfWork((length) => {
+        const text = textOf(worst, length);
+        return () => ((expression.lastIndex = 0), run(text));
+      }),
+      null,
+      place,
+    );
   }
 });

@@ -16,19 +16,26 @@ export interface Growth {
   readonly steps: readonly [number, number, number];
 }
 
-const textOf = ({ prefix, pump, suffix }: Attack, times: number): string => prefix + pump.repeat(times * Math.ceil(charactersLeast / pump.length)) + suffix;
+const textOf = ({ prefix, pump, suffix }: Attack, times: number): string =>
+  prefix + pump.repeat(times * Math.ceil(charactersLeast / pump.length)) + suffix;
 
 /**
- * Looks for a text on which the steps do not grow in a straight line: then the third length costs more beyond the second than the second beyond the
- * first. The count knows no clock, so that the answer is the same on every machine.
+ * Looks for a text on which the steps do not grow in a straight line: then the third length costs more beyond the
+ * second than the second beyond the first. The count knows no clock, so that the answer is the same on every machine.
  */
-export function growthOf(expression: RegExp, isGlobal: boolean): { readonly worse: Growth | null; readonly worst: Attack } {
+export function growthOf(
+  expression: RegExp,
+  isGlobal: boolean,
+): { readonly worse: Growth | null; readonly worst: Attack } {
   const matcher = new StepMatcher(expression);
   let worst: Attack = { prefix: '', pump: 'a', suffix: '' };
   let most = 0;
   for (const attack of attacksOn(matcher)) {
-    const [one, two, three] = ([1, 2, 3] as const).map((times) => matcher.steps(textOf(attack, times), isGlobal, stepsMax)) as [number, number, number];
-    if (three > stepsMax || three - two > two - one + slack) return { worse: { attack, steps: [one, two, three] }, worst: attack };
+    const [one, two, three] = ([1, 2, 3] as const).map((times) =>
+      matcher.steps(textOf(attack, times), isGlobal, stepsMax),
+    ) as [number, number, number];
+    if (three > stepsMax || three - two > two - one + slack)
+      return { worse: { attack, steps: [one, two, three] }, worst: attack };
     if (three > most) [worst, most] = [attack, three];
   }
   return { worse: null, worst };
@@ -47,14 +54,21 @@ async function costOf(work: () => unknown, tries: number): Promise<number> {
   return least;
 }
 
-/** Work below it is too short to be compared, in milliseconds. The square of 10,000 characters costs several times as much on the fastest machine. */
+/**
+ * Work below it is too short to be compared, in milliseconds. The square of 10,000 characters costs several times as
+ * much on the fastest machine.
+ */
 const comparable = 20;
-/** How much more ten times the length may cost: tenfold if it grows in a straight line, a hundredfold if it grows with the square. */
+/**
+ * How much more ten times the length may cost: tenfold if it grows in a straight line, a hundredfold if it grows with
+ * the square.
+ */
 const factorMax = 35;
 
 /**
- * Measures work on texts of 1,000, 10,000 and 100,000 characters: a sentence about the first step that costs too much, or null. The costs are compared with
- * each other alone, and are measured again before they fail, so that neither the machine's speed nor its load counts.
+ * Measures work on texts of 1,000, 10,000 and 100,000 characters: a sentence about the first step that costs too much,
+ * or null. The costs are compared with each other alone, and are measured again before they fail, so that neither the
+ * machine's speed nor its load counts.
  */
 export async function growthOfWork(work: (length: number) => () => unknown): Promise<string | null> {
   let shorter: { readonly run: () => unknown; readonly cost: number } | null = null;
@@ -65,7 +79,8 @@ export async function growthOfWork(work: (length: number) => () => unknown): Pro
     if (shorter !== null && cost > comparable && cost > factorMax * shorter.cost) {
       cost = Math.min(cost, await costOf(run, 5));
       const before = Math.max(shorter.cost, await costOf(shorter.run, 5));
-      if (cost > comparable && cost > factorMax * before) return `${length} characters cost ${cost.toFixed(1)} ms, a tenth of them ${before.toFixed(2)} ms`;
+      if (cost > comparable && cost > factorMax * before)
+        return `${length} characters cost ${cost.toFixed(1)} ms, a tenth of them ${before.toFixed(2)} ms`;
     }
     shorter = { run, cost };
   }

@@ -11,7 +11,8 @@ export interface Listed {
 }
 
 /**
- * The modules that build regular expressions as they load. `test/tidy.test.ts` fails where one is not named here, or builds them later, out of sight.
+ * The modules that build regular expressions as they load. `test/tidy.test.ts` fails where one is not named here, or
+ * builds them later, out of sight.
  */
 export const building: Readonly<Record<string, () => Promise<unknown>>> = {
   'src/base/origin.ts': () => import('../../src/base/origin.ts'),
@@ -24,7 +25,8 @@ export const building: Readonly<Record<string, () => Promise<unknown>>> = {
 
 /** The modules that may build an expression from a text that they are given, with the reason why that is safe. */
 export const givenPatterns: Readonly<Record<string, string>> = {
-  'src/providers/tool/fitting.ts': "a schema's pattern, if it is plain and short: test/providers/tool/fitting.test.ts tries those that are slow",
+  'src/providers/tool/fitting.ts':
+    "a schema's pattern, if it is plain and short: test/providers/tool/fitting.test.ts tries those that are slow",
 };
 
 /** The literals of the source. */
@@ -33,17 +35,27 @@ export function literalsOf(tree: Tree): Listed[] {
     .filter(({ path }) => /^(src|machines)\//.test(path))
     .flatMap(({ path, nodes }) => {
       const splitting = new Set(nodes.flatMap(splitBy));
-      return nodes.filter(({ type }) => type === 'RegExpLiteral').map((node) => {
-        const expression = new RegExp(String(node['pattern']), String(node['flags']));
-        return { path, line: node.loc.start.line, expression, isGlobal: expression.global || splitting.has(node) };
-      });
+      return nodes
+        .filter(({ type }) => type === 'RegExpLiteral')
+        .map((node) => {
+          const expression = new RegExp(String(node['pattern']), String(node['flags']));
+          return { path, line: node.loc.start.line, expression, isGlobal: expression.global || splitting.has(node) };
+        });
     });
 }
 
-/** The patterns of the shapes on the wire, as their validators build them. They load modules of `building`, which must be loaded before. */
+/**
+ * The patterns of the shapes on the wire, as their validators build them. They load modules of `building`, which must
+ * be loaded before.
+ */
 export async function patternsOfShapes(): Promise<Listed[]> {
   const patterns = patternsIn(await import('../../src/base/wire.ts'));
-  return [...patterns].map((pattern) => ({ path: 'src/base/wire.ts', line: 0, expression: new RegExp(pattern, 'u'), isGlobal: false }));
+  return [...patterns].map((pattern) => ({
+    path: 'src/base/wire.ts',
+    line: 0,
+    expression: new RegExp(pattern, 'u'),
+    isGlobal: false,
+  }));
 }
 
 /** The literal by which a call splits a text: it is searched for again and again, whatever its flags say. */

@@ -1,6 +1,6 @@
 /**
- * A backtracking matcher that counts its steps, as V8's engine would take them but for constant factors. The count of a text is the same on every
- * machine, so that it shows how the work grows without a clock.
+ * A backtracking matcher that counts its steps, as V8's engine would take them but for constant factors. The count of a
+ * text is the same on every machine, so that it shows how the work grows without a clock.
  */
 import { parsePattern, type Pattern } from './pattern.ts';
 
@@ -40,7 +40,7 @@ export class StepMatcher {
     this.#steps = 0;
     this.#bound = bound;
     try {
-      for (let from = 0; from <= this.#text.length; ) {
+      for (let from = 0; from <= this.#text.length;) {
         const end = this.#matchAt(from);
         if (end !== null && !all) break;
         if (this.#expression.sticky) break;
@@ -150,7 +150,8 @@ export class StepMatcher {
     const again = (at: number, count: number, next: Next): boolean => {
       this.#step();
       // An iteration that takes nothing ends the loop.
-      const more = (): boolean => count < max && part(at, (end) => (end !== at || count < min) && again(end, count + 1, next));
+      const more = (): boolean =>
+        count < max && part(at, (end) => (end !== at || count < min) && again(end, count + 1, next));
       if (count < min) return more();
       return lazy ? next(at) || more() : more() || next(at);
     };
@@ -193,7 +194,8 @@ export class StepMatcher {
   #sequence(parts: readonly Pattern[], backwards: boolean): Part {
     const compiled = parts.map((part) => this.#compile(part, backwards));
     if (backwards) compiled.reverse();
-    const from = (index: number, at: number, next: Next): boolean => (index === compiled.length ? next(at) : compiled[index]!(at, (end) => from(index + 1, end, next)));
+    const from = (index: number, at: number, next: Next): boolean =>
+      index === compiled.length ? next(at) : compiled[index]!(at, (end) => from(index + 1, end, next));
     return (at, next) => from(0, at, next);
   }
 

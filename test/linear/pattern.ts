@@ -1,4 +1,7 @@
-/** Parses the pattern of a regular expression into a tree. Classes and escapes stay text: the engine itself says which characters they take. */
+/**
+ * Parses the pattern of a regular expression into a tree. Classes and escapes stay text: the engine itself says which
+ * characters they take.
+ */
 
 export type Pattern =
   | { readonly type: 'set'; readonly text: string }
@@ -6,7 +9,13 @@ export type Pattern =
   | { readonly type: 'look'; readonly behind: boolean; readonly negated: boolean; readonly inner: Pattern }
   | { readonly type: 'group'; readonly index: number | null; readonly inner: Pattern }
   | { readonly type: 'reference'; readonly index: number }
-  | { readonly type: 'repeat'; readonly min: number; readonly max: number; readonly lazy: boolean; readonly inner: Pattern }
+  | {
+      readonly type: 'repeat';
+      readonly min: number;
+      readonly max: number;
+      readonly lazy: boolean;
+      readonly inner: Pattern;
+    }
   | { readonly type: 'sequence'; readonly parts: readonly Pattern[] }
   | { readonly type: 'choice'; readonly options: readonly Pattern[] };
 
@@ -44,7 +53,8 @@ class Parser {
 
   #sequence(): Pattern {
     const parts: Pattern[] = [];
-    while (this.#at < this.#source.length && this.#source[this.#at] !== '|' && this.#source[this.#at] !== ')') parts.push(this.#repeated());
+    while (this.#at < this.#source.length && this.#source[this.#at] !== '|' && this.#source[this.#at] !== ')')
+      parts.push(this.#repeated());
     return parts.length === 1 ? parts[0]! : { type: 'sequence', parts };
   }
 
@@ -54,14 +64,20 @@ class Parser {
     if (found === null) return inner;
     const [sign, least, comma, most] = found;
     const min = sign === '*' || sign === '?' ? 0 : Number(least ?? 1);
-    const max = sign === '?' ? 1 : least === undefined || (comma !== undefined && most === '') ? Infinity : Number(comma === undefined ? least : most);
+    const max =
+      sign === '?'
+        ? 1
+        : least === undefined || (comma !== undefined && most === '')
+          ? Infinity
+          : Number(comma === undefined ? least : most);
     return { type: 'repeat', min, max, lazy: this.#takes('?'), inner };
   }
 
   #atom(): Pattern {
     const [assertion] = this.#match(/\^|\$|\\[bB]/y) ?? [];
     if (assertion !== undefined) return { type: 'assertion', text: assertion as '^' };
-    for (const [opening, behind, negated] of looks) if (this.#takes(opening)) return { type: 'look', behind, negated, inner: this.#closed() };
+    for (const [opening, behind, negated] of looks)
+      if (this.#takes(opening)) return { type: 'look', behind, negated, inner: this.#closed() };
     if (this.#takes('(?:')) return { type: 'group', index: null, inner: this.#closed() };
     if (this.#match(/\((?!\?)|\(\?<\w+>/y) !== null) {
       const index = ++this.#groups;
@@ -69,7 +85,9 @@ class Parser {
     }
     const [, reference] = this.#match(/\\([1-9])/y) ?? [];
     if (reference !== undefined) return { type: 'reference', index: Number(reference) };
-    const set = this.#match(/\[(?:\\[^]|[^\]\\])*\]|\\(?:u\{[\da-f]+\}|u[\da-f]{4}|x[\da-f]{2}|[pP]\{[^}]+\}|c[a-z]|[^])|[^()|]/iy);
+    const set = this.#match(
+      /\[(?:\\[^]|[^\]\\])*\]|\\(?:u\{[\da-f]+\}|u[\da-f]{4}|x[\da-f]{2}|[pP]\{[^}]+\}|c[a-z]|[^])|[^()|]/iy,
+    );
     if (set === null) throw new Error(`cannot parse ${this.#source} at ${this.#at}`);
     return { type: 'set', text: set[0] + this.#lowHalf(set[0]) };
   }

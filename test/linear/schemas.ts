@@ -1,4 +1,7 @@
-/** Values made for a schema of the wire: at each place of a body a list, a map or a text that is as long as is wanted, beside the least that the rest needs. */
+/**
+ * Values made for a schema of the wire: at each place of a body a list, a map or a text that is as long as is wanted,
+ * beside the least that the rest needs.
+ */
 
 interface Schema {
   readonly type?: string;
@@ -22,8 +25,10 @@ export interface Place {
   readonly make: Make;
 }
 
-const repeated = (make: (index: number) => unknown, length: number, each: number): unknown[] => Array.from({ length: Math.ceil(length / each) }, (_, index) => make(index));
-const mapOf = (value: unknown, length: number): object => Object.fromEntries(repeated((index) => [`n${index}`, value], length, 10) as [string, unknown][]);
+const repeated = (make: (index: number) => unknown, length: number, each: number): unknown[] =>
+  Array.from({ length: Math.ceil(length / each) }, (_, index) => make(index));
+const mapOf = (value: unknown, length: number): object =>
+  Object.fromEntries(repeated((index) => [`n${index}`, value], length, 10) as [string, unknown][]);
 
 /** Values that any place may be sent, whatever it takes. */
 const any: Readonly<Record<string, Make>> = {
@@ -50,21 +55,39 @@ function own({ type, items, additionalProperties }: Schema): Place[] {
       { name: 'a list with a fault', make: (length) => [...repeated(() => item, length, each), Symbol] },
     ];
   }
-  return type === 'object' && additionalProperties !== undefined ? [{ name: 'a map', make: (length) => mapOf(sampleOf(additionalProperties), length) }] : [];
+  return type === 'object' && additionalProperties !== undefined
+    ? [{ name: 'a map', make: (length) => mapOf(sampleOf(additionalProperties), length) }]
+    : [];
 }
 
 /** The places within a list, a map or an object. */
 function within(schema: Schema): Place[] {
   const { type, properties = {}, items } = schema;
   const fields = Object.entries(properties).flatMap(([name, field]) =>
-    placesIn(field, name).map((place) => ({ ...place, make: (length: number) => ({ ...(sampleOf(schema) as object), [name]: place.make(length) }) })),
+    placesIn(field, name).map((place) => ({
+      ...place,
+      make: (length: number) => ({ ...(sampleOf(schema) as object), [name]: place.make(length) }),
+    })),
   );
-  const ofItems = type === 'array' && items !== undefined ? placesIn(items, 'item').map(({ name, make }) => ({ name, make: (length: number) => [make(length)] })) : [];
+  const ofItems =
+    type === 'array' && items !== undefined
+      ? placesIn(items, 'item').map(({ name, make }) => ({ name, make: (length: number) => [make(length)] }))
+      : [];
   return [...fields, ...ofItems];
 }
 
 /** The least that a schema takes, about. */
-export function sampleOf({ type, const: constant, enum: choices, anyOf, properties = {}, required = [], items, minItems = 0, minimum = 1 }: Schema): unknown {
+export function sampleOf({
+  type,
+  const: constant,
+  enum: choices,
+  anyOf,
+  properties = {},
+  required = [],
+  items,
+  minItems = 0,
+  minimum = 1,
+}: Schema): unknown {
   if (constant !== undefined) return constant;
   if (choices !== undefined) return choices[0];
   if (anyOf !== undefined) return sampleOf(anyOf[0]!);

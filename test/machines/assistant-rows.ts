@@ -52,7 +52,21 @@ export const assistantRows: AssistantRow[] = [
   row('disabled', 'speak', 'disabled', refused('assistant_disabled'), mute),
 
   ...['draft', 'published', 'disabled'].flatMap((state): AssistantRow[] => [
-    { from: state, context: mute, event: { type: 'configure', voice: true }, to: state, outcomes: [configured], changes: speaking },
-    { from: state, context: speaking, event: { type: 'configure', voice: false }, to: state, outcomes: [configured], changes: mute },
+    {
+      from: state,
+      context: mute,
+      event: { type: 'configure', voice: true },
+      to: state,
+      outcomes: [configured],
+      changes: speaking,
+    },
+    {
+      from: state,
+      context: speaking,
+      event: { type: 'configure', voice: false },
+      to: state,
+      outcomes: [configured],
+      changes: mute,
+    },
   ]),
 ];

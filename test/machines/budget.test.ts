@@ -1,13 +1,31 @@
 /** The token bucket against an oracle that counts in fractions, and against the contract's part 5. */
 import fc from 'fast-check';
 import t from 'tap';
-import { count, current, floor, full, refilled, remaining, resetAt, retryAfterSeconds, secondsToNext, take, unitsPerRequest, type Bucket } from '../../machines/budget.ts';
+import {
+  count,
+  current,
+  floor,
+  full,
+  refilled,
+  remaining,
+  resetAt,
+  retryAfterSeconds,
+  secondsToNext,
+  take,
+  unitsPerRequest,
+  type Bucket,
+} from '../../machines/budget.ts';
 import { limits } from '../../src/base/limits.ts';
 
 const start = 1_800_000_000_000;
 const dayMs = 86_400_000;
 const ceilings = fc.oneof(fc.constantFrom(1, 2, 7, 10, 30, 60, 61), fc.integer({ min: 1, max: limits.ceilingMax }));
-const pauses = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 5000 }), fc.integer({ min: 0, max: 200_000 }));
+const pauses = fc.oneof(
+  fc.constant(0),
+  fc.integer({ min: 0, max: 50 }),
+  fc.integer({ min: 0, max: 5000 }),
+  fc.integer({ min: 0, max: 200_000 }),
+);
 const steps = fc.array(pauses, { minLength: 1, maxLength: 150 });
 /** Any bucket that a lifetime under other ceilings could have left behind. */
 const leftovers = fc.integer({ min: -limits.ceilingMax * unitsPerRequest, max: limits.ceilingMax * unitsPerRequest });
@@ -19,7 +37,10 @@ interface Fraction {
   readonly under: bigint;
 }
 const fraction = (over: number, under = 1): Fraction => ({ over: BigInt(over), under: BigInt(under) });
-const plus = (a: Fraction, b: Fraction): Fraction => ({ over: a.over * b.under + b.over * a.under, under: a.under * b.under });
+const plus = (a: Fraction, b: Fraction): Fraction => ({
+  over: a.over * b.under + b.over * a.under,
+  under: a.under * b.under,
+});
 const less = (a: Fraction, b: Fraction): boolean => a.over * b.under < b.over * a.under;
 const same = (a: Fraction, b: Fraction): boolean => !less(a, b) && !less(b, a);
 
@@ -96,14 +117,21 @@ t.test('it decides as the oracle does', async () => {
         at += pause;
         const held = take(bucket, ceiling, at);
         bucket = held.bucket;
-        return held.passed === oracle.take(ceiling, at) && same(fraction(bucket.level, unitsPerRequest), oracle.level) && bucket.at === oracle.at;
+        return (
+          held.passed === oracle.take(ceiling, at) &&
+          same(fraction(bucket.level, unitsPerRequest), oracle.level) &&
+          bucket.at === oracle.at
+        );
       });
     }),
   );
 });
 
 t.test('it decides as the oracle does on a clock that goes back and under ceilings that change', async () => {
-  const moves = fc.array(fc.tuple(fc.integer({ min: -20_000, max: 40_000 }), fc.integer({ min: 1, max: 100 })), { minLength: 1, maxLength: 100 });
+  const moves = fc.array(fc.tuple(fc.integer({ min: -20_000, max: 40_000 }), fc.integer({ min: 1, max: 100 })), {
+    minLength: 1,
+    maxLength: 100,
+  });
   check(
     fc.property(moves, (moves) => {
       const oracle = new Oracle(60);
@@ -113,7 +141,11 @@ t.test('it decides as the oracle does on a clock that goes back and under ceilin
         at += move;
         const held = take(bucket, ceiling, at);
         bucket = held.bucket;
-        return held.passed === oracle.take(ceiling, at) && same(fraction(bucket.level, unitsPerRequest), oracle.level) && bucket.at === oracle.at;
+        return (
+          held.passed === oracle.take(ceiling, at) &&
+          same(fraction(bucket.level, unitsPerRequest), oracle.level) &&
+          bucket.at === oracle.at
+        );
       });
     }),
   );
@@ -124,7 +156,8 @@ t.test('a client that waits Retry-After passes, and the wait is not a second too
     fc.property(ceilings, steps, fc.integer({ min: 1, max: 200 }), (ceiling, pauses, burst) => {
       let at = start;
       let bucket: Bucket = { level: 0, at };
-      for (const pause of [...pauses, ...Array<number>(burst).fill(0)]) bucket = take(bucket, ceiling, (at += pause)).bucket;
+      for (const pause of [...pauses, ...Array<number>(burst).fill(0)])
+        bucket = take(bucket, ceiling, (at += pause)).bucket;
       const refused = take({ ...bucket, level: Math.min(bucket.level, unitsPerRequest - 1) }, ceiling, at);
       const wait = retryAfterSeconds(refused.bucket, ceiling);
       return (
@@ -138,37 +171,46 @@ t.test('a client that waits Retry-After passes, and the wait is not a second too
   );
 });
 
-t.test('whatever bucket is found, a refusal costs one, no debt is deeper than 1 − ceiling and no wait longer than a minute', async () => {
-  check(
-    fc.property(ceilings, leftovers, pauses, (ceiling, level, pause) => {
-      const now = refilled({ level, at: start }, ceiling, start + pause);
-      const { passed, bucket } = take({ level, at: start }, ceiling, start + pause);
-      const floor = (1 - ceiling) * unitsPerRequest;
-      const left = remaining(bucket);
-      return (
-        passed === now.level >= unitsPerRequest &&
-        bucket.level === Math.max(passed ? 0 : floor, now.level - unitsPerRequest) &&
-        now.level >= floor &&
-        now.level <= ceiling * unitsPerRequest &&
-        retryAfterSeconds(bucket, ceiling) <= 60 &&
-        Number.isInteger(left) &&
-        left >= 0 &&
-        left < ceiling &&
-        (left > 0) === take(bucket, ceiling, start + pause).passed
-      );
-    }),
-  );
-});
+t.test(
+  'whatever bucket is found, a refusal costs one, no debt is deeper than 1 − ceiling and no wait longer than a minute',
+  async () => {
+    check(
+      fc.property(ceilings, leftovers, pauses, (ceiling, level, pause) => {
+        const now = refilled({ level, at: start }, ceiling, start + pause);
+        const { passed, bucket } = take({ level, at: start }, ceiling, start + pause);
+        const floor = (1 - ceiling) * unitsPerRequest;
+        const left = remaining(bucket);
+        return (
+          passed === now.level >= unitsPerRequest &&
+          bucket.level === Math.max(passed ? 0 : floor, now.level - unitsPerRequest) &&
+          now.level >= floor &&
+          now.level <= ceiling * unitsPerRequest &&
+          retryAfterSeconds(bucket, ceiling) <= 60 &&
+          Number.isInteger(left) &&
+          left >= 0 &&
+          left < ceiling &&
+          left > 0 === take(bucket, ceiling, start + pause).passed
+        );
+      }),
+    );
+  },
+);
 
 t.test('a clock that is set back refills nothing and takes nothing, and the level refills from then on', async () => {
   check(
-    fc.property(ceilings, leftovers, fc.integer({ min: 0, max: 100 * dayMs }), pauses, (ceiling, level, back, pause) => {
-      const bucket = refilled({ level, at: start }, ceiling, start);
-      const earlier = refilled(bucket, ceiling, start - back);
-      const later = refilled(earlier, ceiling, start - back + pause);
-      const straight = refilled(bucket, ceiling, start + pause);
-      return earlier.level === bucket.level && earlier.at === start - back && later.level === straight.level;
-    }),
+    fc.property(
+      ceilings,
+      leftovers,
+      fc.integer({ min: 0, max: 100 * dayMs }),
+      pauses,
+      (ceiling, level, back, pause) => {
+        const bucket = refilled({ level, at: start }, ceiling, start);
+        const earlier = refilled(bucket, ceiling, start - back);
+        const later = refilled(earlier, ceiling, start - back + pause);
+        const straight = refilled(bucket, ceiling, start + pause);
+        return earlier.level === bucket.level && earlier.at === start - back && later.level === straight.level;
+      },
+    ),
   );
 });
 
@@ -176,7 +218,10 @@ t.test('a client that waits as told passes, also after the clock is set back', a
   check(
     fc.property(ceilings, leftovers, fc.integer({ min: 0, max: 100 * dayMs }), (ceiling, level, back) => {
       const refused = take({ level: Math.min(level, unitsPerRequest - 1), at: start }, ceiling, start - back);
-      return !refused.passed && take(refused.bucket, ceiling, start - back + retryAfterSeconds(refused.bucket, ceiling) * 1000).passed;
+      return (
+        !refused.passed &&
+        take(refused.bucket, ceiling, start - back + retryAfterSeconds(refused.bucket, ceiling) * 1000).passed
+      );
     }),
   );
 });
@@ -209,13 +254,21 @@ t.test('no window lets through more than the ceiling and what it refilled', asyn
         if (held.passed) passes.push(at);
       }
       return passes.every((from, first) =>
-        passes.slice(first).every((to, more) => BigInt(more + 1) * 60_000n <= BigInt(ceiling) * 60_000n + BigInt(to - from) * BigInt(ceiling)),
+        passes
+          .slice(first)
+          .every(
+            (to, more) => BigInt(more + 1) * 60_000n <= BigInt(ceiling) * 60_000n + BigInt(to - from) * BigInt(ceiling),
+          ),
       );
     }),
   );
 });
 
-const terms = fc.record({ periodMs: fc.constantFrom(1, 1000, 60_000, 3_600_000, dayMs), cost: fc.integer({ min: 1, max: 60_000 }), debt: fc.boolean() });
+const terms = fc.record({
+  periodMs: fc.constantFrom(1, 1000, 60_000, 3_600_000, dayMs),
+  cost: fc.integer({ min: 1, max: 60_000 }),
+  debt: fc.boolean(),
+});
 
 t.test('an hour of 120 without debt: a refusal costs nothing', async (t) => {
   const hour = { periodMs: 3_600_000, cost: 1, debt: false };
@@ -236,24 +289,41 @@ t.test('an hour of 120 without debt: a refusal costs nothing', async (t) => {
 
 t.test('whatever the period, the cost and the debt, every number is an integer and the rule is kept', async () => {
   check(
-    fc.property(fc.integer({ min: 0, max: limits.ceilingMax }), terms, fc.array(fc.tuple(pauses, fc.nat(3)), { maxLength: 60 }), (ceiling, { periodMs, cost, debt }, steps) => {
-      let [level, bucket, at] = [BigInt(ceiling) * BigInt(periodMs), full(ceiling, start, periodMs), start];
-      return steps.every(([pause, more]) => {
-        at += pause;
-        const held = { periodMs, cost: cost + more, debt };
-        const [most, least, price] = [BigInt(ceiling) * BigInt(periodMs), BigInt(1 - ceiling) * BigInt(periodMs), BigInt(held.cost) * BigInt(periodMs)];
-        level += BigInt(pause) * BigInt(ceiling);
-        if (level > most) level = most;
-        const passes = level >= price;
-        if (passes || debt) level -= price;
-        if (!passes && debt && level < least) level = least;
-        const taken = take(bucket, ceiling, at, held);
-        bucket = taken.bucket;
-        const wait = retryAfterSeconds(bucket, ceiling, held);
-        const waits = passes || wait === Infinity ? held.cost > ceiling || passes : take(bucket, ceiling, at + wait * 1000, held).passed;
-        return taken.passed === passes && BigInt(bucket.level) === level && bucket.level >= Math.min(0, floor(ceiling, periodMs)) && waits;
-      });
-    }),
+    fc.property(
+      fc.integer({ min: 0, max: limits.ceilingMax }),
+      terms,
+      fc.array(fc.tuple(pauses, fc.nat(3)), { maxLength: 60 }),
+      (ceiling, { periodMs, cost, debt }, steps) => {
+        let [level, bucket, at] = [BigInt(ceiling) * BigInt(periodMs), full(ceiling, start, periodMs), start];
+        return steps.every(([pause, more]) => {
+          at += pause;
+          const held = { periodMs, cost: cost + more, debt };
+          const [most, least, price] = [
+            BigInt(ceiling) * BigInt(periodMs),
+            BigInt(1 - ceiling) * BigInt(periodMs),
+            BigInt(held.cost) * BigInt(periodMs),
+          ];
+          level += BigInt(pause) * BigInt(ceiling);
+          if (level > most) level = most;
+          const passes = level >= price;
+          if (passes || debt) level -= price;
+          if (!passes && debt && level < least) level = least;
+          const taken = take(bucket, ceiling, at, held);
+          bucket = taken.bucket;
+          const wait = retryAfterSeconds(bucket, ceiling, held);
+          const waits =
+            passes || wait === Infinity
+              ? held.cost > ceiling || passes
+              : take(bucket, ceiling, at + wait * 1000, held).passed;
+          return (
+            taken.passed === passes &&
+            BigInt(bucket.level) === level &&
+            bucket.level >= Math.min(0, floor(ceiling, periodMs)) &&
+            waits
+          );
+        });
+      },
+    ),
   );
 });
 
@@ -261,7 +331,12 @@ t.test('a counter of a day refuses once it has reached its ceiling, and begins a
   const midnight = start - (start % dayMs);
   const minute = { periodMs: dayMs, cost: 60_000 };
   let counter = { used: 0, since: 0 };
-  for (const [at, passed, used] of [[midnight, true, 60_000], [midnight + 5, true, 120_000], [midnight + dayMs - 1, false, 120_000], [midnight + dayMs, true, 60_000]] as const) {
+  for (const [at, passed, used] of [
+    [midnight, true, 60_000],
+    [midnight + 5, true, 120_000],
+    [midnight + dayMs - 1, false, 120_000],
+    [midnight + dayMs, true, 60_000],
+  ] as const) {
     const counted = count(counter, 90_000, at, minute);
     t.equal(counted.passed, passed);
     t.equal(counted.counter.used, used, 'the last one may pass the ceiling');
@@ -269,6 +344,10 @@ t.test('a counter of a day refuses once it has reached its ceiling, and begins a
   }
   t.equal(secondsToNext(counter, midnight + dayMs + 1, dayMs), 86_400);
   t.equal(secondsToNext(counter, midnight + 2 * dayMs - 1, dayMs), 1);
-  t.same(current(counter, midnight, dayMs), { used: 0, since: midnight }, 'a clock that is set back to another day begins it at zero');
+  t.same(
+    current(counter, midnight, dayMs),
+    { used: 0, since: midnight },
+    'a clock that is set back to another day begins it at zero',
+  );
   t.notOk(count({ used: 0, since: 0 }, 0, start, minute).passed, 'a ceiling of 0 lets nobody through');
 });

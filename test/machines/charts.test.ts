@@ -17,17 +17,34 @@ for (const name of machineNames) {
   t.test(`${name}: every row of its table has its arrow`, async (t) => {
     for (const { from, context, event, to, outcomes } of rows) {
       const sayings = outcomes.map((outcome) => {
-        const { type, code, reason, status } = outcome as { type: string; code?: string; reason?: string; status?: string };
+        const { type, code, reason, status } = outcome as {
+          type: string;
+          code?: string;
+          reason?: string;
+          status?: string;
+        };
         const said = code ?? reason;
-        // The code of another machine's answer, the failed party or the kind of a fault may only be known from the event or the context.
-        const [field] = [...Object.entries(event), ...Object.entries(context)].find(([key, value]) => key !== 'type' && value === said) ?? [];
-        return { literal: [type, said ?? status].filter(Boolean).join(' '), named: said !== undefined && field !== undefined ? `${type} (${field})` : null };
+        // The code of another machine's answer, the failed party or the kind of a fault may only be known from the
+        // event or the context.
+        const [field] =
+          [...Object.entries(event), ...Object.entries(context)].find(
+            ([key, value]) => key !== 'type' && value === said,
+          ) ?? [];
+        return {
+          literal: [type, said ?? status].filter(Boolean).join(' '),
+          named: said !== undefined && field !== undefined ? `${type} (${field})` : null,
+        };
       });
       const says = sayings.map(({ literal, named }) => named ?? literal);
       const literally = sayings.map(({ literal }) => literal).join(', ');
       const found = arrows.some(([source, target, label]) => {
         const [triggers, shown] = label.split(' / ');
-        return source === from && target === to && (shown === says.join(', ') || shown === literally) && triggers!.split(', ').some((one) => one.split(' ')[0] === event.type);
+        return (
+          source === from &&
+          target === to &&
+          (shown === says.join(', ') || shown === literally) &&
+          triggers!.split(', ').some((one) => one.split(' ')[0] === event.type)
+        );
       });
       t.ok(found, `${from} --> ${to} : ${event.type} / ${says.join(', ')}`);
     }
@@ -36,7 +53,8 @@ for (const name of machineNames) {
   t.test(`${name}: no arrow but the machine's`, async (t) => {
     const known = new Set(rows.map((row) => `${row.from} × ${row.event.type} → ${row.to}`));
     for (const [from, to, label] of arrows) {
-      for (const trigger of label.split(' / ')[0]!.split(', ')) t.ok(known.has(`${from} × ${trigger.split(' ')[0]} → ${to}`), `${from} --> ${to} : ${trigger}`);
+      for (const trigger of label.split(' / ')[0]!.split(', '))
+        t.ok(known.has(`${from} × ${trigger.split(' ')[0]} → ${to}`), `${from} --> ${to} : ${trigger}`);
     }
     const pairs = arrows.map(([from, to]) => `${from} ${to}`);
     t.equal(text.match(/-->/g)!.length, new Set(pairs).size + 1, 'one arrow for each pair of states, and the first');
@@ -47,10 +65,14 @@ for (const name of machineNames) {
     t.equal(lines[0], 'stateDiagram-v2');
     t.equal(lines[1], `  [*] --> ${machine.root.initial.target[0]!.key}`);
     // Mermaid ends a label at a colon or a semicolon, takes # for an entity and % for a comment.
-    for (const line of lines.filter((one) => one.includes(' --> '))) t.match(line, /^ {2}(?:\[\*\]|\w+) --> \w+(?: : [^:;#%{}]+)?$/);
+    for (const line of lines.filter((one) => one.includes(' --> ')))
+      t.match(line, /^ {2}(?:\[\*\]|\w+) --> \w+(?: : [^:;#%{}]+)?$/);
     t.notMatch(text, /undefined|\[object|=>/, 'nothing unreadable');
     for (const state of Object.values(machine.states)) {
-      t.ok(text.includes(`  note right of ${state.key}\n    ${state.description}\n  end note`), `${state.key} is described`);
+      t.ok(
+        text.includes(`  note right of ${state.key}\n    ${state.description}\n  end note`),
+        `${state.key} is described`,
+      );
     }
   });
 

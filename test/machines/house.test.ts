@@ -12,7 +12,9 @@ const files = readdirSync(folder).filter((file) => file.endsWith('.ts'));
 /** The machines that a file exports. */
 async function exported(file: string): Promise<AnyStateMachine[]> {
   const module: Record<string, unknown> = await tsImport(new URL(file, folder).href, import.meta.url);
-  return Object.values(module).filter((one): one is AnyStateMachine => typeof one === 'object' && one !== null && '__xstatenode' in one);
+  return Object.values(module).filter(
+    (one): one is AnyStateMachine => typeof one === 'object' && one !== null && '__xstatenode' in one,
+  );
 }
 
 const importPattern = /(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\s*\(\s*)['"]([^'"]+)['"]/g;
@@ -23,7 +25,9 @@ t.test('machines import xstate and each other, and reach for neither a clock nor
   t.not(files.length, 0);
   for (const file of files) {
     const source = readFileSync(new URL(file, folder), 'utf8');
-    const foreign = [...source.matchAll(importPattern)].map((match) => match[1]!).filter((name) => name !== 'xstate' && !/^\.\/[a-z]+\.ts$/.test(name));
+    const foreign = [...source.matchAll(importPattern)]
+      .map((match) => match[1]!)
+      .filter((name) => name !== 'xstate' && !/^\.\/[a-z]+\.ts$/.test(name));
     t.strictSame(foreign, [], `${file} imports nothing else`);
     const code = source.replace(/\/\*[^]*?\*\/|\/\/.*/g, '');
     t.notMatch(code, clockPattern, `${file} is pure`);
@@ -40,12 +44,20 @@ t.test('machines neither wait nor call', async (t) => {
         // XState's definition leaves these out, so that a chart would not show them.
         t.strictSame(node.always ?? [], [], `${node.id} has no transition without an event`);
         t.strictSame([node.entry, node.exit], [[], []], `${node.id} acts on events alone`);
-        t.strictSame(Object.keys(node.states).length === 0 ? 'atomic' : 'compound', node.type, `${node.id} is a plain state`);
+        t.strictSame(
+          Object.keys(node.states).length === 0 ? 'atomic' : 'compound',
+          node.type,
+          `${node.id} is a plain state`,
+        );
       }
       const { actions, actors, delays } = machine.implementations;
       t.strictSame([actors, delays], [{}, {}], `${machine.id} knows no actor and no delay`);
       for (const [name, action] of Object.entries(actions)) {
-        t.match((action as unknown as { type: string }).type, /^xstate\.(?:assign|emit)$/, `${machine.id}: ${name} assigns or emits`);
+        t.match(
+          (action as unknown as { type: string }).type,
+          /^xstate\.(?:assign|emit)$/,
+          `${machine.id}: ${name} assigns or emits`,
+        );
       }
     }
   }
@@ -53,7 +65,8 @@ t.test('machines neither wait nor call', async (t) => {
 
 t.test('every state says what it is', async (t) => {
   for (const [name, { machine }] of Object.entries(machines)) {
-    for (const state of Object.values(machine.states)) t.match(state.description ?? '', /^[A-Z].*\.$/, `${name}: ${state.key}`);
+    for (const state of Object.values(machine.states))
+      t.match(state.description ?? '', /^[A-Z].*\.$/, `${name}: ${state.key}`);
   }
 });
 

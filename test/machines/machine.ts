@@ -1,4 +1,6 @@
-/** Helpers of the machines' tests: the machines by name, a way to wake one from rest, and the shape of a table's row. */
+/**
+ * Helpers of the machines' tests: the machines by name, a way to wake one from rest, and the shape of a table's row.
+ */
 import { createActor, type AnyStateMachine } from 'xstate';
 import { assistantMachine } from '../../machines/assistant.ts';
 import { callMachine } from '../../machines/call.ts';
@@ -45,7 +47,10 @@ export interface Rest {
   readonly context: object;
 }
 
-/** Wakes the machine from rest and sends one event; returns its next state, the events emitted and the transitions taken. */
+/**
+ * Wakes the machine from rest and sends one event; returns its next state, the events emitted and the transitions
+ * taken.
+ */
 export function step(machine: AnyStateMachine, rest: Rest, event: { type: string }) {
   const transitions: unknown[] = [];
   const snapshot = machine.resolveState({ value: rest.state, context: rest.context });

@@ -1,7 +1,7 @@
 /**
  * Every simple path through each machine's graph, with concrete events, deadlines passed and not (promise: only legal
- * states), and from each end of a path every event once more, so that no arrow of the graph is left out. Along each path
- * a live actor goes the same way, and what must hold of a state is checked wherever it comes by.
+ * states), and from each end of a path every event once more, so that no arrow of the graph is left out. Along each
+ * path a live actor goes the same way, and what must hold of a state is checked wherever it comes by.
  */
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
@@ -31,7 +31,12 @@ interface Walk<Event, Context> {
   readonly invariants: Record<string, (state: string, context: Context, last: Event | undefined) => boolean>;
 }
 
-const chat = (at: number, assistantRefusal: string | null = null): SessionEvent => ({ type: 'chat', at, turnId: 'turn_1', assistantRefusal });
+const chat = (at: number, assistantRefusal: string | null = null): SessionEvent => ({
+  type: 'chat',
+  at,
+  turnId: 'turn_1',
+  assistantRefusal,
+});
 
 const session: Walk<SessionEvent, SessionContext> = {
   machine: sessionMachine,
@@ -52,10 +57,12 @@ const session: Walk<SessionEvent, SessionContext> = {
   invariants: {
     'a turn is in flight in streaming and never in open': (state, { activeTurnId }) =>
       state === 'streaming' ? activeTurnId !== null : state !== 'open' || activeTurnId === null,
-    'endedAt stands in ended and expired, and only there': (state, { endedAt }) => (endedAt !== null) === (state === 'ended' || state === 'expired'),
+    'endedAt stands in ended and expired, and only there': (state, { endedAt }) =>
+      (endedAt !== null) === (state === 'ended' || state === 'expired'),
     'an expired session ended at its deadline, an ended one before it': (state, { endedAt, expiresAt }) =>
       endedAt === null || (state === 'expired' ? endedAt === expiresAt : endedAt < expiresAt),
-    'the deadline leaves no session that streams': (state, _, last) => last === undefined || last.at < due || state !== 'streaming',
+    'the deadline leaves no session that streams': (state, _, last) =>
+      last === undefined || last.at < due || state !== 'streaming',
   },
 };
 
@@ -79,9 +86,15 @@ const key: Walk<KeyEvent, KeyContext> = {
   invariants: {
     'a limited key is in debt, an active or revoked one is not': (state, { debt }) =>
       state === 'expired' || (state === 'limited') === (debt !== null),
-    'revokedAt stands in revoked, and only there': (state, { revokedAt }) => (revokedAt !== null) === (state === 'revoked'),
+    'revokedAt stands in revoked, and only there': (state, { revokedAt }) =>
+      (revokedAt !== null) === (state === 'revoked'),
     'a key that may still ask has not been used past its expiry': (state, { expiresAt }, last) =>
-      last?.type === 'revoke' || state === 'revoked' || state === 'expired' || expiresAt === null || last === undefined || last.at < expiresAt * 1000,
+      last?.type === 'revoke' ||
+      state === 'revoked' ||
+      state === 'expired' ||
+      expiresAt === null ||
+      last === undefined ||
+      last.at < expiresAt * 1000,
     'a key is limited only until its debt is paid off': (state, { debt }, last) =>
       state !== 'limited' || last?.type === 'configure' || (last !== undefined && last.at < debt!.until),
   },
@@ -98,7 +111,7 @@ const workspace: Walk<WorkspaceEvent, WorkspaceContext> = {
     { type: 'sync', inFlight: 3 },
   ],
   invariants: {
-    'it is full exactly while no slot is free': (state, { inFlight, max }) => (state === 'full') === (inFlight >= max),
+    'it is full exactly while no slot is free': (state, { inFlight, max }) => (state === 'full') === inFlight >= max,
     'no slot is owed': (_, { inFlight }) => inFlight >= 0,
   },
 };
@@ -116,8 +129,9 @@ const assistant: Walk<AssistantEvent, object> = {
   ],
   invariants: {
     'each verb of the console leads where its name says': (state, _, last) =>
-      ({ publish: 'published', unpublish: 'draft', disable: 'disabled' } as Record<string, string>)[last?.type ?? ''] === state ||
-      !['publish', 'unpublish', 'disable'].includes(last?.type ?? ''),
+      ({ publish: 'published', unpublish: 'draft', disable: 'disabled' } as Record<string, string>)[
+        last?.type ?? ''
+      ] === state || !['publish', 'unpublish', 'disable'].includes(last?.type ?? ''),
     'an enabled assistant is not disabled': (state, _, last) => last?.type !== 'enable' || state !== 'disabled',
   },
 };
@@ -148,10 +162,14 @@ const socket: Walk<SocketEvent, SocketContext> = {
   ],
   invariants: {
     'a reason stands in closed, and only there': (state, { reason }) => reason === null || state === 'closed',
-    'a look at the deadline leaves no socket open': (state, _, last) => last?.type !== 'tick' || last.at < due || !isOpen(state),
-    'the end of the session, a drain, a fault and a leave leave no socket open': (state, _, last) => !ending.has(last?.type ?? '') || !isOpen(state),
-    'no utterance begins on an assistant that does not listen': (state, _, last) => last?.type !== 'speech' || last.refusal === null || state !== 'listening',
-    'a token past its time is no token': (state, _, last) => (last?.type !== 'open' && last?.type !== 'tick') || last.at < tokenUntil || state !== 'minted',
+    'a look at the deadline leaves no socket open': (state, _, last) =>
+      last?.type !== 'tick' || last.at < due || !isOpen(state),
+    'the end of the session, a drain, a fault and a leave leave no socket open': (state, _, last) =>
+      !ending.has(last?.type ?? '') || !isOpen(state),
+    'no utterance begins on an assistant that does not listen': (state, _, last) =>
+      last?.type !== 'speech' || last.refusal === null || state !== 'listening',
+    'a token past its time is no token': (state, _, last) =>
+      (last?.type !== 'open' && last?.type !== 'tick') || last.at < tokenUntil || state !== 'minted',
   },
 };
 
@@ -172,9 +190,12 @@ const visitor: Walk<VisitorEvent, VisitorContext> = {
   ],
   invariants: {
     'a refusal stands in limited, and only there': (state, { refusal }) => (refusal !== null) === (state === 'limited'),
-    'an accepted message makes the visitor present': (state, _, last) => last?.type !== 'message' || last.refusal !== null || state === 'present',
-    'who is present has a clock that runs': (state, { clockUntil }, last) => state !== 'present' || clockUntil > (last?.at ?? 0),
-    'after the end of all clocks and refusals nobody is here': (state, _, last) => last?.type !== 'tick' || last.at < silent || state === 'away',
+    'an accepted message makes the visitor present': (state, _, last) =>
+      last?.type !== 'message' || last.refusal !== null || state === 'present',
+    'who is present has a clock that runs': (state, { clockUntil }, last) =>
+      state !== 'present' || clockUntil > (last?.at ?? 0),
+    'after the end of all clocks and refusals nobody is here': (state, _, last) =>
+      last?.type !== 'tick' || last.at < silent || state === 'away',
     'who has left is away': (state, _, last) => last?.type !== 'left' || state === 'away',
   },
 };
@@ -211,13 +232,19 @@ const turn: Walk<TurnEvent, TurnContext> = {
   // Only a turn that is spoken waits for a listener.
   unreached: ['voicing'],
   invariants: {
-    'a chat that was answered with a stream is not withdrawn': (state, context) => !context.begun || (state !== 'withdrawing' && state !== 'withdrawn'),
-    'a turn with stored calls is not withdrawn': (state, { called }) => !called || (state !== 'withdrawing' && state !== 'withdrawn'),
-    'an answering or followed turn was answered': (state, context) => (state !== 'answering' && state !== 'following') || context.begun,
+    'a chat that was answered with a stream is not withdrawn': (state, context) =>
+      !context.begun || (state !== 'withdrawing' && state !== 'withdrawn'),
+    'a turn with stored calls is not withdrawn': (state, { called }) =>
+      !called || (state !== 'withdrawing' && state !== 'withdrawn'),
+    'an answering or followed turn was answered': (state, context) =>
+      (state !== 'answering' && state !== 'following') || context.begun,
     'an end is being stored in sealing': (state, { ending }) => state !== 'sealing' || ending !== null,
-    'a withdrawn turn has the answer of its chat': (state, { refusal }) => (refusal !== null) === (state === 'withdrawing' || state === 'withdrawn'),
-    'the model is not read past the time limit': (state, _, last) => last?.type !== 'tick' || !['waiting', 'starting', 'answering'].includes(state),
-    'a wait ends': (state, _, last) => last?.type !== 'tick' || last.at < waited || (state !== 'asking' && state !== 'following'),
+    'a withdrawn turn has the answer of its chat': (state, { refusal }) =>
+      (refusal !== null) === (state === 'withdrawing' || state === 'withdrawn'),
+    'the model is not read past the time limit': (state, _, last) =>
+      last?.type !== 'tick' || !['waiting', 'starting', 'answering'].includes(state),
+    'a wait ends': (state, _, last) =>
+      last?.type !== 'tick' || last.at < waited || (state !== 'asking' && state !== 'following'),
   },
 };
 
@@ -245,7 +272,8 @@ const spokenTurn: Walk<TurnEvent, TurnContext> = {
   final: overStates,
   unreached: ['asking', 'following'],
   invariants: {
-    'the model is not read past the time limit': (state, _, last) => last?.type !== 'tick' || !['waiting', 'starting', 'answering'].includes(state),
+    'the model is not read past the time limit': (state, _, last) =>
+      last?.type !== 'tick' || !['waiting', 'starting', 'answering'].includes(state),
     'an end is being stored in sealing': (state, { ending }) => state !== 'sealing' || ending !== null,
   },
 };
@@ -272,10 +300,13 @@ const call: Walk<CallEvent, CallContext> = {
     { type: 'tick', at: due },
   ],
   invariants: {
-    'a turn is under way in the states of a reply, and asked for early in hearing': (state, { turn }) => turn === 'none' || replying.has(state) || (state === 'hearing' && turn === 'asked'),
+    'a turn is under way in the states of a reply, and asked for early in hearing': (state, { turn }) =>
+      turn === 'none' || replying.has(state) || (state === 'hearing' && turn === 'asked'),
     'no turn is asked for early more than three times': (_, { asked }) => asked <= 3,
-    'the end of the call, its deadline and a client that leaves leave no call open': (state, _, last) => !(endsCall.has(last?.type ?? '') || (last?.type === 'tick' && last.at >= due)) || !isOpenCall(state),
-    'what must be decided is decided in held and paused alone': (state, { decideUntil }) => decideUntil === null || state === 'held' || state === 'paused',
+    'the end of the call, its deadline and a client that leaves leave no call open': (state, _, last) =>
+      !(endsCall.has(last?.type ?? '') || (last?.type === 'tick' && last.at >= due)) || !isOpenCall(state),
+    'what must be decided is decided in held and paused alone': (state, { decideUntil }) =>
+      decideUntil === null || state === 'held' || state === 'paused',
   },
 };
 
@@ -286,9 +317,15 @@ interface Path<Event> {
 }
 
 /** Finds them all in one go; the package's `getSimplePaths` looks through the whole graph again for each state. */
-function simplePaths<Event extends { type: string }, Context>({ machine, input, events }: Walk<Event, Context>): Path<Event>[] {
+function simplePaths<Event extends { type: string }, Context>({
+  machine,
+  input,
+  events,
+}: Walk<Event, Context>): Path<Event>[] {
   const options = { events: events as never, input: input as never };
-  const graph: Readonly<Record<string, { state: any; transitions: Readonly<Record<string, { event: unknown; state: any }>> }>> = getAdjacencyMap(machine, options) as never;
+  const graph: Readonly<
+    Record<string, { state: any; transitions: Readonly<Record<string, { event: unknown; state: any }>> }>
+  > = getAdjacencyMap(machine, options) as never;
   const names = new Map<unknown, string>();
   const nameOf = (state: any): string => names.get(state) ?? names.set(state, serializeSnapshot(state)).get(state)!;
   const paths: Path<Event>[] = [];
@@ -316,11 +353,13 @@ function walk<Event extends { type: string }, Context>(name: string, walked: Wal
       for (const last of [undefined, ...way]) {
         if (last !== undefined) actor.send(last);
         const { value, context } = actor.getSnapshot();
-        if (before !== undefined && final.includes(before) && value !== before) broken.add(`${before} is left for ${value} after ${JSON.stringify(last)}`);
+        if (before !== undefined && final.includes(before) && value !== before)
+          broken.add(`${before} is left for ${value} after ${JSON.stringify(last)}`);
         before = String(value);
         reached.add(before);
         for (const [sentence, holds] of Object.entries(invariants)) {
-          if (!holds(before, context, last)) broken.add(`${sentence}, but not in ${value} after ${JSON.stringify(last)}`);
+          if (!holds(before, context, last))
+            broken.add(`${sentence}, but not in ${value} after ${JSON.stringify(last)}`);
         }
       }
       actor.stop();
@@ -329,7 +368,8 @@ function walk<Event extends { type: string }, Context>(name: string, walked: Wal
     const ends = new Set<string>();
     for (const { way, state } of paths) {
       const { value, context } = go(way);
-      if (!isDeepStrictEqual({ value, context }, { value: state.value, context: state.context })) broken.add(`a live actor ends elsewhere after ${JSON.stringify(way)}`);
+      if (!isDeepStrictEqual({ value, context }, { value: state.value, context: state.context }))
+        broken.add(`a live actor ends elsewhere after ${JSON.stringify(way)}`);
       // Value and context decide all that may follow: of paths with the same end one is enough to go on from.
       const end = serializeSnapshot(state);
       if (!ends.has(end)) for (const further of events) go([...way, further]);

@@ -17,7 +17,23 @@ const inputs: Record<string, object> = {
 };
 
 /** Counts and deadlines of a call multiply its contexts: these events leave them as they are, or move them once. */
-const ofCalls = new Set(['open', 'voice', 'voiced', 'words', 'early', 'said', 'typed', 'interrupt', 'begun', 'audio', 'played', 'elsewhere', 'elsewhere.over', 'hangup', 'drain']);
+const ofCalls = new Set([
+  'open',
+  'voice',
+  'voiced',
+  'words',
+  'early',
+  'said',
+  'typed',
+  'interrupt',
+  'begun',
+  'audio',
+  'played',
+  'elsewhere',
+  'elsewhere.over',
+  'hangup',
+  'drain',
+]);
 
 type Event = { type: string };
 
@@ -42,7 +58,9 @@ for (const [name, { machine, rows }] of Object.entries(machines)) {
   t.test(name, async (t) => {
     const packr = new Packr();
     const input = inputs[name]!;
-    const events = [...new Map(rows.map(({ event }) => [JSON.stringify(event), event as Event])).values()].filter((event) => name !== 'call' || (ofCalls.has(event.type) && (event as { at?: number }).at === 1_000_000));
+    const events = [...new Map(rows.map(({ event }) => [JSON.stringify(event), event as Event])).values()].filter(
+      (event) => name !== 'call' || (ofCalls.has(event.type) && (event as { at?: number }).at === 1_000_000),
+    );
     const paths = getShortestPaths(machine, { events: events as never, input: input as never, limit: 20_000 });
     const states = new Set<string>();
     for (const path of paths) {

@@ -22,9 +22,15 @@ for (const [name, { machine, rows }] of Object.entries(machines)) {
     for (const state of Object.keys(machine.states)) {
       for (const event of machine.events) t.ok(cells.has(`${state} × ${event}`), `${state} × ${event}`);
     }
-    const taken = new Set(rows.flatMap((row) => step(machine, { state: row.from, context: row.context }, row.event).transitions));
+    const taken = new Set(
+      rows.flatMap((row) => step(machine, { state: row.from, context: row.context }, row.event).transitions),
+    );
     const left = transitionsOf(machine).filter((transition) => !taken.has(transition));
-    t.strictSame(left.map((one) => `${one.source.key} × ${one.eventType} [${String(one.guard)}]`), [], 'no transition is left over');
+    t.strictSame(
+      left.map((one) => `${one.source.key} × ${one.eventType} [${String(one.guard)}]`),
+      [],
+      'no transition is left over',
+    );
   });
 
   t.test(`${name}: nothing is ever passed over in silence`, async (t) => {
@@ -37,16 +43,20 @@ for (const [name, { machine, rows }] of Object.entries(machines)) {
       for (const event of machine.events) {
         const candidates = [...(state.transitions.get(event) ?? []), ...(machine.root.transitions.get(event) ?? [])];
         t.equal(candidates.at(-1)?.guard, undefined, `${state.key} × ${event} ends in a case without a condition`);
-        for (const candidate of candidates) t.not(candidate.actions.length, 0, `${state.key} × ${event} acts in every case`);
+        for (const candidate of candidates)
+          t.not(candidate.actions.length, 0, `${state.key} × ${event} acts in every case`);
       }
     }
   });
 
   t.test(`${name}: every refusal is a row of the table of errors`, async (t) => {
     for (const { from, event, outcomes } of rows) {
-      for (const { type, code } of outcomes) if (type === 'refused') t.ok(codes.has(code ?? ''), `${from} × ${event.type}: ${code}`);
+      for (const { type, code } of outcomes)
+        if (type === 'refused') t.ok(codes.has(code ?? ''), `${from} × ${event.type}: ${code}`);
     }
-    const named = transitionsOf(machine).flatMap((one) => one.actions.map((action) => (action as { params?: { code?: string } }).params?.code));
+    const named = transitionsOf(machine).flatMap((one) =>
+      one.actions.map((action) => (action as { params?: { code?: string } }).params?.code),
+    );
     for (const code of named) if (code !== undefined) t.ok(codes.has(code), `the definition's ${code}`);
   });
 }

@@ -20,18 +20,38 @@ const migrations: Migration[] = [
 const lamp: MachineKind = { name: 'lamp', machine, version: versionAfter(migrations), migrations };
 
 t.test('a snapshot is brought up version by version', async (t) => {
-  t.same(migrated(lamp, { version: 1, state: 'off', context: { room: 1 } }), { version: 3, state: 'dark', context: { room: 1, watts: 40 } });
-  t.same(migrated(lamp, { version: 2, state: 'bright', context: { room: 1 } }), { version: 3, state: 'bright', context: { room: 1, watts: 40 } });
+  t.same(migrated(lamp, { version: 1, state: 'off', context: { room: 1 } }), {
+    version: 3,
+    state: 'dark',
+    context: { room: 1, watts: 40 },
+  });
+  t.same(migrated(lamp, { version: 2, state: 'bright', context: { room: 1 } }), {
+    version: 3,
+    state: 'bright',
+    context: { room: 1, watts: 40 },
+  });
   const present = { version: 3, state: 'dark', context: {} };
   t.equal(migrated(lamp, present), present, 'one of this version as it is');
   const stored = Object.freeze({ version: 1, state: 'on', context: Object.freeze({ room: 1 }) });
-  t.same([migrated(lamp, stored), migrated(lamp, stored)].map((found) => found?.state), ['bright', 'bright'], 'what is stored stays as it is');
+  t.same(
+    [migrated(lamp, stored), migrated(lamp, stored)].map((found) => found?.state),
+    ['bright', 'bright'],
+    'what is stored stays as it is',
+  );
 });
 
 t.test('a snapshot that cannot be migrated is null', async (t) => {
-  for (const version of [4, 1000, 0, -1, 1.5, NaN, '3', null, undefined]) t.equal(migrated(lamp, { version: version as number, state: 'dark', context: {} }), null, `version ${version}`);
-  for (const state of ['off', 'broken', '', 'constructor', '__proto__']) t.equal(migrated(lamp, { version: 3, state, context: {} }), null, state);
-  t.equal(migrated({ ...lamp, migrations: [() => ({ state: 'broken', context: {} }), migrations[1]!] }, { version: 1, state: 'off', context: {} }), null);
+  for (const version of [4, 1000, 0, -1, 1.5, NaN, '3', null, undefined])
+    t.equal(migrated(lamp, { version: version as number, state: 'dark', context: {} }), null, `version ${version}`);
+  for (const state of ['off', 'broken', '', 'constructor', '__proto__'])
+    t.equal(migrated(lamp, { version: 3, state, context: {} }), null, state);
+  t.equal(
+    migrated(
+      { ...lamp, migrations: [() => ({ state: 'broken', context: {} }), migrations[1]!] },
+      { version: 1, state: 'off', context: {} },
+    ),
+    null,
+  );
 });
 
 t.test('every machine has a kind, whose version follows from its migrations', async (t) => {

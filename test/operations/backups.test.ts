@@ -12,8 +12,10 @@ import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 const secret = 'a-secret-of-the-tests-with-enough-characters';
 const withoutRedis = { skip: whyNoRedis() ?? false };
 
-const onLmdb = (t: Test, folder: string): Promise<House> => openHouse(t, { folder, embedded: true, env: { PARLEY_STORE: 'lmdb:./data' } });
-const onRedis = (t: Test, { url }: RedisServer): Promise<House> => openHouse(t, { embedded: true, env: { PARLEY_STORE: url, PARLEY_SECRET: secret } });
+const onLmdb = (t: Test, folder: string): Promise<House> =>
+  openHouse(t, { folder, embedded: true, env: { PARLEY_STORE: 'lmdb:./data' } });
+const onRedis = (t: Test, { url }: RedisServer): Promise<House> =>
+  openHouse(t, { embedded: true, env: { PARLEY_STORE: url, PARLEY_SECRET: secret } });
 
 /** A conversation and a key, and a check that a server has both. */
 async function used(house: House): Promise<(t: Test, restored: House) => Promise<void>> {
@@ -22,7 +24,10 @@ async function used(house: House): Promise<(t: Test, restored: House) => Promise
   const transcript = await transcriptOf(house, id);
   const { key } = house;
   return async (t, restored) => {
-    t.same(await transcriptOf({ ...restored, ask: (path, ask) => restored.ask(path, { key, ...ask }) }, id), transcript);
+    t.same(
+      await transcriptOf({ ...restored, ask: (path, ask) => restored.ask(path, { key, ...ask }) }, id),
+      transcript,
+    );
     t.equal(transcript.length, 2);
   };
 }
@@ -38,7 +43,10 @@ t.test('an export of a running server is restored into a folder', async (t) => {
   await holds(t, await onLmdb(t, restored));
 });
 
-for (const [what, end] of [['a stopped server', 'SIGTERM'], ['a moment, as of a disk', 'SIGKILL']] as const) {
+for (const [what, end] of [
+  ['a stopped server', 'SIGTERM'],
+  ['a moment, as of a disk', 'SIGKILL'],
+] as const) {
   t.test(`a copy of the folder of ${what} is restored`, async (t) => {
     const [folder, restored] = [await temporaryFolder(t), await temporaryFolder(t)];
     const house = await onLmdb(t, folder);
@@ -59,7 +67,14 @@ t.test('an export of a running server is restored into a Redis', withoutRedis, a
   const holds = await used(await onLmdb(t, folder));
   const file = join(folder, 'parley.jsonl.gz');
   t.equal((await run(['export', '--store', `lmdb:${folder}/data`, '--out', file], {})).code, 0);
-  t.equal((await run(['import', '--from', file, '--store', redis.url], { env: { PARLEY_SECRET: readFileSync(join(folder, 'data', 'secret'), 'utf8').trim() } })).code, 0);
+  t.equal(
+    (
+      await run(['import', '--from', file, '--store', redis.url], {
+        env: { PARLEY_SECRET: readFileSync(join(folder, 'data', 'secret'), 'utf8').trim() },
+      })
+    ).code,
+    0,
+  );
   await holds(t, await onRedis(t, redis));
 });
 

@@ -18,20 +18,24 @@ const isolate = ['--pid', '--mount', '--net', '--ipc', '--uts', '--cgroup', '--f
 /** Why no systemd can be booted here, or false. */
 function whyNoSystemd(): string | false {
   if (spawnSync('/lib/systemd/systemd', ['--version']).status !== 0) return 'systemd is not installed';
-  const overlay = 'mount -t tmpfs tmpfs /tmp && mkdir /tmp/u /tmp/w /tmp/m /tmp/c && mount -t overlay overlay -o lowerdir=/,upperdir=/tmp/u,workdir=/tmp/w /tmp/m && mount -t cgroup -o none,name=systemd cgroup /tmp/c';
+  const overlay =
+    'mount -t tmpfs tmpfs /tmp && mkdir /tmp/u /tmp/w /tmp/m /tmp/c && mount -t overlay overlay -o lowerdir=/,upperdir=/tmp/u,workdir=/tmp/w /tmp/m && mount -t cgroup -o none,name=systemd cgroup /tmp/c';
   const able = process.getuid?.() === 0 && spawnSync('unshare', [...isolate, 'sh', '-c', overlay]).status === 0;
   return able ? false : 'a process may not mount what a systemd of its own needs here';
 }
 
 /** The commands in the unit's comments that contain a word. */
 async function documented(word: string): Promise<string> {
-  const lines = (await readFile(unit, 'utf8')).split('\n').filter((line) => line.startsWith('#   ') && line.includes(word));
+  const lines = (await readFile(unit, 'utf8'))
+    .split('\n')
+    .filter((line) => line.startsWith('#   ') && line.includes(word));
   if (lines.length !== 1) throw new Error(`The unit has ${lines.length} commands with "${word}".`);
   return lines[0]!.slice(4);
 }
 
 /** The clone belongs to the user. Its packages are left out: there are many, and nothing writes to them. */
-const owned = 'cd /opt/parley && chown parley: . dist package.json package-lock.json && chown -R parley: src machines && cd /';
+const owned =
+  'cd /opt/parley && chown parley: . dist package.json package-lock.json && chown -R parley: src machines && cd /';
 
 /** Waits for systemd itself; `ready` waits for the server, as long as it runs. */
 const preamble = `
@@ -46,18 +50,28 @@ async function within(t: Test, script: string): Promise<Readonly<Record<string, 
   const results = await temporaryFolder(t);
   const probe = join(results, 'probe.sh');
   await writeFile(probe, `${preamble}\n${script}`);
-  const child = spawn('unshare', [...isolate, 'bash', boot, clone, unit, results, probe], { env: { PATH: process.env['PATH'], NODE: process.execPath }, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn('unshare', [...isolate, 'bash', boot, clone, unit, results, probe], {
+    env: { PATH: process.env['PATH'], NODE: process.execPath },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   t.teardown(() => signalChild(child, 'SIGKILL'));
   await once(child, 'close');
   const out = await readFile(join(results, 'out'), 'utf8').catch(() => '');
   t.comment(out + said);
-  return Object.fromEntries(out.split(/^== /m).slice(1).map((section) => [section.slice(0, section.indexOf('\n')), section.slice(section.indexOf('\n') + 1).trim()]));
+  return Object.fromEntries(
+    out
+      .split(/^== /m)
+      .slice(1)
+      .map((section) => [section.slice(0, section.indexOf('\n')), section.slice(section.indexOf('\n') + 1).trim()]),
+  );
 }
 
 t.test('the documented unit', { skip: whyNoSystemd() }, async (t) => {
-  const found = await within(t, `
+  const found = await within(
+    t,
+    `
 ${await documented('useradd')}
 ${owned}
 ${await documented('install -m 600')}
@@ -78,7 +92,8 @@ systemctl stop parley
 echo '== stopped'; systemctl show -P Result -P ExecMainStatus parley
 echo '== journal'; journalctl -u parley -o cat _COMM=node
 echo '== files'; stat -c '%a %U %n' /var/lib/parley /var/lib/parley/data /var/lib/parley/data/data.mdb
-`);
+`,
+  );
   t.match(found, { ready: '{"status":"ready"}', stopped: 'success\n0' });
   t.match(found['privileges'], /^Uid: (\d+) .*\n(?:CapBnd: 0+\nCapEff: 0+|CapEff: 0+\nCapBnd: 0+)\nNoNewPrivs: 1$/);
   t.not(found['privileges']!.slice(0, 7), 'Uid: 0 ');
@@ -90,11 +105,20 @@ echo '== files'; stat -c '%a %U %n' /var/lib/parley /var/lib/parley/data /var/li
   const lines = found['journal']!.split('\n').map((line) => JSON.parse(line));
   t.match(lines.find(({ msg }) => msg?.includes('`parley console`'))?.msg, '`parley keys create`');
   t.notMatch(found['journal'], /\bak_|sign-in=/, 'the journal has no secret');
-  t.same(found['files']!.split('\n'), ['700 parley /var/lib/parley', '700 parley /var/lib/parley/data', '600 parley /var/lib/parley/data/data.mdb']);
+  t.same(found['files']!.split('\n'), [
+    '700 parley /var/lib/parley',
+    '700 parley /var/lib/parley/data',
+    '600 parley /var/lib/parley/data/data.mdb',
+  ]);
 });
 
-t.test('the documented unit with several processes is reloaded without an end', { skip: whyNoSystemd() || (whyNoRedis() ?? false) }, async (t) => {
-  const found = await within(t, `
+t.test(
+  'the documented unit with several processes is reloaded without an end',
+  { skip: whyNoSystemd() || (whyNoRedis() ?? false) },
+  async (t) => {
+    const found = await within(
+      t,
+      `
 redis-server --daemonize yes --appendonly yes --dir /tmp > /dev/null
 ${await documented('useradd')}
 ${owned}
@@ -107,16 +131,30 @@ systemctl show -P NRestarts -P ActiveState parley
 systemctl stop parley
 echo '== stopped'; systemctl show -P Result -P ExecMainStatus parley
 echo '== journal'; journalctl -u parley -o cat _COMM=node
-`);
-  t.match(found, { ready: '{"status":"ready"}', reloaded: /^\{"status":"ready"\}\n0\nactive$|^\{"status":"ready"\}\nactive\n0$/, stopped: 'success\n0' });
-  t.equal(found['journal']!.split('\n').filter((line) => line.includes('`parley console`')).length, 1);
-  t.notMatch(found['journal'], /\bak_|sign-in=/);
-});
+`,
+    );
+    t.match(found, {
+      ready: '{"status":"ready"}',
+      reloaded: /^\{"status":"ready"\}\n0\nactive$|^\{"status":"ready"\}\nactive\n0$/,
+      stopped: 'success\n0',
+    });
+    t.equal(found['journal']!.split('\n').filter((line) => line.includes('`parley console`')).length, 1);
+    t.notMatch(found['journal'], /\bak_|sign-in=/);
+  },
+);
 
-t.test('systemd finds no fault with the unit, and little that it exposes', { skip: spawnSync('systemd-analyze', ['--version']).status === 0 ? false : 'systemd-analyze is not installed' }, async (t) => {
-  // Kernel tables and syscalls that a program without privileges reaches remain: 10 is a service without any hardening.
-  for (const args of [['verify', unit], ['security', '--offline=true', '--threshold=35', '--no-pager', unit]]) {
-    const { status, stdout, stderr } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
-    t.equal(status, 0, `${args[0]}: ${stdout}${stderr}`);
-  }
-});
+t.test(
+  'systemd finds no fault with the unit, and little that it exposes',
+  { skip: spawnSync('systemd-analyze', ['--version']).status === 0 ? false : 'systemd-analyze is not installed' },
+  async (t) => {
+    // Kernel tables and syscalls that a program without privileges reaches remain: 10 is a service without any
+    // hardening.
+    for (const args of [
+      ['verify', unit],
+      ['security', '--offline=true', '--threshold=35', '--no-pager', unit],
+    ]) {
+      const { status, stdout, stderr } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
+      t.equal(status, 0, `${args[0]}: ${stdout}${stderr}`);
+    }
+  },
+);

@@ -1,6 +1,6 @@
 /**
- * A browser at a server behind nginx and haproxy with TLS, as documented: signing in to the console, calls from https pages, and
- * the widget on another site.
+ * A browser at a server behind nginx and haproxy with TLS, as documented: signing in to the console, calls from https
+ * pages, and the widget on another site.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -43,7 +43,9 @@ for (const [proxy, skip] of missing) {
     const scene = await openBehind(t, proxy, knows, { PARLEY_VOICE_PROCESSES: '0' });
     const microphone = microphoneOf(await phraseFor(t));
     const browser = await openBrowser(t, `--host-resolver-rules=MAP ${publicName} 127.0.0.1`, ...microphone);
-    await t.test('a person signs in to the console with a link, and sees the live page move', (t) => signsIn(t, scene, browser));
+    await t.test('a person signs in to the console with a link, and sees the live page move', (t) =>
+      signsIn(t, scene, browser),
+    );
     await t.test("a call from the link's page is answered", (t) => callsOnLink(t, scene, browser));
     // A server that does not know its public address learns it from the request alone.
     const backend = knows === 'the proxy' ? scene.house : scene.direct;
@@ -52,7 +54,9 @@ for (const [proxy, skip] of missing) {
     await t.test(elsewhere, (t) => callsElsewhere(t, backend, browser));
     await t.test("the widget's printed line works on another site", (t) => showsWidget(t, scene, browser));
     if (proxy !== 'nginx') return;
-    await t.test('the sign-in page says what to set where the server knows of no TLS', (t) => readsWhatToSet(t, browser));
+    await t.test('the sign-in page says what to set where the server knows of no TLS', (t) =>
+      readsWhatToSet(t, browser),
+    );
   });
 }
 
@@ -91,7 +95,11 @@ async function signsIn(t: Test, { house }: Behind, browser: Browser): Promise<vo
 async function callsOnLink(t: Test, { house }: Behind, browser: Browser): Promise<void> {
   const channels = { voice: true, link: true, widget: true };
   await linked(house, 'calls', { channels, voice, greeting: null, name: 'tokens=6,delay_ms=0' });
-  const { page, complaints, context } = await openPage(browser, { origin: house.url, ignoreHTTPSErrors: true, locale: 'en-GB' });
+  const { page, complaints, context } = await openPage(browser, {
+    origin: house.url,
+    ignoreHTTPSErrors: true,
+    locale: 'en-GB',
+  });
   const sockets: string[] = [];
   page.on('websocket', (socket) => void sockets.push(socket.url()));
   await page.goto(`${house.url}/p/calls`);
@@ -111,12 +119,15 @@ async function openSite(t: Test, page: () => string, token: () => Promise<string
     if (path === '/my-token') return ['application/json', await token()];
     return path.endsWith('.js') ? ['text/javascript', await readFile(client + path.slice(1))] : ['text/html', page()];
   };
-  const server: Server = createServer({ cert: await readFile(certificate), key: await readFile(key) }, (request, response) => {
-    answer(request.url!).then(
-      ([type, body]) => response.setHeader('content-type', type).end(body),
-      () => response.writeHead(404).end(),
-    );
-  }).listen(0, '127.0.0.1');
+  const server: Server = createServer(
+    { cert: await readFile(certificate), key: await readFile(key) },
+    (request, response) => {
+      answer(request.url!).then(
+        ([type, body]) => response.setHeader('content-type', type).end(body),
+        () => response.writeHead(404).end(),
+      );
+    },
+  ).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {
     server.closeAllConnections();
@@ -126,7 +137,10 @@ async function openSite(t: Test, page: () => string, token: () => Promise<string
 }
 
 /** A page of a new visitor, and the errors that it must not have. */
-async function visit(browser: Browser, url: string): Promise<{ page: Page; faults: string[]; close: () => Promise<void> }> {
+async function visit(
+  browser: Browser,
+  url: string,
+): Promise<{ page: Page; faults: string[]; close: () => Promise<void> }> {
   const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-GB' });
   context.setDefaultTimeout(patience);
   const page = await context.newPage();
@@ -149,7 +163,8 @@ document.querySelector('button').onclick = async () => {
   call.subscribe((event) => events.push(event));
 };
 </script>`;
-  const token = async (): Promise<string> => (await house.ask('/call-tokens', { body: { session_id: session.id } })).text;
+  const token = async (): Promise<string> =>
+    (await house.ask('/call-tokens', { body: { session_id: session.id } })).text;
   const origin = await openSite(t, () => html, token);
   const { page, faults, close } = await visit(browser, origin);
   await page.click('button');

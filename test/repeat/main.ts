@@ -1,6 +1,6 @@
 /**
- * `npm run repeat`: sends a server of its own each thing that a client or a provider can send, again and again. Ends with 1 where the
- * event loop stood still or the process grew for it.
+ * `npm run repeat`: sends a server of its own each thing that a client or a provider can send, again and again. Ends
+ * with 1 where the event loop stood still or the process grew for it.
  */
 import { Option } from 'commander';
 import { developmentCommand, numberOption } from '../../bench/harness/development-command.ts';
@@ -8,7 +8,7 @@ import { Progress } from '../../bench/harness/progress.ts';
 
 const { engine, times, row } = developmentCommand(
   'npm run repeat --',
-  'Sends a server each request, message and provider\'s answer again and again. Ends with 1 if its loop stood still for 250 ms or it grew by 64 MB.',
+  "Sends a server each request, message and provider's answer again and again. Ends with 1 if its loop stood still for 250 ms or it grew by 64 MB.",
   `
   npm run repeat                                        every row, a hundred thousand times or until it is refused, on both engines
   npm run repeat -- --engine node --times 5000          a smaller look at one engine
@@ -24,15 +24,25 @@ const { repeat } = await import('./run.ts');
 const { rows } = await import('./rows.ts');
 
 const wanted = rows.filter(({ name }) => name.includes(row));
-const [edges, progress] = [engine === 'both' ? (['uws', 'node'] as const) : [engine], new Progress(engine === 'both' ? 2 : 1)];
+const [edges, progress] = [
+  engine === 'both' ? (['uws', 'node'] as const) : [engine],
+  new Progress(engine === 'both' ? 2 : 1),
+];
 let failed = 0;
 for (const edge of edges) {
   let done = 0;
   const teardowns: (() => unknown)[] = [];
-  for await (const { name, sent, came, stoodMs, megabytes, peakMegabytes, failure } of repeat({ teardown: (run) => void teardowns.unshift(run) }, edge, wanted, times)) {
+  for await (const { name, sent, came, stoodMs, megabytes, peakMegabytes, failure } of repeat(
+    { teardown: (run) => void teardowns.unshift(run) },
+    edge,
+    wanted,
+    times,
+  )) {
     if (failure !== null) failed++;
     progress.end();
-    process.stdout.write(`${failure === null ? 'ok    ' : 'not ok'} ${edge} ${name}: ${sent} sent, ${stoodMs} ms, ${megabytes} MB (${peakMegabytes} at most), ${came}${failure === null ? '' : `: ${failure}`}\n`);
+    process.stdout.write(
+      `${failure === null ? 'ok    ' : 'not ok'} ${edge} ${name}: ${sent} sent, ${stoodMs} ms, ${megabytes} MB (${peakMegabytes} at most), ${came}${failure === null ? '' : `: ${failure}`}\n`,
+    );
     progress.tell(++done, wanted.length, `${edge}: ${done} of ${wanted.length} rows`);
   }
   progress.next();

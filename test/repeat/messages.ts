@@ -4,7 +4,10 @@ import { frame, RawSocket } from './socket.ts';
 import type { RepeatWorld } from './world.ts';
 
 async function transcription({ house, visit, speaker, visited, port }: RepeatWorld, by: Row['by']): Promise<RawSocket> {
-  const answer = by === 'visitor' ? await visit.ask('/transcription-tokens', { body: { session_id: visited.session } }) : await house.ask('/transcription-tokens', { key: house.key, body: { assistant_id: speaker } });
+  const answer =
+    by === 'visitor'
+      ? await visit.ask('/transcription-tokens', { body: { session_id: visited.session } })
+      : await house.ask('/transcription-tokens', { key: house.key, body: { assistant_id: speaker } });
   if (answer.status >= 300) throw new Error(`no token: ${answer.text}`);
   return RawSocket.open(port, `/transcription?token=${answer.json.token}`);
 }
@@ -15,15 +18,25 @@ async function call({ house, talk, port }: RepeatWorld): Promise<RawSocket> {
   return RawSocket.open(port, `/call?token=${answer.json.token}`);
 }
 
-const realtime = ({ house, speaker, port }: RepeatWorld): Promise<RawSocket> => RawSocket.open(port, `/v1/realtime?model=${speaker}`, { authorization: `Bearer ${house.key}` });
+const realtime = ({ house, speaker, port }: RepeatWorld): Promise<RawSocket> =>
+  RawSocket.open(port, `/v1/realtime?model=${speaker}`, { authorization: `Bearer ${house.key}` });
 
-const inspect = ({ house, port }: RepeatWorld, query = ''): Promise<RawSocket> => RawSocket.open(port, `/console/api/inspect${query}`, { authorization: `Bearer ${house.operatorToken}` });
+const inspect = ({ house, port }: RepeatWorld, query = ''): Promise<RawSocket> =>
+  RawSocket.open(port, `/console/api/inspect${query}`, { authorization: `Bearer ${house.operatorToken}` });
 
 /** Frames in one write. */
 const atOnce = 20_000;
 
-/** Sends so many frames as fast as the system takes them, and waits until the socket is closed or the last one is taken. */
-async function burst(socket: RawSocket, times: number, make: (time: number) => Buffer, held: () => Promise<void>, refusal: RegExp | null): Promise<Sent> {
+/**
+ * Sends so many frames as fast as the system takes them, and waits until the socket is closed or the last one is taken.
+ */
+async function burst(
+  socket: RawSocket,
+  times: number,
+  make: (time: number) => Buffer,
+  held: () => Promise<void>,
+  refusal: RegExp | null,
+): Promise<Sent> {
   let sent = 0;
   while (sent < times && socket.isOpen) {
     const frames: Buffer[] = [];
@@ -34,14 +47,26 @@ async function burst(socket: RawSocket, times: number, make: (time: number) => B
   await held();
   const came = socket.refusal ?? 'all taken';
   socket.destroy();
-  return { sent, came, missed: (refusal === null ? came === 'all taken' : times <= paced || refusal.test(came)) ? null : `the socket: ${came}` };
+  return {
+    sent,
+    came,
+    missed: (refusal === null ? came === 'all taken' : times <= paced || refusal.test(came))
+      ? null
+      : `the socket: ${came}`,
+  };
 }
 
 /** A number of texts that is never beyond the pace. */
 const paced = 100;
 const tooFast = /"code":"invalid_request"/;
 
-const onTranscription = (name: string, make: (time: number) => Buffer, refusal: RegExp | null, by: Row['by'] = 'key', covers: string | null = `transcription ${name}`): Row => ({
+const onTranscription = (
+  name: string,
+  make: (time: number) => Buffer,
+  refusal: RegExp | null,
+  by: Row['by'] = 'key',
+  covers: string | null = `transcription ${name}`,
+): Row => ({
   name: `transcription ${name}${by === 'key' ? '' : ` of a ${by}`}`,
   by,
   covers,
@@ -59,7 +84,8 @@ const onRealtime = (name: string, fields: object, refusal: RegExp | null = tooFa
   name: `realtime ${name}`,
   by: 'key',
   covers: `realtime ${name}`,
-  send: async (world, times, held) => burst(await realtime(world), times, always(text({ type: name, ...fields })), held, refusal),
+  send: async (world, times, held) =>
+    burst(await realtime(world), times, always(text({ type: name, ...fields })), held, refusal),
 });
 
 const onInspect = (name: string, make: (time: number) => Buffer, refusal: RegExp | null): Row => ({
@@ -71,10 +97,21 @@ const onInspect = (name: string, make: (time: number) => Buffer, refusal: RegExp
 
 const text = (message: object): Buffer => frame('text', JSON.stringify(message));
 const always = (bytes: Buffer) => (): Buffer => bytes;
-const [flush, tiny, empty, ping, pong] = [text({ type: 'flush' }), frame('binary', Buffer.alloc(2)), frame('binary'), frame('ping'), frame('pong')];
+const [flush, tiny, empty, ping, pong] = [
+  text({ type: 'flush' }),
+  frame('binary', Buffer.alloc(2)),
+  frame('binary'),
+  frame('ping'),
+  frame('pong'),
+];
 
 /** One socket after another, each with as many frames as its pace lets pass; the frames are counted. */
-async function oneAfterAnother(times: number, frames: Buffer, each: number, open: () => Promise<RawSocket>): Promise<Sent> {
+async function oneAfterAnother(
+  times: number,
+  frames: Buffer,
+  each: number,
+  open: () => Promise<RawSocket>,
+): Promise<Sent> {
   let taken = 0;
   let sockets = 0;
   for (; sockets * each < times; sockets++) {
@@ -84,23 +121,34 @@ async function oneAfterAnother(times: number, frames: Buffer, each: number, open
     if (socket.isOpen) taken += each;
     socket.destroy();
   }
-  return { sent: sockets * each, came: `${taken} taken on ${sockets} sockets`, missed: taken > 0 ? null : 'none was taken' };
+  return {
+    sent: sockets * each,
+    came: `${taken} taken on ${sockets} sockets`,
+    missed: taken > 0 ? null : 'none was taken',
+  };
 }
 
 /** Sockets that are opened and left at once. */
 async function abandoned(times: number, open: () => Promise<RawSocket>): Promise<Sent> {
   const sockets = Math.ceil(times / 20);
-  for (let sent = 0; sent < sockets; sent += 8) await Promise.all(Array.from({ length: Math.min(8, sockets - sent) }, async () => (await open()).destroy()));
+  for (let sent = 0; sent < sockets; sent += 8)
+    await Promise.all(Array.from({ length: Math.min(8, sockets - sent) }, async () => (await open()).destroy()));
   return { sent: sockets, came: 'opened', missed: null };
 }
 
 /** Sockets whose client reads nothing. */
-async function unread(times: number, frames: readonly Buffer[], open: () => Promise<RawSocket>, held: () => Promise<void>): Promise<Sent> {
+async function unread(
+  times: number,
+  frames: readonly Buffer[],
+  open: () => Promise<RawSocket>,
+  held: () => Promise<void>,
+): Promise<Sent> {
   const sockets = await Promise.all(Array.from({ length: 20 }, open));
   for (const socket of sockets) socket.pause();
   const each = Math.ceil(times / 20);
   // Messages that are not taken because nothing is read are no part of it: the socket's end waits for the reader.
-  for (const socket of sockets) void socket.send(Buffer.concat(Array.from({ length: each }, (_, time) => frames[time % frames.length]!)));
+  for (const socket of sockets)
+    void socket.send(Buffer.concat(Array.from({ length: each }, (_, time) => frames[time % frames.length]!)));
   await held();
   for (const socket of sockets) socket.destroy();
   return { sent: each * 20, came: 'unread', missed: null };
@@ -128,7 +176,9 @@ export const messageRows: readonly Row[] = [
   onRealtime('input_audio_buffer.append', { audio: 'AAA=' }, null),
   onRealtime('input_audio_buffer.commit', {}),
   onRealtime('input_audio_buffer.clear', {}),
-  onRealtime('conversation.item.create', { item: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hello' }] } }),
+  onRealtime('conversation.item.create', {
+    item: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hello' }] },
+  }),
   onRealtime('conversation.item.truncate', { item_id: 'msg_none', audio_end_ms: 1 }),
   onRealtime('conversation.item.retrieve', { item_id: 'msg_none' }),
   onRealtime('response.create', {}),
@@ -138,21 +188,50 @@ export const messageRows: readonly Row[] = [
   onInspect('unwatch', (time) => text({ type: 'unwatch', kind: 'session', id: `ses_${time}` }), tooFast),
   onInspect('sync', always(text({ type: 'sync' })), tooFast),
   onInspect('ping', always(ping), tooFast),
-  { name: 'transcription sockets opened and left', by: 'key', covers: 'GET /transcription', send: (world, times) => abandoned(times, () => transcription(world, 'key')) },
-  { name: 'calls opened and left', by: 'key', covers: 'GET /call', send: (world, times) => abandoned(times, () => call(world)) },
-  { name: 'realtime calls opened and left', by: 'key', covers: 'GET /v1/realtime', send: (world, times) => abandoned(times, () => realtime(world)) },
-  { name: 'inspect sockets opened and left', by: 'operator', covers: 'GET /console/api/inspect', send: (world, times) => abandoned(times, () => inspect(world)) },
+  {
+    name: 'transcription sockets opened and left',
+    by: 'key',
+    covers: 'GET /transcription',
+    send: (world, times) => abandoned(times, () => transcription(world, 'key')),
+  },
+  {
+    name: 'calls opened and left',
+    by: 'key',
+    covers: 'GET /call',
+    send: (world, times) => abandoned(times, () => call(world)),
+  },
+  {
+    name: 'realtime calls opened and left',
+    by: 'key',
+    covers: 'GET /v1/realtime',
+    send: (world, times) => abandoned(times, () => realtime(world)),
+  },
+  {
+    name: 'inspect sockets opened and left',
+    by: 'operator',
+    covers: 'GET /console/api/inspect',
+    send: (world, times) => abandoned(times, () => inspect(world)),
+  },
   {
     name: 'flushes on one socket after another',
     by: 'key',
     covers: null,
-    send: (world, times) => oneAfterAnother(times, Buffer.concat(Array.from({ length: paced / 2 }, () => [tiny, flush]).flat()), paced, () => transcription(world, 'key')),
+    send: (world, times) =>
+      oneAfterAnother(times, Buffer.concat(Array.from({ length: paced / 2 }, () => [tiny, flush]).flat()), paced, () =>
+        transcription(world, 'key'),
+      ),
   },
-  { name: 'unread pongs', by: 'key', covers: null, send: (world, times, held) => unread(times, [ping], () => transcription(world, 'key'), held) },
+  {
+    name: 'unread pongs',
+    by: 'key',
+    covers: null,
+    send: (world, times, held) => unread(times, [ping], () => transcription(world, 'key'), held),
+  },
   {
     name: 'unread pictures',
     by: 'operator',
     covers: null,
-    send: (world, times, held) => unread(Math.min(times, paced * 20), [text({ type: 'sync' })], () => inspect(world), held),
+    send: (world, times, held) =>
+      unread(Math.min(times, paced * 20), [text({ type: 'sync' })], () => inspect(world), held),
   },
 ];

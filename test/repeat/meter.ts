@@ -1,7 +1,7 @@
 /**
- * How long a server's event loop stood still, and how much memory its process has of its own, measured inside the server by a module that
- * is loaded before its code. A loop that only waited for the processor did not stand still: what counts is the processor's time between
- * two beats.
+ * How long a server's event loop stood still, and how much memory its process has of its own, measured inside the
+ * server by a module that is loaded before its code. A loop that only waited for the processor did not stand still:
+ * what counts is the processor's time between two beats.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
@@ -54,7 +54,11 @@ export class Meter {
   readonly env: Readonly<Record<string, string>>;
 
   constructor(t: Owner, collects: boolean) {
-    this.env = { METER_FILE: this.#file, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(inServer)}`, ...(collects && { METER_COLLECTS: '1' }) };
+    this.env = {
+      METER_FILE: this.#file,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(inServer)}`,
+      ...(collects && { METER_COLLECTS: '1' }),
+    };
     t.teardown(async () => rmSync(this.#file, { force: true }));
   }
 

@@ -5,8 +5,17 @@ import type { Row, Sent } from './rows.ts';
 import { eachOf, Statuses, type Ask } from './sender.ts';
 import type { RepeatWorld } from './world.ts';
 
-/** Sends so many requests, a few at a time. A row that is not answered once with the status that it is there for has shown nothing. */
-export async function requests({ port }: RepeatWorld, times: number, make: (time: number) => Ask, wanted: number | null = null, moves = true): Promise<Sent> {
+/**
+ * Sends so many requests, a few at a time. A row that is not answered once with the status that it is there for has
+ * shown nothing.
+ */
+export async function requests(
+  { port }: RepeatWorld,
+  times: number,
+  make: (time: number) => Ask,
+  wanted: number | null = null,
+  moves = true,
+): Promise<Sent> {
   const statuses = new Statuses();
   await eachOf(port, times, async (ask, time) => statuses.add((await ask(make(time))).status), moves);
   return sentOf(statuses, times, wanted);
@@ -14,7 +23,10 @@ export async function requests({ port }: RepeatWorld, times: number, make: (time
 
 /** The result of requests that were to be answered with a status, null for any from 200 to 399. */
 export function sentOf(statuses: Statuses, sent: number, wanted: number | null): Sent {
-  const seen = wanted === null ? statuses.answered((status) => status >= 200 && status < 400) : statuses.answered((status) => status === wanted);
+  const seen =
+    wanted === null
+      ? statuses.answered((status) => status >= 200 && status < 400)
+      : statuses.answered((status) => status === wanted);
   return { sent, came: String(statuses), missed: seen > 0 ? null : `no answer was ${wanted ?? '2xx or 3xx'}` };
 }
 
@@ -121,7 +133,11 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'POST /console/api/workspaces/{w}/keys/{id}/revoke': nothing,
     'POST /console/api/workspaces/{w}/keys/{id}/rotate': () => ({ overlap_seconds: 60 }),
     'GET /console/api/workspaces/{w}/credentials': null,
-    'POST /console/api/workspaces/{w}/credentials': (_, time) => ({ kind: 'model', provider: 'openai', api_key: `k${time}` }),
+    'POST /console/api/workspaces/{w}/credentials': (_, time) => ({
+      kind: 'model',
+      provider: 'openai',
+      api_key: `k${time}`,
+    }),
     'PATCH /console/api/workspaces/{w}/credentials/{id}': (_, time) => ({ api_key: `k${time}` }),
     'DELETE /console/api/workspaces/{w}/credentials/{id}': nothing,
     'POST /console/api/workspaces/{w}/credentials/{id}/test': nothing,
@@ -158,25 +174,43 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
 };
 
 /** Routes after which an id is of no use to later rows: they get a spare id, and DELETE an unknown one. */
-const isLast = ({ path }: Pick<Route, 'path'>): boolean => /\/(end|revoke|unpublish|publish|disable|enable)$/.test(path);
+const isLast = ({ path }: Pick<Route, 'path'>): boolean =>
+  /\/(end|revoke|unpublish|publish|disable|enable)$/.test(path);
 
-function idOf(route: Pick<Route, 'method' | 'path'>, kind: string, { ids, spares, speaker, visited, credential }: RepeatWorld, time: number): string {
+function idOf(
+  route: Pick<Route, 'method' | 'path'>,
+  kind: string,
+  { ids, spares, speaker, visited, credential }: RepeatWorld,
+  time: number,
+): string {
   if (route.method === 'DELETE') return `none_${time}`;
   if (route.path.startsWith('/p/')) return isLast(route) ? spares.visited : visited.session;
   if (route.path.includes('/{w}/sessions') && route.method === 'POST') return spares.trial;
   if (route.path.endsWith('/speech') || route.path.startsWith('/v1/models/')) return speaker;
   if (route.path.endsWith('/credentials/{id}/test')) return credential;
-  return (isLast(route) ? (spares as Readonly<Record<string, string>>)[kind] : undefined) ?? (ids as Readonly<Record<string, string>>)[kind]!;
+  return (
+    (isLast(route) ? (spares as Readonly<Record<string, string>>)[kind] : undefined) ??
+    (ids as Readonly<Record<string, string>>)[kind]!
+  );
 }
 
 function pathOf(route: Pick<Route, 'method' | 'path'>, world: RepeatWorld, time: number): string {
   const { ids, house, visited } = world;
   // The console's rows of sessions and assistants, and the one that asks a provider, look where these are.
-  const workspace = /\{w\}\/(assistants|sessions)|credentials\/.*\/test$/.test(route.path) ? house.workspaceId : ids.workspaces;
+  const workspace = /\{w\}\/(assistants|sessions)|credentials\/.*\/test$/.test(route.path)
+    ? house.workspaceId
+    : ids.workspaces;
   return route.path
     .replace('{slug}', 'repeat')
     .replace('{w}', route.method === 'DELETE' && route.path.endsWith('{w}') ? `wks_${time}` : workspace)
-    .replace('{turn_id}', route.path.startsWith('/p/') ? visited.turn : /\/console\/.*abort$/.test(route.path) ? world.spares.trialTurn : ids.turns)
+    .replace(
+      '{turn_id}',
+      route.path.startsWith('/p/')
+        ? visited.turn
+        : /\/console\/.*abort$/.test(route.path)
+          ? world.spares.trialTurn
+          : ids.turns,
+    )
     .replace('{kind}', 'session')
     .replace('{file}', `nothing-${time}.js`)
     .replace('{path*}', `nothing/${time}`)
@@ -184,15 +218,26 @@ function pathOf(route: Pick<Route, 'method' | 'path'>, world: RepeatWorld, time:
     .concat(route.path === '/voices' ? `?assistant_id=${world.speaker}` : '');
 }
 
-const tokenOf = (by: Row['by'], { house, visit }: RepeatWorld): string | null => ({ nobody: null, key: house.key, visitor: visit.token, operator: house.operatorToken, provider: null })[by];
+const tokenOf = (by: Row['by'], { house, visit }: RepeatWorld): string | null =>
+  ({ nobody: null, key: house.key, visitor: visit.token, operator: house.operatorToken, provider: null })[by];
 
 /** The request of a row, for the time that it is sent. */
-export function requestOf(by: Row['by'], route: Pick<Route, 'method' | 'path'>, body: unknown, world: RepeatWorld, time: number): Ask {
+export function requestOf(
+  by: Row['by'],
+  route: Pick<Route, 'method' | 'path'>,
+  body: unknown,
+  world: RepeatWorld,
+  time: number,
+): Ask {
   const token = tokenOf(by, world);
   return {
     method: route.method,
     path: pathOf(route, world, time),
-    headers: { ...(route.path === '/' && { accept: 'text/html' }), ...(token !== null && { authorization: `Bearer ${token}` }), ...(body != null && { 'content-type': 'application/json' }) },
+    headers: {
+      ...(route.path === '/' && { accept: 'text/html' }),
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+      ...(body != null && { 'content-type': 'application/json' }),
+    },
     ...(body != null && { body: JSON.stringify(body) }),
   };
 }
@@ -208,7 +253,9 @@ const wanted: Readonly<Record<string, number>> = {
 };
 
 /** How often a route must be sent to be answered so. */
-const least: Readonly<Record<string, number>> = { 'POST /console/api/sign-in': 1.5 * limits.failedSignInsPerMinuteOfAll };
+const least: Readonly<Record<string, number>> = {
+  'POST /console/api/sign-in': 1.5 * limits.failedSignInsPerMinuteOfAll,
+};
 
 export const routeRows: readonly Row[] = Object.entries(bodies).flatMap(([by, made]) =>
   Object.entries(made).map(([covers, make]): Row => {
@@ -217,7 +264,13 @@ export const routeRows: readonly Row[] = Object.entries(bodies).flatMap(([by, ma
       name: covers,
       by: by as Row['by'],
       covers,
-      send: (world, times) => requests(world, Math.max(times, least[covers] ?? 0), (time) => requestOf(by as Row['by'], { method, path }, make?.(world, time), world, time), wanted[covers] ?? (method === 'DELETE' ? 404 : null)),
+      send: (world, times) =>
+        requests(
+          world,
+          Math.max(times, least[covers] ?? 0),
+          (time) => requestOf(by as Row['by'], { method, path }, make?.(world, time), world, time),
+          wanted[covers] ?? (method === 'DELETE' ? 404 : null),
+        ),
     };
   }),
 );

@@ -1,6 +1,6 @@
 /**
- * Everything that somebody can send again and again: a row for each route of the table and for each message of a socket, and what
- * providers send. `test/tidy.test.ts` fails where a route or a message has no row.
+ * Everything that somebody can send again and again: a row for each route of the table and for each message of a
+ * socket, and what providers send. `test/tidy.test.ts` fails where a route or a message has no row.
  */
 import { messageRows } from './messages.ts';
 import { providerRows } from './providers.ts';

@@ -55,14 +55,28 @@ async function runRow(world: RepeatWorld, row: Row, all: number, held: Ceilings)
 }
 
 /** A server that a row has ended is followed by another one. */
-export async function* repeat(t: Owner, edge: Edge, rows: readonly Row[], times: number, held: Ceilings = ceilings): AsyncGenerator<Outcome> {
+export async function* repeat(
+  t: Owner,
+  edge: Edge,
+  rows: readonly Row[],
+  times: number,
+  held: Ceilings = ceilings,
+): AsyncGenerator<Outcome> {
   let world: RepeatWorld | null = null;
   for (const row of rows) {
     world ??= await openRepeatWorld(t, edge, held.megabytes !== null);
     try {
       yield await runRow(world, row, times, held);
     } catch (error) {
-      yield { name: row.name, sent: 0, came: 'nothing', stoodMs: 0, megabytes: 0, peakMegabytes: 0, failure: String(error) };
+      yield {
+        name: row.name,
+        sent: 0,
+        came: 'nothing',
+        stoodMs: 0,
+        megabytes: 0,
+        peakMegabytes: 0,
+        failure: String(error),
+      };
       await world.house.kill('SIGKILL');
       world = null;
     }

@@ -1,4 +1,7 @@
-/** Requests on connections that are kept, as cheap as they can be sent: of an answer little more than its status is read. */
+/**
+ * Requests on connections that are kept, as cheap as they can be sent: of an answer little more than its status is
+ * read.
+ */
 import { connect, type Socket } from 'node:net';
 
 export interface Ask {
@@ -27,7 +30,10 @@ const lastChunk = /(?:^|\r\n)0\r\n(?:[^\r\n]+\r\n)*\r\n$/;
 /** A last chunk and a trailer fit into it. */
 const tailBytes = 64;
 
-/** On one connection: fewer than an address may fail to authenticate itself in a minute. The next one comes from another address. */
+/**
+ * On one connection: fewer than an address may fail to authenticate itself in a minute. The next one comes from another
+ * address.
+ */
 const onOneConnection = 400;
 let addresses = 0;
 const nextAddress = (): string => `127.1.${(++addresses >> 8) & 255}.${addresses & 255}`;
@@ -69,7 +75,12 @@ class Line {
   }
 
   #open(): Socket {
-    const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true, ...(this.#moves && { localAddress: nextAddress() }) });
+    const socket = connect({
+      port: this.#port,
+      host: '127.0.0.1',
+      noDelay: true,
+      ...(this.#moves && { localAddress: nextAddress() }),
+    });
     socket.on('error', () => {}).on('data', (bytes) => this.#take(bytes));
     return socket.on('close', () => {
       if (socket !== this.#socket) return;
@@ -92,7 +103,9 @@ class Line {
     this.#closes = status === 101 || /\r\nconnection: close/i.test(head);
     const length = /\r\ncontent-length: (\d+)/i.exec(head);
     if (this.#bodiless || status === 101 || status === 204 || status === 304) this.#left = 0;
-    else this.#left = length === null ? (/\r\ntransfer-encoding: chunked/i.test(head) ? NaN : Infinity) : Number(length[1]);
+    else
+      this.#left =
+        length === null ? (/\r\ntransfer-encoding: chunked/i.test(head) ? NaN : Infinity) : Number(length[1]);
     this.#takeBody(rest);
   }
 
@@ -114,8 +127,16 @@ class Line {
 
 const abreast = 32;
 
-/** Runs so many tasks, a few at a time, each with a connection to itself; `moves`: from an address of its own, which changes. */
-export async function eachOf(port: number, times: number, task: (ask: (asked: Ask) => Promise<Answered>, time: number) => Promise<void>, moves = true): Promise<void> {
+/**
+ * Runs so many tasks, a few at a time, each with a connection to itself; `moves`: from an address of its own, which
+ * changes.
+ */
+export async function eachOf(
+  port: number,
+  times: number,
+  task: (ask: (asked: Ask) => Promise<Answered>, time: number) => Promise<void>,
+  moves = true,
+): Promise<void> {
   let next = 0;
   const client = async (): Promise<void> => {
     const line = new Line(port, moves);
@@ -139,6 +160,9 @@ export class Statuses {
   }
 
   toString(): string {
-    return [...this.#counts].sort(([, a], [, b]) => b - a).map(([status, count]) => `${status === 0 ? 'cut' : status} ×${count}`).join(', ');
+    return [...this.#counts]
+      .sort(([, a], [, b]) => b - a)
+      .map(([status, count]) => `${status === 0 ? 'cut' : status} ×${count}`)
+      .join(', ');
   }
 }

@@ -39,7 +39,8 @@ export class RawSocket {
     });
     socket.on('data', (bytes) => {
       this.#end = (this.#end + bytes.toString('latin1')).slice(-keptCharacters);
-      // A server waits half a minute for the answer to its closing frame: a head and a code above 1000, at the end of what came.
+      // A server waits half a minute for the answer to its closing frame: a head and a code above 1000, at the end of
+      // what came.
       const closing = this.#end.lastIndexOf(String.fromCharCode(closingHead));
       if (closing >= 0 && this.#end.charCodeAt(closing + 2) === closeCodesHigh) socket.end();
       this.#hear();
@@ -48,7 +49,12 @@ export class RawSocket {
   }
 
   static open(port: number, path: string, headers: Readonly<Record<string, string>> = {}): Promise<RawSocket> {
-    const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' };
+    const upgrade = {
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+    };
     return new Promise((resolve, reject) => {
       const asked = request({ host: '127.0.0.1', port, path, headers: { ...headers, ...upgrade }, agent: false });
       asked.on('error', reject).on('response', ({ statusCode }) => reject(new Error(`${path}: ${statusCode}`)));
@@ -69,7 +75,8 @@ export class RawSocket {
 
   /** Sends all bytes, and resolves when the socket is closed or the system has them. */
   async send(bytes: Buffer): Promise<void> {
-    if (this.isOpen) await Promise.race([this.#closed, new Promise<void>((resolve) => this.#socket.write(bytes, () => resolve()))]);
+    if (this.isOpen)
+      await Promise.race([this.#closed, new Promise<void>((resolve) => this.#socket.write(bytes, () => resolve()))]);
   }
 
   /** Resolves when the server has taken all that was sent, or has closed the socket. */

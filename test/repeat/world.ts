@@ -7,7 +7,12 @@ import { provider, type Provider } from '../providers/model/provider.ts';
 import { limits, linkLimitNames } from '../../src/base/limits.ts';
 import { Meter } from './meter.ts';
 
-const unlimited = { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null };
+const unlimited = {
+  minutes_per_day: null,
+  concurrent_visitors: null,
+  messages_per_visitor_per_day: null,
+  messages_per_address_per_hour: null,
+};
 
 /** Assistants of links where every visitor is refused, each for another limit. */
 export const refusing = linkLimitNames.map((limit) => ({ slug: `refusing-${limit.replaceAll('_', '-')}`, limit }));
@@ -19,7 +24,10 @@ export interface RepeatWorld extends World {
   readonly visited: { readonly session: string; readonly turn: string };
   /** Spare ids for requests that use an id up. */
   readonly spares: Readonly<Record<'assistants' | 'sessions' | 'keys' | 'visited' | 'trial' | 'trialTurn', string>>;
-  /** An assistant that speaks and listens, one whose sessions have as many fields of visitors as can be, and one with long answers. */
+  /**
+   * An assistant that speaks and listens, one whose sessions have as many fields of visitors as can be, and one with
+   * long answers.
+   */
   readonly speaker: string;
   /** A session of it. */
   readonly talk: string;
@@ -36,10 +44,14 @@ export interface RepeatWorld extends World {
 /** `collects`: its garbage is collected before its memory is read. */
 export async function openRepeatWorld(t: Owner, edge: Edge, collects: boolean): Promise<RepeatWorld> {
   const meter = new Meter(t, collects);
-  const world = await openWorld(t, edge, { env: { PARLEY_LOG: 'silent', PARLEY_STORE: 'lmdb:./data', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', ...meter.env } });
+  const world = await openWorld(t, edge, {
+    env: { PARLEY_LOG: 'silent', PARLEY_STORE: 'lmdb:./data', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', ...meter.env },
+  });
   const { workspaceId } = world.house;
   // The highest limits that a key can have, so that more than its refusals is measured.
-  const { key } = await world.house.newKey({ limits: { requests: limits.ceilingMax, speech: limits.ceilingMax, transcription_tokens: limits.ceilingMax } });
+  const { key } = await world.house.newKey({
+    limits: { requests: limits.ceilingMax, speech: limits.ceilingMax, transcription_tokens: limits.ceilingMax },
+  });
   const house = { ...world.house, key };
   const voice = { voice: { provider: 'synthetic', name: 'audio_ms=300', transcription_name: 'text=hello' } };
   await linked(house, 'repeat', { limits: unlimited, channels: { voice: true, link: true, widget: true }, ...voice });
@@ -51,22 +63,35 @@ export async function openRepeatWorld(t: Owner, edge: Edge, collects: boolean): 
   const upstream = await provider((response) => response.end());
   t.teardown(() => upstream.close());
   const credential = async (kind: 'model' | 'voice') =>
-    (await house.console(`/workspaces/${workspaceId}/credentials`, { body: { kind, provider: 'openai', base_url: upstream.baseUrl, api_key: 'k' } })).json.id as string;
+    (
+      await house.console(`/workspaces/${workspaceId}/credentials`, {
+        body: { kind, provider: 'openai', base_url: upstream.baseUrl, api_key: 'k' },
+      })
+    ).json.id as string;
   const modelCredential = await credential('model');
   const relayed = await house.assistant({ model: { provider: 'openai', name: 'm', credential_id: modelCredential } });
-  const relayedVoice = await house.assistant({ channels: { voice: true }, voice: { provider: 'openai', name: 'v', credential_id: await credential('voice') } });
+  const relayedVoice = await house.assistant({
+    channels: { voice: true },
+    voice: { provider: 'openai', name: 'v', credential_id: await credential('voice') },
+  });
   const speaker = await house.assistant({ channels: { voice: true }, ...voice });
-  const asking = await house.assistant({ visitor_fields: Array.from({ length: limits.visitorFieldsMax }, (_, at) => ({ name: `field${at}`, type: 'text' })) });
+  const asking = await house.assistant({
+    visitor_fields: Array.from({ length: limits.visitorFieldsMax }, (_, at) => ({ name: `field${at}`, type: 'text' })),
+  });
   const talkative = await house.assistant({ model: { provider: 'synthetic', name: 'tokens=20000,delay_ms=0' } });
   const inWorkspace = `/workspaces/${workspaceId}`;
   const spare = await house.assistant({ channels: { voice: true }, ...voice });
   const trial = (await house.console(`${inWorkspace}/assistants/${spare.id}/trials`, { body: {} })).json;
-  const trialStream = await house.stream(`/console/api${inWorkspace}/sessions/${trial.id}/chat`, { key: house.operatorToken, body: { message: 'Hello' } });
+  const trialStream = await house.stream(`/console/api${inWorkspace}/sessions/${trial.id}/chat`, {
+    key: house.operatorToken,
+    body: { message: 'Hello' },
+  });
   await trialStream.rest();
   const spares = {
     assistants: (await house.assistant()).id as string,
     sessions: (await house.session(spare.id)).id as string,
-    keys: (await house.console(`/workspaces/${world.ids.workspaces}/keys`, { body: { name: 'revoked' } })).json.id as string,
+    keys: (await house.console(`/workspaces/${world.ids.workspaces}/keys`, { body: { name: 'revoked' } })).json
+      .id as string,
     visited: (await visit.session()).id as string,
     trial: trial.id as string,
     trialTurn: trialStream.turnId,

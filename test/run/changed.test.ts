@@ -12,11 +12,26 @@ const ofTheTree = ['test/lint.test.ts', 'test/readme.test.ts', 'test/tidy.test.t
 
 /** A changed file, with tests that it reaches and tests that it does not. */
 const examples: Readonly<Record<string, { reaches: readonly string[]; spares: readonly string[] }>> = {
-  'machines/session.ts': { reaches: ['test/machines/table.test.ts', 'test/host/sessions.test.ts', 'test/api/chat.test.ts'], spares: ['test/providers/client/pool.test.ts', 'test/base/clock.test.ts'] },
-  'src/providers/client/pool.ts': { reaches: ['test/providers/client/pool.test.ts', 'test/api/provider.test.ts'], spares: ['test/machines/table.test.ts', 'test/store/store.test.ts'] },
-  'src/cli/output.ts': { reaches: ['test/cli/output.test.ts', 'test/cli/command.test.ts'], spares: ['test/host/sessions.test.ts'] },
-  'src/store/redis/steps/finish-turn.lua': { reaches: ['test/store/redis.test.ts', 'test/api/processes.test.ts'], spares: ['test/store/lmdb.test.ts', 'test/turn/log.test.ts'] },
-  'src/store/redis/steps/includes/remove-flight.lua': { reaches: ['test/store/redis.test.ts', 'test/api/processes.test.ts'], spares: ['test/store/lmdb.test.ts', 'test/turn/log.test.ts'] },
+  'machines/session.ts': {
+    reaches: ['test/machines/table.test.ts', 'test/host/sessions.test.ts', 'test/api/chat.test.ts'],
+    spares: ['test/providers/client/pool.test.ts', 'test/base/clock.test.ts'],
+  },
+  'src/providers/client/pool.ts': {
+    reaches: ['test/providers/client/pool.test.ts', 'test/api/provider.test.ts'],
+    spares: ['test/machines/table.test.ts', 'test/store/store.test.ts'],
+  },
+  'src/cli/output.ts': {
+    reaches: ['test/cli/output.test.ts', 'test/cli/command.test.ts'],
+    spares: ['test/host/sessions.test.ts'],
+  },
+  'src/store/redis/steps/finish-turn.lua': {
+    reaches: ['test/store/redis.test.ts', 'test/api/processes.test.ts'],
+    spares: ['test/store/lmdb.test.ts', 'test/turn/log.test.ts'],
+  },
+  'src/store/redis/steps/includes/remove-flight.lua': {
+    reaches: ['test/store/redis.test.ts', 'test/api/processes.test.ts'],
+    spares: ['test/store/lmdb.test.ts', 'test/turn/log.test.ts'],
+  },
   'test/faults/main.ts': { reaches: ['test/development-commands.test.ts'], spares: ['test/api/chat.test.ts'] },
   'test/golden/0.1/machines.json': { reaches: ['test/golden.test.ts'], spares: ['test/machines/table.test.ts'] },
   'test/base/clock.test.ts': { reaches: ['test/base/clock.test.ts'], spares: ['test/base/ids.test.ts'] },
@@ -29,9 +44,20 @@ const uses = await readUses();
 for (const [path, { reaches, spares }] of Object.entries(examples)) {
   t.test(path, async (t) => {
     const { reached, idle } = reachedBy([path], all, uses);
-    t.same([...reaches, ...ofTheTree].filter((test) => !reached.has(test)), [], 'what it reaches');
-    t.same(spares.filter((test) => reached.has(test)), [], 'what it leaves alone');
-    t.same([...new Set(reached.values())].filter((why) => why !== path), ofTheTree.every((test) => reached.get(test) === path) ? [] : ['any change']);
+    t.same(
+      [...reaches, ...ofTheTree].filter((test) => !reached.has(test)),
+      [],
+      'what it reaches',
+    );
+    t.same(
+      spares.filter((test) => reached.has(test)),
+      [],
+      'what it leaves alone',
+    );
+    t.same(
+      [...new Set(reached.values())].filter((why) => why !== path),
+      ofTheTree.every((test) => reached.get(test) === path) ? [] : ['any change'],
+    );
     t.same(idle, []);
   });
 }

@@ -1,7 +1,7 @@
 /**
- * Replaces `async-hook-domain` in the bundled tap: an uncaught error fails the newest test that has begun and not ended. The
- * package itself finds the test to which an error belongs by a hook into every promise, which was a third of the CPU time of a file
- * that works within its process.
+ * Replaces `async-hook-domain` in the bundled tap: an uncaught error fails the newest test that has begun and not
+ * ended. The package itself finds the test to which an error belongs by a hook into every promise, which was a third of
+ * the CPU time of a file that works within its process.
  */
 import { executionAsyncResource } from 'node:async_hooks';
 
@@ -25,7 +25,8 @@ function handle(error, event) {
 
 /** A monitor cannot keep an error from ending the process; a callback that captures it can. */
 function onException(error, event) {
-  if (handle(error, event)) process.setUncaughtExceptionCaptureCallback(() => process.setUncaughtExceptionCaptureCallback(null));
+  if (handle(error, event))
+    process.setUncaughtExceptionCaptureCallback(() => process.setUncaughtExceptionCaptureCallback(null));
 }
 
 function emitted(event, ...args) {

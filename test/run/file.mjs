@@ -14,7 +14,10 @@ const sizes = ['PARLEY_LIVES', 'PARLEY_CLIENT_CUTS', 'PARLEY_CONSOLE_SESSIONS', 
 /** Seconds on the reference (speed.mjs) after which a file counts as hung. */
 const fileSeconds = sizes.some((name) => process.env[name] !== undefined) ? 24 * 3600 : 900;
 
-/** Resolves when a file has run for its time, which is as long as the machine was slow when the run began, or is at the end of that time. */
+/**
+ * Resolves when a file has run for its time, which is as long as the machine was slow when the run began, or is at the
+ * end of that time.
+ */
 async function timeIsOver(signal) {
   for (let waited = 0, due = fileSeconds * slowness(); due > waited; due = fileSeconds * measureSpeed().wall) {
     await delay((due - waited) * 1000, undefined, { signal });
@@ -24,14 +27,16 @@ async function timeIsOver(signal) {
 
 const bounds = {
   over: timeIsOver,
-  /** Seconds that a file whose time is over has to tell what did not end, before it is killed: it may not even notice. */
+  /**
+   * Seconds that a file whose time is over has to tell what did not end, before it is killed: it may not even notice.
+   */
   graceSeconds: 30,
   stderr: 'inherit',
 };
 
 /**
- * A function runs for seven times as long as by default before V8 compiles it for speed: most of a test file's never run for long
- * enough to pay that back. Later versions have a cheaper compiler before that one, and no such flag.
+ * A function runs for seven times as long as by default before V8 compiles it for speed: most of a test file's never
+ * run for long enough to pay that back. Later versions have a cheaper compiler before that one, and no such flag.
  */
 const compilesLate = Number.parseInt(process.versions.v8) < 12 ? ['--interrupt-budget=500000'] : [];
 
@@ -39,7 +44,8 @@ const compilesLate = Number.parseInt(process.versions.v8) < 12 ? ['--interrupt-b
 const collectsSeldom = ['--min-semi-space-size=16', '--single-threaded-gc'];
 
 /**
- * Resolves with what came of a job: `{ passed, failed, skipped, lines, seconds, cpuSeconds }`. The lines tell of what failed or was skipped.
+ * Resolves with what came of a job: `{ passed, failed, skipped, lines, seconds, cpuSeconds }`. The lines tell of what
+ * failed or was skipped.
  * @param {{ name: string, bundle: string, env: Record<string, string>, files?: readonly string[] }} job of several files, if it names them
  */
 export async function runFile({ name, bundle, env, files }, { over, graceSeconds, stderr } = bounds) {
@@ -53,7 +59,9 @@ export async function runFile({ name, bundle, env, files }, { over, graceSeconds
   const parser = report.parser(stderr === 'inherit' ? (text) => process.stderr.write(text) : () => {});
   child.stdout.pipe(parser);
   const complete = new Promise((resolve) => parser.once('complete', resolve));
-  const exited = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ how: signal ?? code, cpuSeconds: reaped() })));
+  const exited = new Promise((resolve) =>
+    child.once('exit', (code, signal) => resolve({ how: signal ?? code, cpuSeconds: reaped() })),
+  );
   const ended = new AbortController();
   void endLate(child, over, graceSeconds, ended.signal).catch(() => {});
   const [results, { how, cpuSeconds }] = await Promise.all([complete, exited]);
@@ -79,11 +87,18 @@ class Report {
   #files;
   #env;
 
-  /** A job of several files has a test for each, by its name. Run alone a file may have another engine than theirs: their environment is told with what failed. */
+  /**
+   * A job of several files has a test for each, by its name. Run alone a file may have another engine than theirs:
+   * their environment is told with what failed.
+   */
   constructor(name, files, env) {
     this.#name = name;
     this.#files = files;
-    this.#env = files ? Object.entries(env).map(([name, value]) => `\n    ${name}=${value}`).join('') : '';
+    this.#env = files
+      ? Object.entries(env)
+          .map(([name, value]) => `\n    ${name}=${value}`)
+          .join('')
+      : '';
   }
 
   /** `extra` gets the file's output beside its report. */
@@ -134,7 +149,10 @@ function details(diagnosis) {
 
 let counted = 0;
 
-/** Seconds of CPU time of the processes that ended since the last look, with all that they waited for; null where the system does not say. */
+/**
+ * Seconds of CPU time of the processes that ended since the last look, with all that they waited for; null where the
+ * system does not say.
+ */
 function reaped() {
   const before = counted;
   counted = cpuOfChildren();
@@ -144,7 +162,9 @@ function reaped() {
 /** Linux counts it in hundredths, behind the name of the program, which may hold anything. */
 function cpuOfChildren() {
   try {
-    const fields = readFileSync('/proc/self/stat', 'latin1').replace(/^.*\) /s, '').split(' ');
+    const fields = readFileSync('/proc/self/stat', 'latin1')
+      .replace(/^.*\) /s, '')
+      .split(' ');
     return (Number(fields[13]) + Number(fields[14])) / 100;
   } catch {
     return null;

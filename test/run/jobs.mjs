@@ -6,16 +6,25 @@ import { bundleTogether } from '../bundle.mjs';
 import { oftenStrict, strictNames } from '../providers/strict/names.mjs';
 
 /**
- * Tests of the API that run on Redis as well: they depend on more than the single steps of a store, which its contract and the
- * differential test hold to be the same on all. `PARLEY_TEST_STORE=redis` before a command does the same for any other.
+ * Tests of the API that run on Redis as well: they depend on more than the single steps of a store, which its contract
+ * and the differential test hold to be the same on all. `PARLEY_TEST_STORE=redis` before a command does the same for
+ * any other.
  */
-const onRedis = new Set(['crash', 'drain', 'expiry', 'idempotency', 'limits', 'resume'].map((name) => `test/api/${name}.test.ts`));
+const onRedis = new Set(
+  ['crash', 'drain', 'expiry', 'idempotency', 'limits', 'resume'].map((name) => `test/api/${name}.test.ts`),
+);
 
 /**
- * Tests of tools that run at strict providers as well, where they ask for the synthetic one: at five of them, or at each with
- * `PARLEY_TEST_PROVIDERS=all` before the command. `PARLEY_TEST_PROVIDER=Mistral` does the same for any other file.
+ * Tests of tools that run at strict providers as well, where they ask for the synthetic one: at five of them, or at
+ * each with `PARLEY_TEST_PROVIDERS=all` before the command. `PARLEY_TEST_PROVIDER=Mistral` does the same for any other
+ * file.
  */
-const onStrict = new Set([...['tools', 'tool-results', 'tools-mcp', 'side-effects', 'openai', 'openai-history', 'responses'].map((name) => `test/api/${name}.test.ts`), 'test/client/tools.test.ts']);
+const onStrict = new Set([
+  ...['tools', 'tool-results', 'tools-mcp', 'side-effects', 'openai', 'openai-history', 'responses'].map(
+    (name) => `test/api/${name}.test.ts`,
+  ),
+  'test/client/tools.test.ts',
+]);
 
 const table = join(root, 'test', 'run', 'times.json');
 
@@ -27,7 +36,9 @@ export function filesOf(argument) {
   const path = relative(root, resolve(root, argument)).replaceAll('\\', '/');
   const found = statSync(join(root, path), { throwIfNoEntry: false });
   if (found?.isFile() && path.endsWith('.test.ts')) return [path];
-  const files = found?.isDirectory() ? readdirSync(join(root, path), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.ts')) : [];
+  const files = found?.isDirectory()
+    ? readdirSync(join(root, path), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.ts'))
+    : [];
   if (files.length === 0) throw new PrepareError(`${argument}: no test file there`);
   return files.map((name) => join(path, name).replaceAll('\\', '/')).toSorted();
 }
@@ -47,12 +58,19 @@ const engines = ['uws', 'node'];
 /** How many files share a process at most, so that both cores have some at the end. */
 const sharingMax = 12;
 
-/** Whether a file may share its process: it starts none but a server's, and changes nothing of its own. Loading Node, tap and the source takes longer than most of them run. */
+/**
+ * Whether a file may share its process: it starts none but a server's, and changes nothing of its own. Loading Node,
+ * tap and the source takes longer than most of them run.
+ */
 function isSharing(file, inputs) {
   const reached = new Set([file]);
   const isServed = (path) => served.includes(dirname(file)) && starters.includes(path);
-  for (const path of reached) if (!isServed(path)) for (const { path: used } of inputs[path]?.imports ?? []) reached.add(used);
-  return ![...reached].some((path) => unshared.test(path)) && !/\bprocess\.|'node:module'|^t\.(?!test\b)/m.test(readFileSync(join(root, file), 'utf8'));
+  for (const path of reached)
+    if (!isServed(path)) for (const { path: used } of inputs[path]?.imports ?? []) reached.add(used);
+  return (
+    ![...reached].some((path) => unshared.test(path)) &&
+    !/\bprocess\.|'node:module'|^t\.(?!test\b)/m.test(readFileSync(join(root, file), 'utf8'))
+  );
 }
 
 /** Files of one folder that share a process, a few at a time. */
@@ -61,7 +79,12 @@ function groupsOf(files, inputs) {
   for (const folder of new Set(files.map((file) => dirname(file)))) {
     const sharing = files.filter((file) => dirname(file) === folder && isSharing(file, inputs));
     const count = Math.ceil(sharing.length / sharingMax);
-    for (let index = 0; index < count; index++) groups.push({ name: `${folder}/ ${index + 1} of ${count}`, files: sharing.filter((_, place) => place % count === index), env: { PARLEY_TEST_EDGE: engines[index % 2] } });
+    for (let index = 0; index < count; index++)
+      groups.push({
+        name: `${folder}/ ${index + 1} of ${count}`,
+        files: sharing.filter((_, place) => place % count === index),
+        env: { PARLEY_TEST_EDGE: engines[index % 2] },
+      });
   }
   return groups.filter(({ files }) => files.length > 1);
 }
@@ -70,7 +93,13 @@ function groupsOf(files, inputs) {
 function strictGroupsOf(files) {
   const ofTools = files.filter((file) => onStrict.has(file));
   const names = process.env['PARLEY_TEST_PROVIDERS'] === 'all' ? strictNames : oftenStrict;
-  return ofTools.length === 0 ? [] : names.map((strict, index) => ({ name: `test/api/ at ${strict}`, files: ofTools, env: { PARLEY_TEST_PROVIDER: strict, PARLEY_TEST_EDGE: engines[index % 2] } }));
+  return ofTools.length === 0
+    ? []
+    : names.map((strict, index) => ({
+        name: `test/api/ at ${strict}`,
+        files: ofTools,
+        env: { PARLEY_TEST_PROVIDER: strict, PARLEY_TEST_EDGE: engines[index % 2] },
+      }));
 }
 
 /** The jobs of the files, whose bundles are given in the same order, with what each module imports. */
@@ -84,15 +113,31 @@ export function jobsOf(files, { bundles, inputs }) {
   const groups = groupsOf(files, inputs);
   const shared = new Set(groups.flatMap(({ files }) => files));
   return [
-    ...[...groups, ...strictGroupsOf(files)].map(({ name, files, env }) => job(name, bundleTogether(name, files.map((file) => ({ file, bundle: bundleOf(file) }))), { files, env })),
+    ...[...groups, ...strictGroupsOf(files)].map(({ name, files, env }) =>
+      job(
+        name,
+        bundleTogether(
+          name,
+          files.map((file) => ({ file, bundle: bundleOf(file) })),
+        ),
+        { files, env },
+      ),
+    ),
     ...files.filter((file) => !shared.has(file)).map((file) => job(file, bundleOf(file))),
-    ...files.filter((file) => onRedis.has(file)).map((file) => job(`${file} on Redis`, bundleOf(file), { env: { PARLEY_TEST_STORE: 'redis' } })),
+    ...files
+      .filter((file) => onRedis.has(file))
+      .map((file) => job(`${file} on Redis`, bundleOf(file), { env: { PARLEY_TEST_STORE: 'redis' } })),
   ];
 }
 
 /** Writes down how long each took, for the order of later runs; what did not run keeps its times. */
 export function keepTimes(taken) {
-  const before = Object.entries(JSON.parse(readFileSync(table, 'utf8'))).filter(([name]) => existsSync(join(root, name.split(' ')[0])));
+  const before = Object.entries(JSON.parse(readFileSync(table, 'utf8'))).filter(([name]) =>
+    existsSync(join(root, name.split(' ')[0])),
+  );
   const rows = Object.entries({ ...Object.fromEntries(before), ...taken }).toSorted(([, [a]], [, [b]]) => b - a);
-  writeFileSync(table, `{\n${rows.map(([name, times]) => `  ${JSON.stringify(name)}: [${times.map((time) => time.toFixed(1)).join(', ')}]`).join(',\n')}\n}\n`);
+  writeFileSync(
+    table,
+    `{\n${rows.map(([name, times]) => `  ${JSON.stringify(name)}: [${times.map((time) => time.toFixed(1)).join(', ')}]`).join(',\n')}\n}\n`,
+  );
 }

@@ -1,4 +1,7 @@
-/** Programs of others that tests run, named as their packages are, and their installation: once for a run, before the files run. */
+/**
+ * Programs of others that tests run, named as their packages are, and their installation: once for a run, before the
+ * files run.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { once } from 'node:events';
@@ -12,9 +15,15 @@ export const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbi
 const patiently = ['-o', 'DPkg::Lock::Timeout=600'];
 
 /** The library that gives a process another clock. */
-export const faketime = () => ['x86_64-linux-gnu', 'aarch64-linux-gnu', '.'].map((machine) => `/usr/lib/${machine}/faketime/libfaketime.so.1`).find((path) => existsSync(path));
+export const faketime = () =>
+  ['x86_64-linux-gnu', 'aarch64-linux-gnu', '.']
+    .map((machine) => `/usr/lib/${machine}/faketime/libfaketime.so.1`)
+    .find((path) => existsSync(path));
 
-const answers = (...args) => (program) => spawnSync(program, args, { env: environment, stdio: 'ignore' });
+const answers =
+  (...args) =>
+  (program) =>
+    spawnSync(program, args, { env: environment, stdio: 'ignore' });
 
 /** Servers do not all end well when they are asked for their help: they are there if they start at all. */
 const starts = (program) => answers('-h')(program).error === undefined;
@@ -42,15 +51,26 @@ const instead = { 'chromium-headless-shell': 'chromium' };
 
 export const isThere = (program) => programs[program](program);
 
-/** Returns the programs that test files name, themselves or in a module that they reach; `inputs` has each module's imports. */
+/**
+ * Returns the programs that test files name, themselves or in a module that they reach; `inputs` has each module's
+ * imports.
+ */
 export function programsOf(files, inputs) {
   const reached = new Set(files);
-  for (const path of reached) for (const { path: used, external } of inputs[path]?.imports ?? []) if (!external) reached.add(used);
-  const texts = [...reached].filter((path) => inputs[path]?.imports.some(({ path: used }) => used === 'test/installed.ts')).map((path) => readFileSync(join(root, path), 'utf8'));
-  return Object.keys(programs).filter((program) => !large.includes(program) && texts.some((text) => text.includes(`'${program}'`)));
+  for (const path of reached)
+    for (const { path: used, external } of inputs[path]?.imports ?? []) if (!external) reached.add(used);
+  const texts = [...reached]
+    .filter((path) => inputs[path]?.imports.some(({ path: used }) => used === 'test/installed.ts'))
+    .map((path) => readFileSync(join(root, path), 'utf8'));
+  return Object.keys(programs).filter(
+    (program) => !large.includes(program) && texts.some((text) => text.includes(`'${program}'`)),
+  );
 }
 
-/** Installs those that are missing, where packages may be installed; returns those that were installed and those that are missing still. */
+/**
+ * Installs those that are missing, where packages may be installed; returns those that were installed and those that
+ * are missing still.
+ */
 export async function installPrograms(wanted) {
   const missing = wanted.filter((program) => !isThere(program) && !Object.values(instead).includes(program));
   if (missing.length > 0 && process.getuid?.() === 0) {
@@ -66,7 +86,10 @@ export async function installPrograms(wanted) {
 }
 
 async function apt(packages) {
-  const child = spawn('apt-get', [...patiently, 'install', '-y', '--no-install-recommends', ...packages], { env: { ...environment, DEBIAN_FRONTEND: 'noninteractive' }, stdio: 'ignore' });
+  const child = spawn('apt-get', [...patiently, 'install', '-y', '--no-install-recommends', ...packages], {
+    env: { ...environment, DEBIAN_FRONTEND: 'noninteractive' },
+    stdio: 'ignore',
+  });
   // Elsewhere there is no such program.
   await Promise.race([once(child, 'close'), once(child, 'error')]).catch(() => {});
 }

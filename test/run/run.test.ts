@@ -35,7 +35,11 @@ const examples: Readonly<Record<string, Example>> = {
     counts: [1, 1, 0],
     lines: [/^not ok example > a > b > one is two\n[^]*example\.mjs:2/],
   },
-  'a file that skips itself': { source: `t.plan(0, 'no Redis'); process.exit(0);`, counts: [0, 0, 1], lines: [/^skipped example: no Redis$/] },
+  'a file that skips itself': {
+    source: `t.plan(0, 'no Redis'); process.exit(0);`,
+    counts: [0, 0, 1],
+    lines: [/^skipped example: no Redis$/],
+  },
   'a file without an assertion': { source: '', counts: [0, 1, 0], lines: [/it made no assertion/] },
   'a file that does not load': { source: `t.ok(`, counts: [0, 1, 0], lines: [/it ended with 1/] },
   'a throw between tests': { source: `t.ok(1); throw new Error('boo');`, counts: [1, 1, 0], lines: [/boo/] },
@@ -49,17 +53,38 @@ const examples: Readonly<Record<string, Example>> = {
     counts: [3, 1, 0],
     lines: [/example > a > b > lost/],
   },
-  'an end before the tests are over': { source: `t.test('a', async (t) => { t.ok(1); process.exit(0); });`, counts: [1, 1, 0], lines: [/test unfinished/] },
-  'an end with a code of its own': { source: `t.ok(1); process.on('exit', () => { process.exitCode = 3; });`, counts: [1, 1, 0], lines: [/it ended with 3/] },
-  'an end by a signal': { source: `t.ok(1); process.kill(process.pid, 'SIGKILL');`, counts: [1, 1, 0], lines: [/it ended with SIGKILL/] },
-  'a test that waits for what never comes': { source: `t.test('a', async (t) => { t.ok(1); await new Promise(() => {}); });`, counts: [1, 1, 0], lines: [/a > test unfinished/] },
+  'an end before the tests are over': {
+    source: `t.test('a', async (t) => { t.ok(1); process.exit(0); });`,
+    counts: [1, 1, 0],
+    lines: [/test unfinished/],
+  },
+  'an end with a code of its own': {
+    source: `t.ok(1); process.on('exit', () => { process.exitCode = 3; });`,
+    counts: [1, 1, 0],
+    lines: [/it ended with 3/],
+  },
+  'an end by a signal': {
+    source: `t.ok(1); process.kill(process.pid, 'SIGKILL');`,
+    counts: [1, 1, 0],
+    lines: [/it ended with SIGKILL/],
+  },
+  'a test that waits for what never comes': {
+    source: `t.test('a', async (t) => { t.ok(1); await new Promise(() => {}); });`,
+    counts: [1, 1, 0],
+    lines: [/a > test unfinished/],
+  },
   'a file that has run out of time': {
     source: `t.test('a', async (t) => { t.ok(1); setTimeout(() => process.exit(), 1e6); ${begins} await new Promise(() => {}); });`,
     counts: [1, 1, 0],
     lines: [/a > timeout!/],
     isLate: true,
   },
-  'a file that does not notice the time': { source: `t.ok(1); ${begins} Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`, counts: [1, 1, 0], lines: [/it ended with SIGKILL/], isLate: true },
+  'a file that does not notice the time': {
+    source: `t.ok(1); ${begins} Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`,
+    counts: [1, 1, 0],
+    lines: [/it ended with SIGKILL/],
+    isLate: true,
+  },
 };
 
 await bundlePackages(['tap']);
@@ -77,7 +102,10 @@ for (const [name, { source, counts, lines, isLate }] of Object.entries(examples)
     const folder = await temporaryFolder(t);
     const bundle = join(folder, 'example.mjs');
     await writeFile(bundle, `import t from ${JSON.stringify(moduleOf('tap'))};\n${source}\n`);
-    const said = await runFile({ name: 'example', bundle, env: {} }, { ...quiet, over: isLate ? (signal) => made(join(folder, 'begun'), signal) : never });
+    const said = await runFile(
+      { name: 'example', bundle, env: {} },
+      { ...quiet, over: isLate ? (signal) => made(join(folder, 'begun'), signal) : never },
+    );
     t.same([said.passed, said.failed, said.skipped], counts, said.lines.join('\n'));
     t.equal(said.lines.length, lines.length);
     for (const [index, line] of lines.entries()) t.match(said.lines[index], line);
@@ -98,9 +126,21 @@ t.test('files that share a process are told apart', async (t) => {
     await writeFile(bundle, `import t from ${JSON.stringify(moduleOf('tap'))};\n${source}\n`);
     members.push({ file, bundle: relative(root, bundle) });
   }
-  const said = await runFile({ name: 'several', bundle: bundleTogether('several', members), env: { PARLEY_TEST_EDGE: 'uws' }, files: Object.keys(sources) }, { ...quiet, over: never });
+  const said = await runFile(
+    {
+      name: 'several',
+      bundle: bundleTogether('several', members),
+      env: { PARLEY_TEST_EDGE: 'uws' },
+      files: Object.keys(sources),
+    },
+    { ...quiet, over: never },
+  );
   t.same([said.passed, said.failed, said.skipped], [3, 3, 0], said.lines.join('\n'));
-  for (const [index, line] of [/^not ok wrong\.test\.ts > a > b > one is two\n/, /^not ok empty\.test\.ts\n.*it made no assertion/, /^not ok thrown\.test\.ts > boo\n/].entries()) {
+  for (const [index, line] of [
+    /^not ok wrong\.test\.ts > a > b > one is two\n/,
+    /^not ok empty\.test\.ts\n.*it made no assertion/,
+    /^not ok thrown\.test\.ts > boo\n/,
+  ].entries()) {
     t.match(said.lines[index], line);
     t.match(said.lines[index], /\n    PARLEY_TEST_EDGE=uws$/);
   }
@@ -108,41 +148,90 @@ t.test('files that share a process are told apart', async (t) => {
 
 t.test('files of a folder that start no process and change nothing of their own share one', async (t) => {
   const together = ['test/base/ids.test.ts', 'test/base/text.test.ts'];
-  const files = [...together, 'test/base/log.test.ts', 'test/base/json.test.ts', 'test/turn/log.test.ts', 'test/api/crash.test.ts'];
+  const files = [
+    ...together,
+    'test/base/log.test.ts',
+    'test/base/json.test.ts',
+    'test/turn/log.test.ts',
+    'test/api/crash.test.ts',
+  ];
   const starts = { imports: [{ path: 'test/base/starter.ts' }] };
-  const inputs = { 'test/base/json.test.ts': starts, 'test/api/crash.test.ts': starts, 'test/base/starter.ts': { imports: [{ path: 'node:child_process' }] } };
+  const inputs = {
+    'test/base/json.test.ts': starts,
+    'test/api/crash.test.ts': starts,
+    'test/base/starter.ts': { imports: [{ path: 'node:child_process' }] },
+  };
   const jobs = jobsOf(files, { bundles: files.map((file) => file.replace('.ts', '.mjs')), inputs });
-  t.same(jobs.map(({ name }) => name), ['test/base/ 1 of 1', ...files.slice(2), 'test/api/crash.test.ts on Redis']);
+  t.same(
+    jobs.map(({ name }) => name),
+    ['test/base/ 1 of 1', ...files.slice(2), 'test/api/crash.test.ts on Redis'],
+  );
   t.same(jobs[0]!.files, together);
 });
 
-t.test('suites that start no more than servers share a process, with the engines in turn; on Redis each has its own', async (t) => {
-  const suite = (name: string): string => `test/api/${name}.test.ts`;
-  const served = ['abort', 'chat', 'crash', 'end', 'errors', 'exports', 'fields', 'heads', 'history', 'lists', 'order', 'smoke', 'usage'].map(suite);
-  const files = [...served, suite('proxies'), 'test/providers/voice/socket.test.ts'];
-  const house = { path: 'test/api/house.ts' };
-  const starter = { path: 'node:child_process' };
-  const inputs = Object.fromEntries([...files.map((file) => [file, { imports: file === suite('proxies') ? [house, starter] : [house] }]), [house.path, { imports: [starter] }]]);
-  const jobs = jobsOf(files, { bundles: files.map((file) => file.replace('.ts', '.mjs')), inputs });
-  t.same(jobs.map(({ name, env }) => [name, env]), [
-    ['test/api/ 1 of 2', { PARLEY_TEST_EDGE: 'uws' }],
-    ['test/api/ 2 of 2', { PARLEY_TEST_EDGE: 'node' }],
-    [suite('proxies'), {}],
-    ['test/providers/voice/socket.test.ts', {}],
-    [`${suite('crash')} on Redis`, { PARLEY_TEST_STORE: 'redis' }],
-  ]);
-  t.same(new Set(jobs.slice(0, 2).flatMap(({ files }) => files)), new Set(served));
-});
+t.test(
+  'suites that start no more than servers share a process, with the engines in turn; on Redis each has its own',
+  async (t) => {
+    const suite = (name: string): string => `test/api/${name}.test.ts`;
+    const served = [
+      'abort',
+      'chat',
+      'crash',
+      'end',
+      'errors',
+      'exports',
+      'fields',
+      'heads',
+      'history',
+      'lists',
+      'order',
+      'smoke',
+      'usage',
+    ].map(suite);
+    const files = [...served, suite('proxies'), 'test/providers/voice/socket.test.ts'];
+    const house = { path: 'test/api/house.ts' };
+    const starter = { path: 'node:child_process' };
+    const inputs = Object.fromEntries([
+      ...files.map((file) => [file, { imports: file === suite('proxies') ? [house, starter] : [house] }]),
+      [house.path, { imports: [starter] }],
+    ]);
+    const jobs = jobsOf(files, { bundles: files.map((file) => file.replace('.ts', '.mjs')), inputs });
+    t.same(
+      jobs.map(({ name, env }) => [name, env]),
+      [
+        ['test/api/ 1 of 2', { PARLEY_TEST_EDGE: 'uws' }],
+        ['test/api/ 2 of 2', { PARLEY_TEST_EDGE: 'node' }],
+        [suite('proxies'), {}],
+        ['test/providers/voice/socket.test.ts', {}],
+        [`${suite('crash')} on Redis`, { PARLEY_TEST_STORE: 'redis' }],
+      ],
+    );
+    t.same(new Set(jobs.slice(0, 2).flatMap(({ files }) => files)), new Set(served));
+  },
+);
 
 t.test('tests of tools run at strict providers as well, at all of them on request', async (t) => {
   const files = ['test/api/chat.test.ts', 'test/api/tools.test.ts', 'test/client/tools.test.ts'];
   const inputs = Object.fromEntries(files.map((file) => [file, { imports: [{ path: 'node:child_process' }] }]));
   const { PARLEY_TEST_PROVIDERS: before } = process.env;
-  t.teardown(() => void (before === undefined ? delete process.env['PARLEY_TEST_PROVIDERS'] : (process.env['PARLEY_TEST_PROVIDERS'] = before)));
-  for (const [which, names] of [['often', oftenStrict], ['all', strictNames]] as const) {
+  t.teardown(
+    () =>
+      void (before === undefined
+        ? delete process.env['PARLEY_TEST_PROVIDERS']
+        : (process.env['PARLEY_TEST_PROVIDERS'] = before)),
+  );
+  for (const [which, names] of [
+    ['often', oftenStrict],
+    ['all', strictNames],
+  ] as const) {
     process.env['PARLEY_TEST_PROVIDERS'] = which;
-    const jobs = jobsOf(files, { bundles: files.map((file) => file.replace('.ts', '.mjs')), inputs }).filter(({ env }) => 'PARLEY_TEST_PROVIDER' in env);
-    t.same(jobs.map(({ env }) => env['PARLEY_TEST_PROVIDER']), names);
+    const jobs = jobsOf(files, { bundles: files.map((file) => file.replace('.ts', '.mjs')), inputs }).filter(
+      ({ env }) => 'PARLEY_TEST_PROVIDER' in env,
+    );
+    t.same(
+      jobs.map(({ env }) => env['PARLEY_TEST_PROVIDER']),
+      names,
+    );
     for (const { files: of } of jobs) t.same(of, files.slice(1));
   }
 });
@@ -151,7 +240,14 @@ t.test('the longest files begin, beside what leaves the cores room, and each run
   const job = (name: string, seconds: number, cpuSeconds: number) => ({ name, seconds, cpuSeconds });
   const running = new Map<string, () => void>();
   const begun: string[] = [];
-  const jobs = [job('short', 1, 1), job('work', 20, 20), job('waits', 60, 6), job('wide', 10, 30), job('waits too', 50, 5), job('more work', 15, 15)];
+  const jobs = [
+    job('short', 1, 1),
+    job('work', 20, 20),
+    job('waits', 60, 6),
+    job('wide', 10, 30),
+    job('waits too', 50, 5),
+    job('more work', 15, 15),
+  ];
   const over = runAll(
     jobs,
     ({ name }: { name: string }) => {
@@ -166,7 +262,11 @@ t.test('the longest files begin, beside what leaves the cores room, and each run
     await new Promise(setImmediate);
     return [...running.keys()];
   };
-  t.same([...running.keys()], ['waits', 'waits too', 'work'], 'two that wait beside one that works; another would be too much');
+  t.same(
+    [...running.keys()],
+    ['waits', 'waits too', 'work'],
+    'two that wait beside one that works; another would be too much',
+  );
   t.same(await end('work'), ['waits', 'waits too', 'more work']);
   t.same(await end('more work'), ['waits', 'waits too', 'short']);
   t.same(await end('short'), ['waits', 'waits too']);
@@ -208,7 +308,11 @@ t.test('a slow machine runs fewer files abreast from the start', async (t) => {
   const begun: string[] = [];
   const jobs = ['a', 'b', 'c'].map((name) => ({ name, seconds: 10, cpuSeconds: 6 }));
   const ends: (() => void)[] = [];
-  const over = runAll(jobs, ({ name }: { name: string }) => (begun.push(name), new Promise<void>((resolve) => ends.push(resolve))), { slowness: 3, cores: 2 });
+  const over = runAll(
+    jobs,
+    ({ name }: { name: string }) => (begun.push(name), new Promise<void>((resolve) => ends.push(resolve))),
+    { slowness: 3, cores: 2 },
+  );
   t.same(begun, ['a']);
   while (begun.length < 3 || ends.length > 0) {
     ends.shift()?.();

@@ -1,9 +1,12 @@
 /**
- * The machine's speed, measured once for a run. Deadlines of tests follow it, since a machine that is slow or busy is no failure; the number
- * of files that run abreast follows it too.
+ * The machine's speed, measured once for a run. Deadlines of tests follow it, since a machine that is slow or busy is
+ * no failure; the number of files that run abreast follows it too.
  */
 
-/** Milliseconds that the work takes on the machine on which the deadlines and test/run/times.json were chosen, with nothing beside it. */
+/**
+ * Milliseconds that the work takes on the machine on which the deadlines and test/run/times.json were chosen, with
+ * nothing beside it.
+ */
 const referenceMs = 75;
 
 /** A machine that is slower by more was held up in the very moment of the measurement. */
@@ -26,8 +29,8 @@ function work() {
 }
 
 /**
- * Measures how many times slower than the reference the machine is, at least 1: `wall` by the clock, with all that runs beside it, and `cpu` by
- * the time on a core alone. Takes a fifth of a second on the reference.
+ * Measures how many times slower than the reference the machine is, at least 1: `wall` by the clock, with all that runs
+ * beside it, and `cpu` by the time on a core alone. Takes a fifth of a second on the reference.
  */
 export function measureSpeed() {
   work();
@@ -44,7 +47,10 @@ export const slownessVariable = 'PARLEY_TEST_SLOWNESS';
 
 let known;
 
-/** How many times slower than the reference the machine was when the run began, or is now in a process that no run started. */
+/**
+ * How many times slower than the reference the machine was when the run began, or is now in a process that no run
+ * started.
+ */
 export const slowness = () => (known ??= Number(process.env[slownessVariable]) || measureSpeed().wall);
 
 /** Whole milliseconds that stand for so many on the reference. */

@@ -1,4 +1,6 @@
-/** A provider's secret is bound to where it may go: a row that was edited in the store sends it nowhere (promise P18). */
+/**
+ * A provider's secret is bound to where it may go: a row that was edited in the store sends it nowhere (promise P18).
+ */
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { openHouse, type House } from '../api/house.ts';
@@ -20,7 +22,11 @@ const young = 'the secret that it gets after that one';
 const settings = { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_LOG: 'info', PARLEY_SECRET: secret };
 
 /** Edits a row as an attacker with the store and without its key would. */
-async function edited(store: Store, { workspaceId, id }: Place, change: (credential: Credential) => Partial<Credential>): Promise<void> {
+async function edited(
+  store: Store,
+  { workspaceId, id }: Place,
+  change: (credential: Credential) => Partial<Credential>,
+): Promise<void> {
   await store.open(Date.now());
   const found = (await store.catalog.read('credential', workspaceId, id))!;
   await store.catalog.replace('credential', { ...found.record, ...change(found.record) }, found.version);
@@ -49,7 +55,10 @@ async function listening(t: Test): Promise<Provider> {
 }
 
 const converses = async (t: Test, house: House, assistantId: string): Promise<void> =>
-  void t.equal((await (await say(house, (await house.session(assistantId)).id)).rest()).at(-1)?.event, 'turn.completed');
+  void t.equal(
+    (await (await say(house, (await house.session(assistantId)).id)).rest()).at(-1)?.event,
+    'turn.completed',
+  );
 
 const refuses = async (t: Test, house: House, assistantId: string, name: string): Promise<void> =>
   isRefused(t, await sayInVain(house, (await house.session(assistantId)).id), refusals.unavailable, name);
@@ -57,9 +66,14 @@ const refuses = async (t: Test, house: House, assistantId: string, name: string)
 t.test('on lmdb', async (t) => {
   const folder = await temporaryFolder(t);
   const data = join(folder, 'data');
-  const open = (env: Record<string, string> = {}) => openHouse(t, { folder, embedded: true, env: { ...settings, PARLEY_STORE: 'lmdb:./data', ...env } });
+  const open = (env: Record<string, string> = {}) =>
+    openHouse(t, { folder, embedded: true, env: { ...settings, PARLEY_STORE: 'lmdb:./data', ...env } });
   const first = await open();
-  const { assistant, credential, provider: right } = await onProvider(t, first, (response) => answered(response, ['yes']));
+  const {
+    assistant,
+    credential,
+    provider: right,
+  } = await onProvider(t, first, (response) => answered(response, ['yes']));
   const place = { workspaceId: first.workspaceId, id: credential.id };
   const wrong = await listening(t);
   await converses(t, first, assistant.id);
@@ -67,7 +81,10 @@ t.test('on lmdb', async (t) => {
 
   await t.test('a base URL that was edited', async (t) => {
     await edited(lmdbStore(data), place, () => ({ baseUrl: wrong.baseUrl }));
-    t.match((await diagnose({ PARLEY_STORE: `lmdb:${data}`, PARLEY_SECRET: secret })).of('credentials'), { status: 'fail', found: new RegExp(`^1 of 1 do not open .*${place.id}`) });
+    t.match((await diagnose({ PARLEY_STORE: `lmdb:${data}`, PARLEY_SECRET: secret })).of('credentials'), {
+      status: 'fail',
+      found: new RegExp(`^1 of 1 do not open .*${place.id}`),
+    });
     const house = await open();
     await refuses(t, house, assistant.id, 'another origin');
     await house.stop();
@@ -75,18 +92,29 @@ t.test('on lmdb', async (t) => {
   });
 
   await t.test('a secret of an earlier version is bound at the start', async (t) => {
-    await edited(lmdbStore(data), place, (row) => ({ baseUrl: right.baseUrl, sealed: sealedAsBefore(secret, row, 'canary-secret') }));
-    t.match((await diagnose({ PARLEY_STORE: `lmdb:${data}`, PARLEY_SECRET: secret })).of('credentials'), { status: 'warn', found: /^1 of 1 .* earlier version/ });
+    await edited(lmdbStore(data), place, (row) => ({
+      baseUrl: right.baseUrl,
+      sealed: sealedAsBefore(secret, row, 'canary-secret'),
+    }));
+    t.match((await diagnose({ PARLEY_STORE: `lmdb:${data}`, PARLEY_SECRET: secret })).of('credentials'), {
+      status: 'warn',
+      found: /^1 of 1 .* earlier version/,
+    });
     const house = await open();
     await until(async () => /"resealed":1,[^\n]*bound/.test(house.stdout()));
     await converses(t, house, assistant.id);
     await house.stop();
-    t.match((await diagnose({ PARLEY_STORE: `lmdb:${data}`, PARLEY_SECRET: secret })).of('credentials'), { status: 'ok' });
+    t.match((await diagnose({ PARLEY_STORE: `lmdb:${data}`, PARLEY_SECRET: secret })).of('credentials'), {
+      status: 'ok',
+    });
     t.equal(await formatOf(lmdbStore(data), place), bound, 'from then on as any other');
   });
 
   await t.test('a secret of an earlier version, sealed under the secret before', async (t) => {
-    await edited(lmdbStore(data), place, (row) => ({ baseUrl: right.baseUrl, sealed: sealedAsBefore(secret, row, 'canary-secret') }));
+    await edited(lmdbStore(data), place, (row) => ({
+      baseUrl: right.baseUrl,
+      sealed: sealedAsBefore(secret, row, 'canary-secret'),
+    }));
     const turning = await open({ PARLEY_SECRET: young, PARLEY_SECRET_PREVIOUS: secret });
     await until(async () => /"resealed":1,[^\n]*PARLEY_SECRET_PREVIOUS can go/.test(turning.stdout()));
     await turning.stop();
@@ -100,10 +128,15 @@ t.test('on lmdb', async (t) => {
 t.test('on Redis', { skip: whyNoRedis() ?? false }, async (t) => {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
-  const open = (env: Record<string, string> = {}) => openHouse(t, { env: { ...settings, PARLEY_STORE: redis.url, ...env } });
+  const open = (env: Record<string, string> = {}) =>
+    openHouse(t, { env: { ...settings, PARLEY_STORE: redis.url, ...env } });
   const store = (): Store => redisStore(redis.url, { clock: new ManualClock(), ids });
   const [one, two] = [await open(), await open()];
-  const { assistant, credential, provider: right } = await onProvider(t, one, (response) => answered(response, ['yes']));
+  const {
+    assistant,
+    credential,
+    provider: right,
+  } = await onProvider(t, one, (response) => answered(response, ['yes']));
   const place = { workspaceId: one.workspaceId, id: credential.id };
   const wrong = await listening(t);
   for (const house of [one, two]) await converses(t, house, assistant.id);
@@ -111,7 +144,10 @@ t.test('on Redis', { skip: whyNoRedis() ?? false }, async (t) => {
   await edited(store(), place, () => ({ baseUrl: wrong.baseUrl }));
   for (const house of [one, two]) await refuses(t, house, assistant.id, 'opened before or not');
 
-  await edited(store(), place, (row) => ({ baseUrl: right.baseUrl, sealed: sealedAsBefore(secret, row, 'canary-secret') }));
+  await edited(store(), place, (row) => ({
+    baseUrl: right.baseUrl,
+    sealed: sealedAsBefore(secret, row, 'canary-secret'),
+  }));
   for (const house of [one, two, await open()]) await converses(t, house, assistant.id);
   t.equal(await formatOf(store(), place), bound - 1, 'a start like any other leaves it to those that know no other');
   const last = await open({ PARLEY_SECRET_PREVIOUS: secret });

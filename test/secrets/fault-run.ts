@@ -1,4 +1,7 @@
-/** Faults of a provider by the hundred: whatever it does, a client hears the one sentence, and an event stream stays one. */
+/**
+ * Faults of a provider by the hundred: whatever it does, a client hears the one sentence, and an event stream stays
+ * one.
+ */
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import { conformity } from '../api/conformity.ts';
@@ -21,7 +24,9 @@ export async function throwFaults(scene: Scene, { seed, times, onRun }: Runs): P
   const sessions = new Map<string, string>();
   const run = async ({ dialect, script }: Fault): Promise<void> => {
     scene.provider.script = script;
-    const session = sessions.get(dialect) ?? (await scene.ask('sessions', '/sessions', { body: { assistant_id: scene.assistants[dialect] } })).json.id;
+    const session =
+      sessions.get(dialect) ??
+      (await scene.ask('sessions', '/sessions', { body: { assistant_id: scene.assistants[dialect] } })).json.id;
     sessions.set(dialect, session);
     const answer = await scene.ask('streams', `/sessions/${session}/chat`, { body: { message: 'Hello' } });
     check(answer, events.checkEvent);
@@ -32,9 +37,11 @@ export async function throwFaults(scene: Scene, { seed, times, onRun }: Runs): P
 
 /** Throws unless the answer is one that a provider's failure or reply may lead to. */
 function check({ status, text, json }: Answer, checkEvent: (event: { event: string; data: unknown }) => void): void {
-  if ([given.provider, given.opaque].some((words) => text.includes(words.slice(0, 16)))) throw new Error(`the provider's words: ${text}`);
+  if ([given.provider, given.opaque].some((words) => text.includes(words.slice(0, 16))))
+    throw new Error(`the provider's words: ${text}`);
   if (status === 503) {
-    if (json.error.code !== unavailable.code || json.error.message !== unavailable.message) throw new Error(`another refusal: ${text}`);
+    if (json.error.code !== unavailable.code || json.error.message !== unavailable.message)
+      throw new Error(`another refusal: ${text}`);
     return;
   }
   if (status !== 200) throw new Error(`status ${status}: ${text}`);
@@ -43,7 +50,9 @@ function check({ status, text, json }: Answer, checkEvent: (event: { event: stri
   parser.feed(text);
   for (const event of events) checkEvent(event);
   const names = events.map(({ event }) => event.replace('message.', '')).join(' ');
-  if (!/^turn\.started( delta| tool\.\w+)*( turn\.completed| error)$/.test(names)) throw new Error(`not one turn: ${names}`);
+  if (!/^turn\.started( delta| tool\.\w+)*( turn\.completed| error)$/.test(names))
+    throw new Error(`not one turn: ${names}`);
   const last = events.at(-1)!;
-  if (last.event === 'error' && (last.data.code !== unavailable.code || last.data.message !== unavailable.message)) throw new Error(`another error: ${text}`);
+  if (last.event === 'error' && (last.data.code !== unavailable.code || last.data.message !== unavailable.message))
+    throw new Error(`another error: ${text}`);
 }

@@ -1,4 +1,7 @@
-/** Faults of a provider, with a canary wherever its answer has room for one that is not the assistant's text, and another one in what is stored with calls. */
+/**
+ * Faults of a provider, with a canary wherever its answer has room for one that is not the assistant's text, and
+ * another one in what is stored with calls.
+ */
 import fc from 'fast-check';
 import { changed, changes, cuts, inPieces } from '../hostile/changes.ts';
 import { answer, type Script } from './provider.ts';
@@ -11,7 +14,14 @@ const json = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 const failing = (c: string): object => ({
   type: 'error',
   object: 'error',
-  error: { message: c, type: c, code: c, param: c, [c]: c, inner: { stack: `Error: ${c}\n    at ${c} (/srv/${c}.js:1:1)` } },
+  error: {
+    message: c,
+    type: c,
+    code: c,
+    param: c,
+    [c]: c,
+    inner: { stack: `Error: ${c}\n    at ${c} (/srv/${c}.js:1:1)` },
+  },
   message: c,
   detail: [{ loc: [c], msg: c, type: c }],
   request_id: c,
@@ -21,7 +31,10 @@ const failing = (c: string): object => ({
 export interface Canaries {
   /** In everything that is read and forgotten. */
   readonly provider: string;
-  /** In everything that the provider gets back with its calls: their ids, fields that are not known here, signatures of thoughts. */
+  /**
+   * In everything that the provider gets back with its calls: their ids, fields that are not known here, signatures of
+   * thoughts.
+   */
   readonly opaque: string;
 }
 
@@ -35,7 +48,14 @@ const openaiChunk = ({ provider: c, opaque }: Canaries, content: unknown, finish
     choices: [
       {
         index: 0,
-        delta: { role: c, content, reasoning_content: c, name: c, tool_calls: [{ id: opaque, function: { name: 'made_up', arguments: c }, [opaque]: opaque }], [opaque]: opaque },
+        delta: {
+          role: c,
+          content,
+          reasoning_content: c,
+          name: c,
+          tool_calls: [{ id: opaque, function: { name: 'made_up', arguments: c }, [opaque]: opaque }],
+          [opaque]: opaque,
+        },
         logprobs: { content: [{ token: c }] },
         finish_reason: finish,
       },
@@ -54,7 +74,10 @@ const noise: Readonly<Record<Dialect, (of: Canaries) => string[]>> = {
       openaiChunk(of, ''),
       openaiChunk(of, null),
       openaiChunk(of, { [c]: c }),
-      openaiChunk(of, [{ type: c, text: c }, { type: 'image_url', text: c, image_url: { url: c } }]),
+      openaiChunk(of, [
+        { type: c, text: c },
+        { type: 'image_url', text: c, image_url: { url: c } },
+      ]),
       json({ choices: [], model: c, usage: { prompt_tokens: -1, completion_tokens: c } }),
       json({ [c]: c }),
     ];
@@ -62,8 +85,15 @@ const noise: Readonly<Record<Dialect, (of: Canaries) => string[]>> = {
   anthropic: ({ provider: c, opaque }) => [
     `: ${c}\n\n`,
     `event: ${c}\nid: ${c}\n${json({ type: c, message: c })}`,
-    json({ type: 'message_start', message: { id: c, model: c, role: c, content: [{ type: 'text', text: '' }], usage: { input_tokens: c } } }),
-    json({ type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: c, signature: opaque } }),
+    json({
+      type: 'message_start',
+      message: { id: c, model: c, role: c, content: [{ type: 'text', text: '' }], usage: { input_tokens: c } },
+    }),
+    json({
+      type: 'content_block_start',
+      index: 0,
+      content_block: { type: 'thinking', thinking: c, signature: opaque },
+    }),
     json({ type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: c, text: c } }),
     json({ type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: c } }),
     json({ type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: opaque } }),
@@ -73,12 +103,20 @@ const noise: Readonly<Record<Dialect, (of: Canaries) => string[]>> = {
 
 const text: Readonly<Record<Dialect, (of: Canaries, reply: string) => string>> = {
   openai: openaiChunk,
-  anthropic: ({ provider: c }, reply) => json({ type: 'content_block_delta', index: 0, [c]: c, delta: { type: 'text_delta', text: reply, citations: [c] } }),
+  anthropic: ({ provider: c }, reply) =>
+    json({ type: 'content_block_delta', index: 0, [c]: c, delta: { type: 'text_delta', text: reply, citations: [c] } }),
 };
 
 const endings: Readonly<Record<Dialect, (of: Canaries) => string[]>> = {
-  openai: (of) => [openaiChunk(of, '', of.provider) + 'data: [DONE]\n\n', openaiChunk(of, '', 'error'), `data: [DONE] ${of.provider}\n\n`],
-  anthropic: ({ provider: c }) => [json({ type: 'message_delta', delta: { stop_reason: c, stop_sequence: c }, usage: { output_tokens: c } }) + json({ type: 'message_stop', [c]: c })],
+  openai: (of) => [
+    openaiChunk(of, '', of.provider) + 'data: [DONE]\n\n',
+    openaiChunk(of, '', 'error'),
+    `data: [DONE] ${of.provider}\n\n`,
+  ],
+  anthropic: ({ provider: c }) => [
+    json({ type: 'message_delta', delta: { stop_reason: c, stop_sequence: c }, usage: { output_tokens: c } }) +
+      json({ type: 'message_stop', [c]: c }),
+  ],
 };
 
 const badEndings = (c: string): string[] => [
@@ -130,7 +168,10 @@ export interface Fault {
   readonly script: Script;
 }
 
-const statuses = [200, 201, 204, 206, 300, 301, 307, 400, 401, 402, 403, 404, 408, 409, 413, 418, 422, 429, 451, 500, 502, 503, 504, 529, 599];
+const statuses = [
+  200, 201, 204, 206, 300, 301, 307, 400, 401, 402, 403, 404, 408, 409, 413, 418, 422, 429, 451, 500, 502, 503, 504,
+  529, 599,
+];
 
 /** Any fault of a provider; where it says something that is the assistant's, it says `reply`. */
 export const faults = (of: Canaries, reply: string): fc.Arbitrary<Fault> =>
@@ -144,16 +185,37 @@ export const faults = (of: Canaries, reply: string): fc.Arbitrary<Fault> =>
       .map(({ body: [type, text], ...head }) => answer([text], { ...head, type }));
     const said = fc.constantFrom(text[dialect](of, reply), '');
     const stream = fc
-      .record({ headers: someHeaders, before: fc.subarray(noise[dialect](of)), said, after: fc.subarray(noise[dialect](of)), last: fc.constantFrom(...endings[dialect](of), ...badEndings(c)) })
+      .record({
+        headers: someHeaders,
+        before: fc.subarray(noise[dialect](of)),
+        said,
+        after: fc.subarray(noise[dialect](of)),
+        last: fc.constantFrom(...endings[dialect](of), ...badEndings(c)),
+      })
       .map(({ headers, before, said, after, last }) => answer([...before, said, ...after, last], { headers }));
     // A change of bytes might turn any other text into the assistant's, so there is no canary in this one.
-    const bent = fc.record({ changes, cuts }).map(({ changes, cuts }) => inPieces(changes.reduce(changed, goodAnswer(dialect, { provider: 'z', opaque: 'z' }, 'said').pieces.join('')), cuts));
-    const pieces = fc.oneof(whole, { arbitrary: stream, weight: 2 }, { arbitrary: bent, weight: 2 }, fc.constantFrom(...unreadable(c)).map((bytes) => [bytes]));
+    const bent = fc
+      .record({ changes, cuts })
+      .map(({ changes, cuts }) =>
+        inPieces(
+          changes.reduce(changed, goodAnswer(dialect, { provider: 'z', opaque: 'z' }, 'said').pieces.join('')),
+          cuts,
+        ),
+      );
+    const pieces = fc.oneof(
+      whole,
+      { arbitrary: stream, weight: 2 },
+      { arbitrary: bent, weight: 2 },
+      fc.constantFrom(...unreadable(c)).map((bytes) => [bytes]),
+    );
     return fc.record({ pieces, ending }).map((script) => ({ dialect, script }));
   });
 
 /** An answer that goes well, with canaries all around what is said. */
 export const goodAnswer = (dialect: Dialect, of: Canaries, reply: string): Script => ({
-  pieces: answer([...noise[dialect](of), text[dialect](of, reply), endings[dialect](of)[0]!], { headers: headers(of.provider), status: `200 ${of.provider}` }),
+  pieces: answer([...noise[dialect](of), text[dialect](of, reply), endings[dialect](of)[0]!], {
+    headers: headers(of.provider),
+    status: `200 ${of.provider}`,
+  }),
   ending: 'end',
 });

@@ -2,7 +2,11 @@
 import { createCipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { Credential } from '../../src/store/store.ts';
 
-export function sealedAsBefore(secret: string, { workspaceId, id }: Pick<Credential, 'workspaceId' | 'id'>, text: string): Uint8Array {
+export function sealedAsBefore(
+  secret: string,
+  { workspaceId, id }: Pick<Credential, 'workspaceId' | 'id'>,
+  text: string,
+): Uint8Array {
   const key = new Uint8Array(hkdfSync('sha256', secret, 'parley', 'credentials', 32));
   const nonce = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(`${workspaceId}/${id}`));

@@ -55,7 +55,10 @@ export class ByteProvider {
 }
 
 /** A whole answer, ended by its connection. */
-export const answer = (body: readonly string[], { status = '200 OK', headers = [] as readonly string[], type = 'text/event-stream' } = {}): string[] => [
+export const answer = (
+  body: readonly string[],
+  { status = '200 OK', headers = [] as readonly string[], type = 'text/event-stream' } = {},
+): string[] => [
   `HTTP/1.1 ${status}\r\n${[`Content-Type: ${type}`, ...headers, 'Connection: close'].join('\r\n')}\r\n\r\n`,
   ...body,
 ];

@@ -12,7 +12,8 @@ export class Relay {
     const sockets = new Set<Socket>();
     const server = createServer((client) => {
       const upstream = connect(Number(new URL(url).port), '127.0.0.1');
-      for (const socket of [client, upstream]) sockets.add(socket.on('error', () => {}).on('close', () => sockets.delete(socket)));
+      for (const socket of [client, upstream])
+        sockets.add(socket.on('error', () => {}).on('close', () => sockets.delete(socket)));
       upstream.on('data', (bytes: Buffer) => this.#kept.push({ place: this.#place, socket: client, bytes }));
       client.pipe(upstream).pipe(client);
       client.on('close', () => upstream.destroy());
@@ -48,7 +49,9 @@ export class Relay {
       pieces.push(bytes);
       streams.set(place, bySocket.set(socket, pieces));
     }
-    return new Map([...streams].map(([place, bySocket]) => [place, Buffer.concat([...bySocket.values()].flatMap(bothWays))]));
+    return new Map(
+      [...streams].map(([place, bySocket]) => [place, Buffer.concat([...bySocket.values()].flatMap(bothWays))]),
+    );
   }
 }
 

@@ -16,7 +16,17 @@ import { converse, given, openScene, refuse, watched, type Scene } from './scene
 
 type Place = (typeof places)[number];
 const places = [
-  ...(['before', 'the making of a key', 'console', 'sessions', 'streams', 'transcripts', 'failures', 'service', 'inspect'] as const),
+  ...([
+    'before',
+    'the making of a key',
+    'console',
+    'sessions',
+    'streams',
+    'transcripts',
+    'failures',
+    'service',
+    'inspect',
+  ] as const),
   ...(['standard output', 'standard error', 'the store', 'the export', 'the doctor'] as const),
 ];
 
@@ -31,7 +41,8 @@ const table: Readonly<Record<keyof typeof given | 'key' | 'digest of the key', r
   changedCredential: [],
   oddCredential: [],
   provider: [],
-  // A provider refuses a later turn without what it put on its calls, so that stays with them, also in an installation that they are moved to (contract 13).
+  // A provider refuses a later turn without what it put on its calls, so that stays with them, also in an installation
+  // that they are moved to (contract 13).
   opaque: [...kept],
   key: ['the making of a key'],
   'digest of the key': [...kept],
@@ -48,7 +59,10 @@ const table: Readonly<Record<keyof typeof given | 'key' | 'digest of the key', r
   wrongValue: [],
 };
 
-/** How many faults of the provider are tried on each store, on each from a seed of its own; `npm run fuzz -- --what faults` tries more. */
+/**
+ * How many faults of the provider are tried on each store, on each from a seed of its own; `npm run fuzz -- --what
+ * faults` tries more.
+ */
 const times = 30;
 
 t.test('on lmdb', async (t) => {
@@ -56,7 +70,9 @@ t.test('on lmdb', async (t) => {
   const scene = await openScene(t, { folder, env: { PARLEY_STORE: 'lmdb:./data', PARLEY_EDGE: 'uws' } });
   const told = await everything(t, scene, 1);
   const running = await filesIn(join(folder, 'data'));
-  told.set('the doctor', await command(folder, ['doctor', '--json'])).set('the export', await command(folder, ['export']));
+  told
+    .set('the doctor', await command(folder, ['doctor', '--json']))
+    .set('the export', await command(folder, ['export']));
   t.same(await scene.house.stop(), { code: 0, signal: null });
   told.set('the store', Buffer.concat([running, await filesIn(join(folder, 'data'))]));
   holdToTable(t, scene, told);
@@ -69,7 +85,9 @@ t.test('on Redis', { skip: whyNoRedis() ?? false }, async (t) => {
   const scene = await openScene(t, { folder, env: { PARLEY_STORE: redis.url, PARLEY_EDGE: 'node' } });
   const told = await everything(t, scene, 2);
   const env = { PARLEY_STORE: redis.url };
-  told.set('the doctor', await command(folder, ['doctor', '--json'], env)).set('the export', await command(folder, ['export'], env));
+  told
+    .set('the doctor', await command(folder, ['doctor', '--json'], env))
+    .set('the export', await command(folder, ['export'], env));
   told.set('the store', await redisBytes(redis));
   await redis.kill();
   await withoutStore(t, scene);
@@ -82,8 +100,15 @@ async function withoutStore(t: Test, { relay, house, key, assistants }: Scene): 
   const body = { assistant_id: assistants.openai, metadata: { a: given.metadata } };
   const asked: Promise<{ status: number }>[] = [];
   await relay.during('failures', async () => {
-    asked.push(house.ask('/sessions', { key, body, headers: { 'idempotency-key': given.idempotencyKey } }), house.ask(`/sessions/ses_${'0'.repeat(26)}/chat`, { key, body: { message: given.message } }));
-    asked.push(house.console(`/workspaces/${house.workspaceId}/credentials`, { body: { kind: 'model', provider: 'openai', api_key: given.credential } }));
+    asked.push(
+      house.ask('/sessions', { key, body, headers: { 'idempotency-key': given.idempotencyKey } }),
+      house.ask(`/sessions/ses_${'0'.repeat(26)}/chat`, { key, body: { message: given.message } }),
+    );
+    asked.push(
+      house.console(`/workspaces/${house.workspaceId}/credentials`, {
+        body: { kind: 'model', provider: 'openai', api_key: given.credential },
+      }),
+    );
     await Promise.all(asked);
   });
   for (const answer of asked) t.equal((await answer).status, 503);
@@ -91,18 +116,30 @@ async function withoutStore(t: Test, { relay, house, key, assistants }: Scene): 
 
 async function everything(t: Test, scene: Scene, seed: number): Promise<Map<Place, Buffer>> {
   const told = new Map<Place, Buffer>();
-  told.set('inspect', await watched(t, scene, async () => {
-    await converse(scene);
-    await refuse(scene);
-    await throwFaults(scene, { seed, times });
-  }));
-  t.ok(scene.provider.asked.some((text) => text.includes(`Bearer ${given.credential}`)), 'the provider is given the credential');
-  t.ok(scene.provider.asked.some((text) => text.includes(given.prompt) && text.includes(given.message) && text.includes(given.model)), 'and what it is to answer');
+  told.set(
+    'inspect',
+    await watched(t, scene, async () => {
+      await converse(scene);
+      await refuse(scene);
+      await throwFaults(scene, { seed, times });
+    }),
+  );
+  t.ok(
+    scene.provider.asked.some((text) => text.includes(`Bearer ${given.credential}`)),
+    'the provider is given the credential',
+  );
+  t.ok(
+    scene.provider.asked.some(
+      (text) => text.includes(given.prompt) && text.includes(given.message) && text.includes(given.model),
+    ),
+    'and what it is to answer',
+  );
   return told;
 }
 
 /** Details that no answer to a key may contain: where the server's code is, and the provider behind an assistant. */
-const inside = /\bat \S+ \(|node_modules|node:internal|\/dist\/|\.ts:\d|ECONN|undici|openai|anthropic|lmdb|redis|xstate|(?:crd|wks|tok)_[0-9a-z]{20}/i;
+const inside =
+  /\bat \S+ \(|node_modules|node:internal|\/dist\/|\.ts:\d|ECONN|undici|openai|anthropic|lmdb|redis|xstate|(?:crd|wks|tok)_[0-9a-z]{20}/i;
 
 function holdToTable(t: Test, { house, relay, canaries }: Scene, told: Map<Place, Buffer>): void {
   for (const [place, bytes] of relay.kept) told.set(place as Place, bytes);
@@ -114,8 +151,13 @@ function holdToTable(t: Test, { house, relay, canaries }: Scene, told: Map<Place
     const seen = where.filter((one) => one.name === name).map(({ place }) => place);
     t.same(seen.sort(), [...expected].sort(), `${name} is in its places and in no other`);
   }
-  for (const place of ['sessions', 'streams', 'transcripts'] as const) t.notMatch(told.get(place)!.toString('latin1'), inside, `nothing of the inside in ${place}`);
-  for (const line of house.stdout().split('\n').filter((line) => line.startsWith('{'))) JSON.parse(line);
+  for (const place of ['sessions', 'streams', 'transcripts'] as const)
+    t.notMatch(told.get(place)!.toString('latin1'), inside, `nothing of the inside in ${place}`);
+  for (const line of house
+    .stdout()
+    .split('\n')
+    .filter((line) => line.startsWith('{')))
+    JSON.parse(line);
 }
 
 async function filesIn(folder: string): Promise<Buffer> {
@@ -129,7 +171,8 @@ async function redisBytes(redis: RedisServer): Promise<Buffer> {
   await client.connect();
   const pieces: Buffer[] = [];
   for await (const keys of client.scanIterator({ COUNT: 1000 })) {
-    for (const key of keys) pieces.push(key, (await client.sendCommand<Buffer | null>(['DUMP', key])) ?? Buffer.alloc(0));
+    for (const key of keys)
+      pieces.push(key, (await client.sendCommand<Buffer | null>(['DUMP', key])) ?? Buffer.alloc(0));
   }
   client.destroy();
   const folder = (await redis.command('CONFIG', 'GET', 'dir')).split('\n')[1]!;
@@ -139,11 +182,26 @@ async function redisBytes(redis: RedisServer): Promise<Buffer> {
 const start = fileURLToPath(new URL('../../src/install/start.mjs', import.meta.url));
 
 /** Resolves with the output of a command of parley, whatever its exit code. */
-function command(folder: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Buffer> {
+function command(
+  folder: string,
+  args: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): Promise<Buffer> {
   const { PATH, HOME, TMPDIR } = process.env;
   // The embedded voice, which is given no text of these, takes the doctor seconds to look at.
-  const env = { PATH, HOME, TMPDIR, PORT: '0', PARLEY_VOICE_PROCESSES: '0', PARLEY_SECRET: given.secret, PARLEY_OPERATOR_TOKEN: given.operator, ...more };
+  const env = {
+    PATH,
+    HOME,
+    TMPDIR,
+    PORT: '0',
+    PARLEY_VOICE_PROCESSES: '0',
+    PARLEY_SECRET: given.secret,
+    PARLEY_OPERATOR_TOKEN: given.operator,
+    ...more,
+  };
   return new Promise((resolve) => {
-    execFile(process.execPath, [start, ...args], { cwd: folder, env }, (_, stdout, stderr) => resolve(Buffer.from(stdout + stderr)));
+    execFile(process.execPath, [start, ...args], { cwd: folder, env }, (_, stdout, stderr) =>
+      resolve(Buffer.from(stdout + stderr)),
+    );
   });
 }

@@ -28,7 +28,8 @@ export async function openTenant(t: Owner, house: House, name: string): Promise<
   };
   const workspace = (await must('/workspaces', { name })).id;
   const inside = `/workspaces/${workspace}`;
-  const credentialOf = async (kind: string) => (await must(`${inside}/credentials`, { kind, provider: 'openai', api_key: `secret of ${name}` })).id;
+  const credentialOf = async (kind: string) =>
+    (await must(`${inside}/credentials`, { kind, provider: 'openai', api_key: `secret of ${name}` })).id;
   const tool = (await must(`${inside}/tools`, { kind: 'client', name })).id;
   const [credential, voiceCredential] = [await credentialOf('model'), await credentialOf('voice')];
   const model = { provider: 'synthetic', name: 'tokens=5,hang_at=1' };
@@ -36,9 +37,14 @@ export async function openTenant(t: Owner, house: House, name: string): Promise<
   await must(`${inside}/assistants/${assistant}/publish`);
   const { id: keyId, key } = await must(`${inside}/keys`, { name, limits: inexhaustible });
   await must(`${inside}/keys/${(await must(`${inside}/keys`, { name: 'revoked' })).id}/revoke`);
-  const session = (await house.ask('/sessions', { key, body: { assistant_id: assistant, metadata: { of: name } } })).json.id;
+  const session = (await house.ask('/sessions', { key, body: { assistant_id: assistant, metadata: { of: name } } }))
+    .json.id;
   const stream = await house.stream(`/sessions/${session}/chat`, { key, body: { message: `I am ${name}` } });
   for (let event = await stream.next(); event?.event !== 'message.delta'; event = await stream.next());
   t.teardown(async () => stream.leave());
-  return { name, key, ids: { workspace, assistant, session, turn: stream.turnId, keyId, credential, voiceCredential, tool } };
+  return {
+    name,
+    key,
+    ids: { workspace, assistant, session, turn: stream.turnId, keyId, credential, voiceCredential, tool },
+  };
 }

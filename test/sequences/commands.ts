@@ -32,31 +32,48 @@ export async function openReal(house: House): Promise<Real> {
   const names = { whole: 'tokens=2', hanging: 'tokens=9,hang_at=2' };
   const assistantIds: string[] = [];
   for (const kind of kinds) {
-    const { id } = await make(`${inside}/assistants`, { name: kind, model: { provider: 'synthetic', name: names[kind] } });
+    const { id } = await make(`${inside}/assistants`, {
+      name: kind,
+      model: { provider: 'synthetic', name: names[kind] },
+    });
     await must(house.console(`${inside}/assistants/${id}/publish`, { method: 'POST' }), 200);
     assistantIds.push(id);
   }
   const sessionIds: string[] = [];
-  for (const assistant of sessionsOf) sessionIds.push((await must(house.ask('/sessions', { key, body: { assistant_id: assistantIds[assistant] } }), 201)).id);
+  for (const assistant of sessionsOf)
+    sessionIds.push(
+      (await must(house.ask('/sessions', { key, body: { assistant_id: assistantIds[assistant] } }), 201)).id,
+    );
   return { house, workspaceId, key, keyId, assistantIds, sessionIds };
 }
 
 /** Ends what still runs. */
-export const closeReal = ({ house, workspaceId }: Real): Promise<unknown> => must(house.console(`/workspaces/${workspaceId}`, { method: 'DELETE' }), 204);
+export const closeReal = ({ house, workspaceId }: Real): Promise<unknown> =>
+  must(house.console(`/workspaces/${workspaceId}`, { method: 'DELETE' }), 204);
 
 function refused(answer: Answer, code: string): void {
   deepEqual([answer.status, answer.json?.error?.code], [errors[code as ErrorName].status, code]);
 }
 
 /** With the key, unless the machine refuses it: then the answer must say so too. */
-async function asked(model: Model, { house, key }: Real, path: string, ask: object, check: (answer: Answer) => void): Promise<void> {
+async function asked(
+  model: Model,
+  { house, key }: Real,
+  path: string,
+  ask: object,
+  check: (answer: Answer) => void,
+): Promise<void> {
   const refusal = model.authenticate();
   const answer = await house.ask(path, { key, ...ask });
   if (refusal === null) check(answer);
   else refused(answer, refusal);
 }
 
-const command = (name: string, run: (model: Model, real: Real) => Promise<void>): Command => ({ check: () => true, run, toString: () => name });
+const command = (name: string, run: (model: Model, real: Real) => Promise<void>): Command => ({
+  check: () => true,
+  run,
+  toString: () => name,
+});
 
 /** A message; the stream is read to its end, or left once the turn is in flight. */
 const say = (index: number): Command =>
@@ -101,11 +118,21 @@ const look = (index: number): Command =>
     const { machine, turns } = model.sessions[index]!;
     const path = `/sessions/${real.sessionIds[index]}`;
     await asked(model, real, path, {}, ({ json }) => {
-      deepEqual([json.status, json.active_turn_id], [machine.state === 'streaming' ? 'open' : machine.state, model.activeTurn(index)]);
+      deepEqual(
+        [json.status, json.active_turn_id],
+        [machine.state === 'streaming' ? 'open' : machine.state, model.activeTurn(index)],
+      );
     });
     await asked(model, real, `${path}/transcript?limit=100`, {}, ({ json }) => {
-      const told = json.data.map(({ role, status, content, turn_id }: any) => [turn_id, role, role === 'user' ? content : status]);
-      const due = [...turns].flatMap(([id, { said, status }]) => [[id, 'user', said], [id, 'assistant', status === 'aborted' ? 'partial' : status]]);
+      const told = json.data.map(({ role, status, content, turn_id }: any) => [
+        turn_id,
+        role,
+        role === 'user' ? content : status,
+      ]);
+      const due = [...turns].flatMap(([id, { said, status }]) => [
+        [id, 'user', said],
+        [id, 'assistant', status === 'aborted' ? 'partial' : status],
+      ]);
       deepEqual(told, due);
     });
   });
@@ -113,27 +140,39 @@ const look = (index: number): Command =>
 const move = (assistant: number, verb: 'publish' | 'unpublish' | 'disable' | 'enable'): Command =>
   command(`${verb} ${kinds[assistant]}`, async (model, { house, workspaceId, assistantIds }) => {
     model.assistants[assistant]!.send({ type: verb });
-    const { status } = await must(house.console(`/workspaces/${workspaceId}/assistants/${assistantIds[assistant]}/${verb}`, { method: 'POST' }), 200);
+    const { status } = await must(
+      house.console(`/workspaces/${workspaceId}/assistants/${assistantIds[assistant]}/${verb}`, { method: 'POST' }),
+      200,
+    );
     equal(status, model.assistants[assistant]!.state);
   });
 
 const widen = (max: number): Command =>
   command(`${max} turns at a time`, async (model, { house, workspaceId }) => {
     model.workspace.send({ type: 'configure', max });
-    await must(house.console(`/workspaces/${workspaceId}`, { method: 'PATCH', body: { turns_in_flight_max: max } }), 200);
+    await must(
+      house.console(`/workspaces/${workspaceId}`, { method: 'PATCH', body: { turns_in_flight_max: max } }),
+      200,
+    );
   });
 
 /** A date long gone or far away, or none. */
 const expire = (expiresAt: number | null): Command =>
   command(`key expires ${expiresAt}`, async (model, { house, workspaceId, keyId }) => {
     model.key.send({ type: 'configure', at: Date.now(), expiresAt });
-    const { status } = await must(house.console(`/workspaces/${workspaceId}/keys/${keyId}`, { method: 'PATCH', body: { expires_at: expiresAt } }), 200);
+    const { status } = await must(
+      house.console(`/workspaces/${workspaceId}/keys/${keyId}`, { method: 'PATCH', body: { expires_at: expiresAt } }),
+      200,
+    );
     equal(status, model.key.state);
   });
 
 const revoke: Command = command('revoke', async (model, { house, workspaceId, keyId }) => {
   model.key.send({ type: 'revoke', at: Date.now() });
-  equal((await must(house.console(`/workspaces/${workspaceId}/keys/${keyId}/revoke`, { method: 'POST' }), 200)).status, model.key.state);
+  equal(
+    (await must(house.console(`/workspaces/${workspaceId}/keys/${keyId}/revoke`, { method: 'POST' }), 200)).status,
+    model.key.state,
+  );
 });
 
 const session = fc.nat(sessionsOf.length - 1);
@@ -147,7 +186,18 @@ export const sequences = (length: number) =>
       ...Array.from({ length: 2 }, () => fc.tuple(session, fc.boolean()).map((given) => abort(...given))),
       ...Array.from({ length: 2 }, () => session.map(look)),
       session.map(end),
-      fc.tuple(assistant, fc.constantFrom('publish' as const, 'unpublish' as const, 'disable' as const, 'enable' as const, 'enable' as const)).map((given) => move(...given)),
+      fc
+        .tuple(
+          assistant,
+          fc.constantFrom(
+            'publish' as const,
+            'unpublish' as const,
+            'disable' as const,
+            'enable' as const,
+            'enable' as const,
+          ),
+        )
+        .map((given) => move(...given)),
       fc.integer({ min: 1, max: 3 }).map(widen),
       fc.constantFrom(1_000_000_000, 4_000_000_000, null, null).map(expire),
       fc.nat(9).map((number) => (number === 0 ? revoke : expire(null))),

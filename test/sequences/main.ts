@@ -40,8 +40,17 @@ const { runs, seed, path, length, store, edge } = developmentCommand(
   .addOption(numberOption('--seed <number>', 'what they are drawn from').default(randomInt(1, 1e9), 'a new one'))
   .option('--path <path>', 'the path of a failure, as it was printed; goes with its --seed and --runs')
   .addOption(numberOption('--length <number>', 'commands in a sequence, at most').default(40))
-  .option('--store <url>', 'lmdb:FOLDER (within a temporary one, where it is relative), memory: or redis://HOST:PORT', storeUrl, 'lmdb:./data')
-  .addOption(new Option('--edge <engine>', 'the HTTP engine').choices(['uws', 'node']).default('', 'uws where it loads, else node'))
+  .option(
+    '--store <url>',
+    'lmdb:FOLDER (within a temporary one, where it is relative), memory: or redis://HOST:PORT',
+    storeUrl,
+    'lmdb:./data',
+  )
+  .addOption(
+    new Option('--edge <engine>', 'the HTTP engine')
+      .choices(['uws', 'node'])
+      .default('', 'uws where it loads, else node'),
+  )
   .parse()
   .opts<Wanted>();
 const undo: (() => Promise<unknown>)[] = [];

@@ -1,7 +1,16 @@
-/** The model of a live server, made of the machines themselves: each gets the events that the contract's order of checks would send it. */
+/**
+ * The model of a live server, made of the machines themselves: each gets the events that the contract's order of checks
+ * would send it.
+ */
 import { assistantKind, type AssistantEvent, type AssistantOutcome } from '../../machines/assistant.ts';
 import { keyKind, type KeyEvent, type KeyOutcome } from '../../machines/key.ts';
-import { openedSession, sessionKind, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
+import {
+  openedSession,
+  sessionKind,
+  type SessionContext,
+  type SessionEvent,
+  type SessionOutcome,
+} from '../../machines/session.ts';
 import { workspaceKind, type WorkspaceEvent, type WorkspaceOutcome } from '../../machines/workspace.ts';
 import { openActor, refusalOf, type Stateful } from '../../src/actors/actor.ts';
 import { Inspector } from '../../src/actors/inspector.ts';
@@ -30,14 +39,34 @@ export const kinds = ['whole', 'hanging'] as const;
 export const sessionsOf = [0, 1, 1, 1] as const;
 
 export class Model {
-  readonly key: Stateful<KeyEvent, KeyOutcome> = openActor(keyKind, { input: { expiresAt: null } }, identity, inspector);
-  readonly workspace: Stateful<WorkspaceEvent, WorkspaceOutcome> = openActor(workspaceKind, { input: { inFlight: 0, max: 2 } }, identity, inspector);
+  readonly key: Stateful<KeyEvent, KeyOutcome> = openActor(
+    keyKind,
+    { input: { expiresAt: null } },
+    identity,
+    inspector,
+  );
+  readonly workspace: Stateful<WorkspaceEvent, WorkspaceOutcome> = openActor(
+    workspaceKind,
+    { input: { inFlight: 0, max: 2 } },
+    identity,
+    inspector,
+  );
   readonly assistants: readonly Stateful<AssistantEvent, AssistantOutcome>[] = kinds.map(() =>
-    openActor(assistantKind, { snapshot: { version: 1, state: 'published', context: { voice: false } } }, identity, inspector),
+    openActor(
+      assistantKind,
+      { snapshot: { version: 1, state: 'published', context: { voice: false } } },
+      identity,
+      inspector,
+    ),
   );
   readonly sessions: readonly ModelSession[] = sessionsOf.map((assistant) => ({
     assistant,
-    machine: openActor(sessionKind, { snapshot: { version: 1, state: 'open', context: openedSession(farAway) } }, identity, inspector),
+    machine: openActor(
+      sessionKind,
+      { snapshot: { version: 1, state: 'open', context: openedSession(farAway) } },
+      identity,
+      inspector,
+    ),
     turns: new Map(),
   }));
 
@@ -75,7 +104,8 @@ export class Model {
 
   /** An event that may stop the session's turn. */
   stopping(index: number, event: SessionEvent): void {
-    for (const outcome of this.sessions[index]!.machine.send(event)) if (outcome.type === 'turn.stop') this.finished(index, outcome.turnId, 'aborted');
+    for (const outcome of this.sessions[index]!.machine.send(event))
+      if (outcome.type === 'turn.stop') this.finished(index, outcome.turnId, 'aborted');
   }
 
   activeTurn(index: number): string | null {

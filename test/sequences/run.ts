@@ -1,4 +1,7 @@
-/** Runs so many random sequences of commands against a server, from a seed; rejects with the shortest that disagrees with the machines. */
+/**
+ * Runs so many random sequences of commands against a server, from a seed; rejects with the shortest that disagrees
+ * with the machines.
+ */
 import fc from 'fast-check';
 import type { House } from '../api/house.ts';
 import { closeReal, openReal, sequences } from './commands.ts';
@@ -15,7 +18,10 @@ export interface SequencesOptions {
   readonly onRun?: () => void;
 }
 
-export async function runSequences(house: House, { seed, runs, length, path, anyLength = false, onRun }: SequencesOptions): Promise<void> {
+export async function runSequences(
+  house: House,
+  { seed, runs, length, path, anyLength = false, onRun }: SequencesOptions,
+): Promise<void> {
   const property = fc.asyncProperty(sequences(length), async (commands) => {
     const real = await openReal(house);
     try {

@@ -11,11 +11,14 @@ const revocationMs = 5000;
 
 const shapes = new Set(Object.values(errors).map(({ code, status, type }) => `${status} ${type} ${code}`));
 
-/** How long a process may take to withdraw a turn whose chat it answered 503: by then the store was back in every story. */
+/**
+ * How long a process may take to withdraw a turn whose chat it answered 503: by then the store was back in every story.
+ */
 const withdrawalMs = 30_000;
 
 /** The part of a text between two positions. */
-const between = (text: string, from: number, to: number): string => text.slice(indexAfter(text, from), indexAfter(text, to));
+const between = (text: string, from: number, to: number): string =>
+  text.slice(indexAfter(text, from), indexAfter(text, to));
 
 /** The name under which a request with an `Idempotency-Key` is remembered. */
 const nameOf = ({ keyId, path, idempotencyKey }: Asked): string => `${keyId} ${path} ${idempotencyKey}`;
@@ -60,20 +63,29 @@ export class Answers {
     if (asked.path.endsWith('/transcript')) this.#transcript(asked);
   }
 
-  /** A chat that was answered 503 has left nothing behind, if none under its key was answered otherwise, or not at all. */
+  /**
+   * A chat that was answered 503 has left nothing behind, if none under its key was answered otherwise, or not at all.
+   */
   #refused({ turns }: State, { asked, deaths }: History): void {
     const chats = asked.filter(({ method, path }) => method === 'POST' && path.endsWith('/chat'));
     const sent = grouped(chats, ({ body }) => promptOf(body));
     for (const { turn, prompt, text, fence, finished } of turns.values()) {
       // A turn that expires before its first output stands, and its chat is answered by a status.
-      const mayStand = sent.get(prompt)?.some(({ status, json }) => status === null || status === 200 || json?.error?.code === 'session_expired');
+      const mayStand = sent
+        .get(prompt)
+        ?.some(({ status, json }) => status === null || status === 200 || json?.error?.code === 'session_expired');
       const refused = mayStand ? undefined : sent.get(prompt)?.find(({ status }) => status === 503);
-      // A turn that another process sealed stands: it cannot know the chat's answer, unless there was no output, no call and no stop. A dead process withdraws nothing.
+      // A turn that another process sealed stands: it cannot know the chat's answer, unless there was no output, no
+      // call and no stop. A dead process withdraws nothing.
       const stopped = turn.stopReason === 'aborted' || turn.stopReason === 'expired';
       const spoke = text !== '' || (turn.calls?.made ?? 0) + (turn.calls?.sent ?? 0) > 0;
       const sealed = finished !== null && finished.fence.epoch > 1 && (spoke || stopped);
-      const died = deaths.some(({ host, atMs }) => host === refused?.host && atMs >= refused.answeredMs! && atMs < refused.answeredMs! + withdrawalMs);
-      if (refused !== undefined && !sealed && !(died && (spoke || fence.epoch === 1))) this.#fault(refused, 'refused', `503 and left ${turn.id} ${turn.status}`);
+      const died = deaths.some(
+        ({ host, atMs }) =>
+          host === refused?.host && atMs >= refused.answeredMs! && atMs < refused.answeredMs! + withdrawalMs,
+      );
+      if (refused !== undefined && !sealed && !(died && (spoke || fence.epoch === 1)))
+        this.#fault(refused, 'refused', `503 and left ${turn.id} ${turn.status}`);
     }
   }
 
@@ -90,11 +102,14 @@ export class Answers {
   /** Notes the facts that clients may rely on after this answer. */
   #learn(asked: Asked): void {
     const { method, path, status, json, answeredMs, stream, idempotencyKey } = asked;
-    if (idempotencyKey !== null) this.#firstMs.set(nameOf(asked), Math.min(asked.sentMs, this.#firstMs.get(nameOf(asked)) ?? Infinity));
-    const known = (id: string): void => void this.#knownMs.set(id, Math.min(answeredMs!, this.#knownMs.get(id) ?? Infinity));
+    if (idempotencyKey !== null)
+      this.#firstMs.set(nameOf(asked), Math.min(asked.sentMs, this.#firstMs.get(nameOf(asked)) ?? Infinity));
+    const known = (id: string): void =>
+      void this.#knownMs.set(id, Math.min(answeredMs!, this.#knownMs.get(id) ?? Infinity));
     if (status === 201) known(json.id);
     const revoked = /keys\/(\w+)\/revoke$/.exec(path)?.[1];
-    if (status === 200 && revoked !== undefined) this.#revokedMs.set(revoked, Math.min(answeredMs!, this.#revokedMs.get(revoked) ?? Infinity));
+    if (status === 200 && revoked !== undefined)
+      this.#revokedMs.set(revoked, Math.min(answeredMs!, this.#revokedMs.get(revoked) ?? Infinity));
     if (stream === null) return;
     if (method === 'POST') known(stream.turnId);
     const seen = this.#seen.get(stream.turnId) ?? [];
@@ -102,7 +117,10 @@ export class Answers {
     this.#seen.set(stream.turnId, seen);
   }
 
-  /** Headers that every answer has, and every authenticated one; each of these tells of a request that was counted, but for those of a 503. */
+  /**
+   * Headers that every answer has, and every authenticated one; each of these tells of a request that was counted, but
+   * for those of a 503.
+   */
   #standing(asked: Asked): void {
     const { headers, status, keyId } = asked;
     if (!headers['x-request-id']?.startsWith('req_')) this.#fault(asked, 'shape', 'has no request id');
@@ -115,28 +133,38 @@ export class Answers {
       if (status !== 503) this.#fault(asked, 'limits', `${status} without rate headers`);
     } else if (status === 503) {
       // If the store was away after that, the process tells the budget as it last knew it.
-      if (!(Number(left) >= 0 && Number(left) <= Number(limit))) this.#fault(asked, 'limits', `503 was told of ${left} left of ${limit}`);
+      if (!(Number(left) >= 0 && Number(left) <= Number(limit)))
+        this.#fault(asked, 'limits', `503 was told of ${left} left of ${limit}`);
     } else if (this.#count(`${keyId} ${left} ${reset}`, -1) < 0) {
       this.#fault(asked, 'limits', `was told of ${left} left, which no step of the store said`);
     }
     const revokedMs = this.#revokedMs.get(keyId);
-    if (!this.#forgets && status !== 503 && revokedMs !== undefined && asked.sentMs > revokedMs + revocationMs) this.#fault(asked, 'states', `${status} with a revoked key`);
+    if (!this.#forgets && status !== 503 && revokedMs !== undefined && asked.sentMs > revokedMs + revocationMs)
+      this.#fault(asked, 'states', `${status} with a revoked key`);
   }
 
   #failure(asked: Asked): void {
     const { status, json, headers, path, sentMs } = asked;
     const code = json?.error?.code;
-    if (!shapes.has(`${status} ${json?.error?.type} ${code}`) || json.request_id !== headers['x-request-id']) this.#fault(asked, 'shape', `${status} ${JSON.stringify(json)}`);
+    if (!shapes.has(`${status} ${json?.error?.type} ${code}`) || json.request_id !== headers['x-request-id'])
+      this.#fault(asked, 'shape', `${status} ${JSON.stringify(json)}`);
     if (status === 500 && !this.#ranOut(asked)) this.#fault(asked, 'shape', 'failed for no reason of its client');
     if (this.#forgets) return;
     const [, sessionId, turnId] = /^\/sessions\/(\w+)(?:\/turns\/(\w+))?/.exec(path) ?? [];
     const known = (id: string | undefined): boolean => id !== undefined && (this.#knownMs.get(id) ?? Infinity) < sentMs;
     // A turn whose withdrawal was never confirmed was reported as failed, and is not there.
     const withdrawn = turnId !== undefined && this.#states.some((state) => state.withdrawn.has(turnId));
-    if ((code === 'session_not_found' && known(sessionId)) || (code === 'turn_not_found' && known(turnId) && !withdrawn)) this.#fault(asked, 'presence', code);
+    if (
+      (code === 'session_not_found' && known(sessionId)) ||
+      (code === 'turn_not_found' && known(turnId) && !withdrawn)
+    )
+      this.#fault(asked, 'presence', code);
   }
 
-  /** Whether the request, or an earlier one that it joined, may have begun a turn that ran out of its time before its first output. */
+  /**
+   * Whether the request, or an earlier one that it joined, may have begun a turn that ran out of its time before its
+   * first output.
+   */
   #ranOut(asked: Asked): boolean {
     const firstMs = Math.min(asked.sentMs, this.#firstMs.get(nameOf(asked)) ?? Infinity);
     return asked.path.endsWith('/chat') && asked.answeredMs! - firstMs >= turnMsMax;
@@ -155,7 +183,8 @@ export class Answers {
   }
 
   #created(asked: Asked): void {
-    if (asked.keyId !== null && !this.#states.some(({ sessions }) => sessions.has(asked.json.id))) this.#fault(asked, 'presence', `made ${asked.json.id}, which is not stored`);
+    if (asked.keyId !== null && !this.#states.some(({ sessions }) => sessions.has(asked.json.id)))
+      this.#fault(asked, 'presence', `made ${asked.json.id}, which is not stored`);
   }
 
   #ended(asked: Asked): void {
@@ -164,12 +193,14 @@ export class Answers {
     if (status === 'open' && !this.#forgets) this.#fault(asked, 'states', 'was answered with an open session');
     // By a clock that is ahead a session may look expired that is not.
     const state = this.#states[0]!.sessions.get(id)?.session.machine.state;
-    if (!this.#forgets && state !== 'ended' && state !== 'expired') this.#fault(asked, 'presence', `left ${id} ${state}`);
+    if (!this.#forgets && state !== 'ended' && state !== 'expired')
+      this.#fault(asked, 'presence', `left ${id} ${state}`);
   }
 
   #aborted(asked: Asked): void {
     const { id, status } = asked.json;
-    if (status !== 'streaming' && !this.#versions(id).some(({ turn }) => turn.status === status)) this.#fault(asked, 'presence', `was told ${status}, which ${id} is not`);
+    if (status !== 'streaming' && !this.#versions(id).some(({ turn }) => turn.status === status))
+      this.#fault(asked, 'presence', `was told ${status}, which ${id} is not`);
   }
 
   /** Checks that a transcript contains the output seen before. */
@@ -177,15 +208,19 @@ export class Answers {
     for (const { turn_id: turnId, role, content } of asked.json.data) {
       if (role !== 'assistant' || turnId === null) continue;
       const length = codePoints(content);
-      if (!this.#versions(turnId).some(({ text }) => between(text, 0, length) === content)) this.#fault(asked, 'prefix', `${turnId} never said ${JSON.stringify(content)}`);
+      if (!this.#versions(turnId).some(({ text }) => between(text, 0, length) === content))
+        this.#fault(asked, 'prefix', `${turnId} never said ${JSON.stringify(content)}`);
       const seen = (this.#seen.get(turnId) ?? []).filter(({ atMs }) => atMs < asked.sentMs);
       const most = Math.max(0, ...seen.map(({ position }) => position));
-      if (!this.#forgets && length < most) this.#fault(asked, 'prefix', `${turnId} has ${length} characters of ${most} that were seen`);
+      if (!this.#forgets && length < most)
+        this.#fault(asked, 'prefix', `${turnId} has ${length} characters of ${most} that were seen`);
     }
   }
 
   #versions(turnId: string): TurnState[] {
-    return this.#states.flatMap(({ turns, withdrawn }) => [turns.get(turnId) ?? [], withdrawn.get(turnId) ?? []].flat());
+    return this.#states.flatMap(({ turns, withdrawn }) =>
+      [turns.get(turnId) ?? [], withdrawn.get(turnId) ?? []].flat(),
+    );
   }
 
   #stream(asked: Asked, { turnId, cursor, events, over }: Stream): void {
@@ -193,44 +228,87 @@ export class Answers {
     let position = cursor ?? 0;
     let seen = '';
     for (const [index, { event, id, data }] of events.entries()) {
-      if ((event === 'turn.started') !== (index === 0 && cursor === null)) this.#fault(asked, 'stream', `${event} as event ${index}`);
+      if ((event === 'turn.started') !== (index === 0 && cursor === null))
+        this.#fault(asked, 'stream', `${event} as event ${index}`);
       if (event === 'message.delta') {
         seen += data.text;
         position += codePoints(data.text);
-      } else if (event !== 'turn.started' && !event.startsWith('tool.') && index !== events.length - 1) this.#fault(asked, 'stream', `${event} before the end`);
+      } else if (event !== 'turn.started' && !event.startsWith('tool.') && index !== events.length - 1)
+        this.#fault(asked, 'stream', `${event} before the end`);
       if (id !== position) this.#fault(asked, 'stream', `${event} ${id} at ${position}`);
     }
     const from = cursor ?? 0;
     if (seen !== '' && !versions.some(({ text }) => between(text, from, position) === seen)) {
-      this.#fault(asked, 'prefix', `saw ${JSON.stringify(seen)} from ${from} of ${turnId}: ${JSON.stringify(versions.map(({ text }) => text))}`);
+      this.#fault(
+        asked,
+        'prefix',
+        `saw ${JSON.stringify(seen)} from ${from} of ${turnId}: ${JSON.stringify(versions.map(({ text }) => text))}`,
+      );
     }
     const last = events.at(-1);
     const isTerminal = last !== undefined && ['turn.completed', 'turn.aborted', 'error'].includes(last.event);
     if (over === 'ended' && !isTerminal) this.#fault(asked, 'stream', `${turnId} ended after ${last?.event}`);
     if (isTerminal && !this.#meant(last, versions, position)) {
-      const states = versions.map(({ turn, text }) => `${turn.status} (${codePoints(text)} characters, ${turn.inputTokens} and ${turn.outputTokens} tokens)`);
-      this.#fault(asked, 'terminal', `was told ${last.event} ${JSON.stringify(last.data)} at ${position}, and ${turnId} is ${states.join(', ')}`);
+      const states = versions.map(
+        ({ turn, text }) =>
+          `${turn.status} (${codePoints(text)} characters, ${turn.inputTokens} and ${turn.outputTokens} tokens)`,
+      );
+      this.#fault(
+        asked,
+        'terminal',
+        `was told ${last.event} ${JSON.stringify(last.data)} at ${position}, and ${turnId} is ${states.join(', ')}`,
+      );
     }
     const prompt = asked.method === 'POST' ? promptOf(asked.body) : null;
-    // A reply is a stream only once the provider has begun to answer; an empty answer, an abort or an expiry may come first. Of a call that was to wait nothing is shown.
-    const began = seen !== '' || versions.some(({ turn }) => (turn.calls?.made ?? 0) > 0) || events.some(({ event }) => event === 'tool.started') || last?.event !== 'error' || last.data.code === 'session_expired';
-    if (prompt !== null && !began && !this.#forgets) this.#fault(asked, 'begun', `${turnId} is a stream of nothing and ${JSON.stringify(last.data)}`);
-    if (prompt !== null && !versions.some((turn) => turn.prompt === prompt)) this.#fault(asked, 'stream', `${turnId} answers another question`);
+    // A reply is a stream only once the provider has begun to answer; an empty answer, an abort or an expiry may come
+    // first. Of a call that was to wait nothing is shown.
+    const began =
+      seen !== '' ||
+      versions.some(({ turn }) => (turn.calls?.made ?? 0) > 0) ||
+      events.some(({ event }) => event === 'tool.started') ||
+      last?.event !== 'error' ||
+      last.data.code === 'session_expired';
+    if (prompt !== null && !began && !this.#forgets)
+      this.#fault(asked, 'begun', `${turnId} is a stream of nothing and ${JSON.stringify(last.data)}`);
+    if (prompt !== null && !versions.some((turn) => turn.prompt === prompt))
+      this.#fault(asked, 'stream', `${turnId} answers another question`);
   }
 
-  /** Whether the turn ended as its readers were told. A turn that a failover forgot is an `api_error`, and so is a turn withdrawn for a fault of ours. */
+  /**
+   * Whether the turn ended as its readers were told. A turn that a failover forgot is an `api_error`, and so is a turn
+   * withdrawn for a fault of ours.
+   */
   #meant({ event, data }: StreamEvent, versions: readonly TurnState[], position: number): boolean {
     if (data.code === 'api_error' && this.#forgets) return true;
     // Nothing is left to withdraw of a turn whose begin a failover forgot.
-    if (data.code === 'assistant_unavailable' && this.#forgets && !versions.some(({ turn }) => this.#states[0]!.turns.has(turn.id))) return true;
-    // A process that owns its store tells a certain refusal at once; if it dies before it has sealed the turn, its session may be over by the next start.
-    if (data.code === 'api_error' && this.#alone && versions.some(({ finished }) => finished !== null && finished.fence.epoch > 1)) return true;
-    if ((data.code === 'assistant_unavailable' || data.code === 'api_error') && this.#states.some(({ withdrawn }) => versions.some(({ turn }) => withdrawn.has(turn.id)))) return true;
+    if (
+      data.code === 'assistant_unavailable' &&
+      this.#forgets &&
+      !versions.some(({ turn }) => this.#states[0]!.turns.has(turn.id))
+    )
+      return true;
+    // A process that owns its store tells a certain refusal at once; if it dies before it has sealed the turn, its
+    // session may be over by the next start.
+    if (
+      data.code === 'api_error' &&
+      this.#alone &&
+      versions.some(({ finished }) => finished !== null && finished.fence.epoch > 1)
+    )
+      return true;
+    if (
+      (data.code === 'assistant_unavailable' || data.code === 'api_error') &&
+      this.#states.some(({ withdrawn }) => versions.some(({ turn }) => withdrawn.has(turn.id)))
+    )
+      return true;
     return versions.some(({ turn, text }) => {
       if (codePoints(text) !== position) return false;
       if (event === 'turn.aborted') return turn.status === 'aborted';
       if (event === 'error') return turn.status === 'failed' && turn.errorCode === data.code;
-      return turn.status === 'completed' && turn.inputTokens === data.usage.input_tokens && turn.outputTokens === data.usage.output_tokens;
+      return (
+        turn.status === 'completed' &&
+        turn.inputTokens === data.usage.input_tokens &&
+        turn.outputTokens === data.usage.output_tokens
+      );
     });
   }
 }

@@ -26,7 +26,13 @@ export interface Bug {
 
 /** A bug in some steps; the others go their way. */
 const inSteps =
-  (changed: Readonly<Partial<Record<StepName, (next: Perform, args: readonly any[], call: { host: string; given: readonly any[] }) => any>>>): Bug['steps'] =>
+  (
+    changed: Readonly<
+      Partial<
+        Record<StepName, (next: Perform, args: readonly any[], call: { host: string; given: readonly any[] }) => any>
+      >
+    >,
+  ): Bug['steps'] =>
   (next, call) =>
   (verb, args) =>
     changed[verb] === undefined ? next(verb, args) : changed[verb](next, args, call);
@@ -34,10 +40,25 @@ const inSteps =
 /** A turn sealed as failed, that was to be withdrawn. */
 function sealed({ session, turn, ...step }: WithdrawTurn): FinishTurn {
   const failed = { stopReason: 'error', errorCode: 'api_error' } as const;
-  const message = { id: turn.messageId, turnId: turn.id, role: 'assistant', content: '', status: 'partial', createdAt: turn.createdAt, ...failed } as const;
+  const message = {
+    id: turn.messageId,
+    turnId: turn.id,
+    role: 'assistant',
+    content: '',
+    status: 'partial',
+    createdAt: turn.createdAt,
+    ...failed,
+  } as const;
   const stands = { ...session, messageCount: session.messageCount + 2 };
   const ended = { ...turn, status: 'failed', ...failed, endedAt: turn.createdAt } as const;
-  return { ...step, session: stands, turn: ended, message, tail: { position: 0, text: '' }, nowMs: turn.createdAt * 1000 };
+  return {
+    ...step,
+    session: stands,
+    turn: ended,
+    message,
+    tail: { position: 0, text: '' },
+    nowMs: turn.createdAt * 1000,
+  };
 }
 
 const withoutFields = ({ opaque: _, ...call }: ToolCall): Omit<ToolCall, 'opaque'> => call;
@@ -54,10 +75,23 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
   'the history has another event than the session': () => ({
     mode: 'shared',
     breaks: ['history'],
-    steps: inSteps({ finishTurn: (next, [step]) => next('finishTurn', [{ ...step, move: { ...step.move, event: { ...step.move.event, turnId: 'turn_other' } } }]) }),
+    steps: inSteps({
+      finishTurn: (next, [step]) =>
+        next('finishTurn', [{ ...step, move: { ...step.move, event: { ...step.move.event, turnId: 'turn_other' } } }]),
+    }),
   }),
-  'readers are shown what was not released': () => ({ mode: 'shared', breaks: ['releases'], steps: inSteps({ beginTurn: (next, [{ released: _, ...step }]) => next('beginTurn', [step]) }) }),
-  'a hidden turn is shown': () => ({ mode: 'embedded', breaks: ['releases'], steps: inSteps({ beginTurn: (next, [step]) => next('beginTurn', [step.released === -1 ? { ...step, released: 0 } : step]) }) }),
+  'readers are shown what was not released': () => ({
+    mode: 'shared',
+    breaks: ['releases'],
+    steps: inSteps({ beginTurn: (next, [{ released: _, ...step }]) => next('beginTurn', [step]) }),
+  }),
+  'a hidden turn is shown': () => ({
+    mode: 'embedded',
+    breaks: ['releases'],
+    steps: inSteps({
+      beginTurn: (next, [step]) => next('beginTurn', [step.released === -1 ? { ...step, released: 0 } : step]),
+    }),
+  }),
   'no fence: whoever writes to a turn is let in': () => {
     const fences = new Map<string, Fence>();
     const fenced = (turnId: string, fence: Fence): Fence => fences.get(turnId) ?? fence;
@@ -80,7 +114,10 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
   'a call of a tool is sent before it is stored': () => ({
     mode: 'shared',
     breaks: ['calls'],
-    steps: inSteps({ stepTurn: async (next, [step]) => (step.calls.some(({ status }: { status: string }) => status === 'running') ? 'stored' : next('stepTurn', [step])) }),
+    steps: inSteps({
+      stepTurn: async (next, [step]) =>
+        step.calls.some(({ status }: { status: string }) => status === 'running') ? 'stored' : next('stepTurn', [step]),
+    }),
   }),
   'no fence for calls of tools: their turn is not asked for its owner': () => ({
     mode: 'shared',
@@ -91,14 +128,23 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
     mode: 'embedded',
     breaks: ['provider'],
     steps: inSteps({
-      finishTurn: (next, [{ message, ...step }]) => next('finishTurn', [{ ...step, message: { ...message, ...(message.toolCalls && { toolCalls: message.toolCalls.map(withoutFields) }) } }]),
+      finishTurn: (next, [{ message, ...step }]) =>
+        next('finishTurn', [
+          {
+            ...step,
+            message: { ...message, ...(message.toolCalls && { toolCalls: message.toolCalls.map(withoutFields) }) },
+          },
+        ]),
     }),
   }),
   'whoever takes a turn over sends its calls again': () => ({ mode: 'shared', breaks: ['calls'], reruns: true }),
   'a turn is seized within its lease': () => ({
     mode: 'shared',
     breaks: ['one writer'],
-    steps: inSteps({ takeOverTurn: (next, [place, owner, untilMs]) => next('takeOverTurn', [place, owner, untilMs, Number.MAX_SAFE_INTEGER]) }),
+    steps: inSteps({
+      takeOverTurn: (next, [place, owner, untilMs]) =>
+        next('takeOverTurn', [place, owner, untilMs, Number.MAX_SAFE_INTEGER]),
+    }),
   }),
   'release twice: a turn that is over frees two slots': () => {
     let freed = 0;
@@ -106,7 +152,8 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
       mode: 'shared',
       breaks: ['slots'],
       steps: inSteps({
-        beginTurn: (next, [step]) => next('beginTurn', [{ ...step, slot: { ...step.slot, ceiling: step.slot.ceiling + freed } }]),
+        beginTurn: (next, [step]) =>
+          next('beginTurn', [{ ...step, slot: { ...step.slot, ceiling: step.slot.ceiling + freed } }]),
         finishTurn: (next, args) => (freed++, next('finishTurn', args)),
       }),
     };
@@ -117,13 +164,22 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
       mode: 'embedded',
       breaks: ['slots'],
       steps: inSteps({
-        beginTurn: (next, [step]) => next('beginTurn', [{ ...step, slot: { ...step.slot, ceiling: step.slot.ceiling - kept } }]),
+        beginTurn: (next, [step]) =>
+          next('beginTurn', [{ ...step, slot: { ...step.slot, ceiling: step.slot.ceiling - kept } }]),
         withdrawTurn: (next, args) => (kept++, next('withdrawTurn', args)),
       }),
     };
   },
-  'answer before commit, over the network': () => ({ mode: 'shared', breaks: ['prefix', 'presence', 'terminal'], answersEarly: true }),
-  'answer before commit, to the disk': () => ({ mode: 'embedded', breaks: ['prefix', 'presence', 'terminal', 'one order', 'one writer'], answersEarly: true }),
+  'answer before commit, over the network': () => ({
+    mode: 'shared',
+    breaks: ['prefix', 'presence', 'terminal'],
+    answersEarly: true,
+  }),
+  'answer before commit, to the disk': () => ({
+    mode: 'embedded',
+    breaks: ['prefix', 'presence', 'terminal', 'one order', 'one writer'],
+    answersEarly: true,
+  }),
   'a finish is answered and never stored': () => ({
     mode: 'embedded',
     breaks: ['presence', 'terminal', 'liveness'],
@@ -158,17 +214,25 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
     const versions = new Map<string, number>();
     const moved = async (next: Perform, verb: StepName, [first, ...rest]: readonly any[], id: string): Promise<any> => {
       const version = versions.get(id);
-      const over = verb === 'saveSession' ? [first, { version: version ?? rest[0].version }] : [{ ...first, version: version ?? first.version, mark: undefined }];
+      const over =
+        verb === 'saveSession'
+          ? [first, { version: version ?? rest[0].version }]
+          : [{ ...first, version: version ?? first.version, mark: undefined }];
       const answer = await next(verb, over);
       const now = typeof answer === 'number' ? answer : answer?.version;
       if (now !== undefined) versions.set(id, now);
       return answer;
     };
-    const ofSession = (verb: StepName) => (next: Perform, args: readonly any[]) => moved(next, verb, args, (args[0].session ?? args[0]).id);
+    const ofSession = (verb: StepName) => (next: Perform, args: readonly any[]) =>
+      moved(next, verb, args, (args[0].session ?? args[0]).id);
     return {
       mode: 'shared',
       breaks: ['one order', 'one writer', 'states'],
-      steps: inSteps(Object.fromEntries((['saveSession', 'beginTurn', 'finishTurn', 'withdrawTurn'] as const).map((verb) => [verb, ofSession(verb)]))),
+      steps: inSteps(
+        Object.fromEntries(
+          (['saveSession', 'beginTurn', 'finishTurn', 'withdrawTurn'] as const).map((verb) => [verb, ofSession(verb)]),
+        ),
+      ),
     };
   },
   'an Idempotency-Key is forgotten': () => ({
@@ -182,14 +246,24 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
   'each process has budgets of its own': () => ({
     mode: 'shared',
     breaks: ['limits'],
-    steps: inSteps({ takeBudgets: (next, [workspaceId, keyId, ...rest], { host }) => next('takeBudgets', [workspaceId, `${keyId}-${host.split('.')[0]}`, ...rest]) }),
+    steps: inSteps({
+      takeBudgets: (next, [workspaceId, keyId, ...rest], { host }) =>
+        next('takeBudgets', [workspaceId, `${keyId}-${host.split('.')[0]}`, ...rest]),
+    }),
   }),
   'budgets go by the clock of whoever asks': () => ({
     mode: 'shared',
     breaks: ['limits'],
-    steps: inSteps({ takeBudgets: (next, [workspaceId, keyId, budgets], { given }) => next('takeBudgets', [workspaceId, keyId, budgets, given[3]]) }),
+    steps: inSteps({
+      takeBudgets: (next, [workspaceId, keyId, budgets], { given }) =>
+        next('takeBudgets', [workspaceId, keyId, budgets, given[3]]),
+    }),
   }),
-  'a request whose answer was lost on the way from the store is charged again': () => ({ mode: 'shared', breaks: ['limits'], forgets: 'takeBudgets' }),
+  'a request whose answer was lost on the way from the store is charged again': () => ({
+    mode: 'shared',
+    breaks: ['limits'],
+    forgets: 'takeBudgets',
+  }),
   'a request that is refused costs nothing': () => {
     const refused = new Map<string, any[]>();
     return {
@@ -210,7 +284,10 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
   'a turn is counted with a token too many': () => ({
     mode: 'embedded',
     breaks: ['usage'],
-    steps: inSteps({ finishTurn: (next, [step]) => next('finishTurn', [{ ...step, turn: { ...step.turn, outputTokens: step.turn.outputTokens + 1 } }]) }),
+    steps: inSteps({
+      finishTurn: (next, [step]) =>
+        next('finishTurn', [{ ...step, turn: { ...step.turn, outputTokens: step.turn.outputTokens + 1 } }]),
+    }),
   }),
   'a stream goes on a character too late': () => ({
     mode: 'shared',
@@ -225,7 +302,16 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
       session: async (next, args) => {
         const found = await next('session', args);
         const { machine } = found?.record ?? {};
-        return found && { ...found, record: { ...found.record, expiresAt: 1e10, machine: { ...machine, context: { ...machine.context, expiresAt: 1e10 } } } };
+        return (
+          found && {
+            ...found,
+            record: {
+              ...found.record,
+              expiresAt: 1e10,
+              machine: { ...machine, context: { ...machine.context, expiresAt: 1e10 } },
+            },
+          }
+        );
       },
     }),
   }),
@@ -250,14 +336,16 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
     mode: 'shared',
     breaks: ['begun'],
     steps: inSteps({
-      withdrawTurn: (next, [step]) => (step.fence.epoch === 1 ? next('withdrawTurn', [step]) : next('finishTurn', [sealed(step)])),
+      withdrawTurn: (next, [step]) =>
+        step.fence.epoch === 1 ? next('withdrawTurn', [step]) : next('finishTurn', [sealed(step)]),
     }),
   }),
   'no turn is withdrawn: it is sealed once its lease has run out': () => ({
     mode: 'shared',
     breaks: ['refused', 'begun'],
     steps: inSteps({
-      withdrawTurn: (next, [step]) => (step.fence.epoch === 1 ? { outcome: 'fenced' } : next('finishTurn', [sealed(step)])),
+      withdrawTurn: (next, [step]) =>
+        step.fence.epoch === 1 ? { outcome: 'fenced' } : next('finishTurn', [sealed(step)]),
     }),
   }),
   'a turn that failed for a fault of ours is stored as aborted': () => ({
@@ -266,7 +354,9 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
     steps: inSteps({
       finishTurn: (next, [step]) => {
         const aborted = { status: 'aborted', stopReason: 'aborted', errorCode: null };
-        return next('finishTurn', [step.turn.errorCode === 'api_error' ? { ...step, turn: { ...step.turn, ...aborted } } : step]);
+        return next('finishTurn', [
+          step.turn.errorCode === 'api_error' ? { ...step, turn: { ...step.turn, ...aborted } } : step,
+        ]);
       },
     }),
   }),
@@ -278,7 +368,10 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
   'an ended session is stored as open': () => ({
     mode: 'embedded',
     breaks: ['states', 'liveness'],
-    steps: inSteps({ saveSession: (next, [session, basis]) => next('saveSession', [{ ...session, machine: { ...session.machine, state: 'open' } }, basis]) }),
+    steps: inSteps({
+      saveSession: (next, [session, basis]) =>
+        next('saveSession', [{ ...session, machine: { ...session.machine, state: 'open' } }, basis]),
+    }),
   }),
   'a revoked key is never heard of': () => {
     const known = new Map<string, any>();

@@ -1,5 +1,14 @@
 /** The calls of tools that the store should hold, and what waits for an answer, worked out from its steps. */
-import type { AmendedMessage, BeginTurn, FinishTurn, Session, StepTurn, ToolCall, ToolStatus, WithdrawTurn } from '../../src/store/store.ts';
+import type {
+  AmendedMessage,
+  BeginTurn,
+  FinishTurn,
+  Session,
+  StepTurn,
+  ToolCall,
+  ToolStatus,
+  WithdrawTurn,
+} from '../../src/store/store.ts';
 import { hasEnded } from '../../src/store/records/tools.ts';
 import type { Entry, StepEntry } from './history.ts';
 import type { State } from './oracle.ts';
@@ -50,7 +59,8 @@ export class CallsOracle {
   begin({ turn, amends }: BeginTurn, before: Session | null): void {
     const ids = turn.answered?.ids ?? [];
     const waiting = before?.pending?.calls.map(({ id }) => id) ?? [];
-    if (ids.join() !== waiting.join()) this.#fault('waits', `${turn.id} answers ${ids.join()}, and there wait ${waiting.join()}`);
+    if (ids.join() !== waiting.join())
+      this.#fault('waits', `${turn.id} answers ${ids.join()}, and there wait ${waiting.join()}`);
     for (const id of ids) this.answering.set(id, [...(this.answering.get(id) ?? []), turn.id]);
     this.#amend(amends);
     for (const id of turn.answered?.approved ?? []) this.#send(id);
@@ -67,8 +77,10 @@ export class CallsOracle {
     this.sealed.set(turn.id, this.#at);
     const waiting = (message.toolCalls ?? []).filter(({ status }) => status === 'pending').map(({ id }) => id);
     const kept = session.pending?.calls.map(({ id }) => id) ?? [];
-    if (kept.join() !== waiting.join()) this.#fault('waits', `${session.id} has ${kept.join()} wait behind ${turn.id}, which has ${waiting.join()}`);
-    if ((turn.stopReason === 'tool_calls') !== waiting.length > 0) this.#fault('waits', `${turn.id} ended by ${turn.stopReason}, and ${waiting.length} calls wait`);
+    if (kept.join() !== waiting.join())
+      this.#fault('waits', `${session.id} has ${kept.join()} wait behind ${turn.id}, which has ${waiting.join()}`);
+    if ((turn.stopReason === 'tool_calls') !== waiting.length > 0)
+      this.#fault('waits', `${turn.id} ended by ${turn.stopReason}, and ${waiting.length} calls wait`);
   }
 
   /** The calls that the turn has answered wait again. */

@@ -1,4 +1,7 @@
-/** Checks of the calls of tools: who sent them and when, what became of them, and what clients and models were told of them (contract 13; T1, T2, T3). */
+/**
+ * Checks of the calls of tools: who sent them and when, what became of them, and what clients and models were told of
+ * them (contract 13; T1, T2, T3).
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { resultText } from '../../src/providers/model/history.ts';
 import type { ModelMessage } from '../../src/providers/model.ts';
@@ -8,14 +11,38 @@ import type { Oracle } from './oracle.ts';
 import { reachesMax } from './tool.ts';
 import { grouped } from './world.ts';
 
-/** Returns the violations. What a failover forgets, clients, tools and models may have seen: there only what holds of any one of them is checked. */
-export async function checkCalls(oracle: Oracle, history: History, store: Store, workspaceId: string): Promise<string[]> {
+/**
+ * Returns the violations. What a failover forgets, clients, tools and models may have seen: there only what holds of
+ * any one of them is checked.
+ */
+export async function checkCalls(
+  oracle: Oracle,
+  history: History,
+  store: Store,
+  workspaceId: string,
+): Promise<string[]> {
   const forgets = oracle.forgotten.length > 0;
-  const rest = forgets ? [] : [...checkAnswers(oracle, history), ...checkTold(oracle, history), ...checkShown(oracle, history), ...checkWaiting(history)];
-  return [...checkReached(oracle, history, forgets), ...(await checkStored(oracle, store, workspaceId)), ...checkProtocol(history), ...checkSigned(oracle, history), ...rest];
+  const rest = forgets
+    ? []
+    : [
+        ...checkAnswers(oracle, history),
+        ...checkTold(oracle, history),
+        ...checkShown(oracle, history),
+        ...checkWaiting(history),
+      ];
+  return [
+    ...checkReached(oracle, history, forgets),
+    ...(await checkStored(oracle, store, workspaceId)),
+    ...checkProtocol(history),
+    ...checkSigned(oracle, history),
+    ...rest,
+  ];
 }
 
-/** Each call reached its tool as often as it may, from the process that had stored it before, after it was approved, and stands in the transcript. */
+/**
+ * Each call reached its tool as often as it may, from the process that had stored it before, after it was approved, and
+ * stands in the transcript.
+ */
 function checkReached({ calls, state }: Oracle, { reached, asked }: History, forgets: boolean): string[] {
   const wrong: string[] = [];
   const answers = answersOf(asked);
@@ -23,21 +50,28 @@ function checkReached({ calls, state }: Oracle, { reached, asked }: History, for
     const { turnId, name } = sent[0]!;
     const fault = (what: string): unknown => wrong.push(`calls: ${callId} (${name}) of ${turnId} ${what}`);
     // A failover may forget an approval: the call waits again, and another turn sends it once it is approved once more.
-    const most = Math.max(...Array.from(forgets ? grouped(sent, (one) => one.turnId).values() : [sent], (times) => times.length));
+    const most = Math.max(
+      ...Array.from(forgets ? grouped(sent, (one) => one.turnId).values() : [sent], (times) => times.length),
+    );
     if (most > reachesMax(name)) fault(`reached the tool ${most} times`);
-    for (const { host, after } of sent) if (!calls.sending.get(callId)?.some((one) => one.host === host && one.at < after)) fault(`was sent by ${host}, which had not stored it`);
+    for (const { host, after } of sent)
+      if (!calls.sending.get(callId)?.some((one) => one.host === host && one.at < after))
+        fault(`was sent by ${host}, which had not stored it`);
     const approvals = (answers.get(callId) ?? []).filter(({ answer }) => answer.approved === true);
-    if (name === 'wait' && !approvals.some(({ chat }) => chat.sentMs <= sent[0]!.atMs)) fault('was sent, and nobody had approved it');
+    if (name === 'wait' && !approvals.some(({ chat }) => chat.sentMs <= sent[0]!.atMs))
+      fault('was sent, and nobody had approved it');
     if (isLate(calls.sealed, sent)) fault('was sent again when its turn was sealed');
     if (forgets) continue;
     const status = state.calls.get(callId)?.call.status;
-    if (status === undefined || status === 'running' || status === 'pending' || status === 'declined') fault(`reached the tool, and is ${status ?? 'not'} in the transcript`);
+    if (status === undefined || status === 'running' || status === 'pending' || status === 'declined')
+      fault(`reached the tool, and is ${status ?? 'not'} in the transcript`);
   }
   return wrong;
 }
 
 /** Whether a call that had been sent already was sent once more after its turn was sealed. */
-const isLate = (sealed: ReadonlyMap<string, number>, [, ...again]: readonly Reached[]): boolean => again.some(({ turnId, after }) => (sealed.get(turnId) ?? Infinity) < after);
+const isLate = (sealed: ReadonlyMap<string, number>, [, ...again]: readonly Reached[]): boolean =>
+  again.some(({ turnId, after }) => (sealed.get(turnId) ?? Infinity) < after);
 
 interface Answer {
   readonly call_id: string;
@@ -47,22 +81,40 @@ interface Answer {
 
 /** All answers that clients have sent, by call. */
 const answersOf = (asked: readonly Asked[]): Map<string, { answer: Answer; chat: Asked }[]> =>
-  grouped(asked.flatMap((chat) => ((chat.body?.tool_results ?? []) as Answer[]).map((answer) => ({ answer, chat }))), ({ answer }) => answer.call_id);
+  grouped(
+    asked.flatMap((chat) => ((chat.body?.tool_results ?? []) as Answer[]).map((answer) => ({ answer, chat }))),
+    ({ answer }) => answer.call_id,
+  );
 
-/** Sessions and messages agree on what waits, nothing runs any more, and each call is stored as the last step left it. */
+/**
+ * Sessions and messages agree on what waits, nothing runs any more, and each call is stored as the last step left it.
+ */
 async function checkStored({ state }: Oracle, store: Store, workspaceId: string): Promise<string[]> {
   const wrong: string[] = [];
   for (const [id, { turnIds, session }] of state.sessions) {
     const found = (await store.sessions.read(workspaceId, id))?.record;
-    if (!isDeepStrictEqual(found?.pending, session.pending)) wrong.push(`waits: ${id} is stored with ${JSON.stringify(found?.pending)} waiting, not ${JSON.stringify(session.pending)}`);
-    const messages: Message[] = await store.sessions.recentMessages(workspaceId, id, found?.messageCount ?? 0, Number.MAX_SAFE_INTEGER, 10_000);
+    if (!isDeepStrictEqual(found?.pending, session.pending))
+      wrong.push(
+        `waits: ${id} is stored with ${JSON.stringify(found?.pending)} waiting, not ${JSON.stringify(session.pending)}`,
+      );
+    const messages: Message[] = await store.sessions.recentMessages(
+      workspaceId,
+      id,
+      found?.messageCount ?? 0,
+      Number.MAX_SAFE_INTEGER,
+      10_000,
+    );
     for (const { turnId, toolCalls = [] } of messages.filter(({ role }) => role === 'assistant')) {
       const waiting = toolCalls.filter(({ status }) => status === 'pending').map(({ id: callId }) => callId);
       const due = turnId === turnIds.at(-1) ? (session.pending?.calls ?? []).map((call) => call.id) : [];
-      if (waiting.join() !== due.join()) wrong.push(`waits: ${waiting.join()} wait in ${turnId}, and ${due.join()} in ${id}`);
+      if (waiting.join() !== due.join())
+        wrong.push(`waits: ${waiting.join()} wait in ${turnId}, and ${due.join()} in ${id}`);
       for (const call of toolCalls) {
         if (call.status === 'running') wrong.push(`calls: ${call.id} of ${turnId} runs when all is over`);
-        if (!isDeepStrictEqual(call, state.calls.get(call.id)?.call)) wrong.push(`calls: ${call.id} of ${turnId} is stored as ${JSON.stringify(call)}, not ${JSON.stringify(state.calls.get(call.id)?.call)}`);
+        if (!isDeepStrictEqual(call, state.calls.get(call.id)?.call))
+          wrong.push(
+            `calls: ${call.id} of ${turnId} is stored as ${JSON.stringify(call)}, not ${JSON.stringify(state.calls.get(call.id)?.call)}`,
+          );
       }
     }
   }
@@ -72,7 +124,10 @@ async function checkStored({ state }: Oracle, store: Store, workspaceId: string)
 /** A call is answered by one turn that stands, with what one client has sent. */
 function checkAnswers({ state, calls }: Oracle, { asked }: History): string[] {
   const wrong: string[] = [];
-  const chats = grouped(asked.filter(({ body }) => body?.tool_results !== undefined), ({ body }) => promptOf(body));
+  const chats = grouped(
+    asked.filter(({ body }) => body?.tool_results !== undefined),
+    ({ body }) => promptOf(body),
+  );
   for (const [callId, turnIds] of calls.answering) {
     const standing = turnIds.filter((id) => state.turns.has(id));
     if (standing.length > 1) wrong.push(`waits: ${callId} was answered by ${standing.join(' and ')}`);
@@ -81,16 +136,30 @@ function checkAnswers({ state, calls }: Oracle, { asked }: History): string[] {
     if (turn.answered === undefined) continue;
     const { ids, approved } = turn.answered;
     const stored = ids.map((id) => state.calls.get(id)!.call);
-    const took = ({ body }: Asked): boolean => stored.every((call) => isTaken(call, (body.tool_results as Answer[]).find(({ call_id }) => call_id === call.id), approved));
+    const took = ({ body }: Asked): boolean =>
+      stored.every((call) =>
+        isTaken(
+          call,
+          (body.tool_results as Answer[]).find(({ call_id }) => call_id === call.id),
+          approved,
+        ),
+      );
     const declined = stored.every(({ status }) => status === 'declined');
-    if (turn.unasked ? !chats.get(prompt)?.some(took) : !declined) wrong.push(`waits: ${turn.id} left ${JSON.stringify(stored)}, which no client has said`);
+    if (turn.unasked ? !chats.get(prompt)?.some(took) : !declined)
+      wrong.push(`waits: ${turn.id} left ${JSON.stringify(stored)}, which no client has said`);
   }
   return wrong;
 }
 
-function isTaken({ id, status, output, wants }: ToolCall, answer: Answer | undefined, approved: readonly string[]): boolean {
+function isTaken(
+  { id, status, output, wants }: ToolCall,
+  answer: Answer | undefined,
+  approved: readonly string[],
+): boolean {
   if (wants === 'result') return status === 'completed' && answer?.output === output;
-  return answer?.approved === true ? status !== 'declined' && (approved.includes(id) || status === 'failed') : answer?.approved === false && status === 'declined';
+  return answer?.approved === true
+    ? status !== 'declined' && (approved.includes(id) || status === 'failed')
+    : answer?.approved === false && status === 'declined';
 }
 
 /** A provider refuses a history in which a call has no result, two, or one of another call. */
@@ -100,7 +169,8 @@ function checkProtocol({ said }: History): string[] {
     const due: string[] = [];
     let last = '';
     for (const message of messages) {
-      if (message.role === 'user' && last === 'tool') wrong.push(`provider: the user speaks behind a result: ${message.content}`);
+      if (message.role === 'user' && last === 'tool')
+        wrong.push(`provider: the user speaks behind a result: ${message.content}`);
       last = message.role;
       if (message.role === 'tool') {
         if (due.shift() !== message.callId) wrong.push(`provider: ${message.callId} has a result out of its place`);
@@ -120,14 +190,19 @@ function checkProtocol({ said }: History): string[] {
 function checkSigned({ state }: Oracle, { said }: History): string[] {
   const wrong: string[] = [];
   const callOf = new Map<string, string>();
-  for (const { id, opaque } of said.flatMap(({ messages }) => messages.flatMap((message) => (message.role === 'tool' ? [] : (message.calls ?? []))))) {
+  for (const { id, opaque } of said.flatMap(({ messages }) =>
+    messages.flatMap((message) => (message.role === 'tool' ? [] : (message.calls ?? []))),
+  )) {
     const signature = opaque?.call?.['signature'] as string | undefined;
     const known = callOf.get(signature ?? '') ?? id;
     if (signature === undefined) wrong.push(`provider: ${id} has lost its signature`);
     else if (known !== id) wrong.push(`provider: ${id} has the signature of ${known}`);
     else callOf.set(signature, id);
     const stored = state.calls.get(id);
-    if (stored !== undefined && !isDeepStrictEqual(stored.call.opaque, opaque)) wrong.push(`provider: ${id} is stored with ${JSON.stringify(stored.call.opaque)}, and was told with ${JSON.stringify(opaque)}`);
+    if (stored !== undefined && !isDeepStrictEqual(stored.call.opaque, opaque))
+      wrong.push(
+        `provider: ${id} is stored with ${JSON.stringify(stored.call.opaque)}, and was told with ${JSON.stringify(opaque)}`,
+      );
   }
   return wrong;
 }
@@ -135,23 +210,39 @@ function checkSigned({ state }: Oracle, { said }: History): string[] {
 /** Models are told of each call what is stored of it; a turn that was withdrawn may have told another answer. */
 function checkTold({ state, calls }: Oracle, { said }: History): string[] {
   const wrong = new Set<string>();
-  const results = said.flatMap(({ messages }) => messages.filter((message): message is Extract<ModelMessage, { role: 'tool' }> => message.role === 'tool'));
+  const results = said.flatMap(({ messages }) =>
+    messages.filter((message): message is Extract<ModelMessage, { role: 'tool' }> => message.role === 'tool'),
+  );
   for (const { callId, content } of results) {
     const known = state.calls.get(callId)?.call;
     const isOpen = calls.answering.get(callId)?.some((id) => !state.turns.has(id)) ?? false;
-    if (!isOpen && (known === undefined || resultText(known) !== content)) wrong.add(`provider: a model was told ${JSON.stringify(content)} of ${callId}, which is ${JSON.stringify(known)}`);
+    if (!isOpen && (known === undefined || resultText(known) !== content))
+      wrong.add(
+        `provider: a model was told ${JSON.stringify(content)} of ${callId}, which is ${JSON.stringify(known)}`,
+      );
   }
   return [...wrong];
 }
 
-const shownOf = ({ id, name, arguments: given, wants }: Pick<ToolCall, 'id' | 'name' | 'arguments'> & { wants?: string }) => ({ call_id: id, name, arguments: given, wants });
+const shownOf = ({
+  id,
+  name,
+  arguments: given,
+  wants,
+}: Pick<ToolCall, 'id' | 'name' | 'arguments'> & { wants?: string }) => ({
+  call_id: id,
+  name,
+  arguments: given,
+  wants,
+});
 
 /** Every reader of a turn is told the calls that its message has, each once, and the same that wait. */
 function checkShown({ state, calls }: Oracle, { asked }: History): string[] {
   const wrong: string[] = [];
   for (const { client, sentMs, stream } of asked) {
     if (stream === null) continue;
-    const fault = (what: string): unknown => wrong.push(`shown: ${client} at ${sentMs} ms was told by ${stream.turnId} ${what}`);
+    const fault = (what: string): unknown =>
+      wrong.push(`shown: ${client} at ${sentMs} ms was told by ${stream.turnId} ${what}`);
     const open = new Set<string>();
     for (const { event, data } of stream.events) {
       if (event === 'tool.started') {
@@ -160,10 +251,14 @@ function checkShown({ state, calls }: Oracle, { asked }: History): string[] {
         if (!calls.sending.has(data.call_id)) fault(`that ${data.call_id} starts, which was not stored`);
       } else if (event === 'tool.ended') {
         const { status, error } = state.calls.get(data.call_id)?.call ?? {};
-        if (status !== data.status || error !== data.error) fault(`${JSON.stringify(data)}, and the call is ${status} ${error}`);
+        if (status !== data.status || error !== data.error)
+          fault(`${JSON.stringify(data)}, and the call is ${status} ${error}`);
       } else if (event === 'turn.completed' && state.turns.get(stream.turnId)?.finished) {
-        const due = [...state.calls.values()].filter(({ turnId, call }) => turnId === stream.turnId && call.wants !== undefined).map(({ call }) => shownOf(call));
-        if (!isDeepStrictEqual(data.tool_calls ?? [], due)) fault(`${JSON.stringify(data.tool_calls)} waits, not ${JSON.stringify(due)}`);
+        const due = [...state.calls.values()]
+          .filter(({ turnId, call }) => turnId === stream.turnId && call.wants !== undefined)
+          .map(({ call }) => shownOf(call));
+        if (!isDeepStrictEqual(data.tool_calls ?? [], due))
+          fault(`${JSON.stringify(data.tool_calls)} waits, not ${JSON.stringify(due)}`);
       }
     }
   }
@@ -196,12 +291,17 @@ function checkWaiting({ entries, asked }: History): string[] {
     if (method !== 'GET' || status !== 200 || json?.object !== 'session') continue;
     const known = waited.get(json.id) ?? [];
     // A change in the millisecond in which it was asked for may have come after that.
-    const first = Math.max(0, known.findLastIndex(({ fromMs }) => fromMs < sentMs));
+    const first = Math.max(
+      0,
+      known.findLastIndex(({ fromMs }) => fromMs < sentMs),
+    );
     const possible = known.slice(first).filter(({ fromMs }, index) => index === 0 || fromMs <= answeredMs!);
     // By a clock that is ahead a session may look expired that is not.
     if (json.status === 'expired' && json.pending_tool_calls.length === 0) continue;
     if (!possible.some(({ told }) => isDeepStrictEqual(told, json.pending_tool_calls))) {
-      wrong.push(`waits: ${client} at ${sentMs} ms was told by ${host} at ${path} that ${JSON.stringify(json.pending_tool_calls)} wait, not ${JSON.stringify(possible.map(({ told }) => told))}`);
+      wrong.push(
+        `waits: ${client} at ${sentMs} ms was told by ${host} at ${path} that ${JSON.stringify(json.pending_tool_calls)} wait, not ${JSON.stringify(possible.map(({ told }) => told))}`,
+      );
     }
   }
   return wrong;
@@ -212,5 +312,7 @@ const moves: ReadonlySet<string> = new Set(['createSession', 'beginTurn', 'saveS
 /** The session as the step has left it, and its version; null if it left none. */
 function movedBy({ verb, args, answer }: StepEntry): { session: any; version: number } | null {
   const version = typeof answer === 'number' ? answer : answer?.version;
-  return moves.has(verb) && version !== undefined ? { session: verb === 'saveSession' ? args[0] : args[0].session, version } : null;
+  return moves.has(verb) && version !== undefined
+    ? { session: verb === 'saveSession' ? args[0] : args[0].session, version }
+    : null;
 }

@@ -15,11 +15,21 @@ import { answeringOf, type History, type Said } from './history.ts';
 import { Oracle, type State } from './oracle.ts';
 import { grouped, type World } from './world.ts';
 
-/** Returns the violations, one line each with the rule first; none if all is well. `store` is the store after the run. */
+/**
+ * Returns the violations, one line each with the rule first; none if all is well. `store` is the store after the run.
+ */
 export async function check({ history, mode, seeds }: World, store: Store): Promise<string[]> {
   const oracle = new Oracle(mode === 'embedded');
   for (const entry of history.entries) oracle.hear(entry);
-  const wrong = [...history.wrong, ...oracle.wrong, ...(await checkLeft(oracle, store, seeds.workspaceId)), ...(await checkHistories(oracle, store, seeds)), ...checkTexts(oracle, history), ...checkCharges(oracle, history), ...(await checkCalls(oracle, history, store, seeds.workspaceId))];
+  const wrong = [
+    ...history.wrong,
+    ...oracle.wrong,
+    ...(await checkLeft(oracle, store, seeds.workspaceId)),
+    ...(await checkHistories(oracle, store, seeds)),
+    ...checkTexts(oracle, history),
+    ...checkCharges(oracle, history),
+    ...(await checkCalls(oracle, history, store, seeds.workspaceId)),
+  ];
   const answers = new Answers(oracle, history, mode);
   for (const asked of history.asked) answers.check(asked);
   return [...new Set([...wrong, ...answers.wrong])];
@@ -32,8 +42,14 @@ async function checkLeft({ state }: Oracle, store: Store, workspaceId: string): 
   if (slots !== 0) wrong.push(`slots: ${slots} are taken when all is over`);
   for (const [id, known] of state.sessions) {
     const found = await store.sessions.read(workspaceId, id);
-    if (found === null || found.version !== known.version || found.record.machine.state !== known.session.machine.state) {
-      wrong.push(`presence: ${id} is ${found?.record.machine.state} in version ${found?.version}, not ${known.session.machine.state} in ${known.version}`);
+    if (
+      found === null ||
+      found.version !== known.version ||
+      found.record.machine.state !== known.session.machine.state
+    ) {
+      wrong.push(
+        `presence: ${id} is ${found?.record.machine.state} in version ${found?.version}, not ${known.session.machine.state} in ${known.version}`,
+      );
       continue;
     }
     const said: string[] = [];
@@ -42,10 +58,21 @@ async function checkLeft({ state }: Oracle, store: Store, workspaceId: string): 
       said.push(...page.items.map(({ content }) => content));
       after = page.next;
     }
-    const due = [...(known.greeting === null ? [] : [known.greeting]), ...known.turnIds.map((turnId) => state.turns.get(turnId)!).flatMap(({ turn, prompt, text }) => (turn.unasked ? [text] : [prompt, text]))];
-    if (JSON.stringify(said) !== JSON.stringify(due)) wrong.push(`presence: ${id} says ${JSON.stringify(said)}, not ${JSON.stringify(due)}`);
-    if (found.record.messageCount !== known.session.messageCount || found.record.messageCount !== due.length + known.gaps) {
-      wrong.push(`presence: ${id} counts ${found.record.messageCount} messages of ${due.length} with gaps of ${known.gaps}`);
+    const due = [
+      ...(known.greeting === null ? [] : [known.greeting]),
+      ...known.turnIds
+        .map((turnId) => state.turns.get(turnId)!)
+        .flatMap(({ turn, prompt, text }) => (turn.unasked ? [text] : [prompt, text])),
+    ];
+    if (JSON.stringify(said) !== JSON.stringify(due))
+      wrong.push(`presence: ${id} says ${JSON.stringify(said)}, not ${JSON.stringify(due)}`);
+    if (
+      found.record.messageCount !== known.session.messageCount ||
+      found.record.messageCount !== due.length + known.gaps
+    ) {
+      wrong.push(
+        `presence: ${id} counts ${found.record.messageCount} messages of ${due.length} with gaps of ${known.gaps}`,
+      );
     }
   }
   for (const [id, { turn, text, finished }] of state.turns) {
@@ -53,24 +80,41 @@ async function checkLeft({ state }: Oracle, store: Store, workspaceId: string): 
     const found = await store.turns.read(workspaceId, turn.sessionId, id);
     if (found?.status !== turn.status) wrong.push(`presence: ${id} is ${found?.status}, not ${turn.status}`);
     const end = codePoints(text);
-    const read = [await store.turns.output(place), (await store.turns.outputAfter(place, end))?.text, (await store.turns.outputAfter(place, end + 1))?.text];
-    if (!isDeepStrictEqual(read, [text, '', null])) wrong.push(`presence: the output of ${id} is read as ${JSON.stringify(read)}, and it is ${JSON.stringify(text)}`);
+    const read = [
+      await store.turns.output(place),
+      (await store.turns.outputAfter(place, end))?.text,
+      (await store.turns.outputAfter(place, end + 1))?.text,
+    ];
+    if (!isDeepStrictEqual(read, [text, '', null]))
+      wrong.push(`presence: the output of ${id} is read as ${JSON.stringify(read)}, and it is ${JSON.stringify(text)}`);
     if (finished === null) wrong.push(`liveness: ${id} was never sealed`);
   }
   return [...wrong, ...(await checkUsage(state, store, workspaceId))];
 }
 
 /** Checks that each history has every step, and its fold through the machine equals the stored state (P23). */
-async function checkHistories({ state }: Oracle, store: Store, { workspaceId, keys, assistantIds }: World['seeds']): Promise<string[]> {
+async function checkHistories(
+  { state }: Oracle,
+  store: Store,
+  { workspaceId, keys, assistantIds }: World['seeds'],
+): Promise<string[]> {
   const wrong: string[] = [];
-  const check = async (kind: HistoryKind, id: string, found: Versioned<{ readonly machine: Snapshot }> | null): Promise<void> => {
+  const check = async (
+    kind: HistoryKind,
+    id: string,
+    found: Versioned<{ readonly machine: Snapshot }> | null,
+  ): Promise<void> => {
     if (found === null) return;
     const moves = await store.history.read(kind, workspaceId, id);
     const seqs = moves.map(({ seq }) => seq).join(' ');
-    if (seqs !== Array.from({ length: found.version }, (_, index) => index + 1).join(' ')) return void wrong.push(`history: ${id} is in version ${found.version} by the steps ${seqs}`);
+    if (seqs !== Array.from({ length: found.version }, (_, index) => index + 1).join(' '))
+      return void wrong.push(`history: ${id} is in version ${found.version} by the steps ${seqs}`);
     const { machine } = found.record;
     const fold = [...folded(kinds[kind], moves)].at(-1);
-    if (!isDeepStrictEqual(fold, machine)) wrong.push(`history: ${id} is stored as ${JSON.stringify(machine)}, and its steps lead to ${JSON.stringify(fold)}`);
+    if (!isDeepStrictEqual(fold, machine))
+      wrong.push(
+        `history: ${id} is stored as ${JSON.stringify(machine)}, and its steps lead to ${JSON.stringify(fold)}`,
+      );
     const broken = moves.findIndex(({ from }, index) => from !== (moves[index - 1]?.to ?? null));
     if (broken >= 0) wrong.push(`history: step ${broken + 1} of ${id} comes from ${moves[broken]!.from}`);
   };
@@ -83,7 +127,10 @@ async function checkHistories({ state }: Oracle, store: Store, { workspaceId, ke
   return wrong;
 }
 
-/** Checks that the fold of each turn's past through its machine leads to the stored end of the turn (P23). Returns the violations. */
+/**
+ * Checks that the fold of each turn's past through its machine leads to the stored end of the turn (P23). Returns the
+ * violations.
+ */
 export async function checkPasts(store: Store, workspaceId: string, sessionId: string): Promise<string[]> {
   const wrong: string[] = [];
   const moves = await store.history.read('session', workspaceId, sessionId);
@@ -91,13 +138,18 @@ export async function checkPasts(store: Store, workspaceId: string, sessionId: s
     if (move.turn === undefined || move.turn.events.length === limits.turnEventsKept) continue;
     const { turnId } = move.turn;
     // An end whose answer was lost is withdrawn by a later step, if the chat was answered 503.
-    const again = moves.some(({ seq, event }) => seq > move.seq && event.type === 'finished' && (event as { turnId?: string }).turnId === turnId);
+    const again = moves.some(
+      ({ seq, event }) =>
+        seq > move.seq && event.type === 'finished' && (event as { turnId?: string }).turnId === turnId,
+    );
     if (again) continue;
     const due = (await store.turns.read(workspaceId, sessionId, turnId))?.status ?? 'withdrawn';
     const steps = pastOf(move.turn, move);
     const end = steps.at(-1)?.to;
-    if (end !== due) wrong.push(`history: ${turnId} is ${due}, and its steps lead to ${end}: ${JSON.stringify(move.turn.events)}`);
-    if (steps.some(({ outcomes }) => outcomes[0]?.type === 'unchanged')) wrong.push(`history: an event that changed nothing is a step of ${turnId}`);
+    if (end !== due)
+      wrong.push(`history: ${turnId} is ${due}, and its steps lead to ${end}: ${JSON.stringify(move.turn.events)}`);
+    if (steps.some(({ outcomes }) => outcomes[0]?.type === 'unchanged'))
+      wrong.push(`history: an event that changed nothing is a step of ${turnId}`);
   }
   return wrong;
 }
@@ -115,32 +167,52 @@ async function checkUsage({ sessions, turns }: State, store: Store, workspaceId:
     toolCalls: sum(({ calls }) => calls?.sent ?? 0),
   };
   const start = Math.floor(epochMs / 1000) - 86_400;
-  const buckets = await store.usage.read(workspaceId, { assistantIds: null, start, end: start + 2 * 86_400, bucketSeconds: 86_400 });
+  const buckets = await store.usage.read(workspaceId, {
+    assistantIds: null,
+    start,
+    end: start + 2 * 86_400,
+    bucketSeconds: 86_400,
+  });
   return Object.entries(due).flatMap(([name, count]) => {
     const counted = buckets.reduce((all, bucket) => all + bucket[name as keyof typeof due], 0);
     return counted === count ? [] : [`usage: ${counted} ${name} are counted, not ${count}`];
   });
 }
 
-/** A call of the model: its turn's prompt, the messages before that turn, and all that the turn would have said up to then. */
-function understood(oracle: Oracle, { messages, text }: Said): { prompt: string; before: readonly ModelMessage[]; text: string } {
+/**
+ * A call of the model: its turn's prompt, the messages before that turn, and all that the turn would have said up to
+ * then.
+ */
+function understood(
+  oracle: Oracle,
+  { messages, text }: Said,
+): { prompt: string; before: readonly ModelMessage[]; text: string } {
   const asked = messages.findLastIndex(({ role }) => role === 'user');
   let from = asked + 1;
   let prompt = messages[asked]?.content ?? '';
   // A turn that answers calls goes on behind their results.
   for (let at = from; at < messages.length; at++) {
     const message = messages[at]!;
-    const answered = message.role === 'tool' ? [] : (message.calls ?? []).map(({ id }) => id).filter((id) => oracle.calls.answering.has(id));
+    const answered =
+      message.role === 'tool'
+        ? []
+        : (message.calls ?? []).map(({ id }) => id).filter((id) => oracle.calls.answering.has(id));
     if (answered.length === 0) continue;
     prompt = answeringOf(answered);
     from = messages.findIndex(({ role }, index) => index > at && role !== 'tool');
     if (from < 0) from = messages.length;
   }
-  const rounds = messages.slice(from).filter(({ role }) => role === 'assistant').map(({ content }) => content);
+  const rounds = messages
+    .slice(from)
+    .filter(({ role }) => role === 'assistant')
+    .map(({ content }) => content);
   return { prompt, before: messages.slice(0, from === asked + 1 ? asked : from), text: rounds.join('') + text };
 }
 
-/** Checks that every text is a prefix of one model call's output for that prompt, and that models are sent the real history. */
+/**
+ * Checks that every text is a prefix of one model call's output for that prompt, and that models are sent the real
+ * history.
+ */
 function checkTexts(oracle: Oracle, history: History): string[] {
   const { state, forgotten } = oracle;
   const wrong: string[] = [];
@@ -150,21 +222,28 @@ function checkTexts(oracle: Oracle, history: History): string[] {
   const askedIn = grouped(turns, ({ prompt }) => prompt);
   for (const { prompt, text, turn } of turns) {
     const calls = saidTo.get(prompt) ?? [];
-    if (text !== '' && !calls.some((call) => call.text.toWellFormed().startsWith(text))) wrong.push(`one writer: ${turn.id} says ${JSON.stringify(text)}, which nobody said to ${prompt}`);
-    if (turn.status === 'completed' && !calls.some((call) => call.text === text)) wrong.push(`presence: ${turn.id} is completed with ${codePoints(text)} characters`);
+    if (text !== '' && !calls.some((call) => call.text.toWellFormed().startsWith(text)))
+      wrong.push(`one writer: ${turn.id} says ${JSON.stringify(text)}, which nobody said to ${prompt}`);
+    if (turn.status === 'completed' && !calls.some((call) => call.text === text))
+      wrong.push(`presence: ${turn.id} is completed with ${codePoints(text)} characters`);
   }
   for (const { prompt, before: messages } of said) {
     const told = JSON.stringify(joined(messages));
-    if (!askedIn.get(prompt)?.some(({ before }) => JSON.stringify(before) === told)) wrong.push(`one order: the model was told ${told} before ${prompt}`);
+    if (!askedIn.get(prompt)?.some(({ before }) => JSON.stringify(before) === told))
+      wrong.push(`one order: the model was told ${told} before ${prompt}`);
   }
   return wrong;
 }
 
-/** The texts of a history, those of a reply's rounds as one, without the sentence that stands for a reply that was cut. */
+/**
+ * The texts of a history, those of a reply's rounds as one, without the sentence that stands for a reply that was cut.
+ */
 function joined(messages: readonly ModelMessage[]): string[] {
   const texts: string[] = [];
   let last = '';
-  for (const { role, content } of messages.filter((message, index) => message.role !== 'tool' && !isBridge(messages, index))) {
+  for (const { role, content } of messages.filter(
+    (message, index) => message.role !== 'tool' && !isBridge(messages, index),
+  )) {
     if (role === 'assistant' && last === 'assistant') texts.push(texts.pop()! + content);
     else texts.push(content);
     last = role;
@@ -172,12 +251,16 @@ function joined(messages: readonly ModelMessage[]): string[] {
   return texts.filter((text) => text.trim() !== '');
 }
 
-const isBridge = (messages: readonly ModelMessage[], index: number): boolean => messages[index]!.content === cutReply && messages[index - 1]?.role === 'tool';
+const isBridge = (messages: readonly ModelMessage[], index: number): boolean =>
+  messages[index]!.content === cutReply && messages[index - 1]?.role === 'tool';
 
 /** No request is charged twice, whatever became of the answers on the way. */
 function checkCharges({ takes }: Oracle, { asked }: History): string[] {
   const charged = grouped(takes, ({ keyId }) => keyId);
-  const arrived = grouped(asked.filter((one) => one.arrived), ({ keyId }) => keyId ?? '');
+  const arrived = grouped(
+    asked.filter((one) => one.arrived),
+    ({ keyId }) => keyId ?? '',
+  );
   return [...charged].flatMap(([keyId, { length }]) => {
     const requests = arrived.get(keyId)?.length ?? 0;
     return length > requests ? [`limits: ${keyId} was charged ${length} times for ${requests} requests`] : [];

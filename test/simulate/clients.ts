@@ -1,4 +1,7 @@
-/** Clients that do as clients do: create, chat, abort, resume, end, read, hammer; and an operator who revokes and switches off. */
+/**
+ * Clients that do as clients do: create, chat, abort, resume, end, read, hammer; and an operator who revokes and
+ * switches off.
+ */
 import type { Asked } from './history.ts';
 import type { SimulatedHost } from './host.ts';
 import { ask, type Request } from './network.ts';
@@ -39,7 +42,19 @@ export class Client {
   async run(untilMs: number): Promise<void> {
     const { scheduler } = this.#world;
     const { random } = scheduler;
-    const deeds: (() => Promise<unknown>)[] = [() => this.create(), this.chat, this.chat, this.chat, this.chat, this.answer, this.abort, this.watch, this.read, this.end, this.hammer];
+    const deeds: (() => Promise<unknown>)[] = [
+      () => this.create(),
+      this.chat,
+      this.chat,
+      this.chat,
+      this.chat,
+      this.answer,
+      this.abort,
+      this.watch,
+      this.read,
+      this.end,
+      this.hammer,
+    ];
     while (scheduler.now < untilMs) {
       await scheduler.sleep(random.delay(this.#thinkMs, 10_000));
       await (this.#gossip.sessions.length === 0 ? this.create() : random.pick(deeds).call(this));
@@ -65,32 +80,46 @@ export class Client {
   async say(sessionId: string, patience = Infinity): Promise<Asked> {
     const { random } = this.#world.scheduler;
     const asked = await this.#converse(sessionId, { message: `question ${this.#gossip.number++}` }, patience);
-    if (random.chance(0.6) && this.#gossip.waiting.at(-1)?.sessionId === sessionId && patience === Infinity) await this.answer(sessionId);
+    if (random.chance(0.6) && this.#gossip.waiting.at(-1)?.sessionId === sessionId && patience === Infinity)
+      await this.answer(sessionId);
     return asked;
   }
 
-  /** Answers calls that wait, or did once: each with what it wants, approved or declined; now and then not as it must be. */
+  /**
+   * Answers calls that wait, or did once: each with what it wants, approved or declined; now and then not as it must
+   * be.
+   */
   async answer(sessionId?: string): Promise<unknown> {
     const { random } = this.#world.scheduler;
     const { waiting } = this.#gossip;
     const newest = waiting.filter((one) => sessionId === undefined || one.sessionId === sessionId).slice(-3);
     if (newest.length === 0) return;
     const found = sessionId === undefined ? random.pick(newest) : newest.at(-1)!;
-    const answers = found.calls.map(({ call_id, wants }) => (wants === 'result' ? { call_id, output: `output ${this.#gossip.number++}` } : { call_id, approved: random.chance(0.6) }));
+    const answers = found.calls.map(({ call_id, wants }) =>
+      wants === 'result'
+        ? { call_id, output: `output ${this.#gossip.number++}` }
+        : { call_id, approved: random.chance(0.6) },
+    );
     if (random.chance(0.1)) answers.pop();
     if (random.chance(0.1)) answers.push({ call_id: random.pick(waiting).calls[0]!.call_id, approved: true });
-    if (answers.length > 0) return this.#converse(found.sessionId, { tool_results: answers }, random.chance(0.2) ? 2 : Infinity);
+    if (answers.length > 0)
+      return this.#converse(found.sessionId, { tool_results: answers }, random.chance(0.2) ? 2 : Infinity);
   }
 
   async #converse(sessionId: string, body: object, patience: number): Promise<Asked> {
     const { random } = this.#world.scheduler;
-    const asked = await this.#insist({ method: 'POST', path: `/sessions/${sessionId}/chat`, body, headers: this.#onceOnly() }, (asked) => {
-      const turnId = asked.stream?.turnId;
-      if (turnId !== undefined && this.#gossip.turns.at(-1)?.turnId !== turnId) this.#gossip.turns.push({ sessionId, turnId });
-      return (asked.stream?.events.length ?? 0) >= patience;
-    });
+    const asked = await this.#insist(
+      { method: 'POST', path: `/sessions/${sessionId}/chat`, body, headers: this.#onceOnly() },
+      (asked) => {
+        const turnId = asked.stream?.turnId;
+        if (turnId !== undefined && this.#gossip.turns.at(-1)?.turnId !== turnId)
+          this.#gossip.turns.push({ sessionId, turnId });
+        return (asked.stream?.events.length ?? 0) >= patience;
+      },
+    );
     this.#learn(sessionId, asked.stream?.events.at(-1)?.data.tool_calls);
-    if (asked.stream !== null && asked.stream.over !== 'ended' && random.chance(0.8)) await this.#resume(sessionId, asked);
+    if (asked.stream !== null && asked.stream.over !== 'ended' && random.chance(0.8))
+      await this.#resume(sessionId, asked);
     return asked;
   }
 
@@ -122,12 +151,18 @@ export class Client {
   /** Asks every process for the newest sessions. */
   async survey(): Promise<unknown> {
     const sessions = this.#gossip.sessions.slice(-12);
-    return Promise.all(this.#world.hosts.flatMap((host) => sessions.map((id) => this.#ask({ method: 'GET', path: `/sessions/${id}` }, undefined, host))));
+    return Promise.all(
+      this.#world.hosts.flatMap((host) =>
+        sessions.map((id) => this.#ask({ method: 'GET', path: `/sessions/${id}` }, undefined, host)),
+      ),
+    );
   }
 
   async end(): Promise<unknown> {
     const { random } = this.#world.scheduler;
-    return random.chance(0.5) && this.#ask({ method: 'POST', path: `/sessions/${random.pick(this.#gossip.sessions)}/end` });
+    return (
+      random.chance(0.5) && this.#ask({ method: 'POST', path: `/sessions/${random.pick(this.#gossip.sessions)}/end` })
+    );
   }
 
   /** Sends as many requests at once as exhaust a budget, now and then. */
@@ -154,7 +189,9 @@ export class Client {
     let cursor = first.stream!.events.at(-1)?.id ?? 0;
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       await scheduler.sleep(scheduler.random.delay(300, 3000));
-      const place = scheduler.random.chance(0.5) ? { query: `after=${cursor}` } : { headers: { 'last-event-id': String(cursor) } };
+      const place = scheduler.random.chance(0.5)
+        ? { query: `after=${cursor}` }
+        : { headers: { 'last-event-id': String(cursor) } };
       const asked = await this.#ask({ method: 'GET', path: `/sessions/${sessionId}/turns/${turnId}/events`, ...place });
       this.#learn(sessionId, asked.stream?.events.at(-1)?.data.tool_calls);
       if (asked.stream?.over === 'ended') return;
@@ -173,7 +210,11 @@ export class Client {
     }
   }
 
-  #ask(request: Request, leaves?: (asked: Asked) => boolean, host = this.#world.scheduler.random.pick(this.#world.hosts)): Promise<Asked> {
+  #ask(
+    request: Request,
+    leaves?: (asked: Asked) => boolean,
+    host = this.#world.scheduler.random.pick(this.#world.hosts),
+  ): Promise<Asked> {
     const headers = { ...request.headers, authorization: `Bearer ${this.#key.text}` };
     return ask(this.#world, { name: this.name, keyId: this.#key.id }, host, { ...request, headers }, leaves).over;
   }
@@ -185,12 +226,21 @@ export async function runOperator(world: World, untilMs: number): Promise<void> 
   const { random } = scheduler;
   const workspace = `/console/api/workspaces/${seeds.workspaceId}`;
   const post = (host: SimulatedHost, path: string): Promise<Asked> =>
-    ask(world, { name: 'operator', keyId: null }, host, { method: 'POST', path: workspace + path, headers: { authorization: `Bearer ${operatorToken}` } }).over;
+    ask(world, { name: 'operator', keyId: null }, host, {
+      method: 'POST',
+      path: workspace + path,
+      headers: { authorization: `Bearer ${operatorToken}` },
+    }).over;
   const mayRevoke = random.chance(0.5);
   while (scheduler.now < untilMs) {
     await scheduler.sleep(random.between(1000, 30_000));
     const revokes = mayRevoke && random.chance(0.3);
     const id = random.pick((revokes ? seeds.keys.map((key) => key.id) : seeds.assistantIds).slice(0, -1));
-    await post(random.pick(hosts), revokes ? `/keys/${id}/revoke` : `/assistants/${id}/${random.pick(['disable', 'enable', 'enable', 'unpublish', 'publish'])}`);
+    await post(
+      random.pick(hosts),
+      revokes
+        ? `/keys/${id}/revoke`
+        : `/assistants/${id}/${random.pick(['disable', 'enable', 'enable', 'unpublish', 'publish'])}`,
+    );
   }
 }

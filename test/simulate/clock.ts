@@ -93,7 +93,9 @@ export class SimulatedClock implements Clock {
   /** Late, as on the wheel, by more than its tick. */
   after(delayMs: number, callback: () => void): Timer {
     let live = true;
-    this.#scheduler.after(delayMs + this.#scheduler.random.between(0, 20), () => this.#gate.enter(() => live && callback()));
+    this.#scheduler.after(delayMs + this.#scheduler.random.between(0, 20), () =>
+      this.#gate.enter(() => live && callback()),
+    );
     return { cancel: () => void (live = false) };
   }
 

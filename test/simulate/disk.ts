@@ -57,7 +57,8 @@ export class Disk implements Engine {
     this.#dead = true;
     if (this.#writing !== null && this.#world.scheduler.random.chance(0.5)) this.#commit();
     this.#writing = null;
-    for (const { safeMs, before } of this.#unsafe.reverse()) if (safeMs > this.#world.scheduler.now) void this.#rows.write(before);
+    for (const { safeMs, before } of this.#unsafe.reverse())
+      if (safeMs > this.#world.scheduler.now) void this.#rows.write(before);
   }
 
   /** Writes like a disk that acknowledges early: unsafe rows are as before if the process dies. */

@@ -45,7 +45,9 @@ const faults = {
     if (server.snapshots === 0) return server.snapshot();
     server.up = false;
     await scheduler.sleep(scheduler.random.between(0, 3000));
-    await server.failover(scheduler.random.chance(0.8) ? server.snapshots - 1 : scheduler.random.between(0, server.snapshots - 1));
+    await server.failover(
+      scheduler.random.chance(0.8) ? server.snapshots - 1 : scheduler.random.between(0, server.snapshots - 1),
+    );
     server.up = true;
   },
 } satisfies Record<string, Fault>;
@@ -58,7 +60,10 @@ const perMode: Readonly<Record<World['mode'], readonly FaultName[]>> = {
   failover: ['pause', 'crash', 'cutOff', 'snapshot', 'snapshot', 'snapshot', 'failover'],
 };
 
-/** Some of the faults of the mode, one after the other and each in a run of its own pace; resolves when all of it is over. */
+/**
+ * Some of the faults of the mode, one after the other and each in a run of its own pace; resolves when all of it is
+ * over.
+ */
 export async function runFaults(world: World, untilMs: number): Promise<void> {
   const { scheduler, mode, hosts, history } = world;
   const { random } = scheduler;

@@ -22,7 +22,12 @@ export type Entry =
   /** The store is as it was at that snapshot. */
   | { readonly type: 'failover'; readonly to: number }
   /** A bucket of the budgets as handed to the disk, and whether it got there: a later process begins with it. */
-  | { readonly type: 'bucket'; readonly key: string; readonly bucket: { level: number; at: number }; readonly committed: boolean }
+  | {
+      readonly type: 'bucket';
+      readonly key: string;
+      readonly bucket: { level: number; at: number };
+      readonly committed: boolean;
+    }
   /** A process has opened an embedded store; the process that had it before is dead. */
   | { readonly type: 'opened' };
 
@@ -64,7 +69,13 @@ export interface Asked {
 }
 
 /** The name of a turn by its chat: its message, or the calls that it answers. */
-export const promptOf = ({ message, tool_results: answers }: { message?: string; tool_results?: readonly { call_id: string }[] }): string => message ?? answeringOf((answers ?? []).map(({ call_id: id }) => id));
+export const promptOf = ({
+  message,
+  tool_results: answers,
+}: {
+  message?: string;
+  tool_results?: readonly { call_id: string }[];
+}): string => message ?? answeringOf((answers ?? []).map(({ call_id: id }) => id));
 
 export const answeringOf = (callIds: readonly string[]): string => `answers ${[...callIds].sort().join(' ')}`;
 
@@ -136,5 +147,7 @@ export class History {
 /** Short enough to read, long enough to tell two runs apart. */
 function brief(value: unknown): string {
   const text = JSON.stringify(value) ?? 'undefined';
-  return text.length <= 160 ? text : `${text.slice(0, 140)}… ${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
+  return text.length <= 160
+    ? text
+    : `${text.slice(0, 140)}… ${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
 }

@@ -32,7 +32,12 @@ import { operatorToken, type World } from './world.ts';
 /** How long a turn may run, in milliseconds: short, so that the limit is met. */
 export const turnMsMax = 20_000;
 
-const metrics = openMetrics(() => ({}), () => 0, () => 0, () => ({ count: 0, seconds: 0 }));
+const metrics = openMetrics(
+  () => ({}),
+  () => 0,
+  () => 0,
+  () => ({ count: 0, seconds: 0 }),
+);
 
 /** From one start to the death that ends it. */
 interface Life {
@@ -82,20 +87,63 @@ export class SimulatedHost {
     const clock = new SimulatedClock(scheduler, gate, this.#aheadMs);
     const ids = seededIds(scheduler.random, clock);
     const name = `${this.name}.${++this.#starts}`;
-    const store = mode === 'embedded' ? await this.#embedded(name, gate, clock) : linkTo(this.#world, this.name, name, gate, clock);
-    const log = pino({ level: 'error', base: null, timestamp: false }, { write: (line: string) => this.#logged(name, line) });
+    const store =
+      mode === 'embedded' ? await this.#embedded(name, gate, clock) : linkTo(this.#world, this.name, name, gate, clock);
+    const log = pino(
+      { level: 'error', base: null, timestamp: false },
+      { write: (line: string) => this.#logged(name, line) },
+    );
     const host = new Host(store, clock, ids, log, turnMsMax);
     const models = new Map([['simulated', simulatedModel(this.#world, gate, name)]]);
     const vault = openVault('a secret of thirty-two characters', ids);
     const failedAuthentications = new AddressThrottle(clock, limits.failedAuthenticationsPerMinute);
     const readiness = new Readiness(store, clock, log);
     const linkReads = new AddressThrottle(clock, limits.linkReadsPerMinute, { debt: false });
-    const signing = { signIns: new SignIns({ store, clock, ids, log, operatorToken }), failedSignIns: new SignInThrottle(clock) };
-    const rest = { operatorToken, ...signing, failedAuthentications, linkReads, baseUrlProblem: () => null, openapi: () => staticFile('', new Uint8Array()), asyncapi: () => staticFile('', new Uint8Array()), readiness, load: { steps: async () => [] }, draining: false };
+    const signing = {
+      signIns: new SignIns({ store, clock, ids, log, operatorToken }),
+      failedSignIns: new SignInThrottle(clock),
+    };
+    const rest = {
+      operatorToken,
+      ...signing,
+      failedAuthentications,
+      linkReads,
+      baseUrlProblem: () => null,
+      openapi: () => staticFile('', new Uint8Array()),
+      asyncapi: () => staticFile('', new Uint8Array()),
+      readiness,
+      load: { steps: async () => [] },
+      draining: false,
+    };
     const [speakers, listeners] = [new VoiceProcesses({ count: 0, clock }), new VoiceProcesses({ count: 0, clock })];
-    const voiced = { voice: new VoiceDesk([], { speakers, listeners }, clock), transcriptionTokens: socketTokens('transcription', 'a secret of thirty-two characters', ids, null), callTokens: socketTokens('call', 'a secret of thirty-two characters', ids, null), visitorTokens: visitorTokens('a secret of thirty-two characters', null) };
-    const tools = new ToolDesk({ host, store, vault, caller: simulatedCaller(this.#world, gate, clock, name), clock, metrics });
-    const services: Services = { config: readConfig({}), clock, ids, log, metrics, store, host, models, vault, tools, ...rest, ...voiced };
+    const voiced = {
+      voice: new VoiceDesk([], { speakers, listeners }, clock),
+      transcriptionTokens: socketTokens('transcription', 'a secret of thirty-two characters', ids, null),
+      callTokens: socketTokens('call', 'a secret of thirty-two characters', ids, null),
+      visitorTokens: visitorTokens('a secret of thirty-two characters', null),
+    };
+    const tools = new ToolDesk({
+      host,
+      store,
+      vault,
+      caller: simulatedCaller(this.#world, gate, clock, name),
+      clock,
+      metrics,
+    });
+    const services: Services = {
+      config: readConfig({}),
+      clock,
+      ids,
+      log,
+      metrics,
+      store,
+      host,
+      models,
+      vault,
+      tools,
+      ...rest,
+      ...voiced,
+    };
     this.#life = { gate, clock, services, pipeline: openPipeline(services) };
     history.note(`${name} started`);
     void host.start();
@@ -108,7 +156,10 @@ export class SimulatedHost {
     history.note(`${name} logged ${line.trim().replaceAll(/\\n.*?"/g, '"')}`);
   }
 
-  /** The store within the process. It goes on beside the gate: replies of its disk are not gated, its answers wait for the process. */
+  /**
+   * The store within the process. It goes on beside the gate: replies of its disk are not gated, its answers wait for
+   * the process.
+   */
   async #embedded(name: string, gate: Gate, clock: SimulatedClock): Promise<Store> {
     const { rows, history, bug } = this.#world;
     const disk = new Disk(this.#world, rows);
@@ -117,7 +168,12 @@ export class SimulatedHost {
     const inner = new EmbeddedStore(disk);
     await inner.open(clock.now());
     const plain = performOn(inner);
-    const perform = recorded(history, name, (verb, args) => (bug?.steps?.(plain, { host: name, given: args }) ?? plain)(verb, args), () => clock.now());
+    const perform = recorded(
+      history,
+      name,
+      (verb, args) => (bug?.steps?.(plain, { host: name, given: args }) ?? plain)(verb, args),
+      () => clock.now(),
+    );
     const parts = { leaseMs: null, open: async () => {}, close: () => inner.close(), watch: inner.watch.bind(inner) };
     return simulatedStore(parts, (verb, args) => {
       const answer = perform(verb, args);
@@ -158,7 +214,8 @@ export class SimulatedHost {
       this.#world.disk?.die();
       this.#world.disk = null;
     }
-    for (const connection of [...this.#connections]) this.#world.scheduler.after(this.#world.scheduler.random.between(0, 50), () => connection.cut());
+    for (const connection of [...this.#connections])
+      this.#world.scheduler.after(this.#world.scheduler.random.between(0, 50), () => connection.cut());
     this.#connections.clear();
   }
 

@@ -31,19 +31,33 @@ function readArguments(): Wanted {
     npm run simulate -- --runs 50 --bug fence      with a deliberate bug`,
   )
     .addHelpText('after', ['\nDeliberate bugs:', ...Object.keys(bugs)].join('\n  '))
-    .addOption(numberOption('--seed <number>', 'run this one again, and once more to see that it is the same; instead of --runs'))
+    .addOption(
+      numberOption(
+        '--seed <number>',
+        'run this one again, and once more to see that it is the same; instead of --runs',
+      ),
+    )
     .addOption(numberOption('--runs <number>', 'as many seeds, one after another').default(100))
     .addOption(numberOption('--from <number>', 'the first of them').default(randomInt(1, 1e9 - 1e6), 'a new one'))
-    .addOption(new Option('--mode <mode>', 'how the processes are set up').choices(modes).default(null, "the bug's; without one the seed says which"))
+    .addOption(
+      new Option('--mode <mode>', 'how the processes are set up')
+        .choices(modes)
+        .default(null, "the bug's; without one the seed says which"),
+    )
     .option('--story', 'tell all that happens in the run of --seed')
-    .addOption(new Option('--bug <words>', 'put in the deliberate bug, listed below, whose name has these words').argParser(bugOf).default(null, 'none'))
+    .addOption(
+      new Option('--bug <words>', 'put in the deliberate bug, listed below, whose name has these words')
+        .argParser(bugOf)
+        .default(null, 'none'),
+    )
     .parse()
     .opts<Wanted>();
 }
 
 function bugOf(words: string): string {
   const name = words === '' ? undefined : Object.keys(bugs).find((one) => one.includes(words));
-  if (name === undefined) throw new InvalidArgumentError('It must be a part of the name of a deliberate bug, which --help lists.');
+  if (name === undefined)
+    throw new InvalidArgumentError('It must be a part of the name of a deliberate bug, which --help lists.');
   return name;
 }
 
@@ -61,8 +75,11 @@ async function replay(seed: number, wanted: Wanted): Promise<number> {
   const verdict = await go(seed, wanted, { tell: wanted.story ? print : null });
   const { digest } = await go(seed, wanted);
   for (const line of verdict.wrong) print(line);
-  print(`seed ${seed}, ${verdict.mode}, ${verdict.requests} requests, digest ${verdict.digest.slice(0, 16)}: ${verdict.wrong.length} wrong`);
-  if (digest !== verdict.digest) print(`The second run had the digest ${digest.slice(0, 16)}: something does not follow from the seed.`);
+  print(
+    `seed ${seed}, ${verdict.mode}, ${verdict.requests} requests, digest ${verdict.digest.slice(0, 16)}: ${verdict.wrong.length} wrong`,
+  );
+  if (digest !== verdict.digest)
+    print(`The second run had the digest ${digest.slice(0, 16)}: something does not follow from the seed.`);
   return verdict.wrong.length > 0 || digest !== verdict.digest ? 1 : 0;
 }
 
@@ -79,7 +96,9 @@ async function explore(wanted: Wanted): Promise<number> {
     if (verdict.wrong.length === 0) continue;
     failed++;
     progress.end();
-    print(`seed ${verdict.seed} failed: ${verdict.wrong[0]}${verdict.wrong.length > 1 ? ` (and ${verdict.wrong.length - 1} more)` : ''}\n  ${again(verdict, wanted)}`);
+    print(
+      `seed ${verdict.seed} failed: ${verdict.wrong[0]}${verdict.wrong.length > 1 ? ` (and ${verdict.wrong.length - 1} more)` : ''}\n  ${again(verdict, wanted)}`,
+    );
   }
   progress.end();
   print(`${done - failed} runs are well, ${failed} failed${done < runs ? `; stopped before seed ${from + done}` : ''}`);

@@ -33,7 +33,8 @@ export function simulatedModel({ scheduler, history, weather }: World, gate: Gat
         if (cancelled) return;
         if (given < plan.pieces.length) sink.text(plan.pieces[given]!);
         else if (plan.ending === 'end') {
-          for (const [index, name] of (plan.calls ?? []).entries()) sink.call?.({ name, arguments: '{}' }, signed(number, index));
+          for (const [index, name] of (plan.calls ?? []).entries())
+            sink.call?.({ name, arguments: '{}' }, signed(number, index));
           return sink.end();
         } else if (plan.ending !== 'hang') return sink.failed(plan.ending);
         given++;
@@ -49,7 +50,11 @@ export function simulatedModel({ scheduler, history, weather }: World, gate: Gat
 }
 
 /** The fields that the provider puts on a call: it refuses a history in which the call has others, or none (R4). */
-const signed = (number: number, index: number): OpaqueFields => ({ origin: 'simulated', id: 'given', call: { signature: `${number}.${index}` } });
+const signed = (number: number, index: number): OpaqueFields => ({
+  origin: 'simulated',
+  id: 'given',
+  call: { signature: `${number}.${index}` },
+});
 
 function planned(random: Random, number: number, mayCall: boolean): Plan {
   if (random.chance(0.02)) return flood(random, number);
@@ -58,8 +63,16 @@ function planned(random: Random, number: number, mayCall: boolean): Plan {
   const whole = Array.from({ length: count }, (_, index) => `${number}.${index}${random.pick(words)} `);
   const pieces = whole.flatMap((piece) => (random.chance(0.2) ? halves(piece) : [piece]));
   const typicalMs = random.pick([5, 60, 400]);
-  const calls = mayCall && ending === 'end' && random.chance(0.5) ? Array.from({ length: random.between(1, 3) }, () => random.pick(functionNames)) : [];
-  return { pieces, ending, calls, waits: Array.from({ length: pieces.length + 1 }, (_, at) => random.delay(at === 0 ? 300 : typicalMs, 8000)) };
+  const calls =
+    mayCall && ending === 'end' && random.chance(0.5)
+      ? Array.from({ length: random.between(1, 3) }, () => random.pick(functionNames))
+      : [];
+  return {
+    pieces,
+    ending,
+    calls,
+    waits: Array.from({ length: pieces.length + 1 }, (_, at) => random.delay(at === 0 ? 300 : typicalMs, 8000)),
+  };
 }
 
 /** The plan of a provider without faults: long enough for turns to be in flight together. */
@@ -68,7 +81,11 @@ const plain = (number: number): Plan => ({ pieces: [`${number} well`], ending: '
 /** Faster than pieces are stored one by one. */
 function flood(random: Random, number: number): Plan {
   const pieces = Array.from({ length: 1200 }, (_, index) => `${number}.${index} `);
-  return { pieces, ending: random.pick<Ending>(['end', 'cut', 'hang']), waits: Array.from({ length: pieces.length + 1 }, () => (random.chance(0.15) ? 1 : 0)) };
+  return {
+    pieces,
+    ending: random.pick<Ending>(['end', 'cut', 'hang']),
+    waits: Array.from({ length: pieces.length + 1 }, () => (random.chance(0.15) ? 1 : 0)),
+  };
 }
 
 /** In two, within a character where there is one of two halves. */

@@ -104,7 +104,9 @@ export class Connection implements Exchange {
     this.asked.over = true;
     if (this.asked.stream !== null) this.asked.stream.over = by;
     this.#world.history.note(`${this.asked.client} ${by} ${this.method} ${this.path}`);
-    this.#world.scheduler.after(this.#world.scheduler.random.delay(100, 20_000), () => this.gate?.enter(() => this.#leave()));
+    this.#world.scheduler.after(this.#world.scheduler.random.delay(100, 20_000), () =>
+      this.gate?.enter(() => this.#leave()),
+    );
     this.#changed();
   }
 
@@ -139,7 +141,9 @@ export class Connection implements Exchange {
     asked.over = true;
     if (asked.stream !== null) asked.stream.over = 'ended';
     this.#host.left(this);
-    this.#world.history.note(`${asked.client} ${asked.method} ${asked.path} → ${asked.status} ${JSON.stringify(asked.json)}`);
+    this.#world.history.note(
+      `${asked.client} ${asked.method} ${asked.path} → ${asked.status} ${JSON.stringify(asked.json)}`,
+    );
     this.#changed();
   }
 
@@ -159,7 +163,10 @@ export class Connection implements Exchange {
   }
 }
 
-/** Sends a request: the connection, and a promise that nothing more will come. `leaves` says when the client has heard enough. */
+/**
+ * Sends a request: the connection, and a promise that nothing more will come. `leaves` says when the client has heard
+ * enough.
+ */
 export function ask(
   world: World,
   client: { name: string; keyId: string | null },
@@ -186,13 +193,16 @@ export function ask(
     arrived: false,
   };
   history.asked.push(asked);
-  history.note(`${client.name} asks ${host.name} ${request.method} ${request.path}?${request.query ?? ''} ${JSON.stringify(request.body ?? null)}`);
+  history.note(
+    `${client.name} asks ${host.name} ${request.method} ${request.path}?${request.query ?? ''} ${JSON.stringify(request.body ?? null)}`,
+  );
   const over = new Promise<Asked>((resolve) => {
     const connection = new Connection(world, host, request, asked, () => {
       if (asked.over) resolve(asked);
       else if (leaves(asked)) connection.cut('left');
     });
-    if (scheduler.random.chance(weather.cuts / 4)) scheduler.after(scheduler.random.between(0, 3000), () => connection.cut());
+    if (scheduler.random.chance(weather.cuts / 4))
+      scheduler.after(scheduler.random.between(0, 3000), () => connection.cut());
     scheduler.after(scheduler.random.delay(weather.netMs, 1000), () => {
       if (!asked.over) host.take(connection);
     });

@@ -1,12 +1,30 @@
 /**
- * The state that the store should hold, worked out from the steps that it says it took, one after the other: who owns a turn, what text it
- * has, which slots are taken, how full a bucket is. It shares the buckets' arithmetic with the store and nothing else.
+ * The state that the store should hold, worked out from the steps that it says it took, one after the other: who owns a
+ * turn, what text it has, which slots are taken, how full a bucket is. It shares the buckets' arithmetic with the store
+ * and nothing else.
  */
 import { isDeepStrictEqual } from 'node:util';
 import * as bucketOf from '../../machines/budget.ts';
 import { sessionMachine, type SessionContext } from '../../machines/session.ts';
 import type {
-  AppendOutput, Basis, BeginTurn, BegunTurn, CreateSession, Fence, FinishTurn, Key, IdempotencyRecord, Message, TakenOver, Session, StopRequest, StepTurn, Taken, Turn, TurnPlace, WithdrawTurn,
+  AppendOutput,
+  Basis,
+  BeginTurn,
+  BegunTurn,
+  CreateSession,
+  Fence,
+  FinishTurn,
+  Key,
+  IdempotencyRecord,
+  Message,
+  TakenOver,
+  Session,
+  StopRequest,
+  StepTurn,
+  Taken,
+  Turn,
+  TurnPlace,
+  WithdrawTurn,
 } from '../../src/store/store.ts';
 import { codePoints, indexAfter } from '../../src/base/text.ts';
 import { CallsOracle, type StoredCall } from './calls-oracle.ts';
@@ -22,13 +40,19 @@ export interface TurnState {
   readonly leaseUntilMs: number;
   readonly slotUntilMs: number;
   readonly text: string;
-  /** How many code points of it readers may see while it streams: -1 while nobody may know of it, Infinity without a gate. */
+  /**
+   * How many code points of it readers may see while it streams: -1 while nobody may know of it, Infinity without a
+   * gate.
+   */
   readonly released: number;
   readonly begun: { readonly version: number; readonly fence: Fence };
   readonly finished: { readonly version: number; readonly fence: Fence } | null;
   /** Why it was first asked to stop by another process than its owner's. */
   readonly stop: StopRequest | null;
-  /** The stop request that the process that seized it was told: a later request may come when the turn is sealed already. */
+  /**
+   * The stop request that the process that seized it was told: a later request may come when the turn is sealed
+   * already.
+   */
   readonly stopSeized: StopRequest | null;
 }
 
@@ -55,12 +79,17 @@ export interface State {
   calls: Map<string, StoredCall>;
 }
 
-const copyOf = (state: State): State => Object.fromEntries(Object.entries(state).map(([name, kept]) => [name, kept instanceof Set ? new Set(kept) : new Map(kept)])) as unknown as State;
+const copyOf = (state: State): State =>
+  Object.fromEntries(
+    Object.entries(state).map(([name, kept]) => [name, kept instanceof Set ? new Set(kept) : new Map(kept)]),
+  ) as unknown as State;
 
 /** The transitions that the machine allows a session in one event, staying included. */
 const ways = new Set(
   Object.entries(sessionMachine.config.states!).flatMap(([from, { on }]: [string, any]) =>
-    Object.values(on).flatMap((transitions) => [transitions].flat().map((transition: any) => `${from} → ${transition.target ?? from}`)),
+    Object.values(on).flatMap((transitions) =>
+      [transitions].flat().map((transition: any) => `${from} → ${transition.target ?? from}`),
+    ),
   ),
 );
 
@@ -69,7 +98,16 @@ const brief = ({ epoch, owner }: Fence): string => `${epoch} ${owner.slice(0, 4)
 const activeTurnOf = (session: Session): string | null => (session.machine.context as SessionContext).activeTurnId;
 
 export class Oracle {
-  state: State = { sessions: new Map(), turns: new Map(), withdrawn: new Map(), unbegun: new Set(), memories: new Map(), buckets: new Map(), keys: new Map(), calls: new Map() };
+  state: State = {
+    sessions: new Map(),
+    turns: new Map(),
+    withdrawn: new Map(),
+    unbegun: new Set(),
+    memories: new Map(),
+    buckets: new Map(),
+    keys: new Map(),
+    calls: new Map(),
+  };
   /** The states that failovers have undone, as they were then. */
   readonly forgotten: State[] = [];
   readonly takes: { keyId: string; taken: Taken }[] = [];
@@ -99,12 +137,14 @@ export class Oracle {
   /** Forgets the budgets that were not written, and voids every lease. */
   #opened(): void {
     this.state.buckets = new Map(this.#persisted);
-    for (const [id, turn] of this.state.turns) if (turn.finished === null) this.state.turns.set(id, { ...turn, leaseUntilMs: 0, slotUntilMs: 0 });
+    for (const [id, turn] of this.state.turns)
+      if (turn.finished === null) this.state.turns.set(id, { ...turn, leaseUntilMs: 0, slotUntilMs: 0 });
   }
 
   #bucket({ key, bucket, committed }: Entry & { type: 'bucket' }): void {
     if (committed) this.#persisted.set(key, bucket);
-    else if (!isDeepStrictEqual(bucket, this.state.buckets.get(key))) this.#fault('limits', `${key} is written as ${JSON.stringify(bucket)}`);
+    else if (!isDeepStrictEqual(bucket, this.state.buckets.get(key)))
+      this.#fault('limits', `${key} is written as ${JSON.stringify(bucket)}`);
   }
 
   #fault(rule: string, what: string): void {
@@ -120,7 +160,10 @@ export class Oracle {
       appendOutput: () => answer !== 'fenced' && this.#append(args[0]),
       releaseOutput: () => answer !== 'fenced' && this.#release(args[0], args[1], args[2]),
       outputAfter: () => answer !== null && this.#shown(this.state.turns.get(args[0].turnId), answer.text, args[1]),
-      messages: () => answer.items.forEach(({ turnId, role, content }: Message) => this.#shown(this.state.turns.get(turnId!), role === 'user' ? '' : content, 0)),
+      messages: () =>
+        answer.items.forEach(({ turnId, role, content }: Message) =>
+          this.#shown(this.state.turns.get(turnId!), role === 'user' ? '' : content, 0),
+        ),
       stepTurn: () => answer !== 'fenced' && this.#call(args[0]),
       renewTurn: () => answer !== 'fenced' && this.#renew(args[0], args[1], args[2]),
       requestStop: () => answer && this.#stop(args[0], args[1], args[2]),
@@ -134,16 +177,26 @@ export class Oracle {
     steps[verb]?.();
   }
 
-  #create({ session, greeting, remember, nowMs }: CreateSession, answer: { outcome: string; remembered?: IdempotencyRecord }): void {
+  #create(
+    { session, greeting, remember, nowMs }: CreateSession,
+    answer: { outcome: string; remembered?: IdempotencyRecord },
+  ): void {
     const earlier = remember && this.#remembered(session.workspaceId, remember, nowMs);
     if (answer.outcome === 'remembered') {
-      if (earlier?.resultId !== answer.remembered?.resultId) this.#fault('idempotency', `${answer.remembered?.resultId} is remembered and not ${earlier?.resultId}`);
+      if (earlier?.resultId !== answer.remembered?.resultId)
+        this.#fault('idempotency', `${answer.remembered?.resultId} is remembered and not ${earlier?.resultId}`);
       return;
     }
     if (this.state.sessions.has(session.id)) return;
     if (earlier) this.#fault('idempotency', `${session.id} was made beside ${earlier.resultId}`);
     if (remember) this.#remember(session.workspaceId, remember);
-    this.state.sessions.set(session.id, { session, version: 1, turnIds: [], greeting: greeting?.content ?? null, gaps: 0 });
+    this.state.sessions.set(session.id, {
+      session,
+      version: 1,
+      turnIds: [],
+      greeting: greeting?.content ?? null,
+      gaps: 0,
+    });
   }
 
   #remembered(workspaceId: string, { scope, key }: IdempotencyRecord, nowMs: number): IdempotencyRecord | null {
@@ -162,12 +215,24 @@ export class Oracle {
       this.#fault('presence', `${session.id} was ${how} and never made`);
       return null;
     }
-    if (known.version !== basis.version || version !== basis.version + 1) this.#fault('one order', `${session.id} was ${how} as version ${version} of ${basis.version}, and it had ${known.version}`);
+    if (known.version !== basis.version || version !== basis.version + 1)
+      this.#fault(
+        'one order',
+        `${session.id} was ${how} as version ${version} of ${basis.version}, and it had ${known.version}`,
+      );
     // A failover makes a version come to be twice.
-    if (known.session.mark !== basis.mark) this.#fault('one order', `${session.id} was ${how} from the move ${basis.mark}, and it was at ${known.session.mark}`);
+    if (known.session.mark !== basis.mark)
+      this.#fault(
+        'one order',
+        `${session.id} was ${how} from the move ${basis.mark}, and it was at ${known.session.mark}`,
+      );
     const way = `${known.session.machine.state} → ${session.machine.state}`;
     if (!ways.has(way)) this.#fault('states', `${session.id} went ${way}`);
-    if ((session.machine.state === 'streaming') !== (activeTurnOf(session) !== null) && session.machine.state !== 'ended' && session.machine.state !== 'expired') {
+    if (
+      (session.machine.state === 'streaming') !== (activeTurnOf(session) !== null) &&
+      session.machine.state !== 'ended' &&
+      session.machine.state !== 'expired'
+    ) {
       this.#fault('states', `${session.id} is ${session.machine.state} with the turn ${activeTurnOf(session)}`);
     }
     const moved = { ...known, session, version };
@@ -178,25 +243,31 @@ export class Oracle {
   #begin(step: BeginTurn, answer: BegunTurn): void {
     const { session, turn, remember, nowMs } = step;
     const before = remember && this.#remembered(session.workspaceId, remember, nowMs);
-    if (answer.outcome === 'remembered' && before?.resultId !== answer.remembered.resultId) this.#fault('idempotency', `${answer.remembered.resultId} is remembered and not ${before?.resultId}`);
+    if (answer.outcome === 'remembered' && before?.resultId !== answer.remembered.resultId)
+      this.#fault('idempotency', `${answer.remembered.resultId} is remembered and not ${before?.resultId}`);
     if (answer.outcome !== 'begun') return;
     const known = this.state.turns.get(turn.id);
     if (known !== undefined) {
-      if (!isDeepStrictEqual(known.begun, { version: answer.version, fence: answer.fence })) this.#fault('once', `${turn.id} began twice`);
+      if (!isDeepStrictEqual(known.begun, { version: answer.version, fence: answer.fence }))
+        this.#fault('once', `${turn.id} began twice`);
       return;
     }
     if (before) this.#fault('idempotency', `${turn.id} began beside ${before.resultId}`);
-    if (this.state.unbegun.has(turn.id) || this.state.withdrawn.has(turn.id)) this.#fault('once', `${turn.id} began after it was withdrawn`);
+    if (this.state.unbegun.has(turn.id) || this.state.withdrawn.has(turn.id))
+      this.#fault('once', `${turn.id} began after it was withdrawn`);
     const earlier = this.state.sessions.get(session.id);
     this.calls.begin(step, earlier?.session ?? null);
-    if (earlier !== undefined && activeTurnOf(earlier.session) !== null) this.#fault('one writer', `${turn.id} began beside ${activeTurnOf(earlier.session)}`);
+    if (earlier !== undefined && activeTurnOf(earlier.session) !== null)
+      this.#fault('one writer', `${turn.id} began beside ${activeTurnOf(earlier.session)}`);
     let taken = 0;
-    for (const other of this.state.turns.values()) if (other.finished === null && other.slotUntilMs > (this.#alone ? 0 : nowMs)) taken++;
+    for (const other of this.state.turns.values())
+      if (other.finished === null && other.slotUntilMs > (this.#alone ? 0 : nowMs)) taken++;
     const slot = step.slot?.name === 'api' ? step.slot : null;
     const ceiling = slot?.ceiling ?? Infinity;
     if (taken >= ceiling) this.#fault('slots', `${turn.id} began as number ${taken + 1} of ${ceiling}`);
     // By the clock of the process that began it; the session's end is known from its creation.
-    if (earlier !== undefined && turn.createdAt >= earlier.session.createdAt + earlier.session.maxCallSeconds) this.#fault('states', `${turn.id} began after the time of ${session.id}`);
+    if (earlier !== undefined && turn.createdAt >= earlier.session.createdAt + earlier.session.maxCallSeconds)
+      this.#fault('states', `${turn.id} began after the time of ${session.id}`);
     const moved = this.#move(session, step, answer.version, 'begun');
     if (moved === null) return;
     if (remember) this.#remember(session.workspaceId, remember);
@@ -221,7 +292,10 @@ export class Oracle {
   #owned(turnId: string, fence: Fence, what: string): TurnState | null {
     const known = this.state.turns.get(turnId);
     if (known !== undefined && same(known.fence, fence) && known.finished === null) return known;
-    this.#fault('one writer', `${brief(fence)} ${what} ${turnId} of ${known === undefined ? 'nobody' : brief(known.fence)}`);
+    this.#fault(
+      'one writer',
+      `${brief(fence)} ${what} ${turnId} of ${known === undefined ? 'nobody' : brief(known.fence)}`,
+    );
     return null;
   }
 
@@ -241,7 +315,11 @@ export class Oracle {
   #shown(known: TurnState | undefined, text: string | null, position: number): void {
     if (known === undefined || known.finished !== null) return;
     if (known.released < 0) this.#fault('releases', `${known.turn.id} is hidden, and a reader is shown it`);
-    else if (text && position + codePoints(text) > known.released) this.#fault('releases', `${known.turn.id} is shown up to ${position + codePoints(text)}, and ${known.released} were released`);
+    else if (text && position + codePoints(text) > known.released)
+      this.#fault(
+        'releases',
+        `${known.turn.id} is shown up to ${position + codePoints(text)}, and ${known.released} were released`,
+      );
   }
 
   #call(step: StepTurn): void {
@@ -266,15 +344,22 @@ export class Oracle {
 
   #stop({ turnId }: TurnPlace, reason: StopRequest, untilMs: number): void {
     const known = this.state.turns.get(turnId)!;
-    this.state.turns.set(turnId, { ...known, stop: known.stop ?? reason, leaseUntilMs: Math.min(known.leaseUntilMs, untilMs) });
+    this.state.turns.set(turnId, {
+      ...known,
+      stop: known.stop ?? reason,
+      leaseUntilMs: Math.min(known.leaseUntilMs, untilMs),
+    });
   }
 
   #seize({ turnId }: TurnPlace, { stop, ...fence }: TakenOver, untilMs: number, nowMs: number): void {
     const known = this.state.turns.get(turnId);
-    if (known === undefined || known.finished !== null) return this.#fault('one writer', `${brief(fence)} seized ${turnId}, which is over`);
+    if (known === undefined || known.finished !== null)
+      return this.#fault('one writer', `${brief(fence)} seized ${turnId}, which is over`);
     if (same(known.fence, fence)) return;
-    if (fence.epoch !== known.fence.epoch + 1) this.#fault('one writer', `${turnId} went from ${brief(known.fence)} to ${brief(fence)}`);
-    if (known.leaseUntilMs > nowMs) this.#fault('one writer', `${brief(fence)} seized ${turnId} within the lease of ${brief(known.fence)}`);
+    if (fence.epoch !== known.fence.epoch + 1)
+      this.#fault('one writer', `${turnId} went from ${brief(known.fence)} to ${brief(fence)}`);
+    if (known.leaseUntilMs > nowMs)
+      this.#fault('one writer', `${brief(fence)} seized ${turnId} within the lease of ${brief(known.fence)}`);
     this.state.turns.set(turnId, { ...known, fence, leaseUntilMs: untilMs, slotUntilMs: 0, stopSeized: known.stop });
   }
 
@@ -289,11 +374,14 @@ export class Oracle {
     if (known === null) return;
     this.calls.finish(step);
     const whole = this.#longer(known, tail.position, tail.text);
-    if (cutAt !== Infinity && cutAt > codePoints(whole)) this.#fault('one writer', `${turn.id} is cut at ${cutAt} of ${codePoints(whole)}`);
+    if (cutAt !== Infinity && cutAt > codePoints(whole))
+      this.#fault('one writer', `${turn.id} is cut at ${cutAt} of ${codePoints(whole)}`);
     const text = whole.slice(0, indexAfter(whole, cutAt));
     this.state.turns.set(turn.id, { ...known, turn, text, finished: { version: moved, fence } });
-    // The process that seals a dead process's turn must obey its stop request; the owner may decide otherwise by its own clock.
-    if (known.stopSeized !== null && fence.epoch > 1 && turn.stopReason !== known.stopSeized) this.#fault('stops', `${turn.id} was to be ${known.stopSeized} and is ${turn.stopReason}`);
+    // The process that seals a dead process's turn must obey its stop request; the owner may decide otherwise by its
+    // own clock.
+    if (known.stopSeized !== null && fence.epoch > 1 && turn.stopReason !== known.stopSeized)
+      this.#fault('stops', `${turn.id} was to be ${known.stopSeized} and is ${turn.stopReason}`);
     this.#move(session, step, moved, 'finished');
     if (activeTurnOf(session) !== null) this.#fault('states', `${session.id} has a turn that is finished`);
   }
@@ -309,8 +397,11 @@ export class Oracle {
       return;
     }
     // A finished turn is withdrawn by the owner that finished it.
-    if (known.finished === null ? this.#owned(turn.id, fence, 'withdrew') === null : !same(known.finished.fence, fence)) {
-      if (known.finished !== null) this.#fault('one writer', `${brief(fence)} withdrew ${turn.id}, which ${brief(known.finished.fence)} finished`);
+    if (
+      known.finished === null ? this.#owned(turn.id, fence, 'withdrew') === null : !same(known.finished.fence, fence)
+    ) {
+      if (known.finished !== null)
+        this.#fault('one writer', `${brief(fence)} withdrew ${turn.id}, which ${brief(known.finished.fence)} finished`);
       return;
     }
     this.calls.withdraw(step);
@@ -320,14 +411,28 @@ export class Oracle {
     const state = this.#move(session, step, moved, 'withdrawn');
     if (state === null) return;
     const gap = state.turnIds.at(-1) === turn.id ? 0 : turn.unasked ? 1 : 2;
-    this.state.sessions.set(session.id, { ...state, gaps: state.gaps + gap, turnIds: state.turnIds.filter((id) => id !== turn.id) });
+    this.state.sessions.set(session.id, {
+      ...state,
+      gaps: state.gaps + gap,
+      turnIds: state.turnIds.filter((id) => id !== turn.id),
+    });
   }
 
-  #take(workspaceId: string, keyId: string, budgets: readonly { budget: string; ceiling: number }[], nowMs: number, answer: readonly Taken[]): void {
+  #take(
+    workspaceId: string,
+    keyId: string,
+    budgets: readonly { budget: string; ceiling: number }[],
+    nowMs: number,
+    answer: readonly Taken[],
+  ): void {
     // Every route that is asked here has one budget.
     for (const [index, { budget, ceiling }] of budgets.entries()) {
       const name = `budget/${workspaceId}/${keyId}/${budget}`;
-      const { passed, bucket } = bucketOf.take(this.state.buckets.get(name) ?? bucketOf.full(ceiling, nowMs), ceiling, nowMs);
+      const { passed, bucket } = bucketOf.take(
+        this.state.buckets.get(name) ?? bucketOf.full(ceiling, nowMs),
+        ceiling,
+        nowMs,
+      );
       const told = answer[index]!;
       const due = {
         budget,
@@ -337,7 +442,8 @@ export class Oracle {
         restSeconds: 0,
         resetAt: bucketOf.resetAt(bucket, ceiling),
       };
-      if (!isDeepStrictEqual(told, due)) this.#fault('limits', `${keyId} was told ${JSON.stringify(told)} and is due ${JSON.stringify(due)}`);
+      if (!isDeepStrictEqual(told, due))
+        this.#fault('limits', `${keyId} was told ${JSON.stringify(told)} and is due ${JSON.stringify(due)}`);
       this.state.buckets.set(name, bucket);
       this.takes.push({ keyId, taken: told });
     }
@@ -345,11 +451,15 @@ export class Oracle {
 
   #key(key: Key): void {
     const before = this.state.keys.get(key.id);
-    if (before?.machine.state === 'revoked' && key.machine.state !== 'revoked') this.#fault('states', `${key.id} went revoked → ${key.machine.state}`);
+    if (before?.machine.state === 'revoked' && key.machine.state !== 'revoked')
+      this.#fault('states', `${key.id} went revoked → ${key.machine.state}`);
     this.state.keys.set(key.id, key);
   }
 
-  /** The messages of a session that a model may be sent, without empty ones; a reply that goes on after its calls were answered is one. */
+  /**
+   * The messages of a session that a model may be sent, without empty ones; a reply that goes on after its calls were
+   * answered is one.
+   */
   said({ greeting, turnIds }: SessionState): string[] {
     const texts = greeting === null ? [] : [greeting];
     for (const { turn, prompt, text } of turnIds.map((id) => this.state.turns.get(id)!)) {

@@ -2,7 +2,10 @@
 import type { Write } from '../../src/store/engine.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
 
-/** An embedded store makes leases void when it opens, because it has one process; here, while it is deaf, that write goes nowhere. */
+/**
+ * An embedded store makes leases void when it opens, because it has one process; here, while it is deaf, that write
+ * goes nowhere.
+ */
 export class SharedRows extends MemoryEngine {
   deaf = false;
 

@@ -38,7 +38,9 @@ export interface RunOptions {
   readonly tell?: ((line: string) => void) | null;
 }
 
-/** How long clients act and things go wrong, in simulated milliseconds, and how long all of it may take to come to rest. */
+/**
+ * How long clients act and things go wrong, in simulated milliseconds, and how long all of it may take to come to rest.
+ */
 const storyMs = 60_000;
 const restMs = 200_000;
 
@@ -49,7 +51,9 @@ export async function run(seed: number, mode: Mode, { bug = null, tell = null }:
   const { scheduler, history, weather, hosts } = world;
   let over = false;
   const brokeOff = (error: unknown): unknown => history.wrong.push(`liveness: the story broke off: ${String(error)}`);
-  const story = live(world).catch(brokeOff).then(() => (over = true));
+  const story = live(world)
+    .catch(brokeOff)
+    .then(() => (over = true));
   const rested = await scheduler.run(() => over, storyMs + restMs);
   if (rested) await story;
   else history.wrong.push('liveness: the run does not come to rest');
@@ -66,14 +70,25 @@ async function build(seed: number, mode: Mode, bug: Bug | null, tell: RunOptions
   const history = new History(scheduler, tell ?? null);
   const rows = new MemoryEngine();
   const hosts: SimulatedHost[] = [];
-  const parts = { mode, scheduler, history, weather: drawWeather(random), bug, rows, disk: null, cutOff: new Set<string>(), hosts };
+  const parts = {
+    mode,
+    scheduler,
+    history,
+    weather: drawWeather(random),
+    bug,
+    rows,
+    disk: null,
+    cutOff: new Set<string>(),
+    hosts,
+  };
   const world = { ...parts, seeds: null as unknown as Seeds, server: null as unknown as Server };
   world.server = new Server(world);
   if (mode !== 'embedded') await world.server.open();
   const store = mode === 'embedded' ? new EmbeddedStore(rows) : world.server.store;
   if (mode === 'embedded') await store.open(epochMs);
   world.seeds = await plant(store, random);
-  for (let number = 1; number <= (mode === 'embedded' ? 1 : random.between(2, 4)); number++) hosts.push(new SimulatedHost(world, `h${number}`));
+  for (let number = 1; number <= (mode === 'embedded' ? 1 : random.between(2, 4)); number++)
+    hosts.push(new SimulatedHost(world, `h${number}`));
   return world;
 }
 
@@ -82,7 +97,14 @@ async function plant(store: Store, random: Random): Promise<Seeds> {
   const ids = seededIds(random, { now: () => epochMs - 60_000 });
   const workspaceId = ids.make('wks');
   const turnsInFlightMax = random.between(2, 4);
-  await store.catalog.create('workspace', { id: workspaceId, name: 'w', retentionDays: 30, turnsInFlightMax, createdAt, updatedAt: createdAt });
+  await store.catalog.create('workspace', {
+    id: workspaceId,
+    name: 'w',
+    retentionDays: 30,
+    turnsInFlightMax,
+    createdAt,
+    updatedAt: createdAt,
+  });
   const toolIds: string[] = [];
   for (const name of functionNames) {
     const id = ids.make('tool');
@@ -93,7 +115,11 @@ async function plant(store: Store, random: Random): Promise<Seeds> {
   for (const maxCallSeconds of [random.between(5, 60), 3600, 7200]) {
     const id = ids.make('asst');
     assistantIds.push(id);
-    await plantAssistant(store, { ...assistant(id, workspaceId, maxCallSeconds, random.chance(0.5) ? 'Hello 👋' : null), toolIds, toolRoundsMax: 2 });
+    await plantAssistant(store, {
+      ...assistant(id, workspaceId, maxCallSeconds, random.chance(0.5) ? 'Hello 👋' : null),
+      toolIds,
+      toolRoundsMax: 2,
+    });
   }
   const briefId = ids.make('asst');
   await plantAssistant(store, assistant(briefId, workspaceId, 10, null));
@@ -102,7 +128,17 @@ async function plant(store: Store, random: Random): Promise<Seeds> {
     const { publicId, text, digest } = makeKey(ids);
     const id = keyIdOf(publicId);
     const limits = { requests, speech: 30, transcriptionTokens: 10 };
-    const rest = { workspaceId, publicId, digest, name: 'k', assistantIds: null, expiresAt: null, limits, createdAt, revokedAt: null };
+    const rest = {
+      workspaceId,
+      publicId,
+      digest,
+      name: 'k',
+      assistantIds: null,
+      expiresAt: null,
+      limits,
+      createdAt,
+      revokedAt: null,
+    };
     const machine = activeSnapshot(null);
     await store.catalog.create('key', { id, ...rest, machine }, createdMove(machine, epochMs, nobody));
     keys.push({ id, text });
@@ -110,13 +146,38 @@ async function plant(store: Store, random: Random): Promise<Seeds> {
   return { workspaceId, turnsInFlightMax, assistantIds, briefId, keys };
 }
 
-const plantAssistant = (store: Store, made: Assistant): Promise<void> => store.catalog.create('assistant', made, createdMove(made.machine, epochMs, nobody));
+const plantAssistant = (store: Store, made: Assistant): Promise<void> =>
+  store.catalog.create('assistant', made, createdMove(made.machine, epochMs, nobody));
 
 function assistant(id: string, workspaceId: string, maxCallSeconds: number, greeting: string | null): Assistant {
-  const model = { provider: 'simulated', name: 'm', credentialId: null, systemPrompt: null, temperature: null, outputTokensMax: null };
+  const model = {
+    provider: 'simulated',
+    name: 'm',
+    credentialId: null,
+    systemPrompt: null,
+    temperature: null,
+    outputTokensMax: null,
+  };
   const channels = { voice: false, link: false, widget: false };
-  const rest = { name: 'a', description: null, visitorFields: [], voice: null, link: null, createdAt, updatedAt: createdAt };
-  return { id, workspaceId, greeting, channels, maxCallSeconds, model, ...rest, machine: { ...draftSnapshot(false), state: 'published' } };
+  const rest = {
+    name: 'a',
+    description: null,
+    visitorFields: [],
+    voice: null,
+    link: null,
+    createdAt,
+    updatedAt: createdAt,
+  };
+  return {
+    id,
+    workspaceId,
+    greeting,
+    channels,
+    maxCallSeconds,
+    model,
+    ...rest,
+    machine: { ...draftSnapshot(false), state: 'published' },
+  };
 }
 
 async function live(world: World): Promise<void> {
@@ -124,7 +185,10 @@ async function live(world: World): Promise<void> {
   const { random } = scheduler;
   await Promise.all(hosts.map((host) => host.start()));
   const gossip = new Gossip();
-  const clients = Array.from({ length: random.between(2, 6) }, (_, index) => new Client(world, gossip, random.pick(seeds.keys), `c${index}`));
+  const clients = Array.from(
+    { length: random.between(2, 6) },
+    (_, index) => new Client(world, gossip, random.pick(seeds.keys), `c${index}`),
+  );
   const acting = Promise.all([...clients.map((client) => client.run(storyMs)), runOperator(world, storyMs)]);
   await runFaults(world, storyMs);
   clearUp(weather);
@@ -151,15 +215,22 @@ async function probe(world: World, gossip: Gossip): Promise<void> {
   const sessions: string[] = [];
   while (sessions.length <= seeds.turnsInFlightMax) {
     const created = await client.create(seeds.assistantIds.at(-1));
-    if (created.status !== 201) return void history.wrong.push(`liveness: no session could be made: ${created.status} ${JSON.stringify(created.json)}`);
+    if (created.status !== 201)
+      return void history.wrong.push(
+        `liveness: no session could be made: ${created.status} ${JSON.stringify(created.json)}`,
+      );
     sessions.push(created.json.id);
   }
   const chats = sessions.slice(1).map((id) => client.say(id));
   await scheduler.sleep(1000);
   const last = await client.say(sessions[0]!);
-  if (last.status !== 429) history.wrong.push(`slots: turn ${sessions.length} of ${seeds.turnsInFlightMax} was answered ${last.status}`);
+  if (last.status !== 429)
+    history.wrong.push(`slots: turn ${sessions.length} of ${seeds.turnsInFlightMax} was answered ${last.status}`);
   for (const { status, stream, json } of await Promise.all(chats)) {
-    if (status !== 200 || stream?.events.at(-1)?.event !== 'turn.completed') history.wrong.push(`slots: a turn beneath the ceiling was answered ${status} ${JSON.stringify(json ?? stream?.events)}`);
+    if (status !== 200 || stream?.events.at(-1)?.event !== 'turn.completed')
+      history.wrong.push(
+        `slots: a turn beneath the ceiling was answered ${status} ${JSON.stringify(json ?? stream?.events)}`,
+      );
   }
 }
 
@@ -172,7 +243,10 @@ async function bereave(world: World, gossip: Gossip): Promise<void> {
   await scheduler.sleep(scheduler.random.between(500, 1500));
   const host = hosts.find(({ name }) => name === history.asked.at(-1)!.host)!;
   const activeTurn = async (): Promise<string | null> => {
-    const session = await (mode === 'embedded' ? host.store! : world.server.store).sessions.read(seeds.workspaceId, sessionId);
+    const session = await (mode === 'embedded' ? host.store! : world.server.store).sessions.read(
+      seeds.workspaceId,
+      sessionId,
+    );
     return (session!.record.machine.context as SessionContext).activeTurnId;
   };
   const left = await activeTurn();
@@ -180,15 +254,23 @@ async function bereave(world: World, gossip: Gossip): Promise<void> {
   if (mode === 'embedded' || hosts.length === 1) void host.start();
   await scheduler.sleep(mode === 'embedded' ? 1000 : limits.leaseMs + 1000);
   // Its client may have begun another.
-  if (left === null || (await activeTurn()) === left) history.wrong.push(`liveness: the turn ${left} of a process that died is in flight still`);
+  if (left === null || (await activeTurn()) === left)
+    history.wrong.push(`liveness: the turn ${left} of a process that died is in flight still`);
   await host.start();
 }
 
-/** A process dies with a turn shortly before its session's time is over: by when another must have cut it (promise P10). */
+/**
+ * A process dies with a turn shortly before its session's time is over: by when another must have cut it (promise P10).
+ */
 async function outlive({ seeds, history, scheduler, hosts, server, ...world }: World, gossip: Gossip): Promise<void> {
   const { random } = scheduler;
   for (const host of hosts) host.jump(0);
-  const client = new Client({ seeds, history, scheduler, hosts, server, ...world }, gossip, seeds.keys.at(-1)!, 'probe');
+  const client = new Client(
+    { seeds, history, scheduler, hosts, server, ...world },
+    gossip,
+    seeds.keys.at(-1)!,
+    'probe',
+  );
   const { id: sessionId, expires_at: expiresAt } = (await client.create(seeds.briefId)).json;
   const until = (ms: number): Promise<void> => scheduler.sleep(expiresAt * 1000 - server.nowMs + ms);
   const lastMs = random.between(300, 1500);
@@ -199,9 +281,14 @@ async function outlive({ seeds, history, scheduler, hosts, server, ...world }: W
   host.crash();
   await until(limits.stopMs + limits.orphansMs + 300);
   const session = await server.store.sessions.read(seeds.workspaceId, sessionId);
-  const { items } = await server.store.sessions.messages(seeds.workspaceId, sessionId, { limit: 1, after: null, order: 'desc' });
+  const { items } = await server.store.sessions.messages(seeds.workspaceId, sessionId, {
+    limit: 1,
+    after: null,
+    order: 'desc',
+  });
   const found = `${session?.record.machine.state} with a message ${items[0]?.stopReason}`;
-  if (found !== 'expired with a message expired') history.wrong.push(`liveness: the session of a turn whose process died before its time was over is ${found}`);
+  if (found !== 'expired with a message expired')
+    history.wrong.push(`liveness: the session of a turn whose process died before its time was over is ${found}`);
   await host.start();
 }
 

@@ -12,7 +12,10 @@ interface Due {
   callback: (() => void) | null;
 }
 
-/** Resolves when no promise has anything left to do and a turn of the event loop has passed, since some work waits for the end of one. */
+/**
+ * Resolves when no promise has anything left to do and a turn of the event loop has passed, since some work waits for
+ * the end of one.
+ */
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 const earlier = (a: Due, b: Due): boolean => a.at < b.at || (a.at === b.at && a.lot < b.lot);

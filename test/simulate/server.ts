@@ -1,12 +1,19 @@
 /**
- * The store that processes share, and their ways to it over a network that delays, reorders, loses requests and replies,
- * and sends again, as the one in front of Redis does.
+ * The store that processes share, and their ways to it over a network that delays, reorders, loses requests and
+ * replies, and sends again, as the one in front of Redis does.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import { limits } from '../../src/base/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import type { StepName } from '../../src/store/steps.ts';
-import { StoreUnavailable, type AskedLimit, type Notice, type Store, type TakeLimits, type TurnPlace } from '../../src/store/store.ts';
+import {
+  StoreUnavailable,
+  type AskedLimit,
+  type Notice,
+  type Store,
+  type TakeLimits,
+  type TurnPlace,
+} from '../../src/store/store.ts';
 import { epochMs, type Gate } from './clock.ts';
 import { SharedRows } from './rows.ts';
 import { performOn, recorded, simulatedStore, type Perform } from './store.ts';
@@ -19,7 +26,15 @@ interface Sending {
 }
 
 /** Steps that cannot be told apart from a retry by their content: the server remembers their answers. */
-const writes: ReadonlySet<StepName> = new Set<StepName>(['saveSession', 'takeBudgets', 'takeLimits', 'countUsage', 'catalog.create', 'catalog.replace', 'catalog.remove']);
+const writes: ReadonlySet<StepName> = new Set<StepName>([
+  'saveSession',
+  'takeBudgets',
+  'takeLimits',
+  'countUsage',
+  'catalog.create',
+  'catalog.replace',
+  'catalog.remove',
+]);
 
 /** The shared store behind the network; the time is its own. */
 export class Server {
@@ -96,14 +111,25 @@ const askedBy = ({ asked, nowMs }: TakeLimits, until: (untilMs: number, nowMs: n
 function byServersClock(verb: StepName, args: readonly any[], now: number, sending: Sending): readonly any[] {
   const [step] = args;
   const until = (untilMs: number, nowMs: number): number => now + untilMs - nowMs;
-  const remember = (nowMs: number) => step.remember && { ...step.remember, untilMs: until(step.remember.untilMs, nowMs) };
+  const remember = (nowMs: number) =>
+    step.remember && { ...step.remember, untilMs: until(step.remember.untilMs, nowMs) };
   switch (verb) {
     case 'createSession':
       return [{ ...step, remember: remember(step.nowMs), nowMs: now }];
     case 'beginTurn':
-      return [{ ...step, remember: remember(step.nowMs), leaseUntilMs: until(step.leaseUntilMs, step.nowMs), ...(step.asked && { asked: askedBy(step, until) }), nowMs: now }];
+      return [
+        {
+          ...step,
+          remember: remember(step.nowMs),
+          leaseUntilMs: until(step.leaseUntilMs, step.nowMs),
+          ...(step.asked && { asked: askedBy(step, until) }),
+          nowMs: now,
+        },
+      ];
     case 'appendOutput':
-      return step.leaseUntilMs === undefined ? args : [{ ...step, leaseUntilMs: until(step.leaseUntilMs, step.nowMs), nowMs: now }];
+      return step.leaseUntilMs === undefined
+        ? args
+        : [{ ...step, leaseUntilMs: until(step.leaseUntilMs, step.nowMs), nowMs: now }];
     case 'takeLimits':
       return [{ ...step, asked: askedBy(step, until), nowMs: now }];
     case 'usedLimits':
@@ -141,7 +167,9 @@ function within(clock: Clock, send: (sending: Sending) => Promise<unknown>): Pro
       deadline.cancel();
       settle();
     };
-    const deadline = clock.after(limits.redisCallMs, () => end(() => reject(new StoreUnavailable('The store did not answer in time.'))));
+    const deadline = clock.after(limits.redisCallMs, () =>
+      end(() => reject(new StoreUnavailable('The store did not answer in time.'))),
+    );
     const attempt = (): void => {
       if (over) return;
       send(sending).then(
@@ -159,7 +187,8 @@ function within(clock: Clock, send: (sending: Sending) => Promise<unknown>): Pro
 }
 
 async function sendAgain({ server, history }: World, host: string, place: TurnPlace): Promise<void> {
-  for (const { id, name, status } of await server.store.turns.calls(place)) if (status === 'running') history.reach({ host, callId: id, turnId: place.turnId, name });
+  for (const { id, name, status } of await server.store.turns.calls(place))
+    if (status === 'running') history.reach({ host, callId: id, turnId: place.turnId, name });
 }
 
 /** One process's way to the server. */
@@ -168,7 +197,8 @@ export function linkTo(world: World, machine: string, host: string, gate: Gate, 
   const { random } = scheduler;
   const send = (verb: StepName, args: readonly any[], sending: Sending): Promise<unknown> =>
     new Promise((resolve, reject) => {
-      const later = (callback: () => void): unknown => scheduler.after(random.delay(weather.netMs, 300), () => gate.enter(callback));
+      const later = (callback: () => void): unknown =>
+        scheduler.after(random.delay(weather.netMs, 300), () => gate.enter(callback));
       // A connection that breaks is noticed, or nothing is ever heard again.
       const broken = (): unknown => random.chance(0.7) && later(() => reject(new Error('The connection is broken.')));
       if (!server.up || world.cutOff.has(machine)) return broken();
@@ -186,7 +216,8 @@ export function linkTo(world: World, machine: string, host: string, gate: Gate, 
     });
   const call: Perform = (verb, args) => {
     const answer = within(clock, (sending) => send(verb, args, sending));
-    if (bug?.reruns && verb === 'takeOverTurn') void answer.then((fence) => fence && sendAgain(world, host, args[0])).catch(() => {});
+    if (bug?.reruns && verb === 'takeOverTurn')
+      void answer.then((fence) => fence && sendAgain(world, host, args[0])).catch(() => {});
     if (!bug?.answersEarly || verb !== 'appendOutput') return answer;
     answer.catch(() => {});
     return Promise.resolve('stored');

@@ -8,7 +8,20 @@ export type Perform = (verb: StepName, args: readonly any[]) => any;
 
 /** Steps that change something, are decided on or show a reply: the others leave no trace in the history. */
 const kept: ReadonlySet<StepName> = new Set<StepName>([
-  ...(['createSession', 'saveSession', 'beginTurn', 'appendOutput', 'releaseOutput', 'stepTurn', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn', 'claimTurn', 'takeOverTurn'] as const),
+  ...([
+    'createSession',
+    'saveSession',
+    'beginTurn',
+    'appendOutput',
+    'releaseOutput',
+    'stepTurn',
+    'renewTurn',
+    'requestStop',
+    'finishTurn',
+    'withdrawTurn',
+    'claimTurn',
+    'takeOverTurn',
+  ] as const),
   ...(['takeBudgets', 'catalog.create', 'catalog.replace'] as const),
   // The answers that show a reply to readers.
   ...(['outputAfter', 'messages'] as const),
@@ -16,10 +29,14 @@ const kept: ReadonlySet<StepName> = new Set<StepName>([
 
 export const performOn =
   (store: Store): Perform =>
-  (verb, args) => takeStep(store, verb, args);
+  (verb, args) =>
+    takeStep(store, verb, args);
 
 /** A store whose every step goes one way. `watch`, `open` and `close` go their own. */
-export function simulatedStore({ leaseMs, ...own }: Pick<Store, 'leaseMs' | 'watch' | 'open' | 'close'>, perform: Perform): Store {
+export function simulatedStore(
+  { leaseMs, ...own }: Pick<Store, 'leaseMs' | 'watch' | 'open' | 'close'>,
+  perform: Perform,
+): Store {
   return storeOf({ name: 'simulated', leaseMs }, (step) => {
     if (step === 'watch' || step === 'open' || step === 'close') return own[step];
     return (...args) => perform(step, args);
@@ -32,7 +49,8 @@ export function recorded(history: History, host: string, perform: Perform, nowMs
     const answer = perform(verb, args);
     if (!kept.has(verb)) return answer;
     const keep = (told: unknown) => history.step(host, verb, args, told, nowMs());
-    if (answer instanceof Promise) answer.then(keep, (error: Error) => history.note(`${host} ${verb} failed: ${error.message}`));
+    if (answer instanceof Promise)
+      answer.then(keep, (error: Error) => history.note(`${host} ${verb} failed: ${error.message}`));
     else keep(answer);
     return answer;
   };

@@ -40,13 +40,65 @@ export interface Weather {
 
 /** Every step that goes over the network, those that only read as well. */
 const verbs = [
-  ...['createSession', 'session', 'sessions', 'saveSession', 'messages', 'recentMessages', 'remembered', 'takeBudgets', 'readBudgets', 'takeLimits', 'usedLimits', 'usage', 'sweep', 'ping', 'history'],
-  ...['beginTurn', 'appendOutput', 'releaseOutput', 'stepTurn', 'renewTurn', 'requestStop', 'finishTurn', 'withdrawTurn', 'claimTurn', 'takeOverTurn', 'orphans', 'turn', 'output', 'outputAfter', 'turnsInFlight', 'countUsage'],
-  ...['catalog.create', 'catalog.read', 'catalog.replace', 'catalog.remove', 'catalog.list', 'catalog.keyByPublicId', 'catalog.assistantBySlug'],
+  ...[
+    'createSession',
+    'session',
+    'sessions',
+    'saveSession',
+    'messages',
+    'recentMessages',
+    'remembered',
+    'takeBudgets',
+    'readBudgets',
+    'takeLimits',
+    'usedLimits',
+    'usage',
+    'sweep',
+    'ping',
+    'history',
+  ],
+  ...[
+    'beginTurn',
+    'appendOutput',
+    'releaseOutput',
+    'stepTurn',
+    'renewTurn',
+    'requestStop',
+    'finishTurn',
+    'withdrawTurn',
+    'claimTurn',
+    'takeOverTurn',
+    'orphans',
+    'turn',
+    'output',
+    'outputAfter',
+    'turnsInFlight',
+    'countUsage',
+  ],
+  ...[
+    'catalog.create',
+    'catalog.read',
+    'catalog.replace',
+    'catalog.remove',
+    'catalog.list',
+    'catalog.keyByPublicId',
+    'catalog.assistantBySlug',
+  ],
 ] as const satisfies readonly StepName[];
 
 /** Nothing goes wrong. */
-const calm = { losesRequests: 0, losesReplies: 0, isLate: 0, losesNotices: 0, cuts: 0, slowReaders: 0, diskFails: 0, modelErrs: false, netMs: 2, mutes: null };
+const calm = {
+  losesRequests: 0,
+  losesReplies: 0,
+  isLate: 0,
+  losesNotices: 0,
+  cuts: 0,
+  slowReaders: 0,
+  diskFails: 0,
+  modelErrs: false,
+  netMs: 2,
+  mutes: null,
+};
 
 /** Each run has a weather of its own, so that what needs much of one fault and none of another comes up too. */
 export function drawWeather(random: Random): Weather {

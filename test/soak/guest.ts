@@ -1,4 +1,6 @@
-/** A careful client: retries unanswered requests under an `Idempotency-Key`, and resumes a cut stream where it was cut. */
+/**
+ * A careful client: retries unanswered requests under an `Idempotency-Key`, and resumes a cut stream where it was cut.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Answer, House } from '../api/house.ts';
 import { Listener, type Place } from '../faults/listener.ts';
@@ -41,20 +43,29 @@ export class Guest {
   /** A session, made twice under one key: there must be one of it. */
   async session(): Promise<string> {
     const idempotencyKey = this.#key();
-    const make = () => this.#ask('/sessions', { method: 'POST', headers: { 'idempotency-key': idempotencyKey }, body: { assistant_id: this.#assistantId } }, 201);
+    const make = () =>
+      this.#ask(
+        '/sessions',
+        { method: 'POST', headers: { 'idempotency-key': idempotencyKey }, body: { assistant_id: this.#assistantId } },
+        201,
+      );
     const [one, again] = [await make(), await make()];
-    if (one.json.id !== again.json.id) throw new Error(`${this.#name}: one Idempotency-Key made ${one.json.id} and ${again.json.id}`);
+    if (one.json.id !== again.json.id)
+      throw new Error(`${this.#name}: one Idempotency-Key made ${one.json.id} and ${again.json.id}`);
     this.#tally.sessions++;
     return one.json.id;
   }
 
-  /** A whole turn: all of its words, once, whatever happened to the stream; `leaving`, the client does so on the way. */
+  /**
+   * A whole turn: all of its words, once, whatever happened to the stream; `leaving`, the client does so on the way.
+   */
   async turn(sessionId: string, said: Said, leaving: boolean): Promise<string> {
     const listener = await this.#begin(sessionId, said);
     if (leaving && (await listener.reached(600))) listener.leave();
     const { seen, ending } = await this.#followed(sessionId, listener);
     this.#tally.turns++;
-    if (ending !== 'turn.completed' || seen !== wordsOf(said.tag, said.words)) throw new Error(`${said.tag} on ${sessionId}: ended as ${ending} after ${JSON.stringify(seen.slice(-60))}`);
+    if (ending !== 'turn.completed' || seen !== wordsOf(said.tag, said.words))
+      throw new Error(`${said.tag} on ${sessionId}: ended as ${ending} after ${JSON.stringify(seen.slice(-60))}`);
     return seen;
   }
 
@@ -62,14 +73,18 @@ export class Guest {
   async cut(sessionId: string, said: Said, by: 'abort' | 'end'): Promise<string> {
     const listener = await this.#begin(sessionId, said);
     await listener.heard();
-    const path = by === 'abort' ? `/sessions/${sessionId}/turns/${listener.turnId}/abort` : `/sessions/${sessionId}/end`;
+    const path =
+      by === 'abort' ? `/sessions/${sessionId}/turns/${listener.turnId}/abort` : `/sessions/${sessionId}/end`;
     await this.#ask(path, { method: 'POST' }, 200);
     const { seen, ending } = await this.#followed(sessionId, listener);
     this.#tally.turns++;
     if (ending === 'turn.aborted') this.#tally.aborted++;
     // It may have said its last word before the abort came.
     const whole = ending === 'turn.completed' && seen === wordsOf(said.tag, said.words);
-    if (!whole && (ending !== 'turn.aborted' || !begins(said.tag, seen))) throw new Error(`${said.tag} on ${sessionId}: ${by} ended it as ${ending} after ${JSON.stringify(seen.slice(-60))}`);
+    if (!whole && (ending !== 'turn.aborted' || !begins(said.tag, seen)))
+      throw new Error(
+        `${said.tag} on ${sessionId}: ${by} ended it as ${ending} after ${JSON.stringify(seen.slice(-60))}`,
+      );
     return seen;
   }
 
@@ -80,13 +95,19 @@ export class Guest {
   /** Checks that the replies in the transcript equal the text seen. */
   async remembers(sessionId: string, seen: readonly string[]): Promise<void> {
     const { json } = await this.#ask(`/sessions/${sessionId}/transcript?limit=100`, {}, 200);
-    const replies: string[] = json.data.filter(({ role }: { role: string }) => role === 'assistant').map(({ content }: { content: string }) => content);
-    if (JSON.stringify(replies) !== JSON.stringify(seen)) throw new Error(`${sessionId}: ${seen.length} turns were seen, and ${replies.length} are in the transcript: ${JSON.stringify(replies).slice(0, 300)}`);
+    const replies: string[] = json.data
+      .filter(({ role }: { role: string }) => role === 'assistant')
+      .map(({ content }: { content: string }) => content);
+    if (JSON.stringify(replies) !== JSON.stringify(seen))
+      throw new Error(
+        `${sessionId}: ${seen.length} turns were seen, and ${replies.length} are in the transcript: ${JSON.stringify(replies).slice(0, 300)}`,
+      );
   }
 
   /** Reads about, as a dashboard does. */
   async look(): Promise<void> {
-    for (const path of ['/sessions?limit=20', '/usage', '/assistants', `/assistants/${this.#assistantId}`]) await this.#ask(path, {}, 200);
+    for (const path of ['/sessions?limit=20', '/usage', '/assistants', `/assistants/${this.#assistantId}`])
+      await this.#ask(path, {}, 200);
   }
 
   #key(): string {
@@ -116,7 +137,11 @@ export class Guest {
       const { ending } = listener;
       if (ending !== null) return { seen, ending };
       this.#tally.resumed++;
-      listener = new Listener(this.#place, `/sessions/${sessionId}/turns/${turnId}/events?after=${codePoints(seen)}`, null);
+      listener = new Listener(
+        this.#place,
+        `/sessions/${sessionId}/turns/${turnId}/events?after=${codePoints(seen)}`,
+        null,
+      );
       await listener.answered;
       if (listener.status !== 200 && listener.status !== 0 && listener.status !== 503) {
         await listener.over;
@@ -145,7 +170,7 @@ export class Guest {
   }
 
   async #patiently<T>(attempt: () => Promise<T | null>): Promise<T> {
-    for (const until = performance.now() + patienceMs; ; ) {
+    for (const until = performance.now() + patienceMs; ;) {
       const answer = await attempt();
       if (answer !== null) return answer;
       if (performance.now() > until) throw new Error(`${this.#name}: nobody has answered for ${patienceMs / 1000} s`);

@@ -11,7 +11,8 @@ const print = (line: string): unknown => process.stdout.write(`${line}\n`);
 
 /** A number above 0, with three places at most behind the point. */
 function positive(text: string): number {
-  if (!/^\d{1,6}(\.\d{1,3})?$/.test(text) || Number(text) === 0) throw new InvalidArgumentError('It must be a number above 0, of at most six digits, such as 30 or 0.5.');
+  if (!/^\d{1,6}(\.\d{1,3})?$/.test(text) || Number(text) === 0)
+    throw new InvalidArgumentError('It must be a number above 0, of at most six digits, such as 30 or 0.5.');
   return Number(text);
 }
 
@@ -25,7 +26,11 @@ function readArguments(): SoakOptions {
     npm run soak -- --guests 64 --restart-seconds 20 --processes 2 --seed 7`,
   )
     .addOption(new Option('--minutes <number>', 'for how long').argParser(positive).default(60))
-    .addOption(new Option('--store <store>', 'where state lives, in a store of its own').choices(['redis', 'lmdb']).default('redis'))
+    .addOption(
+      new Option('--store <store>', 'where state lives, in a store of its own')
+        .choices(['redis', 'lmdb'])
+        .default('redis'),
+    )
     .addOption(numberOption('--processes <number>', 'how many serve on Redis', 1, limits.processesMax).default(3))
     .addOption(numberOption('--guests <number>', 'how many talk at one time', 1).default(16))
     .addOption(new Option('--restart-seconds <number>', 'from one restart to the next').argParser(positive).default(60))
@@ -39,8 +44,12 @@ function readArguments(): SoakOptions {
 
 /** The memory of each tenth of the run, and the faults found. */
 function summary({ tally, restarts, residentMb, wrong }: Found): string {
-  const tenths = Array.from({ length: 10 }, (_, tenth) => residentMb.slice(Math.floor((tenth * residentMb.length) / 10), Math.floor(((tenth + 1) * residentMb.length) / 10)));
-  const means = tenths.filter(({ length }) => length > 0).map((part) => Math.round(part.reduce((sum, one) => sum + one, 0) / part.length));
+  const tenths = Array.from({ length: 10 }, (_, tenth) =>
+    residentMb.slice(Math.floor((tenth * residentMb.length) / 10), Math.floor(((tenth + 1) * residentMb.length) / 10)),
+  );
+  const means = tenths
+    .filter(({ length }) => length > 0)
+    .map((part) => Math.round(part.reduce((sum, one) => sum + one, 0) / part.length));
   return [
     `${tally.sessions} sessions, ${tally.turns} turns (${tally.aborted} aborted), ${tally.resumed} streams taken up again, ${tally.repeated} requests repeated, ${restarts} restarts`,
     `resident memory by tenths of the run, in MB: ${means.join(' ')}`,
@@ -55,7 +64,12 @@ const teardowns = new Teardowns();
 try {
   const found = await soak(teardowns, {
     ...options,
-    onSecond: (second, { tally, restarts, wrong }) => progress.tell(second, options.seconds, `${options.store}: ${tally.turns} turns, ${restarts} restarts, ${wrong.length} wrong`),
+    onSecond: (second, { tally, restarts, wrong }) =>
+      progress.tell(
+        second,
+        options.seconds,
+        `${options.store}: ${tally.turns} turns, ${restarts} restarts, ${wrong.length} wrong`,
+      ),
   });
   progress.end();
   print(summary(found));

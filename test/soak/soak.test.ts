@@ -22,11 +22,32 @@ t.test('a server that forgets, or says twice what it did once, is found out', as
     };
     return new Guest({ house: { ask } as unknown as House, key: 'key' }, 'asst_1', new Tally(), 'guest');
   };
-  const transcript = (...replies: string[]) => guestOf([[200, { data: replies.flatMap((content) => [{ role: 'user', content: 'said' }, { role: 'assistant', content }]) }] as [number, object]].values());
+  const transcript = (...replies: string[]) =>
+    guestOf(
+      [
+        [
+          200,
+          {
+            data: replies.flatMap((content) => [
+              { role: 'user', content: 'said' },
+              { role: 'assistant', content },
+            ]),
+          },
+        ] as [number, object],
+      ].values(),
+    );
   await t.resolves(transcript('one', 'two').remembers('ses_1', ['one', 'two']));
   for (const found of [['one'], ['one', 'tw'], ['two', 'one'], ['one', 'two', 'two']]) {
     await t.rejects(transcript(...found).remembers('ses_1', ['one', 'two']), { message: /2 turns were seen/ });
   }
-  await t.rejects(guestOf([[201, { id: 'ses_1' }], [201, { id: 'ses_2' }]].values() as never).session(), { message: /made ses_1 and ses_2/ });
+  await t.rejects(
+    guestOf(
+      [
+        [201, { id: 'ses_1' }],
+        [201, { id: 'ses_2' }],
+      ].values() as never,
+    ).session(),
+    { message: /made ses_1 and ses_2/ },
+  );
   await t.rejects(guestOf([[404, {}]].values() as never).end('ses_1'), { message: /404 instead of 200/ });
 });

@@ -1,4 +1,7 @@
-/** An installation under mixed load, restarted again and again: what its guests were told is done must be there at the end, once. */
+/**
+ * An installation under mixed load, restarted again and again: what its guests were told is done must be there at the
+ * end, once.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { residentBytes } from '../../bench/harness/process.ts';
 import type { House } from '../api/house.ts';
@@ -10,7 +13,10 @@ import { Guest, Tally } from './guest.ts';
 export interface SoakOptions {
   readonly store: 'lmdb' | 'redis';
   readonly seconds: number;
-  /** Workers under a supervisor, replaced one after another; the embedded store has one server, which is stopped and started. */
+  /**
+   * Workers under a supervisor, replaced one after another; the embedded store has one server, which is stopped and
+   * started.
+   */
   readonly processes: number;
   readonly guests: number;
   readonly restartSeconds: number;
@@ -29,7 +35,8 @@ export interface Found {
 export async function soak(t: Owner, options: SoakOptions): Promise<Found> {
   const { store, seconds, guests, seed } = options;
   const ground = await Ground.open(t, store);
-  const start = (): Promise<House> => ground.server({ PARLEY_LOG: 'info', ...(store === 'redis' && { PARLEY_PROCESSES: String(options.processes) }) });
+  const start = (): Promise<House> =>
+    ground.server({ PARLEY_LOG: 'info', ...(store === 'redis' && { PARLEY_PROCESSES: String(options.processes) }) });
   const first = await start();
   const scene = { house: first, key: first.key };
   const found: Found = { tally: new Tally(), restarts: 0, residentMb: [], wrong: [] };
@@ -51,7 +58,7 @@ export async function soak(t: Owner, options: SoakOptions): Promise<Found> {
     }
   })();
   const startedAt = performance.now();
-  for (let second = 0; second < seconds; ) {
+  for (let second = 0; second < seconds;) {
     await pause(1000);
     second = Math.floor((performance.now() - startedAt) / 1000);
     const resident = residentBytes([scene.house]) / 1024 ** 2;
@@ -99,9 +106,16 @@ async function restart(scene: { house: House }, store: 'lmdb' | 'redis', start: 
 async function checkEnd(house: House, { tally, wrong }: Found): Promise<void> {
   const must = (holds: boolean, otherwise: string): unknown => holds || wrong.push(otherwise);
   const { json } = await house.ask('/usage');
-  const total = (field: string): number => json.data.reduce((sum: number, bucket: Record<string, number>) => sum + bucket[field]!, 0);
-  must(total('turns') === tally.turns, `${tally.turns} turns were seen to their end, and ${total('turns')} are counted`);
-  must(total('sessions') === tally.sessions, `${tally.sessions} sessions were made, and ${total('sessions')} are counted`);
+  const total = (field: string): number =>
+    json.data.reduce((sum: number, bucket: Record<string, number>) => sum + bucket[field]!, 0);
+  must(
+    total('turns') === tally.turns,
+    `${tally.turns} turns were seen to their end, and ${total('turns')} are counted`,
+  );
+  must(
+    total('sessions') === tally.sessions,
+    `${tally.sessions} sessions were made, and ${total('sessions')} are counted`,
+  );
   const { text } = await house.ask('/metrics');
   const inFlight = /^parley_turns_in_flight (\d+)$/m.exec(text)?.[1];
   must(inFlight === '0', `${inFlight} turns are in flight at the end`);

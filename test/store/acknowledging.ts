@@ -7,7 +7,8 @@ const store = lmdbStore(path, { durability });
 await store.open(Date.now());
 
 /** Resolves once the pipe has taken the line: its reader may be slower than the store. */
-const tell = (...words: unknown[]): Promise<void> => new Promise((resolve) => process.stdout.write(`${words.join(' ')}\n`, () => resolve()));
+const tell = (...words: unknown[]): Promise<void> =>
+  new Promise((resolve) => process.stdout.write(`${words.join(' ')}\n`, () => resolve()));
 
 await tell('open');
 

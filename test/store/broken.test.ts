@@ -1,23 +1,37 @@
-/** The contract suite must reject stores that are broken: each of these is the memory store with one verb gone wrong. */
+/**
+ * The contract suite must reject stores that are broken: each of these is the memory store with one verb gone wrong.
+ */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { codePoints, indexAfter, textBehind } from '../../src/base/text.ts';
 import { endedCalls, hasEnded } from '../../src/store/records/tools.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { wrapStore, type Steps } from '../../src/store/steps.ts';
-import type { Fence, FinishTurn, Message, Session, Store, ToolCall, Turn, TurnPlace, Versioned } from '../../src/store/store.ts';
+import type {
+  Fence,
+  FinishTurn,
+  Message,
+  Session,
+  Store,
+  ToolCall,
+  Turn,
+  TurnPlace,
+  Versioned,
+} from '../../src/store/store.ts';
 import { verdict } from './contract.ts';
 import type { Factory } from './contract.ts';
 import { api, at } from './fixtures.ts';
 import { rejected, unknownCases } from './rejected.ts';
 
 /** A memory store with some of its steps replaced. */
-const factory = (breaking: (sound: Store) => Partial<Steps>): Factory => async () => {
-  const sound = memoryStore();
-  await sound.open(Date.now());
-  const steps = breaking(sound);
-  return { store: wrapStore(sound, (name) => steps[name]), dispose: () => sound.close() };
-};
+const factory =
+  (breaking: (sound: Store) => Partial<Steps>): Factory =>
+  async () => {
+    const sound = memoryStore();
+    await sound.open(Date.now());
+    const steps = breaking(sound);
+    return { store: wrapStore(sound, (name) => steps[name]), dispose: () => sound.close() };
+  };
 
 const reader = (place: TurnPlace) => `${place.sessionId}/${place.turnId}`;
 
@@ -28,7 +42,8 @@ function fences(store: Store): Partial<Steps> & { of(place: TurnPlace): Fence | 
     of: (place) => known.get(reader(place)),
     async beginTurn(step) {
       const answer = await store.turns.begin(step);
-      if (answer.outcome === 'begun') known.set(reader({ workspaceId: '', sessionId: step.session.id, turnId: step.turn.id }), answer.fence);
+      if (answer.outcome === 'begun')
+        known.set(reader({ workspaceId: '', sessionId: step.session.id, turnId: step.turn.id }), answer.fence);
       return answer;
     },
     async takeOverTurn(place, owner, leaseUntilMs, nowMs) {
@@ -48,25 +63,40 @@ async function wholeOf(store: Store, { session, turn, tail }: FinishTurn): Promi
 }
 
 /** Remembers the whole text of each turn that is cut, for stores that show it to some readers. */
-function wholes(store: Store): { readonly known: ReadonlyMap<string, string>; readonly finishTurn: Steps['finishTurn'] } {
+function wholes(store: Store): {
+  readonly known: ReadonlyMap<string, string>;
+  readonly finishTurn: Steps['finishTurn'];
+} {
   const known = new Map<string, string>();
   return {
     known,
     async finishTurn(step) {
       const whole = await wholeOf(store, step);
       const answer = await store.turns.finish(step);
-      if (answer.outcome === 'finished' && step.cutAt !== undefined && !known.has(step.turn.id)) known.set(step.turn.id, whole);
+      if (answer.outcome === 'finished' && step.cutAt !== undefined && !known.has(step.turn.id))
+        known.set(step.turn.id, whole);
       return answer;
     },
   };
 }
 
-/** A store whose turns are cut by another step than their end: `cuts` takes that step, given the first one, and the readers see the cut from then on. */
-function cutApart(store: Store, cuts: (cut: () => void, finish: () => ReturnType<Steps['finishTurn']>) => ReturnType<Steps['finishTurn']>): Partial<Steps> {
+/**
+ * A store whose turns are cut by another step than their end: `cuts` takes that step, given the first one, and the
+ * readers see the cut from then on.
+ */
+function cutApart(
+  store: Store,
+  cuts: (cut: () => void, finish: () => ReturnType<Steps['finishTurn']>) => ReturnType<Steps['finishTurn']>,
+): Partial<Steps> {
   const ends = new Map<string, number>();
-  const shown = (turnId: string | null, text: string): string => text.slice(0, indexAfter(text, ends.get(turnId ?? '') ?? Infinity));
+  const shown = (turnId: string | null, text: string): string =>
+    text.slice(0, indexAfter(text, ends.get(turnId ?? '') ?? Infinity));
   return {
-    finishTurn: (step) => cuts(() => step.cutAt !== undefined && ends.set(step.turn.id, step.cutAt), () => store.turns.finish(uncut(step))),
+    finishTurn: (step) =>
+      cuts(
+        () => step.cutAt !== undefined && ends.set(step.turn.id, step.cutAt),
+        () => store.turns.finish(uncut(step)),
+      ),
     output: async (place) => shown(place.turnId, await store.turns.output(place)),
     async outputAfter(place, position) {
       const found = await store.turns.outputAfter(place, 0);
@@ -74,22 +104,33 @@ function cutApart(store: Store, cuts: (cut: () => void, finish: () => ReturnType
     },
     async messages(workspaceId, sessionId, page) {
       const found = await store.sessions.messages(workspaceId, sessionId, page);
-      return { ...found, items: found.items.map((each) => (each.role === 'assistant' ? { ...each, content: shown(each.turnId, each.content) } : each)) };
+      return {
+        ...found,
+        items: found.items.map((each) =>
+          each.role === 'assistant' ? { ...each, content: shown(each.turnId, each.content) } : each,
+        ),
+      };
     },
     async recentMessages(...given) {
       const found = await store.sessions.recentMessages(...given);
-      return found.map((each) => (each.role === 'assistant' ? { ...each, content: shown(each.turnId, each.content) } : each));
+      return found.map((each) =>
+        each.role === 'assistant' ? { ...each, content: shown(each.turnId, each.content) } : each,
+      );
     },
   };
 }
 
 const unsigned = ({ opaque: _, ...call }: ToolCall): ToolCall => call;
 
-const roundless = ({ opaque: { round: _, ...opaque } = { origin: '' }, ...call }: ToolCall): ToolCall => ({ ...call, opaque });
+const roundless = ({ opaque: { round: _, ...opaque } = { origin: '' }, ...call }: ToolCall): ToolCall => ({
+  ...call,
+  opaque,
+});
 
 const broken: Record<string, (store: Store) => Partial<Steps>> = {
   'a lost update: a save that does not compare': (store) => ({
-    saveSession: async (session) => store.sessions.save(session, at((await store.sessions.read(session.workspaceId, session.id))?.version ?? 0)),
+    saveSession: async (session) =>
+      store.sessions.save(session, at((await store.sessions.read(session.workspaceId, session.id))?.version ?? 0)),
   }),
   'a session known by its version alone': (store) => ({
     saveSession: (session, { version }) => store.sessions.save(session, at(version)),
@@ -128,12 +169,18 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
     },
   }),
   'an append applied twice': (store) => ({
-    appendOutput: async (step) => store.turns.append({ ...step, position: [...(await store.turns.output(step))].length }),
+    appendOutput: async (step) =>
+      store.turns.append({ ...step, position: [...(await store.turns.output(step))].length }),
   }),
   'a session counted twice when it is sent twice': (store) => ({
     async createSession(step) {
       const again = (await store.sessions.read(step.session.workspaceId, step.session.id)) !== null;
-      if (again) await store.sessions.create({ ...step, session: { ...step.session, id: `${step.session.id}2` }, remember: null });
+      if (again)
+        await store.sessions.create({
+          ...step,
+          session: { ...step.session, id: `${step.session.id}2` },
+          remember: null,
+        });
       return store.sessions.create(step);
     },
   }),
@@ -143,7 +190,11 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
   'a session discarded though it has moved': (store) => ({
     async discardSession(session, basis, named) {
       const found = await store.sessions.read(session.workspaceId, session.id);
-      return store.sessions.discard(session, found === null ? basis : { version: found.version, mark: found.record.mark }, named);
+      return store.sessions.discard(
+        session,
+        found === null ? basis : { version: found.version, mark: found.record.mark },
+        named,
+      );
     },
   }),
   'a charge of a session that has moved': (store) => ({
@@ -177,12 +228,16 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
   'a session that replaces any other': (store) => ({
     async createSession(step) {
       const { session, remember, nowMs } = step;
-      const known = step.replaces === undefined || remember === null ? null : await store.requests.find(session.workspaceId, remember.scope, remember.key, nowMs);
+      const known =
+        step.replaces === undefined || remember === null
+          ? null
+          : await store.requests.find(session.workspaceId, remember.scope, remember.key, nowMs);
       return store.sessions.create(known === null ? step : { ...step, replaces: known.resultId });
     },
   }),
   'sessions in the wrong order': (store) => ({
-    sessions: (workspaceId, filter, page) => store.sessions.list(workspaceId, filter, { ...page, order: page.order === 'asc' ? 'desc' : 'asc' }),
+    sessions: (workspaceId, filter, page) =>
+      store.sessions.list(workspaceId, filter, { ...page, order: page.order === 'asc' ? 'desc' : 'asc' }),
   }),
   'a transcript in the wrong order': (store) => ({
     async messages(workspaceId, sessionId, page) {
@@ -247,10 +302,26 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
   }),
   'a turn that is never cut': (store) => ({ finishTurn: (step) => store.turns.finish(uncut(step)) }),
   'a turn cut at UTF-16 units': (store) => ({
-    finishTurn: async (step) => store.turns.finish(step.cutAt === undefined ? step : { ...step, cutAt: codePoints((await wholeOf(store, step)).slice(0, step.cutAt)) }),
+    finishTurn: async (step) =>
+      store.turns.finish(
+        step.cutAt === undefined
+          ? step
+          : { ...step, cutAt: codePoints((await wholeOf(store, step)).slice(0, step.cutAt)) },
+      ),
   }),
   'a turn whose tail alone is cut': (store) => ({
-    finishTurn: async (step) => store.turns.finish(step.cutAt === undefined ? step : { ...step, cutAt: Math.max(step.cutAt, codePoints(await wholeOf(store, { ...step, tail: { position: 0, text: '' } }))) }),
+    finishTurn: async (step) =>
+      store.turns.finish(
+        step.cutAt === undefined
+          ? step
+          : {
+              ...step,
+              cutAt: Math.max(
+                step.cutAt,
+                codePoints(await wholeOf(store, { ...step, tail: { position: 0, text: '' } })),
+              ),
+            },
+      ),
   }),
   'a message that is cut, and an output that is not': (store) => {
     const { known, finishTurn } = wholes(store);
@@ -273,11 +344,15 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
       finishTurn,
       async recentMessages(...given) {
         const found = await store.sessions.recentMessages(...given);
-        return found.map((each) => ({ ...each, content: (each.role === 'assistant' && known.get(each.turnId!)) || each.content }));
+        return found.map((each) => ({
+          ...each,
+          content: (each.role === 'assistant' && known.get(each.turnId!)) || each.content,
+        }));
       },
     };
   },
-  'a turn whose end, sent again, cuts it again': (store) => cutApart(store, (cut, finish) => finish().then((answer) => (cut(), answer))),
+  'a turn whose end, sent again, cuts it again': (store) =>
+    cutApart(store, (cut, finish) => finish().then((answer) => (cut(), answer))),
   'a turn cut before its end is stored': (store) => cutApart(store, (cut, finish) => (cut(), finish())),
   'a turn cut in a step of its own, after its end': (store) =>
     cutApart(store, async (cut, finish) => {
@@ -287,7 +362,12 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
       return answer;
     }),
   'a cut beyond the text taken for its end': (store) => ({
-    finishTurn: async (step) => store.turns.finish(step.cutAt === undefined ? step : { ...step, cutAt: Math.min(step.cutAt, codePoints(await wholeOf(store, step))) }),
+    finishTurn: async (step) =>
+      store.turns.finish(
+        step.cutAt === undefined
+          ? step
+          : { ...step, cutAt: Math.min(step.cutAt, codePoints(await wholeOf(store, step))) },
+      ),
   }),
   'a release that any process may make': (store) => ({
     async releaseOutput(place, fence, points) {
@@ -299,12 +379,21 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
     const known = fences(store);
     return { ...known, stepTurn: (step) => store.turns.step({ ...step, fence: known.of(step) ?? step.fence }) };
   },
-  'calls of which the last is lost': (store) => ({ stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.length > 1 ? step.calls.slice(0, -1) : step.calls }) }),
-  'results that are not stored': (store) => ({ stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.filter(({ status }) => status === 'running') }) }),
+  'calls of which the last is lost': (store) => ({
+    stepTurn: (step) =>
+      store.turns.step({ ...step, calls: step.calls.length > 1 ? step.calls.slice(0, -1) : step.calls }),
+  }),
+  'results that are not stored': (store) => ({
+    stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.filter(({ status }) => status === 'running') }),
+  }),
   'a result that a late step takes back': (store) => ({
     async stepTurn(step) {
       const before = (await store.turns.calls(step)).filter(hasEnded);
-      const calls = step.calls.map((call) => (before.some(({ id, round }) => id === call.id && round === call.round) && !hasEnded(call) ? { ...call, status: 'cancelled' as const } : call));
+      const calls = step.calls.map((call) =>
+        before.some(({ id, round }) => id === call.id && round === call.round) && !hasEnded(call)
+          ? { ...call, status: 'cancelled' as const }
+          : call,
+      );
       return store.turns.step({ ...step, calls });
     },
   }),
@@ -315,26 +404,57 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
         const ended = known.get(step.turnId) ?? 0;
         if (amends !== undefined) known.set(step.turnId, Math.max(ended, endedCalls(amends.message)));
         const isLate = amends !== undefined && endedCalls(amends.message) < ended;
-        const message = amends && { ...amends.message, toolCalls: amends.message.toolCalls!.map((call) => ({ ...call, status: 'cancelled' as const })) };
+        const message = amends && {
+          ...amends.message,
+          toolCalls: amends.message.toolCalls!.map((call) => ({ ...call, status: 'cancelled' as const })),
+        };
         return store.turns.step({ ...step, amends: isLate ? { ...amends, message: message! } : amends });
       },
     };
   },
-  'calls without what a provider put on them': (store) => ({ stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.map(unsigned) }) }),
+  'calls without what a provider put on them': (store) => ({
+    stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.map(unsigned) }),
+  }),
   'a result that takes off what a provider put on its call': (store) => ({
-    stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.map((call) => (hasEnded(call) && call.opaque?.round ? unsigned(call) : call)) }),
+    stepTurn: (step) =>
+      store.turns.step({
+        ...step,
+        calls: step.calls.map((call) => (hasEnded(call) && call.opaque?.round ? unsigned(call) : call)),
+      }),
   }),
-  'a call without the fields of its round': (store) => ({ stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.map(roundless) }) }),
-  'a message without what a provider put on its calls': (store) => ({ finishTurn: (step) => store.turns.finish({ ...step, message: { ...step.message, toolCalls: step.message.toolCalls?.map(unsigned) } }) }),
+  'a call without the fields of its round': (store) => ({
+    stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.map(roundless) }),
+  }),
+  'a message without what a provider put on its calls': (store) => ({
+    finishTurn: (step) =>
+      store.turns.finish({ ...step, message: { ...step.message, toolCalls: step.message.toolCalls?.map(unsigned) } }),
+  }),
   'an amended message without what a provider put on its calls': (store) => ({
-    stepTurn: ({ amends, ...step }) => store.turns.step({ ...step, amends: amends && { ...amends, message: { ...amends.message, toolCalls: amends.message.toolCalls?.map(unsigned) } } }),
+    stepTurn: ({ amends, ...step }) =>
+      store.turns.step({
+        ...step,
+        amends: amends && {
+          ...amends,
+          message: { ...amends.message, toolCalls: amends.message.toolCalls?.map(unsigned) },
+        },
+      }),
   }),
-  'a call that does not say why its arguments did not fit': (store) => ({ stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.map(({ reason: _, ...call }) => call) }) }),
-  'a step that tells of no request to stop': (store) => ({ stepTurn: (step) => store.turns.step(step).then((answer) => (typeof answer === 'object' ? 'stored' : answer)) }),
-  'a message that a withdrawal leaves amended': (store) => ({ withdrawTurn: ({ amends: _, ...step }) => store.turns.withdraw(step) }),
+  'a call that does not say why its arguments did not fit': (store) => ({
+    stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.map(({ reason: _, ...call }) => call) }),
+  }),
+  'a step that tells of no request to stop': (store) => ({
+    stepTurn: (step) => store.turns.step(step).then((answer) => (typeof answer === 'object' ? 'stored' : answer)),
+  }),
+  'a message that a withdrawal leaves amended': (store) => ({
+    withdrawTurn: ({ amends: _, ...step }) => store.turns.withdraw(step),
+  }),
   'a message that a step does not amend': (store) => ({ stepTurn: ({ amends: _, ...step }) => store.turns.step(step) }),
-  'text shown before its release': (store) => ({ beginTurn: ({ released, ...step }) => store.turns.begin(released === -1 ? { ...step, released } : step) }),
-  'a hidden turn that is shown': (store) => ({ beginTurn: (step) => store.turns.begin(step.released === -1 ? { ...step, released: 0 } : step) }),
+  'text shown before its release': (store) => ({
+    beginTurn: ({ released, ...step }) => store.turns.begin(released === -1 ? { ...step, released } : step),
+  }),
+  'a hidden turn that is shown': (store) => ({
+    beginTurn: (step) => store.turns.begin(step.released === -1 ? { ...step, released: 0 } : step),
+  }),
   'a turn without a gate that a release gates': (store) => {
     const ends = new Map<string, number>();
     return {
@@ -345,7 +465,9 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
       async outputAfter(place, position) {
         const found = await store.turns.outputAfter(place, position);
         const end = ends.get(place.turnId);
-        return found && end !== undefined && found.text !== null ? { ...found, text: found.text.slice(0, indexAfter(found.text, end - position)) } : found;
+        return found && end !== undefined && found.text !== null
+          ? { ...found, text: found.text.slice(0, indexAfter(found.text, end - position)) }
+          : found;
       },
     };
   },
@@ -360,13 +482,18 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
     };
   },
   'a turn seized from its living owner': (store) => ({
-    takeOverTurn: (place, owner, leaseUntilMs, nowMs) => store.turns.takeOver(place, owner, leaseUntilMs, nowMs + 3_600_000),
+    takeOverTurn: (place, owner, leaseUntilMs, nowMs) =>
+      store.turns.takeOver(place, owner, leaseUntilMs, nowMs + 3_600_000),
   }),
   'a withdrawn turn that leaves its messages': (store) => {
     const left = new Map<string, Message[]>();
     return {
       async withdrawTurn(step) {
-        const { items } = await store.sessions.messages(step.session.workspaceId, step.session.id, { limit: 100, after: null, order: 'asc' });
+        const { items } = await store.sessions.messages(step.session.workspaceId, step.session.id, {
+          limit: 100,
+          after: null,
+          order: 'asc',
+        });
         left.set(step.session.id, items);
         return store.turns.withdraw(step);
       },
@@ -379,25 +506,37 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
   'a turn that is withdrawn first and begins then': (store) => ({
     async withdrawTurn(step) {
       const turn = await store.turns.read(step.session.workspaceId, step.session.id, step.turn.id);
-      const earlier = turn === null && (await store.sessions.read(step.session.workspaceId, step.session.id))?.version === step.version;
+      const earlier =
+        turn === null &&
+        (await store.sessions.read(step.session.workspaceId, step.session.id))?.version === step.version;
       return earlier ? { outcome: 'fenced' } : store.turns.withdraw(step);
     },
   }),
   'a claim that keeps nothing': () => ({ claimTurn: async () => true }),
   'usage that forgets failed turns': (store) => ({
-    finishTurn: (step) => store.turns.finish(step.turn.status === 'failed' ? { ...step, turn: { ...step.turn, status: 'completed' } } : step),
+    finishTurn: (step) =>
+      store.turns.finish(
+        step.turn.status === 'failed' ? { ...step, turn: { ...step.turn, status: 'completed' } } : step,
+      ),
   }),
   'a usage window with its end included': (store) => ({
-    usage: (workspaceId, query) => store.usage.read(workspaceId, { ...query, end: query.end + (query.end > query.start ? 1 : 0) }),
+    usage: (workspaceId, query) =>
+      store.usage.read(workspaceId, { ...query, end: query.end + (query.end > query.start ? 1 : 0) }),
   }),
   'a request charged to the budgets that would have passed it': (store) => ({
-    takeBudgets: (workspaceId, keyId, budgets, nowMs) => budgets.map((budget) => (store.limits.takeBudgets(workspaceId, keyId, [budget], nowMs) as never[])[0]!),
+    takeBudgets: (workspaceId, keyId, budgets, nowMs) =>
+      budgets.map((budget) => (store.limits.takeBudgets(workspaceId, keyId, [budget], nowMs) as never[])[0]!),
   }),
   'limits taken one by one': (store) => ({
-    takeLimits: async (step) => (await Promise.all(step.asked.map((each) => store.limits.take({ ...step, asked: [each] })))).flat(),
+    takeLimits: async (step) =>
+      (await Promise.all(step.asked.map((each) => store.limits.take({ ...step, asked: [each] })))).flat(),
   }),
   'a place for each who asks': (store) => ({
-    takeLimits: (step) => store.limits.take({ ...step, asked: step.asked.map((each) => (each.kind === 'place' ? { ...each, ceiling: Infinity } : each)) }),
+    takeLimits: (step) =>
+      store.limits.take({
+        ...step,
+        asked: step.asked.map((each) => (each.kind === 'place' ? { ...each, ceiling: Infinity } : each)),
+      }),
   }),
   'a sweep that takes too much': (store) => ({
     sweep: (nowMs, limit) => store.sweep(nowMs + 86_400_000 * 365, limit),

@@ -1,4 +1,7 @@
-/** Clerks take steps that callers rely on once they are answered, while faults befall the store, and check afterwards which ones stand. */
+/**
+ * Clerks take steps that callers rely on once they are answered, while faults befall the store, and check afterwards
+ * which ones stand.
+ */
 import { StoreUnavailable, type Assistant, type Credential, type Store } from '../../src/store/store.ts';
 import { api, assistant, at, credential, key, Scene, snapshot, type Begun } from './fixtures.ts';
 
@@ -36,9 +39,18 @@ export class Clerk {
     return this.#done.filter(({ what }) => what !== 'text').length;
   }
 
-  /** Takes one step after the other until told to stop. Text is written beside them, since it may be answered where the rest is not. */
+  /**
+   * Takes one step after the other until told to stop. Text is written beside them, since it may be answered where the
+   * rest is not.
+   */
   async work(ended: () => boolean): Promise<void> {
-    await Promise.all([this.#repeat(ended, reliedOn.filter((what) => what !== 'text')), this.#repeat(ended, ['text'])]);
+    await Promise.all([
+      this.#repeat(
+        ended,
+        reliedOn.filter((what) => what !== 'text'),
+      ),
+      this.#repeat(ended, ['text']),
+    ]);
   }
 
   async #repeat(ended: () => boolean, steps: readonly ReliedOn[]): Promise<void> {
@@ -62,7 +74,10 @@ export class Clerk {
     return undone;
   }
 
-  /** Each has its step answered and resolves with how to find out whether it stands; null if there was nothing to do yet. */
+  /**
+   * Each has its step answered and resolves with how to find out whether it stands; null if there was nothing to do
+   * yet.
+   */
   readonly #steps: Readonly<Record<ReliedOn, () => Promise<(() => Promise<boolean>) | null>>> = {
     revocation: async () => {
       const { catalog } = this.#scene.store;
@@ -81,7 +96,13 @@ export class Clerk {
       const { id, workspaceId } = this.#published;
       const found = must(await catalog.read('assistant', workspaceId, id));
       const updatedAt = found.record.updatedAt + 1;
-      must(await catalog.replace('assistant', { ...found.record, updatedAt, machine: snapshot('published') }, found.version));
+      must(
+        await catalog.replace(
+          'assistant',
+          { ...found.record, updatedAt, machine: snapshot('published') },
+          found.version,
+        ),
+      );
       return async () => ((await catalog.read('assistant', workspaceId, id))?.record.updatedAt ?? 0) >= updatedAt;
     },
     removal: async () => {
@@ -90,7 +111,8 @@ export class Clerk {
       await catalog.create('credential', made);
       if (this.#credentials.push(made) < madeBefore) return null;
       const record = this.#credentials.shift()!;
-      if (!(await catalog.remove('credential', record.workspaceId, record.id))) throw new StoreUnavailable('forgotten before');
+      if (!(await catalog.remove('credential', record.workspaceId, record.id)))
+        throw new StoreUnavailable('forgotten before');
       return async () => (await catalog.read('credential', record.workspaceId, record.id)) === null;
     },
     end: async () => {
@@ -102,7 +124,8 @@ export class Clerk {
     abort: async () => {
       const { store, nowMs } = this.#scene;
       const turn = await this.#scene.streaming({ slot: api(Infinity) });
-      if (!(await store.turns.requestStop(turn.place, 'aborted', nowMs + 600_000, nowMs))) throw new StoreUnavailable('forgotten before');
+      if (!(await store.turns.requestStop(turn.place, 'aborted', nowMs + 600_000, nowMs)))
+        throw new StoreUnavailable('forgotten before');
       // Its owner is told with its next stored piece.
       return async () => typeof (await turn.append(0, 'a')) === 'object';
     },
@@ -110,7 +133,8 @@ export class Clerk {
       const { store } = this.#scene;
       if (this.#begun.push(await this.#scene.streaming({ slot: api(Infinity) })) < madeBefore) return null;
       const turn = this.#begun.shift()!;
-      if ((await store.turns.withdraw(turn.withdrawStep())).outcome !== 'finished') throw new StoreUnavailable('forgotten before');
+      if ((await store.turns.withdraw(turn.withdrawStep())).outcome !== 'finished')
+        throw new StoreUnavailable('forgotten before');
       const { workspaceId, sessionId, turnId } = turn.place;
       return async () => (await store.turns.read(workspaceId, sessionId, turnId)) === null;
     },
@@ -134,7 +158,9 @@ function forgottenText(error: Error): null {
   throw error;
 }
 
-/** Throws on a lost comparison: here only a failover can have forgotten the record, so the step counts as not answered. */
+/**
+ * Throws on a lost comparison: here only a failover can have forgotten the record, so the step counts as not answered.
+ */
 function must<T>(answer: T | null): T {
   if (answer === null) throw new StoreUnavailable('forgotten before');
   return answer;

@@ -60,59 +60,105 @@ async function redis(t: Test): Promise<Timed> {
 }
 
 const skip = whyNoRedis() ?? false;
-const stores = [['an embedded store', embedded, false], ['Redis', redis, skip]] as const;
+const stores = [
+  ['an embedded store', embedded, false],
+  ['Redis', redis, skip],
+] as const;
 const budget = [{ budget: 'requests', ceiling: 60 }] as const;
 
 for (const [name, open, skip] of stores) {
-  for (const [what, setMs] of [['back an hour', -hourMs], ['back a second', -1000], ['ahead 40 days', 40 * dayMs], ['back 40 days', -40 * dayMs]] as const) {
-    t.test(`on ${name} a client that waits as it was told passes, the clock being set ${what} meanwhile or before`, { skip }, async (t) => {
-      const { store, nowMs, pass, set } = await open(t);
-      const take = async () => (await store.limits.takeBudgets('wks_1', 'key_1', budget, nowMs()))[0]!;
-      for (let count = 0; count < 60; count++) t.ok((await take()).passed);
-      const told = await take();
-      t.notOk(told.passed);
-      await set(setMs);
-      await pass(told.retryAfterSeconds * 1000);
-      t.ok((await take()).passed, 'after the wait that was told before');
-      let refused = await take();
-      while (refused.passed) refused = await take();
-      t.ok(refused.retryAfterSeconds <= 60);
-      t.ok(Math.abs(refused.resetAt * 1000 - nowMs()) <= 2 * minuteMs, 'the reset is near');
-      await pass(refused.retryAfterSeconds * 1000);
-      t.ok((await take()).passed, 'after the wait that was told since');
-    });
+  for (const [what, setMs] of [
+    ['back an hour', -hourMs],
+    ['back a second', -1000],
+    ['ahead 40 days', 40 * dayMs],
+    ['back 40 days', -40 * dayMs],
+  ] as const) {
+    t.test(
+      `on ${name} a client that waits as it was told passes, the clock being set ${what} meanwhile or before`,
+      { skip },
+      async (t) => {
+        const { store, nowMs, pass, set } = await open(t);
+        const take = async () => (await store.limits.takeBudgets('wks_1', 'key_1', budget, nowMs()))[0]!;
+        for (let count = 0; count < 60; count++) t.ok((await take()).passed);
+        const told = await take();
+        t.notOk(told.passed);
+        await set(setMs);
+        await pass(told.retryAfterSeconds * 1000);
+        t.ok((await take()).passed, 'after the wait that was told before');
+        let refused = await take();
+        while (refused.passed) refused = await take();
+        t.ok(refused.retryAfterSeconds <= 60);
+        t.ok(Math.abs(refused.resetAt * 1000 - nowMs()) <= 2 * minuteMs, 'the reset is near');
+        await pass(refused.retryAfterSeconds * 1000);
+        t.ok((await take()).passed, 'after the wait that was told since');
+      },
+    );
   }
 
-  t.test(`on ${name} a counter and a bucket of a clock that is set back 40 days are open again`, { skip }, async (t) => {
-    const { store, nowMs, set, pass } = await open(t);
-    const day = { kind: 'counter', name: 'minutes', ceiling: 1, periodMs: dayMs, cost: 1 } as const;
-    const hour = { kind: 'bucket', name: 'messages', ceiling: 2, periodMs: hourMs, cost: 1 } as const;
-    const take = async () => store.limits.take({ workspaceId: 'wks_1', asked: [day, hour], nowMs: nowMs() });
-    await set(40 * dayMs);
-    t.same((await take()).map(({ passed }) => passed), [true, true]);
-    t.same((await take()).map(({ passed }) => passed), [false, true]);
-    await set(-40 * dayMs);
-    t.same(await store.limits.used('wks_1', [{ kind: 'counter', name: 'minutes', periodMs: dayMs }], nowMs()), [0]);
-    t.same((await take()).map(({ passed }) => passed), [true, true]);
-    const [, full] = await store.limits.take({ workspaceId: 'wks_1', asked: [{ ...day, ceiling: 9 }, hour], nowMs: nowMs() });
-    t.same(full, { passed: false, waitMs: hourMs / 2 });
-    await pass(hourMs / 2);
-    t.ok((await store.limits.take({ workspaceId: 'wks_1', asked: [hour], nowMs: nowMs() }))[0]!.passed);
-  });
+  t.test(
+    `on ${name} a counter and a bucket of a clock that is set back 40 days are open again`,
+    { skip },
+    async (t) => {
+      const { store, nowMs, set, pass } = await open(t);
+      const day = { kind: 'counter', name: 'minutes', ceiling: 1, periodMs: dayMs, cost: 1 } as const;
+      const hour = { kind: 'bucket', name: 'messages', ceiling: 2, periodMs: hourMs, cost: 1 } as const;
+      const take = async () => store.limits.take({ workspaceId: 'wks_1', asked: [day, hour], nowMs: nowMs() });
+      await set(40 * dayMs);
+      t.same(
+        (await take()).map(({ passed }) => passed),
+        [true, true],
+      );
+      t.same(
+        (await take()).map(({ passed }) => passed),
+        [false, true],
+      );
+      await set(-40 * dayMs);
+      t.same(await store.limits.used('wks_1', [{ kind: 'counter', name: 'minutes', periodMs: dayMs }], nowMs()), [0]);
+      t.same(
+        (await take()).map(({ passed }) => passed),
+        [true, true],
+      );
+      const [, full] = await store.limits.take({
+        workspaceId: 'wks_1',
+        asked: [{ ...day, ceiling: 9 }, hour],
+        nowMs: nowMs(),
+      });
+      t.same(full, { passed: false, waitMs: hourMs / 2 });
+      await pass(hourMs / 2);
+      t.ok((await store.limits.take({ workspaceId: 'wks_1', asked: [hour], nowMs: nowMs() }))[0]!.passed);
+    },
+  );
 
-  t.test(`on ${name} a place that was taken before the clock is set back is free again, and one that is taken since is not`, { skip }, async (t) => {
-    const { store, nowMs, pass, set } = await open(t);
-    const place = (holder: string, leaseMsMax?: number) => ({ kind: 'place', name: 'visitors', ceiling: 1, holder, seat: 'ses_1', untilMs: nowMs() + minuteMs, ...(leaseMsMax && { leaseMsMax }) }) as const;
-    const take = async (holder: string, leaseMsMax?: number) => (await store.limits.take({ workspaceId: 'wks_1', asked: [place(holder, leaseMsMax)], nowMs: nowMs() }))[0]!;
-    t.ok((await take('vis_1', 2 * minuteMs)).passed);
-    t.notOk((await take('vis_2', 2 * minuteMs)).passed);
-    await set(-hourMs);
-    t.notOk((await take('vis_2')).passed, 'a place without a longest time lasts until its end, as that of a token that is spent');
-    t.ok((await take('vis_2', 2 * minuteMs)).passed);
-    t.notOk((await take('vis_1', 2 * minuteMs)).passed);
-    await pass(minuteMs);
-    t.ok((await take('vis_1', 2 * minuteMs)).passed);
-  });
+  t.test(
+    `on ${name} a place that was taken before the clock is set back is free again, and one that is taken since is not`,
+    { skip },
+    async (t) => {
+      const { store, nowMs, pass, set } = await open(t);
+      const place = (holder: string, leaseMsMax?: number) =>
+        ({
+          kind: 'place',
+          name: 'visitors',
+          ceiling: 1,
+          holder,
+          seat: 'ses_1',
+          untilMs: nowMs() + minuteMs,
+          ...(leaseMsMax && { leaseMsMax }),
+        }) as const;
+      const take = async (holder: string, leaseMsMax?: number) =>
+        (await store.limits.take({ workspaceId: 'wks_1', asked: [place(holder, leaseMsMax)], nowMs: nowMs() }))[0]!;
+      t.ok((await take('vis_1', 2 * minuteMs)).passed);
+      t.notOk((await take('vis_2', 2 * minuteMs)).passed);
+      await set(-hourMs);
+      t.notOk(
+        (await take('vis_2')).passed,
+        'a place without a longest time lasts until its end, as that of a token that is spent',
+      );
+      t.ok((await take('vis_2', 2 * minuteMs)).passed);
+      t.notOk((await take('vis_1', 2 * minuteMs)).passed);
+      await pass(minuteMs);
+      t.ok((await take('vis_1', 2 * minuteMs)).passed);
+    },
+  );
 
   t.test(`on ${name} time is trusted for removals once it has moved evenly for an hour`, { skip }, async (t) => {
     const { store, nowMs, pass, set } = await open(t);
@@ -138,22 +184,26 @@ for (const [name, open, skip] of stores) {
   });
 }
 
-t.test('on Redis a turn of a dead process is found within two leases, and its slot is free, although the clock was set back', { skip }, async (t) => {
-  const { store, nowMs, pass, set } = await redis(t);
-  const scene = new Scene(store, nowMs());
-  const leaseOf = () => ({ slot: api(1), leaseUntilMs: nowMs() + limits.leaseMs, nowMs: nowMs() });
-  const dead = await scene.streaming(leaseOf());
-  await store.turns.orphans(nowMs(), 10);
-  await set(-hourMs);
-  const living = await scene.streaming(leaseOf());
-  for (let leases = 0; leases < 2; leases++) {
-    t.same(await store.turns.orphans(nowMs(), 10), []);
-    await pass(limits.leaseMs);
-    t.equal(await store.turns.renew(living.place, living.fence, nowMs() + limits.leaseMs, nowMs()), 'renewed');
-  }
-  t.same(await store.turns.orphans(nowMs(), 10), [dead.place]);
-  t.ok(await store.turns.takeOver(dead.place, 'another', nowMs() + limits.leaseMs, nowMs()));
-});
+t.test(
+  'on Redis a turn of a dead process is found within two leases, and its slot is free, although the clock was set back',
+  { skip },
+  async (t) => {
+    const { store, nowMs, pass, set } = await redis(t);
+    const scene = new Scene(store, nowMs());
+    const leaseOf = () => ({ slot: api(1), leaseUntilMs: nowMs() + limits.leaseMs, nowMs: nowMs() });
+    const dead = await scene.streaming(leaseOf());
+    await store.turns.orphans(nowMs(), 10);
+    await set(-hourMs);
+    const living = await scene.streaming(leaseOf());
+    for (let leases = 0; leases < 2; leases++) {
+      t.same(await store.turns.orphans(nowMs(), 10), []);
+      await pass(limits.leaseMs);
+      t.equal(await store.turns.renew(living.place, living.fence, nowMs() + limits.leaseMs, nowMs()), 'renewed');
+    }
+    t.same(await store.turns.orphans(nowMs(), 10), [dead.place]);
+    t.ok(await store.turns.takeOver(dead.place, 'another', nowMs() + limits.leaseMs, nowMs()));
+  },
+);
 
 t.test('on Redis no living turn is taken over because the clock was set ahead', { skip }, async (t) => {
   const { store, nowMs, pass, set } = await redis(t);

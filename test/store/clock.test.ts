@@ -46,30 +46,39 @@ t.test('a clock of the store’s that was set is taken over at once, forth and b
   }
 });
 
-const look = fc.record({ waitMs: fc.integer({ min: 0, max: 10_000 }), thereMs: fc.integer({ min: 0, max: 900 }), backMs: fc.integer({ min: 0, max: 900 }) });
+const look = fc.record({
+  waitMs: fc.integer({ min: 0, max: 10_000 }),
+  thereMs: fc.integer({ min: 0, max: 900 }),
+  backMs: fc.integer({ min: 0, max: 900 }),
+});
 
 t.test('it is never further off than half of its quickest round trip, and what clocks drift', async () => {
   fc.assert(
-    fc.property(fc.array(look, { minLength: 1, maxLength: 30 }), fc.integer({ min: -300_000, max: 300_000 }), fc.integer({ min: -5, max: 5 }), (looks, aheadMs, drift) => {
-      const own = new ManualClock();
-      const time = new StoreClock(own);
-      const started = own.monotonic();
-      // The store's clock goes up to a two-thousandth too fast or too slow.
-      const store = (): number => own.monotonic() + aheadMs + ((own.monotonic() - started) * drift) / 10_000;
-      let least = Infinity;
-      for (const { waitMs, thereMs, backMs } of looks) {
-        own.advance(waitMs);
-        const asked = own.monotonic();
-        own.advance(thereMs);
-        const said = store();
-        own.advance(backMs);
-        time.noteTime(said, asked, own.monotonic());
-        const roundTrip = own.monotonic() - asked;
-        least = Math.min(least + (waitMs + roundTrip) / 1000, roundTrip / 2);
-        if (Math.abs(time.now() - store()) > least + 2 + (own.monotonic() - asked) / 1000) return false;
-      }
-      return true;
-    }),
+    fc.property(
+      fc.array(look, { minLength: 1, maxLength: 30 }),
+      fc.integer({ min: -300_000, max: 300_000 }),
+      fc.integer({ min: -5, max: 5 }),
+      (looks, aheadMs, drift) => {
+        const own = new ManualClock();
+        const time = new StoreClock(own);
+        const started = own.monotonic();
+        // The store's clock goes up to a two-thousandth too fast or too slow.
+        const store = (): number => own.monotonic() + aheadMs + ((own.monotonic() - started) * drift) / 10_000;
+        let least = Infinity;
+        for (const { waitMs, thereMs, backMs } of looks) {
+          own.advance(waitMs);
+          const asked = own.monotonic();
+          own.advance(thereMs);
+          const said = store();
+          own.advance(backMs);
+          time.noteTime(said, asked, own.monotonic());
+          const roundTrip = own.monotonic() - asked;
+          least = Math.min(least + (waitMs + roundTrip) / 1000, roundTrip / 2);
+          if (Math.abs(time.now() - store()) > least + 2 + (own.monotonic() - asked) / 1000) return false;
+        }
+        return true;
+      },
+    ),
     { seed: 11, numRuns: 2000 },
   );
 });
@@ -85,7 +94,8 @@ class Skewed implements Clock {
 
   now = (): number => this.#wheel.now() + this.#aheadMs;
   monotonic = (): number => this.#wheel.monotonic();
-  after = (delayMs: number, callback: () => void) => this.#wheel.after(delayMs === limits.redisTimeMs ? 0 : delayMs, callback);
+  after = (delayMs: number, callback: () => void) =>
+    this.#wheel.after(delayMs === limits.redisTimeMs ? 0 : delayMs, callback);
   stop = (): void => this.#wheel.stop();
 }
 

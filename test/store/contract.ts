@@ -1,6 +1,6 @@
 /**
- * The contract of every store, as cases that throw where a store breaks it. They can be run by a test or by anybody else
- * (`verdict`), so that the suite itself can be shown to reject broken stores (`broken.test.ts`).
+ * The contract of every store, as cases that throw where a store breaks it. They can be run by a test or by anybody
+ * else (`verdict`), so that the suite itself can be shown to reject broken stores (`broken.test.ts`).
  */
 import { catalogCases } from './contract/catalog.ts';
 import { countingCases } from './contract/counting.ts';
@@ -25,7 +25,20 @@ export interface Case {
   readonly callersTime?: boolean;
 }
 
-export const cases: readonly Case[] = [...catalogCases, ...sessionCases, ...turnCases, ...ownershipCases, ...textCases, ...cutCases, ...releaseCases, ...stepCases, ...countingCases, ...limitCases, ...historyCases, ...sweepCases];
+export const cases: readonly Case[] = [
+  ...catalogCases,
+  ...sessionCases,
+  ...turnCases,
+  ...ownershipCases,
+  ...textCases,
+  ...cutCases,
+  ...releaseCases,
+  ...stepCases,
+  ...countingCases,
+  ...limitCases,
+  ...historyCases,
+  ...sweepCases,
+];
 
 /** Opens a store for one case; `dispose` closes it and removes its data. */
 export type Factory = () => Promise<{ store: Store; dispose(): Promise<void> }>;
@@ -40,7 +53,10 @@ export async function runCase(each: Case, factory: Factory): Promise<void> {
 }
 
 /** The cases that a store fails, with why. */
-export async function verdict(factory: Factory, chosen: (each: Case) => boolean = () => true): Promise<{ name: string; error: Error }[]> {
+export async function verdict(
+  factory: Factory,
+  chosen: (each: Case) => boolean = () => true,
+): Promise<{ name: string; error: Error }[]> {
   const failed: { name: string; error: Error }[] = [];
   for (const each of cases.filter(chosen)) {
     try {

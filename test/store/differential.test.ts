@@ -1,4 +1,7 @@
-/** One contract, three implementations: random lives of memory, LMDB behind its journal, and Redis are the same, step by step. */
+/**
+ * One contract, three implementations: random lives of memory, LMDB behind its journal, and Redis are the same, step by
+ * step.
+ */
 import t from 'tap';
 import { stepNames } from '../../src/store/steps.ts';
 import { brokenScripts, brokenVerbs, scriptsWith } from './differential/broken.ts';
@@ -16,15 +19,64 @@ const compared = stepNames.filter((name) => !['open', 'close', 'watch', 'noteTim
 
 /** Answers that lives must reach, so that the stores are compared in these cases at all. */
 const wanted = [
-  ...['createSession created', 'createSession remembered', 'saveSession 2', 'saveSession null', 'chargeSession charged', 'chargeSession lost', 'chargeSession limited', 'discardSession true', 'discardSession false', 'beginTurn begun', 'beginTurn lost', 'beginTurn full', 'beginTurn limited'],
-  ...['appendOutput stored', 'appendOutput fenced', 'appendOutput stop', 'appendOutput failed', 'renewTurn renewed', 'renewTurn fenced', 'renewTurn stop'],
-  ...['releaseOutput released', 'releaseOutput fenced', 'stepTurn stored', 'stepTurn fenced', 'stepTurn stop', 'stepTurn failed', 'requestStop true', 'requestStop false', 'finishTurn finished', 'finishTurn lost', 'finishTurn fenced', 'finishTurn failed', 'withdrawTurn finished', 'withdrawTurn lost'],
-  ...['withdrawTurn fenced', 'claimTurn true', 'claimTurn false', 'takeOverTurn epoch', 'takeOverTurn null', 'catalog.remove true', 'catalog.replace 2', 'catalog.replace null', 'catalog.create failed', 'takeLimits passed', 'takeLimits refused'],
+  ...[
+    'createSession created',
+    'createSession remembered',
+    'saveSession 2',
+    'saveSession null',
+    'chargeSession charged',
+    'chargeSession lost',
+    'chargeSession limited',
+    'discardSession true',
+    'discardSession false',
+    'beginTurn begun',
+    'beginTurn lost',
+    'beginTurn full',
+    'beginTurn limited',
+  ],
+  ...[
+    'appendOutput stored',
+    'appendOutput fenced',
+    'appendOutput stop',
+    'appendOutput failed',
+    'renewTurn renewed',
+    'renewTurn fenced',
+    'renewTurn stop',
+  ],
+  ...[
+    'releaseOutput released',
+    'releaseOutput fenced',
+    'stepTurn stored',
+    'stepTurn fenced',
+    'stepTurn stop',
+    'stepTurn failed',
+    'requestStop true',
+    'requestStop false',
+    'finishTurn finished',
+    'finishTurn lost',
+    'finishTurn fenced',
+    'finishTurn failed',
+    'withdrawTurn finished',
+    'withdrawTurn lost',
+  ],
+  ...[
+    'withdrawTurn fenced',
+    'claimTurn true',
+    'claimTurn false',
+    'takeOverTurn epoch',
+    'takeOverTurn null',
+    'catalog.remove true',
+    'catalog.replace 2',
+    'catalog.replace null',
+    'catalog.create failed',
+    'takeLimits passed',
+    'takeLimits refused',
+  ],
 ];
 
 /**
- * Bugs that no early life of the usual seed finds, with the first life that does: earlier lives are skipped. The lives drawn may have
- * changed since; then a later one finds it.
+ * Bugs that no early life of the usual seed finds, with the first life that does: earlier lives are skipped. The lives
+ * drawn may have changed since; then a later one finds it.
  */
 const firstLives: Readonly<Record<string, number>> = {
   'limits that are taken beside one that refuses': 5,
@@ -55,7 +107,8 @@ const firstLives: Readonly<Record<string, number>> = {
 };
 
 function wordOf(answer: any): string {
-  if (Array.isArray(answer) && typeof answer[0] === 'object' && 'waitMs' in answer[0]) return answer.every(({ passed }) => passed) ? 'passed' : 'refused';
+  if (Array.isArray(answer) && typeof answer[0] === 'object' && 'waitMs' in answer[0])
+    return answer.every(({ passed }) => passed) ? 'passed' : 'refused';
   if (answer instanceof Failed) return 'failed';
   if (typeof answer !== 'object' || answer === null) return String(answer);
   return answer.outcome ?? ('stop' in answer && !('epoch' in answer) ? 'stop' : 'epoch' in answer ? 'epoch' : '');
@@ -70,21 +123,40 @@ t.test('random lives', { skip }, async (t) => {
   });
   const differs = (name: string, other: OpenContender): Promise<string | null> => {
     const path = String(seed === usualSeed ? (firstLives[name] ?? 0) : 0);
-    return runDifferential([inMemory, other], { seed, runs: 120, length: 150, anyLength: true, path }).then(() => null, (error: Error) => error.message);
+    return runDifferential([inMemory, other], { seed, runs: 120, length: 150, anyLength: true, path }).then(
+      () => null,
+      (error: Error) => error.message,
+    );
   };
 
   await t.test('are the same on memory, LMDB and Redis', async (t) => {
     const seen = new Set<string>();
     const onAnswer = (verb: string, answer: unknown): void => void seen.add(verb).add(`${verb} ${wordOf(answer)}`);
-    await t.resolves(runDifferential([inMemory, onLmdb(), onRedis(timed)], { seed: seedOfAll, runs: 36, length: 150, anyLength: true, onAnswer }));
-    t.same([...compared, ...wanted].filter((each) => !seen.has(each)), [], 'every step is taken, with each of its answers');
+    await t.resolves(
+      runDifferential([inMemory, onLmdb(), onRedis(timed)], {
+        seed: seedOfAll,
+        runs: 36,
+        length: 150,
+        anyLength: true,
+        onAnswer,
+      }),
+    );
+    t.same(
+      [...compared, ...wanted].filter((each) => !seen.has(each)),
+      [],
+      'every step is taken, with each of its answers',
+    );
   });
 
   for (const [name, broken] of Object.entries(brokenScripts)) {
-    await t.test(`differ: ${name}`, async (t) => t.match(await differs(name, onRedis(timed, scriptsWith(broken))), /^The stores differ\.[^]* --seed \d+ --path /));
+    await t.test(`differ: ${name}`, async (t) =>
+      t.match(await differs(name, onRedis(timed, scriptsWith(broken))), /^The stores differ\.[^]* --seed \d+ --path /),
+    );
   }
   for (const [name, changed] of Object.entries(brokenVerbs)) {
-    await t.test(`differ: ${name}`, async (t) => t.match(await differs(name, onLmdb(changed)), /^The stores differ\.[^]* --seed \d+ --path /));
+    await t.test(`differ: ${name}`, async (t) =>
+      t.match(await differs(name, onLmdb(changed)), /^The stores differ\.[^]* --seed \d+ --path /),
+    );
   }
 
   await t.test('differ again from the seed and path that were printed', async (t) => {
@@ -92,6 +164,8 @@ t.test('random lives', { skip }, async (t) => {
     const broken = onRedis(timed, scriptsWith(brokenScripts[name]!));
     const found = (await differs(name, broken)) ?? '';
     const [, path] = / --path (\S+)$/.exec(found)!;
-    await t.rejects(runDifferential([inMemory, broken], { seed, runs: 120, length: 150, anyLength: true, path }), { message: found });
+    await t.rejects(runDifferential([inMemory, broken], { seed, runs: 120, length: 150, anyLength: true, path }), {
+      message: found,
+    });
   });
 });

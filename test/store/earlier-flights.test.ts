@@ -1,6 +1,6 @@
 /**
- * Turns in flight that earlier versions left behind: they gave the user's message a row of its own, and the first of them the turn
- * and the assistant's message too.
+ * Turns in flight that earlier versions left behind: they gave the user's message a row of its own, and the first of
+ * them the turn and the assistant's message too.
  */
 import t from 'tap';
 import { packed, unpackRow } from '../../src/store/codec.ts';
@@ -32,7 +32,11 @@ async function left() {
 }
 
 /** Gives the flight the rows that an earlier version wrote: `whole`, one that had the turn in the flight's row. */
-async function age(engine: MemoryEngine, place: TurnPlace, { withTurn = true, whole = false }: { withTurn?: boolean; whole?: boolean } = {}): Promise<void> {
+async function age(
+  engine: MemoryEngine,
+  place: TurnPlace,
+  { withTurn = true, whole = false }: { withTurn?: boolean; whole?: boolean } = {},
+): Promise<void> {
   const { turn, begun, said, move, ...flight } = unpackRow<FlightRow>(engine.get(keys.flight(place))!);
   const row: StoredTurn = { turn, begun, finished: null };
   const { workspaceId, sessionId } = place;
@@ -58,36 +62,60 @@ async function dumpOf(engine: MemoryEngine): Promise<DumpRow[]> {
   return rows;
 }
 
-for (const whole of [false, true]) t.test(`a turn in flight of ${whole ? 'a later' : 'the first'} earlier version is read, exported and sealed like one of this version`, async (t) => {
-  const { engine, turn } = await left();
-  const { place } = turn;
-  const exported = await dumpOf(engine);
-  t.strictSame(exported.map(({ type }) => type), ['workspace', 'session', 'history', 'message', 'message', 'turn', 'memory', 'usage', 'usage']);
-  await age(engine, place, { whole });
-  t.strictSame(await dumpOf(engine), exported, 'an export of the folder as it was left');
+for (const whole of [false, true])
+  t.test(
+    `a turn in flight of ${whole ? 'a later' : 'the first'} earlier version is read, exported and sealed like one of this version`,
+    async (t) => {
+      const { engine, turn } = await left();
+      const { place } = turn;
+      const exported = await dumpOf(engine);
+      t.strictSame(
+        exported.map(({ type }) => type),
+        ['workspace', 'session', 'history', 'message', 'message', 'turn', 'memory', 'usage', 'usage'],
+      );
+      await age(engine, place, { whole });
+      t.strictSame(await dumpOf(engine), exported, 'an export of the folder as it was left');
 
-  const store = new EmbeddedStore(engine);
-  await store.open(nowMs);
-  t.teardown(() => store.close());
-  t.strictSame(await dumpOf(engine), exported, 'an export after the store was opened');
-  t.strictSame(await store.turns.read(place.workspaceId, place.sessionId, place.turnId), turn.step.turn);
-  const { items } = await store.sessions.messages(place.workspaceId, place.sessionId, page({ order: 'desc' }));
-  t.strictSame(items, [streaming(turn.step.turn, 'Hé'), turn.step.userMessage]);
-  t.strictSame(await store.turns.orphans(nowMs, 10), [place]);
-  const fence = await store.turns.takeOver(place, 'later', nowMs + 1000, nowMs);
-  t.strictSame(await store.turns.finish(turn.finishStep({ fence: { epoch: fence!.epoch, owner: fence!.owner }, tail: { position: 2, text: '!' }, move: move(3) })), { outcome: 'finished', version: 3 });
-  t.equal(await store.turns.output(place), 'Hé!');
-  for (const order of ['asc', 'desc'] as const) {
-    const said = (await store.sessions.messages(place.workspaceId, place.sessionId, page({ order }))).items.map(({ role, content }) => `${role}: ${content}`);
-    t.strictSame(order === 'asc' ? said : said.reverse(), ['user: What is it?', 'assistant: Hé!']);
-  }
-  t.strictSame((await store.history.read('session', place.workspaceId, place.sessionId)).map(({ seq }) => seq), [2, 3]);
-});
+      const store = new EmbeddedStore(engine);
+      await store.open(nowMs);
+      t.teardown(() => store.close());
+      t.strictSame(await dumpOf(engine), exported, 'an export after the store was opened');
+      t.strictSame(await store.turns.read(place.workspaceId, place.sessionId, place.turnId), turn.step.turn);
+      const { items } = await store.sessions.messages(place.workspaceId, place.sessionId, page({ order: 'desc' }));
+      t.strictSame(items, [streaming(turn.step.turn, 'Hé'), turn.step.userMessage]);
+      t.strictSame(await store.turns.orphans(nowMs, 10), [place]);
+      const fence = await store.turns.takeOver(place, 'later', nowMs + 1000, nowMs);
+      t.strictSame(
+        await store.turns.finish(
+          turn.finishStep({
+            fence: { epoch: fence!.epoch, owner: fence!.owner },
+            tail: { position: 2, text: '!' },
+            move: move(3),
+          }),
+        ),
+        { outcome: 'finished', version: 3 },
+      );
+      t.equal(await store.turns.output(place), 'Hé!');
+      for (const order of ['asc', 'desc'] as const) {
+        const said = (await store.sessions.messages(place.workspaceId, place.sessionId, page({ order }))).items.map(
+          ({ role, content }) => `${role}: ${content}`,
+        );
+        t.strictSame(order === 'asc' ? said : said.reverse(), ['user: What is it?', 'assistant: Hé!']);
+      }
+      t.strictSame(
+        (await store.history.read('session', place.workspaceId, place.sessionId)).map(({ seq }) => seq),
+        [2, 3],
+      );
+    },
+  );
 
 t.test('a turn in flight has one row, whichever version began it', async (t) => {
   const { engine, turn } = await left();
   const { place } = turn;
-  const own = (): unknown[] => [keys.turn(place), keys.message(place.workspaceId, place.sessionId, turn.step.turn.messageIndex)].map((key) => engine.get(key));
+  const own = (): unknown[] =>
+    [keys.turn(place), keys.message(place.workspaceId, place.sessionId, turn.step.turn.messageIndex)].map((key) =>
+      engine.get(key),
+    );
   t.strictSame(own(), [undefined, undefined]);
   await age(engine, place);
   const store = new EmbeddedStore(engine);
@@ -115,7 +143,9 @@ t.test('the steps of a turn of an earlier version, which have a row of their own
   await store.open(nowMs);
   t.teardown(() => store.close());
   const fence = (await store.turns.takeOver(place, 'later', nowMs + 1000, nowMs))!;
-  await store.turns.finish(turn.finishStep({ fence: { epoch: fence.epoch, owner: fence.owner }, tail: { position: 2, text: '!' } }));
+  await store.turns.finish(
+    turn.finishStep({ fence: { epoch: fence.epoch, owner: fence.owner }, tail: { position: 2, text: '!' } }),
+  );
   const { moves, ...row } = unpackRow<StoredTurn>(engine.get(keys.turn(place))!);
   t.strictSame(moves, { begun }, 'as this version keeps them');
   const ended = moveRow(move(3));
@@ -123,7 +153,13 @@ t.test('the steps of a turn of an earlier version, which have a row of their own
     [keys.turn(place), packed(row, 'turn')],
     [keys.move('session', workspaceId, sessionId, 3), packed({ begun, ended }, 'moves')],
   ]);
-  t.strictSame((await store.history.read('session', workspaceId, sessionId)).map(({ seq }) => seq), [2, 3]);
+  t.strictSame(
+    (await store.history.read('session', workspaceId, sessionId)).map(({ seq }) => seq),
+    [2, 3],
+  );
   const histories = (await dumpOf(engine)).filter((row) => row.type === 'history' && row.kind === 'session');
-  t.strictSame(histories.map((row) => row.type === 'history' && row.moves.map(({ seq }) => seq)), [[2, 3]]);
+  t.strictSame(
+    histories.map((row) => row.type === 'history' && row.moves.map(({ seq }) => seq)),
+    [[2, 3]],
+  );
 });

@@ -8,7 +8,9 @@ import { move } from './contract/history.ts';
 import { page, remembered, Scene, usageQuery, type Begun } from './fixtures.ts';
 
 const nowMs = 1_800_000_000_000;
-const settled: readonly SettledLimit[] = [{ kind: 'place', name: 'visitor', holder: 'vis_1', seat: 'ses_1', untilMs: 0 }];
+const settled: readonly SettledLimit[] = [
+  { kind: 'place', name: 'visitor', holder: 'vis_1', seat: 'ses_1', untilMs: 0 },
+];
 
 /** An engine that cannot read the rows of one kind. */
 class Damaged extends MemoryEngine {
@@ -34,11 +36,14 @@ class Damaged extends MemoryEngine {
 }
 
 const steps = {
-  finish: ({ turns }: Store, turn: Begun) => turns.finish(turn.finishStep({ settled, move: move(3), tail: { position: 2, text: '!' } })),
+  finish: ({ turns }: Store, turn: Begun) =>
+    turns.finish(turn.finishStep({ settled, move: move(3), tail: { position: 2, text: '!' } })),
   withdraw: ({ turns }: Store, turn: Begun) => turns.withdraw(turn.withdrawStep({ settled, nowMs, move: move(3) })),
 };
 
-/** Returns the rows left after the step was sent twice: first while the rows of a kind cannot be read, if one is given. */
+/**
+ * Returns the rows left after the step was sent twice: first while the rows of a kind cannot be read, if one is given.
+ */
 async function after(name: keyof typeof steps, unreadable: string | null) {
   const engine = new Damaged();
   const before = new EmbeddedStore(engine);
@@ -69,7 +74,10 @@ async function after(name: keyof typeof steps, unreadable: string | null) {
   return { failed: first === null && engine.wanted, left };
 }
 
-for (const [name, kinds] of Object.entries({ finish: ['session/', 'output/', 'usage-', 'limit/'], withdraw: ['session/', 'output/', 'memory/', 'limit/'] }) as [keyof typeof steps, string[]][]) {
+for (const [name, kinds] of Object.entries({
+  finish: ['session/', 'output/', 'usage-', 'limit/'],
+  withdraw: ['session/', 'output/', 'memory/', 'limit/'],
+}) as [keyof typeof steps, string[]][]) {
   t.test(`${name} is done whole when it is sent again`, async (t) => {
     const undisturbed = await after(name, null);
     t.equal(undisturbed.left.outcome, 'finished');

@@ -2,8 +2,31 @@
 import { WheelClock } from '../../src/base/clock.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import type {
-  AppendResult, Assistant, Basis, BeginTurn, BegunTurn, CreateSession, Credential, Fence, FinishTurn, Key, Message, PageRequest, IdempotencyRecord, Session, SessionFilter, Slot, Snapshot,
-  Store, Tool, ToolCall, Turn, TurnPlace, UsageQuery, WithdrawTurn, Workspace,
+  AppendResult,
+  Assistant,
+  Basis,
+  BeginTurn,
+  BegunTurn,
+  CreateSession,
+  Credential,
+  Fence,
+  FinishTurn,
+  Key,
+  Message,
+  PageRequest,
+  IdempotencyRecord,
+  Session,
+  SessionFilter,
+  Slot,
+  Snapshot,
+  Store,
+  Tool,
+  ToolCall,
+  Turn,
+  TurnPlace,
+  UsageQuery,
+  WithdrawTurn,
+  Workspace,
 } from '../../src/store/store.ts';
 
 export const ids = randomIds(new WheelClock());
@@ -11,27 +34,60 @@ export const ids = randomIds(new WheelClock());
 export const snapshot = (state: string, context: unknown = {}): Snapshot => ({ version: 1, state, context });
 
 /** The snapshot of a session's machine. */
-export const sessionState = (state: 'open' | 'streaming' | 'ended' | 'expired', expiresAt: number, activeTurnId: string | null = null): Snapshot =>
+export const sessionState = (
+  state: 'open' | 'streaming' | 'ended' | 'expired',
+  expiresAt: number,
+  activeTurnId: string | null = null,
+): Snapshot =>
   snapshot(state, { expiresAt, endedAt: state === 'ended' || state === 'expired' ? expiresAt : null, activeTurnId });
 
 /** A session's version, and its mark where it has one. */
 export const at = (version: number, mark?: string): Basis => ({ version, mark });
 
-export const page = (over: Partial<PageRequest> = {}): PageRequest => ({ limit: 100, after: null, order: 'asc', ...over });
+export const page = (over: Partial<PageRequest> = {}): PageRequest => ({
+  limit: 100,
+  after: null,
+  order: 'asc',
+  ...over,
+});
 
 export function workspace(over: Partial<Workspace> = {}): Workspace {
-  return { id: ids.make('wks'), name: 'Acme', retentionDays: 30, turnsInFlightMax: 10, createdAt: 1, updatedAt: 1, ...over };
+  return {
+    id: ids.make('wks'),
+    name: 'Acme',
+    retentionDays: 30,
+    turnsInFlightMax: 10,
+    createdAt: 1,
+    updatedAt: 1,
+    ...over,
+  };
 }
 
 export function assistant(workspaceId: string, over: Partial<Assistant> = {}): Assistant {
   return {
-    id: ids.make('asst'), workspaceId, name: 'Ada', description: null, greeting: 'Hello 👋',
+    id: ids.make('asst'),
+    workspaceId,
+    name: 'Ada',
+    description: null,
+    greeting: 'Hello 👋',
     channels: { voice: false, link: true, widget: false },
     visitorFields: [{ name: 'email', label: 'E-mail', type: 'email', required: true }],
     maxCallSeconds: 600,
-    model: { provider: 'scripted', name: 'm', credentialId: null, systemPrompt: null, temperature: 0.25, outputTokensMax: null, reasoning: 'shown' },
-    voice: null, link: { slug: ids.secret().slice(0, 16), limits: { minutes_per_day: null }, origins: ['https://a.example'] },
-    createdAt: 1, updatedAt: 1, machine: snapshot('draft', { voice: false, since: 1.5 }), ...over,
+    model: {
+      provider: 'scripted',
+      name: 'm',
+      credentialId: null,
+      systemPrompt: null,
+      temperature: 0.25,
+      outputTokensMax: null,
+      reasoning: 'shown',
+    },
+    voice: null,
+    link: { slug: ids.secret().slice(0, 16), limits: { minutes_per_day: null }, origins: ['https://a.example'] },
+    createdAt: 1,
+    updatedAt: 1,
+    machine: snapshot('draft', { voice: false, since: 1.5 }),
+    ...over,
   };
 }
 
@@ -39,45 +95,122 @@ export function key(workspaceId: string, over: Partial<Key> = {}): Key {
   const id = over.id ?? ids.make('key');
   const digest = Uint8Array.from({ length: 32 }, (_, index) => [0, 255, 1, 128][index % 4]!);
   return {
-    id, workspaceId, publicId: id.slice('key_'.length), digest, name: 'k', assistantIds: null, expiresAt: null, limits: { requests: 60, speech: 30, transcriptionTokens: 10 }, createdAt: 1, revokedAt: null,
-    machine: snapshot('active', { expiresAt: null, revokedAt: null, debt: null }), ...over,
+    id,
+    workspaceId,
+    publicId: id.slice('key_'.length),
+    digest,
+    name: 'k',
+    assistantIds: null,
+    expiresAt: null,
+    limits: { requests: 60, speech: 30, transcriptionTokens: 10 },
+    createdAt: 1,
+    revokedAt: null,
+    machine: snapshot('active', { expiresAt: null, revokedAt: null, debt: null }),
+    ...over,
   };
 }
 
 export function credential(workspaceId: string, over: Partial<Credential> = {}): Credential {
   return {
-    id: ids.make('crd'), workspaceId, kind: 'model', provider: 'openai', baseUrl: null, sealed: new Uint8Array([9, 0, 200]), createdAt: 1, updatedAt: 1, ...over,
+    id: ids.make('crd'),
+    workspaceId,
+    kind: 'model',
+    provider: 'openai',
+    baseUrl: null,
+    sealed: new Uint8Array([9, 0, 200]),
+    createdAt: 1,
+    updatedAt: 1,
+    ...over,
   };
 }
 
 export function tool(workspaceId: string, over: Partial<Tool> = {}): Tool {
   return {
-    id: ids.make('tool'), workspaceId, kind: 'http', name: 'Orders', url: 'https://orders.example/call', credentialId: null, timeoutSeconds: 20, repeatable: false, approval: 'never', show: 'name', callsPerMinute: null,
-    functions: [{ name: 'look_up', description: 'Looks an order up. 👋', parameters: { type: 'object', properties: { order: { type: 'string' } } }, enabled: true, approval: null, show: 'full' }],
-    refreshedAt: null, refreshError: { at: 7, step: 'list', error: 'timeout' }, sealed: new Uint8Array([2, 0, 255]), previous: { sealed: new Uint8Array([1]), untilMs: 5 }, earlier: [{ sealed: new Uint8Array([0, 3]), untilMs: 4 }], createdAt: 1, updatedAt: 1, ...over,
+    id: ids.make('tool'),
+    workspaceId,
+    kind: 'http',
+    name: 'Orders',
+    url: 'https://orders.example/call',
+    credentialId: null,
+    timeoutSeconds: 20,
+    repeatable: false,
+    approval: 'never',
+    show: 'name',
+    callsPerMinute: null,
+    functions: [
+      {
+        name: 'look_up',
+        description: 'Looks an order up. 👋',
+        parameters: { type: 'object', properties: { order: { type: 'string' } } },
+        enabled: true,
+        approval: null,
+        show: 'full',
+      },
+    ],
+    refreshedAt: null,
+    refreshError: { at: 7, step: 'list', error: 'timeout' },
+    sealed: new Uint8Array([2, 0, 255]),
+    previous: { sealed: new Uint8Array([1]), untilMs: 5 },
+    earlier: [{ sealed: new Uint8Array([0, 3]), untilMs: 4 }],
+    createdAt: 1,
+    updatedAt: 1,
+    ...over,
   };
 }
 
 export function message(over: Partial<Message> = {}): Message {
   return {
-    id: ids.make('msg'), turnId: null, role: 'assistant', content: 'Hello 👋', status: 'completed', stopReason: 'end', errorCode: null, createdAt: 1, ...over,
+    id: ids.make('msg'),
+    turnId: null,
+    role: 'assistant',
+    content: 'Hello 👋',
+    status: 'completed',
+    stopReason: 'end',
+    errorCode: null,
+    createdAt: 1,
+    ...over,
   };
 }
 
 export const toolCall = (over: Partial<ToolCall> = {}): ToolCall => ({
-  id: 'call_1', name: 'look_up', round: 0, position: 0, status: 'running', error: null, arguments: { order: '👋' }, output: null, show: 'name', sent: true, createdAtMs: 1000, endedAtMs: null, ...over,
+  id: 'call_1',
+  name: 'look_up',
+  round: 0,
+  position: 0,
+  status: 'running',
+  error: null,
+  arguments: { order: '👋' },
+  output: null,
+  show: 'name',
+  sent: true,
+  createdAtMs: 1000,
+  endedAtMs: null,
+  ...over,
 });
 
 /** The assistant's message of a turn in flight, as a reader must find it. */
 export const streaming = ({ id, messageId, createdAt }: Turn, content = ''): Message =>
   message({ id: messageId, turnId: id, content, status: 'streaming', stopReason: null, createdAt });
 
-export const remembered = (resultId: string, untilMs: number, over: Partial<IdempotencyRecord> = {}): IdempotencyRecord => ({
-  scope: 'key_1 /sessions', key: 'again', bodyDigest: 'd', resultId, untilMs, ...over,
+export const remembered = (
+  resultId: string,
+  untilMs: number,
+  over: Partial<IdempotencyRecord> = {},
+): IdempotencyRecord => ({
+  scope: 'key_1 /sessions',
+  key: 'again',
+  bodyDigest: 'd',
+  resultId,
+  untilMs,
+  ...over,
 });
 
 export const usageQuery = (start: number, end: number, over: Partial<UsageQuery> = {}): UsageQuery => ({
-  assistantIds: null, start, end, bucketSeconds: 3600, ...over,
+  assistantIds: null,
+  start,
+  end,
+  bucketSeconds: 3600,
+  ...over,
 });
 
 /** A slot of the API's turns. */
@@ -101,9 +234,19 @@ export class Scene {
   session(over: Partial<Session> = {}): Session {
     const { expiresAt = this.now + 600 } = over;
     return {
-      id: ids.make('ses'), workspaceId: this.workspaceId, assistantId: this.assistantId, channel: 'api', visitor: { email: 'a@b.example', age: 7, vip: true },
-      metadata: { plan: 'gold' }, maxCallSeconds: 600, createdAt: this.now, expiresAt, lastActivityAt: this.now, messageCount: 0,
-      machine: sessionState('open', expiresAt), ...over,
+      id: ids.make('ses'),
+      workspaceId: this.workspaceId,
+      assistantId: this.assistantId,
+      channel: 'api',
+      visitor: { email: 'a@b.example', age: 7, vip: true },
+      metadata: { plan: 'gold' },
+      maxCallSeconds: 600,
+      createdAt: this.now,
+      expiresAt,
+      lastActivityAt: this.now,
+      messageCount: 0,
+      machine: sessionState('open', expiresAt),
+      ...over,
     };
   }
 
@@ -120,11 +263,24 @@ export class Scene {
   beginStep(before: Session, version: number, over: Partial<BeginTurn> = {}): BeginTurn {
     const messageId = ids.make('msg');
     const turn: Turn = {
-      id: ids.make('turn'), sessionId: before.id, messageId, messageIndex: before.messageCount + 1, status: 'streaming', stopReason: null, errorCode: null,
-      inputTokens: 0, outputTokens: 0, createdAt: this.now, endedAt: null,
+      id: ids.make('turn'),
+      sessionId: before.id,
+      messageId,
+      messageIndex: before.messageCount + 1,
+      status: 'streaming',
+      stopReason: null,
+      errorCode: null,
+      inputTokens: 0,
+      outputTokens: 0,
+      createdAt: this.now,
+      endedAt: null,
     };
     return {
-      session: { ...before, messageCount: before.messageCount + 2, machine: sessionState('streaming', before.expiresAt, turn.id) },
+      session: {
+        ...before,
+        messageCount: before.messageCount + 2,
+        machine: sessionState('streaming', before.expiresAt, turn.id),
+      },
       ...at(version, before.mark),
       turn,
       userMessage: message({ turnId: turn.id, role: 'user', content: 'What is it?', stopReason: null }),
@@ -189,7 +345,15 @@ export class Begun {
     return {
       session: { ...this.step.session, machine: sessionState('open', this.step.session.expiresAt) },
       ...at(this.version, this.step.session.mark),
-      turn: { ...this.step.turn, status: 'completed', stopReason: 'end', inputTokens: 3, outputTokens: 5, endedAt: this.scene.now, ...turn },
+      turn: {
+        ...this.step.turn,
+        status: 'completed',
+        stopReason: 'end',
+        inputTokens: 3,
+        outputTokens: 5,
+        endedAt: this.scene.now,
+        ...turn,
+      },
       message: { ...streaming(this.step.turn), status: 'completed', stopReason: 'end' },
       tail: { position: 0, text: '' },
       fence: this.fence,
@@ -199,6 +363,12 @@ export class Begun {
   }
 
   withdrawStep(over: Partial<WithdrawTurn> = {}): WithdrawTurn {
-    return { session: this.before, ...at(this.version, this.step.session.mark), turn: this.step.turn, fence: this.fence, ...over };
+    return {
+      session: this.before,
+      ...at(this.version, this.step.session.mark),
+      turn: this.step.turn,
+      fence: this.fence,
+      ...over,
+    };
   }
 }

@@ -1,4 +1,7 @@
-/** A journal before a database that fails on demand, crashes and loses power, and one process's life after the other on it. */
+/**
+ * A journal before a database that fails on demand, crashes and loses power, and one process's life after the other on
+ * it.
+ */
 import { readdirSync, readlinkSync, realpathSync, statSync, truncateSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,7 +31,10 @@ t.teardown(() => {
 
 export const bounds = { journalRowsMax: 4, journalBytesMax: 1 << 20, journalChunkRows: 2 };
 
-/** A database that fails on demand. After a loss of power it has the flushed writes, and as many of the later ones as happened to reach the disk. */
+/**
+ * A database that fails on demand. After a loss of power it has the flushed writes, and as many of the later ones as
+ * happened to reach the disk.
+ */
 export class Database extends MemoryEngine implements Base {
   /** How many more writes succeed. */
   writesLeft = Infinity;
@@ -72,7 +78,8 @@ export class Connection implements Base {
   get = (key: string) => this.#database.get(key);
   range = (from: string, to: string, reverse: boolean) => this.#database.range(from, to, reverse);
   pause = () => this.#database.pause();
-  write = (rows: Iterable<Write>): Promise<void> => (this.crashed ? never() : this.#database.write(rows).then(() => this.#lives()));
+  write = (rows: Iterable<Write>): Promise<void> =>
+    this.crashed ? never() : this.#database.write(rows).then(() => this.#lives());
   awaitFlush = (): Promise<void> => (this.crashed ? never() : this.#database.awaitFlush().then(() => this.#lives()));
 
   #lives(): Promise<void> | undefined {
@@ -85,7 +92,11 @@ const never = (): Promise<void> => new Promise(() => {});
 export const keyOf = (index: number): string => `row/${index}`;
 export const readAll = (engine: Engine, reverse = false): [string, string][] =>
   [...engine.range('row/', 'row0', reverse)].map(([key, value]) => [key, Buffer.from(value).toString()]);
-export const journals = (folder: string): string[] => readdirSync(folder).filter((name) => name.startsWith('journal-')).sort().map((name) => join(folder, name));
+export const journals = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => name.startsWith('journal-'))
+    .sort()
+    .map((name) => join(folder, name));
 
 export type Step =
   | { kind: 'write'; changes: { key: number; change: string | null; append: boolean }[] }
@@ -97,9 +108,23 @@ export type Step =
 
 const change = fc.record({ key: fc.nat(5), change: fc.option(fc.string({ maxLength: 3 })), append: fc.boolean() });
 export const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 12, arbitrary: fc.record({ kind: fc.constant('write' as const), changes: fc.array(change, { minLength: 1, maxLength: 4 }) }) },
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      kind: fc.constant('write' as const),
+      changes: fc.array(change, { minLength: 1, maxLength: 4 }),
+    }),
+  },
   { weight: 1, arbitrary: fc.constant({ kind: 'crash' as const }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('power' as const), file: fc.nat(2), cut: fc.nat(200), reached: fc.nat(3) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('power' as const),
+      file: fc.nat(2),
+      cut: fc.nat(200),
+      reached: fc.nat(3),
+    }),
+  },
   { weight: 1, arbitrary: fc.constant({ kind: 'close' as const }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('failing' as const), after: fc.nat(3) }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'working' as const }) },
@@ -118,7 +143,8 @@ function modelled(before: Map<string, string>, writes: Write[]): Map<string, str
   const after = new Map(before);
   for (const [key, change] of writes) {
     if (change === null) after.delete(key);
-    else if (change instanceof AppendedBytes) after.set(key, (after.get(key) ?? '') + Buffer.concat(change.pieces).toString());
+    else if (change instanceof AppendedBytes)
+      after.set(key, (after.get(key) ?? '') + Buffer.concat(change.pieces).toString());
     else after.set(key, Buffer.from(change).toString());
   }
   return after;
@@ -198,9 +224,18 @@ export class Run {
     this.states = this.states.slice(0, at + 1);
   }
 
-  #next({ lostPower = false, acceptLoss }: { readonly lostPower?: boolean; readonly acceptLoss?: string } = {}): JournaledEngine {
+  #next({
+    lostPower = false,
+    acceptLoss,
+  }: { readonly lostPower?: boolean; readonly acceptLoss?: string } = {}): JournaledEngine {
     this.#connection = new Connection(this.base, lostPower);
-    return new JournaledEngine(this.#connection, this.folder, { flushes: this.flushes, bounds, newName: () => ids.secret(), notify: (sentence) => this.told.push(sentence), ...(acceptLoss && { acceptLoss }) });
+    return new JournaledEngine(this.#connection, this.folder, {
+      flushes: this.flushes,
+      bounds,
+      newName: () => ids.secret(),
+      notify: (sentence) => this.told.push(sentence),
+      ...(acceptLoss && { acceptLoss }),
+    });
   }
 }
 

@@ -21,8 +21,16 @@ t.test('a damaged journal is refused by name, until its loss is accepted', async
   const { run, file, bytes, second } = await threeRecords(t);
   bytes[second + 20]! ^= 1;
   writeFileSync(file, bytes);
-  await t.rejects(run.reopen(), { message: new RegExp(`^The folder ${run.folder} is not whole: ${first} is damaged at record 1, and records follow it: .* PARLEY_ACCEPT_LOSS=${first} `) });
-  await t.rejects(run.reopen({ acceptLoss: 'journal-000000000000001' }), { message: /is not whole/ }, 'the acceptance of another loss does not count');
+  await t.rejects(run.reopen(), {
+    message: new RegExp(
+      `^The folder ${run.folder} is not whole: ${first} is damaged at record 1, and records follow it: .* PARLEY_ACCEPT_LOSS=${first} `,
+    ),
+  });
+  await t.rejects(
+    run.reopen({ acceptLoss: 'journal-000000000000001' }),
+    { message: /is not whole/ },
+    'the acceptance of another loss does not count',
+  );
   t.same(readdirSync(run.folder).sort(), [first, 'journal-end'], 'the refusal changes nothing');
   t.ok(readFileSync(file).equals(bytes));
   await run.reopen({ acceptLoss: first });
@@ -42,7 +50,10 @@ t.test('a last record that is damaged is refused, and one that was interrupted i
     const note = join(run.folder, 'journal-end');
     writeFileSync(note, readFileSync(note, 'utf8').replace('000000000000003 ', '000000000000002 '));
     await run.reopen();
-    t.strictSame(readAll(run.engine), [[keyOf(0), 'text'], [keyOf(1), 'text']]);
+    t.strictSame(readAll(run.engine), [
+      [keyOf(0), 'text'],
+      [keyOf(1), 'text'],
+    ]);
     await run.engine.close();
   }
 });
@@ -51,7 +62,11 @@ t.test('a journal that was cut at its end is refused by name, until its loss is 
   for (const records of [2, 1, 0]) {
     const { run, file, bytes, second } = await threeRecords(t);
     truncateSync(file, [0, second, bytes.length - 1][records]);
-    await t.rejects(run.reopen(), { message: new RegExp(`${first} was cut before record ${records}, and had record 2: .* PARLEY_ACCEPT_LOSS=${first} `) });
+    await t.rejects(run.reopen(), {
+      message: new RegExp(
+        `${first} was cut before record ${records}, and had record 2: .* PARLEY_ACCEPT_LOSS=${first} `,
+      ),
+    });
     await t.rejects(run.reopen(), { message: /is not whole/ }, 'again');
     await run.reopen({ acceptLoss: first });
     t.equal(readAll(run.engine).length, records);
@@ -63,16 +78,19 @@ t.test('a journal that was cut at its end is refused by name, until its loss is 
   }
 });
 
-t.test('a loss of power explains a journal that was cut at its end, and so does the note of another database', async (t) => {
-  for (const how of ['power', 'note'] as const) {
-    const { run, file, bytes, second } = await threeRecords(t);
-    writeFileSync(file, bytes.subarray(0, second));
-    if (how === 'note') writeFileSync(join(run.folder, 'journal-end'), '000000000000003 another\n');
-    await run.reopen({ lostPower: how === 'power' });
-    t.strictSame(readAll(run.engine), [[keyOf(0), 'text']]);
-    await run.engine.close();
-  }
-});
+t.test(
+  'a loss of power explains a journal that was cut at its end, and so does the note of another database',
+  async (t) => {
+    for (const how of ['power', 'note'] as const) {
+      const { run, file, bytes, second } = await threeRecords(t);
+      writeFileSync(file, bytes.subarray(0, second));
+      if (how === 'note') writeFileSync(join(run.folder, 'journal-end'), '000000000000003 another\n');
+      await run.reopen({ lostPower: how === 'power' });
+      t.strictSame(readAll(run.engine), [[keyOf(0), 'text']]);
+      await run.engine.close();
+    }
+  },
+);
 
 t.test('a journal without its first file, or without any, is refused by the name of what is missing', async (t) => {
   const { run, file, bytes } = await threeRecords(t);
@@ -96,7 +114,8 @@ t.test('a journal of a later time than the database is refused', async (t) => {
     for (let key = 0; key < bounds.journalRowsMax; key++) await run.engine.write(put(key, 'text'));
     await run.engine.pause();
   }
-  for (const [key] of [...run.base.range('', '\uffff', false)]) await MemoryEngine.prototype.write.call(run.base, [[key, null]]);
+  for (const [key] of [...run.base.range('', '\uffff', false)])
+    await MemoryEngine.prototype.write.call(run.base, [[key, null]]);
   await MemoryEngine.prototype.write.call(run.base, [...early]);
   await t.rejects(run.reopen(), { message: new RegExp(`${first} is missing`) });
 });
@@ -108,6 +127,9 @@ t.test('a file that is removed under a running store costs nothing', async (t) =
   await run.engine.write(put(2, 'text'));
   t.match(run.told, [/^The file journal-\d+ was removed from the folder .* nothing is lost\.$/]);
   await run.reopen();
-  t.strictSame(readAll(run.engine), [[keyOf(1), 'text'], [keyOf(2), 'text']]);
+  t.strictSame(readAll(run.engine), [
+    [keyOf(1), 'text'],
+    [keyOf(2), 'text'],
+  ]);
   await run.engine.close();
 });

@@ -43,12 +43,19 @@ t.test('the database hears nothing of a row that came and went while it waited',
   const fresh = (key: number): Promise<void> => run.engine.write(put(key, 'text'), new Set([keyOf(key)]));
   await fresh(1);
   await run.engine.write([[keyOf(1), new AppendedBytes([Buffer.from('!')])], ...put(2, 'text')]);
-  await run.engine.write([[keyOf(1), null], [keyOf(2), null]]);
+  await run.engine.write([
+    [keyOf(1), null],
+    [keyOf(2), null],
+  ]);
   t.equal(run.engine.get(keyOf(1)), undefined);
   t.strictSame(readAll(run.engine), []);
   await fresh(3);
   await run.engine.close();
-  t.strictSame(heard.filter((each) => each.startsWith('row/')), ['row/2 goes', 'row/3 comes'], 'one that it may have had goes');
+  t.strictSame(
+    heard.filter((each) => each.startsWith('row/')),
+    ['row/2 goes', 'row/3 comes'],
+    'one that it may have had goes',
+  );
   await run.reopen();
   t.strictSame(readAll(run.engine), [[keyOf(3), 'text']]);
 });
@@ -102,13 +109,20 @@ t.test('a folder that cannot be flushed for a moment costs nothing that was ackn
   const run = await full(t);
   for (let turn = 0; turn < 3; turn++) await run.engine.write(put(turn, 'newer'));
   await run.reopen();
-  const expected = Array.from({ length: bounds.journalRowsMax }, (_, turn) => [keyOf(turn), turn < 3 ? 'newer' : 'text']);
+  const expected = Array.from({ length: bounds.journalRowsMax }, (_, turn) => [
+    keyOf(turn),
+    turn < 3 ? 'newer' : 'text',
+  ]);
   t.strictSame(readAll(run.engine), expected);
   await run.engine.close();
 });
 
 /** Has calls of `node:fs` fail as on a full or broken disk. */
-function failing<Name extends 'writeSync' | 'ftruncateSync' | 'fdatasync' | 'fsyncSync'>(t: Test, name: Name, fail: () => boolean): void {
+function failing<Name extends 'writeSync' | 'ftruncateSync' | 'fdatasync' | 'fsyncSync'>(
+  t: Test,
+  name: Name,
+  fail: () => boolean,
+): void {
   const real = fs[name] as (...given: unknown[]) => unknown;
   const error = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
   Object.assign(fs, {
@@ -127,22 +141,28 @@ function failing<Name extends 'writeSync' | 'ftruncateSync' | 'fdatasync' | 'fsy
 }
 
 for (const torn of [false, true]) {
-  t.test(`a full disk refuses the batch and no other${torn ? ', even where half of it cannot be taken back' : ''}`, async (t) => {
-    let full = false;
-    failing(t, 'writeSync', () => full);
-    failing(t, 'ftruncateSync', () => torn);
-    const run = await opened(t);
-    await run.engine.write(put(0, 'before'));
-    full = true;
-    await t.rejects(run.engine.write(put(1, 'refused')), { code: 'ENOSPC' });
-    await t.rejects(run.engine.write(put(1, 'refused too')), { code: 'ENOSPC' });
-    t.equal(run.engine.get(keyOf(1)), undefined);
-    full = false;
-    await run.engine.write(put(2, 'after'));
-    await run.reopen();
-    t.strictSame(readAll(run.engine), [[keyOf(0), 'before'], [keyOf(2), 'after']]);
-    await run.engine.close();
-  });
+  t.test(
+    `a full disk refuses the batch and no other${torn ? ', even where half of it cannot be taken back' : ''}`,
+    async (t) => {
+      let full = false;
+      failing(t, 'writeSync', () => full);
+      failing(t, 'ftruncateSync', () => torn);
+      const run = await opened(t);
+      await run.engine.write(put(0, 'before'));
+      full = true;
+      await t.rejects(run.engine.write(put(1, 'refused')), { code: 'ENOSPC' });
+      await t.rejects(run.engine.write(put(1, 'refused too')), { code: 'ENOSPC' });
+      t.equal(run.engine.get(keyOf(1)), undefined);
+      full = false;
+      await run.engine.write(put(2, 'after'));
+      await run.reopen();
+      t.strictSame(readAll(run.engine), [
+        [keyOf(0), 'before'],
+        [keyOf(2), 'after'],
+      ]);
+      await run.engine.close();
+    },
+  );
 }
 
 t.test('a batch that could not be flushed is not there after a crash', async (t) => {
@@ -155,7 +175,10 @@ t.test('a batch that could not be flushed is not there after a crash', async (t)
   broken = false;
   await run.engine.write(put(2, 'after'));
   await run.reopen();
-  t.strictSame(readAll(run.engine), [[keyOf(0), 'before'], [keyOf(2), 'after']]);
+  t.strictSame(readAll(run.engine), [
+    [keyOf(0), 'before'],
+    [keyOf(2), 'after'],
+  ]);
   await run.engine.close();
 });
 
@@ -178,24 +201,33 @@ t.test('a database that takes nothing makes it refuse in the end, and no longer 
   await run.engine.close();
 });
 
-t.test('a database that takes nothing is told of before anything is refused, and once it takes no longer', async (t) => {
-  const { base, folder } = await opened(t);
-  const store = new EmbeddedStore(new JournaledEngine(base, folder, { flushes: false, bounds }));
-  await store.open(0);
-  await store.ping();
-  base.writesLeft = 0;
-  const scene = new Scene(store, Date.now());
-  while (await store.ping().then(() => true, () => false)) await scene.created();
-  t.ok(await scene.created(), 'steps are still taken');
-  t.ok((await store.ping().catch((error) => error)) instanceof StoreUnavailable);
-  base.writesLeft = 1;
-  await t.rejects(store.ping(), { message: /soon reject writes/ }, 'half of it is not enough');
-  base.writesLeft = Infinity;
-  await t.resolves(store.ping(), 'though nobody writes');
-  t.ok(base.get('journal-next'));
-  await scene.created();
-  await store.close();
-});
+t.test(
+  'a database that takes nothing is told of before anything is refused, and once it takes no longer',
+  async (t) => {
+    const { base, folder } = await opened(t);
+    const store = new EmbeddedStore(new JournaledEngine(base, folder, { flushes: false, bounds }));
+    await store.open(0);
+    await store.ping();
+    base.writesLeft = 0;
+    const scene = new Scene(store, Date.now());
+    while (
+      await store.ping().then(
+        () => true,
+        () => false,
+      )
+    )
+      await scene.created();
+    t.ok(await scene.created(), 'steps are still taken');
+    t.ok((await store.ping().catch((error) => error)) instanceof StoreUnavailable);
+    base.writesLeft = 1;
+    await t.rejects(store.ping(), { message: /soon reject writes/ }, 'half of it is not enough');
+    base.writesLeft = Infinity;
+    await t.resolves(store.ping(), 'though nobody writes');
+    t.ok(base.get('journal-next'));
+    await scene.created();
+    await store.close();
+  },
+);
 
 t.test('a call of sound() while a record is flushed does not remove its file', async (t) => {
   const run = await full(t);
@@ -219,48 +251,55 @@ t.test('a database that is behind holds the writer up and refuses nothing', asyn
     await write(rows);
   };
   const count = 50 * bounds.journalRowsMax;
-  for (let index = 0; index < count; index++) await run.engine.write([[`row/${String(index).padStart(4, '0')}`, Buffer.from('text')]]);
+  for (let index = 0; index < count; index++)
+    await run.engine.write([[`row/${String(index).padStart(4, '0')}`, Buffer.from('text')]]);
   t.equal(readAll(run.engine).length, count);
   await run.engine.close();
   t.equal([...run.base.range('row/', 'row0', false)].length, count);
 });
 
 for (const handed of [true, false]) {
-  t.test(`a turn that was cut is cut after a crash, ${handed ? 'with' : 'without'} its text in the database`, async (t) => {
-    const [base, folder] = [new Database(), await temporaryFolder(t)];
-    const open = async () => {
-      const connection = new Connection(base, false);
-      const engine = new JournaledEngine(connection, folder, { flushes: false, bounds, newName: () => ids.secret() });
-      const store = new EmbeddedStore(engine);
-      await store.open(Date.now());
-      return { connection, engine, store };
-    };
-    const first = await open();
-    if (!handed) base.writesLeft = 0;
-    const scene = new Scene(first.store, Date.now());
-    const turn = await scene.streaming();
-    await turn.append(0, 'a👋é');
-    await turn.append(3, '𠮷x');
-    while (handed && [...base.range('output/', 'output0', false)].length === 0) await scene.created();
-    base.writesLeft = 0;
-    const step = turn.finishStep({ tail: { position: 5, text: '👋' }, cutAt: 2 }, { status: 'aborted', stopReason: 'aborted' });
-    const answer = await first.store.turns.finish(step);
-    first.connection.crashed = true;
-    base.writesLeft = Infinity;
+  t.test(
+    `a turn that was cut is cut after a crash, ${handed ? 'with' : 'without'} its text in the database`,
+    async (t) => {
+      const [base, folder] = [new Database(), await temporaryFolder(t)];
+      const open = async () => {
+        const connection = new Connection(base, false);
+        const engine = new JournaledEngine(connection, folder, { flushes: false, bounds, newName: () => ids.secret() });
+        const store = new EmbeddedStore(engine);
+        await store.open(Date.now());
+        return { connection, engine, store };
+      };
+      const first = await open();
+      if (!handed) base.writesLeft = 0;
+      const scene = new Scene(first.store, Date.now());
+      const turn = await scene.streaming();
+      await turn.append(0, 'a👋é');
+      await turn.append(3, '𠮷x');
+      while (handed && [...base.range('output/', 'output0', false)].length === 0) await scene.created();
+      base.writesLeft = 0;
+      const step = turn.finishStep(
+        { tail: { position: 5, text: '👋' }, cutAt: 2 },
+        { status: 'aborted', stopReason: 'aborted' },
+      );
+      const answer = await first.store.turns.finish(step);
+      first.connection.crashed = true;
+      base.writesLeft = Infinity;
 
-    const { store, engine } = await open();
-    const { workspaceId } = scene;
-    t.equal((await store.sessions.messages(workspaceId, turn.before.id, page())).items[1]!.content, 'a👋');
-    t.equal(await store.turns.output(turn.place), 'a👋');
-    t.equal((await store.turns.outputAfter(turn.place, 2))?.text, '');
-    t.equal((await store.turns.outputAfter(turn.place, 3))?.text, null);
-    t.same([...engine.range('output/', 'output0', false), ...engine.range('flight/', 'flight0', false)], []);
-    t.same(await store.turns.finish(step), answer, 'the end, sent again');
-    t.equal(await store.turns.output(turn.place), 'a👋');
-    t.same(await store.turns.orphans(Date.now(), 10), []);
-    await store.close();
-    t.same([...base.range('output/', 'output0', false)], [], 'nor is it in the database');
-  });
+      const { store, engine } = await open();
+      const { workspaceId } = scene;
+      t.equal((await store.sessions.messages(workspaceId, turn.before.id, page())).items[1]!.content, 'a👋');
+      t.equal(await store.turns.output(turn.place), 'a👋');
+      t.equal((await store.turns.outputAfter(turn.place, 2))?.text, '');
+      t.equal((await store.turns.outputAfter(turn.place, 3))?.text, null);
+      t.same([...engine.range('output/', 'output0', false), ...engine.range('flight/', 'flight0', false)], []);
+      t.same(await store.turns.finish(step), answer, 'the end, sent again');
+      t.equal(await store.turns.output(turn.place), 'a👋');
+      t.same(await store.turns.orphans(Date.now(), 10), []);
+      await store.close();
+      t.same([...base.range('output/', 'output0', false)], [], 'nor is it in the database');
+    },
+  );
 }
 
 t.test('the contract holds over a journal that hands over all the time', async (t) => {

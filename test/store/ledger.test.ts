@@ -41,7 +41,10 @@ t.test('the steps of one tick are one batch, and what comes while it commits is 
   const second = [1, 2].map(() => outcome(store.sessions.create(made.createStep())));
   await settled();
   t.equal(engine.batches.length, before + 1, 'one batch is in flight at a time');
-  t.notOk(first.some(({ over }) => over), 'nothing is answered before it is committed');
+  t.notOk(
+    first.some(({ over }) => over),
+    'nothing is answered before it is committed',
+  );
   engine.settle();
   await settled();
   t.ok(first.every(({ over, error }) => over && error === null));
@@ -128,7 +131,10 @@ t.test('a failed batch changes nothing, and all that was decided on top of it fa
   t.same(await store.turns.orphans(nowMs, 10), [], 'and the turn that goes on keeps its lease');
   t.equal(await turn.append(7, 'and more'), 'stored');
   t.equal((await store.turns.begin(begin)).outcome, 'begun', 'the same steps sent again go through');
-  t.same(await store.turns.finish(turn.finishStep({ tail: { position: 15, text: '!' } })), { outcome: 'finished', version: 3 });
+  t.same(await store.turns.finish(turn.finishStep({ tail: { position: 15, text: '!' } })), {
+    outcome: 'finished',
+    version: 3,
+  });
   t.equal(await store.turns.output(turn.place), 'stored and more!');
 });
 
@@ -136,25 +142,28 @@ t.test('a failed batch changes nothing, and all that was decided on top of it fa
 const bytesOf = (rows: Iterable<Write>): number =>
   [...rows].reduce((sum, [key, change]) => sum + key.length + (change instanceof Uint8Array ? change.length : 0), 0);
 
-t.test('a ping is refused while there is no room for as much as was refused, though a small row has room', async (t) => {
-  const { scene: made, engine } = await scene();
-  const { store } = made;
-  const write = engine.write.bind(engine);
-  let room = 200;
-  engine.write = async (rows) => {
-    if (bytesOf(rows) > room) throw new Error('ENOSPC');
-    return write(rows);
-  };
-  await t.resolves(store.ping(), 'a small row has room');
-  await rejects(store.sessions.create(made.createStep()), StoreUnavailable);
-  await rejects(store.ping(), StoreUnavailable);
-  await rejects(store.ping(), StoreUnavailable, 'not once alone');
-  room = 10_000;
-  await t.resolves(store.ping());
-  await store.sessions.create(made.createStep());
-  room = 200;
-  await t.resolves(store.ping(), 'a ping is small again');
-});
+t.test(
+  'a ping is refused while there is no room for as much as was refused, though a small row has room',
+  async (t) => {
+    const { scene: made, engine } = await scene();
+    const { store } = made;
+    const write = engine.write.bind(engine);
+    let room = 200;
+    engine.write = async (rows) => {
+      if (bytesOf(rows) > room) throw new Error('ENOSPC');
+      return write(rows);
+    };
+    await t.resolves(store.ping(), 'a small row has room');
+    await rejects(store.sessions.create(made.createStep()), StoreUnavailable);
+    await rejects(store.ping(), StoreUnavailable);
+    await rejects(store.ping(), StoreUnavailable, 'not once alone');
+    room = 10_000;
+    await t.resolves(store.ping());
+    await store.sessions.create(made.createStep());
+    room = 200;
+    await t.resolves(store.ping(), 'a ping is small again');
+  },
+);
 
 t.test('an engine that cannot be read makes the store unavailable, and it comes back', async (t) => {
   const { scene: made, engine } = await scene();
@@ -191,7 +200,8 @@ t.test('after a failed batch the engine is read before anything is decided', asy
 t.test('a budget whose rows fell with a batch is not taken for the older one on the disk', async (t) => {
   const { scene: made, engine } = await scene();
   const { store, workspaceId } = made;
-  const take = (keyId: string, atMs: number) => store.limits.takeBudgets(workspaceId, keyId, [{ budget: 'requests', ceiling: 60 }], atMs);
+  const take = (keyId: string, atMs: number) =>
+    store.limits.takeBudgets(workspaceId, keyId, [{ budget: 'requests', ceiling: 60 }], atMs);
   await take('key_1', nowMs);
   await store.ping();
   await take('key_1', nowMs + 5000);
@@ -251,14 +261,25 @@ t.test('a later process finds the turns of an earlier one without lease or slot'
   const fence = await next.turns.takeOver(turn.place, 'next', nowMs + 1000, nowMs);
   t.equal(fence?.epoch, 2);
   t.equal(await next.turns.append({ ...turn.place, fence: turn.fence, position: 1, text: 'x' }), 'fenced');
-  t.equal(await next.turns.append({ ...turn.place, fence: fence!, position: 1, text: '!' }), 'stored', 'its position is found again');
+  t.equal(
+    await next.turns.append({ ...turn.place, fence: fence!, position: 1, text: '!' }),
+    'stored',
+    'its position is found again',
+  );
   t.equal(await next.turns.output(turn.place), '👋!');
 });
 
 t.test('the removal of a workspace that was cut off is taken up again', async (t) => {
   const { scene: made, engine } = await scene();
   const { store, workspaceId } = made;
-  await store.catalog.create('workspace', { id: workspaceId, name: 'w', retentionDays: 1, turnsInFlightMax: 1, createdAt: 1, updatedAt: 1 });
+  await store.catalog.create('workspace', {
+    id: workspaceId,
+    name: 'w',
+    retentionDays: 1,
+    turnsInFlightMax: 1,
+    createdAt: 1,
+    updatedAt: 1,
+  });
   const session = await made.created();
   await store.sessions.create(made.createStep({ remember: remembered(session.id, nowMs + 1000) }));
   engine.held = true;
@@ -322,59 +343,63 @@ t.test('a turn costs the same however long the transcript and however many the s
   t.same(await cost(), small);
 });
 
-t.test('a record that is kept is what the row says, to decisions at once and to readers once it is committed', async (t) => {
-  const engine = new HeldEngine();
-  const ledger = new Ledger(engine);
-  await ledger.open();
-  const written = (number: number): Promise<void> => ledger.step((draft) => draft.keep('row', { number }));
-  const { get } = engine;
-  let reads = 0;
-  engine.get = (key) => {
-    reads++;
-    return get.call(engine, key);
-  };
-  const seen = (): unknown[] => [ledger.get('row'), ledger.committed('row')];
-  await written(1);
-  t.same(seen(), [{ number: 1 }, { number: 1 }]);
-  t.equal(reads, 0, 'nothing was unpacked');
-  engine.held = true;
-  const second = outcome(written(2));
-  t.same(seen(), [{ number: 2 }, { number: 1 }], 'while it waits for its batch');
-  await settled();
-  t.same(seen(), [{ number: 2 }, { number: 1 }], 'and while that commits');
-  engine.settle(new Error('EIO'));
-  await settled();
-  t.ok(second.error instanceof StoreUnavailable);
-  t.same(seen(), [{ number: 1 }, { number: 1 }], 'one that was not committed never was');
-  engine.held = false;
-  await ledger.step((draft) => draft.put('row', { number: 3 }));
-  t.same(seen(), [{ number: 3 }, { number: 3 }], 'one that was written without keeping it');
-  await written(4);
-  await ledger.step((draft) => draft.remove('row'));
-  t.same(seen(), [undefined, undefined]);
-  await ledger.step((draft) => {
-    for (let number = 0; number <= limits.recordsKeptMax; number++) draft.keep(`row-${number}`, number);
-  });
-  reads = 0;
-  const room = limits.recordsKeptMax * (1 - limits.cacheShareKept);
-  t.same([ledger.get('row-0'), ledger.get(`row-${room}`)], [0, room]);
-  t.equal(reads, 2, 'those kept longest are read');
-  t.equal(ledger.get(`row-${room + 1}`), room + 1);
-  t.equal(reads, 2, 'and no others');
-  for (const length of [limits.recordKeptBytesMax - 100, limits.recordKeptBytesMax + 1]) {
-    await ledger.step((draft) => draft.keep('long', 'a'.repeat(length)));
+t.test(
+  'a record that is kept is what the row says, to decisions at once and to readers once it is committed',
+  async (t) => {
+    const engine = new HeldEngine();
+    const ledger = new Ledger(engine);
+    await ledger.open();
+    const written = (number: number): Promise<void> => ledger.step((draft) => draft.keep('row', { number }));
+    const { get } = engine;
+    let reads = 0;
+    engine.get = (key) => {
+      reads++;
+      return get.call(engine, key);
+    };
+    const seen = (): unknown[] => [ledger.get('row'), ledger.committed('row')];
+    await written(1);
+    t.same(seen(), [{ number: 1 }, { number: 1 }]);
+    t.equal(reads, 0, 'nothing was unpacked');
+    engine.held = true;
+    const second = outcome(written(2));
+    t.same(seen(), [{ number: 2 }, { number: 1 }], 'while it waits for its batch');
+    await settled();
+    t.same(seen(), [{ number: 2 }, { number: 1 }], 'and while that commits');
+    engine.settle(new Error('EIO'));
+    await settled();
+    t.ok(second.error instanceof StoreUnavailable);
+    t.same(seen(), [{ number: 1 }, { number: 1 }], 'one that was not committed never was');
+    engine.held = false;
+    await ledger.step((draft) => draft.put('row', { number: 3 }));
+    t.same(seen(), [{ number: 3 }, { number: 3 }], 'one that was written without keeping it');
+    await written(4);
+    await ledger.step((draft) => draft.remove('row'));
+    t.same(seen(), [undefined, undefined]);
+    await ledger.step((draft) => {
+      for (let number = 0; number <= limits.recordsKeptMax; number++) draft.keep(`row-${number}`, number);
+    });
     reads = 0;
-    t.equal(ledger.get<string>('long')?.length, length);
-    t.equal(reads, length > limits.recordKeptBytesMax ? 1 : 0, 'a long one is read again');
-  }
-  await ledger.close();
-});
+    const room = limits.recordsKeptMax * (1 - limits.cacheShareKept);
+    t.same([ledger.get('row-0'), ledger.get(`row-${room}`)], [0, room]);
+    t.equal(reads, 2, 'those kept longest are read');
+    t.equal(ledger.get(`row-${room + 1}`), room + 1);
+    t.equal(reads, 2, 'and no others');
+    for (const length of [limits.recordKeptBytesMax - 100, limits.recordKeptBytesMax + 1]) {
+      await ledger.step((draft) => draft.keep('long', 'a'.repeat(length)));
+      reads = 0;
+      t.equal(ledger.get<string>('long')?.length, length);
+      t.equal(reads, length > limits.recordKeptBytesMax ? 1 : 0, 'a long one is read again');
+    }
+    await ledger.close();
+  },
+);
 
 t.test('a row that is counted up is written once for a batch, and seen by decisions at once', async (t) => {
   const engine = new HeldEngine();
   const ledger = new Ledger(engine);
   await ledger.open();
-  const add = (key: string): Promise<void> => ledger.step((draft) => draft.count(key, [(ledger.get<number[]>(key)?.[0] ?? 0) + 1]));
+  const add = (key: string): Promise<void> =>
+    ledger.step((draft) => draft.count(key, [(ledger.get<number[]>(key)?.[0] ?? 0) + 1]));
   const seen = (key: string): unknown[] => [ledger.get(key), ledger.committed(key), ledger.range('a', 'z').length];
   await Promise.all([add('row'), add('row'), add('row')]);
   t.same(engine.batches, [['row']]);

@@ -34,13 +34,28 @@ t.test('what LMDB writes passes', async (t) => {
   writeFileSync(dataFile(folder), '');
   t.equal(headerProblem(dataFile(folder)), null, 'an empty file');
   t.equal(headerProblem(dataFile(await filled(t))), null, 'a store');
-  for (const options of [{}, { pageSize: 8192 }, { pageSize: 32_768 }, { overlappingSync: false }, { encryptionKey: 'x'.repeat(32) }]) {
+  for (const options of [
+    {},
+    { pageSize: 8192 },
+    { pageSize: 32_768 },
+    { overlappingSync: false },
+    { encryptionKey: 'x'.repeat(32) },
+  ]) {
     const other = await temporaryFolder(t);
-    const database = open<Buffer, string>({ path: other, noSubdir: false, encoding: 'binary', overlappingSync: true, ...options });
+    const database = open<Buffer, string>({
+      path: other,
+      noSubdir: false,
+      encoding: 'binary',
+      overlappingSync: true,
+      ...options,
+    });
     t.equal(headerProblem(dataFile(other)), null, `new, ${JSON.stringify(options)}`);
     for (let round = 0; round < 5; round++) {
       await database.batch(() => {
-        for (let row = 0; row < 100; row++) void ((row + round) % 3 === 0 ? database.remove(`row ${row}`) : database.put(`row ${row}`, Buffer.alloc(row * 50)));
+        for (let row = 0; row < 100; row++)
+          void ((row + round) % 3 === 0
+            ? database.remove(`row ${row}`)
+            : database.put(`row ${row}`, Buffer.alloc(row * 50)));
       });
       t.equal(headerProblem(dataFile(other)), null, `written ${round + 1} times, ${JSON.stringify(options)}`);
     }
@@ -51,15 +66,33 @@ t.test('what LMDB writes passes', async (t) => {
 
 t.test('what ends LMDB is refused by all that open a folder', async (t) => {
   const damages: Readonly<Record<string, readonly [problem: string, damage: (folder: string) => void]>> = {
-    'random bytes': ['is not an LMDB database', (folder) => change(folder, (bytes) => void randomBytes(bytes.length).copy(bytes))],
-    'another program’s file': ['is not an LMDB database', (folder) => writeFileSync(dataFile(folder), 'garbage '.repeat(10_000))],
+    'random bytes': [
+      'is not an LMDB database',
+      (folder) => change(folder, (bytes) => void randomBytes(bytes.length).copy(bytes)),
+    ],
+    'another program’s file': [
+      'is not an LMDB database',
+      (folder) => writeFileSync(dataFile(folder), 'garbage '.repeat(10_000)),
+    ],
     'a few bytes': ['is not an LMDB database', (folder) => writeFileSync(dataFile(folder), 'garbage')],
     'a page of zeros': ['is not an LMDB database', (folder) => change(folder, (bytes) => void bytes.fill(0, 0, 4096))],
-    'another version': ['is an LMDB database of another version', (folder) => change(folder, (bytes) => void bytes.writeUInt32LE(1, 28))],
-    'an impossible size of pages': ['is a damaged LMDB database', (folder) => change(folder, (bytes) => void bytes.writeUInt32LE(3, 48))],
-    'half a page': ['is a damaged LMDB database', (folder) => change(folder, (bytes) => void bytes.fill(0xa5, bytes.readUInt32LE(48) / 2, bytes.readUInt32LE(48)))],
+    'another version': [
+      'is an LMDB database of another version',
+      (folder) => change(folder, (bytes) => void bytes.writeUInt32LE(1, 28)),
+    ],
+    'an impossible size of pages': [
+      'is a damaged LMDB database',
+      (folder) => change(folder, (bytes) => void bytes.writeUInt32LE(3, 48)),
+    ],
+    'half a page': [
+      'is a damaged LMDB database',
+      (folder) => change(folder, (bytes) => void bytes.fill(0xa5, bytes.readUInt32LE(48) / 2, bytes.readUInt32LE(48))),
+    ],
     'one page': ['was cut short', (folder) => truncateSync(dataFile(folder), 4096)],
-    'no page but the first two': ['was cut short', (folder) => truncateSync(dataFile(folder), 2 * readFileSync(dataFile(folder)).readUInt32LE(48))],
+    'no page but the first two': [
+      'was cut short',
+      (folder) => truncateSync(dataFile(folder), 2 * readFileSync(dataFile(folder)).readUInt32LE(48)),
+    ],
   };
   for (const [name, [problem, damage]] of Object.entries(damages)) {
     const folder = await filled(t);

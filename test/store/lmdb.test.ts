@@ -53,7 +53,10 @@ t.test('a second opener is refused in one sentence until the first has closed', 
   const first = lmdbStore(path);
   await first.open(nowMs);
   const second = lmdbStore(path);
-  await t.rejects(second.open(nowMs), new StoreUnavailable(`The folder ${path} is in use by another process (${process.pid}).`));
+  await t.rejects(
+    second.open(nowMs),
+    new StoreUnavailable(`The folder ${path} is in use by another process (${process.pid}).`),
+  );
   await t.rejects(second.ping(), new StoreUnavailable('The store is not open.'));
   await first.ping();
   await first.close();
@@ -76,19 +79,25 @@ t.test('a process id that came round again does not block', async (t) => {
 t.test('a folder that cannot be made is refused in one sentence', async (t) => {
   const path = join(await folder(t), 'file');
   await writeFile(path, '');
-  await t.rejects(lmdbStore(join(path, 'data')).open(nowMs), { message: /^The folder .* cannot be opened as a store: / });
+  await t.rejects(lmdbStore(join(path, 'data')).open(nowMs), {
+    message: /^The folder .* cannot be opened as a store: /,
+  });
 });
 
 for (const durability of ['committed', 'flushed'] as const) {
   t.test(`kill -9 loses nothing acknowledged (${durability}), and the dead owner does not block`, async (t) => {
     const path = await folder(t);
-    const process_ = spawn(process.execPath, ['--import=tsx', child, path, durability], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const process_ = spawn(process.execPath, ['--import=tsx', child, path, durability], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const lines: string[][] = [];
     for await (const line of createInterface(process_.stdout)) {
       lines.push(line.split(' '));
       if (lines.length === 1) {
         const other = lmdbStore(path);
-        await t.rejects(other.open(nowMs), { message: `The folder ${path} is in use by another process (${process_.pid}).` });
+        await t.rejects(other.open(nowMs), {
+          message: `The folder ${path} is in use by another process (${process_.pid}).`,
+        });
       }
       if (lines.length === 400) process_.kill('SIGKILL');
     }
@@ -125,8 +134,13 @@ t.test('a look sees database and journal as one, either way, and writes nothing'
     else t.teardown(() => store.close());
   }
   const filter = { assistantIds: null, status: null, activeSince: 0, now: 0 };
-  for (const [order, expected] of [['asc', made], ['desc', made.toReversed()]] as const) {
-    const seen = await lookInto(path, async ({ sessions }) => (await sessions.list(workspaceId, filter, page({ order }))).items.map(({ id }) => id));
+  for (const [order, expected] of [
+    ['asc', made],
+    ['desc', made.toReversed()],
+  ] as const) {
+    const seen = await lookInto(path, async ({ sessions }) =>
+      (await sessions.list(workspaceId, filter, page({ order }))).items.map(({ id }) => id),
+    );
     t.same(seen, expected, order);
   }
   const snapshot = new LmdbSnapshot(path);
@@ -135,43 +149,52 @@ t.test('a look sees database and journal as one, either way, and writes nothing'
   await snapshot.close();
 });
 
-t.test('a journal beside the database of another store is refused, and both are whole when they are put back', async (t) => {
-  const [mine, theirs] = [await folder(t), await folder(t)];
-  /** A store that was killed: a turn of it is in the journal alone. */
-  const killed = async (path: string) => {
-    const engine = new JournaledEngine(new LmdbEngine(path), path, { flushes: false, newName: () => ids.secret() });
-    const store = new EmbeddedStore(engine);
-    await store.open(nowMs);
-    const { id, workspaceId } = await new Scene(store, nowMs).created();
-    const journal = readdirSync(path).find((name) => name.startsWith('journal-'))!;
-    const bytes = readFileSync(join(path, journal));
-    await store.close();
-    return { id, workspaceId, journal, bytes, written: () => writeFileSync(join(path, journal), bytes) };
-  };
-  const [one, other] = [await killed(mine), await killed(theirs)];
-  for (const name of readdirSync(mine)) t.notMatch(name, /^journal-/);
-  writeFileSync(join(mine, other.journal), other.bytes);
-  const message = new RegExp(`${other.journal} belongs to another store`);
-  await t.rejects(lmdbStore(mine).open(nowMs), { message });
-  await t.rejects(new LmdbSnapshot(mine).open(), { message });
-  await t.rejects(lookInto(mine, async () => 0), { message });
-  t.ok(existsSync(join(mine, other.journal)), 'and is left where it is');
-  rmSync(join(mine, other.journal));
-  for (const [path, each] of [[mine, one], [theirs, other]] as const) {
-    each.written();
-    const store = lmdbStore(path, { ids });
-    await store.open(nowMs);
-    t.ok(await store.sessions.read(each.workspaceId, each.id));
-    await store.close();
-  }
-  // A store never opened by a version that names stores has no name; a file that bears one belongs to another.
-  const bare = await folder(t);
-  const unnamed = lmdbStore(bare);
-  await unnamed.open(nowMs);
-  await unnamed.close();
-  writeFileSync(join(bare, one.journal), one.bytes);
-  await t.rejects(lmdbStore(bare, { ids }).open(nowMs), { message: /belongs to another store/ });
-});
+t.test(
+  'a journal beside the database of another store is refused, and both are whole when they are put back',
+  async (t) => {
+    const [mine, theirs] = [await folder(t), await folder(t)];
+    /** A store that was killed: a turn of it is in the journal alone. */
+    const killed = async (path: string) => {
+      const engine = new JournaledEngine(new LmdbEngine(path), path, { flushes: false, newName: () => ids.secret() });
+      const store = new EmbeddedStore(engine);
+      await store.open(nowMs);
+      const { id, workspaceId } = await new Scene(store, nowMs).created();
+      const journal = readdirSync(path).find((name) => name.startsWith('journal-'))!;
+      const bytes = readFileSync(join(path, journal));
+      await store.close();
+      return { id, workspaceId, journal, bytes, written: () => writeFileSync(join(path, journal), bytes) };
+    };
+    const [one, other] = [await killed(mine), await killed(theirs)];
+    for (const name of readdirSync(mine)) t.notMatch(name, /^journal-/);
+    writeFileSync(join(mine, other.journal), other.bytes);
+    const message = new RegExp(`${other.journal} belongs to another store`);
+    await t.rejects(lmdbStore(mine).open(nowMs), { message });
+    await t.rejects(new LmdbSnapshot(mine).open(), { message });
+    await t.rejects(
+      lookInto(mine, async () => 0),
+      { message },
+    );
+    t.ok(existsSync(join(mine, other.journal)), 'and is left where it is');
+    rmSync(join(mine, other.journal));
+    for (const [path, each] of [
+      [mine, one],
+      [theirs, other],
+    ] as const) {
+      each.written();
+      const store = lmdbStore(path, { ids });
+      await store.open(nowMs);
+      t.ok(await store.sessions.read(each.workspaceId, each.id));
+      await store.close();
+    }
+    // A store never opened by a version that names stores has no name; a file that bears one belongs to another.
+    const bare = await folder(t);
+    const unnamed = lmdbStore(bare);
+    await unnamed.open(nowMs);
+    await unnamed.close();
+    writeFileSync(join(bare, one.journal), one.bytes);
+    await t.rejects(lmdbStore(bare, { ids }).open(nowMs), { message: /belongs to another store/ });
+  },
+);
 
 t.test('flushed stores pass the contract', async (t) => {
   for (const each of cases.filter(({ name }) => /turn stands whole|exactly/.test(name))) {
@@ -191,12 +214,16 @@ t.test('the engine reads ranges either way and lets others run in between', asyn
   await engine.open();
   const keys = ['a/1', 'a/2', 'a/3', 'a0'];
   await engine.write(keys.map((key) => [key, Buffer.from(key)] as const));
-  const read = (from: string, to: string, reverse: boolean) => [...engine.range(from, to, reverse)].map(([key, value]) => [key, String(value)]);
+  const read = (from: string, to: string, reverse: boolean) =>
+    [...engine.range(from, to, reverse)].map(([key, value]) => [key, String(value)]);
   const rows = keys.map((key) => [key, key]);
   t.same(read('a/1', 'a0', false), rows.slice(0, 3));
   t.same(read('a/1', 'a/3', true), [rows[1], rows[0]]);
   t.same(read('a/', 'a/9', true), [rows[2], rows[1], rows[0]]);
-  await engine.write([['a/2', null], ['a/1', Buffer.from('new')]]);
+  await engine.write([
+    ['a/2', null],
+    ['a/1', Buffer.from('new')],
+  ]);
   t.same(read('a/', 'a0', false), [['a/1', 'new'], rows[2]]);
   let turned = false;
   setImmediate(() => (turned = true));

@@ -11,7 +11,9 @@ import { workspace } from './fixtures.ts';
 const skip = process.platform === 'win32' && 'the system has no modes';
 
 const modesIn = (folder: string): Record<string, string> =>
-  Object.fromEntries(readdirSync(folder).map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]));
+  Object.fromEntries(
+    readdirSync(folder).map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]),
+  );
 
 const databaseModes = (folder: string): (string | undefined)[] => {
   const modes = modesIn(folder);

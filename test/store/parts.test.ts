@@ -38,18 +38,26 @@ t.test('a sorted map keeps order through insertions and removals', async (t) => 
 
 t.test('a map that is sorted late agrees with one that always is', async (t) => {
   const key = fc.stringMatching(/^[a-c]{1,3}$/);
-  const command = fc.oneof(fc.tuple(fc.constant('set' as const), key, fc.nat()), fc.tuple(fc.constant('range' as const), key, key));
+  const command = fc.oneof(
+    fc.tuple(fc.constant('set' as const), key, fc.nat()),
+    fc.tuple(fc.constant('range' as const), key, key),
+  );
   fc.assert(
     fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
       const late = new LateSortedMap<number>();
       const sorted = new SortedMap<number>();
       for (const [verb, name, value] of commands) {
         if (verb === 'set') for (const map of [late, sorted]) map.set(name, value);
-        else for (const reverse of [false, true]) t.same([...late.range(name, value, reverse)], [...sorted.range(name, value, reverse)]);
+        else
+          for (const reverse of [false, true])
+            t.same([...late.range(name, value, reverse)], [...sorted.range(name, value, reverse)]);
         t.equal(late.get(name), sorted.get(name));
         t.equal(late.size, sorted.size);
       }
-      t.same([...late].sort(([a], [b]) => (a < b ? -1 : 1)), [...sorted]);
+      t.same(
+        [...late].sort(([a], [b]) => (a < b ? -1 : 1)),
+        [...sorted],
+      );
       return t.passing();
     }),
     { numRuns: 200, seed: 1 },
@@ -65,7 +73,8 @@ t.test('a map that is sorted late keeps its order through many ranges', async (t
     // A few at a time and many, so that runs of every length are merged.
     if (index % 5 !== 0 && index % 1000 > 10) continue;
     const [from, to] = [name(index - (index % 7)), name(index + 13)];
-    for (const reverse of [false, true]) t.strictSame([...late.range(from, to, reverse)], [...sorted.range(from, to, reverse)]);
+    for (const reverse of [false, true])
+      t.strictSame([...late.range(from, to, reverse)], [...sorted.range(from, to, reverse)]);
   }
   t.strictSame([...late.range('', '~')], [...sorted]);
   t.strictSame([...late.range('', '~', true)], [...sorted].reverse());
@@ -77,8 +86,14 @@ t.test('a sorted map of many entries, inserted in any order', async (t) => {
   for (const step of [1, 1999, count - 1]) {
     const map = new SortedMap<number>();
     for (let index = 0, at = 0; index < count; index++, at = (at + step) % count) map.set(name(at), at);
-    t.same([...map].map(([, value]) => value), Array.from({ length: count }, (_, index) => index));
-    t.same([...map.range(name(2500), name(2503), true)].map(([, value]) => value), [2502, 2501, 2500]);
+    t.same(
+      [...map].map(([, value]) => value),
+      Array.from({ length: count }, (_, index) => index),
+    );
+    t.same(
+      [...map.range(name(2500), name(2503), true)].map(([, value]) => value),
+      [2502, 2501, 2500],
+    );
     for (let index = 0; index < count; index += 2) map.delete(name(index));
     t.equal([...map].length, count / 2);
     t.equal(map.get(name(2500)), undefined);
@@ -87,11 +102,22 @@ t.test('a sorted map of many entries, inserted in any order', async (t) => {
 });
 
 t.test('rows come back as they were, whatever their text and bytes', async (t) => {
-  const record = { text: '👋\u0000é e\u0301', bytes: new Uint8Array([0, 255]), time: 1_732_181_000_123, part: 0.1, none: null, list: [true, -1], deep: { snapshot: { version: 3 } } };
+  const record = {
+    text: '👋\u0000é e\u0301',
+    bytes: new Uint8Array([0, 255]),
+    time: 1_732_181_000_123,
+    part: 0.1,
+    none: null,
+    list: [true, -1],
+    deep: { snapshot: { version: 3 } },
+  };
   const back = unpackRow<typeof record>(packRow(record));
   t.ok(back.bytes instanceof Uint8Array);
   t.same({ ...back, bytes: [...back.bytes] }, { ...record, bytes: [0, 255] });
-  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => unpackRow<string>(packRow(text)) === text), { seed: 1 });
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => unpackRow<string>(packRow(text)) === text),
+    { seed: 1 },
+  );
 });
 
 t.test('bytes of a record do not hang on to the row they came from', async (t) => {
@@ -111,17 +137,70 @@ t.test('a row of this format is read by its bytes, and one of a later format is 
 
 t.test('a row of a shape holds no names, and comes back as it was', async (t) => {
   const machine = { version: 1, state: 'open', context: { expiresAt: 2, endedAt: null, activeTurnId: null } };
-  const session = { id: 'ses_1', workspaceId: 'wks_1', assistantId: 'asst_1', channel: 'api', visitor: { email: 'a@b.example' }, metadata: { id: 'x' }, maxCallSeconds: 1, createdAt: 1, expiresAt: 2, lastActivityAt: 1, messageCount: 0, machine };
+  const session = {
+    id: 'ses_1',
+    workspaceId: 'wks_1',
+    assistantId: 'asst_1',
+    channel: 'api',
+    visitor: { email: 'a@b.example' },
+    metadata: { id: 'x' },
+    maxCallSeconds: 1,
+    createdAt: 1,
+    expiresAt: 2,
+    lastActivityAt: 1,
+    messageCount: 0,
+    machine,
+  };
   const fence = { epoch: 1, owner: 'o' };
-  const message = { id: 'msg_1', turnId: null, role: 'user', content: 'Hello', status: 'completed', stopReason: null, errorCode: null, createdAt: 1 };
+  const message = {
+    id: 'msg_1',
+    turnId: null,
+    role: 'user',
+    content: 'Hello',
+    status: 'completed',
+    stopReason: null,
+    errorCode: null,
+    createdAt: 1,
+  };
   const place = { workspaceId: 'wks_1', sessionId: 'ses_1', turnId: 'turn_1' };
   const flight = { place, fence, leaseUntilMs: 0, slotUntilMs: 0, slotsMax: 0, memory: null, stop: null };
-  const turn = { id: 'turn_1', sessionId: 'ses_1', messageId: 'msg_2', messageIndex: 1, status: 'streaming', stopReason: null, errorCode: null, inputTokens: 0, outputTokens: 0, createdAt: 1, endedAt: null };
+  const turn = {
+    id: 'turn_1',
+    sessionId: 'ses_1',
+    messageId: 'msg_2',
+    messageIndex: 1,
+    status: 'streaming',
+    stopReason: null,
+    errorCode: null,
+    inputTokens: 0,
+    outputTokens: 0,
+    createdAt: 1,
+    endedAt: null,
+  };
   const rows = {
-    session: [{ session, version: 1, withdrawn: null }, { session: { ...session, keyId: null, mark: 'm' }, version: 2, withdrawn: { turnId: 'turn_1', fence, version: 2 } }],
-    turn: [{ turn, begun: { fence, version: 2 }, finished: null }, { turn: { ...turn, link: { before: null, taken: [] } }, begun: { fence, version: 2 }, finished: { fence, version: 3 }, claimed: true }],
+    session: [
+      { session, version: 1, withdrawn: null },
+      {
+        session: { ...session, keyId: null, mark: 'm' },
+        version: 2,
+        withdrawn: { turnId: 'turn_1', fence, version: 2 },
+      },
+    ],
+    turn: [
+      { turn, begun: { fence, version: 2 }, finished: null },
+      {
+        turn: { ...turn, link: { before: null, taken: [] } },
+        begun: { fence, version: 2 },
+        finished: { fence, version: 3 },
+        claimed: true,
+      },
+    ],
     message: [message],
-    flight: [flight, { ...flight, stop: 'aborted', slotName: 'api', seizedUntilMs: 7 }, { ...flight, turn, begun: { fence, version: 2 } }],
+    flight: [
+      flight,
+      { ...flight, stop: 'aborted', slotName: 'api', seizedUntilMs: 7 },
+      { ...flight, turn, begun: { fence, version: 2 } },
+    ],
   } as const;
   for (const [form, records] of Object.entries(rows)) {
     for (const record of records) {
@@ -131,7 +210,11 @@ t.test('a row of a shape holds no names, and comes back as it was', async (t) =>
     }
   }
   // A field that only a later version knows, at any depth, or of another type.
-  for (const later of [{ ...message, later: 1 }, { ...rows.turn[0], turn: { ...turn, later: { deep: true } } }, ...[7, 'x', true, [], ['x']].map((turn) => ({ ...rows.turn[0], turn }))]) {
+  for (const later of [
+    { ...message, later: 1 },
+    { ...rows.turn[0], turn: { ...turn, later: { deep: true } } },
+    ...[7, 'x', true, [], ['x']].map((turn) => ({ ...rows.turn[0], turn })),
+  ]) {
     t.strictSame(unpackRow(packed(later, 'role' in later ? 'message' : 'turn')), later);
   }
 });
@@ -143,7 +226,16 @@ t.test('a row of a shape is read by its bytes, also where fields were added to t
   const row = (...parts: unknown[]): Uint8Array => new Packr({ useRecords: false }).pack([2, ...parts]);
   t.throws(() => unpackRow(row(99, [])), { message: /shape 99/ });
   // Fields that a later version has added would be lost with the next write.
-  t.throws(() => unpackRow(row(2, Array.from({ length: 11 }, () => 'x'))), { message: /a field behind toolCalls/ });
+  t.throws(
+    () =>
+      unpackRow(
+        row(
+          2,
+          Array.from({ length: 11 }, () => 'x'),
+        ),
+      ),
+    { message: /a field behind toolCalls/ },
+  );
   t.throws(() => unpackRow(row(3, [['wks_1', 'ses_1', 'turn_1', 'later']])), { message: /a field behind turnId/ });
 });
 
@@ -159,6 +251,11 @@ t.test('positions are code points', async (t) => {
 });
 
 t.test('a session that is damaged is exported as it is', async (t) => {
-  for (const record of [{ id: 'ses_1', machine: 5 }, { id: 'ses_1', machine: { context: ['x'] } }, { id: 'ses_1', later: 1 }]) t.strictSame(sessionShape.inOrder(record), record);
+  for (const record of [
+    { id: 'ses_1', machine: 5 },
+    { id: 'ses_1', machine: { context: ['x'] } },
+    { id: 'ses_1', later: 1 },
+  ])
+    t.strictSame(sessionShape.inOrder(record), record);
   t.same(Object.keys(sessionShape.inOrder({ workspaceId: 'wks_1', id: 'ses_1' })), ['id', 'workspaceId']);
 });

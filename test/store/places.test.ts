@@ -1,4 +1,7 @@
-/** Places (contract 9, `concurrent_visitors`): the cost of a step does not grow with the places taken, nor with the seats of a holder. Work is counted: rows and replies. */
+/**
+ * Places (contract 9, `concurrent_visitors`): the cost of a step does not grow with the places taken, nor with the
+ * seats of a holder. Work is counted: rows and replies.
+ */
 import { createClient } from 'redis';
 import t, { type Test } from 'tap';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
@@ -14,7 +17,14 @@ import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { openStore } from './redis-stores.ts';
 
 const name = 'asst_1/visitors';
-const place = (ceiling: number, holder: string, untilMs: number, seat = 'ses_1'): AskedLimit => ({ kind: 'place', name, ceiling, holder, seat, untilMs });
+const place = (ceiling: number, holder: string, untilMs: number, seat = 'ses_1'): AskedLimit => ({
+  kind: 'place',
+  name,
+  ceiling,
+  holder,
+  seat,
+  untilMs,
+});
 
 /** A store with a way to tell how much work it has done. */
 interface Counted {
@@ -129,7 +139,11 @@ for (const [kind, open] of Object.entries(stores)) {
     };
     const fill = async (from: number, to: number): Promise<void> => {
       for (let first = from; first < to; first += 200) {
-        await Promise.all(Array.from({ length: Math.min(200, to - first) }, (_, index) => take(place(Number.MAX_SAFE_INTEGER, `vis_${first + index}`, until + first + index))));
+        await Promise.all(
+          Array.from({ length: Math.min(200, to - first) }, (_, index) =>
+            take(place(Number.MAX_SAFE_INTEGER, `vis_${first + index}`, until + first + index)),
+          ),
+        );
       }
     };
     await fill(0, 10);
@@ -137,10 +151,15 @@ for (const [kind, open] of Object.entries(stores)) {
     const few = await costs();
     await fill(10, 2000);
     const many = await costs();
-    for (const step of Object.keys(steps)) t.ok(many[step]! <= few[step]! + 6, `${step}: ${few[step]} among ten, ${many[step]} among 2,000`);
-    for (let first = 0; first < 1000; first += 200) await Promise.all(Array.from({ length: 200 }, (_, index) => take(place(1, 'vis_0', until, `ses_of_${first + index}`))));
+    for (const step of Object.keys(steps))
+      t.ok(many[step]! <= few[step]! + 6, `${step}: ${few[step]} among ten, ${many[step]} among 2,000`);
+    for (let first = 0; first < 1000; first += 200)
+      await Promise.all(
+        Array.from({ length: 200 }, (_, index) => take(place(1, 'vis_0', until, `ses_of_${first + index}`))),
+      );
     const seated = await costs();
-    for (const step of Object.keys(steps)) t.ok(seated[step]! <= few[step]! + 6, `${step}: ${seated[step]} where a visitor has 1,000 sessions`);
+    for (const step of Object.keys(steps))
+      t.ok(seated[step]! <= few[step]! + 6, `${step}: ${seated[step]} where a visitor has 1,000 sessions`);
   });
 }
 
@@ -159,9 +178,21 @@ t.test('places of the version before count until they end', { skip: whyNoRedis()
   // As a process of that version left them, and as one that still runs goes on writing them.
   const earlier = { kind: 'place', name: 'visitors', seat: 'ses_1' } as const;
   const key = `parley:{${workspaceId}}:limit:visitors`;
-  await client.zAdd(key, [{ value: 'vis_1/ses_1', score: nowMs + 300_000 }, { value: 'vis_2/ses_1', score: nowMs + 200_000 }, { value: 'vis_3/ses_1', score: nowMs - 1 }]);
-  const used = async (): Promise<number> => (await store.limits.used(workspaceId, [{ kind: 'place', name: 'visitors' }], nowMs))[0]!;
-  const take = async (holder: string, ceiling: number) => (await store.limits.take({ workspaceId, asked: [{ ...earlier, ceiling, holder, untilMs: nowMs + 100_000 }], nowMs }))[0]!;
+  await client.zAdd(key, [
+    { value: 'vis_1/ses_1', score: nowMs + 300_000 },
+    { value: 'vis_2/ses_1', score: nowMs + 200_000 },
+    { value: 'vis_3/ses_1', score: nowMs - 1 },
+  ]);
+  const used = async (): Promise<number> =>
+    (await store.limits.used(workspaceId, [{ kind: 'place', name: 'visitors' }], nowMs))[0]!;
+  const take = async (holder: string, ceiling: number) =>
+    (
+      await store.limits.take({
+        workspaceId,
+        asked: [{ ...earlier, ceiling, holder, untilMs: nowMs + 100_000 }],
+        nowMs,
+      })
+    )[0]!;
   t.equal(await used(), 2);
   const refused = await take('vis_4', 2);
   t.equal(refused.passed, false);
@@ -170,7 +201,8 @@ t.test('places of the version before count until they end', { skip: whyNoRedis()
   t.equal(await used(), 2, 'and has one');
   t.ok((await take('vis_5', 2)).waitMs! <= 200_000);
   const session = await scene.created();
-  const settled = (holder: string, version: number) => store.sessions.save(session, at(version), undefined, [{ ...earlier, holder, untilMs: 0 }], nowMs);
+  const settled = (holder: string, version: number) =>
+    store.sessions.save(session, at(version), undefined, [{ ...earlier, holder, untilMs: 0 }], nowMs);
   await settled('vis_1', 1);
   t.equal(await used(), 1);
   await settled('vis_2', 2);

@@ -19,7 +19,9 @@ class Pinged {
 
   ping(): Promise<void> {
     this.pings++;
-    return new Promise((resolve, reject) => this.#settle.push((error) => (error === undefined ? resolve() : reject(error))));
+    return new Promise((resolve, reject) =>
+      this.#settle.push((error) => (error === undefined ? resolve() : reject(error))),
+    );
   }
 
   answer(error?: StoreUnavailable): void {
@@ -31,8 +33,13 @@ function scene(leaseMs: number | null = null) {
   const lines: { msg: string; err?: { message: string } }[] = [];
   const clock = new ManualClock();
   const store = new Pinged(leaseMs);
-  const readiness = new Readiness(store, clock, pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }));
-  const looks = (count: number): Promise<boolean[]> => Promise.all(Array.from({ length: count }, () => readiness.look()));
+  const readiness = new Readiness(
+    store,
+    clock,
+    pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+  );
+  const looks = (count: number): Promise<boolean[]> =>
+    Promise.all(Array.from({ length: count }, () => readiness.look()));
   const said = (): string[] => lines.map(({ msg, err }) => (err === undefined ? msg : `${msg}: ${err.message}`));
   return { clock, store, readiness, looks, said };
 }
@@ -152,6 +159,7 @@ t.test('a question that failed is a failure to all who share it', async (t) => {
     asked++;
     throw new Error('no');
   });
-  for (const outcome of await Promise.allSettled([shared.get(), shared.get()])) t.match(outcome, { status: 'rejected', reason: { message: 'no' } });
+  for (const outcome of await Promise.allSettled([shared.get(), shared.get()]))
+    t.match(outcome, { status: 'rejected', reason: { message: 'no' } });
   t.equal(asked, 1);
 });

@@ -1,4 +1,7 @@
-/** A failover that keeps the connections open: the server that is a replica now answers on them, and the address leads to another one. */
+/**
+ * A failover that keeps the connections open: the server that is a replica now answers on them, and the address leads
+ * to another one.
+ */
 import t, { type Test } from 'tap';
 import { StoreUnavailable, type Store } from '../../src/store/store.ts';
 import { until } from '../api/talk.ts';
@@ -19,16 +22,22 @@ const writes = (store: Store): Promise<boolean> =>
     },
   );
 
-const follows = async (server: RedisServer): Promise<boolean> => (await server.command('INFO', 'replication')).includes('master_link_status:up');
+const follows = async (server: RedisServer): Promise<boolean> =>
+  (await server.command('INFO', 'replication')).includes('master_link_status:up');
 
-const offsetOf = async (server: RedisServer): Promise<string | undefined> => /^master_repl_offset:(\d+)/m.exec(await server.command('INFO', 'replication'))?.[1];
+const offsetOf = async (server: RedisServer): Promise<string | undefined> =>
+  /^master_repl_offset:(\d+)/m.exec(await server.command('INFO', 'replication'))?.[1];
 
 /** Waits until the replica has all of its primary: with `committed` an acknowledged step may be lost before that. */
-const caughtUp = (primary: RedisServer, replica: RedisServer): Promise<true> => until(async () => (await offsetOf(primary)) === (await offsetOf(replica)));
+const caughtUp = (primary: RedisServer, replica: RedisServer): Promise<true> =>
+  until(async () => (await offsetOf(primary)) === (await offsetOf(replica)));
 
 /** A primary with a replica, and a way that leads to whichever is meant to be the primary. */
 async function pair(t: Test): Promise<{ one: RedisServer; two: RedisServer; way: Way; url: string }> {
-  const [one, two] = await Promise.all([RedisServer.start(...appendOnly, '--repl-diskless-sync-delay', '0'), RedisServer.start(...appendOnly)]);
+  const [one, two] = await Promise.all([
+    RedisServer.start(...appendOnly, '--repl-diskless-sync-delay', '0'),
+    RedisServer.start(...appendOnly),
+  ]);
   t.teardown(() => Promise.all([one.stop(), two.stop()]));
   await two.command('REPLICAOF', '127.0.0.1', String(one.port));
   await until(() => follows(two));
@@ -93,7 +102,12 @@ t.test('a client follows a cluster whose replica takes over while its primary li
       await replica!.command('CLUSTER', 'FAILOVER', 'TAKEOVER');
       return (await replica!.command('ROLE')).startsWith('master');
     });
-    await until(() => scene.created().then(() => true, () => false));
+    await until(() =>
+      scene.created().then(
+        () => true,
+        () => false,
+      ),
+    );
     t.ok(await store.sessions.read(scene.workspaceId, session.id));
     await dispose();
     await until(() => cluster.settled().catch(() => false));

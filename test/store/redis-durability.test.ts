@@ -1,4 +1,7 @@
-/** The acknowledgements that each durability waits for: a primary whose replica has stopped acknowledges no step that a caller relies on. */
+/**
+ * The acknowledgements that each durability waits for: a primary whose replica has stopped acknowledges no step that a
+ * caller relies on.
+ */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
@@ -38,12 +41,21 @@ async function steps(store: Store): Promise<{ relied: Steps; output: Steps; rest
   const [home, revoked, removed] = [workspace({ id: workspaceId }), key(workspaceId), credential(workspaceId)];
   const published = assistant(workspaceId);
   const left = workspace();
-  await Promise.all([catalog.create('workspace', home), catalog.create('workspace', left), catalog.create('key', revoked)]);
+  await Promise.all([
+    catalog.create('workspace', home),
+    catalog.create('workspace', left),
+    catalog.create('key', revoked),
+  ]);
   await Promise.all([catalog.create('credential', removed), catalog.create('assistant', published)]);
   const [ended, began] = [await scene.created(), await scene.created()];
   const again = remembered(ids.make('ses'), scene.nowMs + 60_000);
   await store.sessions.create(scene.createStep({ remember: again }));
-  const [finished, withdrawn, stopped, writing] = [await scene.streaming(), await scene.streaming(), await scene.streaming(), await scene.streaming()];
+  const [finished, withdrawn, stopped, writing] = [
+    await scene.streaming(),
+    await scene.streaming(),
+    await scene.streaming(),
+    await scene.streaming(),
+  ];
   const [over, written] = [await scene.streaming(), await scene.streaming()];
   await Promise.all([store.turns.finish(over.finishStep()), written.append(0, 'abc')]);
   const lapsed = await scene.streaming({ leaseUntilMs: scene.nowMs });
@@ -64,17 +76,20 @@ async function steps(store: Store): Promise<{ relied: Steps; output: Steps; rest
       'a turn withdrawn': () => store.turns.withdraw(withdrawn.withdrawStep()),
       'what was read before': () => store.confirm(workspaceId),
       'the end of a turn, read': () => store.turns.outputAfter(over.place, 0),
-      'a turn asked to stop': () => store.turns.requestStop(stopped.place, 'aborted', scene.nowMs + 600_000, scene.nowMs),
+      'a turn asked to stop': () =>
+        store.turns.requestStop(stopped.place, 'aborted', scene.nowMs + 600_000, scene.nowMs),
     },
     output: {
       'a piece of output': () => writing.append(0, 'abc'),
       'a piece of output, read': () => store.turns.outputAfter(written.place, 0),
-      'a transcript with a piece of output': () => store.sessions.messages(workspaceId, written.place.sessionId, { limit: 10, after: null, order: 'asc' }),
+      'a transcript with a piece of output': () =>
+        store.sessions.messages(workspaceId, written.place.sessionId, { limit: 10, after: null, order: 'asc' }),
     },
     rest: {
       'a request found unknown': () => store.requests.find(workspaceId, again.scope, 'another', scene.nowMs),
       'a session read': () => store.sessions.read(workspaceId, ended.id),
-      'a budget taken': async () => store.limits.takeBudgets(workspaceId, revoked.id, [{ budget: 'requests', ceiling: 60 }], scene.nowMs),
+      'a budget taken': async () =>
+        store.limits.takeBudgets(workspaceId, revoked.id, [{ budget: 'requests', ceiling: 60 }], scene.nowMs),
       'a lease renewed': () => store.turns.renew(stopped.place, stopped.fence, scene.nowMs + 600_000, scene.nowMs),
       'a turn seized': () => store.turns.takeOver(lapsed.place, 'another', scene.nowMs + 600_000, scene.nowMs),
     },
@@ -94,7 +109,8 @@ const acknowledged = async (steps: Steps): Promise<Record<string, boolean>> => {
   return Object.fromEntries(await Promise.all(all));
 };
 
-const all = (steps: Steps, answer: boolean): Record<string, boolean> => Object.fromEntries(Object.keys(steps).map((name) => [name, answer]));
+const all = (steps: Steps, answer: boolean): Record<string, boolean> =>
+  Object.fromEntries(Object.keys(steps).map((name) => [name, answer]));
 
 t.test('steps that are acknowledged while the replica is stopped', { skip }, async (t) => {
   const { primary, replica } = await pair(t);
@@ -113,7 +129,11 @@ t.test('steps that are acknowledged while the replica is stopped', { skip }, asy
       replica.signal('SIGSTOP');
       const found = await acknowledged({ ...rest, ...relied, ...output });
       replica.signal('SIGCONT');
-      t.same(found, { ...all(rest, true), ...all(relied, expected[durability].relied), ...all(output, expected[durability].output) });
+      t.same(found, {
+        ...all(rest, true),
+        ...all(relied, expected[durability].relied),
+        ...all(output, expected[durability].output),
+      });
     });
   }
 });
@@ -121,7 +141,12 @@ t.test('steps that are acknowledged while the replica is stopped', { skip }, asy
 t.test('an import goes on once a replica has what was taken in', { skip }, async (t) => {
   const { primary, replica } = await pair(t);
   const clock = new PatientClock();
-  const target = new RedisTarget(primary.url, { clock, prefix: `${ids.secret()}:`, allowVolatile: false, durability: 'replicated' });
+  const target = new RedisTarget(primary.url, {
+    clock,
+    prefix: `${ids.secret()}:`,
+    allowVolatile: false,
+    durability: 'replicated',
+  });
   t.teardown(async () => {
     await target.close();
     clock.stop();
@@ -134,19 +159,23 @@ t.test('an import goes on once a replica has what was taken in', { skip }, async
   await target.load([row], { id: 'a', rows: 1, done: true });
 });
 
-t.test('a step that is sent again is acknowledged once a replica has what it wrote the first time', { skip }, async (t) => {
-  const { primary, replica } = await pair(t);
-  const { store, dispose } = await openStore(primary.url, { durability: 'replicated' });
-  t.teardown(dispose);
-  const scene = new Scene(store, Date.now());
-  await scene.created();
-  const step = scene.createStep();
-  replica.signal('SIGSTOP');
-  await t.rejects(store.sessions.create(step), { message: /replica/ });
-  await t.rejects(store.sessions.create(step), { message: /replica/ });
-  replica.signal('SIGCONT');
-  t.same(await store.sessions.create(step), { outcome: 'created', version: 1 });
-});
+t.test(
+  'a step that is sent again is acknowledged once a replica has what it wrote the first time',
+  { skip },
+  async (t) => {
+    const { primary, replica } = await pair(t);
+    const { store, dispose } = await openStore(primary.url, { durability: 'replicated' });
+    t.teardown(dispose);
+    const scene = new Scene(store, Date.now());
+    await scene.created();
+    const step = scene.createStep();
+    replica.signal('SIGSTOP');
+    await t.rejects(store.sessions.create(step), { message: /replica/ });
+    await t.rejects(store.sessions.create(step), { message: /replica/ });
+    replica.signal('SIGCONT');
+    t.same(await store.sessions.create(step), { outcome: 'created', version: 1 });
+  },
+);
 
 /** A connection that answers when the test lets it, in the order of its commands, and records the commands. */
 function connection() {
@@ -170,23 +199,30 @@ function connection() {
   };
 }
 
-const outcome = (step: Promise<RedisReply>): Promise<string> => step.then((reply) => `reply ${reply as number}`, (error: Error) => error.message);
+const outcome = (step: Promise<RedisReply>): Promise<string> =>
+  step.then(
+    (reply) => `reply ${reply as number}`,
+    (error: Error) => error.message,
+  );
 
-t.test('a WAIT goes along with the steps of its turn, and those that come while it is under way share the next', async (t) => {
-  const redis = connection();
-  const [first, second] = [outcome(redis.step()), outcome(redis.step())];
-  await redis.replies();
-  t.same(redis.sent, ['EVALSHA', 'EVALSHA', 'SET', 'WAIT']);
-  const [third, fourth] = [outcome(redis.step()), outcome(redis.step())];
-  await redis.replies(1, 2);
-  t.same(redis.sent.slice(4), ['EVALSHA', 'EVALSHA'], 'one WAIT at a time');
-  await redis.replies(null, 1);
-  t.same([await first, await second], ['reply 1', 'reply 2']);
-  t.same(redis.sent.slice(6), ['SET', 'WAIT']);
-  await redis.replies(3, 4, null, 0);
-  t.match(await third, /No replica/);
-  t.match(await fourth, /No replica/);
-});
+t.test(
+  'a WAIT goes along with the steps of its turn, and those that come while it is under way share the next',
+  async (t) => {
+    const redis = connection();
+    const [first, second] = [outcome(redis.step()), outcome(redis.step())];
+    await redis.replies();
+    t.same(redis.sent, ['EVALSHA', 'EVALSHA', 'SET', 'WAIT']);
+    const [third, fourth] = [outcome(redis.step()), outcome(redis.step())];
+    await redis.replies(1, 2);
+    t.same(redis.sent.slice(4), ['EVALSHA', 'EVALSHA'], 'one WAIT at a time');
+    await redis.replies(null, 1);
+    t.same([await first, await second], ['reply 1', 'reply 2']);
+    t.same(redis.sent.slice(6), ['SET', 'WAIT']);
+    await redis.replies(3, 4, null, 0);
+    t.match(await third, /No replica/);
+    t.match(await fourth, /No replica/);
+  },
+);
 
 t.test('a step is not confirmed by the WAIT before it, though their replies come in one piece', async (t) => {
   const redis = connection();

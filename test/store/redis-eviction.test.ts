@@ -1,4 +1,7 @@
-/** A Redis that evicts takes keys away when its memory is full: it is refused at the start, and makes a store that is open unready (contract 12). */
+/**
+ * A Redis that evicts takes keys away when its memory is full: it is refused at the start, and makes a store that is
+ * open unready (contract 12).
+ */
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import { Eviction } from '../../src/store/redis/eviction.ts';
@@ -12,13 +15,26 @@ import { appendOnly, RedisCluster, RedisServer, whyNoRedis } from './redis-serve
 import { PatientClock, openStore } from './redis-stores.ts';
 
 const skip = whyNoRedis() ?? false;
-const evicting = ['allkeys-lru', 'allkeys-lfu', 'allkeys-random', 'volatile-lru', 'volatile-lfu', 'volatile-random', 'volatile-ttl'];
-const says = (policy: string) => ({ message: `Redis evicts keys (maxmemory-policy ${policy}) and would lose acknowledged writes: set maxmemory-policy noeviction.` });
+const evicting = [
+  'allkeys-lru',
+  'allkeys-lfu',
+  'allkeys-random',
+  'volatile-lru',
+  'volatile-lfu',
+  'volatile-random',
+  'volatile-ttl',
+];
+const says = (policy: string) => ({
+  message: `Redis evicts keys (maxmemory-policy ${policy}) and would lose acknowledged writes: set maxmemory-policy noeviction.`,
+});
 
 /** Whether it is ready, asked until it is as wanted. */
 async function becomes(store: Store, ready: boolean): Promise<Error | null> {
   for (;;) {
-    const trouble = await store.ping().then(() => null, (error: Error) => error);
+    const trouble = await store.ping().then(
+      () => null,
+      (error: Error) => error,
+    );
     if ((trouble === null) === ready) return trouble;
   }
 }
@@ -31,11 +47,19 @@ t.test('every policy but noeviction, with any maxmemory', { skip }, async (t) =>
   for (const maxmemory of ['0', '1gb']) {
     for (const policy of evicting) {
       await server.command('CONFIG', 'SET', 'maxmemory', maxmemory, 'maxmemory-policy', policy);
-      for (const allowVolatile of [false, true]) await t.rejects(openStore(server.url, { allowVolatile }), says(policy));
+      for (const allowVolatile of [false, true])
+        await t.rejects(openStore(server.url, { allowVolatile }), says(policy));
       const clock = new PatientClock();
-      await t.rejects(new RedisTarget(server.url, { clock, allowVolatile: true }).open(), says(policy), 'nor is anything imported into it');
+      await t.rejects(
+        new RedisTarget(server.url, { clock, allowVolatile: true }).open(),
+        says(policy),
+        'nor is anything imported into it',
+      );
       clock.stop();
-      const trouble = await store.ping().then(() => null, (error: Error) => error);
+      const trouble = await store.ping().then(
+        () => null,
+        (error: Error) => error,
+      );
       t.ok(trouble instanceof StoreUnavailable);
       t.match(trouble, says(policy));
       await t.resolves(new Scene(store, Date.now()).created(), 'what is asked is answered all the same');
@@ -46,29 +70,33 @@ t.test('every policy but noeviction, with any maxmemory', { skip }, async (t) =>
   }
 });
 
-t.test('where CONFIG may not be asked, INFO tells; where neither may, the operator answers for it', { skip }, async (t) => {
-  const renamed = await RedisServer.start(...appendOnly, '--rename-command', 'CONFIG', '');
-  const server = await RedisServer.start(...appendOnly);
-  t.teardown(() => Promise.all([renamed.stop(), server.stop()]));
-  const host = server.url.slice('redis://'.length);
-  await server.command('ACL', 'SETUSER', 'managed', 'on', '>pw', '~*', '&*', '+@all', '-config');
-  await server.command('ACL', 'SETUSER', 'blind', 'on', '>pw', '~*', '&*', '+@all', '-config', '-info');
-  await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
-  const [managed, blind] = [`redis://managed:pw@${host}`, `redis://blind:pw@${host}`];
-  await t.rejects(openStore(managed), { message: /CONFIG GET appendonly/ });
-  await t.rejects(openStore(managed, { allowVolatile: true }), says('allkeys-lru'));
-  await (await openStore(blind, { allowVolatile: true })).dispose();
-  await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
-  for (const url of [managed, blind, renamed.url]) {
-    const { store, dispose } = await openStore(url, { allowVolatile: true });
-    await t.resolves(store.ping());
+t.test(
+  'where CONFIG may not be asked, INFO tells; where neither may, the operator answers for it',
+  { skip },
+  async (t) => {
+    const renamed = await RedisServer.start(...appendOnly, '--rename-command', 'CONFIG', '');
+    const server = await RedisServer.start(...appendOnly);
+    t.teardown(() => Promise.all([renamed.stop(), server.stop()]));
+    const host = server.url.slice('redis://'.length);
+    await server.command('ACL', 'SETUSER', 'managed', 'on', '>pw', '~*', '&*', '+@all', '-config');
+    await server.command('ACL', 'SETUSER', 'blind', 'on', '>pw', '~*', '&*', '+@all', '-config', '-info');
     await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
-    if (url === managed) await t.rejects(store.ping(), says('allkeys-lru'));
+    const [managed, blind] = [`redis://managed:pw@${host}`, `redis://blind:pw@${host}`];
+    await t.rejects(openStore(managed), { message: /CONFIG GET appendonly/ });
+    await t.rejects(openStore(managed, { allowVolatile: true }), says('allkeys-lru'));
+    await (await openStore(blind, { allowVolatile: true })).dispose();
     await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
-    await t.resolves(store.ping());
-    await dispose();
-  }
-});
+    for (const url of [managed, blind, renamed.url]) {
+      const { store, dispose } = await openStore(url, { allowVolatile: true });
+      await t.resolves(store.ping());
+      await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+      if (url === managed) await t.rejects(store.ping(), says('allkeys-lru'));
+      await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
+      await t.resolves(store.ping());
+      await dispose();
+    }
+  },
+);
 
 t.test('every primary of a cluster', { skip }, async (t) => {
   const cluster = await RedisCluster.start();
@@ -96,7 +124,8 @@ t.test('every primary of a cluster', { skip }, async (t) => {
   await old.kill();
   t.match(await becomes(store, false), { message: /volatile-ttl|could not answer|in time/ });
   while (!(await cluster.primaries()).includes(replica));
-  for (let trouble = await becomes(store, false); !/volatile-ttl/.test(trouble!.message); ) trouble = await becomes(store, false);
+  for (let trouble = await becomes(store, false); !/volatile-ttl/.test(trouble!.message);)
+    trouble = await becomes(store, false);
   await replica.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
   await becomes(store, true);
 });
@@ -119,7 +148,8 @@ t.test('a primary that does not answer is waited for once, and for a moment late
   const answers: ((reply: RedisReply) => void)[] = [];
   const ask = (): Promise<RedisReply> => new Promise((resolve) => answers.push(resolve));
   const eviction = new Eviction({ primaries: () => [ask] } as unknown as RedisLink, clock);
-  const answered = (policy: string): void => answers.splice(0).forEach((answer) => answer(['maxmemory-policy', policy].map((word) => Buffer.from(word))));
+  const answered = (policy: string): void =>
+    answers.splice(0).forEach((answer) => answer(['maxmemory-policy', policy].map((word) => Buffer.from(word))));
   const first = eviction.refuse();
   clock.advance(limits.redisPolicyMs);
   answered('noeviction');

@@ -1,4 +1,7 @@
-/** Steps on a cluster: waited for, redirected, and over a primary that is killed under load (the other durabilities: `npm run faults -- --promise P4`). */
+/**
+ * Steps on a cluster: waited for, redirected, and over a primary that is killed under load (the other durabilities:
+ * `npm run faults -- --promise P4`).
+ */
 import t from 'tap';
 import { failover } from '../../bench/failover.ts';
 import { StoreRefused } from '../../src/store/store.ts';
@@ -13,7 +16,9 @@ t.test('a cluster', { skip }, async (t) => {
   t.teardown(() => cluster.stop());
 
   await t.test('a member is no single Redis', async (t) => {
-    const refusal = new StoreRefused('This Redis is a member of a cluster: its address begins with redis-cluster:// or rediss-cluster://.');
+    const refusal = new StoreRefused(
+      'This Redis is a member of a cluster: its address begins with redis-cluster:// or rediss-cluster://.',
+    );
     for (const { url } of cluster.servers) await t.rejects(openStore(url), refusal);
   });
 
@@ -22,7 +27,10 @@ t.test('a cluster', { skip }, async (t) => {
     t.teardown(dispose);
     const turn = await new Scene(store, Date.now()).streaming();
     await turn.append(0, 'abc');
-    t.same(await store.turns.finish(turn.finishStep({ session: { ...turn.step.session, machine: snapshot('open') } })), { outcome: 'finished', version: 3 });
+    t.same(
+      await store.turns.finish(turn.finishStep({ session: { ...turn.step.session, machine: snapshot('open') } })),
+      { outcome: 'finished', version: 3 },
+    );
     t.equal(await store.turns.output(turn.place), 'abc');
   });
 
@@ -39,7 +47,14 @@ t.test('a cluster', { skip }, async (t) => {
       await elsewhere.created();
     }
     const creates = (to: Scene): Promise<boolean[]> =>
-      Promise.all(stores.map(({ store }) => store.sessions.create(to.createStep()).then(() => true, () => false)));
+      Promise.all(
+        stores.map(({ store }) =>
+          store.sessions.create(to.createStep()).then(
+            () => true,
+            () => false,
+          ),
+        ),
+      );
     t.same(await creates(scene), [true, true]);
     const killed = await cluster.primaryOf(elsewhere.workspaceId);
     const slot = await home.command('CLUSTER', 'KEYSLOT', `{${scene.workspaceId}}`);
@@ -47,20 +62,36 @@ t.test('a cluster', { skip }, async (t) => {
     for (const server of cluster.servers) if (server !== killed) await server.command('CLUSTER', 'DELSLOTS', slot);
     // Both clients have looked at the cluster once they know who has the dead server's slots.
     const [first, second] = stores.map(({ store }) => store);
-    while (!(await first!.sessions.read(elsewhere.workspaceId, ids.make('ses')).then(() => true, () => false)));
+    while (
+      !(await first!.sessions.read(elsewhere.workspaceId, ids.make('ses')).then(
+        () => true,
+        () => false,
+      ))
+    );
     await killed.run();
-    while (!(await second!.sessions.create(elsewhere.createStep()).then(() => true, () => false)));
+    while (
+      !(await second!.sessions.create(elsewhere.createStep()).then(
+        () => true,
+        () => false,
+      ))
+    );
     await home.command('CLUSTER', 'ADDSLOTS', slot);
     let tries = 0;
     while (!(await creates(scene)).every(Boolean)) if (++tries === 20) return t.fail('the slot is not found again');
     while (!(await cluster.settled().catch(() => false)));
   });
 
-  await t.test('a primary is killed while its replica lags: with replicated-output nothing is lost, undone or mixed, and all are heard again', async (t) => {
-    const { acknowledged, failed, refused, firstMs, ...found } = await failover(cluster, 'replicated-output', 300, { speakers: 8, clerks: 4 });
-    const { done, ...wrong } = found;
-    t.same(wrong, { lost: 0, mixed: 0, forgotten: 0, undone: [] });
-    t.ok(acknowledged > 0 && done > 0);
-    t.comment(`heard again after ${firstMs} ms; ${acknowledged} turns acknowledged, ${failed + refused} refused`);
-  });
+  await t.test(
+    'a primary is killed while its replica lags: with replicated-output nothing is lost, undone or mixed, and all are heard again',
+    async (t) => {
+      const { acknowledged, failed, refused, firstMs, ...found } = await failover(cluster, 'replicated-output', 300, {
+        speakers: 8,
+        clerks: 4,
+      });
+      const { done, ...wrong } = found;
+      t.same(wrong, { lost: 0, mixed: 0, forgotten: 0, undone: [] });
+      t.ok(acknowledged > 0 && done > 0);
+      t.comment(`heard again after ${firstMs} ms; ${acknowledged} turns acknowledged, ${failed + refused} refused`);
+    },
+  );
 });

@@ -50,7 +50,11 @@ async function lossyWay(port: number) {
   };
 }
 
-const unavailable = (call: Promise<unknown>): Promise<boolean> => call.then(() => false, (error) => error instanceof StoreUnavailable);
+const unavailable = (call: Promise<unknown>): Promise<boolean> =>
+  call.then(
+    () => false,
+    (error) => error instanceof StoreUnavailable,
+  );
 
 /** Bytes that are in use once the garbage is gone, buffers included. */
 function held(): number {
@@ -63,7 +67,13 @@ function held(): number {
 /** Calls until one is answered. */
 async function answers(store: Store): Promise<void> {
   // A call may be refused at once: the event that it waits for must get its turn.
-  while (!(await store.ping().then(() => true, () => false))) await turnOfTheLoop();
+  while (
+    !(await store.ping().then(
+      () => true,
+      () => false,
+    ))
+  )
+    await turnOfTheLoop();
 }
 
 t.test('steps go on when Redis has forgotten the scripts', { skip }, async (t) => {
@@ -74,7 +84,9 @@ t.test('steps go on when Redis has forgotten the scripts', { skip }, async (t) =
   const turn = await scene.streaming();
   await server.command('SCRIPT', 'FLUSH');
   // Pieces for two steps, both of which find that the script is not there.
-  const pieces = Array.from({ length: limits.redisGatheredMax + 3 }, (_, position) => String.fromCharCode(0x100 + position));
+  const pieces = Array.from({ length: limits.redisGatheredMax + 3 }, (_, position) =>
+    String.fromCharCode(0x100 + position),
+  );
   t.same(new Set(await Promise.all(pieces.map((text, position) => turn.append(position, text)))), new Set(['stored']));
   await server.command('SCRIPT', 'FLUSH');
   t.same(await store.turns.finish(turn.finishStep()), { outcome: 'finished', version: 3 });
@@ -107,7 +119,10 @@ t.test('a step whose reply was lost is sent again, answers as the first time and
   const session = scene.session();
   const memory = remembered(session.id, nowMs + 40_000);
   await scene.created();
-  t.same(await lost(() => store.sessions.create(scene.createStep({ session, remember: memory }))), { outcome: 'created', version: 1 });
+  t.same(await lost(() => store.sessions.create(scene.createStep({ session, remember: memory }))), {
+    outcome: 'created',
+    version: 1,
+  });
   t.equal(await lost(() => store.sessions.save({ ...session, machine: snapshot('open', { turns: 1 }) }, at(1))), 2);
   const step = scene.beginStep(session, 2);
   const begun = await lost(() => store.turns.begin(step));
@@ -117,20 +132,35 @@ t.test('a step whose reply was lost is sent again, answers as the first time and
   t.equal(await lost(() => store.turns.append({ ...place, fence: begun.fence, position: 0, text: 'abc' })), 'stored');
   t.equal(await store.turns.inFlight(workspaceId), 1);
   const finish = {
-    session: { ...step.session, machine: snapshot('open') }, ...at(3), turn: { ...step.turn, status: 'completed' as const, endedAt: scene.now },
-    message: { ...streaming(step.turn), status: 'completed' as const }, tail: { position: 3, text: 'd' }, fence: begun.fence, nowMs,
+    session: { ...step.session, machine: snapshot('open') },
+    ...at(3),
+    turn: { ...step.turn, status: 'completed' as const, endedAt: scene.now },
+    message: { ...streaming(step.turn), status: 'completed' as const },
+    tail: { position: 3, text: 'd' },
+    fence: begun.fence,
+    nowMs,
   };
   t.same(await lost(() => store.turns.finish(finish)), { outcome: 'finished', version: 4 });
   t.equal(await store.turns.output(place), 'abcd');
-  const [usage] = await store.usage.read(workspaceId, { assistantIds: null, start: scene.now, end: scene.now + 1, bucketSeconds: 3600 });
+  const [usage] = await store.usage.read(workspaceId, {
+    assistantIds: null,
+    start: scene.now,
+    end: scene.now + 1,
+    bucketSeconds: 3600,
+  });
   t.match(usage, { sessions: 2, turns: 1 });
 
   const budgets = [{ budget: 'requests', ceiling: 3 }] as const;
-  t.match(await lost(() => store.limits.takeBudgets(workspaceId, 'key_1', budgets, nowMs)), [{ passed: true, remaining: 2 }]);
+  t.match(await lost(() => store.limits.takeBudgets(workspaceId, 'key_1', budgets, nowMs)), [
+    { passed: true, remaining: 2 },
+  ]);
   t.match(await store.limits.takeBudgets(workspaceId, 'key_1', budgets, nowMs), [{ passed: true, remaining: 1 }]);
 
   const orphan = await scene.streaming({ leaseUntilMs: nowMs - 1 });
-  t.match(await lost(() => store.turns.takeOver(orphan.place, 'reaper', nowMs + 40_000, nowMs)), { epoch: 2, owner: 'reaper' });
+  t.match(await lost(() => store.turns.takeOver(orphan.place, 'reaper', nowMs + 40_000, nowMs)), {
+    epoch: 2,
+    owner: 'reaper',
+  });
 });
 
 t.test('a Redis that hangs is unavailable, costs bounded memory and is back when it is', { skip }, async (t) => {
@@ -220,19 +250,28 @@ t.test('a replicated step without a replica is not acknowledged', { skip }, asyn
   t.equal(await store.sessions.read(ids.make('wks'), ids.make('ses')), null);
 });
 
-t.test('a password that changes while the store is open refuses steps by its name, and is mended without a restart', { skip }, async (t) => {
-  const server = await RedisServer.start(...appendOnly);
-  t.teardown(() => server.stop());
-  await server.command('CONFIG', 'SET', 'requirepass', 'one');
-  const { store, dispose } = await openStore(server.url.replace('redis://', 'redis://:one@'));
-  t.teardown(dispose);
-  const scene = new Scene(store, Date.now());
-  const session = await scene.created();
-  const asked = (password: string, ...words: string[]): Promise<string> => server.command('-a', password, '--no-auth-warning', ...words);
-  await asked('one', 'CONFIG', 'SET', 'requirepass', 'two');
-  await asked('two', 'CLIENT', 'KILL', 'TYPE', 'normal');
-  for (let message = ''; !message.includes('Redis wants another user or password.'); ) message = await store.ping().then(() => '', (error: StoreUnavailable) => error.message);
-  await asked('two', 'CONFIG', 'SET', 'requirepass', 'one');
-  await answers(store);
-  t.ok(await store.sessions.read(scene.workspaceId, session.id));
-});
+t.test(
+  'a password that changes while the store is open refuses steps by its name, and is mended without a restart',
+  { skip },
+  async (t) => {
+    const server = await RedisServer.start(...appendOnly);
+    t.teardown(() => server.stop());
+    await server.command('CONFIG', 'SET', 'requirepass', 'one');
+    const { store, dispose } = await openStore(server.url.replace('redis://', 'redis://:one@'));
+    t.teardown(dispose);
+    const scene = new Scene(store, Date.now());
+    const session = await scene.created();
+    const asked = (password: string, ...words: string[]): Promise<string> =>
+      server.command('-a', password, '--no-auth-warning', ...words);
+    await asked('one', 'CONFIG', 'SET', 'requirepass', 'two');
+    await asked('two', 'CLIENT', 'KILL', 'TYPE', 'normal');
+    for (let message = ''; !message.includes('Redis wants another user or password.');)
+      message = await store.ping().then(
+        () => '',
+        (error: StoreUnavailable) => error.message,
+      );
+    await asked('two', 'CONFIG', 'SET', 'requirepass', 'one');
+    await answers(store);
+    t.ok(await store.sessions.read(scene.workspaceId, session.id));
+  },
+);

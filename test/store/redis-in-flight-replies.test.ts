@@ -10,7 +10,12 @@ interface Settle {
 }
 
 /** A connection whose replies come when the test lets them, and a clock beside it. */
-function connection(): { at(ms: number): void; ask(): Promise<string>; reply(failed?: boolean): void; readonly sent: number } {
+function connection(): {
+  at(ms: number): void;
+  ask(): Promise<string>;
+  reply(failed?: boolean): void;
+  readonly sent: number;
+} {
   let now = 0;
   let sent = 0;
   const owed = new InFlightReplies({ monotonic: () => now });

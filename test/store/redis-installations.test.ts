@@ -1,4 +1,7 @@
-/** Installations on one Redis, each with a database number of its own: neither hears the other, whatever ids they have in common (contract 12). */
+/**
+ * Installations on one Redis, each with a database number of its own: neither hears the other, whatever ids they have
+ * in common (contract 12).
+ */
 import { createClient } from 'redis';
 import t, { type Test } from 'tap';
 import type { Notice, Store } from '../../src/store/store.ts';
@@ -32,11 +35,15 @@ class Ear {
       ear.#waits?.();
     };
     await store.watch((notice: Notice) => void (notice.type !== 'missed' && hears(notice)));
-    for (const channel of ['watching', 'feed'] as const) await store.pubSub!.listen(channel, (text) => hears({ channel, text }));
+    for (const channel of ['watching', 'feed'] as const)
+      await store.pubSub!.listen(channel, (text) => hears({ channel, text }));
     return ear;
   }
 
-  /** The messages heard by the time that it hears a last one of its own store: one server sends each listener all messages in one order. */
+  /**
+   * The messages heard by the time that it hears a last one of its own store: one server sends each listener all
+   * messages in one order.
+   */
   async all(): Promise<unknown[]> {
     const last = `last ${ids.secret()}`;
     const isOver = (): boolean => this.heard.some((each) => (each as { text?: string }).text === last);
@@ -72,8 +79,20 @@ function same(scene: Scene, other: Store): Scene {
   return Object.assign(twin, { workspaceId: scene.workspaceId, assistantId: scene.assistantId });
 }
 
-const kinds = ['changed', 'changed', 'changed', 'changed', 'turn.moved', 'turn.stop', 'turn.moved', 'turn.moved', 'watching', 'feed'];
-const kindsOf = (heard: readonly unknown[]): string[] => heard.map((each) => (each as Partial<Notice>).type ?? (each as { channel: string }).channel);
+const kinds = [
+  'changed',
+  'changed',
+  'changed',
+  'changed',
+  'turn.moved',
+  'turn.stop',
+  'turn.moved',
+  'turn.moved',
+  'watching',
+  'feed',
+];
+const kindsOf = (heard: readonly unknown[]): string[] =>
+  heard.map((each) => (each as Partial<Notice>).type ?? (each as { channel: string }).channel);
 const sorted = (names: readonly string[]): string[] => names.toSorted((a, b) => (a < b ? -1 : 1));
 
 t.test('two databases of one Redis, with the same workspace', { skip }, async (t) => {
@@ -90,16 +109,24 @@ t.test('two databases of one Redis, with the same workspace', { skip }, async (t
   for (const ear of ears) t.equal((await ear.all()).length, kinds.length, 'nor the other way round');
   const channels = (await server.command('PUBSUB', 'CHANNELS')).split('\n');
   t.equal(channels.length, 6);
-  t.same(channels.filter((name) => !/^parley:[\w-]{20,}:(?:notices|feed|watching)$/.test(name)), [], 'all begin with the prefix, which access rules name');
+  t.same(
+    channels.filter((name) => !/^parley:[\w-]{20,}:(?:notices|feed|watching)$/.test(name)),
+    [],
+    'all begin with the prefix, which access rules name',
+  );
 });
 
 t.test('the id is made once, and stays', { skip }, async (t) => {
   const server = await RedisServer.start(...appendOnly);
   t.teardown(() => server.stop());
-  const idOf = (database = 0): Promise<string> => server.command('-n', String(database), 'HGET', 'parley:{registry}:installation', String(database));
-  const channels = async (): Promise<number> => new Set((await server.command('PUBSUB', 'CHANNELS')).split('\n').filter((name) => name.endsWith('notices'))).size;
+  const idOf = (database = 0): Promise<string> =>
+    server.command('-n', String(database), 'HGET', 'parley:{registry}:installation', String(database));
+  const channels = async (): Promise<number> =>
+    new Set((await server.command('PUBSUB', 'CHANNELS')).split('\n').filter((name) => name.endsWith('notices'))).size;
   // Unused databases, whose first processes start in one moment.
-  const many = await Promise.all([0, 1, 2].flatMap((database) => [1, 2, 3, 4].map(() => opened(t, `${server.url}/${database}`))));
+  const many = await Promise.all(
+    [0, 1, 2].flatMap((database) => [1, 2, 3, 4].map(() => opened(t, `${server.url}/${database}`))),
+  );
   await Promise.all(many.map((store) => store.watch(() => {})));
   t.equal(await channels(), 3, 'all processes agree');
   const first = await idOf();
@@ -129,7 +156,9 @@ t.test('a cluster has one database, and its processes hear each other from all s
   // Shards send by themselves, so that their messages come in any order.
   for (const ear of ears) while (ear.heard.length < 3 * kinds.length) await ear.all();
   for (const ear of ears) t.same(sorted(kindsOf(await ear.all())), sorted([...kinds, ...kinds, ...kinds]));
-  const all = (await Promise.all(cluster.servers.map((server) => server.command('PUBSUB', 'CHANNELS')))).flatMap((text) => text.split('\n').filter(Boolean));
+  const all = (await Promise.all(cluster.servers.map((server) => server.command('PUBSUB', 'CHANNELS')))).flatMap(
+    (text) => text.split('\n').filter(Boolean),
+  );
   t.equal(new Set(all).size, 3);
 });
 
@@ -150,7 +179,8 @@ t.test('two versions side by side do not disturb each other', { skip }, async (t
   const flight = `parley:{${scene.workspaceId}}:flight:${turn.place.sessionId}:${turn.place.turnId}`;
   await old.hSet(flight, 'awaited', JSON.stringify({ type: 'turn.moved', ...turn.place }));
   t.equal(await turn.append(0, 'one'), 'stored');
-  // A reader of this version waits for a turn that a process of the version before runs, which publishes the notice that it finds.
+  // A reader of this version waits for a turn that a process of the version before runs, which publishes the notice
+  // that it finds.
   await store.turns.outputAfter(turn.place, 3);
   const awaited = await old.hGet(flight, 'awaited');
   t.match(JSON.parse(awaited!), { type: 'turn.moved', ...turn.place }, 'which both can read');

@@ -44,7 +44,12 @@ const step = fc.record({
 });
 
 interface Sent {
-  readonly arguments: { readonly count: number; readonly seen: number; readonly waited: number; readonly asked: readonly (string | number)[] };
+  readonly arguments: {
+    readonly count: number;
+    readonly seen: number;
+    readonly waited: number;
+    readonly asked: readonly (string | number)[];
+  };
   readonly lane: string;
   readonly number: number;
   readonly atMs: number;
@@ -57,7 +62,13 @@ const minute = 60_000;
 t.test('copies of a step', { skip }, async (t) => {
   const { link, told, roots } = await open(t);
   let repeated = 0;
-  const run = async ({ ceiling, steps }: { ceiling: number; steps: readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[] }) => {
+  const run = async ({
+    ceiling,
+    steps,
+  }: {
+    ceiling: number;
+    steps: readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[];
+  }) => {
     const oracle = memoryStore();
     await oracle.open(0);
     const root = roots.workspace(ids.make('wks'));
@@ -83,18 +94,31 @@ t.test('copies of a step', { skip }, async (t) => {
       const given = { count, seen: 0, waited: 0, asked: asked.flatMap(({ budget, ceiling }) => [budget, ceiling]) };
       const answer = (await link.run('take-budgets', root, { id: keyId, lane, number, ...given })) as RedisReply[];
       const due: Taken[] = [];
-      for (let request = 0; request < count; request++) due.push(...(await oracle.limits.takeBudgets(root, keyId, asked, nowMs)));
+      for (let request = 0; request < count; request++)
+        due.push(...(await oracle.limits.takeBudgets(root, keyId, asked, nowMs)));
       equal(answer.length, 3 * count * budgets.length);
       // A budget after the one that refuses (2) is reported without a charge, and does not count as checked.
-      const checked = answer.flatMap((passed, at) => (at % 3 === 0 && passed !== 2 ? [{ passed, level: Number(String(answer[at + 1])) }] : []));
-      deepEqual(due.map(({ passed }) => (passed ? 1 : 0)), checked.map(({ passed }) => passed));
-      deepEqual(due.map(({ remaining }) => remaining), checked.map(({ level }) => Math.max(0, Math.floor(level / 60_000))));
-      for (const after of copies) late.push({ before: index + 1 + after, sent: { arguments: given, lane, number, atMs: nowMs, answer } });
+      const checked = answer.flatMap((passed, at) =>
+        at % 3 === 0 && passed !== 2 ? [{ passed, level: Number(String(answer[at + 1])) }] : [],
+      );
+      deepEqual(
+        due.map(({ passed }) => (passed ? 1 : 0)),
+        checked.map(({ passed }) => passed),
+      );
+      deepEqual(
+        due.map(({ remaining }) => remaining),
+        checked.map(({ level }) => Math.max(0, Math.floor(level / 60_000))),
+      );
+      for (const after of copies)
+        late.push({ before: index + 1 + after, sent: { arguments: given, lane, number, atMs: nowMs, answer } });
     }
     for (const { sent } of late.filter(({ before }) => before >= steps.length)) await again(sent);
     await oracle.close();
   };
-  const story = fc.record({ ceiling: fc.constantFrom(2, 5, 60, 1_000_000), steps: fc.array(step, { minLength: 1, maxLength: 30 }) });
+  const story = fc.record({
+    ceiling: fc.constantFrom(2, 5, 60, 1_000_000),
+    steps: fc.array(step, { minLength: 1, maxLength: 30 }),
+  });
   await t.resolves(fc.assert(fc.asyncProperty(story, run), { numRuns: 40 }));
   t.ok(repeated > 0);
 });
@@ -112,7 +136,15 @@ t.test('a debt that is told twice, or too late, is told once', { skip }, async (
   await at(1000);
   await link.run('hold-budget', root, debt);
   t.equal(await level(), `-540000 ${redisEpoch}`);
-  await link.run('take-budgets', root, { id: 'key_1', lane: 'a/0', number: 2, count: 1, seen: 0, waited: 0, asked: ['requests', 10] });
+  await link.run('take-budgets', root, {
+    id: 'key_1',
+    lane: 'a/0',
+    number: 2,
+    count: 1,
+    seen: 0,
+    waited: 0,
+    asked: ['requests', 10],
+  });
   const after = await level();
   await link.run('hold-budget', root, debt);
   t.equal(await level(), after);
@@ -121,7 +153,16 @@ t.test('a debt that is told twice, or too late, is told once', { skip }, async (
 t.test('lanes of those who have ended are forgotten, and no others', { skip }, async (t) => {
   const { link, told, roots } = await open(t);
   const root = roots.workspace('wks_1');
-  const take = (sender: string, number: number) => link.run('take-budgets', root, { id: 'key_1', lane: `${sender}/0`, number, count: 1, seen: 0, waited: 0, asked: ['requests', 60] });
+  const take = (sender: string, number: number) =>
+    link.run('take-budgets', root, {
+      id: 'key_1',
+      lane: `${sender}/0`,
+      number,
+      count: 1,
+      seen: 0,
+      waited: 0,
+      asked: ['requests', 60],
+    });
   // The time says when to look: at every 256th millisecond.
   const looks = redisEpoch - (redisEpoch % 256);
   await told.set('now', looks + 1);
@@ -136,7 +177,10 @@ t.test('lanes of those who have ended are forgotten, and no others', { skip }, a
 
 t.test('a lane has one step at a time, and there are no more than steps at once', async (t) => {
   const sender = new Sender(ids);
-  const life = fc.array(fc.record({ target: fc.constantFrom('x', 'y'), ends: fc.nat(5), fails: fc.boolean() }), { minLength: 1, maxLength: 60 });
+  const life = fc.array(fc.record({ target: fc.constantFrom('x', 'y'), ends: fc.nat(5), fails: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 60,
+  });
   const run = async (steps: readonly { target: string; ends: number; fails: boolean }[]): Promise<void> => {
     const numbers = new Map<string, number>();
     const busy = new Map<string, { target: string; end(): void; over: Promise<unknown> }>();
@@ -148,11 +192,20 @@ t.test('a lane has one step at a time, and there are no more than steps at once'
         ok(!busy.has(begun), 'its lane is free');
         ok(number > (numbers.get(begun) ?? 0), 'its number grows');
         numbers.set(begun, number);
-        return new Promise<void>((resolve, reject) => busy.set(begun, { target, end: () => (fails ? reject(new Error('away')) : resolve()), over: Promise.resolve() }));
+        return new Promise<void>((resolve, reject) =>
+          busy.set(begun, {
+            target,
+            end: () => (fails ? reject(new Error('away')) : resolve()),
+            over: Promise.resolve(),
+          }),
+        );
       });
       const kept = busy.get(begun)!;
       busy.set(begun, { ...kept, over: over.catch(() => {}) });
-      most.set(target, Math.max(most.get(target) ?? 0, [...busy.values()].filter((each) => each.target === target).length));
+      most.set(
+        target,
+        Math.max(most.get(target) ?? 0, [...busy.values()].filter((each) => each.target === target).length),
+      );
       ok(Number(begun.split('/')[1]) < most.get(target)!, 'no lane is made while one is free');
       for (const [name, each] of [...busy].slice(0, ends)) {
         each.end();

@@ -1,4 +1,7 @@
-/** A workspace whose slot moves from one primary of a cluster to another: it is refused or right, and afterwards all of it is there. */
+/**
+ * A workspace whose slot moves from one primary of a cluster to another: it is refused or right, and afterwards all of
+ * it is there.
+ */
 import t, { type Test } from 'tap';
 import { StoreUnavailable, type Store } from '../../src/store/store.ts';
 import { until } from '../api/talk.ts';
@@ -28,7 +31,9 @@ class Tenant {
     const turn = await this.scene.streaming({ slot: api(1000) });
     this.#ids.push(turn.place.sessionId);
     await turn.append(0, 'abc');
-    await this.scene.store.turns.finish(turn.finishStep({ session: { ...turn.step.session, machine: snapshot('open') } }));
+    await this.scene.store.turns.finish(
+      turn.finishStep({ session: { ...turn.step.session, machine: snapshot('open') } }),
+    );
   }
 
   /** Reports missing parts; empty if all is there. */
@@ -60,9 +65,24 @@ async function isRefused(t: Test, { scene }: Tenant, when: string): Promise<void
     store.sessions.create(scene.createStep()),
     store.sessions.list(workspaceId, scene.filter(), page()),
     scene.streaming(),
-    store.limits.takeBudgets(workspaceId, 'key_1', [{ budget: 'requests', ceiling: 3 }], scene.nowMs) as Promise<unknown>,
+    store.limits.takeBudgets(
+      workspaceId,
+      'key_1',
+      [{ budget: 'requests', ceiling: 3 }],
+      scene.nowMs,
+    ) as Promise<unknown>,
     store.turns.inFlight(workspaceId),
-    store.confirm(workspaceId).then(() => store.usage.count({ id: 'u', workspaceId, assistantId: 'a', keyId: null, at: 1, speechCharacters: 1, transcriptionSeconds: 0 })),
+    store.confirm(workspaceId).then(() =>
+      store.usage.count({
+        id: 'u',
+        workspaceId,
+        assistantId: 'a',
+        keyId: null,
+        at: 1,
+        speechCharacters: 1,
+        transcriptionSeconds: 0,
+      }),
+    ),
   ];
   t.same(new Set(await Promise.all(steps.map(refused))), new Set(['refused']), when);
 }
@@ -114,16 +134,19 @@ for (const durability of ['committed', 'replicated'] as const) {
       await whole(t, tenant);
     });
 
-    await t.test('a workspace is refused by a primary that forgot the move while another one has its keys', async (t) => {
-      const { tenant, move } = await furnished();
-      await move.open();
-      await move.keys(7);
-      await isRefused(t, tenant, 'while both know of the move');
-      await move.stable(move.source);
-      await isRefused(t, tenant, 'when the source has forgotten it');
-      await move.fix();
-      await whole(t, tenant);
-    });
+    await t.test(
+      'a workspace is refused by a primary that forgot the move while another one has its keys',
+      async (t) => {
+        const { tenant, move } = await furnished();
+        await move.open();
+        await move.keys(7);
+        await isRefused(t, tenant, 'while both know of the move');
+        await move.stable(move.source);
+        await isRefused(t, tenant, 'when the source has forgotten it');
+        await move.fix();
+        await whole(t, tenant);
+      },
+    );
 
     await t.test('a workspace is refused by a replica that took over in the middle of a move', async (t) => {
       const { tenant, move } = await furnished();

@@ -1,11 +1,15 @@
-/** The look at all primaries for slots that are open: what they report, when they are asked, and whose last answer counts. */
+/**
+ * The look at all primaries for slots that are open: what they report, when they are asked, and whose last answer
+ * counts.
+ */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { ManualClock } from '../providers/model/provider.ts';
 import { OpenSlots, reportedIn } from '../../src/store/redis/connection/open-slots.ts';
 import type { RedisReply } from '../../src/store/redis/reply.ts';
 
-const line = (flags: string, slots = '', { place = '127.0.0.1:7000@17000', state = 'connected' } = {}): string => `07c37df ${place} ${flags} - 0 1426238317239 4 ${state}${slots && ` ${slots}`}\n`;
+const line = (flags: string, slots = '', { place = '127.0.0.1:7000@17000', state = 'connected' } = {}): string =>
+  `07c37df ${place} ${flags} - 0 1426238317239 4 ${state}${slots && ` ${slots}`}\n`;
 
 t.test('a report has the open slots of the node itself and the primaries without slots', async (t) => {
   const text = [
@@ -26,22 +30,33 @@ t.test('a report has the open slots of the node itself and the primaries without
 function scene(answers: Record<string, string | Error | null>, keys: Record<string, number | Error> = {}) {
   const asked: string[] = [];
   const clock = new ManualClock();
-  const ask = (address: string) => async ([, what]: readonly string[]): Promise<RedisReply> => {
-    if (what === 'COUNTKEYSINSLOT') {
-      const count = keys[address] ?? 0;
-      if (typeof count === 'number') return count;
-      throw count;
-    }
-    asked.push(address);
-    const answer = answers[address]!;
-    if (answer === null) return new Promise(() => {});
-    if (answer instanceof Error) throw answer;
-    return Buffer.from(answer);
-  };
+  const ask =
+    (address: string) =>
+    async ([, what]: readonly string[]): Promise<RedisReply> => {
+      if (what === 'COUNTKEYSINSLOT') {
+        const count = keys[address] ?? 0;
+        if (typeof count === 'number') return count;
+        throw count;
+      }
+      asked.push(address);
+      const answer = answers[address]!;
+      if (answer === null) return new Promise(() => {});
+      if (answer instanceof Error) throw answer;
+      return Buffer.from(answer);
+    };
   const primaries = ['a', 'b'].map((address) => ({ address, ask: ask(address) }));
-  const cluster = { primaries: () => primaries, askAt: (address: string, words: readonly string[]) => ask(address)(words), ownerOf: () => 'a', readMap: () => void asked.push('map') };
+  const cluster = {
+    primaries: () => primaries,
+    askAt: (address: string, words: readonly string[]) => ask(address)(words),
+    ownerOf: () => 'a',
+    readMap: () => void asked.push('map'),
+  };
   const open = new OpenSlots(clock, cluster);
-  const admits = async (slot: number, map: object): Promise<boolean> => Promise.resolve(open.admit(slot, map)).then(() => true, () => false);
+  const admits = async (slot: number, map: object): Promise<boolean> =>
+    Promise.resolve(open.admit(slot, map)).then(
+      () => true,
+      () => false,
+    );
   return { open, clock, asked, admits };
 }
 
@@ -90,7 +105,11 @@ t.test('a slot is open once a primary has answered a step with ASK', async (t) =
 });
 
 t.test('a primary without slots is asked as well', async (t) => {
-  const answers = { a: closed + line('master', '', { place: 'c:7000@17000' }), b: closed, 'c:7000': line('myself,master', '[7-<-x]') };
+  const answers = {
+    a: closed + line('master', '', { place: 'c:7000@17000' }),
+    b: closed,
+    'c:7000': line('myself,master', '[7-<-x]'),
+  };
   const { asked, admits } = scene(answers);
   t.equal(await admits(7, {}), false);
   t.same(asked, ['a', 'b', 'c:7000']);
@@ -98,7 +117,10 @@ t.test('a primary without slots is asked as well', async (t) => {
 
 t.test('the last answer of a primary that does not answer counts, and it is waited for once', async (t) => {
   const map = {};
-  const answers: Record<string, string | Error | null> = { a: new Error('NOPERM'), b: line('myself,master', '[7-<-x]') };
+  const answers: Record<string, string | Error | null> = {
+    a: new Error('NOPERM'),
+    b: line('myself,master', '[7-<-x]'),
+  };
   const { clock, asked, admits } = scene(answers);
   t.equal(await admits(7, map), false);
   answers['b'] = null;

@@ -70,7 +70,7 @@ t.test('a turn of a dead process is found within a look of the end of its lease'
       return [{ at, act: begin }, ...renewals.map((afterMs) => ({ at: (at += afterMs), act: renew }))];
     });
     events = events.sort((a, b) => a.at - b.at);
-    for (let found = 0; found < lives.length; ) {
+    for (let found = 0; found < lives.length;) {
       const nextLook = clock.now() + lookMs;
       for (; events[0] !== undefined && events[0].at < nextLook; events.shift()) {
         await pass(events[0].at - clock.now());
@@ -92,36 +92,40 @@ t.test('a turn of a dead process is found within a look of the end of its lease'
   await t.resolves(fc.assert(fc.asyncProperty(fc.array(life, { minLength: 1, maxLength: 4 }), run), { numRuns: 15 }));
 });
 
-t.test('a lease that is shorter than usual, or was cut, is found as soon by those who hear of it', { skip }, async (t) => {
-  const { process, pass } = await open(t);
-  await pass(0);
-  const [owner, other] = [await process('short:'), await process('short:')];
-  const scene = new Scene(owner, 0);
-  let wake = (): void => {};
-  await other.watch((notice) => void (notice.type === 'changed' && wake()));
-  /** Resolves when the other has received all notices so far. */
-  const heard = async (): Promise<void> => {
-    const last = new Promise<void>((resolve) => (wake = resolve));
-    await owner.catalog.create('assistant', assistant(scene.workspaceId));
-    await last;
-  };
-  const leaseUntilMs = limits.leaseMs;
-  const usual = await scene.streaming({ nowMs: 0, leaseUntilMs });
-  t.same(await other.turns.orphans(0, 1000), [], 'it has looked just now');
-  const brief = await scene.streaming({ nowMs: 0, leaseUntilMs: limits.stopMs });
-  await heard();
-  await pass(limits.stopMs);
-  t.same(await other.turns.orphans(0, 1000), [brief.place]);
-  await other.turns.takeOver(brief.place, 'x', 60_000, 0);
-  await owner.turns.renew(usual.place, usual.fence, leaseUntilMs, 0);
-  await owner.turns.requestStop(usual.place, 'aborted', limits.stopMs, 0);
-  await heard();
-  await pass(limits.stopMs - 1);
-  t.same(await other.turns.orphans(0, 1000), []);
-  await pass(1);
-  t.same(await other.turns.orphans(0, 1000), [usual.place]);
-  t.same(await owner.turns.orphans(0, 1000), [usual.place], 'and by whoever asked');
-});
+t.test(
+  'a lease that is shorter than usual, or was cut, is found as soon by those who hear of it',
+  { skip },
+  async (t) => {
+    const { process, pass } = await open(t);
+    await pass(0);
+    const [owner, other] = [await process('short:'), await process('short:')];
+    const scene = new Scene(owner, 0);
+    let wake = (): void => {};
+    await other.watch((notice) => void (notice.type === 'changed' && wake()));
+    /** Resolves when the other has received all notices so far. */
+    const heard = async (): Promise<void> => {
+      const last = new Promise<void>((resolve) => (wake = resolve));
+      await owner.catalog.create('assistant', assistant(scene.workspaceId));
+      await last;
+    };
+    const leaseUntilMs = limits.leaseMs;
+    const usual = await scene.streaming({ nowMs: 0, leaseUntilMs });
+    t.same(await other.turns.orphans(0, 1000), [], 'it has looked just now');
+    const brief = await scene.streaming({ nowMs: 0, leaseUntilMs: limits.stopMs });
+    await heard();
+    await pass(limits.stopMs);
+    t.same(await other.turns.orphans(0, 1000), [brief.place]);
+    await other.turns.takeOver(brief.place, 'x', 60_000, 0);
+    await owner.turns.renew(usual.place, usual.fence, leaseUntilMs, 0);
+    await owner.turns.requestStop(usual.place, 'aborted', limits.stopMs, 0);
+    await heard();
+    await pass(limits.stopMs - 1);
+    t.same(await other.turns.orphans(0, 1000), []);
+    await pass(1);
+    t.same(await other.turns.orphans(0, 1000), [usual.place]);
+    t.same(await owner.turns.orphans(0, 1000), [usual.place], 'and by whoever asked');
+  },
+);
 
 t.test('where no turn is begun Redis is asked next to nothing', { skip }, async (t) => {
   const { server, process, pass } = await open(t);
@@ -155,7 +159,10 @@ t.test('a short lease given in a workspace hides none that lapsed there before',
   const prefix = `${ids.secret()}:`;
   const [owner, other] = [await process(prefix), await process(prefix)];
   const scene = new Scene(owner, clock.now());
-  const [dead, stopped] = [await scene.streaming({ leaseUntilMs: clock.now() + limits.leaseMs }), await scene.streaming()];
+  const [dead, stopped] = [
+    await scene.streaming({ leaseUntilMs: clock.now() + limits.leaseMs }),
+    await scene.streaming(),
+  ];
   await pass(limits.leaseMs);
   await other.turns.requestStop(stopped.place, 'aborted', clock.now() + 1000, clock.now());
   t.same(await other.turns.orphans(clock.now(), 10), [dead.place], 'by a process that has never looked');

@@ -75,7 +75,10 @@ export class RedisServer {
     });
   }
 
-  /** Starts it, again on the same data and port if it ran before; resolves when it answers. `extra` is added to its environment. */
+  /**
+   * Starts it, again on the same data and port if it ran before; resolves when it answers. `extra` is added to its
+   * environment.
+   */
   async run(extra: Readonly<Record<string, string>> = {}): Promise<void> {
     this.launch(extra);
     while (!(await this.#answers())) if (this.#process.exitCode !== null) throw new Error('redis-server ended.');
@@ -83,10 +86,33 @@ export class RedisServer {
 
   /** As `run`, without waiting for an answer. */
   launch(extra: Readonly<Record<string, string>> = {}): void {
-    const own = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder, '--save', '', '--daemonize', 'no', '--loglevel', 'warning'];
+    const own = [
+      '--port',
+      String(this.port),
+      '--bind',
+      '127.0.0.1',
+      '--dir',
+      this.#folder,
+      '--save',
+      '',
+      '--daemonize',
+      'no',
+      '--loglevel',
+      'warning',
+    ];
     started.add(this);
-    const [program, ...args] = [...this.#within, 'redis-server', ...own, '--enable-debug-command', 'local', ...this.#settings];
-    this.#process = spawn(program!, args, { env: { ...environment, ...extra }, stdio: ['ignore', 'ignore', 'inherit'] });
+    const [program, ...args] = [
+      ...this.#within,
+      'redis-server',
+      ...own,
+      '--enable-debug-command',
+      'local',
+      ...this.#settings,
+    ];
+    this.#process = spawn(program!, args, {
+      env: { ...environment, ...extra },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
   }
 
   /** Whether it answers, and not another server on its port. */
@@ -110,7 +136,9 @@ export class RedisServer {
   /** How often it has run each command, within scripts too. */
   async calls(): Promise<Map<string, number>> {
     const text = await this.command('INFO', 'commandstats');
-    return new Map([...text.matchAll(/^cmdstat_([\w|]+):calls=(\d+)/gm)].map(([, name, count]) => [name!, Number(count)]));
+    return new Map(
+      [...text.matchAll(/^cmdstat_([\w|]+):calls=(\d+)/gm)].map(([, name, count]) => [name!, Number(count)]),
+    );
   }
 
   /** How often it has run a script by its digest. */
@@ -123,7 +151,10 @@ export class RedisServer {
   }
 
   async kill(): Promise<void> {
-    void this.#line?.then((line) => line.close(), () => {});
+    void this.#line?.then(
+      (line) => line.close(),
+      () => {},
+    );
     this.#line = null;
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const ended = once(this.#process, 'exit');
@@ -142,7 +173,15 @@ export class RedisServer {
 export const appendOnly = ['--appendonly', 'yes', '--appendfsync', 'everysec'];
 
 const clusterSettings = (nodeTimeoutMs: number): string[] => [
-  ...appendOnly, '--cluster-enabled', 'yes', '--cluster-node-timeout', String(nodeTimeoutMs), '--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0',
+  ...appendOnly,
+  '--cluster-enabled',
+  'yes',
+  '--cluster-node-timeout',
+  String(nodeTimeoutMs),
+  '--cluster-replica-validity-factor',
+  '0',
+  '--repl-diskless-sync-delay',
+  '0',
 ];
 
 /** Three primaries with a replica each. */
@@ -158,12 +197,16 @@ export class RedisCluster {
     this.url = `redis-cluster://${servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
   }
 
-  /** A server that is silent for `nodeTimeoutMs` counts as dead: on a busy machine a short time fails over by itself. */
+  /**
+   * A server that is silent for `nodeTimeoutMs` counts as dead: on a busy machine a short time fails over by itself.
+   */
   static async start(nodeTimeoutMs = 1_000, extra: readonly string[] = []): Promise<RedisCluster> {
     const settings = [...clusterSettings(nodeTimeoutMs), ...extra];
     const servers = await Promise.all(Array.from({ length: 6 }, () => RedisServer.start(...settings)));
     const nodes = servers.map(({ port }) => `127.0.0.1:${port}`);
-    execFileSync('redis-cli', ['--cluster', 'create', ...nodes, '--cluster-replicas', '1', '--cluster-yes'], { stdio: 'ignore' });
+    execFileSync('redis-cli', ['--cluster', 'create', ...nodes, '--cluster-replicas', '1', '--cluster-yes'], {
+      stdio: 'ignore',
+    });
     const cluster = new RedisCluster(servers, settings);
     while (!(await cluster.settled()));
     return cluster;
@@ -172,7 +215,11 @@ export class RedisCluster {
   /** Adds a primary without slots and without a replica, which stays a primary when it has lost its last slot. */
   async addPrimary(): Promise<RedisServer> {
     const server = await RedisServer.start(...this.#settings, '--cluster-allow-replica-migration', 'no');
-    await promisify(execFile)('redis-cli', ['--cluster', 'add-node', `127.0.0.1:${server.port}`, `127.0.0.1:${this.servers[0]!.port}`], { env: environment });
+    await promisify(execFile)(
+      'redis-cli',
+      ['--cluster', 'add-node', `127.0.0.1:${server.port}`, `127.0.0.1:${this.servers[0]!.port}`],
+      { env: environment },
+    );
     this.servers.push(server);
     this.#primariesCount++;
     while (!(await this.settled()));
@@ -184,7 +231,9 @@ export class RedisCluster {
     const states = await Promise.all(this.servers.map((server) => server.command('CLUSTER', 'INFO')));
     const roles = await Promise.all(this.servers.map((server) => server.command('INFO', 'replication')));
     return (
-      states.every((state) => state.includes('cluster_state:ok') && state.includes(`cluster_known_nodes:${this.servers.length}\r`)) &&
+      states.every(
+        (state) => state.includes('cluster_state:ok') && state.includes(`cluster_known_nodes:${this.servers.length}\r`),
+      ) &&
       roles.filter((role) => role.includes('role:master')).length === this.#primariesCount &&
       roles.every((role) => role.includes('role:master') || role.includes('master_link_status:up'))
     );
@@ -207,7 +256,9 @@ export class RedisCluster {
   /** Servers that follow this one now. */
   async replicasOf({ port }: RedisServer): Promise<RedisServer[]> {
     const roles = await Promise.all(this.servers.map((server) => server.command('ROLE').catch(() => '')));
-    return this.servers.filter((_, index) => roles[index]!.startsWith('slave') && roles[index]!.split('\n')[2] === String(port));
+    return this.servers.filter(
+      (_, index) => roles[index]!.startsWith('slave') && roles[index]!.split('\n')[2] === String(port),
+    );
   }
 
   /** The slots that have keys, each with the primary that has them; only while no slot is on the move. */
@@ -224,7 +275,10 @@ export class RedisCluster {
   /** Runs a command of the cluster manager, as `reshard`, against a primary; resolves when it has ended well. */
   async manage(command: string, options: readonly string[], signal?: AbortSignal): Promise<void> {
     const [{ port }] = (await this.primaries()) as [RedisServer];
-    await promisify(execFile)('redis-cli', ['--cluster', command, `127.0.0.1:${port}`, ...options, '--cluster-yes'], { env: environment, signal });
+    await promisify(execFile)('redis-cli', ['--cluster', command, `127.0.0.1:${port}`, ...options, '--cluster-yes'], {
+      env: environment,
+      signal,
+    });
   }
 
   async stop(): Promise<void> {

@@ -1,4 +1,7 @@
-/** Slugs on Redis, where a claim and the record that confirms it lie apart: writers that die between the two, and writers at once. */
+/**
+ * Slugs on Redis, where a claim and the record that confirms it lie apart: writers that die between the two, and
+ * writers at once.
+ */
 import t, { type Test } from 'tap';
 import { createClient } from 'redis';
 import { limits } from '../../src/base/limits.ts';
@@ -9,7 +12,8 @@ import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { openStore, tellingTheTime, toldTheTime } from './redis-stores.ts';
 
 const taken = new SlugTaken('ada');
-const named = (slug: string | null, over: Partial<Assistant> = {}): Assistant => assistant(ids.make('wks'), { link: { slug, limits: {}, origins: [] }, ...over });
+const named = (slug: string | null, over: Partial<Assistant> = {}): Assistant =>
+  assistant(ids.make('wks'), { link: { slug, limits: {}, origins: [] }, ...over });
 
 async function keeping(t: Test, url: string): Promise<void> {
   const client = createClient({ url: url });
@@ -34,7 +38,9 @@ t.test('slugs on Redis', { skip: whyNoRedis() ?? false }, async (t) => {
   const server = await RedisServer.start(...appendOnly);
   t.teardown(() => server.stop());
 
-  await t.test('a save that keeps its slug leaves the claim as it is, for a save that gives it up to release', (t) => keeping(t, server.url));
+  await t.test('a save that keeps its slug leaves the claim as it is, for a save that gives it up to release', (t) =>
+    keeping(t, server.url),
+  );
 
   await t.test('a claim without its record is open to others after a minute, and no earlier', async (t) => {
     const client = createClient({ url: server.url });
@@ -43,7 +49,9 @@ t.test('slugs on Redis', { skip: whyNoRedis() ?? false }, async (t) => {
     const prefix = `${ids.secret()}:`;
     const nowMs = Date.now();
     await client.set('now', String(nowMs));
-    const halfway = loadScripts((source, name) => (name === 'create-record' ? "return redis.error_reply('ERR gone')" : tellingTheTime(source)));
+    const halfway = loadScripts((source, name) =>
+      name === 'create-record' ? "return redis.error_reply('ERR gone')" : tellingTheTime(source),
+    );
     const dying = await openStore(server.url, { prefix, scripts: halfway });
     const sound = await openStore(server.url, { prefix, scripts: toldTheTime });
     t.teardown(() => Promise.all([dying.dispose(), sound.dispose()]));
@@ -73,7 +81,11 @@ t.test('slugs on Redis', { skip: whyNoRedis() ?? false }, async (t) => {
       for (let step = 0; step < 60; step++) {
         const { workspaceId, id } = made[(turn + step * 5) % made.length]!;
         const found = (await catalog.read('assistant', workspaceId, id))!;
-        const record = { ...found.record, name: `${turn} ${step}`, link: { ...found.record.link!, slug: slugs[(turn * 7 + step) % slugs.length]! } };
+        const record = {
+          ...found.record,
+          name: `${turn} ${step}`,
+          link: { ...found.record.link!, slug: slugs[(turn * 7 + step) % slugs.length]! },
+        };
         await catalog.replace('assistant', record, found.version).catch((error: Error) => {
           if (!(error instanceof SlugTaken)) throw error;
           refused++;
@@ -81,10 +93,11 @@ t.test('slugs on Redis', { skip: whyNoRedis() ?? false }, async (t) => {
       }
     };
     await Promise.all([0, 1, 2, 3, 4, 5].map((turn) => write(stores[turn % stores.length]!, turn)));
-    t.ok(refused > 0, 'they were in each other\'s way');
+    t.ok(refused > 0, "they were in each other's way");
     for (const { workspaceId, id } of made) {
       const { record } = (await stores[0]!.catalog.read('assistant', workspaceId, id))!;
-      if (record.link!.slug !== null) t.equal((await stores[0]!.catalog.assistantBySlug(record.link!.slug))?.record.id, id);
+      if (record.link!.slug !== null)
+        t.equal((await stores[0]!.catalog.assistantBySlug(record.link!.slug))?.record.id, id);
     }
   });
 });

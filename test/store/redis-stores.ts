@@ -52,8 +52,15 @@ export const toldTheTime = loadScripts(tellingTheTime);
 /** The scripts, each step taken twice as one whose answer was lost: it is the second that is answered. */
 export const takenTwice = loadScripts((source) => `local function taken()\n${source}end\ntaken()\nreturn taken()\n`);
 
-/** The scripts with wrong texts in place of sound ones: in one script, or in each that has them. Each sound text must be there. */
-export function editedScripts(of: ScriptName | null, put: readonly (readonly [sound: string, wrong: string])[], edited = (source: string): string => source): Scripts {
+/**
+ * The scripts with wrong texts in place of sound ones: in one script, or in each that has them. Each sound text must be
+ * there.
+ */
+export function editedScripts(
+  of: ScriptName | null,
+  put: readonly (readonly [sound: string, wrong: string])[],
+  edited = (source: string): string => source,
+): Scripts {
   const missing = new Set(put.map(([sound]) => sound));
   const scripts = loadScripts((source, name) => {
     if (of !== null && name !== of) return edited(source);
@@ -66,4 +73,7 @@ export function editedScripts(of: ScriptName | null, put: readonly (readonly [so
   return scripts;
 }
 
-export const storesOn = (url: string, over: Partial<RedisOptions> = {}): Factory => () => openStore(url, over);
+export const storesOn =
+  (url: string, over: Partial<RedisOptions> = {}): Factory =>
+  () =>
+    openStore(url, over);

@@ -21,7 +21,15 @@ export async function secureRedis(t: Owner, ...settings: string[]): Promise<Secu
   const [own, other] = [certificateIn(folder, 'own'), certificateIn(folder, 'other')];
   const files = ['--tls-cert-file', own.certificate, '--tls-key-file', own.key, '--tls-ca-cert-file', own.certificate];
   const [server, port] = await onFreePort(async (port) => {
-    const started = await RedisServer.start(...appendOnly, '--tls-port', String(port), ...files, '--tls-auth-clients', 'no', ...settings);
+    const started = await RedisServer.start(
+      ...appendOnly,
+      '--tls-port',
+      String(port),
+      ...files,
+      '--tls-auth-clients',
+      'no',
+      ...settings,
+    );
     return [started, port] as const;
   });
   t.teardown(() => server.stop());

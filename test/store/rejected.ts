@@ -10,14 +10,20 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
     'a turn seized from its living owner',
     'a write after the fence',
   ],
-  "a lease that lapsed is not renewed when the turn was seized or its slot is somebody else's": ["a slot taken again that is somebody else's"],
+  "a lease that lapsed is not renewed when the turn was seized or its slot is somebody else's": [
+    "a slot taken again that is somebody else's",
+  ],
   'a slot comes free when its turn ends, is withdrawn or loses its lease': [
     'a slot that is a counter',
     'a slot that is kept when its turn ends',
     'a slot that is never free again',
   ],
-  'slots of one name leave those of another free, and a turn may take none': ['one number of slots whatever their name'],
-  'of several saves on one version one wins, and none is lost unnoticed': ['a lost update: a save that does not compare'],
+  'slots of one name leave those of another free, and a turn may take none': [
+    'one number of slots whatever their name',
+  ],
+  'of several saves on one version one wins, and none is lost unnoticed': [
+    'a lost update: a save that does not compare',
+  ],
   'of two moves that made the same version, a step that was decided on the one does not follow the other': [
     'a session known by its version alone',
     'a session known by the beginning of its mark',
@@ -26,8 +32,12 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
     'half a commit: a refused turn has moved the session',
     'a forgotten slot: no ceiling',
   ],
-  'a begun turn stands whole: session, turn, both messages, slot and memory': ['half a commit: the request is not remembered with the turn'],
-  'a turn of a request that is remembered is not begun, whatever else would refuse it, until the memory ends': ['a turn begun again for a request that is remembered'],
+  'a begun turn stands whole: session, turn, both messages, slot and memory': [
+    'half a commit: the request is not remembered with the turn',
+  ],
+  'a turn of a request that is remembered is not begun, whatever else would refuse it, until the memory ends': [
+    'a turn begun again for a request that is remembered',
+  ],
   'a piece that is stored already changes nothing, and of one that is stored in part the rest is stored': [
     'an append applied twice',
     'text cut within a code point',
@@ -48,34 +58,59 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
     'a reader who is told of every piece',
     'a reader who is not told of the end',
   ],
-  'beginning a turn again answers as before and applies once, even when it is over': ['a turn begun twice when it is sent twice'],
+  'beginning a turn again answers as before and applies once, even when it is over': [
+    'a turn begun twice when it is sent twice',
+  ],
   'finishing a turn again answers as before and applies once': ['a turn finished twice when it is sent twice'],
   'creating a session again answers as before and applies once': ['a session counted twice when it is sent twice'],
-  'a session that is discarded has never been': ['a session that is never discarded', 'a session discarded though it has moved', 'a session discarded without its memory'],
-  'a session begins with messages from before it, behind its greeting': ['a session without the messages from before it'],
-  'a session takes over the memory of the one that it replaces, and of no other': ['a session that replaces no other', 'a session that replaces any other'],
-  'a finished turn is withdrawn under the fence that it was finished under, and no other': ['a finished turn that is withdrawn and stays counted'],
+  'a session that is discarded has never been': [
+    'a session that is never discarded',
+    'a session discarded though it has moved',
+    'a session discarded without its memory',
+  ],
+  'a session begins with messages from before it, behind its greeting': [
+    'a session without the messages from before it',
+  ],
+  'a session takes over the memory of the one that it replaces, and of no other': [
+    'a session that replaces no other',
+    'a session that replaces any other',
+  ],
+  'a finished turn is withdrawn under the fence that it was finished under, and no other': [
+    'a finished turn that is withdrawn and stays counted',
+  ],
   'a claimed turn is not withdrawn': ['a claim that keeps nothing'],
-  'a turn that has not begun is withdrawn as well: the step that would begin it comes too late': ['a turn that is withdrawn first and begins then'],
+  'a turn that has not begun is withdrawn as well: the step that would begin it comes too late': [
+    'a turn that is withdrawn first and begins then',
+  ],
   'a withdrawn turn leaves nothing behind': ['a withdrawn turn that leaves its messages'],
-  'the budget that refuses goes into debt and the others stay as they were': ['a request charged to the budgets that would have passed it'],
-  'sessions past retention go with all they hold, and no others': ['a sweep that does not look again', 'a sweep that takes too much'],
+  'the budget that refuses goes into debt and the others stay as they were': [
+    'a request charged to the budgets that would have passed it',
+  ],
+  'sessions past retention go with all they hold, and no others': [
+    'a sweep that does not look again',
+    'a sweep that takes too much',
+  ],
   'the calls of a turn are read with its text, each replaced by its result, and end with the turn in its message': [
     'calls that any process may store',
     'calls of which the last is lost',
     'results that are not stored',
     'a result that a late step takes back',
   ],
-  'what a provider put on a call, and why its arguments did not fit, stay with it: in flight, with its result, and in an earlier message': [
-    'calls without what a provider put on them',
-    'a result that takes off what a provider put on its call',
-    'a call without the fields of its round',
-    'a message without what a provider put on its calls',
-    'an amended message without what a provider put on its calls',
-    'a call that does not say why its arguments did not fit',
-  ],
+  'what a provider put on a call, and why its arguments did not fit, stay with it: in flight, with its result, and in an earlier message':
+    [
+      'calls without what a provider put on them',
+      'a result that takes off what a provider put on its call',
+      'a call without the fields of its round',
+      'a message without what a provider put on its calls',
+      'an amended message without what a provider put on its calls',
+      'a call that does not say why its arguments did not fit',
+    ],
   'a step is answered with the request to stop its turn': ['a step that tells of no request to stop'],
-  'an earlier message is amended by each kind of step, whichever row it is in': ['a message that a withdrawal leaves amended', 'a message that a step does not amend', 'an amended result that a late step takes back'],
+  'an earlier message is amended by each kind of step, whichever row it is in': [
+    'a message that a withdrawal leaves amended',
+    'a message that a step does not amend',
+    'an amended result that a late step takes back',
+  ],
   'a stop is kept with the turn and told to its owner, who still owns it': ['a stop that is not kept'],
   'who asks a turn to stop leaves its owner only so long, and whoever seizes it then is told of it': [
     'a stop that cuts no lease',
@@ -90,9 +125,13 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
   ],
   'limits are taken all or none, and a refusal costs nothing': ['limits taken one by one'],
   'a place is held until its lease ends, and who has one needs no other': ['a place for each who asks'],
-  'a counter refuses once it has reached its ceiling, a bucket where it holds less than is asked': ['a counter that is never counted'],
+  'a counter refuses once it has reached its ceiling, a bucket where it holds less than is asked': [
+    'a counter that is never counted',
+  ],
   'of many who want one slug at once one has it': ['a slug claimed by all who want it'],
-  'a slug is free once its assistant has another or none, or is removed, alone or with its workspace': ['a slug that is kept'],
+  'a slug is free once its assistant has another or none, or is removed, alone or with its workspace': [
+    'a slug that is kept',
+  ],
   'sessions are filtered by assistant, by status and by last activity': ['a listing without the filter of status'],
   'sessions are listed newest first, in pages, past a cursor that never was': ['sessions in the wrong order'],
   'a turn that is cut has the text up to the cut and no more, wherever it is read': [
@@ -111,7 +150,9 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
     'a cut beyond the text taken for its end',
   ],
   'nobody sees a turn that is over with text that its cut took': ['a turn cut in a step of its own, after its end'],
-  'what a cut took never comes back: not by a step sent again, nor by the next turn, a takeover or a withdrawal': ['a turn whose end, sent again, cuts it again'],
+  'what a cut took never comes back: not by a step sent again, nor by the next turn, a takeover or a withdrawal': [
+    'a turn whose end, sent again, cuts it again',
+  ],
   'of a turn that is released, readers see that much of the stored text, and all of it once it is over': [
     'a release that any process may make',
     'text shown before its release',
@@ -129,16 +170,33 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The case that must reject a broken store; null where none is named. */
-const judgeOf = (broken: string): string | null => Object.keys(rejects).find((name) => rejects[name]!.includes(broken)) ?? null;
+const judgeOf = (broken: string): string | null =>
+  Object.keys(rejects).find((name) => rejects[name]!.includes(broken)) ?? null;
 
-/** Runs the case that must reject the store, and `sound` on why it did; all others only where it does not, to say which of them do. */
-export async function rejected(t: Test, broken: string, factory: Factory, sound: (error: Error) => boolean, chosen: (each: Case) => boolean = () => true): Promise<void> {
+/**
+ * Runs the case that must reject the store, and `sound` on why it did; all others only where it does not, to say which
+ * of them do.
+ */
+export async function rejected(
+  t: Test,
+  broken: string,
+  factory: Factory,
+  sound: (error: Error) => boolean,
+  chosen: (each: Case) => boolean = () => true,
+): Promise<void> {
   const judge = judgeOf(broken);
   const [failure] = await verdict(factory, (each) => each.name === judge && chosen(each));
-  if (failure !== undefined) return void t.ok(sound(failure.error), `for what it does, and not for a fault of its own: ${failure.error.message}`);
+  if (failure !== undefined)
+    return void t.ok(
+      sound(failure.error),
+      `for what it does, and not for a fault of its own: ${failure.error.message}`,
+    );
   const others = await verdict(factory, chosen);
-  t.fail(`${judge === null ? 'no case is named' : `"${judge}" lets it pass`}; it is rejected by: ${others.map(({ name }) => name).join('; ') || 'none'}`);
+  t.fail(
+    `${judge === null ? 'no case is named' : `"${judge}" lets it pass`}; it is rejected by: ${others.map(({ name }) => name).join('; ') || 'none'}`,
+  );
 }
 
 /** Returns the cases that the table names and that do not exist. */
-export const unknownCases = (): string[] => Object.keys(rejects).filter((name) => !cases.some((each) => each.name === name));
+export const unknownCases = (): string[] =>
+  Object.keys(rejects).filter((name) => !cases.some((each) => each.name === name));

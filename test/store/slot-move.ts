@@ -1,4 +1,7 @@
-/** Moves one slot of a Redis Cluster by hand, key by key, as an operator or a tool does; a move may be broken off at any point. */
+/**
+ * Moves one slot of a Redis Cluster by hand, key by key, as an operator or a tool does; a move may be broken off at any
+ * point.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { textOfReply, type RedisReply } from '../../src/store/redis/reply.ts';
 import type { RedisCluster, RedisServer } from './redis-server.ts';
@@ -31,7 +34,12 @@ export class SlotMove {
     // All others answer MOVED.
     const source = primaries[answers.findIndex((answer) => /^\d+$/.test(answer))]!;
     const slot = await source.command('CLUSTER', 'KEYSLOT', `{${tag}}`);
-    return new SlotMove(cluster, slot, source, primaries.find((server) => server !== source)!);
+    return new SlotMove(
+      cluster,
+      slot,
+      source,
+      primaries.find((server) => server !== source)!,
+    );
   }
 
   async open(): Promise<void> {
@@ -45,8 +53,10 @@ export class SlotMove {
 
   /** Moves that many keys, all by default, from one server to the other. */
   async keys(most = Infinity, [from, to] = [this.source, this.target]): Promise<void> {
-    for (let left = Math.min(most, await this.count(from)); left > 0; ) {
-      const keys = ((await from.ask('CLUSTER', 'GETKEYSINSLOT', this.slot, String(Math.min(left, batch)))) as RedisReply[]).map(textOfReply);
+    for (let left = Math.min(most, await this.count(from)); left > 0;) {
+      const keys = (
+        (await from.ask('CLUSTER', 'GETKEYSINSLOT', this.slot, String(Math.min(left, batch)))) as RedisReply[]
+      ).map(textOfReply);
       // Keys that have expired meanwhile.
       if (keys.length === 0) return;
       await from.ask('MIGRATE', '127.0.0.1', String(to.port), '', '0', migrateMs, 'KEYS', ...keys);
@@ -78,7 +88,8 @@ export async function fix(cluster: RedisCluster): Promise<void> {
       await cluster.manage('fix', []);
       return await cluster.manage('check', []);
     } catch (error) {
-      if (left === 1) throw new Error(`The cluster cannot be fixed: ${(error as { stdout?: string }).stdout}`, { cause: error });
+      if (left === 1)
+        throw new Error(`The cluster cannot be fixed: ${(error as { stdout?: string }).stdout}`, { cause: error });
       await pause(againMs);
     }
   }

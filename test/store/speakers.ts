@@ -11,7 +11,9 @@ export class Speaker {
   readonly scene: Scene;
   session: Session | null = null;
   acknowledged = 0;
-  /** Steps that would have begun something and were not taken; turns that had begun and were not told to be finished. */
+  /**
+   * Steps that would have begun something and were not taken; turns that had begun and were not told to be finished.
+   */
   refused = 0;
   failed = 0;
   /** The monotonic time of the last turn that was acknowledged. */
@@ -81,12 +83,19 @@ export class Speaker {
     return forgotten;
   }
 
-  /** Returns the faults of the transcripts: each answer must be made of its own turn's words alone, and whole if finished. */
+  /**
+   * Returns the faults of the transcripts: each answer must be made of its own turn's words alone, and whole if
+   * finished.
+   */
   async mixed(): Promise<string[]> {
     const { store, workspaceId, now } = this.scene;
     const wrong: string[] = [];
-    for (let after: string | null = null, more = true; more; ) {
-      const found = await store.sessions.list(workspaceId, { assistantIds: null, status: null, activeSince: 0, now }, page({ after }));
+    for (let after: string | null = null, more = true; more;) {
+      const found = await store.sessions.list(
+        workspaceId,
+        { assistantIds: null, status: null, activeSince: 0, now },
+        page({ after }),
+      );
       for (const session of found.items) wrong.push(...(await this.#wrongIn(session)));
       after = found.next;
       more = after !== null;
@@ -97,11 +106,13 @@ export class Speaker {
   async #wrongIn(session: Session): Promise<string[]> {
     const wrong: string[] = [];
     const { items } = await this.scene.store.sessions.messages(session.workspaceId, session.id, page());
-    if (items.length !== Math.min(page().limit, session.messageCount)) wrong.push(`${session.id}: ${items.length} of ${session.messageCount} messages`);
+    if (items.length !== Math.min(page().limit, session.messageCount))
+      wrong.push(`${session.id}: ${items.length} of ${session.messageCount} messages`);
     for (const { role, status, content, turnId } of items) {
       if (role === 'user') continue;
       const whole = wordsOf(turnId!).repeat(piecesPerTurn);
-      if (status === 'streaming' ? !whole.startsWith(content) : content !== whole) wrong.push(`${turnId}: ${status} ${content}`);
+      if (status === 'streaming' ? !whole.startsWith(content) : content !== whole)
+        wrong.push(`${turnId}: ${status} ${content}`);
     }
     return wrong;
   }

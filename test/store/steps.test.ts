@@ -1,4 +1,7 @@
-/** The steps by name: what stands between a store and its callers reaches every verb, and metrics have the names that are public. */
+/**
+ * The steps by name: what stands between a store and its callers reaches every verb, and metrics have the names that
+ * are public.
+ */
 import t from 'tap';
 import { openMetrics } from '../../src/base/metrics.ts';
 import { measureStore } from '../../src/store/measured.ts';
@@ -11,8 +14,18 @@ import { Scene } from './fixtures.ts';
 t.test('each name leads to a verb of its own', async (t) => {
   const store = storeOf({ name: 'named', leaseMs: 5 }, (name) => (...given) => [name, ...given]);
   t.same([store.name, store.leaseMs], ['named', 5]);
-  for (const name of stepNames) t.same([takeStep(store, name, [1]), (stepOf(store, name) as (...given: unknown[]) => unknown)(2)], [[name, 1], [name, 2]]);
-  t.same([store.ping(), store.turns.begin({} as never), store.limits.take({} as never)], [['ping'], ['beginTurn', {}], ['takeLimits', {}]]);
+  for (const name of stepNames)
+    t.same(
+      [takeStep(store, name, [1]), (stepOf(store, name) as (...given: unknown[]) => unknown)(2)],
+      [
+        [name, 1],
+        [name, 2],
+      ],
+    );
+  t.same(
+    [store.ping(), store.turns.begin({} as never), store.limits.take({} as never)],
+    [['ping'], ['beginTurn', {}], ['takeLimits', {}]],
+  );
 });
 
 t.test('a wrapped store has the steps that were given, and its own otherwise', async (t) => {
@@ -31,7 +44,9 @@ t.test('a wrapped store has the steps that were given, and its own otherwise', a
   await turn.append(0, 'one');
   t.equal(await plain.turns.output(turn.place), 'one');
   t.same([...asked], ['open', 'createSession', 'beginTurn', 'appendOutput']);
-  await (await store.watch(() => {}))();
+  await (
+    await store.watch(() => {})
+  )();
   t.notOk(asked.has('watch'));
 });
 
@@ -57,13 +72,30 @@ t.test('an embedded store answers in the order of the steps', async (t) => {
 });
 
 t.test('the steps that metrics count, by their public names (contract 12)', async (t) => {
-  const metrics = openMetrics(() => ({}), () => 0, () => 0, () => ({ count: 0, seconds: 0 }));
+  const metrics = openMetrics(
+    () => ({}),
+    () => 0,
+    () => 0,
+    () => ({ count: 0, seconds: 0 }),
+  );
   const store = measureStore(memoryStore(), metrics, new ManualClock());
   const counts = async (name: string): Promise<Record<string, number>> => {
     const found = (await metrics.text()).matchAll(new RegExp(`^parley_${name}\\{step="(\\w+)"\\} (\\d+)$`, 'gm'));
     return Object.fromEntries([...found].map(([, step, count]) => [step, Number(count)]));
   };
-  const names = ['createSession', 'saveSession', 'beginTurn', 'appendOutput', 'finishTurn', 'withdrawTurn', 'claimTurn', 'takeOverTurn', 'takeLimits', 'sweep', 'ping'];
+  const names = [
+    'createSession',
+    'saveSession',
+    'beginTurn',
+    'appendOutput',
+    'finishTurn',
+    'withdrawTurn',
+    'claimTurn',
+    'takeOverTurn',
+    'takeLimits',
+    'sweep',
+    'ping',
+  ];
   const none = Object.fromEntries(names.map((name) => [name, 0]));
   t.same([await counts('store_seconds_count'), await counts('store_errors_total')], [none, none]);
   await store.open(0);

@@ -33,10 +33,15 @@ t.test('a growing row has the bytes of its pieces, and bytes that were read stay
     const same = [...touched].every((key) => {
       const value = waiting.get(key);
       const wanted = expected.get(key) ?? null;
-      return wanted === null ? value === null : value != null && wanted.equals(value) && waiting.lengthOf(key) === wanted.length;
+      return wanted === null
+        ? value === null
+        : value != null && wanted.equals(value) && waiting.lengthOf(key) === wanted.length;
     });
     t.ok(same, `seed ${seed}: the rows`);
-    t.ok(read.every(({ is, was }) => was.equals(is)), `seed ${seed}: what was read`);
+    t.ok(
+      read.every(({ is, was }) => was.equals(is)),
+      `seed ${seed}: what was read`,
+    );
   }
   t.end();
 });

@@ -1,18 +1,32 @@
-/** Finds regular expressions that test/linear does not try: those that are built from texts where its list does not know of it. */
+/**
+ * Finds regular expressions that test/linear does not try: those that are built from texts where its list does not know
+ * of it.
+ */
 import { building, givenPatterns } from '../linear/list.ts';
 import type { Syntax } from './tree.ts';
 
 const functions = /Function|Method$/;
 
-export function unlistedExpressions(path: string, nodes: readonly Syntax[]): { readonly line: number; readonly what: string }[] {
+export function unlistedExpressions(
+  path: string,
+  nodes: readonly Syntax[],
+): { readonly line: number; readonly what: string }[] {
   if (path in givenPatterns) return [];
   const bodies = nodes.filter(({ type }) => functions.test(type));
   return nodes.flatMap((node) => {
     const what = builtBy(node);
     if (what === null) return [];
-    const isLate = bodies.some((body) => (body['start'] as number) < (node['start'] as number) && (node['end'] as number) <= (body['end'] as number));
+    const isLate = bodies.some(
+      (body) =>
+        (body['start'] as number) < (node['start'] as number) && (node['end'] as number) <= (body['end'] as number),
+    );
     if (what === 'RegExp' && path in building && !isLate) return [];
-    const where = what !== 'RegExp' ? 'takes a text for a regular expression' : isLate ? 'is built in a function' : 'is not in the list of test/linear/list.ts';
+    const where =
+      what !== 'RegExp'
+        ? 'takes a text for a regular expression'
+        : isLate
+          ? 'is built in a function'
+          : 'is not in the list of test/linear/list.ts';
     return [{ line: node.loc.start.line, what: `${what} ${where}` }];
   });
 }

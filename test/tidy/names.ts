@@ -15,7 +15,14 @@ const free = new Set([
 ]);
 
 /** Functions by the object that has them. */
-const members = new Set(['Date.now', 'performance.now', 'process.hrtime', 'process.uptime', 'Math.random', 'AbortSignal.timeout']);
+const members = new Set([
+  'Date.now',
+  'performance.now',
+  'process.hrtime',
+  'process.uptime',
+  'Math.random',
+  'AbortSignal.timeout',
+]);
 
 /** Objects that hold the free functions too. `socket.setTimeout` is another matter: no timer of ours. */
 const holders = new Set(['globalThis', 'global', 'crypto', 'webcrypto', 'timers']);
@@ -53,9 +60,16 @@ function member(object: string, property: string): string | null {
   return members.has(name) || (holders.has(object) && free.has(property)) ? name : null;
 }
 
-/** An identifier that is only the name of a member (`socket.setTimeout`, `{ setTimeout: … }`) reads nothing by itself; of an import it is the imported name that tells. */
+/**
+ * An identifier that is only the name of a member (`socket.setTimeout`, `{ setTimeout: … }`) reads nothing by itself;
+ * of an import it is the imported name that tells.
+ */
 function keyOf(node: Syntax): Syntax[] {
-  const key = node.type.endsWith('MemberExpression') ? node['property'] : node.type === 'ImportSpecifier' ? node['local'] : node['key'];
+  const key = node.type.endsWith('MemberExpression')
+    ? node['property']
+    : node.type === 'ImportSpecifier'
+      ? node['local']
+      : node['key'];
   return isSyntax(key) && node['computed'] !== true && node['shorthand'] !== true ? [key] : [];
 }
 

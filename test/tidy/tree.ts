@@ -25,7 +25,9 @@ export interface Syntax {
 export interface Source {
   readonly path: string;
   readonly imports: readonly Import[];
-  /** Files that a relative string literal names, imports included: a worker or a child process is reached in this way. */
+  /**
+   * Files that a relative string literal names, imports included: a worker or a child process is reached in this way.
+   */
   readonly named: readonly string[];
   readonly nodes: readonly Syntax[];
 }
@@ -50,8 +52,12 @@ export function readTree(root: string): Tree {
 
 /** The plain kinds of line that our .gitignore has: a name, a folder, an ending. */
 function ignores(text: string): (name: string) => boolean {
-  const lines = text.split('\n').map((line) => line.trim().replace(/\/$/, '')).filter((line) => line !== '' && !line.startsWith('#'));
-  return (name) => name === '.git' || lines.some((line) => (line.startsWith('*') ? name.endsWith(line.slice(1)) : name === line));
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim().replace(/\/$/, ''))
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  return (name) =>
+    name === '.git' || lines.some((line) => (line.startsWith('*') ? name.endsWith(line.slice(1)) : name === line));
 }
 
 const parsed = new WeakMap<Tree, readonly Source[]>();
@@ -66,13 +72,23 @@ export function sourcesOf(tree: Tree): readonly Source[] {
 }
 
 function readSource(path: string, text: string): Source {
-  const program = parse(text, { sourceType: 'module', sourceFilename: path, attachComment: false, plugins: path.endsWith('.tsx') ? ['typescript', 'jsx'] : ['typescript'] }).program;
+  const program = parse(text, {
+    sourceType: 'module',
+    sourceFilename: path,
+    attachComment: false,
+    plugins: path.endsWith('.tsx') ? ['typescript', 'jsx'] : ['typescript'],
+  }).program;
   const nodes = flatten(program as unknown as Syntax);
   const imports: Import[] = [];
   const named: string[] = [];
   for (const node of nodes) {
     const specifier = importedBy(node);
-    if (specifier !== null) imports.push({ ...resolve(path, specifier), types: node['importKind'] === 'type' || node['exportKind'] === 'type' || node.type === 'TSImportType', line: node.loc.start.line });
+    if (specifier !== null)
+      imports.push({
+        ...resolve(path, specifier),
+        types: node['importKind'] === 'type' || node['exportKind'] === 'type' || node.type === 'TSImportType',
+        line: node.loc.start.line,
+      });
     const value = node.type === 'StringLiteral' ? String(node['value']) : '';
     if (value.startsWith('.') && isSource(value)) named.push(resolve(path, value).target);
   }
@@ -94,15 +110,29 @@ function flatten(top: Syntax): Syntax[] {
 
 const notSyntax = new Set(['loc', 'extra', 'errors']);
 
-export const isSyntax = (value: unknown): value is Syntax => typeof value === 'object' && value !== null && 'type' in value && 'loc' in value;
+export const isSyntax = (value: unknown): value is Syntax =>
+  typeof value === 'object' && value !== null && 'type' in value && 'loc' in value;
 
-/** Returns the module that a node imports, in each of the ways that the language has: `import`, `export … from`, `import()`, `import('…').Type`. */
+/**
+ * Returns the module that a node imports, in each of the ways that the language has: `import`, `export … from`,
+ * `import()`, `import('…').Type`.
+ */
 function importedBy(node: Syntax): string | null {
-  const source = importing.has(node.type) ? node['source'] ?? node['argument'] : node.type === 'CallExpression' ? dynamic(node) : null;
+  const source = importing.has(node.type)
+    ? (node['source'] ?? node['argument'])
+    : node.type === 'CallExpression'
+      ? dynamic(node)
+      : null;
   return isSyntax(source) && source.type === 'StringLiteral' ? String(source['value']) : null;
 }
 
-const importing = new Set(['ImportDeclaration', 'ExportNamedDeclaration', 'ExportAllDeclaration', 'ImportExpression', 'TSImportType']);
+const importing = new Set([
+  'ImportDeclaration',
+  'ExportNamedDeclaration',
+  'ExportAllDeclaration',
+  'ImportExpression',
+  'TSImportType',
+]);
 
 function dynamic(call: Syntax): unknown {
   const callee = call['callee'];

@@ -39,5 +39,8 @@ t.test('the answered message is read at each look while an approved call runs, a
   t.equal(await look(), 3);
   await turn.append(0, 'text');
   t.equal(await look(), 3);
-  t.match(log.marks, [{ kind: 'started' }, { kind: 'ended', call: { id: 'call_1', status: 'completed', output: 'done' } }]);
+  t.match(log.marks, [
+    { kind: 'started' },
+    { kind: 'ended', call: { id: 'call_1', status: 'completed', output: 'done' } },
+  ]);
 });

@@ -38,7 +38,11 @@ t.test('a fault of ours is told once, with its cause', async (t) => {
   t.same([slotless.cancelled, told(slotless)], [1, []]);
   slotless.finishes[0]!.resolve(counted);
   await settle();
-  t.same([slotless.end, told(slotless), slotless.statuses], ['api_error', [['lease_lost', null]], ['failed']], 'the turn was still its own to end');
+  t.same(
+    [slotless.end, told(slotless), slotless.statuses],
+    ['api_error', [['lease_lost', null]], ['failed']],
+    'the turn was still its own to end',
+  );
 
   const lost = new Stage().start();
   lost.runner.lost();
@@ -48,7 +52,11 @@ t.test('a fault of ours is told once, with its cause', async (t) => {
   void ending.runner.stop('drain');
   t.same(told(ending), [['drain', null]]);
 
-  for (const [reason, cause] of [['store_away', away], ['store_forgot', new RangeError('a hole')], ['error', new TypeError('a bug')]] as const) {
+  for (const [reason, cause] of [
+    ['store_away', away],
+    ['store_forgot', new RangeError('a hole')],
+    ['error', new TypeError('a bug')],
+  ] as const) {
     const stage = new Stage().start({ fault: cause });
     await settle();
     t.same([told(stage), stage.withdrawals.length], [[[reason, cause]], 1]);

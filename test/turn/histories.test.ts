@@ -33,7 +33,12 @@ async function turn(scene: Scene, sessionId: string, words: string, ending: Endi
 
 const ending = fc.constantFrom<Ending>('completed', 'aborted', 'failed', 'withdrawn', 'nothing');
 /** Long words, so that histories outgrow what a model may be given. */
-const step = fc.record({ ending, words: fc.string({ minLength: 1, maxLength: 3, unit: 'grapheme' }), times: fc.constantFrom(1, 9000), elsewhere: fc.boolean() });
+const step = fc.record({
+  ending,
+  words: fc.string({ minLength: 1, maxLength: 3, unit: 'grapheme' }),
+  times: fc.constantFrom(1, 9000),
+  elsewhere: fc.boolean(),
+});
 
 t.test('it is what the store would say, whatever became of the turns before', async (t) => {
   const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 20_261_121);
@@ -44,7 +49,13 @@ t.test('it is what the store would say, whatever became of the turns before', as
       const { id } = await scene.session({ greeting: 'Hi' });
       for (const { ending, words, times, elsewhere } of steps) {
         const { messageCount } = (await scene.store.sessions.read(scene.workspaceId, id))!.record;
-        const stored = await scene.store.sessions.recentMessages(scene.workspaceId, id, messageCount, limits.historyTokensMax * 4, limits.historyMessagesMax);
+        const stored = await scene.store.sessions.recentMessages(
+          scene.workspaceId,
+          id,
+          messageCount,
+          limits.historyTokensMax * 4,
+          limits.historyMessagesMax,
+        );
         const told = await turn(elsewhere ? other : scene, id, words.repeat(times), ending);
         t.strictSame(told.slice(0, -1), stored);
         t.equal(told.at(-1)!.content, 'Hello');
@@ -70,7 +81,10 @@ t.test('a session moved elsewhere is read again', async (t) => {
   await turn(scene, id, 'here', 'completed');
   await turn(scene.beside(), id, 'there', 'completed');
   const told = await turn(scene, id, 'here again', 'completed');
-  t.same(told.map(({ content }) => content), ['Hello', 'here', 'Hello', 'there', 'Hello']);
+  t.same(
+    told.map(({ content }) => content),
+    ['Hello', 'here', 'Hello', 'there', 'Hello'],
+  );
   t.equal(asked(), 2, 'once there, once here again');
 });
 
@@ -78,12 +92,22 @@ t.test('the cache is bounded, and the session used longest ago is evicted', asyn
   const { scene, asked } = await watched();
   const histories = new Histories(scene.store);
   const said = (text: string): Message[] => [
-    { id: 'msg_1', turnId: 'turn_1', role: 'user', content: text, status: 'completed', stopReason: null, errorCode: null, createdAt: 0 },
+    {
+      id: 'msg_1',
+      turnId: 'turn_1',
+      role: 'user',
+      content: text,
+      status: 'completed',
+      stopReason: null,
+      errorCode: null,
+      createdAt: 0,
+    },
   ];
   const session = await scene.session();
   const large = 'x'.repeat(limits.historyTokensMax * 4);
   const fitting = Math.floor(limits.historiesCharactersMax / (large.length + 512));
-  for (let index = 0; index <= fitting; index++) histories.keep({ record: { ...session, id: `ses_${index}` }, version: 1 }, [], said(large));
+  for (let index = 0; index <= fitting; index++)
+    histories.keep({ record: { ...session, id: `ses_${index}` }, version: 1 }, [], said(large));
   const of = (index: number) => histories.of({ ...session, id: `ses_${index}`, messageCount: 1 }, 1);
   const kept = Math.floor((limits.historiesCharactersMax * limits.cacheShareKept) / (large.length + 512));
   t.equal((await of(fitting)).length, 1);

@@ -12,7 +12,10 @@ function open() {
   const clock = new ManualClock();
   const told: string[] = [];
   const asked: string[] = [];
-  const answers: { append: AppendResult; renew: Renewed | null; held?: Promise<void> } = { append: 'stored', renew: 'renewed' };
+  const answers: { append: AppendResult; renew: Renewed | null; held?: Promise<void> } = {
+    append: 'stored',
+    renew: 'renewed',
+  };
   const turns = {
     append: async ({ leaseUntilMs, nowMs }: { leaseUntilMs?: number; nowMs?: number }) => {
       asked.push(leaseUntilMs === undefined ? 'append' : `append ${leaseUntilMs - nowMs!}`);
@@ -27,7 +30,15 @@ function open() {
   };
   const store = { turns } as unknown as Store;
   const place = { workspaceId: 'w', sessionId: 's', turnId: 't' };
-  const parts = { store, clock, place, fence: { epoch: 1, owner: 'me' }, leaseMs, expiresAt: 1e10, begunAt: clock.monotonic() };
+  const parts = {
+    store,
+    clock,
+    place,
+    fence: { epoch: 1, owner: 'me' },
+    leaseMs,
+    expiresAt: 1e10,
+    begunAt: clock.monotonic(),
+  };
   const lease: Lease = new Lease(parts, {
     stop: (reason) => told.push(reason),
     lost: () => {

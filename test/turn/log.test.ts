@@ -27,11 +27,30 @@ t.test('calls that are learnt of later show no text that may not be stored', asy
   log.append('a');
   log.commit(log.take()!.pieces);
   log.append('b');
-  const call = { id: 'call_1', name: 'act', round: 0, position: 2, status: 'unknown', error: 'unknown', arguments: {}, output: null, show: 'name', sent: true, createdAtMs: 1, endedAtMs: 2 } as const;
+  const call = {
+    id: 'call_1',
+    name: 'act',
+    round: 0,
+    position: 2,
+    status: 'unknown',
+    error: 'unknown',
+    arguments: {},
+    output: null,
+    show: 'name',
+    sent: true,
+    createdAtMs: 1,
+    endedAtMs: 2,
+  } as const;
   log.learn([call]);
   log.learn([call]);
   t.equal(log.stored, 1);
-  t.same(log.marks?.map(({ kind, position }) => [kind, position]), [['started', 1], ['ended', 1]]);
+  t.same(
+    log.marks?.map(({ kind, position }) => [kind, position]),
+    [
+      ['started', 1],
+      ['ended', 1],
+    ],
+  );
 });
 
 t.test('a log closes once, and nobody is called after', async (t) => {
@@ -50,7 +69,8 @@ t.test('a stored turn as a log', async (t) => {
   const log = TurnLog.replay('x😀', { type: 'completed', inputTokens: 1, outputTokens: 2 });
   t.same([log.stored, log.pieces, log.terminal?.type], [2, ['x😀'], 'completed']);
   t.same(TurnLog.replay('', null).pieces, []);
-  const turn = (over: Partial<Turn>) => terminalOf({ inputTokens: 3, outputTokens: 4, errorCode: null, ...over } as Turn);
+  const turn = (over: Partial<Turn>) =>
+    terminalOf({ inputTokens: 3, outputTokens: 4, errorCode: null, ...over } as Turn);
   t.equal(turn({ status: 'streaming' }), null);
   t.same(turn({ status: 'completed' }), { type: 'completed', inputTokens: 3, outputTokens: 4 });
   t.same(turn({ status: 'aborted' }), { type: 'aborted' });

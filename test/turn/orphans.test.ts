@@ -20,40 +20,61 @@ t.test('the next start seals what a dead process left', async (t) => {
   t.equal(await second.state(ending.id), 'open');
   t.equal(await second.store.turns.inFlight(second.workspaceId), 0, 'the slots are free at once');
   await second.host.start();
-  t.match(await second.transcript(talking.id), [{ content: 'Hello' }, { content: 'one 😀', status: 'partial', stopReason: 'error', errorCode: 'api_error' }]);
+  t.match(await second.transcript(talking.id), [
+    { content: 'Hello' },
+    { content: 'one 😀', status: 'partial', stopReason: 'error', errorCode: 'api_error' },
+  ]);
   t.same(await second.transcript(waiting.id), [], 'one that said nothing leaves nothing');
   t.same([await second.state(talking.id), await second.state(waiting.id)], ['open', 'open']);
   const at = secondsOf(second.clock.now());
-  const [bucket] = await second.store.usage.read(second.workspaceId, { assistantIds: null, start: at - 60, end: at + 60, bucketSeconds: 3600 });
+  const [bucket] = await second.store.usage.read(second.workspaceId, {
+    assistantIds: null,
+    start: at - 60,
+    end: at + 60,
+    bucketSeconds: 3600,
+  });
   t.match(bucket, { turns: 1, failedTurns: 1, inputTokens: 2, outputTokens: 2 }, 'its tokens are estimated');
   t.ok(await second.streaming(talking.id));
   second.host.close();
 });
 
-for (const [budget, inputTokens] of [[null, 10], [7, 4], [1, 2]] as const) {
-  t.test(`what its model was sent is estimated within the assistant's budget of ${budget ?? 'the default'}`, async (t) => {
-    const first = await Scene.open();
-    const { catalog } = first.store;
-    const { record, version } = (await catalog.read('assistant', first.workspaceId, first.assistantId))!;
-    await catalog.replace('assistant', { ...record, model: { ...record.model, historyTokensMax: budget } }, version);
-    const { id } = await first.session();
-    for (const answer of ['one, two, three, ', 'four ']) {
-      const { runner, model } = await first.streaming(id, answer);
-      model.end();
-      await runner.settled;
-    }
-    const { runner } = await first.streaming(id, 'five');
-    const second = await first.afterDeath();
-    await second.host.start();
-    t.match(await second.store.turns.read(second.workspaceId, id, runner.turnId), { status: 'failed', inputTokens });
-    second.host.close();
-  });
+for (const [budget, inputTokens] of [
+  [null, 10],
+  [7, 4],
+  [1, 2],
+] as const) {
+  t.test(
+    `what its model was sent is estimated within the assistant's budget of ${budget ?? 'the default'}`,
+    async (t) => {
+      const first = await Scene.open();
+      const { catalog } = first.store;
+      const { record, version } = (await catalog.read('assistant', first.workspaceId, first.assistantId))!;
+      await catalog.replace('assistant', { ...record, model: { ...record.model, historyTokensMax: budget } }, version);
+      const { id } = await first.session();
+      for (const answer of ['one, two, three, ', 'four ']) {
+        const { runner, model } = await first.streaming(id, answer);
+        model.end();
+        await runner.settled;
+      }
+      const { runner } = await first.streaming(id, 'five');
+      const second = await first.afterDeath();
+      await second.host.start();
+      t.match(await second.store.turns.read(second.workspaceId, id, runner.turnId), { status: 'failed', inputTokens });
+      second.host.close();
+    },
+  );
 }
 
 t.test('a call is over with the turn that it has left, and a newer one is not', async (t) => {
-  const speaker: Speaker = { text: () => {}, rests: () => {}, over: () => {}, heard: () => ({ points: 0, voice: { audioMs: 0, heard: 'estimated', cutBy: null } }) };
+  const speaker: Speaker = {
+    text: () => {},
+    rests: () => {},
+    over: () => {},
+    heard: () => ({ points: 0, voice: { audioMs: 0, heard: 'estimated', cutBy: null } }),
+  };
   const first = await Scene.open();
-  const noted = async (scene: Scene, id: string, callId: string): Promise<void> => scene.host.sessions.noteCall(await scene.actor(id), callId);
+  const noted = async (scene: Scene, id: string, callId: string): Promise<void> =>
+    scene.host.sessions.noteCall(await scene.actor(id), callId);
   const ids = [];
   for (const calls of [['call_1'], ['call_1', 'call_1'], ['call_1', 'call_2']]) {
     const { id } = await first.session();
@@ -67,7 +88,11 @@ t.test('a call is over with the turn that it has left, and a newer one is not', 
   await first.streaming(typed.id);
   const second = await first.afterDeath();
   const read = async (id: string) => (await second.host.sessions.read(second.workspaceId, id))!.call?.id ?? null;
-  t.same(await Promise.all([...ids, typed.id].map(read)), [null, null, 'call_2', 'call_1'], 'a chat beside a call says nothing of it');
+  t.same(
+    await Promise.all([...ids, typed.id].map(read)),
+    [null, null, 'call_2', 'call_1'],
+    'a chat beside a call says nothing of it',
+  );
   second.host.close();
 });
 
@@ -98,7 +123,9 @@ t.test('a session that somebody moves while its turn is sealed costs no second l
   };
   const second = first.beside(withSteps(store, { finishTurn }));
   t.equal((await second.actor(id)).machine.state, 'open');
-  t.match(await store.sessions.read(second.workspaceId, id), { record: { machine: { state: 'open' }, metadata: { moved: 'yes' } } });
+  t.match(await store.sessions.read(second.workspaceId, id), {
+    record: { machine: { state: 'open' }, metadata: { moved: 'yes' } },
+  });
   t.match((await second.transcript(id)).at(-1), { content: 'one ', status: 'partial', errorCode: 'api_error' });
   t.ok(await second.streaming(id));
   second.host.close();
@@ -119,8 +146,15 @@ t.test('it is told by what became of its session meanwhile', async (t) => {
   const second = await first.afterDeath();
   second.clock.advance(2000);
   await second.host.sessions.read(second.workspaceId, brief.id);
-  t.match((await second.transcript(brief.id)).at(-1), { status: 'partial', stopReason: 'expired', errorCode: 'session_expired' });
-  t.match((await second.store.sessions.read(second.workspaceId, brief.id))!.record.machine, { state: 'expired', context: { endedAt: brief.expiresAt } });
+  t.match((await second.transcript(brief.id)).at(-1), {
+    status: 'partial',
+    stopReason: 'expired',
+    errorCode: 'session_expired',
+  });
+  t.match((await second.store.sessions.read(second.workspaceId, brief.id))!.record.machine, {
+    state: 'expired',
+    context: { endedAt: brief.expiresAt },
+  });
 });
 
 /** A process that starts with a dead one's turn, which the disk has no room to seal. */
@@ -130,7 +164,8 @@ async function onFullDisk(): Promise<{ scene: Scene; sessionId: string; turnId: 
   const { turnId } = (await first.streaming(sessionId)).runner;
   const after = await first.afterDeath();
   let full = true;
-  const finishTurn: Steps['finishTurn'] = (step) => (full ? Promise.reject(new StoreUnavailable('The disk is full.')) : after.store.turns.finish(step));
+  const finishTurn: Steps['finishTurn'] = (step) =>
+    full ? Promise.reject(new StoreUnavailable('The disk is full.')) : after.store.turns.finish(step);
   const scene = after.beside(withSteps(after.store, { finishTurn }));
   await scene.host.start();
   scene.clock.advance(1);
@@ -163,8 +198,14 @@ t.test('a turn that could not be sealed is sealed by the next look, under the fe
     const second = first.beside(withSteps(store, { leaseMs: limits.leaseMs, [failing]: step }));
     await t.rejects(second.actor(id), { message: 'no answer' });
     second.clock.advance(1000);
-    const looks = await Promise.all([second.host.sessions.read(second.workspaceId, id), second.host.sessions.read(second.workspaceId, id)]);
-    t.ok(looks.some((record) => record!.machine.state === 'open'), `${failing} failed`);
+    const looks = await Promise.all([
+      second.host.sessions.read(second.workspaceId, id),
+      second.host.sessions.read(second.workspaceId, id),
+    ]);
+    t.ok(
+      looks.some((record) => record!.machine.state === 'open'),
+      `${failing} failed`,
+    );
     t.match((await second.transcript(id)).at(-1), { content: 'one ', status: 'partial', errorCode: 'api_error' });
     t.ok(await second.streaming(id));
     second.host.close();
@@ -175,7 +216,15 @@ t.test('a client who reads such a turn meanwhile hears of its end', async (t) =>
   const { scene, sessionId, turnId, frees } = await onFullDisk();
   const { log } = (await findTurn(await scene.actor(sessionId), turnId, scene))!;
   frees();
-  const client = { text: '', delta: (text: string) => ((client.text += text), true), heartbeat: () => true, mark: () => true, onDrain: () => {}, cut: () => {}, terminal: (ending: TurnEnd) => endings.push(ending) };
+  const client = {
+    text: '',
+    delta: (text: string) => ((client.text += text), true),
+    heartbeat: () => true,
+    mark: () => true,
+    onDrain: () => {},
+    cut: () => {},
+    terminal: (ending: TurnEnd) => endings.push(ending),
+  };
   const endings: TurnEnd[] = [];
   new TurnReader(log, 0, client, scene.clock).start();
   t.same([client.text, endings], ['one ', []]);
@@ -188,33 +237,51 @@ t.test('a session that is asked for while it begins a turn keeps it', async (t) 
   const made = await Scene.open();
   let begin = (): void => {};
   const held = new Promise<void>((resolve) => (begin = resolve));
-  const scene = made.beside(withSteps(made.store, { beginTurn: (step) => held.then(() => made.store.turns.begin(step)) }));
+  const scene = made.beside(
+    withSteps(made.store, { beginTurn: (step) => held.then(() => made.store.turns.begin(step)) }),
+  );
   const { id } = await scene.session();
   const beginning = scene.streaming(id);
   const actor = await scene.actor(id);
   while (actor.context.activeTurnId === null) await turnOfTheLoop();
   t.ok(actor.abandoned, 'it looks like one that nobody runs');
-  const asked = Promise.all([scene.host.sessions.of(scene.workspaceId, id), scene.host.sessions.read(scene.workspaceId, id)]);
+  const asked = Promise.all([
+    scene.host.sessions.of(scene.workspaceId, id),
+    scene.host.sessions.read(scene.workspaceId, id),
+  ]);
   begin();
   const { runner } = await beginning;
   await asked;
-  t.same([actor.runner, actor.abandoned, runner.log.terminal, await scene.state(id)], [runner, false, null, 'streaming']);
+  t.same(
+    [actor.runner, actor.abandoned, runner.log.terminal, await scene.state(id)],
+    [runner, false, null, 'streaming'],
+  );
 });
 
-t.test('a turn and its text are looked at as one: a failover between two looks would mix what was with what is', async (t) => {
-  const scene = await Scene.open();
-  const { id } = await scene.session();
-  const { model, runner } = await scene.streaming(id);
-  model.end();
-  await runner.over;
-  const stored = await scene.store.turns.read(scene.workspaceId, id, runner.turnId);
-  const earlier = async () => ({ ...stored!, status: 'aborted' as const });
-  const never = (): Promise<never> => Promise.reject(new Error('half a look'));
-  const found = await findTurn(await scene.actor(id), runner.turnId, { ...scene, store: withSteps(scene.store, { turn: earlier, output: never }) });
-  t.match(found, { messageId: runner.messageId, log: { pieces: ['one '], terminal: { type: 'completed' } } });
-  const forgotten = withSteps(scene.store, { outputAfter: async () => null });
-  t.equal(await findTurn(await scene.actor(id), runner.turnId, { ...scene, store: forgotten }), null, 'one that is forgotten by then is not there');
-});
+t.test(
+  'a turn and its text are looked at as one: a failover between two looks would mix what was with what is',
+  async (t) => {
+    const scene = await Scene.open();
+    const { id } = await scene.session();
+    const { model, runner } = await scene.streaming(id);
+    model.end();
+    await runner.over;
+    const stored = await scene.store.turns.read(scene.workspaceId, id, runner.turnId);
+    const earlier = async () => ({ ...stored!, status: 'aborted' as const });
+    const never = (): Promise<never> => Promise.reject(new Error('half a look'));
+    const found = await findTurn(await scene.actor(id), runner.turnId, {
+      ...scene,
+      store: withSteps(scene.store, { turn: earlier, output: never }),
+    });
+    t.match(found, { messageId: runner.messageId, log: { pieces: ['one '], terminal: { type: 'completed' } } });
+    const forgotten = withSteps(scene.store, { outputAfter: async () => null });
+    t.equal(
+      await findTurn(await scene.actor(id), runner.turnId, { ...scene, store: forgotten }),
+      null,
+      'one that is forgotten by then is not there',
+    );
+  },
+);
 
 t.test('a read of the session seals a turn that could not be sealed, once its seizure has lapsed', async (t) => {
   const { scene, sessionId, frees } = await onFullDisk();
@@ -230,13 +297,26 @@ t.test('a read of the session seals a turn that could not be sealed, once its se
 async function two(): Promise<{ one: Scene; other: Scene; die(): void }> {
   const made = await Scene.open();
   let dead = false;
-  const steps = ['appendOutput', 'renewTurn', 'finishTurn', 'session', 'requestStop', 'orphans', 'ping', 'sweep'] as const;
-  const away = (name: (typeof steps)[number]) => (...given: unknown[]) => {
-    if (dead) return Promise.reject(new StoreUnavailable('dead'));
-    return takeStep(made.store, name, given) as unknown;
-  };
+  const steps = [
+    'appendOutput',
+    'renewTurn',
+    'finishTurn',
+    'session',
+    'requestStop',
+    'orphans',
+    'ping',
+    'sweep',
+  ] as const;
+  const away =
+    (name: (typeof steps)[number]) =>
+    (...given: unknown[]) => {
+      if (dead) return Promise.reject(new StoreUnavailable('dead'));
+      return takeStep(made.store, name, given) as unknown;
+    };
   const shared = { leaseMs: limits.leaseMs };
-  const one = made.beside(withSteps(made.store, { ...shared, ...Object.fromEntries(steps.map((name) => [name, away(name)])) }));
+  const one = made.beside(
+    withSteps(made.store, { ...shared, ...Object.fromEntries(steps.map((name) => [name, away(name)])) }),
+  );
   const other = made.beside(withSteps(made.store, shared));
   return {
     one,
@@ -268,8 +348,17 @@ t.test('an abort of a turn whose process has died is an abort, and waits for no 
   await pass(other, 200);
   t.equal(aborted, true);
   await aborting;
-  t.match((await other.transcript(id)).at(-1), { content: 'one ', status: 'partial', stopReason: 'aborted', errorCode: null });
-  t.match(await other.store.turns.read(other.workspaceId, id, runner.turnId), { status: 'aborted', stopReason: 'aborted', errorCode: null });
+  t.match((await other.transcript(id)).at(-1), {
+    content: 'one ',
+    status: 'partial',
+    stopReason: 'aborted',
+    errorCode: null,
+  });
+  t.match(await other.store.turns.read(other.workspaceId, id, runner.turnId), {
+    status: 'aborted',
+    stopReason: 'aborted',
+    errorCode: null,
+  });
   t.equal(await other.state(id), 'open');
   await pass(other, limits.leaseMs);
   other.host.close();
@@ -286,14 +375,22 @@ t.test('a turn whose process has died does not outlive its session by its lease'
     await pass(other, lastMs);
     t.equal(await other.state(id), 'streaming');
     await pass(other, limits.stopMs + limits.orphansMs + 100);
-    t.match((await other.transcript(id)).at(-1), { content: 'one ', status: 'partial', stopReason: 'expired', errorCode: 'session_expired' });
-    t.match((await other.store.sessions.read(other.workspaceId, id))!.record.machine, { state: 'expired', context: { endedAt: expiresAt } });
+    t.match((await other.transcript(id)).at(-1), {
+      content: 'one ',
+      status: 'partial',
+      stopReason: 'expired',
+      errorCode: 'session_expired',
+    });
+    t.match((await other.store.sessions.read(other.workspaceId, id))!.record.machine, {
+      state: 'expired',
+      context: { endedAt: expiresAt },
+    });
     await pass(other, limits.leaseMs);
     other.host.close();
   }
 });
 
-t.test('another process\' living turn is left alone until its lease has run out', async (t) => {
+t.test("another process' living turn is left alone until its lease has run out", async (t) => {
   const one = await Scene.open();
   const two = one.beside();
   const { id } = await one.session({ maxCallSeconds: 3600 });
@@ -308,14 +405,23 @@ t.test('another process\' living turn is left alone until its lease has run out'
   const other = await one.session();
   const stuck = await one.streaming(other.id);
   two.clock.advance(0);
-  await two.store.turns.takeOver({ workspaceId: one.workspaceId, sessionId: other.id, turnId: stuck.runner.turnId }, 'x', 0, Number.MAX_SAFE_INTEGER);
+  await two.store.turns.takeOver(
+    { workspaceId: one.workspaceId, sessionId: other.id, turnId: stuck.runner.turnId },
+    'x',
+    0,
+    Number.MAX_SAFE_INTEGER,
+  );
   two.host.sessions.population.discard(other.id);
   await two.host.start();
   t.match((await two.transcript(other.id)).at(-1), { content: 'one ', status: 'partial', errorCode: 'api_error' });
   stuck.model.text('late');
   await stuck.runner.over;
   while (stuck.runner.log.terminal === null) await turnOfTheLoop();
-  t.same([stuck.cancelled(), stuck.runner.log.terminal], [true, { type: 'failed', errorCode: 'api_error' }], 'the slow owner is fenced off, and its readers are told what became of the turn');
+  t.same(
+    [stuck.cancelled(), stuck.runner.log.terminal],
+    [true, { type: 'failed', errorCode: 'api_error' }],
+    'the slow owner is fenced off, and its readers are told what became of the turn',
+  );
   t.match((await one.transcript(other.id)).at(-1), { content: 'one ' });
   one.host.close();
   two.host.close();

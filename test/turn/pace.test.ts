@@ -86,22 +86,25 @@ t.test('in a crowd the model is heard at the beat, and what it says there goes a
   t.equal(stage.cancelled, 1);
 });
 
-t.test('a model that cannot be held is written at the beat in a crowd, and one that can is never held outside of one', async (t) => {
-  const stage = new Stage().start();
-  load(stage, limits.crowdedPiecesPerSecond);
-  for (const piece of ['first', ' rest']) {
-    stage.model.text(piece);
+t.test(
+  'a model that cannot be held is written at the beat in a crowd, and one that can is never held outside of one',
+  async (t) => {
+    const stage = new Stage().start();
+    load(stage, limits.crowdedPiecesPerSecond);
+    for (const piece of ['first', ' rest']) {
+      stage.model.text(piece);
+      await stored(stage);
+    }
+    t.same(texts(stage), ['first']);
+    stage.clock.advance(limits.crowdedPaceMs);
     await stored(stage);
-  }
-  t.same(texts(stage), ['first']);
-  stage.clock.advance(limits.crowdedPaceMs);
-  await stored(stage);
-  t.same(texts(stage), ['first', ' rest']);
-  const other = new Stage().start({ holdable: true });
-  load(other, busy);
-  other.model.text('first');
-  t.equal(other.heard, true);
-});
+    t.same(texts(stage), ['first', ' rest']);
+    const other = new Stage().start({ holdable: true });
+    load(other, busy);
+    other.model.text('first');
+    t.equal(other.heard, true);
+  },
+);
 
 for (const ending of ['end', 'abort'] as const) {
   t.test(`an ${ending} waits for no beat and takes along what waits`, async (t) => {
@@ -113,7 +116,10 @@ for (const ending of ['end', 'abort'] as const) {
     if (ending === 'end') stage.model.end();
     else void stage.runner.stop('aborted');
     await settled();
-    t.match(stage.finishes[0]!.asked, { tail: { position: 5, text: ' rest' }, outcome: { status: ending === 'end' ? 'completed' : 'aborted' } });
+    t.match(stage.finishes[0]!.asked, {
+      tail: { position: 5, text: ' rest' },
+      outcome: { status: ending === 'end' ? 'completed' : 'aborted' },
+    });
     stage.finishes[0]!.resolve({ inputTokens: 1, outputTokens: 1 });
     await settled();
     stage.clock.advance(limits.paceMs);
@@ -153,7 +159,10 @@ t.test('a crowd beats in groups one after another, each turn once in the time of
     clock.advance(limits.crowdedPaceMs / 16);
     portions.push(all() - before);
   }
-  t.ok(portions.every((portion) => portion <= called.length / 16 + 3), `${portions}`);
+  t.ok(
+    portions.every((portion) => portion <= called.length / 16 + 3),
+    `${portions}`,
+  );
   t.same(called, Array(called.length).fill(2));
 });
 
@@ -201,8 +210,18 @@ function longestWait(share: number, perSecond: number): number {
 
 t.test('how long a piece waits follows how busy the event loop is', async (t) => {
   const { paceRestShare, paceFullShare } = limits;
-  const waits = [0, paceRestShare, (paceRestShare + paceFullShare) / 2, (paceRestShare + 3 * paceFullShare) / 4, paceFullShare, 1].map((share) => longestWait(share, 2 * limits.crowdedPiecesPerSecond));
-  t.same(waits, [...waits].sort((one, other) => one - other));
+  const waits = [
+    0,
+    paceRestShare,
+    (paceRestShare + paceFullShare) / 2,
+    (paceRestShare + 3 * paceFullShare) / 4,
+    paceFullShare,
+    1,
+  ].map((share) => longestWait(share, 2 * limits.crowdedPiecesPerSecond));
+  t.same(
+    waits,
+    [...waits].sort((one, other) => one - other),
+  );
   t.ok(waits[0]! <= 2 * limits.paceLeastMs, `${waits[0]} ms at rest`);
   t.equal(waits[1], waits[0], 'a loop with little to do is like one with nothing');
   t.ok(waits[4]! >= limits.crowdedPaceMs - 2.5, `${waits[4]} ms where it is busy`);

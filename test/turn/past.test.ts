@@ -8,19 +8,37 @@ import { causeOf, pastOf, TurnEvents } from '../../src/turn/past.ts';
 import { settle, Stage } from './stage.ts';
 
 const input = { runsUntil: 1e12, shared: true };
-const unsealed = (at: number, fault = 'store_away'): TurnEvent => ({ type: 'unsealed', at, fault, certain: false, last: false, until: at + 1000 });
+const unsealed = (at: number, fault = 'store_away'): TurnEvent => ({
+  type: 'unsealed',
+  at,
+  fault,
+  certain: false,
+  last: false,
+  until: at + 1000,
+});
 
 t.test('an end that the store does not take again and again is one step, for each fault', async (t) => {
   const events = new TurnEvents('turn_1', input);
-  t.same([1, 2, 3].map((at) => events.note(unsealed(at), false)), [true, false, false]);
+  t.same(
+    [1, 2, 3].map((at) => events.note(unsealed(at), false)),
+    [true, false, false],
+  );
   t.equal(events.note(unsealed(4, 'error'), false), true);
-  t.same(events.past().events.map(({ at }) => at), [1, 4]);
+  t.same(
+    events.past().events.map(({ at }) => at),
+    [1, 4],
+  );
 });
 
 t.test('a past is bounded', async (t) => {
   const events = new TurnEvents('turn_1', input);
-  const steps = Array.from({ length: 10_000 }, (_, at) => events.note(at % 2 === 0 ? unsealed(at) : { type: 'tick', at }, false));
-  t.ok(steps.every((isStep) => isStep), 'each is a step');
+  const steps = Array.from({ length: 10_000 }, (_, at) =>
+    events.note(at % 2 === 0 ? unsealed(at) : { type: 'tick', at }, false),
+  );
+  t.ok(
+    steps.every((isStep) => isStep),
+    'each is a step',
+  );
   t.equal(events.past().events.length, limits.turnEventsKept);
 });
 
@@ -33,7 +51,13 @@ t.test('a past that was stored does not change with its turn', async (t) => {
 });
 
 t.test('the steps of another version of the machine are not told', async (t) => {
-  const past = { turnId: 'turn_1', version: turnVersion, ...input, events: [{ type: 'output', at: 1 }], stoppedBy: nobody };
+  const past = {
+    turnId: 'turn_1',
+    version: turnVersion,
+    ...input,
+    events: [{ type: 'output', at: 1 }],
+    stoppedBy: nobody,
+  };
   t.match(pastOf(past, null), [{ from: 'waiting', to: 'starting' }]);
   t.same(pastOf({ ...past, version: turnVersion + 1 }, null), []);
 });
@@ -59,7 +83,10 @@ t.test('causes', async (t) => {
 t.test('the first stop is the cause of the end', async (t) => {
   const stage = new Stage({ unsure: true }).start();
   await stage.says('one ');
-  const [first, second] = [{ requestId: 'req_1', by: null }, { requestId: 'req_2', by: null }];
+  const [first, second] = [
+    { requestId: 'req_1', by: null },
+    { requestId: 'req_2', by: null },
+  ];
   void stage.runner.stop('aborted', first);
   await settle();
   void stage.runner.stop('aborted', second);

@@ -55,7 +55,12 @@ function store(log: TurnLog, ...pieces: string[]): void {
   log.commit(log.take()!.pieces);
 }
 
-function read(log: TurnLog, position = 0, client = new Client(), clock = new ManualClock()): { client: Client; reader: TurnReader; clock: ManualClock } {
+function read(
+  log: TurnLog,
+  position = 0,
+  client = new Client(),
+  clock = new ManualClock(),
+): { client: Client; reader: TurnReader; clock: ManualClock } {
   const reader = new TurnReader(log, position, client, clock);
   reader.start();
   return { client, reader, clock };
@@ -84,7 +89,10 @@ t.test('a reader sees what is stored, in the order it came', async (t) => {
   t.same(client.deltas, []);
   log.commit(log.take()!.pieces);
   store(log, '😀');
-  t.same(client.deltas, [{ text: 'not yet', position: 7 }, { text: '😀', position: 8 }]);
+  t.same(client.deltas, [
+    { text: 'not yet', position: 7 },
+    { text: '😀', position: 8 },
+  ]);
   log.append('never stored');
   log.close({ type: 'aborted' });
   t.same(client.ends, [{ terminal: { type: 'aborted' }, position: 8 }]);
@@ -99,7 +107,10 @@ t.test('a slow reader falls behind and gets the rest in fewer pieces', async (t)
   client.slow = true;
   for (const piece of ['one ', 'two ', 'three ', 'four ']) store(log, piece);
   log.close({ type: 'aborted' });
-  t.same(client.deltas.map(({ text }) => text), ['one ']);
+  t.same(
+    client.deltas.map(({ text }) => text),
+    ['one '],
+  );
   t.equal(client.ends.length, 0, 'the end waits as well');
   t.equal(fast.client.deltas.length, 4, 'nobody else waits for it');
   client.slow = false;
@@ -126,21 +137,39 @@ t.test('every code point of a long piece can be resumed from', async (t) => {
   const all = points(long);
   t.ok(long.length > 3 * limits.deltaCharactersMax);
   const log = TurnLog.replay(long, { type: 'aborted' });
-  const near = [0, 1, 2, 3, 4, 5, all.length - 1, all.length, ...[1, 2, 3].flatMap((cut) => Array.from({ length: 9 }, (_, at) => cut * 12_000 + at))];
+  const near = [
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    all.length - 1,
+    all.length,
+    ...[1, 2, 3].flatMap((cut) => Array.from({ length: 9 }, (_, at) => cut * 12_000 + at)),
+  ];
   for (const from of near) {
     const { client } = read(log, from);
     const rest = all.slice(from);
-    const right = client.text === rest.join('') && client.deltas.every(({ text }) => text.isWellFormed() && text.length <= limits.deltaCharactersMax);
+    const right =
+      client.text === rest.join('') &&
+      client.deltas.every(({ text }) => text.isWellFormed() && text.length <= limits.deltaCharactersMax);
     let position = from;
     const counted = client.deltas.every(({ text, position: told }) => told === (position += points(text).length));
     t.ok(right && counted, `from ${from}`);
-    t.same(client.ends.map(({ position }) => position), [all.length]);
+    t.same(
+      client.ends.map(({ position }) => position),
+      [all.length],
+    );
   }
 });
 
 t.test('whatever the pieces, the cursor and the pace: each character once', async (t) => {
   const scenario = fc.record({
-    pieces: fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }).map((text) => text.toWellFormed()), { minLength: 1, maxLength: 20 }),
+    pieces: fc.array(
+      fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }).map((text) => text.toWellFormed()),
+      { minLength: 1, maxLength: 20 },
+    ),
     at: fc.nat(),
     slow: fc.array(fc.boolean(), { minLength: 20, maxLength: 20 }),
     before: fc.nat(20),
@@ -162,7 +191,12 @@ t.test('whatever the pieces, the cursor and the pace: each character once', asyn
       client.drained();
       const rest = points(pieces.join('')).slice(from);
       const empty = client.deltas.some(({ text }) => text === '');
-      return !empty && client.text === rest.join('') && client.ends.length === 1 && client.ends[0]!.position === from + rest.length;
+      return (
+        !empty &&
+        client.text === rest.join('') &&
+        client.ends.length === 1 &&
+        client.ends[0]!.position === from + rest.length
+      );
     }),
     { numRuns: 300 },
   );

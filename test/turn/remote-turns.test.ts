@@ -29,7 +29,8 @@ async function open(t: Test, shared: { leaseMs?: number } = {}) {
     },
   });
   const remote = new RemoteTurns(seen, clock);
-  const hear = (notice: Notice): void => void (notice.type === 'turn.moved' && !state.deaf && remote.wake(notice.turnId));
+  const hear = (notice: Notice): void =>
+    void (notice.type === 'turn.moved' && !state.deaf && remote.wake(notice.turnId));
   const unwatch = await store.watch(hear);
   t.teardown(() => unwatch().then(() => store.close()));
   const turn: Begun = await new Scene(store, Date.now()).streaming();
@@ -169,7 +170,10 @@ t.test('with two polls at a time, one tells the end only once the other has read
   ] as const) {
     const { turn, clock } = await open(t);
     const answers: Promise<OutputAfter>[] = [];
-    const told = (text: string, over: Partial<Turn> = {}): OutputAfter => ({ turn: { ...turn.step.turn, ...over }, text });
+    const told = (text: string, over: Partial<Turn> = {}): OutputAfter => ({
+      turn: { ...turn.step.turn, ...over },
+      text,
+    });
     const remote = new RemoteTurns(withSteps(turn.scene.store, { outputAfter: () => answers.shift()! }), clock);
     answers.push(Promise.resolve(told('one ')));
     const log = await remote.follow(turn.place);
@@ -281,26 +285,37 @@ t.test('a reader that joins a turn does not wait for a store that is away', asyn
   }
 });
 
-t.test('a reader that joins a turn that has just ended leaves its owner time to withdraw it, and claims it then', async (t) => {
-  for (const stands of [true, false]) {
-    const { turn, clock, remote } = await open(t, { leaseMs: limits.leaseMs });
-    const seal = turn.finishStep({ tail: { position: 0, text: 'one' } });
-    await turn.scene.store.turns.finish(seal);
-    const withdraw = turn.withdrawStep({ version: 3, turn: seal.turn });
-    const log = TurnLog.replay('one', { type: 'aborted' });
-    const joined: boolean[] = [];
-    const endedAt = Math.floor(clock.now() / 1000);
-    void remote.awaitBeginning(turn.place, log, endedAt).then((begun) => joined.push(begun));
-    await turnOfTheLoop();
-    if (!stands) t.equal((await turn.scene.store.turns.withdraw(withdraw)).outcome, 'finished');
-    clock.advance(limits.remoteBegunMs - 1);
-    await turnOfTheLoop();
-    t.same(joined, []);
-    clock.advance(1);
-    for (let turns = 0; turns < 3; turns++) await turnOfTheLoop();
-    t.same(joined, [stands]);
-    t.equal((await turn.scene.store.turns.withdraw(withdraw)).outcome, stands ? 'fenced' : 'finished', 'its owner, cut off until now');
-    clock.advance(5000);
-    t.equal(await remote.awaitBeginning(turn.place, log, endedAt), stands, 'one that ended long ago is joined at once');
-  }
-});
+t.test(
+  'a reader that joins a turn that has just ended leaves its owner time to withdraw it, and claims it then',
+  async (t) => {
+    for (const stands of [true, false]) {
+      const { turn, clock, remote } = await open(t, { leaseMs: limits.leaseMs });
+      const seal = turn.finishStep({ tail: { position: 0, text: 'one' } });
+      await turn.scene.store.turns.finish(seal);
+      const withdraw = turn.withdrawStep({ version: 3, turn: seal.turn });
+      const log = TurnLog.replay('one', { type: 'aborted' });
+      const joined: boolean[] = [];
+      const endedAt = Math.floor(clock.now() / 1000);
+      void remote.awaitBeginning(turn.place, log, endedAt).then((begun) => joined.push(begun));
+      await turnOfTheLoop();
+      if (!stands) t.equal((await turn.scene.store.turns.withdraw(withdraw)).outcome, 'finished');
+      clock.advance(limits.remoteBegunMs - 1);
+      await turnOfTheLoop();
+      t.same(joined, []);
+      clock.advance(1);
+      for (let turns = 0; turns < 3; turns++) await turnOfTheLoop();
+      t.same(joined, [stands]);
+      t.equal(
+        (await turn.scene.store.turns.withdraw(withdraw)).outcome,
+        stands ? 'fenced' : 'finished',
+        'its owner, cut off until now',
+      );
+      clock.advance(5000);
+      t.equal(
+        await remote.awaitBeginning(turn.place, log, endedAt),
+        stands,
+        'one that ended long ago is joined at once',
+      );
+    }
+  },
+);

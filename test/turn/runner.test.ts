@@ -10,7 +10,10 @@ t.test('nothing is seen, and no stream begins, before the store has it', async (
   const stage = new Stage().start();
   stage.model.text('one ');
   await settle();
-  t.same(stage.appends.map(({ asked }) => asked), [{ position: 0, text: 'one ' }]);
+  t.same(
+    stage.appends.map(({ asked }) => asked),
+    [{ position: 0, text: 'one ' }],
+  );
   t.same([stage.seen, stage.begun], ['', null]);
   stage.appends[0]!.resolve('stored');
   await settle();
@@ -24,7 +27,11 @@ t.test('while one write is in flight the next collects', async (t) => {
   await settle();
   for (const piece of ['b', 'c', 'd']) stage.model.text(piece);
   await settle();
-  t.same(stage.appends.map(({ asked }) => asked), [{ position: 0, text: 'a😀' }], 'what came in one tick, and no more');
+  t.same(
+    stage.appends.map(({ asked }) => asked),
+    [{ position: 0, text: 'a😀' }],
+    'what came in one tick, and no more',
+  );
   stage.appends[0]!.resolve('stored');
   await settle();
   t.same(stage.appends[1]!.asked, { position: 2, text: 'bcd' });
@@ -46,19 +53,28 @@ t.test('the end waits for the write, stores the tail and is told once', async (t
   stage.appends[0]!.resolve('stored');
   await settle();
   t.same(stage.finishes[0]!.asked, {
-    outcome: { status: 'completed', stopReason: 'end', errorCode: null }, tail: { position: 4, text: 'two' }, usage: counted, length: 7,
+    outcome: { status: 'completed', stopReason: 'end', errorCode: null },
+    tail: { position: 4, text: 'two' },
+    usage: counted,
+    length: 7,
   });
   t.same([stage.seen, stage.end], ['one ', null], 'the tail is not seen before it is stored');
   stage.finishes[0]!.resolve(counted);
   await settle();
-  t.same([stage.seen, stage.runner.log.terminal, stage.statuses, stage.over, stage.settled], ['one two', { type: 'completed', ...counted }, ['completed'], true, true]);
+  t.same(
+    [stage.seen, stage.runner.log.terminal, stage.statuses, stage.over, stage.settled],
+    ['one two', { type: 'completed', ...counted }, ['completed'], true, true],
+  );
 
   stage.model.text('late');
   stage.model.end();
   stage.model.failed('cut');
   await stage.runner.stop('aborted');
   await settle();
-  t.same([stage.finishes.length, stage.appends.length, stage.statuses, stage.reasons, stage.cancelled], [1, 1, ['completed'], [], 0]);
+  t.same(
+    [stage.finishes.length, stage.appends.length, stage.statuses, stage.reasons, stage.cancelled],
+    [1, 1, ['completed'], [], 0],
+  );
   t.equal(stage.clock.timers, 0, 'nothing is left running');
 });
 
@@ -68,7 +84,13 @@ t.test('characters are whole, however the model splits them', async (t) => {
   t.equal(stage.seen, 'a');
   await stage.says('\ude00b');
   t.equal(stage.seen, 'a😀b');
-  t.same(stage.appends.map(({ asked }) => asked), [{ position: 0, text: 'a' }, { position: 1, text: '😀b' }]);
+  t.same(
+    stage.appends.map(({ asked }) => asked),
+    [
+      { position: 0, text: 'a' },
+      { position: 1, text: '😀b' },
+    ],
+  );
   await stage.says('\ud83dc');
   await stage.says('\ude00');
   t.equal(stage.seen, 'a😀b\ufffdc\ufffd', 'what can never become one is mended');
@@ -105,13 +127,22 @@ t.test('a failure within the stream keeps what is there', async (t) => {
   const [append] = stage.appends.slice(1);
   append?.resolve('stored');
   await settle();
-  t.match(stage.finishes[0]!.asked, { outcome: { status: 'failed', stopReason: 'error', errorCode: 'assistant_unavailable' }, usage: null, length: 7 });
+  t.match(stage.finishes[0]!.asked, {
+    outcome: { status: 'failed', stopReason: 'error', errorCode: 'assistant_unavailable' },
+    usage: null,
+    length: 7,
+  });
   stage.finishes[0]!.resolve(counted);
   await settle();
   t.same([stage.seen, stage.end, stage.statuses], ['one two', 'assistant_unavailable', ['failed']]);
 });
 
-const stops: readonly { reason: TurnStop; errorCode: string | null; end: string; waiting: 'finish' | 'withdrawn' | 'unavailable' }[] = [
+const stops: readonly {
+  reason: TurnStop;
+  errorCode: string | null;
+  end: string;
+  waiting: 'finish' | 'withdrawn' | 'unavailable';
+}[] = [
   { reason: 'aborted', errorCode: null, end: 'aborted', waiting: 'finish' },
   { reason: 'expired', errorCode: 'session_expired', end: 'session_expired', waiting: 'finish' },
   { reason: 'drain', errorCode: 'api_error', end: 'api_error', waiting: 'unavailable' },
@@ -198,7 +229,11 @@ t.test('a store that takes no output: readers hear it, the rest is never seen, t
   await settle();
   forgetful.appends[1]!.reject(new RangeError('a hole'));
   await settle();
-  t.match([forgetful.cancelled, forgetful.end, forgetful.faults], [1, null, [{ reason: 'store_forgot' }]], 'one that others share and that has forgotten: told once it is sealed');
+  t.match(
+    [forgetful.cancelled, forgetful.end, forgetful.faults],
+    [1, null, [{ reason: 'store_forgot' }]],
+    'one that others share and that has forgotten: told once it is sealed',
+  );
   t.match(forgetful.finishes[0]!.asked, { outcome: { errorCode: 'api_error' }, tail: null });
   forgetful.finishes[0]!.resolve(counted);
   await settle();
@@ -206,40 +241,54 @@ t.test('a store that takes no output: readers hear it, the rest is never seen, t
 });
 
 for (const unsure of [false, true]) {
-  t.test(`a chat whose first piece the store does not take leaves nothing behind${unsure ? ', even if it has taken it' : ''}`, async (t) => {
-    const early = async (stage: Stage): Promise<void> => {
-      stage.model.text('one');
-      await settle();
-      stage.appends[0]!.reject(away);
-      await settle();
-      t.match([stage.begun, stage.end, stage.cancelled, stage.faults], ['unavailable', null, 1, [{ reason: 'store_away' }]], 'it hears at once that it is us');
-      t.same([stage.finishes.length, stage.withdrawals.length, stage.over], [0, 1, false]);
-    };
-    for (const stored of [true, false]) {
-      const stage = new Stage({ unsure }).start();
-      await early(stage);
-      void stage.runner.stop('aborted');
-      stage.model.end();
-      stage.withdrawals[0]!.resolve(stored);
-      await settle();
-      t.same([stage.over, stage.settled, stage.statuses, stage.finishes.length, stage.clock.timers], [true, stored, ['withdrawn'], 0, 0]);
-    }
+  t.test(
+    `a chat whose first piece the store does not take leaves nothing behind${unsure ? ', even if it has taken it' : ''}`,
+    async (t) => {
+      const early = async (stage: Stage): Promise<void> => {
+        stage.model.text('one');
+        await settle();
+        stage.appends[0]!.reject(away);
+        await settle();
+        t.match(
+          [stage.begun, stage.end, stage.cancelled, stage.faults],
+          ['unavailable', null, 1, [{ reason: 'store_away' }]],
+          'it hears at once that it is us',
+        );
+        t.same([stage.finishes.length, stage.withdrawals.length, stage.over], [0, 1, false]);
+      };
+      for (const stored of [true, false]) {
+        const stage = new Stage({ unsure }).start();
+        await early(stage);
+        void stage.runner.stop('aborted');
+        stage.model.end();
+        stage.withdrawals[0]!.resolve(stored);
+        await settle();
+        t.same(
+          [stage.over, stage.settled, stage.statuses, stage.finishes.length, stage.clock.timers],
+          [true, stored, ['withdrawn'], 0, 0],
+        );
+      }
 
-    const ended = new Stage({ unsure }).start();
-    ended.model.text('one');
-    await settle();
-    ended.model.end();
-    ended.appends[0]!.reject(away);
-    await settle();
-    t.same([ended.begun, ended.finishes.length, ended.withdrawals.length], ['unavailable', 0, 1], 'nor is it sealed, though its model has ended');
+      const ended = new Stage({ unsure }).start();
+      ended.model.text('one');
+      await settle();
+      ended.model.end();
+      ended.appends[0]!.reject(away);
+      await settle();
+      t.same(
+        [ended.begun, ended.finishes.length, ended.withdrawals.length],
+        ['unavailable', 0, 1],
+        'nor is it sealed, though its model has ended',
+      );
 
-    const silent = new Stage({ unsure }).start();
-    silent.model.end();
-    await settle();
-    silent.finishes[0]!.reject(away);
-    await settle();
-    t.same([silent.begun, silent.withdrawals.length], ['unavailable', 1], 'one that is sealed with the first step');
-  });
+      const silent = new Stage({ unsure }).start();
+      silent.model.end();
+      await settle();
+      silent.finishes[0]!.reject(away);
+      await settle();
+      t.same([silent.begun, silent.withdrawals.length], ['unavailable', 1], 'one that is sealed with the first step');
+    },
+  );
 }
 
 t.test('a piece whose answer is lost is sent again, and nobody hears of it', async (t) => {
@@ -248,7 +297,10 @@ t.test('a piece whose answer is lost is sent again, and nobody hears of it', asy
   stage.model.text('two ');
   await settle();
   for (let tries = 0; tries < 3; tries++) {
-    t.same(stage.appends.slice(1).map(({ asked }) => asked), Array.from({ length: tries + 1 }, () => ({ position: 4, text: 'two ' })));
+    t.same(
+      stage.appends.slice(1).map(({ asked }) => asked),
+      Array.from({ length: tries + 1 }, () => ({ position: 4, text: 'two ' })),
+    );
     stage.appends.at(-1)!.reject(away);
     await settle();
     stage.model.text('more ');
@@ -278,8 +330,14 @@ t.test('once its lease has run out no more is said, and how it ended is told whe
   stage.model.text('late');
   stage.clock.advance(retryMs(0));
   await settle();
-  t.same([stage.cancelled, stage.appends.length, stage.end, stage.faults], [1, 2, null, [{ reason: 'lease_lost', cause: null }]]);
-  t.match(stage.finishes[0]!.asked, { outcome: { status: 'failed', errorCode: 'api_error' }, tail: { position: 4, text: 'two' } });
+  t.same(
+    [stage.cancelled, stage.appends.length, stage.end, stage.faults],
+    [1, 2, null, [{ reason: 'lease_lost', cause: null }]],
+  );
+  t.match(stage.finishes[0]!.asked, {
+    outcome: { status: 'failed', errorCode: 'api_error' },
+    tail: { position: 4, text: 'two' },
+  });
   stage.finishes[0]!.reject(away);
   await settle();
   t.same([stage.settled, stage.end], [false, null]);
@@ -318,7 +376,10 @@ t.test('an end whose answer is lost is sent again as it was, and told once it is
   t.match(stage.finishes[8]!.asked, { outcome: { status: 'completed' } });
   stage.finishes[8]!.resolve(counted);
   await settle();
-  t.same([stage.seen, stage.end, stage.over, stage.statuses, stage.faults, stage.clock.timers], ['one two', 'completed', true, ['completed'], [], 0]);
+  t.same(
+    [stage.seen, stage.end, stage.over, stage.statuses, stage.faults, stage.clock.timers],
+    ['one two', 'completed', true, ['completed'], [], 0],
+  );
 });
 
 t.test('a store that does not seal is asked until it does', async (t) => {
@@ -332,7 +393,11 @@ t.test('a store that does not seal is asked until it does', async (t) => {
   const seen = stage.seen;
   stage.finishes[0]!.reject(away);
   await settle();
-  t.same([stage.end, stage.settled, stage.over, stage.seen], ['api_error', false, false, seen], 'nobody is kept waiting');
+  t.same(
+    [stage.end, stage.settled, stage.over, stage.seen],
+    ['api_error', false, false, seen],
+    'nobody is kept waiting',
+  );
   for (let attempt = 1; attempt <= 3; attempt++) {
     stage.clock.advance(retryMs(attempt - 1) - 1);
     await settle();
@@ -340,34 +405,47 @@ t.test('a store that does not seal is asked until it does', async (t) => {
     stage.clock.advance(1);
     await settle();
     t.equal(stage.finishes.length, attempt + 1);
-    t.match(stage.finishes[attempt]!.asked, { outcome: { errorCode: 'api_error' }, tail: null, length: [...seen].length });
+    t.match(stage.finishes[attempt]!.asked, {
+      outcome: { errorCode: 'api_error' },
+      tail: null,
+      length: [...seen].length,
+    });
     if (attempt < 3) stage.finishes[attempt]!.reject(away);
     else stage.finishes[attempt]!.resolve(counted);
     await settle();
   }
-  t.same([stage.over, stage.statuses, stage.clock.timers, stage.runner.log.terminal], [true, ['failed'], 0, { type: 'failed', errorCode: 'api_error' }]);
+  t.same(
+    [stage.over, stage.statuses, stage.clock.timers, stage.runner.log.terminal],
+    [true, ['failed'], 0, { type: 'failed', errorCode: 'api_error' }],
+  );
 });
 
-t.test('an end that the store keeps refusing: readers are cut off in time, and the end is stored all the same', async (t) => {
-  const stage = new Stage({ unsure: true }).start();
-  await stage.says('one ');
-  stage.model.end();
-  await settle();
-  const { log } = stage.runner;
-  let waitedMs = 0;
-  for (let attempt = 0; !log.cutOff && attempt < 100; attempt++) {
-    t.same([stage.end, stage.over], [null, false], 'readers are told no end that may not stand');
-    stage.finishes.at(-1)!.reject(away);
+t.test(
+  'an end that the store keeps refusing: readers are cut off in time, and the end is stored all the same',
+  async (t) => {
+    const stage = new Stage({ unsure: true }).start();
+    await stage.says('one ');
+    stage.model.end();
     await settle();
-    stage.clock.advance(retryMs(attempt));
-    waitedMs += retryMs(attempt);
+    const { log } = stage.runner;
+    let waitedMs = 0;
+    for (let attempt = 0; !log.cutOff && attempt < 100; attempt++) {
+      t.same([stage.end, stage.over], [null, false], 'readers are told no end that may not stand');
+      stage.finishes.at(-1)!.reject(away);
+      await settle();
+      stage.clock.advance(retryMs(attempt));
+      waitedMs += retryMs(attempt);
+      await settle();
+    }
+    t.ok(
+      log.cutOff && waitedMs <= limits.leaseMs + limits.fateReadersMs + limits.storeRetryMsMax,
+      `cut off after ${waitedMs} ms`,
+    );
+    stage.finishes.at(-1)!.resolve(counted);
     await settle();
-  }
-  t.ok(log.cutOff && waitedMs <= limits.leaseMs + limits.fateReadersMs + limits.storeRetryMsMax, `cut off after ${waitedMs} ms`);
-  stage.finishes.at(-1)!.resolve(counted);
-  await settle();
-  t.same([stage.end, stage.over, stage.statuses, stage.clock.timers], ['completed', true, ['completed'], 0]);
-});
+    t.same([stage.end, stage.over, stage.statuses, stage.clock.timers], ['completed', true, ['completed'], 0]);
+  },
+);
 
 t.test('a withdrawal that the store does not answer is no verdict on the provider', async (t) => {
   const stage = new Stage().start();
@@ -375,7 +453,10 @@ t.test('a withdrawal that the store does not answer is no verdict on the provide
   await settle();
   stage.withdrawals[0]!.resolve(false);
   await settle();
-  t.same([stage.begun, stage.over, stage.settled, stage.statuses, stage.clock.timers], ['unavailable', true, false, ['withdrawn'], 0]);
+  t.same(
+    [stage.begun, stage.over, stage.settled, stage.statuses, stage.clock.timers],
+    ['unavailable', true, false, ['withdrawn'], 0],
+  );
 });
 
 t.test('somebody else owns the turn now: readers are told what became of it', async (t) => {
@@ -391,7 +472,11 @@ t.test('somebody else owns the turn now: readers are told what became of it', as
   t.same([writing.finishes.length, writing.fates[0]!.asked], [0, 4], 'nothing more is written');
   writing.fates[0]!.resolve({ terminal: failed, text: 'two ', calls: [] });
   await settle();
-  t.same([writing.seen, writing.end, writing.statuses], ['one two ', 'api_error', ['failed']], 'a piece may have been stored all the same');
+  t.same(
+    [writing.seen, writing.end, writing.statuses],
+    ['one two ', 'api_error', ['failed']],
+    'a piece may have been stored all the same',
+  );
 
   const sealing = new Stage({ unsure: true }).start();
   await sealing.says('one ');
@@ -401,7 +486,11 @@ t.test('somebody else owns the turn now: readers are told what became of it', as
   await settle();
   sealing.fates[0]!.resolve({ terminal: { type: 'aborted' }, text: '', calls: [] });
   await settle();
-  t.same([sealing.end, sealing.over, sealing.statuses, sealing.faults], ['aborted', true, ['aborted'], []], 'an end that was asked for is no fault');
+  t.same(
+    [sealing.end, sealing.over, sealing.statuses, sealing.faults],
+    ['aborted', true, ['aborted'], []],
+    'an end that was asked for is no fault',
+  );
 
   const both = new Stage({ unsure: true }).start();
   await both.says('one ');
@@ -424,7 +513,6 @@ t.test('somebody else owns the turn now: readers are told what became of it', as
   unknown.fates[0]!.reject(new TypeError('a bug'));
   await settle();
   t.same([unknown.end, unknown.runner.log.cutOff], [null, true]);
-
 });
 
 t.test('somebody else owns a turn that has not begun: only an end that was asked for stands', async (t) => {
@@ -447,7 +535,10 @@ t.test('somebody else owns a turn that has not begun: only an end that was asked
     t.same([stopped.begun, stopped.seen, stopped.end, stopped.over, stopped.settled], ['begun', '', end, true, true]);
     t.same([stopped.withdrawals.length, stopped.faults, stopped.clock.timers], [0, [], 0]);
   }
-  for (const fate of [null, { terminal: { type: 'failed', errorCode: 'api_error' }, text: 'one ', calls: [] }] as const) {
+  for (const fate of [
+    null,
+    { terminal: { type: 'failed', errorCode: 'api_error' }, text: 'one ', calls: [] },
+  ] as const) {
     const failed = await waiting();
     failed.fates[0]!.resolve(fate);
     await settle();
@@ -467,7 +558,12 @@ t.test('somebody else owns a turn that has not begun: only an end that was asked
 
 t.test('what is said before a call of a tool is spoken before it is sent', async (t) => {
   const told: string[] = [];
-  const speaker = { text: (piece: string) => void told.push(piece), rests: () => void told.push('rests'), over: () => void told.push('over'), heard: () => ({ points: 0, voice: { audioMs: 0, heard: 'played', cutBy: null } as const }) };
+  const speaker = {
+    text: (piece: string) => void told.push(piece),
+    rests: () => void told.push('rests'),
+    over: () => void told.push('over'),
+    heard: () => ({ points: 0, voice: { audioMs: 0, heard: 'played', cutBy: null } as const }),
+  };
   const stage = new Stage({ speaker }).start();
   stage.model.text('Let me look that up');
   stage.model.call!({ name: 'act', arguments: '{}' });

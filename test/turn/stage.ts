@@ -80,7 +80,8 @@ export class Stage {
         steps: {
           open: () => {},
           append: (position, text) => step(this.appends, { position, text }),
-          finish: ({ result: outcome, tail, usage, log }) => step(this.finishes, { outcome, tail, usage, length: tail === null ? log.stored : log.length }),
+          finish: ({ result: outcome, tail, usage, log }) =>
+            step(this.finishes, { outcome, tail, usage, length: tail === null ? log.stored : log.length }),
           withdraw: () => step(this.withdrawals, null),
           fate: (position, wanted) => {
             this.wanted = wanted;

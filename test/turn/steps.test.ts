@@ -10,7 +10,13 @@ import { counted, settle, Stage } from './stage.ts';
 function watched({ unsure = false } = {}): { stage: Stage; shown: string[] } {
   const inspector = new Inspector();
   const shown: string[] = [];
-  inspector.watch((inspected) => shown.push(inspected.type === 'event' ? `${inspected.seq} ${inspected.event.type}: ${inspected.from} → ${inspected.to}` : `${inspected.type} ${inspected.state}`));
+  inspector.watch((inspected) =>
+    shown.push(
+      inspected.type === 'event'
+        ? `${inspected.seq} ${inspected.event.type}: ${inspected.from} → ${inspected.to}`
+        : `${inspected.type} ${inspected.state}`,
+    ),
+  );
   return { stage: new Stage({ unsure, inspector }).start(), shown };
 }
 
@@ -23,14 +29,18 @@ t.test('its steps are shown to those who watch', async (t) => {
   stage.finishes[0]!.resolve(counted);
   await settle();
   void stage.runner.stop('aborted');
-  t.same(shown, [
-    'activated waiting',
-    '1 output: waiting → starting',
-    '2 stored: starting → answering',
-    '3 ended: answering → sealing',
-    '4 sealed: sealing → completed',
-    'passivated completed',
-  ], 'a piece of text is none, and nothing comes after the end');
+  t.same(
+    shown,
+    [
+      'activated waiting',
+      '1 output: waiting → starting',
+      '2 stored: starting → answering',
+      '3 ended: answering → sealing',
+      '4 sealed: sealing → completed',
+      'passivated completed',
+    ],
+    'a piece of text is none, and nothing comes after the end',
+  );
 });
 
 t.test('its steps have the numbers that they have in its history', async (t) => {
@@ -47,8 +57,14 @@ t.test('its steps have the numbers that they have in its history', async (t) => 
   const { past } = stage.runner;
   stage.finishes.at(-1)!.resolve(counted);
   await settle();
-  const kept = pastOf(past, { atMs: stage.clock.now() }).map(({ event, from, to }, index) => `${index + 1} ${event.type}: ${from} → ${to}`);
-  t.same(kept.slice(-2), ['4 unsealed: sealing → sealing', '5 sealed: sealing → failed'], 'an end that is not taken for the same fault is one step');
+  const kept = pastOf(past, { atMs: stage.clock.now() }).map(
+    ({ event, from, to }, index) => `${index + 1} ${event.type}: ${from} → ${to}`,
+  );
+  t.same(
+    kept.slice(-2),
+    ['4 unsealed: sealing → sealing', '5 sealed: sealing → failed'],
+    'an end that is not taken for the same fault is one step',
+  );
   t.same([...new Set(shown.filter((line) => /^\d/.test(line)))], kept);
   t.equal(stage.ends, 1);
 });
@@ -63,10 +79,17 @@ t.test('what comes when the turn is over is not shown, and changes nothing', asy
   await settle();
   stage.fates[0]!.resolve({ terminal: { type: 'aborted' }, text: 'one ', calls: [] });
   await settle();
-  t.same([stage.begun, stage.seen, stage.end], ['unavailable', '', null], 'a chat that got an error shows neither text nor end');
+  t.same(
+    [stage.begun, stage.seen, stage.end],
+    ['unavailable', '', null],
+    'a chat that got an error shows neither text nor end',
+  );
   stage.withdrawals[0]!.resolve(true);
   await settle();
-  t.same([stage.end, shown.at(-1), shown.filter((line) => line.includes('fate'))], ['api_error', 'passivated withdrawn', []]);
+  t.same(
+    [stage.end, shown.at(-1), shown.filter((line) => line.includes('fate'))],
+    ['api_error', 'passivated withdrawn', []],
+  );
 
   const early = watched();
   early.stage.model.text('one ');
@@ -79,35 +102,51 @@ t.test('what comes when the turn is over is not shown, and changes nothing', asy
   t.equal(early.shown.at(-1), 'passivated withdrawn');
 });
 
-t.test('a turn whose lease is refused while its first piece is on its way: once the store has the piece, the end is stored', async (t) => {
-  const begun = async (): Promise<Stage> => {
-    const stage = new Stage({ unsure: true }).start();
-    stage.model.text('one ');
+t.test(
+  'a turn whose lease is refused while its first piece is on its way: once the store has the piece, the end is stored',
+  async (t) => {
+    const begun = async (): Promise<Stage> => {
+      const stage = new Stage({ unsure: true }).start();
+      stage.model.text('one ');
+      await settle();
+      stage.runner.fenced();
+      await settle();
+      t.same([stage.begun, stage.fates.length, stage.cancelled], [null, 1, 1]);
+      stage.appends[0]!.resolve('stored');
+      await settle();
+      t.same(
+        [stage.begun, stage.seen, stage.finishes.length, stage.over, stage.wanted()],
+        ['begun', 'one ', 1, false, false],
+      );
+      return stage;
+    };
+    const own = await begun();
+    own.fates[0]!.resolve('unknown');
+    own.finishes[0]!.resolve(counted);
     await settle();
-    stage.runner.fenced();
-    await settle();
-    t.same([stage.begun, stage.fates.length, stage.cancelled], [null, 1, 1]);
-    stage.appends[0]!.resolve('stored');
-    await settle();
-    t.same([stage.begun, stage.seen, stage.finishes.length, stage.over, stage.wanted()], ['begun', 'one ', 1, false, false]);
-    return stage;
-  };
-  const own = await begun();
-  own.fates[0]!.resolve('unknown');
-  own.finishes[0]!.resolve(counted);
-  await settle();
-  t.same([own.seen, own.end, own.withdrawals.length, own.statuses, own.clock.timers], ['one ', 'api_error', 0, ['failed'], 0]);
+    t.same(
+      [own.seen, own.end, own.withdrawals.length, own.statuses, own.clock.timers],
+      ['one ', 'api_error', 0, ['failed'], 0],
+    );
 
-  const taken = await begun();
-  taken.finishes[0]!.resolve('fenced');
-  await settle();
-  taken.fates[0]!.resolve('unknown');
-  await settle();
-  t.same([taken.over, taken.end, taken.runner.log.cutOff], [true, null, false], 'the first answer is about what was asked before');
-  taken.fates[1]!.resolve({ terminal: { type: 'aborted' }, text: '', calls: [] });
-  await settle();
-  t.same([taken.seen, taken.end, taken.withdrawals.length, taken.statuses, taken.clock.timers], ['one ', 'aborted', 0, ['aborted'], 0]);
-});
+    const taken = await begun();
+    taken.finishes[0]!.resolve('fenced');
+    await settle();
+    taken.fates[0]!.resolve('unknown');
+    await settle();
+    t.same(
+      [taken.over, taken.end, taken.runner.log.cutOff],
+      [true, null, false],
+      'the first answer is about what was asked before',
+    );
+    taken.fates[1]!.resolve({ terminal: { type: 'aborted' }, text: '', calls: [] });
+    await settle();
+    t.same(
+      [taken.seen, taken.end, taken.withdrawals.length, taken.statuses, taken.clock.timers],
+      ['one ', 'aborted', 0, ['aborted'], 0],
+    );
+  },
+);
 
 t.test('a wait for the store does not shorten the wait for another process', async (t) => {
   const stage = new Stage({ unsure: true }).start();
@@ -138,7 +177,10 @@ t.test('a fault in the program is reported, and everybody is answered all the sa
   await settle();
   stage.finishes[0]!.resolve(counted);
   await settle();
-  t.same([stage.begun, stage.over, stage.settled, stage.statuses, stage.faults, stage.clock.timers], ['begun', true, true, ['completed'], [{ reason: 'error', cause: bug }], 0]);
+  t.same(
+    [stage.begun, stage.over, stage.settled, stage.statuses, stage.faults, stage.clock.timers],
+    ['begun', true, true, ['completed'], [{ reason: 'error', cause: bug }], 0],
+  );
 
   const inspector = new Inspector();
   inspector.watch(() => {

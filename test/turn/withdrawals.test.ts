@@ -51,7 +51,13 @@ t.test('where so many turns wait to be withdrawn none begins', async (t) => {
 t.test('a withdrawal that fails for a fault in the program is given up, and told', async (t) => {
   const made = await Scene.open();
   const bug = new TypeError('a bug');
-  const scene = made.beside(withSteps(made.store, { leaseMs: limits.leaseMs, beginTurn: () => Promise.reject(new StoreUnavailable('no answer')), withdrawTurn: () => Promise.reject(bug) }));
+  const scene = made.beside(
+    withSteps(made.store, {
+      leaseMs: limits.leaseMs,
+      beginTurn: () => Promise.reject(new StoreUnavailable('no answer')),
+      withdrawTurn: () => Promise.reject(bug),
+    }),
+  );
   await t.rejects(scene.begin((await scene.session()).id), unanswered);
   while (scene.faults.length === 0) await turnOfTheLoop();
   t.same(scene.faults, [{ reason: 'error', cause: bug }]);
@@ -62,7 +68,10 @@ t.test('a withdrawal that fails for a fault in the program is given up, and told
 t.test('where one process owns the store a rejection is certain, and there is nothing to withdraw', async (t) => {
   const made = await Scene.open();
   let full = true;
-  const refused = <Step extends object, Answer>(take: (step: Step) => Promise<Answer>) => (step: Step) => (full ? Promise.reject(new StoreUnavailable('The disk is full.')) : take(step));
+  const refused =
+    <Step extends object, Answer>(take: (step: Step) => Promise<Answer>) =>
+    (step: Step) =>
+      full ? Promise.reject(new StoreUnavailable('The disk is full.')) : take(step);
   const { store } = made;
   const scene = made.beside(withSteps(store, { beginTurn: refused(store.turns.begin.bind(store.turns)) }));
   const { id } = await scene.session();
@@ -71,7 +80,12 @@ t.test('where one process owns the store a rejection is certain, and there is no
   t.ok(await scene.begin(id), 'at once');
 
   full = true;
-  const other = made.beside(withSteps(store, { appendOutput: refused(store.turns.append.bind(store.turns)), withdrawTurn: refused(store.turns.withdraw.bind(store.turns)) }));
+  const other = made.beside(
+    withSteps(store, {
+      appendOutput: refused(store.turns.append.bind(store.turns)),
+      withdrawTurn: refused(store.turns.withdraw.bind(store.turns)),
+    }),
+  );
   const session = await other.session();
   const talk = await other.begin(session.id, remember);
   talk.model.text('one');
@@ -91,14 +105,19 @@ t.test('a clock that is set back locks no turn that waits to be withdrawn for lo
     leases.push(untilMs - nowMs);
     return Promise.reject(new StoreUnavailable('no answer'));
   };
-  // The turn has begun although its answer was lost, and another process has taken it over: it is withdrawn once it is taken over from that.
-  const beginTurn: Steps['beginTurn'] = (step) => made.store.turns.begin({ ...step, owner: 'another' }).then(() => Promise.reject(new StoreUnavailable('no answer')));
+  // The turn has begun although its answer was lost, and another process has taken it over: it is withdrawn once it is
+  // taken over from that.
+  const beginTurn: Steps['beginTurn'] = (step) =>
+    made.store.turns.begin({ ...step, owner: 'another' }).then(() => Promise.reject(new StoreUnavailable('no answer')));
   const scene = made.beside(withSteps(made.store, { leaseMs: limits.leaseMs, beginTurn, takeOverTurn }));
   await t.rejects(scene.begin((await scene.session()).id), unanswered);
   while (leases.length === 0) await turnOfTheLoop();
   made.clock.jump(-200_000);
   while (leases.length === 1) await passing(made, limits.storeRetryMsMax);
   t.same(leases.slice(0, 2), [limits.leaseMs, limits.leaseMs]);
-  t.ok(leases.every((lease) => lease <= limits.leaseMs), `${leases}`);
+  t.ok(
+    leases.every((lease) => lease <= limits.leaseMs),
+    `${leases}`,
+  );
   scene.host.close();
 });

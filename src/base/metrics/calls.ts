@@ -10,14 +10,29 @@ export interface CallMetrics {
 const seconds = [0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 1, 1.5, 2, 3, 5, 10];
 
 export function openCallMetrics(registers: Registry[]): CallMetrics {
-  const interruptions = new Counter({ name: 'parley_call_interruptions_total', help: 'Replies of calls that were cut, by what cut them.', labelNames: ['kind'], registers });
+  const interruptions = new Counter({
+    name: 'parley_call_interruptions_total',
+    help: 'Replies of calls that were cut, by what cut them.',
+    labelNames: ['kind'],
+    registers,
+  });
   for (const kind of ['speech', 'client', 'api', 'lost', 'none']) interruptions.inc({ kind }, 0);
-  const heard = new Counter({ name: 'parley_call_heard_total', help: 'Replies of calls, by how it is known what was heard.', labelNames: ['basis'], registers });
+  const heard = new Counter({
+    name: 'parley_call_heard_total',
+    help: 'Replies of calls, by how it is known what was heard.',
+    labelNames: ['basis'],
+    registers,
+  });
   for (const basis of ['played', 'estimated', 'sent']) heard.inc({ basis }, 0);
   return {
     interruptions,
     heard,
-    voiceToVoice: new Histogram({ name: 'parley_call_voice_to_voice_seconds', help: 'From the last voice of a person to the first audio of the reply.', buckets: seconds, registers }),
+    voiceToVoice: new Histogram({
+      name: 'parley_call_voice_to_voice_seconds',
+      help: 'From the last voice of a person to the first audio of the reply.',
+      buckets: seconds,
+      registers,
+    }),
   };
 }
 

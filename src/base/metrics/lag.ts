@@ -1,7 +1,10 @@
 /** The delay of the event loop, that is how late it runs due callbacks, and how much of the time it is busy. */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 
-/** Milliseconds between two looks at the event loop. The monitor's times contain them: those of an idle process are this long. */
+/**
+ * Milliseconds between two looks at the event loop. The monitor's times contain them: those of an idle process are this
+ * long.
+ */
 const resolutionMs = 20;
 
 /** The part of Node's own monitor that is read, in nanoseconds. */
@@ -11,7 +14,9 @@ export interface DelayMonitor {
   reset(): void;
 }
 
-/** The mean delay of the event loop in milliseconds. Each reader restarts the measurement and so has its own instance. */
+/**
+ * The mean delay of the event loop in milliseconds. Each reader restarts the measurement and so has its own instance.
+ */
 export class LoopLag {
   readonly #monitor: DelayMonitor;
 

@@ -1,6 +1,7 @@
 /**
- * The last hour in steps of five seconds, for the console (contract 9). A process counts the increase of its metrics since the
- * previous step, so that a request costs nothing more; where processes share a store, each puts its steps on a board that all read.
+ * The last hour in steps of five seconds, for the console (contract 9). A process counts the increase of its metrics
+ * since the previous step, so that a request costs nothing more; where processes share a store, each puts its steps on
+ * a board that all read.
  */
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
@@ -63,7 +64,10 @@ const msOf = (each: number): number => tenths(1.1 ** (each - 0.5) / 10);
 const tenths = (number: number): number => Math.round(number * 10) / 10;
 
 export interface LoadSource {
-  /** May reject: a process without a free descriptor cannot read its memory. That reading is left out, and the next one includes its counts. */
+  /**
+   * May reject: a process without a free descriptor cannot read its memory. That reading is left out, and the next one
+   * includes its counts.
+   */
   reading(): Promise<LoadReading>;
   /** The event loop's mean delay in milliseconds since `restart` was last true. */
   lagMs(restart: boolean): number;
@@ -110,10 +114,16 @@ export class LoadMeter {
     const reading = await this.#read();
     const first = this.#stepNow() - (limits.loadSteps - 1) * seconds;
     const others = this.#board === null ? [] : await this.#board.read(first);
-    const own = [...this.#rows.values(), ...(this.#before === null || reading === null ? [] : [this.#row(this.#before, reading, false)])];
+    const own = [
+      ...this.#rows.values(),
+      ...(this.#before === null || reading === null ? [] : [this.#row(this.#before, reading, false)]),
+    ];
     const rows = new Map<number, LoadRow[]>();
-    for (const row of [...others.filter(({ process }) => process !== this.#process), ...own]) rows.set(row.start, [...(rows.get(row.start) ?? []), row]);
-    return Array.from({ length: limits.loadSteps }, (_, index) => together(first + index * seconds, rows.get(first + index * seconds) ?? []));
+    for (const row of [...others.filter(({ process }) => process !== this.#process), ...own])
+      rows.set(row.start, [...(rows.get(row.start) ?? []), row]);
+    return Array.from({ length: limits.loadSteps }, (_, index) =>
+      together(first + index * seconds, rows.get(first + index * seconds) ?? []),
+    );
   }
 
   #stepNow(): number {
@@ -129,7 +139,10 @@ export class LoadMeter {
     this.#clock.after(lengthMs - (this.#clock.now() % lengthMs), () => void this.#next().then(() => this.#wait()));
   }
 
-  /** Ends the step under way once it is over, and begins the next. If the event loop was held up, that step was longer than others, and those that it went over are empty. */
+  /**
+   * Ends the step under way once it is over, and begins the next. If the event loop was held up, that step was longer
+   * than others, and those that it went over are empty.
+   */
   async #next(): Promise<void> {
     const isDue = (): boolean => this.#before === null || this.#stepNow() > this.#start;
     if (!isDue()) return;
@@ -149,16 +162,30 @@ export class LoadMeter {
   }
 
   #row(before: LoadReading, reading: LoadReading, ends: boolean): LoadRow {
-    const gained = Object.fromEntries(counts.map((name) => [name, reading[name] - before[name]])) as Pick<LoadReading, (typeof counts)[number]>;
+    const gained = Object.fromEntries(counts.map((name) => [name, reading[name] - before[name]])) as Pick<
+      LoadReading,
+      (typeof counts)[number]
+    >;
     const { turnsInFlight, openCalls, memoryBytes } = reading;
-    return { ...gained, turnsInFlight, openCalls, memoryBytes, process: this.#process, start: this.#start, lagMs: this.#source.lagMs(ends), firstOutputs: [...this.#firstOutputs], voiceToVoice: [...this.#voiceToVoice] };
+    return {
+      ...gained,
+      turnsInFlight,
+      openCalls,
+      memoryBytes,
+      process: this.#process,
+      start: this.#start,
+      lagMs: this.#source.lagMs(ends),
+      firstOutputs: [...this.#firstOutputs],
+      voiceToVoice: [...this.#voiceToVoice],
+    };
   }
 }
 
 /** Sums, but for the greatest lag and the mean of the store's steps. */
 function together(start: number, rows: readonly LoadRow[]): LoadStep {
   // A process of an earlier version counts no calls.
-  const sum = (name: keyof LoadReading): number | null => (rows.length === 0 ? null : rows.reduce((all, row) => all + (row[name] ?? 0), 0));
+  const sum = (name: keyof LoadReading): number | null =>
+    rows.length === 0 ? null : rows.reduce((all, row) => all + (row[name] ?? 0), 0);
   const outputs = classesOf(rows.flatMap(({ firstOutputs }) => firstOutputs));
   const replies = classesOf(rows.flatMap(({ voiceToVoice = [] }) => voiceToVoice));
   const [steps, took] = [sum('storeSteps'), sum('storeSeconds')];
@@ -182,7 +209,8 @@ function together(start: number, rows: readonly LoadRow[]): LoadStep {
 /** How many times fell into each class. */
 type Classes = Map<number, number>;
 
-const add = (classes: Classes, each: number, count: number): void => void classes.set(each, (classes.get(each) ?? 0) + count);
+const add = (classes: Classes, each: number, count: number): void =>
+  void classes.set(each, (classes.get(each) ?? 0) + count);
 
 function classesOf(pairs: readonly (readonly [number, number])[]): Classes {
   const classes: Classes = new Map();

@@ -1,6 +1,6 @@
 /**
- * Counters and histograms that every turn counts up. A sample is a field in memory, which is read when the metrics are. Prom-client's own `inc` and `observe` sort and join the labels at each call, which
- * was 2 % of a turn's CPU time.
+ * Counters and histograms that every turn counts up. A sample is a field in memory, which is read when the metrics are.
+ * Prom-client's own `inc` and `observe` sort and join the labels at each call, which was 2 % of a turn's CPU time.
  */
 import { Counter, Histogram, type Registry } from 'prom-client';
 
@@ -29,7 +29,10 @@ export class CounterSample {
 }
 
 /** A counter whose samples are made by their labels, and are 0 from then on. */
-export function tallyCounter<Name extends string>({ name, help, registers }: About, labelNames: readonly Name[]): (labels: Labels<Name>) => CounterSample {
+export function tallyCounter<Name extends string>(
+  { name, help, registers }: About,
+  labelNames: readonly Name[],
+): (labels: Labels<Name>) => CounterSample {
   const counts: [labels: Labels<Name>, count: CounterSample][] = [];
   new Counter<Name>({
     name,
@@ -66,10 +69,21 @@ export class Observations {
     this.#sum += value;
   }
 
-  values<Name extends string>(name: string, labels: Labels<Name>): { metricName: string; labels: Record<string, string | number>; value: number }[] {
+  values<Name extends string>(
+    name: string,
+    labels: Labels<Name>,
+  ): { metricName: string; labels: Record<string, string | number>; value: number }[] {
     let count = 0;
-    const buckets = [...this.#bounds, '+Inf'].map((le, bucket) => ({ metricName: `${name}_bucket`, labels: { le, ...labels }, value: (count += this.#counts[bucket]!) }));
-    return [...buckets, { metricName: `${name}_sum`, labels: { ...labels }, value: this.#sum }, { metricName: `${name}_count`, labels: { ...labels }, value: count }];
+    const buckets = [...this.#bounds, '+Inf'].map((le, bucket) => ({
+      metricName: `${name}_bucket`,
+      labels: { le, ...labels },
+      value: (count += this.#counts[bucket]!),
+    }));
+    return [
+      ...buckets,
+      { metricName: `${name}_sum`, labels: { ...labels }, value: this.#sum },
+      { metricName: `${name}_count`, labels: { ...labels }, value: count },
+    ];
   }
 }
 
@@ -81,7 +95,13 @@ export class TallyHistogram<Name extends string = never> extends Histogram<Name>
   readonly #samples = new Map<string, { readonly labels: Labels<Name>; readonly observations: Observations }>();
 
   constructor(about: About, bounds: readonly number[], labelNames: readonly Name[] = []) {
-    super({ name: about.name, help: about.help, registers: about.registers, buckets: [...bounds], labelNames: [...labelNames] });
+    super({
+      name: about.name,
+      help: about.help,
+      registers: about.registers,
+      buckets: [...bounds],
+      labelNames: [...labelNames],
+    });
     this.#about = about;
     this.#bounds = bounds;
   }

@@ -10,7 +10,11 @@ export interface VoiceMetrics {
 }
 
 interface Watched {
-  readonly load: { readonly busy: number; readonly finalWaitsMs: number; readonly waiting: Readonly<Record<string, number>> };
+  readonly load: {
+    readonly busy: number;
+    readonly finalWaitsMs: number;
+    readonly waiting: Readonly<Record<string, number>>;
+  };
   readonly decoded: { readonly cpuSeconds: number; readonly audioSeconds: number };
 }
 
@@ -23,28 +27,67 @@ export interface VoiceView {
 const finalReasons = ['silence', 'flush', 'finish', 'length'] as const;
 
 export function openVoiceMetrics(registers: Registry[]): VoiceMetrics {
-  const utterances = new Counter({ name: 'parley_utterances_total', help: 'Utterances transcribed, by what ended them.', labelNames: ['reason'], registers });
+  const utterances = new Counter({
+    name: 'parley_utterances_total',
+    help: 'Utterances transcribed, by what ended them.',
+    labelNames: ['reason'],
+    registers,
+  });
   for (const reason of finalReasons) utterances.inc({ reason }, 0);
   return {
     utterances,
-    processEndings: new Counter({ name: 'parley_voice_process_endings_total', help: 'Voice processes that ended unasked.', registers }),
-    firstAudio: new Histogram({ name: 'parley_first_audio_seconds', help: 'From a request for speech to its first audio.', buckets: voiceSeconds, registers }),
+    processEndings: new Counter({
+      name: 'parley_voice_process_endings_total',
+      help: 'Voice processes that ended unasked.',
+      registers,
+    }),
+    firstAudio: new Histogram({
+      name: 'parley_first_audio_seconds',
+      help: 'From a request for speech to its first audio.',
+      buckets: voiceSeconds,
+      registers,
+    }),
   };
 }
 
-export function watchVoice({ staff: { listeners, speakers }, ladder }: VoiceView, sockets: () => number, registers: Registry[]): void {
-  const gauge = (name: string, help: string, read: () => number): void => void new Gauge({ name, help, registers, collect() { this.set(read()); } });
+export function watchVoice(
+  { staff: { listeners, speakers }, ladder }: VoiceView,
+  sockets: () => number,
+  registers: Registry[],
+): void {
+  const gauge = (name: string, help: string, read: () => number): void =>
+    void new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
   gauge('parley_voice_sockets', 'Open transcription sockets.', sockets);
-  gauge('parley_voice_busy_ratio', 'The share of time that the voice processes that listen are at work.', () => listeners.load.busy);
-  gauge('parley_voice_final_wait_seconds', 'How long the oldest utterance has waited to be transcribed.', () => listeners.load.finalWaitsMs / 1000);
-  gauge('parley_voice_real_time_factor', 'CPU seconds of recognition for each second of audio decoded.', () => listeners.decoded.cpuSeconds / Math.max(1e-9, listeners.decoded.audioSeconds));
+  gauge(
+    'parley_voice_busy_ratio',
+    'The share of time that the voice processes that listen are at work.',
+    () => listeners.load.busy,
+  );
+  gauge(
+    'parley_voice_final_wait_seconds',
+    'How long the oldest utterance has waited to be transcribed.',
+    () => listeners.load.finalWaitsMs / 1000,
+  );
+  gauge(
+    'parley_voice_real_time_factor',
+    'CPU seconds of recognition for each second of audio decoded.',
+    () => listeners.decoded.cpuSeconds / Math.max(1e-9, listeners.decoded.audioSeconds),
+  );
   new Gauge({
     name: 'parley_voice_waiting',
     help: 'What waits for a voice process, by kind.',
     labelNames: ['kind'],
     registers,
     collect() {
-      for (const [kind, count] of Object.entries(listeners.load.waiting)) this.set({ kind }, count + (speakers.load.waiting[kind] ?? 0));
+      for (const [kind, count] of Object.entries(listeners.load.waiting))
+        this.set({ kind }, count + (speakers.load.waiting[kind] ?? 0));
     },
   });
   new Gauge({

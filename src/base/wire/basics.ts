@@ -5,8 +5,9 @@ import { limits } from '../limits.ts';
 
 /** A string without lone surrogates; its length counts Unicode code points. */
 export const Text = (charactersMax: number, charactersMin = 1, description?: string) =>
-  Type.Refine(Type.String({ minLength: charactersMin, maxLength: charactersMax, ...(description ? { description } : {}) }), (value) =>
-    value.isWellFormed(),
+  Type.Refine(
+    Type.String({ minLength: charactersMin, maxLength: charactersMax, ...(description ? { description } : {}) }),
+    (value) => value.isWellFormed(),
   );
 
 export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
@@ -14,11 +15,13 @@ export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Ty
 /** A named schema becomes a component of the OpenAPI document. */
 export const named = <S extends TSchema>(name: string, schema: S): S => Object.assign(schema, { title: name });
 
-export const Id = (prefix: string) => Type.String({ pattern: `^${prefix}_[0-9a-z]{26}$`, description: `An id that begins with \`${prefix}_\`.` });
+export const Id = (prefix: string) =>
+  Type.String({ pattern: `^${prefix}_[0-9a-z]{26}$`, description: `An id that begins with \`${prefix}_\`.` });
 
 export const UnixSeconds = () => Type.Integer({ description: 'Unix time in seconds.' });
 
-export const Strings = <const T extends string>(values: readonly T[], description?: string) => Type.Enum([...values], description === undefined ? {} : { description });
+export const Strings = <const T extends string>(values: readonly T[], description?: string) =>
+  Type.Enum([...values], description === undefined ? {} : { description });
 
 /** A list that is wrong as a whole if an item is: its refusal names no item. */
 export const whole = <S extends TSchema>(list: S): S => Object.assign(list, { '~whole': true });
@@ -34,10 +37,16 @@ export const listOf = <S extends TSchema>(name: string, item: S) =>
     }),
   );
 
-/** An object of the client's own names, whatever they mean to JavaScript; a lone surrogate is no text that can be kept. */
-export const mapOf = <S extends TSchema>(value: S, options: { maxProperties?: number; propertyNames?: object; description?: string } = {}) =>
-  Type.Refine(Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: value, ...options }), (map) =>
-    Object.keys(map).every((name) => name.isWellFormed()),
+/**
+ * An object of the client's own names, whatever they mean to JavaScript; a lone surrogate is no text that can be kept.
+ */
+export const mapOf = <S extends TSchema>(
+  value: S,
+  options: { maxProperties?: number; propertyNames?: object; description?: string } = {},
+) =>
+  Type.Refine(
+    Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: value, ...options }),
+    (map) => Object.keys(map).every((name) => name.isWellFormed()),
   );
 
 /** A client's own pairs of strings (contract 6). */
@@ -50,9 +59,21 @@ export const metadataOf = (description?: string) =>
 
 /** The query of a list whose cursors look like this. */
 const pageQuery = (cursor: string, order: 'asc' | 'desc') => ({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.listMax, default: limits.listDefault, description: 'How many items a page has at most.' })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.listMax,
+      default: limits.listDefault,
+      description: 'How many items a page has at most.',
+    }),
+  ),
   after: Type.Optional(Type.String({ pattern: cursor, description: 'The `next_cursor` of the page before.' })),
-  order: Type.Optional(Type.Enum(['asc', 'desc'], { default: order, description: `By creation: \`asc\` is oldest first, \`desc\` newest first.` })),
+  order: Type.Optional(
+    Type.Enum(['asc', 'desc'], {
+      default: order,
+      description: `By creation: \`asc\` is oldest first, \`desc\` newest first.`,
+    }),
+  ),
 });
 
 /** The query of a list of records, newest first; their ids are its cursors. */

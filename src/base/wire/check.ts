@@ -1,4 +1,7 @@
-/** Holds a value to a schema of the wire: bounds before what is within them, and the first fault alone, so that a refusal costs no more than an acceptance. */
+/**
+ * Holds a value to a schema of the wire: bounds before what is within them, and the first fault alone, so that a
+ * refusal costs no more than an acceptance.
+ */
 import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
 
@@ -40,18 +43,20 @@ export const overfull = Symbol('overfull');
 
 /**
  * The value as its schema is to see it: null is the same as absent (contract 12), so it stays only where the schema has
- * a use for it, as a PATCH has to clear a field; and a field that the schema does not name is left out. How deep this goes
- * is up to the schema, never to the client's JSON.
+ * a use for it, as a PATCH has to clear a field; and a field that the schema does not name is left out. How deep this
+ * goes is up to the schema, never to the client's JSON.
  */
 export function pruned(value: unknown, schema: Parts): unknown {
   // A schema that allows anything has no names of its own, such as that of a client's JSON Schema.
-  if (typeof value !== 'object' || value === null || (schema.type === undefined && schema.anyOf === undefined)) return value;
+  if (typeof value !== 'object' || value === null || (schema.type === undefined && schema.anyOf === undefined))
+    return value;
   const part = containerIn(schema, value) ?? {};
   if (Array.isArray(value)) return prunedItems(value, part);
   const { properties = {}, additionalProperties, maxProperties = Infinity } = part;
   const object = value as Record<string, unknown>;
   const names = Object.keys(object);
-  if (names.length > maxProperties && givenOf(object, additionalProperties ?? {}).length > maxProperties) return overfull;
+  if (names.length > maxProperties && givenOf(object, additionalProperties ?? {}).length > maxProperties)
+    return overfull;
   // Most values stay as they are, and then are not copied.
   let kept: [string, unknown][] | null = null;
   for (let index = 0; index < names.length; index++) {
@@ -75,7 +80,8 @@ function prunedItems(list: readonly unknown[], { items, maxItems = Infinity }: P
 }
 
 /** The names whose values are there: null is the same as absent. */
-const givenOf = (object: Readonly<Record<string, unknown>>, field: Parts): string[] => Object.keys(object).filter((name) => object[name] !== null || takesNull(field));
+const givenOf = (object: Readonly<Record<string, unknown>>, field: Parts): string[] =>
+  Object.keys(object).filter((name) => object[name] !== null || takesNull(field));
 
 const takesNull = ({ type, anyOf }: Parts): boolean => type === 'null' || (anyOf?.some(takesNull) ?? false);
 
@@ -91,7 +97,12 @@ export function firstProblem(schema: Parts, given: unknown): Problem | null {
   const validator = validatorOf(schema);
   if (value !== overfull && validator.Check(value)) return null;
   const part = typeof given === 'object' && given !== null ? containerIn(schema, given) : undefined;
-  if (part !== undefined) return (Array.isArray(given) ? problemOfItems(given, part) : problemOfFields(given as Record<string, unknown>, part)) ?? { path: [], keyword: 'refine' };
+  if (part !== undefined)
+    return (
+      (Array.isArray(given)
+        ? problemOfItems(given, part)
+        : problemOfFields(given as Record<string, unknown>, part)) ?? { path: [], keyword: 'refine' }
+    );
   return { path: [], keyword: validator.Errors(value)[0]!.keyword };
 }
 
@@ -108,10 +119,14 @@ function problemOfItems(list: readonly unknown[], { items, minItems = 0, maxItem
 
 function problemOfFields(object: Readonly<Record<string, unknown>>, part: Parts): Problem | null {
   const { properties = {}, required = [], additionalProperties, propertyNames, maxProperties = Infinity } = part;
-  const isGiven = (name: string, field: Parts): boolean => Object.hasOwn(object, name) && (object[name] !== null || takesNull(field));
+  const isGiven = (name: string, field: Parts): boolean =>
+    Object.hasOwn(object, name) && (object[name] !== null || takesNull(field));
   const missing = required.find((name) => !isGiven(name, properties[name] ?? {}));
   if (missing !== undefined) return { path: [], keyword: 'required', missing };
-  const others = additionalProperties === undefined ? [] : givenOf(object, additionalProperties).filter((name) => !Object.hasOwn(properties, name));
+  const others =
+    additionalProperties === undefined
+      ? []
+      : givenOf(object, additionalProperties).filter((name) => !Object.hasOwn(properties, name));
   if (others.length > maxProperties) return { path: [], keyword: 'maxProperties' };
   const misnamed = propertyNames && others.find((name) => !validatorOf(propertyNames).Check(name));
   if (misnamed !== undefined) return { path: [misnamed], keyword: 'propertyNames' };

@@ -1,4 +1,6 @@
-/** The console's shapes (contract 9). In a PATCH, null clears a field that may be empty; absent fields stay as they are. */
+/**
+ * The console's shapes (contract 9). In a PATCH, null clears a field that may be empty; absent fields stay as they are.
+ */
 import { Type, type Static, type TSchema } from 'typebox';
 import { aliasPattern, slugPattern } from '../text.ts';
 import { limits, linkLimitDefault, type LinkLimitName } from '../limits.ts';
@@ -7,14 +9,19 @@ import { Id, listOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds, 
 import { AssistantView, VisitorField } from './conversation.ts';
 
 const Reasoning = () =>
-  Strings(['hidden', 'shown'], "Whether a model's reasoning is shown, stored and sent back to it, between `<think>` and `</think>` before its answer. Default: `hidden`.");
+  Strings(
+    ['hidden', 'shown'],
+    "Whether a model's reasoning is shown, stored and sent back to it, between `<think>` and `</think>` before its answer. Default: `hidden`.",
+  );
 const historyTokens = `How much of a conversation the model is sent, in estimated tokens; the system prompt does not count. ${limits.historyTokensMax} unless it is given.`;
 
 const ModelSettings = Type.Object({
   provider: Text(64),
   name: Text(limits.nameCharactersMax),
   credential_id: Type.Optional(Nullable(Type.String())),
-  history_tokens_max: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: limits.historyTokensCeiling, description: historyTokens }))),
+  history_tokens_max: Type.Optional(
+    Nullable(Type.Integer({ minimum: 1, maximum: limits.historyTokensCeiling, description: historyTokens })),
+  ),
   system_prompt: Type.Optional(Nullable(Text(limits.systemPromptCharactersMax, 0))),
   temperature: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: 2 }))),
   output_tokens_max: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 1_000_000 }))),
@@ -23,15 +30,23 @@ const ModelSettings = Type.Object({
 
 const VoiceSettings = Type.Object({
   provider: Text(64),
-  name: Type.Optional(Nullable(Text(limits.nameCharactersMax, 1, "The model that speaks; null for the provider's default."))),
-  transcription_name: Type.Optional(Nullable(Text(limits.nameCharactersMax, 1, "The model that transcribes; null for the provider's default."))),
-  voice: Type.Optional(Nullable(Text(limits.nameCharactersMax, 1, "An id of `GET /voices`; null for the provider's default."))),
+  name: Type.Optional(
+    Nullable(Text(limits.nameCharactersMax, 1, "The model that speaks; null for the provider's default.")),
+  ),
+  transcription_name: Type.Optional(
+    Nullable(Text(limits.nameCharactersMax, 1, "The model that transcribes; null for the provider's default.")),
+  ),
+  voice: Type.Optional(
+    Nullable(Text(limits.nameCharactersMax, 1, "An id of `GET /voices`; null for the provider's default.")),
+  ),
   credential_id: Type.Optional(Nullable(Type.String())),
 });
 
 const linkLimit = (name: LinkLimitName) =>
   Type.Optional(
-    Type.Union([Type.Integer({ minimum: 0, maximum: limits.ceilingMax }), Type.Null()], { description: `Absent: ${linkLimitDefault(name)}. Null: no limit. 0: nobody.` }),
+    Type.Union([Type.Integer({ minimum: 0, maximum: limits.ceilingMax }), Type.Null()], {
+      description: `Absent: ${linkLimitDefault(name)}. Null: no limit. 0: nobody.`,
+    }),
   );
 
 const LinkLimits = Type.Object({
@@ -44,13 +59,20 @@ const LinkLimits = Type.Object({
 } satisfies Record<LinkLimitName, TSchema>);
 
 const LinkSettings = Type.Object({
-  slug: Type.Optional(Nullable(Type.String({ pattern: slugPattern.source, description: 'Belongs to one assistant of the installation.' }))),
+  slug: Type.Optional(
+    Nullable(
+      Type.String({ pattern: slugPattern.source, description: 'Belongs to one assistant of the installation.' }),
+    ),
+  ),
   limits: Type.Optional(LinkLimits),
   // An origin that is none is a fault of the list: the contract names no item of it.
   origins: Type.Optional(
     whole(
       Type.Refine(
-        Type.Array(Type.String({ description: '`https://HOST[:PORT]`, `https://*.HOST`, `http://localhost[:PORT]` or `*`.' }), { maxItems: limits.linkOriginsMax }),
+        Type.Array(
+          Type.String({ description: '`https://HOST[:PORT]`, `https://*.HOST`, `http://localhost[:PORT]` or `*`.' }),
+          { maxItems: limits.linkOriginsMax },
+        ),
         (origins) => origins.every(isOrigin),
       ),
     ),
@@ -79,9 +101,22 @@ const assistantFields = {
   model: ModelSettings,
   voice: Nullable(VoiceSettings),
   link: Nullable(LinkSettings),
-  tool_ids: Type.Array(Text(limits.nameCharactersMax), { maxItems: limits.toolsOfAssistantMax, description: 'The tools that its model is offered.' }),
-  tool_rounds_max: Type.Integer({ minimum: 1, maximum: limits.toolRoundsCeiling, description: 'Rounds of calls in a turn.' }),
-  alias: Nullable(Type.String({ pattern: aliasPattern.source, description: 'Its name as the model of an OpenAI client and as a tool of an MCP client; unique in the workspace, also where `.` is read as `_`.' })),
+  tool_ids: Type.Array(Text(limits.nameCharactersMax), {
+    maxItems: limits.toolsOfAssistantMax,
+    description: 'The tools that its model is offered.',
+  }),
+  tool_rounds_max: Type.Integer({
+    minimum: 1,
+    maximum: limits.toolRoundsCeiling,
+    description: 'Rounds of calls in a turn.',
+  }),
+  alias: Nullable(
+    Type.String({
+      pattern: aliasPattern.source,
+      description:
+        'Its name as the model of an OpenAI client and as a tool of an MCP client; unique in the workspace, also where `.` is read as `_`.',
+    }),
+  ),
 };
 
 const ceiling = () => Type.Optional(Type.Integer({ minimum: 1, maximum: limits.ceilingMax }));
@@ -106,31 +141,62 @@ const credentialFields = {
   api_key: Type.String({
     minLength: 1,
     maxLength: limits.secretCharactersMax,
-    pattern: '^\\s*(?![Bb][Ee][Aa][Rr][Ee][Rr](?:[\\s:]|$))[\\x21-\\x7e\\xa1-\\xff]+(?: +[\\x21-\\x7e\\xa1-\\xff]+)*\\s*$',
+    pattern:
+      '^\\s*(?![Bb][Ee][Aa][Rr][Ee][Rr](?:[\\s:]|$))[\\x21-\\x7e\\xa1-\\xff]+(?: +[\\x21-\\x7e\\xa1-\\xff]+)*\\s*$',
     description: 'White space at its ends is removed; without the `Bearer ` that stands before it in a header.',
   }),
 };
 
 const PatchWorkspace = Type.Partial(Type.Object(workspaceFields));
-const PatchVoice = Type.Partial(VoiceSettings, { description: 'Absent fields stay; `provider` is required where the assistant has no voice settings yet.' });
-const PatchAssistant = Type.Partial(Type.Object({ ...assistantFields, model: Type.Partial(ModelSettings), voice: Nullable(PatchVoice) }));
+const PatchVoice = Type.Partial(VoiceSettings, {
+  description: 'Absent fields stay; `provider` is required where the assistant has no voice settings yet.',
+});
+const PatchAssistant = Type.Partial(
+  Type.Object({ ...assistantFields, model: Type.Partial(ModelSettings), voice: Nullable(PatchVoice) }),
+);
 const NewAssistant = Type.Partial(Type.Object(assistantFields));
 const PatchKey = Type.Partial(Type.Object(keyFields));
 
-export const CreateWorkspaceBody = named('CreateWorkspace', Type.Object({ ...PatchWorkspace.properties, name: workspaceFields.name }));
+export const CreateWorkspaceBody = named(
+  'CreateWorkspace',
+  Type.Object({ ...PatchWorkspace.properties, name: workspaceFields.name }),
+);
 export const PatchWorkspaceBody = named('PatchWorkspace', PatchWorkspace);
-export const CreateAssistantBody = named('CreateAssistant', Type.Object({ ...NewAssistant.properties, name: assistantFields.name }));
+export const CreateAssistantBody = named(
+  'CreateAssistant',
+  Type.Object({ ...NewAssistant.properties, name: assistantFields.name }),
+);
 export const PatchAssistantBody = named('PatchAssistant', PatchAssistant);
 export const CreateKeyBody = named('CreateKey', Type.Object({ ...PatchKey.properties, name: keyFields.name }));
 export const PatchKeyBody = named('PatchKey', PatchKey);
-const header = Type.Optional(Nullable(Type.String({ pattern: '^[A-Za-z0-9!#$%&\'*+.^_`|~-]{1,64}$', description: 'Of a credential of the kind `tool`: the header that it is sent in, bare; not one that the request has anyway, such as `Host` or `Content-Type`. Null: `Authorization: Bearer`.' })));
+const header = Type.Optional(
+  Nullable(
+    Type.String({
+      pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$",
+      description:
+        'Of a credential of the kind `tool`: the header that it is sent in, bare; not one that the request has anyway, such as `Host` or `Content-Type`. Null: `Authorization: Bearer`.',
+    }),
+  ),
+);
 export const CreateCredentialBody = named(
   'CreateCredential',
-  Type.Object({ ...credentialFields, provider: Type.Optional(credentialFields.provider), base_url: Type.Optional(credentialFields.base_url), header }),
+  Type.Object({
+    ...credentialFields,
+    provider: Type.Optional(credentialFields.provider),
+    base_url: Type.Optional(credentialFields.base_url),
+    header,
+  }),
 );
 export const PatchCredentialBody = named(
   'PatchCredential',
-  Type.Partial(Type.Object({ provider: credentialFields.provider, base_url: credentialFields.base_url, api_key: credentialFields.api_key, header })),
+  Type.Partial(
+    Type.Object({
+      provider: credentialFields.provider,
+      base_url: credentialFields.base_url,
+      api_key: credentialFields.api_key,
+      header,
+    }),
+  ),
 );
 export type CreateAssistantBody = Static<typeof CreateAssistantBody>;
 export type PatchAssistantBody = Static<typeof PatchAssistantBody>;
@@ -213,11 +279,19 @@ const keyView = {
   created_at: UnixSeconds(),
   expires_at: Nullable(UnixSeconds()),
   revoked_at: Nullable(UnixSeconds()),
-  last_used_at: Nullable(Type.Integer({ description: 'The Unix second at which the minute of the last request began.' })),
-  budgets: Type.Object({ requests: budgetView(), speech: budgetView(), transcription_tokens: budgetView() }, { description: 'As they stand: reading them costs nothing.' }),
+  last_used_at: Nullable(
+    Type.Integer({ description: 'The Unix second at which the minute of the last request began.' }),
+  ),
+  budgets: Type.Object(
+    { requests: budgetView(), speech: budgetView(), transcription_tokens: budgetView() },
+    { description: 'As they stand: reading them costs nothing.' },
+  ),
 };
 export const KeyView = named('Key', Type.Object(keyView));
-export const CreatedKeyView = named('CreatedKey', Type.Object({ ...keyView, key: Type.String({ description: 'The key itself; shown here and never again.' }) }));
+export const CreatedKeyView = named(
+  'CreatedKey',
+  Type.Object({ ...keyView, key: Type.String({ description: 'The key itself; shown here and never again.' }) }),
+);
 export type KeyView = Static<typeof KeyView>;
 export type CreatedKeyView = Static<typeof CreatedKeyView>;
 export const KeyList = listOf('KeyList', KeyView);
@@ -230,7 +304,9 @@ export const CredentialView = named(
     kind: Strings(['model', 'voice', 'tool']),
     provider: Type.String(),
     base_url: Nullable(Type.String()),
-    header: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'Of a credential of the kind `tool` alone.' })),
+    header: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], { description: 'Of a credential of the kind `tool` alone.' }),
+    ),
     ...stamps,
   }),
 );

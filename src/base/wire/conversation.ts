@@ -3,7 +3,20 @@ import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
 import { toolErrors } from '../tool-errors.ts';
 import { encodings, speechFormats } from '../audio-formats.ts';
-import { Id, indexQuery, listOf, mapOf, messagesQuery, metadataOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
+import {
+  Id,
+  indexQuery,
+  listOf,
+  mapOf,
+  messagesQuery,
+  metadataOf,
+  named,
+  Nullable,
+  recordsQuery,
+  Strings,
+  Text,
+  UnixSeconds,
+} from './basics.ts';
 
 export const VisitorField = named(
   'VisitorField',
@@ -36,10 +49,16 @@ export const AssistantList = listOf('AssistantList', AssistantView);
 export const channels = ['api', 'link', 'widget', 'console'] as const;
 
 /** Arguments of a call of a tool. */
-const ToolArguments = (description = 'Null if the model gave no JSON object.') => Type.Union([mapOf(Type.Unknown()), Type.Null()], { description });
+const ToolArguments = (description = 'Null if the model gave no JSON object.') =>
+  Type.Union([mapOf(Type.Unknown()), Type.Null()], { description });
 
 const PendingToolCall = () =>
-  Type.Object({ call_id: Id('call'), name: Type.String(), arguments: ToolArguments(), wants: Strings(['result', 'approval']) });
+  Type.Object({
+    call_id: Id('call'),
+    name: Type.String(),
+    arguments: ToolArguments(),
+    wants: Strings(['result', 'approval']),
+  });
 
 const toolStatuses = ['running', 'pending', 'completed', 'failed', 'declined', 'cancelled', 'unknown'] as const;
 const noResults = [...toolErrors, 'declined', 'cancelled', 'unknown'] as const;
@@ -70,7 +89,9 @@ export const SessionView = named(
     status: Strings(['open', 'ended', 'expired']),
     active_turn_id: Nullable(Id('turn')),
     active_call_id: Nullable(Id('call')),
-    pending_tool_calls: Type.Array(PendingToolCall(), { description: 'What waits for `tool_results`, or for the next message to decline it.' }),
+    pending_tool_calls: Type.Array(PendingToolCall(), {
+      description: 'What waits for `tool_results`, or for the next message to decline it.',
+    }),
     channel: Strings(channels),
     visitor: mapOf(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
     metadata: mapOf(Type.String()),
@@ -113,7 +134,9 @@ export const MessageView = named(
     voice: Nullable(
       Type.Object(
         {
-          audio_ms: Type.Integer({ description: 'Of a reply the audio that was played, of a person from the first to the last voice.' }),
+          audio_ms: Type.Integer({
+            description: 'Of a reply the audio that was played, of a person from the first to the last voice.',
+          }),
           heard: Type.Optional(Strings(['played', 'estimated', 'sent'], 'Of a reply: how it is known what was heard.')),
           cut_by: Type.Optional(Nullable(Strings(['speech', 'client', 'api', 'lost'], 'Of a reply: what cut it.'))),
         },
@@ -126,10 +149,15 @@ export const MessageView = named(
 );
 export const MessageList = listOf('MessageList', MessageView);
 
-const estimate = 'where the provider counts none, one for every four code points of Latin, every two below U+2E80 and each from there on, rounded up,';
+const estimate =
+  'where the provider counts none, one for every four code points of Latin, every two below U+2E80 and each from there on, rounded up,';
 const tokenCounts = {
-  input_tokens: Type.Integer({ description: `As the provider counts; ${estimate} of the conversation's messages, the system prompt left out.` }),
-  output_tokens: Type.Integer({ description: `As the provider counts; ${estimate} of the reply. For a reply that was cut, the larger of both.` }),
+  input_tokens: Type.Integer({
+    description: `As the provider counts; ${estimate} of the conversation's messages, the system prompt left out.`,
+  }),
+  output_tokens: Type.Integer({
+    description: `As the provider counts; ${estimate} of the reply. For a reply that was cut, the larger of both.`,
+  }),
 };
 
 const usageCounts = {
@@ -167,7 +195,9 @@ export const CreateSessionBody = named(
   Type.Object({
     assistant_id: Text(limits.bodyBytesMax),
     visitor: Type.Optional(
-      mapOf(Type.Union([Text(limits.visitorValueCharactersMax, 0), Type.Number(), Type.Boolean()]), { maxProperties: limits.visitorFieldsMax }),
+      mapOf(Type.Union([Text(limits.visitorValueCharactersMax, 0), Type.Number(), Type.Boolean()]), {
+        maxProperties: limits.visitorFieldsMax,
+      }),
     ),
     metadata: Type.Optional(metadataOf()),
   }),
@@ -177,15 +207,31 @@ export type CreateSessionBody = Static<typeof CreateSessionBody>;
 const ToolResult = Type.Object({
   call_id: Text(limits.bodyBytesMax),
   // A longer one is a fault of `message` (contract 13), so its bound is not looked at here.
-  output: Type.Optional(Text(limits.bodyBytesMax, 0, `The result of a call that wants one: at most ${limits.toolOutputCharactersMax} characters.`)),
-  approved: Type.Optional(Type.Boolean({ description: 'Whether a call that wants approval may be sent. What a visitor of the link was asked, no API key approves.' })),
+  output: Type.Optional(
+    Text(
+      limits.bodyBytesMax,
+      0,
+      `The result of a call that wants one: at most ${limits.toolOutputCharactersMax} characters.`,
+    ),
+  ),
+  approved: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether a call that wants approval may be sent. What a visitor of the link was asked, no API key approves.',
+    }),
+  ),
 });
 
 export const ChatBody = named(
   'Chat',
   Type.Object({
     message: Type.Optional(Text(limits.messageCharactersMax)),
-    tool_results: Type.Optional(Type.Array(ToolResult, { maxItems: limits.toolCallsTaken, description: 'Instead of a message: an answer to each call that waits.' })),
+    tool_results: Type.Optional(
+      Type.Array(ToolResult, {
+        maxItems: limits.toolCallsTaken,
+        description: 'Instead of a message: an answer to each call that waits.',
+      }),
+    ),
   }),
 );
 export type ChatBody = Static<typeof ChatBody>;
@@ -198,43 +244,77 @@ export const SpeechBody = named(
     format: Type.Optional(Strings(speechFormats, '`wav` if absent; `opus` is in Ogg.')),
     voice: Type.Optional(Text(limits.bodyBytesMax, 1, "An id of `GET /voices`; the assistant's own if absent.")),
     speed: Type.Optional(Type.Number({ minimum: 0.5, maximum: 2, default: 1 })),
-    stream: Type.Optional(Type.Boolean({ default: true, description: 'Whether the audio is sent as it is made; otherwise whole, with its length.' })),
+    stream: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description: 'Whether the audio is sent as it is made; otherwise whole, with its length.',
+      }),
+    ),
   }),
 );
 export type SpeechBody = Static<typeof SpeechBody>;
 
 /** The answer to it. */
-export const Audio = named('Audio', Type.Unsafe<Uint8Array>({ type: 'string', format: 'binary', description: 'Bytes of audio, mono.' }));
+export const Audio = named(
+  'Audio',
+  Type.Unsafe<Uint8Array>({ type: 'string', format: 'binary', description: 'Bytes of audio, mono.' }),
+);
 
 export const CreateTranscriptionTokenBody = named(
   'CreateTranscriptionToken',
-  Type.Object({ assistant_id: Text(limits.bodyBytesMax), session_id: Type.Optional(Text(limits.bodyBytesMax, 1, 'The session that the socket belongs to.')) }),
+  Type.Object({
+    assistant_id: Text(limits.bodyBytesMax),
+    session_id: Type.Optional(Text(limits.bodyBytesMax, 1, 'The session that the socket belongs to.')),
+  }),
 );
 export type CreateTranscriptionTokenBody = Static<typeof CreateTranscriptionTokenBody>;
 
 export const TranscriptionTokenView = named(
   'TranscriptionToken',
-  Type.Object({ object: Type.Literal('transcription_token'), token: Type.String({ pattern: '^tok_[\\w-]+$' }), url: Type.String({ description: 'Where it opens a socket.' }), expires_at: UnixSeconds() }),
+  Type.Object({
+    object: Type.Literal('transcription_token'),
+    token: Type.String({ pattern: '^tok_[\\w-]+$' }),
+    url: Type.String({ description: 'Where it opens a socket.' }),
+    expires_at: UnixSeconds(),
+  }),
 );
 
-export const VoicesQuery = Type.Object({ assistant_id: Text(limits.bodyBytesMax, 1, "The assistant whose provider's voices are listed."), ...indexQuery() });
+export const VoicesQuery = Type.Object({
+  assistant_id: Text(limits.bodyBytesMax, 1, "The assistant whose provider's voices are listed."),
+  ...indexQuery(),
+});
 
 export const VoiceView = named(
   'Voice',
-  Type.Object({ id: Type.String(), object: Type.Literal('voice'), name: Type.String(), language: Type.String({ description: 'A BCP 47 tag.' }), sample_rate: Type.Integer({ description: 'Hertz.' }) }),
+  Type.Object({
+    id: Type.String(),
+    object: Type.Literal('voice'),
+    name: Type.String(),
+    language: Type.String({ description: 'A BCP 47 tag.' }),
+    sample_rate: Type.Integer({ description: 'Hertz.' }),
+  }),
 );
 export const VoiceList = listOf('VoiceList', VoiceView);
 
 /** The settings of a socket's audio, in the query of the upgrade and in its `start`. */
 export const audioSettings = {
   encoding: Type.Optional(Strings(encodings, '`pcm_s16le` if absent; `opus` is one raw packet in each message.')),
-  sample_rate: Type.Optional(Type.Integer({ default: 16_000, description: 'Hertz, 8000 to 48000; ignored with `opus`.' })),
-  language: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: "A BCP 47 tag that the assistant's provider takes." })),
-  silence_ms: Type.Optional(Type.Integer({ minimum: 100, maximum: 2000, default: 300, description: 'Silence that ends an utterance.' })),
+  sample_rate: Type.Optional(
+    Type.Integer({ default: 16_000, description: 'Hertz, 8000 to 48000; ignored with `opus`.' }),
+  ),
+  language: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: "A BCP 47 tag that the assistant's provider takes." }),
+  ),
+  silence_ms: Type.Optional(
+    Type.Integer({ minimum: 100, maximum: 2000, default: 300, description: 'Silence that ends an utterance.' }),
+  ),
   partials: Type.Optional(Type.Boolean({ default: true, description: 'Whether the text is sent while it is spoken.' })),
 };
 
-export const TranscriptionQuery = Type.Object({ token: Type.Optional(Type.String({ description: 'The token; the subprotocol `token.TOKEN` will do too.' })), ...audioSettings });
+export const TranscriptionQuery = Type.Object({
+  token: Type.Optional(Type.String({ description: 'The token; the subprotocol `token.TOKEN` will do too.' })),
+  ...audioSettings,
+});
 export type TranscriptionQuery = Static<typeof TranscriptionQuery>;
 
 /** The messages that a client sends on a transcription socket, beside audio. */
@@ -258,8 +338,14 @@ export const TranscriptionEvents = {
       expires_at: Nullable(Type.Integer({ description: "Unix seconds: the session's, or null." })),
     }),
   ),
-  started: named('SpeechStarted', Type.Object({ type: Type.Literal('speech.started'), utterance: utterance(), at_ms: milliseconds() })),
-  stopped: named('SpeechStopped', Type.Object({ type: Type.Literal('speech.stopped'), utterance: utterance(), at_ms: milliseconds() })),
+  started: named(
+    'SpeechStarted',
+    Type.Object({ type: Type.Literal('speech.started'), utterance: utterance(), at_ms: milliseconds() }),
+  ),
+  stopped: named(
+    'SpeechStopped',
+    Type.Object({ type: Type.Literal('speech.stopped'), utterance: utterance(), at_ms: milliseconds() }),
+  ),
   partial: named(
     'TranscriptPartial',
     Type.Object({
@@ -283,7 +369,14 @@ export const TranscriptionEvents = {
   ),
   received: named('AudioReceived', Type.Object({ type: Type.Literal('audio.received'), audio_ms: milliseconds() })),
   done: named('TranscriptionDone', Type.Object({ type: Type.Literal('done'), audio_ms: milliseconds() })),
-  error: named('TranscriptionError', Type.Object({ type: Type.Literal('error'), code: Type.String({ description: 'A code of the table of errors.' }), message: Type.String() })),
+  error: named(
+    'TranscriptionError',
+    Type.Object({
+      type: Type.Literal('error'),
+      code: Type.String({ description: 'A code of the table of errors.' }),
+      message: Type.String(),
+    }),
+  ),
 };
 
 const ofAssistant = (description: string) => Type.String({ description });
@@ -292,14 +385,20 @@ export const AssistantsQuery = Type.Object(recordsQuery('asst'));
 export const SessionsQuery = Type.Object({
   ...recordsQuery('ses'),
   assistant_id: Type.Optional(ofAssistant('Only sessions of this assistant.')),
-  status: Type.Optional(Strings(['open', 'ended', 'expired'], 'Only sessions with this status, at the moment of the request.')),
+  status: Type.Optional(
+    Strings(['open', 'ended', 'expired'], 'Only sessions with this status, at the moment of the request.'),
+  ),
 });
 export const TranscriptQuery = Type.Object(messagesQuery());
 export const EventsQuery = Type.Object({
-  after: Type.Optional(Type.Integer({ minimum: 0, description: 'The `id` of the last event seen; wins over `Last-Event-ID`.' })),
+  after: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'The `id` of the last event seen; wins over `Last-Event-ID`.' }),
+  ),
 });
 export const UsageQuery = Type.Object({
-  start: Type.Optional(Type.Integer({ minimum: 0, description: 'Inclusive, Unix seconds; 30 days before `end` by default.' })),
+  start: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Inclusive, Unix seconds; 30 days before `end` by default.' }),
+  ),
   end: Type.Optional(Type.Integer({ minimum: 0, description: 'Exclusive, Unix seconds; now by default.' })),
   bucket: Type.Optional(Strings(['day', 'hour'], 'The length of a bucket; a day by default.')),
   assistant_id: Type.Optional(ofAssistant('Only usage of this assistant.')),
@@ -309,10 +408,23 @@ export const UsageQuery = Type.Object({
 export const events = {
   'turn.started': named('TurnStarted', Type.Object({ turn_id: Id('turn'), message_id: Id('msg') })),
   'message.delta': named('MessageDelta', Type.Object({ text: Type.String() })),
-  'tool.started': named('ToolStarted', Type.Object({ call_id: Id('call'), name: Type.String(), arguments: Type.Optional(ToolArguments('Where the function shows them.')) })),
+  'tool.started': named(
+    'ToolStarted',
+    Type.Object({
+      call_id: Id('call'),
+      name: Type.String(),
+      arguments: Type.Optional(ToolArguments('Where the function shows them.')),
+    }),
+  ),
   'tool.ended': named(
     'ToolEnded',
-    Type.Object({ call_id: Id('call'), name: Type.String(), status: Strings(toolStatuses), error: Nullable(Strings(noResults)), output: Type.Optional(Nullable(Type.String())) }),
+    Type.Object({
+      call_id: Id('call'),
+      name: Type.String(),
+      status: Strings(toolStatuses),
+      error: Nullable(Strings(noResults)),
+      output: Type.Optional(Nullable(Type.String())),
+    }),
   ),
   'turn.completed': named(
     'TurnCompleted',
@@ -320,22 +432,41 @@ export const events = {
       turn_id: Id('turn'),
       message_id: Id('msg'),
       stop_reason: Strings(['end', 'length', 'tool_calls']),
-      tool_calls: Type.Optional(Type.Array(PendingToolCall(), { description: 'What waits for `tool_results`, with the stop reason `tool_calls`.' })),
+      tool_calls: Type.Optional(
+        Type.Array(PendingToolCall(), {
+          description: 'What waits for `tool_results`, with the stop reason `tool_calls`.',
+        }),
+      ),
       usage: Type.Object(tokenCounts),
     }),
   ),
-  'turn.aborted': named('TurnAborted', Type.Object({ turn_id: Id('turn'), message_id: Id('msg'), stop_reason: Type.Literal('aborted') })),
+  'turn.aborted': named(
+    'TurnAborted',
+    Type.Object({ turn_id: Id('turn'), message_id: Id('msg'), stop_reason: Type.Literal('aborted') }),
+  ),
   error: named('ErrorEvent', Type.Object({ code: Type.String(), message: Type.String() })),
 };
 
 const event = (name: keyof typeof events) =>
-  Type.Object({ event: Type.Literal(name), id: Type.String({ description: 'The code points of output up to and including this event.' }), data: events[name] });
+  Type.Object({
+    event: Type.Literal(name),
+    id: Type.String({ description: 'The code points of output up to and including this event.' }),
+    data: events[name],
+  });
 
 /** A turn's stream: its events in order, each with its data as one line of JSON. */
-export const TurnEvents = named('TurnEvents', Type.Array(Type.Union((Object.keys(events) as (keyof typeof events)[]).map(event))));
+export const TurnEvents = named(
+  'TurnEvents',
+  Type.Array(Type.Union((Object.keys(events) as (keyof typeof events)[]).map(event))),
+);
 
 /** The same on the wire: text, whose events the schema describes. */
 export const TurnStream = named(
   'TurnStream',
-  Type.Unsafe<string>({ type: 'string', contentMediaType: 'text/event-stream', contentSchema: TurnEvents, description: 'A stream of events; parsed, it has the shape of `TurnEvents`.' }),
+  Type.Unsafe<string>({
+    type: 'string',
+    contentMediaType: 'text/event-stream',
+    contentSchema: TurnEvents,
+    description: 'A stream of events; parsed, it has the shape of `TurnEvents`.',
+  }),
 );

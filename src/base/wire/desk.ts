@@ -30,7 +30,10 @@ export const MachineConfiguration = named(
   }),
 );
 
-export const TrialSpeechBody = named('TrialSpeech', Type.Object({ text: SpeechBody.properties.text, voice: SpeechBody.properties.voice }));
+export const TrialSpeechBody = named(
+  'TrialSpeech',
+  Type.Object({ text: SpeechBody.properties.text, voice: SpeechBody.properties.voice }),
+);
 export type TrialSpeechBody = Static<typeof TrialSpeechBody>;
 
 export const TrialVoicesQuery = Type.Object(indexQuery());
@@ -41,7 +44,13 @@ export const ConsoleSessionsQuery = Type.Object({
   key_id: Type.Optional(Type.String({ description: 'Only sessions that this key made.' })),
   from: Type.Optional(Type.Integer({ minimum: 0, description: 'Only sessions created at this Unix second or later.' })),
   to: Type.Optional(Type.Integer({ minimum: 0, description: 'Only sessions created before this Unix second.' })),
-  q: Type.Optional(Text(limits.nameCharactersMax, 0, "The beginning of a session's id, or in any case that of one of its visitor's values.")),
+  q: Type.Optional(
+    Text(
+      limits.nameCharactersMax,
+      0,
+      "The beginning of a session's id, or in any case that of one of its visitor's values.",
+    ),
+  ),
   first_words: Type.Optional(Type.Boolean({ description: '`true`: each session has `first_words`.' })),
   total: Type.Optional(Type.Boolean({ description: '`true`: the answer has `total`.' })),
 });
@@ -51,7 +60,12 @@ export const ConsoleSessionView = named(
   'ConsoleSession',
   Type.Object({
     ...SessionView.properties,
-    history_left_out: Type.Optional(Type.Integer({ description: 'How many of the messages before it the model of the last turn was not sent, because there were too many. Absent where it was sent all of them: the session is then as its key sees it.' })),
+    history_left_out: Type.Optional(
+      Type.Integer({
+        description:
+          'How many of the messages before it the model of the last turn was not sent, because there were too many. Absent where it was sent all of them: the session is then as its key sees it.',
+      }),
+    ),
   }),
 );
 
@@ -59,7 +73,13 @@ const ListedSessionView = named(
   'ListedSession',
   Type.Object({
     ...SessionView.properties,
-    first_words: Type.Optional(Nullable(Type.String({ description: `With \`first_words=true\`: the beginning of the first message of a user, ${limits.openingCharactersMax} characters at most in one line. Null before it, and for sessions of versions that did not keep it.` }))),
+    first_words: Type.Optional(
+      Nullable(
+        Type.String({
+          description: `With \`first_words=true\`: the beginning of the first message of a user, ${limits.openingCharactersMax} characters at most in one line. Null before it, and for sessions of versions that did not keep it.`,
+        }),
+      ),
+    ),
   }),
 );
 
@@ -67,15 +87,26 @@ export const ConsoleSessionList = named(
   'ConsoleSessionList',
   Type.Object({
     ...listOf('', ListedSessionView).properties,
-    total: Type.Optional(Nullable(Type.Integer({ description: `With \`total=true\`: how many sessions match; null beyond ${limits.sessionsCountedMax}.` }))),
+    total: Type.Optional(
+      Nullable(
+        Type.Integer({
+          description: `With \`total=true\`: how many sessions match; null beyond ${limits.sessionsCountedMax}.`,
+        }),
+      ),
+    ),
   }),
 );
 
-const format = <const T extends string>(values: readonly T[], description: string) => ({ format: Type.Optional(Strings(values, description)) });
+const format = <const T extends string>(values: readonly T[], description: string) => ({
+  format: Type.Optional(Strings(values, description)),
+});
 
 export const ConsoleTranscriptQuery = Type.Object({
   ...TranscriptQuery.properties,
-  ...format(['json', 'markdown'], '`json` by default; `markdown` is the whole transcript, oldest first, whatever page is requested.'),
+  ...format(
+    ['json', 'markdown'],
+    '`json` by default; `markdown` is the whole transcript, oldest first, whatever page is requested.',
+  ),
 });
 export const ConsoleUsageQuery = Type.Object({
   ...UsageQuery.properties,
@@ -83,7 +114,8 @@ export const ConsoleUsageQuery = Type.Object({
   ...format(['json', 'csv'], '`json` by default; `csv` has a row for each bucket.'),
 });
 
-const measured = (description: string, type: typeof Type.Integer | typeof Type.Number = Type.Integer) => Nullable(type({ description }));
+const measured = (description: string, type: typeof Type.Integer | typeof Type.Number = Type.Integer) =>
+  Nullable(type({ description }));
 
 export const LoadView = named(
   'Load',
@@ -101,7 +133,10 @@ export const LoadView = named(
           events: measured('Events sent on streams.'),
           first_output_p50_ms: measured('From a message to the first output, within 5 %.', Type.Number),
           first_output_p99_ms: measured('The same for all but one in a hundred.', Type.Number),
-          voice_to_voice_p50_ms: measured('In calls, from the last voice of a person to the first audio of the reply, within 5 %.', Type.Number),
+          voice_to_voice_p50_ms: measured(
+            'In calls, from the last voice of a person to the first audio of the reply, within 5 %.',
+            Type.Number,
+          ),
           voice_to_voice_p99_ms: measured('The same for all but one in a hundred.', Type.Number),
           loop_lag_ms: measured('Mean delay of the event loop of the slowest process.', Type.Number),
           memory_bytes: measured('At the end of the step.'),
@@ -118,7 +153,12 @@ export const RotateKeyBody = named(
   'RotateKey',
   Type.Object({
     overlap_seconds: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: limits.keyOverlapSecondsMax, default: 0, description: 'How long the old key works on, unless its own date comes first.' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: limits.keyOverlapSecondsMax,
+        default: 0,
+        description: 'How long the old key works on, unless its own date comes first.',
+      }),
     ),
   }),
 );

@@ -4,13 +4,30 @@ import { listOf, mapOf, named, Nullable, Strings, UnixSeconds } from './basics.t
 import { limits } from '../limits.ts';
 
 export const HistoryQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.listMax, default: limits.listDefault, description: 'How many items a page has at most.' })),
-  after: Type.Optional(Type.String({ pattern: '^[0-9]{1,12}(\\.[0-9]{1,12})?$', description: 'The `next_cursor` of the page before.' })),
-  order: Type.Optional(Type.Enum(['asc', 'desc'], { default: 'desc', description: '`asc` is oldest first, `desc` newest first.' })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.listMax,
+      default: limits.listDefault,
+      description: 'How many items a page has at most.',
+    }),
+  ),
+  after: Type.Optional(
+    Type.String({ pattern: '^[0-9]{1,12}(\\.[0-9]{1,12})?$', description: 'The `next_cursor` of the page before.' }),
+  ),
+  order: Type.Optional(
+    Type.Enum(['asc', 'desc'], { default: 'desc', description: '`asc` is oldest first, `desc` newest first.' }),
+  ),
   refused: Type.Optional(Type.Boolean({ description: '`true`: only refused events; `false`: only the others.' })),
 });
 
-const Typed = () => Type.Unsafe<{ type: string }>({ type: 'object', required: ['type'], properties: { type: { type: 'string' } }, additionalProperties: true });
+const Typed = () =>
+  Type.Unsafe<{ type: string }>({
+    type: 'object',
+    required: ['type'],
+    properties: { type: { type: 'string' } },
+    additionalProperties: true,
+  });
 
 export const By = named(
   'By',
@@ -20,18 +37,36 @@ export const By = named(
 export const HistoryItem = named(
   'HistoryItem',
   Type.Object({
-    seq: Type.Integer({ minimum: 1, description: 'Counts committed steps from 1; a refusal, and a recovery of a key, commit nothing and have that of the step before them.' }),
+    seq: Type.Integer({
+      minimum: 1,
+      description:
+        'Counts committed steps from 1; a refusal, and a recovery of a key, commit nothing and have that of the step before them.',
+    }),
     at: UnixSeconds(),
     event: Type.String({ description: "The event's name; `create` for the step that made it." }),
     from: Nullable(Type.String({ description: 'The state before; null for the step that made it.' })),
     to: Type.String(),
-    outcomes: Type.Array(Typed(), { description: "The machine's outcomes, in order; that of a refusal has the `code`." }),
+    outcomes: Type.Array(Typed(), {
+      description: "The machine's outcomes, in order; that of a refusal has the `code`.",
+    }),
     refused: Type.Boolean(),
     request_id: Nullable(Type.String({ description: 'The request that caused it; null for a deadline or a restart.' })),
     by: Nullable(By),
-    count: Type.Integer({ minimum: 1, description: 'Equal refusals in a row are one item, with the time and the request of the last.' }),
-    data: Nullable(Object.assign(Typed(), { description: "The event with its fields, as the machine took it, `at` in milliseconds; null for a refusal that committed nothing." })),
-    context: Nullable(Object.assign(mapOf(Type.Unknown()), { description: "The machine's context after it; null where it cannot be worked out." })),
+    count: Type.Integer({
+      minimum: 1,
+      description: 'Equal refusals in a row are one item, with the time and the request of the last.',
+    }),
+    data: Nullable(
+      Object.assign(Typed(), {
+        description:
+          'The event with its fields, as the machine took it, `at` in milliseconds; null for a refusal that committed nothing.',
+      }),
+    ),
+    context: Nullable(
+      Object.assign(mapOf(Type.Unknown()), {
+        description: "The machine's context after it; null where it cannot be worked out.",
+      }),
+    ),
     version: Type.Integer({ description: 'Of the machine that took the event.' }),
   }),
 );

@@ -24,14 +24,23 @@ export const CreateVisitorBody = named(
   Type.Object({
     channel: Strings(['link', 'widget']),
     // Any type is accepted, because a visitor of the link may send anything there; with `widget` the handler checks it.
-    host: Type.Optional(Type.Unknown({ description: `The origin of the page that the widget is on, a string of at most ${limits.originCharactersMax} characters: required with \`widget\`, ignored with \`link\`.` })),
+    host: Type.Optional(
+      Type.Unknown({
+        description: `The origin of the page that the widget is on, a string of at most ${limits.originCharactersMax} characters: required with \`widget\`, ignored with \`link\`.`,
+      }),
+    ),
   }),
 );
 export type CreateVisitorBody = Static<typeof CreateVisitorBody>;
 
 export const VisitorView = named(
   'Visitor',
-  Type.Object({ object: Type.Literal('visitor'), id: Id('vis'), token: Type.String({ description: 'For `Authorization: Bearer`.' }), expires_at: UnixSeconds() }),
+  Type.Object({
+    object: Type.Literal('visitor'),
+    id: Id('vis'),
+    token: Type.String({ description: 'For `Authorization: Bearer`.' }),
+    expires_at: UnixSeconds(),
+  }),
 );
 
 const { assistant_id: _, ...ofSession } = CreateSessionBody.properties;
@@ -47,8 +56,15 @@ export type LinkSpeechBody = Static<typeof LinkSpeechBody>;
 export const CreateLinkTranscriptionTokenBody = named('CreateLinkTranscriptionToken', Type.Object(session));
 export type CreateLinkTranscriptionTokenBody = Static<typeof CreateLinkTranscriptionTokenBody>;
 
-export const LinkPageQuery = Type.Object({ lang: Type.Optional(Type.String({ description: "The language of the page's words, as a BCP 47 tag, instead of the browser's." })) });
-export const FrameQuery = Type.Object({ host: Type.Optional(Type.String({ description: 'The origin of the site that frames the page.' })), ...LinkPageQuery.properties });
+export const LinkPageQuery = Type.Object({
+  lang: Type.Optional(
+    Type.String({ description: "The language of the page's words, as a BCP 47 tag, instead of the browser's." }),
+  ),
+});
+export const FrameQuery = Type.Object({
+  host: Type.Optional(Type.String({ description: 'The origin of the site that frames the page.' })),
+  ...LinkPageQuery.properties,
+});
 
 export const LinkStatusView = named(
   'LinkStatus',
@@ -59,7 +75,10 @@ export const LinkStatusView = named(
     day: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'The day in UTC.' }),
     minutes_used: Type.Number({ description: 'Of this day, with one decimal.' }),
     visitors_present: Type.Integer({ description: 'Visitors whose clock runs.' }),
-    refused: Type.Object(Object.fromEntries(linkLimitNames.map((name) => [name, Type.Integer()])) as Record<LinkLimitName, TInteger>, { description: 'Refusals of this day, by limit.' }),
+    refused: Type.Object(
+      Object.fromEntries(linkLimitNames.map((name) => [name, Type.Integer()])) as Record<LinkLimitName, TInteger>,
+      { description: 'Refusals of this day, by limit.' },
+    ),
     resets_at: UnixSeconds(),
   }),
 );

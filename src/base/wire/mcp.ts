@@ -5,7 +5,13 @@ import { named, Text } from './basics.ts';
 
 export const AskArguments = Type.Object({
   message: Text(limits.messageCharactersMax, 1, 'The question, or what is said next.'),
-  session_id: Type.Optional(Text(limits.bodyBytesMax, 1, 'The session_id of an earlier answer, to go on in that conversation. A new one begins without it.')),
+  session_id: Type.Optional(
+    Text(
+      limits.bodyBytesMax,
+      1,
+      'The session_id of an earlier answer, to go on in that conversation. A new one begins without it.',
+    ),
+  ),
 });
 
 export const AskAnswer = Type.Object({
@@ -17,6 +23,22 @@ export const AskAnswer = Type.Object({
 
 const idOfMessage = Type.Optional(Type.Union([Type.String(), Type.Number(), Type.Null()]));
 
-export const McpBody = named('McpMessage', Type.Object({ jsonrpc: Type.Literal('2.0'), id: idOfMessage, method: Type.Optional(Type.String()), params: Type.Optional(Type.Unknown()) }));
+export const McpBody = named(
+  'McpMessage',
+  Type.Object({
+    jsonrpc: Type.Literal('2.0'),
+    id: idOfMessage,
+    method: Type.Optional(Type.String()),
+    params: Type.Optional(Type.Unknown()),
+  }),
+);
 
-export const McpAnswer = named('McpAnswer', Type.Object({ jsonrpc: Type.Literal('2.0'), id: idOfMessage, result: Type.Optional(Type.Unknown()), error: Type.Optional(Type.Unknown()) }));
+export const McpAnswer = named(
+  'McpAnswer',
+  Type.Object({
+    jsonrpc: Type.Literal('2.0'),
+    id: idOfMessage,
+    result: Type.Optional(Type.Unknown()),
+    error: Type.Optional(Type.Unknown()),
+  }),
+);

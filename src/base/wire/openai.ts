@@ -6,7 +6,8 @@ import { mapOf, metadataOf, named, Nullable, Strings, Text, UnixSeconds, whole }
 
 const bound = () => Type.Optional(Type.Integer({ description: '0 and less are no bound.' }));
 const Model = () => Text(limits.nameCharactersMax, 1, "An assistant's id or alias.");
-const Anything = (description?: string) => Type.Optional(Type.Unknown(description === undefined ? {} : { description }));
+const Anything = (description?: string) =>
+  Type.Optional(Type.Unknown(description === undefined ? {} : { description }));
 
 const Call = Type.Object({
   id: Type.String(),
@@ -23,7 +24,9 @@ const GivenCall = Type.Object({
 
 const Message = Type.Object({
   role: Strings(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
-  content: Anything('A text, or a list of parts. Pictures, audio and files of earlier messages become `[image]`, `[audio]` and `[file]`.'),
+  content: Anything(
+    'A text, or a list of parts. Pictures, audio and files of earlier messages become `[image]`, `[audio]` and `[file]`.',
+  ),
   refusal: Type.Optional(Type.String()),
   tool_calls: Type.Optional(Type.Array(GivenCall, { maxItems: limits.frontToolsMax })),
   function_call: Type.Optional(Type.Object({ name: Type.String(), arguments: Anything() })),
@@ -34,7 +37,13 @@ export type ChatCompletionMessage = Static<typeof Message>;
 
 const FunctionTool = Type.Object({
   type: Type.String(),
-  function: Type.Optional(Type.Object({ name: Type.String(), description: Type.Optional(Type.String()), parameters: Anything('A JSON Schema of an object.') })),
+  function: Type.Optional(
+    Type.Object({
+      name: Type.String(),
+      description: Type.Optional(Type.String()),
+      parameters: Anything('A JSON Schema of an object.'),
+    }),
+  ),
 });
 
 export const ChatCompletionBody = named(
@@ -46,7 +55,9 @@ export const ChatCompletionBody = named(
     stream_options: Type.Optional(Type.Object({ include_usage: Type.Optional(Type.Boolean()) })),
     max_tokens: bound(),
     max_completion_tokens: bound(),
-    tools: Type.Optional(Type.Array(FunctionTool, { maxItems: limits.frontToolsMax, description: "The caller's own functions." })),
+    tools: Type.Optional(
+      Type.Array(FunctionTool, { maxItems: limits.frontToolsMax, description: "The caller's own functions." }),
+    ),
     tool_choice: Anything('`auto`, `none`, `required` or a function of the caller.'),
     n: Type.Optional(Type.Literal(1)),
     response_format: Anything('`text`, `json_object` or `json_schema`.'),
@@ -58,7 +69,11 @@ export const ChatCompletionBody = named(
 );
 export type ChatCompletionBody = Static<typeof ChatCompletionBody>;
 
-const CompletionUsage = Type.Object({ prompt_tokens: Type.Integer(), completion_tokens: Type.Integer(), total_tokens: Type.Integer() });
+const CompletionUsage = Type.Object({
+  prompt_tokens: Type.Integer(),
+  completion_tokens: Type.Integer(),
+  total_tokens: Type.Integer(),
+});
 
 export const ChatCompletionView = named(
   'ChatCompletionResult',
@@ -70,7 +85,12 @@ export const ChatCompletionView = named(
     choices: Type.Array(
       Type.Object({
         index: Type.Integer(),
-        message: Type.Object({ role: Type.Literal('assistant'), content: Nullable(Type.String()), refusal: Type.Null(), tool_calls: Type.Optional(Type.Array(Call)) }),
+        message: Type.Object({
+          role: Type.Literal('assistant'),
+          content: Nullable(Type.String()),
+          refusal: Type.Null(),
+          tool_calls: Type.Optional(Type.Array(Call)),
+        }),
         logprobs: Type.Null(),
         finish_reason: Strings(['stop', 'length', 'content_filter', 'tool_calls']),
       }),
@@ -81,7 +101,13 @@ export const ChatCompletionView = named(
 
 export const ModelView = named(
   'Model',
-  Type.Object({ id: Type.String(), object: Type.Literal('model'), created: UnixSeconds(), owned_by: Type.Literal('parley'), name: Type.String() }),
+  Type.Object({
+    id: Type.String(),
+    object: Type.Literal('model'),
+    created: UnixSeconds(),
+    owned_by: Type.Literal('parley'),
+    name: Type.String(),
+  }),
 );
 export const ModelList = named('ModelList', Type.Object({ object: Type.Literal('list'), data: Type.Array(ModelView) }));
 
@@ -108,20 +134,43 @@ const Item = Type.Object({
   output: Anything('A text, or parts of the type `input_text`.'),
 });
 
-const ResponseTool = Type.Object({ type: Type.String(), name: Type.Optional(Type.String()), description: Type.Optional(Type.String()), parameters: Anything('A JSON Schema of an object.') });
+const ResponseTool = Type.Object({
+  type: Type.String(),
+  name: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String()),
+  parameters: Anything('A JSON Schema of an object.'),
+});
 
 export const ResponseBody = named(
   'ResponseRequest',
   Type.Object({
     model: Model(),
-    input: Type.Union([Type.String({ minLength: 1 }), Type.Array(Item, { minItems: 1, maxItems: limits.frontMessagesMax })]),
+    input: Type.Union([
+      Type.String({ minLength: 1 }),
+      Type.Array(Item, { minItems: 1, maxItems: limits.frontMessagesMax }),
+    ]),
     instructions: Type.Optional(Type.String()),
-    previous_response_id: Type.Optional(Type.String({ description: "The latest response of a session, which goes on." })),
-    conversation: Type.Optional(whole(Type.Union([Type.String(), Type.Object({ id: Type.String() })], { description: 'The id of a session, which goes on.' }))),
-    store: Type.Optional(Type.Boolean({ default: true, description: 'Whether the session stays open, so that another response can go on in it.' })),
+    previous_response_id: Type.Optional(
+      Type.String({ description: 'The latest response of a session, which goes on.' }),
+    ),
+    conversation: Type.Optional(
+      whole(
+        Type.Union([Type.String(), Type.Object({ id: Type.String() })], {
+          description: 'The id of a session, which goes on.',
+        }),
+      ),
+    ),
+    store: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description: 'Whether the session stays open, so that another response can go on in it.',
+      }),
+    ),
     stream: Type.Optional(Type.Boolean()),
     max_output_tokens: bound(),
-    tools: Type.Optional(Type.Array(ResponseTool, { maxItems: limits.frontToolsMax, description: "The caller's own functions." })),
+    tools: Type.Optional(
+      Type.Array(ResponseTool, { maxItems: limits.frontToolsMax, description: "The caller's own functions." }),
+    ),
     tool_choice: Anything('`auto`, `none`, `required` or a function of the caller.'),
     background: Type.Optional(Type.Literal(false)),
     text: Type.Optional(Type.Object({ format: Anything('`text`, `json_object` or `json_schema`.') })),
@@ -134,12 +183,33 @@ export const ResponseBody = named(
 );
 export type ResponseBody = Static<typeof ResponseBody>;
 
-const Tokens = Type.Object({ cached_tokens: Type.Optional(Type.Integer()), reasoning_tokens: Type.Optional(Type.Integer()) });
+const Tokens = Type.Object({
+  cached_tokens: Type.Optional(Type.Integer()),
+  reasoning_tokens: Type.Optional(Type.Integer()),
+});
 
 const itemStatus = () => Strings(['in_progress', 'completed', 'incomplete']);
-const OutputText = Type.Object({ type: Type.Literal('output_text'), text: Type.String(), annotations: Type.Array(Type.Unknown()), logprobs: Type.Array(Type.Unknown()) });
-const MessageItem = Type.Object({ type: Type.Literal('message'), id: Type.String(), status: itemStatus(), role: Type.Literal('assistant'), content: Type.Array(OutputText) });
-const CallItem = Type.Object({ type: Type.Literal('function_call'), id: Type.String(), call_id: Type.String(), name: Type.String(), arguments: Type.String(), status: itemStatus() });
+const OutputText = Type.Object({
+  type: Type.Literal('output_text'),
+  text: Type.String(),
+  annotations: Type.Array(Type.Unknown()),
+  logprobs: Type.Array(Type.Unknown()),
+});
+const MessageItem = Type.Object({
+  type: Type.Literal('message'),
+  id: Type.String(),
+  status: itemStatus(),
+  role: Type.Literal('assistant'),
+  content: Type.Array(OutputText),
+});
+const CallItem = Type.Object({
+  type: Type.Literal('function_call'),
+  id: Type.String(),
+  call_id: Type.String(),
+  name: Type.String(),
+  arguments: Type.String(),
+  status: itemStatus(),
+});
 
 export const ResponseView = named(
   'Response',
@@ -153,9 +223,19 @@ export const ResponseView = named(
     model: Type.String(),
     previous_response_id: Nullable(Type.String()),
     instructions: Nullable(Type.String()),
-    output: Type.Array(Type.Union([MessageItem, CallItem]), { description: 'The message, and calls of the functions of the caller.' }),
+    output: Type.Array(Type.Union([MessageItem, CallItem]), {
+      description: 'The message, and calls of the functions of the caller.',
+    }),
     error: Nullable(Type.Object({ code: Type.String(), message: Type.String() })),
-    tools: Type.Array(Type.Object({ type: Type.Literal('function'), name: Type.String(), description: Nullable(Type.String()), parameters: Type.Unknown(), strict: Type.Boolean() })),
+    tools: Type.Array(
+      Type.Object({
+        type: Type.Literal('function'),
+        name: Type.String(),
+        description: Nullable(Type.String()),
+        parameters: Type.Unknown(),
+        strict: Type.Boolean(),
+      }),
+    ),
     tool_choice: Type.Unknown({ description: 'As it was asked for.' }),
     truncation: Type.Literal('disabled'),
     parallel_tool_calls: Type.Boolean(),
@@ -167,7 +247,15 @@ export const ResponseView = named(
     temperature: Type.Number(),
     reasoning: Type.Null(),
     user: Nullable(Type.String()),
-    usage: Nullable(Type.Object({ input_tokens: Type.Integer(), input_tokens_details: Tokens, output_tokens: Type.Integer(), output_tokens_details: Tokens, total_tokens: Type.Integer() })),
+    usage: Nullable(
+      Type.Object({
+        input_tokens: Type.Integer(),
+        input_tokens_details: Tokens,
+        output_tokens: Type.Integer(),
+        output_tokens_details: Tokens,
+        total_tokens: Type.Integer(),
+      }),
+    ),
     max_output_tokens: Nullable(Type.Integer()),
     max_tool_calls: Type.Null(),
     store: Type.Boolean(),
@@ -179,12 +267,20 @@ export const ResponseView = named(
     conversation: Type.Object({ id: Type.String({ description: 'The session.' }) }),
   }),
 );
-export const DeletedResponseView = named('DeletedResponse', Type.Object({ id: Type.String(), object: Type.Literal('response'), deleted: Type.Literal(true) }));
+export const DeletedResponseView = named(
+  'DeletedResponse',
+  Type.Object({ id: Type.String(), object: Type.Literal('response'), deleted: Type.Literal(true) }),
+);
 
 export const OpenaiErrorView = named(
   'OpenaiError',
   Type.Object({
-    error: Type.Object({ message: Type.String(), type: Type.String(), param: Nullable(Type.String({ description: "The field's path." })), code: Type.String() }),
+    error: Type.Object({
+      message: Type.String(),
+      type: Type.String(),
+      param: Nullable(Type.String({ description: "The field's path." })),
+      code: Type.String(),
+    }),
     request_id: Type.String(),
   }),
 );

@@ -3,17 +3,29 @@ import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
 import { Id, indexQuery, listOf, named, Nullable, Text, UnixSeconds } from './basics.ts';
 
-export const SignInBody = named('SignInRequest', Type.Object({ token: Text(limits.signInTokenCharactersMax, 1, 'The operator token, or the token of a sign-in link.') }));
+export const SignInBody = named(
+  'SignInRequest',
+  Type.Object({
+    token: Text(limits.signInTokenCharactersMax, 1, 'The operator token, or the token of a sign-in link.'),
+  }),
+);
 export type SignInBody = Static<typeof SignInBody>;
 
-export const SignOutBody = named('SignOut', Type.Object({ everywhere: Type.Optional(Type.Boolean({ description: "Ends all of the person's sign-ins, not this one alone." })) }));
+export const SignOutBody = named(
+  'SignOut',
+  Type.Object({
+    everywhere: Type.Optional(Type.Boolean({ description: "Ends all of the person's sign-ins, not this one alone." })),
+  }),
+);
 export type SignOutBody = Static<typeof SignOutBody>;
 
 export const PersonView = named(
   'Person',
   Type.Object({
     object: Type.Literal('person'),
-    id: Type.String({ description: 'An id that begins with `prs_`, or `operator` for all who use the operator token.' }),
+    id: Type.String({
+      description: 'An id that begins with `prs_`, or `operator` for all who use the operator token.',
+    }),
     name: Type.String(),
     signed_in_at: Nullable(UnixSeconds()),
     expires_at: Nullable(UnixSeconds()),
@@ -30,18 +42,26 @@ export const SignInView = named(
     last_seen_at: UnixSeconds(),
     expires_at: UnixSeconds(),
     address: Type.String({ description: 'The network address that it began from.' }),
-    agent: Nullable(Type.String({ description: "The browser, as it names itself." })),
+    agent: Nullable(Type.String({ description: 'The browser, as it names itself.' })),
     current: Type.Boolean({ description: 'Whether this request was sent with it.' }),
   }),
 );
 export const SignInList = listOf('SignInList', SignInView);
 export const SignInsQuery = Type.Object(indexQuery());
 
-export const CreateSignInLinkBody = named('CreateSignInLink', Type.Object({ name: Text(limits.nameCharactersMax, 1, 'Whom it is for.') }));
+export const CreateSignInLinkBody = named(
+  'CreateSignInLink',
+  Type.Object({ name: Text(limits.nameCharactersMax, 1, 'Whom it is for.') }),
+);
 export type CreateSignInLinkBody = Static<typeof CreateSignInLinkBody>;
 
 export const SignInLinkView = named(
   'SignInLink',
-  Type.Object({ object: Type.Literal('sign_in_link'), url: Type.String(), name: Type.String(), expires_at: UnixSeconds() }),
+  Type.Object({
+    object: Type.Literal('sign_in_link'),
+    url: Type.String(),
+    name: Type.String(),
+    expires_at: UnixSeconds(),
+  }),
 );
 export type SignInLinkView = Static<typeof SignInLinkView>;

@@ -14,7 +14,9 @@ const parameters = () => mapOf(Type.Unknown());
 const FunctionBody = Type.Object({
   name: Type.String({ description: 'Letters, digits, `_` and `-`, 64 at most.' }),
   description: Type.Optional(Nullable(Text(limits.descriptionCharactersMax, 0))),
-  parameters: Type.Optional(Type.Unknown({ description: 'A JSON Schema 2020-12 of an object, 16 KiB at most, that refers to itself alone.' })),
+  parameters: Type.Optional(
+    Type.Unknown({ description: 'A JSON Schema 2020-12 of an object, 16 KiB at most, that refers to itself alone.' }),
+  ),
   enabled: Type.Optional(Type.Boolean({ default: true })),
   approval: Type.Optional(Nullable(approval())),
   show: Type.Optional(Nullable(show())),
@@ -24,7 +26,11 @@ const fields = {
   name: Text(limits.nameCharactersMax),
   url: Nullable(Text(2000)),
   credential_id: Nullable(Type.String()),
-  timeout_seconds: Type.Integer({ minimum: 1, maximum: limits.toolTimeoutSecondsMax, description: `${limits.toolTimeoutSeconds} unless it is given.` }),
+  timeout_seconds: Type.Integer({
+    minimum: 1,
+    maximum: limits.toolTimeoutSecondsMax,
+    description: `${limits.toolTimeoutSeconds} unless it is given.`,
+  }),
   repeatable: Type.Boolean({ description: 'Whether a call may be sent again although the tool may have it.' }),
   approval: approval(),
   show: show(),
@@ -34,7 +40,10 @@ const fields = {
 
 const Fields = Type.Partial(Type.Object(fields));
 export const PatchToolBody = named('PatchTool', Fields);
-export const CreateToolBody = named('CreateTool', Type.Object({ ...Fields.properties, kind: Strings(['http', 'mcp', 'client']), name: fields.name }));
+export const CreateToolBody = named(
+  'CreateTool',
+  Type.Object({ ...Fields.properties, kind: Strings(['http', 'mcp', 'client']), name: fields.name }),
+);
 export type CreateToolBody = Static<typeof CreateToolBody>;
 export type PatchToolBody = Static<typeof PatchToolBody>;
 
@@ -60,35 +69,67 @@ const view = {
       enabled: Type.Boolean(),
       approval: Nullable(approval()),
       show: Nullable(show()),
-      quarantined: Nullable(Type.Object({ at: UnixSeconds(), provider: Type.String() }, { description: 'The provider that refuses the definition, and does not get it; null where none does.' })),
+      quarantined: Nullable(
+        Type.Object(
+          { at: UnixSeconds(), provider: Type.String() },
+          { description: 'The provider that refuses the definition, and does not get it; null where none does.' },
+        ),
+      ),
     }),
   ),
   refreshed_at: Nullable(UnixSeconds()),
   refresh_error: Nullable(
     Type.Object(
-      { at: UnixSeconds(), step: Strings(entrySteps, 'How far it came: the connection, the probe of the protocol, the handshake, the list.'), error: Strings(toolErrors) },
-      { description: "Why an MCP server's list could not be read the last time; null where it could, and for other kinds." },
+      {
+        at: UnixSeconds(),
+        step: Strings(
+          entrySteps,
+          'How far it came: the connection, the probe of the protocol, the handshake, the list.',
+        ),
+        error: Strings(toolErrors),
+      },
+      {
+        description:
+          "Why an MCP server's list could not be read the last time; null where it could, and for other kinds.",
+      },
     ),
   ),
   created_at: UnixSeconds(),
   updated_at: UnixSeconds(),
 };
-const signingSecret = Type.String({ pattern: '^whsec_', description: 'It signs the requests to the tool; shown here and never again.' });
+const signingSecret = Type.String({
+  pattern: '^whsec_',
+  description: 'It signs the requests to the tool; shown here and never again.',
+});
 
 export const ToolView = named('Tool', Type.Object(view));
 export type ToolView = Static<typeof ToolView>;
 export const ToolList = listOf('ToolList', ToolView);
-export const CreatedToolView = named('CreatedTool', Type.Object({ ...view, signing_secret: Type.Optional(signingSecret) }));
+export const CreatedToolView = named(
+  'CreatedTool',
+  Type.Object({ ...view, signing_secret: Type.Optional(signingSecret) }),
+);
 export type CreatedToolView = Static<typeof CreatedToolView>;
 export const RefreshedToolView = named(
   'RefreshedTool',
-  Type.Object({ ...view, changes: Type.Array(Type.Object({ name: Type.String(), change: Strings(['added', 'removed', 'changed', 'refused']) })) }),
+  Type.Object({
+    ...view,
+    changes: Type.Array(
+      Type.Object({ name: Type.String(), change: Strings(['added', 'removed', 'changed', 'refused']) }),
+    ),
+  }),
 );
 export type RefreshedToolView = Static<typeof RefreshedToolView>;
 export const RotatedSecretView = named('RotatedSecret', Type.Object({ signing_secret: signingSecret }));
 export type RotatedSecretView = Static<typeof RotatedSecretView>;
 
-export const TestToolBody = named('TestTool', Type.Object({ name: Type.String({ description: 'A function of the tool, on or off.' }), arguments: Type.Optional(mapOf(Type.Unknown())) }));
+export const TestToolBody = named(
+  'TestTool',
+  Type.Object({
+    name: Type.String({ description: 'A function of the tool, on or off.' }),
+    arguments: Type.Optional(mapOf(Type.Unknown())),
+  }),
+);
 export type TestToolBody = Static<typeof TestToolBody>;
 export const ToolTestView = named(
   'ToolTest',
@@ -97,7 +138,9 @@ export const ToolTestView = named(
     call_id: Id('call'),
     status: Strings(['completed', 'failed']),
     error: Nullable(Strings(toolErrors)),
-    reason: Nullable(Type.String({ description: 'Which argument is wrong, and why; null unless the error is `arguments`.' })),
+    reason: Nullable(
+      Type.String({ description: 'Which argument is wrong, and why; null unless the error is `arguments`.' }),
+    ),
     output: Nullable(Type.String()),
     milliseconds: Type.Integer(),
   }),

@@ -23,8 +23,8 @@ export interface SpokenMessage {
 }
 
 /**
- * Why a turn cannot begin: the session answers a chat (`busy`) or is `over`, the workspace has no slot (`full`), a limit of the link
- * refuses (`limited`), the assistant does not take it (`barred`), or something of ours is away.
+ * Why a turn cannot begin: the session answers a chat (`busy`) or is `over`, the workspace has no slot (`full`), a
+ * limit of the link refuses (`limited`), the assistant does not take it (`barred`), or something of ours is away.
  */
 export interface TurnRefusal {
   readonly refusal: 'busy' | 'over' | 'full' | 'limited' | 'barred' | 'away';
@@ -54,7 +54,11 @@ export async function beginCall({ workspaceId, id }: Session, facts: SocketFacts
   return { actor: await host.calls.open(facts), session: held.record };
 }
 
-export async function beginTurn(party: Party, message: SpokenMessage, services: Services): Promise<{ readonly runner: TurnRunner } | TurnRefusal> {
+export async function beginTurn(
+  party: Party,
+  message: SpokenMessage,
+  services: Services,
+): Promise<{ readonly runner: TurnRunner } | TurnRefusal> {
   try {
     const { host } = services;
     if (services.draining) throw refusedByDrain();
@@ -63,7 +67,12 @@ export async function beginTurn(party: Party, message: SpokenMessage, services: 
     const wanted = wantedTurn(party, { actor, assistant }, { ...message, isSpoken: true, remember: null }, services);
     const silenced = wanted.assistantRefusal === null ? speechRefusal(party, assistant, wanted.cause, services) : null;
     if (silenced !== null) throw new Failure(silenced);
-    const started = await host.turns.begin(actor, { ...wanted, speaker: message.speaker, isEarly: message.isEarly, ...(message.voice && { voice: message.voice }) });
+    const started = await host.turns.begin(actor, {
+      ...wanted,
+      speaker: message.speaker,
+      isEarly: message.isEarly,
+      ...(message.voice && { voice: message.voice }),
+    });
     if (started.kind !== 'started') throw new Error('a turn of a call was remembered');
     return { runner: started.runner };
   } catch (error) {
@@ -72,7 +81,8 @@ export async function beginTurn(party: Party, message: SpokenMessage, services: 
       if (!message.isEarly) for (const limiter of error.limiters) services.metrics.limited.inc(limiter);
       return { refusal: 'limited', code: 'rate_limited', seconds: error.seconds };
     }
-    if (error instanceof Failure) return { refusal: refusals[error.code] ?? 'away', code: error.code, seconds: error.seconds };
+    if (error instanceof Failure)
+      return { refusal: refusals[error.code] ?? 'away', code: error.code, seconds: error.seconds };
     if (error instanceof StoreUnavailable) return { refusal: 'away', code: 'api_error' };
     throw error;
   }

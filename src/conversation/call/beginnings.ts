@@ -1,4 +1,7 @@
-/** How the turns of a call begin: when the person has finished, or early and announced then; later while the slots are full; or not at all (contract 18). */
+/**
+ * How the turns of a call begin: when the person has finished, or early and announced then; later while the slots are
+ * full; or not at all (contract 18).
+ */
 import type { CallEvent } from '../../../machines/call.ts';
 import { limits } from '../../base/limits.ts';
 import type { Words } from '../../providers/voice/hand.ts';
@@ -79,7 +82,11 @@ export class Beginnings {
     if (reply.isLeft || reply.runner !== null) return;
     const { party, session, requestId, services, endings, ended } = this.#options;
     const voice = words === null || words.typed ? undefined : { audioMs: words.toMs - words.fromMs };
-    const begun = await beginTurn(party, { sessionId: session.id, text: reply.asked, voice, speaker: reply, isEarly: hidden, requestId }, services);
+    const begun = await beginTurn(
+      party,
+      { sessionId: session.id, text: reply.asked, voice, speaker: reply, isEarly: hidden, requestId },
+      services,
+    );
     if ('refusal' in begun) return this.#refused(reply, begun, hidden);
     const { runner } = begun;
     reply.runner = runner;
@@ -111,7 +118,8 @@ export class Beginnings {
     leave(reply);
     if (refusal === 'barred') send({ type: 'fault', at, code, close: 1008 });
     else if (refusal === 'busy') send({ type: 'elsewhere', at, owed, typed: reply.typed !== null });
-    else if (refusal === 'over') send(code === 'session_expired' ? { type: 'tick', at } : { type: 'session.ended', at });
+    else if (refusal === 'over')
+      send(code === 'session_expired' ? { type: 'tick', at } : { type: 'session.ended', at });
     else this.#options.refused(reply, code);
   }
 

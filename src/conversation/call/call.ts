@@ -1,6 +1,7 @@
 /**
- * A call: carries out what its machine decides (`machines/call.ts`, contract 18). The ear hears the person, a reply speaks; turns begin
- * (`beginnings.ts`) and end (`endings.ts`) one after the other. The socket, which only reads and writes messages, is in `socket.ts`.
+ * A call: carries out what its machine decides (`machines/call.ts`, contract 18). The ear hears the person, a reply
+ * speaks; turns begin (`beginnings.ts`) and end (`endings.ts`) one after the other. The socket, which only reads and
+ * writes messages, is in `socket.ts`.
  */
 import type { CallContext, CallEvent, CallOutcome } from '../../../machines/call.ts';
 import type { TurnEnding } from '../../../machines/turn.ts';
@@ -85,7 +86,14 @@ export class Call implements HeardCall {
     this.hearing = new Hearing({ services, now, caller: this.#caller, ready, call: this, send, tell, begins, failed });
     const { party, requestId } = options;
     // A limit refuses the turns of a call, and the call continues.
-    this.#presence = new VoicePresence({ services, session, party, requestId, speaks: () => this.hearing.busy, refused: () => {} });
+    this.#presence = new VoicePresence({
+      services,
+      session,
+      party,
+      requestId,
+      speaks: () => this.hearing.busy,
+      refused: () => {},
+    });
     this.#endings = new Endings({
       ...{ services, tell },
       cause: causeByParty(options.party, options.requestId),
@@ -104,8 +112,26 @@ export class Call implements HeardCall {
       refused: (reply, code) => this.#refused(reply, code),
       ended: (reply) => this.#turnEnded(reply),
     });
-    this.#chats = new ChatTurns({ services, now, session, tell, send, isFree: () => this.context.turn === 'none', owns: (turnId) => [this.reply, ...this.#endings.replies.values()].some((reply) => reply?.turnId === turnId) });
-    this.#lookout = new Lookout({ services, now, session, callId: actor.identity.id, send, chats: this.#chats, isBusy: () => this.state === 'busy', said: () => this.#counts.count(), homeless: () => this.#counts.leaveUncounted() });
+    this.#chats = new ChatTurns({
+      services,
+      now,
+      session,
+      tell,
+      send,
+      isFree: () => this.context.turn === 'none',
+      owns: (turnId) => [this.reply, ...this.#endings.replies.values()].some((reply) => reply?.turnId === turnId),
+    });
+    this.#lookout = new Lookout({
+      services,
+      now,
+      session,
+      callId: actor.identity.id,
+      send,
+      chats: this.#chats,
+      isBusy: () => this.state === 'busy',
+      said: () => this.#counts.count(),
+      homeless: () => this.#counts.leaveUncounted(),
+    });
     actor.onDecision = (outcomes) => this.#decided(outcomes);
   }
 
@@ -186,9 +212,11 @@ export class Call implements HeardCall {
     this.hearing.deafen(this.context.bargeIn === 'off' && (told === 'speaking' || told === 'paused'));
     const fails = outcomes.some(({ type }) => type === 'turn.failed' || type === 'turn.fail');
     for (const outcome of outcomes) this.#act(outcome, fails);
-    if (state === 'thinking' && this.context.turn === 'begun' && this.reply?.mouth.isReady) this.#send({ type: 'audio', at: this.#now });
+    if (state === 'thinking' && this.context.turn === 'begun' && this.reply?.mouth.isReady)
+      this.#send({ type: 'audio', at: this.#now });
     // The person speaks on, or has begun to while a reply was spoken.
-    if (this.state === 'listening' && this.hearing.busy) this.#send({ type: 'voice', at: this.#now, utterance: this.hearing.utterance });
+    if (this.state === 'listening' && this.hearing.busy)
+      this.#send({ type: 'voice', at: this.#now, utterance: this.hearing.utterance });
     // The chat began while the greeting was spoken.
     if (this.state === 'listening' && this.#chats.isReading) this.#chats.busy();
     // The message that was answered may have left words over.
@@ -263,9 +291,11 @@ export class Call implements HeardCall {
     const { provider, settings, access } = ready;
     const { outputEncoding: encoding, outputSampleRate: sampleRate, aheadMs, readersBehindMs } = this.settings;
     const { name, voice } = choiceOf(settings);
-    const live = <T extends unknown[]>(act: (...given: T) => void) => (...given: T): void => {
-      if (this.reply === reply && !this.#closing) act(...given);
-    };
+    const live =
+      <T extends unknown[]>(act: (...given: T) => void) =>
+      (...given: T): void => {
+        if (this.reply === reply && !this.#closing) act(...given);
+      };
     const wrote = (last: boolean): void => this.#send({ type: 'sentence', at: this.#now, last });
     const narration = services.voice.narrate({
       ...{ provider, encoding, sampleRate },
@@ -295,13 +325,15 @@ export class Call implements HeardCall {
   #sendAudio(reply: Reply, frame: Uint8Array): void {
     const { services, sendAudio } = this.#options;
     const { lastVoiceAt } = this.hearing;
-    if (!reply.isHeard && reply.words !== null && lastVoiceAt !== null) services.metrics.calls.voiceToVoice.observe((services.clock.monotonic() - lastVoiceAt) / 1000);
+    if (!reply.isHeard && reply.words !== null && lastVoiceAt !== null)
+      services.metrics.calls.voiceToVoice.observe((services.clock.monotonic() - lastVoiceAt) / 1000);
     reply.isHeard = true;
     sendAudio(frame);
   }
 
   #delta(reply: Reply, text: string): void {
-    if (text !== '' && reply.runner !== null) this.#options.send({ type: 'message.delta', message_id: reply.messageId, text });
+    if (text !== '' && reply.runner !== null)
+      this.#options.send({ type: 'message.delta', message_id: reply.messageId, text });
   }
 
   #readied(reply: Reply): void {
@@ -311,14 +343,20 @@ export class Call implements HeardCall {
   #greet(): void {
     const reply = this.#newReply();
     this.#greeting = reply;
-    void this.#endings.steps.then(async () => {
-      const { services, session } = this.#options;
-      const page = await services.store.sessions.messages(session.workspaceId, session.id, { limit: 1, after: null, order: 'asc' });
-      reply.messageId = page.items[0]?.id ?? '';
-      this.#endings.replies.set(reply.messageId, reply);
-      reply.text(page.items[0]?.content ?? '');
-      reply.over('completed');
-    }).catch((error) => this.#spoiled(reply, error));
+    void this.#endings.steps
+      .then(async () => {
+        const { services, session } = this.#options;
+        const page = await services.store.sessions.messages(session.workspaceId, session.id, {
+          limit: 1,
+          after: null,
+          order: 'asc',
+        });
+        reply.messageId = page.items[0]?.id ?? '';
+        this.#endings.replies.set(reply.messageId, reply);
+        reply.text(page.items[0]?.content ?? '');
+        reply.over('completed');
+      })
+      .catch((error) => this.#spoiled(reply, error));
   }
 
   #refused(reply: Reply, code: string): void {
@@ -328,7 +366,13 @@ export class Call implements HeardCall {
 
   #started(reply: Reply): void {
     reply.isTold = true;
-    this.#options.send({ type: 'turn.started', turn_id: reply.turnId, message_id: reply.messageId, text: reply.asked, spoken: true });
+    this.#options.send({
+      type: 'turn.started',
+      turn_id: reply.turnId,
+      message_id: reply.messageId,
+      text: reply.asked,
+      spoken: true,
+    });
     if (reply.modelIsOver) this.#send({ type: 'sentence', at: this.#now, last: true });
   }
 
@@ -347,7 +391,10 @@ export class Call implements HeardCall {
   #withdraw(reply: Reply, tells: boolean): void {
     this.#failedTurn = tells ? null : reply;
     // A turn whose calls are stored stays, with its words.
-    if (reply.hasCalled) return tells ? this.#endings.cut(reply, this.state === 'hearing' ? 'speech' : 'client') : this.#endings.fail(reply, false);
+    if (reply.hasCalled)
+      return tells
+        ? this.#endings.cut(reply, this.state === 'hearing' ? 'speech' : 'client')
+        : this.#endings.fail(reply, false);
     this.#leave(reply);
     // At once: its calls may be stored before the steps that wait are taken.
     reply.runner?.endSpeech('unheard');
@@ -427,7 +474,12 @@ export class Call implements HeardCall {
       const { expiresAt, until, drainUntil, replyUntil, playUntil, decideUntil } = this.context;
       // A wall clock that is set ahead ends the session.
       const at = clock.now() >= expiresAt * 1000 ? clock.now() : this.#now;
-      if ([expiresAt * 1000, until, drainUntil, replyUntil, playUntil, decideUntil].some((due) => due !== null && at >= due)) this.#send({ type: 'tick', at });
+      if (
+        [expiresAt * 1000, until, drainUntil, replyUntil, playUntil, decideUntil].some(
+          (due) => due !== null && at >= due,
+        )
+      )
+        this.#send({ type: 'tick', at });
       this.#options.intake.countWhenDue();
       this.#presence.look();
       void this.#lookout.look();

@@ -1,4 +1,7 @@
-/** Turns of a call's session that a chat began, in this process or in another: they are read along, and nothing of them is spoken (contract 18). */
+/**
+ * Turns of a call's session that a chat began, in this process or in another: they are read along, and nothing of them
+ * is spoken (contract 18).
+ */
 import type { CallEvent } from '../../../machines/call.ts';
 import type { Session } from '../../store/store.ts';
 import { TurnReader, type Sink } from '../../turn/reader.ts';
@@ -47,7 +50,10 @@ export class ChatTurns {
 
   /** Whether the turn is of the call, or was taken up before. */
   knows(turnId: string): boolean {
-    return [this.#turn, this.#reading, ...this.#waiting].some((turn) => turn?.turnId === turnId) || this.#options.owns(turnId);
+    return (
+      [this.#turn, this.#reading, ...this.#waiting].some((turn) => turn?.turnId === turnId) ||
+      this.#options.owns(turnId)
+    );
   }
 
   /** The session runs a turn: tells of it from its beginning, unless it is known. */
@@ -96,7 +102,9 @@ export class ChatTurns {
   /** The person's message. */
   async #said(turnId: string): Promise<string> {
     const { session, services } = this.#options;
-    const page = await services.store.sessions.messages(session.workspaceId, session.id, { limit: 4, after: null, order: 'desc' }).catch(() => null);
+    const page = await services.store.sessions
+      .messages(session.workspaceId, session.id, { limit: 4, after: null, order: 'desc' })
+      .catch(() => null);
     return page?.items.find((message) => message.turnId === turnId && message.role === 'user')?.content ?? '';
   }
 

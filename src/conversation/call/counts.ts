@@ -1,6 +1,7 @@
 /**
- * Counts what a call adds to its workspace's usage: the characters of its replies, beside the seconds of audio that its socket counts. A
- * reply that is withdrawn leaves no trace there, so the characters of each are counted once it is certain that it stays (contract 18).
+ * Counts what a call adds to its workspace's usage: the characters of its replies, beside the seconds of audio that its
+ * socket counts. A reply that is withdrawn leaves no trace there, so the characters of each are counted once it is
+ * certain that it stays (contract 18).
  */
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { AudioIntake } from '../audio-intake.ts';
@@ -40,7 +41,8 @@ export class Counts {
     const { party, assistant, services } = this.#options;
     const speechCharacters = this.#characters;
     this.#characters = 0;
-    if (speechCharacters > 0 && party.channel !== 'console') void countVoice(assistant.record, keyOf(party), { speechCharacters }, services);
+    if (speechCharacters > 0 && party.channel !== 'console')
+      void countVoice(assistant.record, keyOf(party), { speechCharacters }, services);
   }
 
   /** The workspace was removed: there is no usage left to count in. */

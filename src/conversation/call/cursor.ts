@@ -1,4 +1,7 @@
-/** The listener of one reply: how much of its audio they have heard, and of its text (contract 18). Samples are of the output. */
+/**
+ * The listener of one reply: how much of its audio they have heard, and of its text (contract 18). Samples are of the
+ * output.
+ */
 import { begunAt, heardAt, type UtterancePlan } from '../../providers/voice/plan.ts';
 
 /** A sentence of the reply: its text, without the white space behind it, and the samples before it. */
@@ -41,7 +44,10 @@ export class Cursor {
     this.sent += samples;
   }
 
-  /** The client has played so many samples; true unless it had reported as many before. More than was sent counts as all. */
+  /**
+   * The client has played so many samples; true unless it had reported as many before. More than was sent counts as
+   * all.
+   */
   report(samples: number, now: number): boolean {
     this.#advance(now);
     const played = Math.min(samples, this.sent);
@@ -68,17 +74,30 @@ export class Cursor {
     return Math.floor(this.#estimate);
   }
 
-  /** The code points of the reply that were heard with so many samples: whole words, whole sentences, never behind white space. */
+  /**
+   * The code points of the reply that were heard with so many samples: whole words, whole sentences, never behind white
+   * space.
+   */
   pointsAt(samples: number): number {
-    return this.#reached(({ from, start, plan }) => (start > samples || plan === null ? from : heardAt(plan, samples - start)));
+    return this.#reached(({ from, start, plan }) =>
+      start > samples || plan === null ? from : heardAt(plan, samples - start),
+    );
   }
 
-  /** The code points of the reply whose audio begins within so many samples, never behind white space; all of a sentence whose words are not known yet. */
+  /**
+   * The code points of the reply whose audio begins within so many samples, never behind white space; all of a sentence
+   * whose words are not known yet.
+   */
   begunAt(samples: number): number {
-    return this.#reached(({ from, to, start, plan }) => (start >= samples ? from : plan === null ? to : begunAt(plan, samples - start)));
+    return this.#reached(({ from, to, start, plan }) =>
+      start >= samples ? from : plan === null ? to : begunAt(plan, samples - start),
+    );
   }
 
-  /** `within`: the position in a sentence. The white space before one is no word's, so it counts once a word behind it does. */
+  /**
+   * `within`: the position in a sentence. The white space before one is no word's, so it counts once a word behind it
+   * does.
+   */
   #reached(within: (sentence: Sentence) => number): number {
     for (const sentence of this.#sentences.toReversed()) {
       const points = within(sentence);
@@ -89,7 +108,8 @@ export class Cursor {
 
   /** While all that was sent is played, the estimate waits. */
   #advance(now: number): void {
-    if (!this.#still) this.#estimate = Math.min(this.sent, this.#estimate + ((now - this.#estimatedAt) * this.#rate) / 1000);
+    if (!this.#still)
+      this.#estimate = Math.min(this.sent, this.#estimate + ((now - this.#estimatedAt) * this.#rate) / 1000);
     this.#estimatedAt = now;
   }
 }

@@ -1,4 +1,7 @@
-/** How the replies of a call end: their turns are sealed where the listener was, or taken back; one after the other (contract 18). */
+/**
+ * How the replies of a call end: their turns are sealed where the listener was, or taken back; one after the other
+ * (contract 18).
+ */
 import type { CutBy } from '../../../machines/call.ts';
 import type { Words } from '../../providers/voice/hand.ts';
 import type { Cause } from '../../store/store.ts';
@@ -90,7 +93,13 @@ export class Endings {
       if (!reply.isTold) return this.takeBack(reply);
       // A request may have ended the turn meanwhile: it stays.
       const isStopped = isStopping(runner.machine) || runner.log.terminal !== null;
-      if (heard.points === 0 && !isStopped && !reply.hasCalled && !over && (reason === 'speech' || reason === 'client')) {
+      if (
+        heard.points === 0 &&
+        !isStopped &&
+        !reply.hasCalled &&
+        !over &&
+        (reason === 'speech' || reason === 'client')
+      ) {
         this.#putBack(words);
         return this.withdraw(reply);
       }
@@ -147,7 +156,10 @@ export class Endings {
     });
   }
 
-  /** Takes a turn back that was told, and says so once nothing of it is stored: a client that hears of it may read the transcript at once. */
+  /**
+   * Takes a turn back that was told, and says so once nothing of it is stored: a client that hears of it may read the
+   * transcript at once.
+   */
   async withdraw(reply: Reply): Promise<void> {
     await this.takeBack(reply);
     this.#options.tell({ type: 'turn.withdrawn', turn_id: reply.turnId });
@@ -173,7 +185,10 @@ export class Endings {
 }
 
 /** The ends of turns whose replies failed with these codes. */
-const faults: Readonly<Record<string, 'provider' | 'voice'>> = { assistant_unavailable: 'provider', voice_unavailable: 'voice' };
+const faults: Readonly<Record<string, 'provider' | 'voice'>> = {
+  assistant_unavailable: 'provider',
+  voice_unavailable: 'voice',
+};
 
 /** How the position of a reply's listener is found when the reply is cut, and when the call is over. */
 function basisOf(reason: CutBy, over: boolean): Basis {

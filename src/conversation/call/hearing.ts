@@ -1,4 +1,6 @@
-/** Hears the person of a call: tells the machine of their voice, their words and the end of their turn (contract 18). */
+/**
+ * Hears the person of a call: tells the machine of their voice, their words and the end of their turn (contract 18).
+ */
 import type { CallContext, CallEvent, Ignored, Utterance } from '../../../machines/call.ts';
 import { limits } from '../../base/limits.ts';
 import type { Addressed, SpokenReply } from '../../providers/voice/addressed.ts';
@@ -39,7 +41,10 @@ export interface HearingOptions {
   failed(error: unknown): void;
 }
 
-/** Milliseconds of voice over a reply that pause it, cut it in the mode `voice`, and count as words where there are no partials. */
+/**
+ * Milliseconds of voice over a reply that pause it, cut it in the mode `voice`, and count as words where there are no
+ * partials.
+ */
 const [pausesAt, cutsAt, countsAt] = [200, 500, 1_000];
 /** A turn of the person that is longer is not asked for early. */
 const earlyMsMax = 10_000;
@@ -60,7 +65,10 @@ export class Hearing {
   lastVoiceAt: number | null = null;
   /** The utterance under way, or the last one. */
   utterance: Utterance | undefined;
-  /** By utterance: the reply that it holds or cuts, and the one that it may be a backchannel to or an echo of, of which the client was told. */
+  /**
+   * By utterance: the reply that it holds or cuts, and the one that it may be a backchannel to or an echo of, of which
+   * the client was told.
+   */
   readonly #over = new Map<number, { readonly reply: Reply | null; readonly told: Reply | null }>();
   /** Events that the utterance under way has brought about. */
   readonly #told = new Set<'voiced' | 'words'>();
@@ -100,10 +108,13 @@ export class Hearing {
   /** Drops the utterance under way, and audio that was not looked at. */
   async clear(): Promise<void> {
     await this.#ear?.clear();
-    if (this.#call.state === 'hearing' && !this.busy) this.#options.send({ type: 'unsaid', ...this.#noted, ignored: null });
+    if (this.#call.state === 'hearing' && !this.busy)
+      this.#options.send({ type: 'unsaid', ...this.#noted, ignored: null });
   }
 
-  /** Takes the words in hand, those of the utterance under way and a text that was typed; `spoken`: without the text. */
+  /**
+   * Takes the words in hand, those of the utterance under way and a text that was typed; `spoken`: without the text.
+   */
   async takeWith(typed: string): Promise<{ readonly words: Words | null; readonly spoken: Words | null }> {
     if (this.busy) await this.#ear!.flush();
     const spoken = this.#hand.whole;
@@ -116,7 +127,9 @@ export class Hearing {
     this.#hand.untype();
   }
 
-  /** Makes the person's next turn of the words that are left over from the message that was answered, unless they speak. */
+  /**
+   * Makes the person's next turn of the words that are left over from the message that was answered, unless they speak.
+   */
   goOn(): void {
     if (this.#hand.isLeftOver && !this.busy) this.#turnIsOver();
   }
@@ -181,7 +194,8 @@ export class Hearing {
   #voice(utterance: number, atMs: number): void {
     this.#options.begins();
     const { told, last, reply, state } = this.#call;
-    const recent = last !== null && this.#options.services.clock.monotonic() - last.at <= afterReplyMs ? last.reply : null;
+    const recent =
+      last !== null && this.#options.services.clock.monotonic() - last.at <= afterReplyMs ? last.reply : null;
     this.#over.set(utterance, { reply: told ?? (awaited.has(state) ? reply : recent), told: told ?? recent });
     this.#over.delete(utterance - rememberedMax);
     this.utterance = { from: this.#timeOf(atMs), to: this.#now };
@@ -203,7 +217,10 @@ export class Hearing {
     return Math.round(this.#now - Math.max(0, (this.#ear?.positionMs ?? ms) - ms));
   }
 
-  /** The voice of the utterance under way has ended at this position, as far as is known; a final may come late, of an earlier one. */
+  /**
+   * The voice of the utterance under way has ended at this position, as far as is known; a final may come late, of an
+   * earlier one.
+   */
   #ends(ms: number): void {
     const to = this.#timeOf(ms);
     if (this.utterance !== undefined && to >= this.utterance.from) this.utterance = { ...this.utterance, to };
@@ -230,7 +247,8 @@ export class Hearing {
     if (ms >= pausesAt) this.#once('voiced');
     const { context, settings } = this.#call;
     const partials = settings.partials && this.#options.ready.provider.partials;
-    const counts = context.bargeIn === 'voice' ? ms >= cutsAt : context.bargeIn === 'words' && !partials && ms >= countsAt;
+    const counts =
+      context.bargeIn === 'voice' ? ms >= cutsAt : context.bargeIn === 'words' && !partials && ms >= countsAt;
     if (counts) this.#once('words');
   }
 

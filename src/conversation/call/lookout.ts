@@ -1,4 +1,7 @@
-/** Looks from time to time what becomes of a call's session: its end, a newer call, a chat; and says in it that the call is open (contract 18). */
+/**
+ * Looks from time to time what becomes of a call's session: its end, a newer call, a chat; and says in it that the call
+ * is open (contract 18).
+ */
 import type { CallEvent } from '../../../machines/call.ts';
 import type { SessionContext } from '../../../machines/session.ts';
 import { limits } from '../../base/limits.ts';
@@ -68,7 +71,8 @@ export class Lookout {
     const runner = actor?.runner ?? null;
     if (runner !== null && !runner.isSpoken) chats.found(runner);
     // On a shared store only the stored session knows of all turns.
-    else if (services.store.leaseMs === null && isBusy() && (actor?.context.activeTurnId ?? null) === null) chats.foundNone();
+    else if (services.store.leaseMs === null && isBusy() && (actor?.context.activeTurnId ?? null) === null)
+      chats.foundNone();
   }
 
   async #lookAtSession(now: number): Promise<void> {
@@ -84,8 +88,10 @@ export class Lookout {
       return send({ type: 'session.ended', at });
     }
     const { call } = found;
-    if (call !== undefined && call.id !== callId && call.untilMs > services.clock.now()) return send({ type: 'replaced', at });
-    if (services.store.leaseMs !== null) await this.#lookElsewhere((found.machine.context as SessionContext).activeTurnId, waits);
+    if (call !== undefined && call.id !== callId && call.untilMs > services.clock.now())
+      return send({ type: 'replaced', at });
+    if (services.store.leaseMs !== null)
+      await this.#lookElsewhere((found.machine.context as SessionContext).activeTurnId, waits);
     // Another process may have taken this one for dead.
     if (!this.#closed && (call === undefined || now - this.#saidAt >= limits.callOpenEveryMs)) await this.#say(now);
   }

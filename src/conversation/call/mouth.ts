@@ -1,4 +1,7 @@
-/** Speaks one reply to the listener of a call: stores its text just before its audio, and sends no more audio than the listener may have ahead. */
+/**
+ * Speaks one reply to the listener of a call: stores its text just before its audio, and sends no more audio than the
+ * listener may have ahead.
+ */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Narration } from '../../providers/voice/narration.ts';
@@ -12,7 +15,10 @@ export interface MouthOptions {
   readonly aheadMs: number;
   /** Whether the client has reported what it plays in this call: then it is waited for. */
   reports(): boolean;
-  /** Stores the reply's text up to so many code points; resolves with whether it is stored, at once if it was supplied before. */
+  /**
+   * Stores the reply's text up to so many code points; resolves with whether it is stored, at once if it was supplied
+   * before.
+   */
   supply(points: number): boolean | Promise<boolean>;
   send(frame: Uint8Array): void;
   /** Whether the connection has taken what was sent. */
@@ -137,7 +143,10 @@ export class Mouth {
     this.#options.ready();
   }
 
-  /** Sends a frame once the listener has room and its text is stored, which is not before: what is stored may be all that is kept of them. False if that will not be. */
+  /**
+   * Sends a frame once the listener has room and its text is stored, which is not before: what is stored may be all
+   * that is kept of them. False if that will not be.
+   */
   async #frame(bytes: Uint8Array, samples: number): Promise<boolean> {
     this.#getReady();
     await this.#beginning;

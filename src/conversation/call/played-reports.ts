@@ -1,4 +1,7 @@
-/** A client's reports of what was played: they may come at any pace, and beyond that of text messages the newest waits for its time (contract 18). */
+/**
+ * A client's reports of what was played: they may come at any pace, and beyond that of text messages the newest waits
+ * for its time (contract 18).
+ */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { TokenBucket } from '../../base/token-bucket.ts';
@@ -22,7 +25,10 @@ export class PlayedReports {
     this.#pace = new TokenBucket(options.clock, limits.socketTextsMax, limits.socketTextsPerSecond);
   }
 
-  /** Passes on a report, at once if the pace allows it. Of those that wait the highest counts: the position never goes back. */
+  /**
+   * Passes on a report, at once if the pace allows it. Of those that wait the highest counts: the position never goes
+   * back.
+   */
   add(messageId: string, samples: number): void {
     const { clock, knows, take } = this.#options;
     if (this.#timer === null && this.#pace.take(1)) return take(messageId, samples);

@@ -13,12 +13,21 @@ import type { TurnRunner } from '../../turn/runner.ts';
 import { isStopping } from '../../turn/states.ts';
 import { Mouth, type MouthOptions } from './mouth.ts';
 
-/** How it is found where the listener was when a reply is cut: by the client's answer, by the estimate, by its last report, or by what was sent. */
+/**
+ * How it is found where the listener was when a reply is cut: by the client's answer, by the estimate, by its last
+ * report, or by what was sent.
+ */
 export type Basis = 'answer' | 'estimate' | 'report' | 'sent';
 
-export interface ReplyOptions extends Pick<MouthOptions, 'clock' | 'rate' | 'aheadMs' | 'reports' | 'isFree' | 'ready' | 'due' | 'sent' | 'played' | 'unstored' | 'failed'> {
+export interface ReplyOptions extends Pick<
+  MouthOptions,
+  'clock' | 'rate' | 'aheadMs' | 'reports' | 'isFree' | 'ready' | 'due' | 'sent' | 'played' | 'unstored' | 'failed'
+> {
   readonly narration: Narration;
-  /** Delay of the readers of its text behind its listener: within that time the client may still say that less was heard. */
+  /**
+   * Delay of the readers of its text behind its listener: within that time the client may still say that less was
+   * heard.
+   */
   readonly readersBehindMs: number;
   send(frame: Uint8Array): void;
   /** More of the text was heard. */
@@ -133,7 +142,9 @@ export class Reply implements Speaker {
     void this.#supply(points);
     this.#reach(points);
     this.#release(points);
-    this.settled = Promise.resolve(this.#heardAt(points, this.mouth.cursor.sent, this.#options.reports() ? 'played' : 'estimated', null));
+    this.settled = Promise.resolve(
+      this.#heardAt(points, this.mouth.cursor.sent, this.#options.reports() ? 'played' : 'estimated', null),
+    );
   }
 
   /** Whether calls of tools are stored in its turn, which is then never withdrawn. */
@@ -156,12 +167,17 @@ export class Reply implements Speaker {
     const { cursor } = this.mouth;
     if (basis === 'sent') return this.#heardAt(cursor.begunAt(cursor.sent), cursor.sent, 'sent', cutBy);
     const estimate = cursor.estimated(this.#clock.monotonic());
-    if (basis === 'answer' && cursor.sent > 0 && (await this.#answer())) return this.#heardAt(cursor.pointsAt(cursor.reported!), cursor.reported!, 'played', cutBy);
-    if (basis === 'report') return this.#heardAt(cursor.pointsAt(cursor.reported ?? 0), cursor.reported ?? 0, 'played', cutBy);
+    if (basis === 'answer' && cursor.sent > 0 && (await this.#answer()))
+      return this.#heardAt(cursor.pointsAt(cursor.reported!), cursor.reported!, 'played', cutBy);
+    if (basis === 'report')
+      return this.#heardAt(cursor.pointsAt(cursor.reported ?? 0), cursor.reported ?? 0, 'played', cutBy);
     return this.#heardAt(cursor.pointsAt(estimate), estimate, 'estimated', cutBy);
   }
 
-  /** Whether the client says in time what it has played. A report may have been on its way already, so the last one counts. */
+  /**
+   * Whether the client says in time what it has played. A report may have been on its way already, so the last one
+   * counts.
+   */
   #answer(): Promise<boolean> {
     return new Promise((resolve) => {
       let isAnswered = false;
@@ -191,7 +207,11 @@ export class Reply implements Speaker {
   spoken(outlasted: boolean): SpokenReply {
     const since = this.#clock.monotonic() - latelyMs;
     const before = this.#course.findLast(({ at }) => at < since)?.points ?? 0;
-    return { lately: this.#between(before, this.#heard), lastSentence: lastSentenceOf(this.#between(0, this.#heard)), outlasted };
+    return {
+      lately: this.#between(before, this.#heard),
+      lastSentence: lastSentenceOf(this.#between(0, this.#heard)),
+      outlasted,
+    };
   }
 
   /** Its text goes into the log word by word, so that readers get it so. */
@@ -209,7 +229,9 @@ export class Reply implements Speaker {
     return stored === undefined || this.#isKept(stored, runner);
   }
 
-  /** Whether the text is stored. A turn that is being stopped asks first where its listener was, and nothing has failed. */
+  /**
+   * Whether the text is stored. A turn that is being stopped asks first where its listener was, and nothing has failed.
+   */
   async #isKept(stored: Promise<boolean>, runner: TurnRunner): Promise<boolean> {
     if (await stored) return true;
     if (isStopping(runner.machine)) await runner.ended;
@@ -221,7 +243,10 @@ export class Reply implements Speaker {
     return this.said.slice(indexAfter(this.said, from), indexAfter(this.said, to));
   }
 
-  /** The listener is so far, and the readers follow. It is called while the reply is played, whether or not the listener got on. */
+  /**
+   * The listener is so far, and the readers follow. It is called while the reply is played, whether or not the listener
+   * got on.
+   */
   #follow(points: number): void {
     const since = this.#clock.monotonic() - this.#options.readersBehindMs;
     this.#reach(points);

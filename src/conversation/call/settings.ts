@@ -21,11 +21,24 @@ export interface CallSettings {
   readonly greets: boolean;
 }
 
-type StartSettings = Pick<CallQuery, 'encoding' | 'sample_rate' | 'language' | 'partials' | 'turn_silence_ms' | 'barge_in'>;
+type StartSettings = Pick<
+  CallQuery,
+  'encoding' | 'sample_rate' | 'language' | 'partials' | 'turn_silence_ms' | 'barge_in'
+>;
 
 const defaults: CallSettings = {
-  encoding: 'pcm_s16le', sampleRate: 16_000, language: null, partials: true, turnSilenceMs: 500, clientEndsTurns: false, bargeIn: 'words',
-  outputEncoding: 'pcm_s16le', outputSampleRate: 16_000, aheadMs: 1_000, readersBehindMs: 0, greets: true,
+  encoding: 'pcm_s16le',
+  sampleRate: 16_000,
+  language: null,
+  partials: true,
+  turnSilenceMs: 500,
+  clientEndsTurns: false,
+  bargeIn: 'words',
+  outputEncoding: 'pcm_s16le',
+  outputSampleRate: 16_000,
+  aheadMs: 1_000,
+  readersBehindMs: 0,
+  greets: true,
 };
 
 export function settingsOf(query: CallQuery): CallSettings {

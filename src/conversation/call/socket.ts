@@ -50,17 +50,36 @@ export class CallSocket implements SocketListener {
       received: (seconds) => this.#send({ type: 'audio.received', audio_ms: seconds * 1000 }),
       message: (data) => this.message(data),
     });
-    const wire = { send: (message: object) => this.#send(message), sendAudio: (frame: Uint8Array) => this.#sendAudio(frame), isFree: () => isFree(this.#socket), intake: this.#intake, end: (code: string | null, close: number) => this.#end(code, close) };
+    const wire = {
+      send: (message: object) => this.#send(message),
+      sendAudio: (frame: Uint8Array) => this.#sendAudio(frame),
+      isFree: () => isFree(this.#socket),
+      intake: this.#intake,
+      end: (code: string | null, close: number) => this.#end(code, close),
+    };
     const call = (this.#call = new Call({ ...options, ...wire }, settings));
-    this.#reports = new PlayedReports({ clock: options.services.clock, knows: (id) => call.knows(id), take: (id, samples) => call.played(id, samples) });
+    this.#reports = new PlayedReports({
+      clock: options.services.clock,
+      knows: (id) => call.knows(id),
+      take: (id, samples) => call.played(id, samples),
+    });
   }
 
   opened(socket: Socket): void {
     this.#socket = socket;
     const { actor, session } = this.#options;
-    const { sampleRate, encoding, outputSampleRate, outputEncoding, turnSilenceMs, aheadMs, bargeIn } = this.#call.settings;
+    const { sampleRate, encoding, outputSampleRate, outputEncoding, turnSilenceMs, aheadMs, bargeIn } =
+      this.#call.settings;
     this.#send({
-      ...{ type: 'ready', call_id: actor.identity.id, session_id: session.id, sample_rate: sampleRate, encoding, output_sample_rate: outputSampleRate, output_encoding: outputEncoding },
+      ...{
+        type: 'ready',
+        call_id: actor.identity.id,
+        session_id: session.id,
+        sample_rate: sampleRate,
+        encoding,
+        output_sample_rate: outputSampleRate,
+        output_encoding: outputEncoding,
+      },
       ...{ turn_silence_ms: turnSilenceMs, ahead_ms: aheadMs, barge_in: bargeIn, expires_at: session.expiresAt },
     });
     this.#call.open();
@@ -69,7 +88,8 @@ export class CallSocket implements SocketListener {
   message(data: string | Uint8Array): void {
     if (this.#isOver || this.#options.actor.closed) return;
     const report = typeof data === 'string' ? reportIn(data) : null;
-    if (report !== null) return taking(this.#call, this.#options, () => this.#reports.add(report.message_id, report.samples));
+    if (report !== null)
+      return taking(this.#call, this.#options, () => this.#reports.add(report.message_id, report.samples));
     if (typeof data === 'string') this.#reports.flush();
     if (this.#intake.keeps(data)) return;
     taking(this.#call, this.#options, () => {
@@ -129,7 +149,12 @@ export class CallSocket implements SocketListener {
     const start = this.#call.hearing.listens ? null : fits(messages.start, message);
     const settings = start && withStart(this.#call.settings, start);
     const { provider } = this.#options.ready;
-    if (settings === null || !takesRate(settings) || (start!.language !== undefined && !provider.takesLanguage(start!.language))) return this.#call.fault('invalid_request', refused);
+    if (
+      settings === null ||
+      !takesRate(settings) ||
+      (start!.language !== undefined && !provider.takesLanguage(start!.language))
+    )
+      return this.#call.fault('invalid_request', refused);
     this.#call.configure(settings);
   }
 

@@ -1,4 +1,7 @@
-/** The sides of a call's socket that its own messages and OpenAI's events have alike: the person's audio, and a reader that is behind (contract 8 and 18). */
+/**
+ * The sides of a call's socket that its own messages and OpenAI's events have alike: the person's audio, and a reader
+ * that is behind (contract 8 and 18).
+ */
 import type { Socket } from '../../base/edge.ts';
 import { limits } from '../../base/limits.ts';
 import { AudioIntake, type IntakeOptions } from '../audio-intake.ts';
@@ -7,7 +10,11 @@ import { closingBytes, ours, refused } from '../socket-messages.ts';
 import type { Call, CallOptions } from './call.ts';
 
 /** The intake of a call's audio; `call` is made after it. */
-export const callIntake = ({ services, assistant, party }: Pick<CallOptions, 'services' | 'assistant' | 'party'>, call: () => Call, heard: Pick<IntakeOptions, 'received' | 'message'>): AudioIntake =>
+export const callIntake = (
+  { services, assistant, party }: Pick<CallOptions, 'services' | 'assistant' | 'party'>,
+  call: () => Call,
+  heard: Pick<IntakeOptions, 'received' | 'message'>,
+): AudioIntake =>
   new AudioIntake({
     ...{ services, assistant: assistant.record, keyId: keyOf(party), isCounted: party.channel !== 'console' },
     ...heard,
@@ -17,7 +24,11 @@ export const callIntake = ({ services, assistant, party }: Pick<CallOptions, 'se
   });
 
 /** Takes a client's message; a fault of ours on the way ends the call. */
-export function taking(call: Call, { services, requestId }: Pick<CallOptions, 'services' | 'requestId'>, take: () => void): void {
+export function taking(
+  call: Call,
+  { services, requestId }: Pick<CallOptions, 'services' | 'requestId'>,
+  take: () => void,
+): void {
   try {
     take();
   } catch (error) {
@@ -32,6 +43,7 @@ export const isFree = (socket: Socket | null): boolean => (socket?.bufferedBytes
 /** Sends a text, or refuses a reader that is too far behind. */
 export function sendText(socket: Socket, text: string, call: Call): void {
   // The closing error must still fit.
-  if (socket.bufferedBytes + text.length > limits.socketWaitingBytesMax - closingBytes) return call.fault('rate_limited', refused);
+  if (socket.bufferedBytes + text.length > limits.socketWaitingBytesMax - closingBytes)
+    return call.fault('rate_limited', refused);
   socket.send(text);
 }

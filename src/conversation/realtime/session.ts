@@ -1,4 +1,7 @@
-/** The settings of a call that an OpenAI Realtime client has (contract 18): how it asks for them, and how it is told what holds. */
+/**
+ * The settings of a call that an OpenAI Realtime client has (contract 18): how it asks for them, and how it is told
+ * what holds.
+ */
 import type { CallSettings } from '../call/settings.ts';
 import type { Encoding } from '../../base/audio-formats.ts';
 import { limits } from '../../base/limits.ts';
@@ -22,33 +25,71 @@ const endlessMs = 24 * 3_600_000;
 export const realtimeDefaults: RealtimeSettings = {
   detects: true,
   call: {
-    ...{ encoding: 'pcm_s16le', sampleRate: 24_000, language: null, partials: true, turnSilenceMs: 500, clientEndsTurns: false, bargeIn: 'words' },
-    ...{ outputEncoding: 'pcm_s16le', outputSampleRate: 24_000, aheadMs: 1_000, readersBehindMs: limits.realtimeReadersBehindMs, greets: true },
+    ...{
+      encoding: 'pcm_s16le',
+      sampleRate: 24_000,
+      language: null,
+      partials: true,
+      turnSilenceMs: 500,
+      clientEndsTurns: false,
+      bargeIn: 'words',
+    },
+    ...{
+      outputEncoding: 'pcm_s16le',
+      outputSampleRate: 24_000,
+      aheadMs: 1_000,
+      readersBehindMs: limits.realtimeReadersBehindMs,
+      greets: true,
+    },
   },
 };
 
 /** The settings after an update. `listens`: audio has come already, so what the ear was opened with stays. */
-export function withUpdate(before: RealtimeSettings, { audio = {} }: RealtimeUpdate, listens: boolean): RealtimeSettings {
+export function withUpdate(
+  before: RealtimeSettings,
+  { audio = {} }: RealtimeUpdate,
+  listens: boolean,
+): RealtimeSettings {
   const { input, output } = audio;
   const given = output?.format?.type as Format | undefined;
-  const sounding = given === undefined ? {} : { outputEncoding: encodings[given] as OutputEncoding, outputSampleRate: rates[given] };
+  const sounding =
+    given === undefined ? {} : { outputEncoding: encodings[given] as OutputEncoding, outputSampleRate: rates[given] };
   if (listens) return { ...before, call: { ...before.call, ...sounding } };
   const heard = input?.format?.type as Format | undefined;
   const listening = heard === undefined ? {} : { encoding: encodings[heard] as Encoding, sampleRate: rates[heard] };
-  return { ...withDetection(before, input?.turn_detection), call: { ...withDetection(before, input?.turn_detection).call, ...listening, ...sounding } };
+  return {
+    ...withDetection(before, input?.turn_detection),
+    call: { ...withDetection(before, input?.turn_detection).call, ...listening, ...sounding },
+  };
 }
 
 type Detection = NonNullable<NonNullable<RealtimeUpdate['audio']>['input']>['turn_detection'];
 
 function withDetection(before: RealtimeSettings, detection: Detection): RealtimeSettings {
   if (detection === undefined) return before;
-  if (detection === null) return { detects: false, call: { ...before.call, turnSilenceMs: endlessMs, clientEndsTurns: true, bargeIn: 'off' } };
-  const { silence_duration_ms: silenceMs = 500, create_response: creates = true, interrupt_response: interrupts = true } = detection;
+  if (detection === null)
+    return {
+      detects: false,
+      call: { ...before.call, turnSilenceMs: endlessMs, clientEndsTurns: true, bargeIn: 'off' },
+    };
+  const {
+    silence_duration_ms: silenceMs = 500,
+    create_response: creates = true,
+    interrupt_response: interrupts = true,
+  } = detection;
   const turnSilenceMs = Math.round(Math.min(silenceMsMax, Math.max(silenceMsMin, silenceMs)));
-  return { detects: true, call: { ...before.call, turnSilenceMs, clientEndsTurns: !creates, bargeIn: interrupts ? 'words' : 'off' } };
+  return {
+    detects: true,
+    call: { ...before.call, turnSilenceMs, clientEndsTurns: !creates, bargeIn: interrupts ? 'words' : 'off' },
+  };
 }
 
-const formatView = (encoding: string): object => (encoding === 'pcm_mulaw' ? { type: 'audio/pcmu' } : encoding === 'pcm_alaw' ? { type: 'audio/pcma' } : { type: 'audio/pcm', rate: 24_000 });
+const formatView = (encoding: string): object =>
+  encoding === 'pcm_mulaw'
+    ? { type: 'audio/pcmu' }
+    : encoding === 'pcm_alaw'
+      ? { type: 'audio/pcma' }
+      : { type: 'audio/pcm', rate: 24_000 };
 
 function detectionView({ call, detects }: RealtimeSettings): object | null {
   if (!detects) return null;
@@ -59,11 +100,35 @@ function detectionView({ call, detects }: RealtimeSettings): object | null {
 }
 
 /** The session as that API shows it. Instructions, tools and voice are the assistant's, and are not shown. */
-export const sessionView = (facts: { readonly id: string; readonly model: string; readonly expiresAt: number }, settings: RealtimeSettings) => ({
-  ...{ type: 'realtime', object: 'realtime.session', id: facts.id, model: facts.model, output_modalities: ['audio'], instructions: '' },
-  ...{ tools: [], tool_choice: 'auto', max_output_tokens: 'inf', tracing: null, truncation: 'auto', prompt: null, include: null, expires_at: facts.expiresAt },
+export const sessionView = (
+  facts: { readonly id: string; readonly model: string; readonly expiresAt: number },
+  settings: RealtimeSettings,
+) => ({
+  ...{
+    type: 'realtime',
+    object: 'realtime.session',
+    id: facts.id,
+    model: facts.model,
+    output_modalities: ['audio'],
+    instructions: '',
+  },
+  ...{
+    tools: [],
+    tool_choice: 'auto',
+    max_output_tokens: 'inf',
+    tracing: null,
+    truncation: 'auto',
+    prompt: null,
+    include: null,
+    expires_at: facts.expiresAt,
+  },
   audio: {
-    input: { format: formatView(settings.call.encoding), transcription: { model: facts.model, language: null, prompt: null }, noise_reduction: null, turn_detection: detectionView(settings) },
+    input: {
+      format: formatView(settings.call.encoding),
+      transcription: { model: facts.model, language: null, prompt: null },
+      noise_reduction: null,
+      turn_detection: detectionView(settings),
+    },
     output: { format: formatView(settings.call.outputEncoding), voice: 'default', speed: 1 },
   },
 });

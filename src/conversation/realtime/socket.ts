@@ -1,4 +1,7 @@
-/** The socket of an OpenAI Realtime client: the same call as that of `call/socket.ts`, in that API's events (contract 18). */
+/**
+ * The socket of an OpenAI Realtime client: the same call as that of `call/socket.ts`, in that API's events (contract
+ * 18).
+ */
 import type { CallEvent, CallOutcome } from '../../../machines/call.ts';
 import type { Socket, SocketListener } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
@@ -25,7 +28,9 @@ export interface RealtimeSocketOptions extends Omit<CallOptions, 'send' | 'sendA
 
 type Name = keyof typeof RealtimeEvents;
 
-const shapes = Object.fromEntries(Object.entries(RealtimeEvents).map(([name, schema]) => [name, shape(schema)])) as { readonly [N in Name]: ReturnType<typeof shape<(typeof RealtimeEvents)[N]>> };
+const shapes = Object.fromEntries(Object.entries(RealtimeEvents).map(([name, schema]) => [name, shape(schema)])) as {
+  readonly [N in Name]: ReturnType<typeof shape<(typeof RealtimeEvents)[N]>>;
+};
 
 interface ClientEvent {
   readonly type?: unknown;
@@ -33,7 +38,8 @@ interface ClientEvent {
   readonly [field: string]: unknown;
 }
 
-const betaSentence = (field: string): string => `The ${field} is one of the beta of the Realtime API, which is not spoken here.`;
+const betaSentence = (field: string): string =>
+  `The ${field} is one of the beta of the Realtime API, which is not spoken here.`;
 
 /** The event; throws the `Failure` that names the first field that has not its shape. */
 const read = <N extends Name>(name: N, event: ClientEvent) => shapes[name].parse(event);
@@ -56,7 +62,13 @@ export class RealtimeSocket implements SocketListener {
     this.#options = options;
     this.#pace = new TokenBucket(services.clock, limits.socketTextsMax, limits.socketTextsPerSecond);
     this.#intake = callIntake(options, () => this.#call, { received: () => {}, message: (data) => this.message(data) });
-    this.#told = new Told({ callId: actor.identity.id, sessionId: session.id, greeting: assistant.record.greeting ?? '', detects: () => this.#settings.detects, send: (event) => this.#send(event) });
+    this.#told = new Told({
+      callId: actor.identity.id,
+      sessionId: session.id,
+      greeting: assistant.record.greeting ?? '',
+      detects: () => this.#settings.detects,
+      send: (event) => this.#send(event),
+    });
     const wire = {
       send: (message: object) => this.#told.message(message as { type: string }),
       sendAudio: (frame: Uint8Array) => this.#told.audio(frame),
@@ -70,7 +82,8 @@ export class RealtimeSocket implements SocketListener {
   opened(socket: Socket): void {
     this.#socket = socket;
     this.#send({ type: 'session.created', session: this.#session });
-    if (this.#options.isBeta) this.#refuse(null, { message: betaSentence('header `OpenAI-Beta`'), param: 'OpenAI-Beta' });
+    if (this.#options.isBeta)
+      this.#refuse(null, { message: betaSentence('header `OpenAI-Beta`'), param: 'OpenAI-Beta' });
     this.#call.open();
   }
 
@@ -115,7 +128,8 @@ export class RealtimeSocket implements SocketListener {
   }
 
   #take(event: ClientEvent | null): void {
-    const audio = event?.type === 'input_audio_buffer.append' ? fits(shapes['input_audio_buffer.append'], event!) : null;
+    const audio =
+      event?.type === 'input_audio_buffer.append' ? fits(shapes['input_audio_buffer.append'], event!) : null;
     if (audio !== null && audio.audio !== '') return this.#listen(audio.audio, event!);
     if (!this.#pace.take(1)) return this.#call.fault('invalid_request', refused);
     const beta = event === null ? null : betaFieldOf(event);
@@ -132,7 +146,8 @@ export class RealtimeSocket implements SocketListener {
   #act(event: ClientEvent): boolean {
     const { type } = event;
     if (type === undefined) throw new Failure('missing_field', { field: 'type' });
-    if (typeof type !== 'string' || !Object.hasOwn(this.#acts, type)) throw new Failure('invalid_field', { field: 'type' });
+    if (typeof type !== 'string' || !Object.hasOwn(this.#acts, type))
+      throw new Failure('invalid_field', { field: 'type' });
     return this.#acts[type as Name](event);
   }
 
@@ -140,7 +155,8 @@ export class RealtimeSocket implements SocketListener {
     const bytes = Buffer.from(audio, 'base64');
     const padding = audio.endsWith('==') ? 2 : audio.endsWith('=') ? 1 : 0;
     // Node leaves out what is no base64.
-    if (bytes.length === 0 || Math.ceil(bytes.length / 3) * 4 < audio.length - padding) return this.#refuse(event, new Failure('invalid_field', { field: 'audio' }));
+    if (bytes.length === 0 || Math.ceil(bytes.length / 3) * 4 < audio.length - padding)
+      return this.#refuse(event, new Failure('invalid_field', { field: 'audio' }));
     this.#intake.push(new Uint8Array(bytes), this.#settings.call);
   }
 
@@ -179,7 +195,8 @@ export class RealtimeSocket implements SocketListener {
     if (!this.#call.hearing.listens) return false;
     const { committed } = this.#told;
     this.#told.commit();
-    if (this.#settings.call.clientEndsTurns) void this.#call.hearing.endUtterance().then(() => this.#told.committed > committed || this.#refuse(event));
+    if (this.#settings.call.clientEndsTurns)
+      void this.#call.hearing.endUtterance().then(() => this.#told.committed > committed || this.#refuse(event));
     else void this.#call.hearing.flush();
     return true;
   }
@@ -191,15 +208,21 @@ export class RealtimeSocket implements SocketListener {
 
   #write(event: ClientEvent): boolean {
     const { item } = read('conversation.item.create', event);
-    const text = item.content.map((part) => part.text).join('\n').trim();
+    const text = item.content
+      .map((part) => part.text)
+      .join('\n')
+      .trim();
     const all = [...this.#written, text];
-    if (text === '' || !text.isWellFormed() || codePoints(all.join(' ')) > limits.messageCharactersMax) throw new Failure('invalid_field', { field: 'item.content' });
+    if (text === '' || !text.isWellFormed() || codePoints(all.join(' ')) > limits.messageCharactersMax)
+      throw new Failure('invalid_field', { field: 'item.content' });
     this.#written = all;
     this.#told.wrote(item.id ?? `item_${this.#options.actor.identity.id.slice('call_'.length)}_t${++this.#made}`, text);
     return true;
   }
 
-  /** Answers what was written or said; where there is nothing, the client would wait for a response that never comes. */
+  /**
+   * Answers what was written or said; where there is nothing, the client would wait for a response that never comes.
+   */
   #respond(event: ClientEvent): boolean {
     const text = this.#written.splice(0).join(' ');
     if (text !== '') this.#call.message(text);
@@ -221,7 +244,12 @@ export class RealtimeSocket implements SocketListener {
     // A reply that is spoken is cut there; one that was cut just now was heard so far.
     if (this.#told.replyId === asked.item_id) this.#call.interrupt();
     if (!this.#call.truncate(asked.item_id, samples)) throw new Failure('invalid_field', { field: 'item_id' });
-    return this.#answer({ type: 'conversation.item.truncated', item_id: asked.item_id, content_index: 0, audio_end_ms: asked.audio_end_ms });
+    return this.#answer({
+      type: 'conversation.item.truncated',
+      item_id: asked.item_id,
+      content_index: 0,
+      audio_end_ms: asked.audio_end_ms,
+    });
   }
 
   #retrieve(event: ClientEvent): boolean {
@@ -231,8 +259,14 @@ export class RealtimeSocket implements SocketListener {
   }
 
   /** The call goes on. `fault`: the field that is wrong, if one is. */
-  #refuse(event: ClientEvent | null, { message, param = null }: { readonly message: string; readonly param?: string | null | undefined } = { message: sentenceFor('invalid_request', refused) }): void {
-    const eventId = typeof event?.event_id === 'string' && event.event_id.length <= limits.nameCharactersMax ? event.event_id : null;
+  #refuse(
+    event: ClientEvent | null,
+    { message, param = null }: { readonly message: string; readonly param?: string | null | undefined } = {
+      message: sentenceFor('invalid_request', refused),
+    },
+  ): void {
+    const eventId =
+      typeof event?.event_id === 'string' && event.event_id.length <= limits.nameCharactersMax ? event.event_id : null;
     const error = { type: 'invalid_request_error', code: 'invalid_request', message, param, event_id: eventId };
     this.#send({ type: 'error', error });
   }
@@ -248,7 +282,14 @@ export class RealtimeSocket implements SocketListener {
     const socket = this.#socket;
     this.#socket = null;
     this.#intake.close();
-    if (code !== null) socket?.send(jsonText({ event_id: `event_${++this.#sent}`, type: 'error', error: { type: 'server_error', code, message: sentenceFor(code, close), param: null, event_id: null } }));
+    if (code !== null)
+      socket?.send(
+        jsonText({
+          event_id: `event_${++this.#sent}`,
+          type: 'error',
+          error: { type: 'server_error', code, message: sentenceFor(code, close), param: null, event_id: null },
+        }),
+      );
     socket?.close(close);
   }
 }

@@ -93,19 +93,25 @@ export class Told {
     else if (type === 'speech.started') this.#started(message.utterance as number, message.at_ms as number);
     else if (type === 'speech.stopped') this.#stopped(message.utterance as number, message.at_ms as number);
     else if (type === 'transcript.final') this.#transcribed(message as never);
-    else if (type === 'turn.started') this.#open(`resp_${bareId(message.turn_id as string)}`, message.message_id as string);
+    else if (type === 'turn.started')
+      this.#open(`resp_${bareId(message.turn_id as string)}`, message.message_id as string);
     else if (type === 'audio.start') this.#sounds(message.message_id as string);
     else if (type === 'message.delta') this.#says(message.text as string);
     else if (type === 'audio.end') this.#silent(message.message_id as string);
     else if (type === 'turn.completed') this.#close('completed', null, message.usage);
     else if (type === 'audio.clear') this.#cleared(message.message_id as string);
     else if (type === 'turn.aborted' || type === 'turn.withdrawn') this.#cancel();
-    else if (type === 'turn.failed') this.#failed(message.turn_id as string | null, message.code as string, message.message as string);
+    else if (type === 'turn.failed')
+      this.#failed(message.turn_id as string | null, message.code as string, message.message as string);
   }
 
   audio(frame: Uint8Array): void {
     const response = this.#response;
-    if (response !== null) this.#send('response.output_audio.delta', { ...placeOf(response), delta: Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).toString('base64') });
+    if (response !== null)
+      this.#send('response.output_audio.delta', {
+        ...placeOf(response),
+        delta: Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).toString('base64'),
+      });
   }
 
   /** A text that the client has written. */
@@ -128,7 +134,12 @@ export class Told {
   }
 
   #started(number: number, startMs: number): void {
-    const utterance = { itemId: `item_${bareId(this.#options.callId)}_${number}`, startMs, isTold: false, isCommitted: false };
+    const utterance = {
+      itemId: `item_${bareId(this.#options.callId)}_${number}`,
+      startMs,
+      isTold: false,
+      isCommitted: false,
+    };
     this.#utterances.set(number, utterance);
     for (const known of this.#utterances.keys()) if (known <= number - utterancesKept) this.#utterances.delete(known);
     if (!replying.has(this.#state)) this.#tell(utterance);
@@ -137,7 +148,8 @@ export class Told {
   #tell(utterance: Utterance): void {
     if (utterance.isTold) return;
     utterance.isTold = true;
-    if (this.#options.detects()) this.#send('input_audio_buffer.speech_started', { audio_start_ms: utterance.startMs, item_id: utterance.itemId });
+    if (this.#options.detects())
+      this.#send('input_audio_buffer.speech_started', { audio_start_ms: utterance.startMs, item_id: utterance.itemId });
   }
 
   #stopped(number: number, atMs: number): void {
@@ -151,7 +163,8 @@ export class Told {
   }
 
   #fallSilent({ itemId }: Utterance, atMs: number): void {
-    if (this.#options.detects()) this.#send('input_audio_buffer.speech_stopped', { audio_end_ms: atMs, item_id: itemId });
+    if (this.#options.detects())
+      this.#send('input_audio_buffer.speech_stopped', { audio_end_ms: atMs, item_id: itemId });
   }
 
   #commit(utterance: Utterance): void {
@@ -169,21 +182,44 @@ export class Told {
     const counts = ignored === null && text !== '';
     if (utterance === undefined || (!utterance.isTold && !counts)) return;
     // Its audio was cleared.
-    if (text === '' && ignored === null && reason === 'flush' && !utterance.isCommitted) return this.#fallSilent(utterance, endMs);
+    if (text === '' && ignored === null && reason === 'flush' && !utterance.isCommitted)
+      return this.#fallSilent(utterance, endMs);
     this.#tell(utterance);
     if (!utterance.isCommitted) this.#stop(utterance, endMs);
     const place = { item_id: utterance.itemId, content_index: 0 };
-    if (ignored === 'failed') return this.#send('conversation.item.input_audio_transcription.failed', { ...place, error: { type: 'transcription_error', code: 'voice_unavailable', message: 'The audio could not be transcribed.', param: null } });
+    if (ignored === 'failed')
+      return this.#send('conversation.item.input_audio_transcription.failed', {
+        ...place,
+        error: {
+          type: 'transcription_error',
+          code: 'voice_unavailable',
+          message: 'The audio could not be transcribed.',
+          param: null,
+        },
+      });
     const transcript = counts ? text : '';
     if (counts) this.#send('conversation.item.input_audio_transcription.delta', { ...place, delta: transcript });
     this.#keep({ ...userItem(utterance.itemId), content: [{ type: 'input_audio', transcript }] });
-    this.#send('conversation.item.input_audio_transcription.completed', { ...place, transcript, usage: { type: 'duration', seconds: Math.max(0, endMs - startMs) / 1000 } });
+    this.#send('conversation.item.input_audio_transcription.completed', {
+      ...place,
+      transcript,
+      usage: { type: 'duration', seconds: Math.max(0, endMs - startMs) / 1000 },
+    });
   }
 
   #open(id: string, itemId: string): void {
     if (this.#response?.itemId === itemId) return;
     const transcript = id === this.#greetingId ? this.#options.greeting : '';
-    const response: Response = { id, itemId, transcript, hasAudio: false, isSilent: false, isSpokenOver: false, previous: this.#previous, isOver: false };
+    const response: Response = {
+      id,
+      itemId,
+      transcript,
+      hasAudio: false,
+      isSilent: false,
+      isSpokenOver: false,
+      previous: this.#previous,
+      isOver: false,
+    };
     this.#response = response;
     this.#send('response.created', { response: this.#view(response, 'in_progress', null, []) });
     const item = replyItem(response, 'in_progress');
@@ -230,7 +266,10 @@ export class Told {
   }
 
   #cancel(): void {
-    this.#close('cancelled', { type: 'cancelled', reason: this.#response?.isSpokenOver ? 'turn_detected' : 'client_cancelled' });
+    this.#close('cancelled', {
+      type: 'cancelled',
+      reason: this.#response?.isSpokenOver ? 'turn_detected' : 'client_cancelled',
+    });
   }
 
   /** That API sends it for a reply that is cut, too. */
@@ -241,7 +280,8 @@ export class Told {
   }
 
   #failed(turnId: string | null, code: string, message: string): void {
-    if (turnId !== null && this.responds) return this.#close('failed', { type: 'failed', error: { type: 'server_error', code, message } });
+    if (turnId !== null && this.responds)
+      return this.#close('failed', { type: 'failed', error: { type: 'server_error', code, message } });
     this.#send('error', { error: { type: 'server_error', code, message, param: null, event_id: null } });
   }
 
@@ -259,12 +299,28 @@ export class Told {
     this.#send('response.output_item.done', { response_id: id, output_index: 0, item });
     this.#keep(item);
     this.#send('conversation.item.done', { previous_item_id: response.previous, item });
-    this.#send('response.done', { response: this.#view(response, status, details, hasAudio ? [item] : [], usage as Usage | null) });
+    this.#send('response.done', {
+      response: this.#view(response, status, details, hasAudio ? [item] : [], usage as Usage | null),
+    });
   }
 
-  #view({ id }: Response, status: string, details: object | null, output: readonly object[], usage: Usage | null = null) {
+  #view(
+    { id }: Response,
+    status: string,
+    details: object | null,
+    output: readonly object[],
+    usage: Usage | null = null,
+  ) {
     return {
-      ...{ id, object: 'realtime.response', status, status_details: details, output, conversation_id: this.#options.sessionId, output_modalities: ['audio'] },
+      ...{
+        id,
+        object: 'realtime.response',
+        status,
+        status_details: details,
+        output,
+        conversation_id: this.#options.sessionId,
+        output_modalities: ['audio'],
+      },
       ...{ max_output_tokens: 'inf', metadata: null },
       usage: usage && { total_tokens: usage.input_tokens + usage.output_tokens, ...usage },
     };

@@ -8,13 +8,29 @@ import { createdMove } from '../../actors/history.ts';
 import { limits } from '../../base/limits.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
-import type { Assistant, Credential, LinkSettings, ModelSettings, VisitorField, VoiceSettings } from '../../store/store.ts';
+import type {
+  Assistant,
+  Credential,
+  LinkSettings,
+  ModelSettings,
+  VisitorField,
+  VoiceSettings,
+} from '../../store/store.ts';
 import { AliasTaken, SlugTaken } from '../../store/store.ts';
 import { consoleAssistantView } from '../../conversation/views.ts';
 import type { CreateAssistantBody, PatchAssistantBody } from '../../base/wire.ts';
 import type { PageFields } from '../handlers/lists.ts';
 import { mayHave } from './tools.ts';
-import { causeByOperator, listRecords, noContent, nowSeconds, present, reachPathAssistant, reachWorkspace, type ConsoleRequest } from './common.ts';
+import {
+  causeByOperator,
+  listRecords,
+  noContent,
+  nowSeconds,
+  present,
+  reachPathAssistant,
+  reachWorkspace,
+  type ConsoleRequest,
+} from './common.ts';
 
 const unknown = () => new Failure('assistant_not_found');
 
@@ -25,7 +41,16 @@ export const freshAssistant = {
   channels: { voice: false, link: false, widget: false },
   visitorFields: [],
   maxCallSeconds: limits.maxCallSecondsDefault,
-  model: { provider: 'scripted', name: 'scripted', credentialId: null, historyTokensMax: null, systemPrompt: null, temperature: null, outputTokensMax: null, reasoning: 'hidden' },
+  model: {
+    provider: 'scripted',
+    name: 'scripted',
+    credentialId: null,
+    historyTokensMax: null,
+    systemPrompt: null,
+    temperature: null,
+    outputTokensMax: null,
+    reasoning: 'hidden',
+  },
   voice: null,
   link: null,
 } satisfies Partial<Assistant>;
@@ -42,7 +67,13 @@ export async function createAssistant(request: ConsoleRequest<unknown, CreateAss
   await checkModel(configured, request);
   await checkAlias(configured, request);
   const assistant = { ...configured, machine: draftSnapshot(configured.channels.voice) };
-  await withNames(services.store.catalog.create('assistant', assistant, createdMove(assistant.machine, services.clock.now(), causeByOperator(request))));
+  await withNames(
+    services.store.catalog.create(
+      'assistant',
+      assistant,
+      createdMove(assistant.machine, services.clock.now(), causeByOperator(request)),
+    ),
+  );
   // Other processes are notified; this one may remember the slug as unknown.
   services.host.assistants.doubt(assistant.id);
   return {
@@ -62,7 +93,14 @@ export async function patchAssistant(request: ConsoleRequest<unknown, PatchAssis
   await checkModel(merged(before, body, 0), request);
   await checkAlias(merged(before, body, 0), request);
   const at = nowSeconds(request);
-  const actor = await withNames(services.host.assistants.configure(before.workspaceId, before.id, (record) => merged(record, body, at), causeByOperator(request)));
+  const actor = await withNames(
+    services.host.assistants.configure(
+      before.workspaceId,
+      before.id,
+      (record) => merged(record, body, at),
+      causeByOperator(request),
+    ),
+  );
   return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
 }
 
@@ -77,7 +115,15 @@ export const moveAssistant =
   (verb: AssistantVerb) =>
   async (request: ConsoleRequest): Promise<Reply> => {
     const { id: workspaceId } = await reachWorkspace(request);
-    const actor = await withNames(request.services.host.assistants.move(workspaceId, request.params.id!, verb, nowSeconds(request), causeByOperator(request)));
+    const actor = await withNames(
+      request.services.host.assistants.move(
+        workspaceId,
+        request.params.id!,
+        verb,
+        nowSeconds(request),
+        causeByOperator(request),
+      ),
+    );
     return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
   };
 
@@ -151,25 +197,41 @@ const mergedLink = (before: LinkSettings | null, body: PatchAssistantBody['link'
   origins: body.origins ?? before?.origins ?? [],
 });
 
-/** A provider that is not offered, a name it cannot read, a credential that the workspace does not have: refused here, not in a turn. */
-async function checkModel({ workspaceId, model, voice, visitorFields }: Assistant, request: ConsoleRequest<unknown, PatchAssistantBody>): Promise<void> {
+/**
+ * A provider that is not offered, a name it cannot read, a credential that the workspace does not have: refused here,
+ * not in a turn.
+ */
+async function checkModel(
+  { workspaceId, model, voice, visitorFields }: Assistant,
+  request: ConsoleRequest<unknown, PatchAssistantBody>,
+): Promise<void> {
   const { services, body } = request;
-  if (new Set(visitorFields.map(({ name }) => name)).size < visitorFields.length) throw new Failure('invalid_field', { field: 'visitor_fields' });
+  if (new Set(visitorFields.map(({ name }) => name)).size < visitorFields.length)
+    throw new Failure('invalid_field', { field: 'visitor_fields' });
   if (body.model !== undefined) {
     const provider = services.models.get(model.provider);
     if (provider === undefined) throw new Failure('invalid_field', { field: 'model.provider' });
-    if (provider.accepts !== undefined && !provider.accepts(model.name)) throw new Failure('invalid_field', { field: 'model.name' });
+    if (provider.accepts !== undefined && !provider.accepts(model.name))
+      throw new Failure('invalid_field', { field: 'model.name' });
     await checkCredential(workspaceId, 'model', model, services);
   }
   if (body.voice && voice !== null) await checkVoice(workspaceId, voice, services);
-  if (body.tool_ids !== undefined && !(await mayHave(workspaceId, body.tool_ids, request))) throw new Failure('invalid_field', { field: 'tool_ids' });
+  if (body.tool_ids !== undefined && !(await mayHave(workspaceId, body.tool_ids, request)))
+    throw new Failure('invalid_field', { field: 'tool_ids' });
 }
 
-/** An alias belongs to one assistant of the workspace. The store knows none of assistants that an earlier version has stored. */
-async function checkAlias({ id, workspaceId, alias }: Assistant, { services, body }: ConsoleRequest<unknown, PatchAssistantBody>): Promise<void> {
+/**
+ * An alias belongs to one assistant of the workspace. The store knows none of assistants that an earlier version has
+ * stored.
+ */
+async function checkAlias(
+  { id, workspaceId, alias }: Assistant,
+  { services, body }: ConsoleRequest<unknown, PatchAssistantBody>,
+): Promise<void> {
   if (body.alias === undefined || body.alias === null) return;
   for await (const other of assistantsOf(services.store.catalog, workspaceId)) {
-    if (other.id !== id && typeof other.alias === 'string' && aliasKey(other.alias) === aliasKey(alias!)) throw new Failure('invalid_field', { field: 'alias' });
+    if (other.id !== id && typeof other.alias === 'string' && aliasKey(other.alias) === aliasKey(alias!))
+      throw new Failure('invalid_field', { field: 'alias' });
   }
 }
 
@@ -190,5 +252,6 @@ async function checkCredential(
 ): Promise<void> {
   if (credentialId === null) return;
   const found = await services.store.catalog.read('credential', workspaceId, credentialId);
-  if (found?.record.kind !== kind || found.record.provider !== provider) throw new Failure('invalid_field', { field: `${kind}.credential_id` });
+  if (found?.record.kind !== kind || found.record.provider !== provider)
+    throw new Failure('invalid_field', { field: `${kind}.credential_id` });
 }

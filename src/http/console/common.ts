@@ -14,17 +14,26 @@ export const nowhere = (): Failure => new Failure('route_not_found');
 export const nowSeconds = ({ services }: ConsoleRequest): number => secondsOf(services.clock.now());
 
 /** Returns the cause of a step that the request makes. */
-export const causeByOperator = ({ requestId, caller }: Pick<ConsoleRequest, 'requestId' | 'caller'>): Cause => ({ requestId, by: caller.by });
+export const causeByOperator = ({ requestId, caller }: Pick<ConsoleRequest, 'requestId' | 'caller'>): Cause => ({
+  requestId,
+  by: caller.by,
+});
 
 /** The workspace of the path. */
-export async function reachWorkspace({ params, services }: Pick<ConsoleRequest, 'params' | 'services'>): Promise<Workspace> {
+export async function reachWorkspace({
+  params,
+  services,
+}: Pick<ConsoleRequest, 'params' | 'services'>): Promise<Workspace> {
   const actor = await services.host.workspaces.of(params.w!);
   if (actor === null) throw nowhere();
   return actor.record;
 }
 
 /** The assistant of the path, in its workspace. */
-export async function reachPathAssistant({ params, services }: Pick<ConsoleRequest, 'params' | 'services'>): Promise<AssistantActor> {
+export async function reachPathAssistant({
+  params,
+  services,
+}: Pick<ConsoleRequest, 'params' | 'services'>): Promise<AssistantActor> {
   const { id: workspaceId } = await reachWorkspace({ params, services });
   return present(await services.host.assistants.of(workspaceId, params.id!), new Failure('assistant_not_found'));
 }
@@ -36,7 +45,11 @@ export async function listRecords<K extends CatalogKind>(
   view: (record: CatalogRecords[K]) => unknown,
 ): Promise<Reply> {
   const workspaceId = kind === 'workspace' ? '' : (await reachWorkspace(request)).id;
-  return list(pageRequest(request.query, 'desc'), (page) => request.services.store.catalog.list(kind, workspaceId, page), view);
+  return list(
+    pageRequest(request.query, 'desc'),
+    (page) => request.services.store.catalog.list(kind, workspaceId, page),
+    view,
+  );
 }
 
 /** Unwraps the result of a change or a look-up. */

@@ -37,7 +37,10 @@ const verdicts: Readonly<Record<ModelFailure, Verdict>> = {
   provider_error: strange,
 };
 
-/** Tests the credential as the store has it now. Voice credentials are tested as those of models: a provider has one list for both. */
+/**
+ * Tests the credential as the store has it now. Voice credentials are tested as those of models: a provider has one
+ * list for both.
+ */
 export async function testCredential(request: ConsoleRequest): Promise<Reply> {
   const { result, message } = await verdictOn(request);
   return { status: 200, json: { object: 'credential_test', result, message } };

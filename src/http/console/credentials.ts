@@ -65,14 +65,24 @@ export async function patchCredential(request: ConsoleRequest<unknown, Partial<C
 }
 
 /**
- * A caller who may change a secret's destination could otherwise have it sent to themselves: a change of base URL or provider
- * requires the secret again (contract 12).
+ * A caller who may change a secret's destination could otherwise have it sent to themselves: a change of base URL or
+ * provider requires the secret again (contract 12).
  */
-function changed(before: Credential, { provider = before.provider, base_url: baseUrl = before.baseUrl, api_key: secret, header = before.header }: Partial<CredentialBody>, { vault }: Services): Credential {
+function changed(
+  before: Credential,
+  {
+    provider = before.provider,
+    base_url: baseUrl = before.baseUrl,
+    api_key: secret,
+    header = before.header,
+  }: Partial<CredentialBody>,
+  { vault }: Services,
+): Credential {
   if (before.kind === 'tool' && baseUrl === null) throw new Failure('missing_field', { field: 'base_url' });
   const holder = { ...before, provider, baseUrl, ...(before.kind === 'tool' && { header: header ?? null }) };
   if (secret !== undefined) return { ...holder, sealed: vault.seal(holder, secret.trim()) };
-  if (provider !== before.provider || baseUrl !== before.baseUrl) throw new Failure('missing_field', { field: 'api_key' });
+  if (provider !== before.provider || baseUrl !== before.baseUrl)
+    throw new Failure('missing_field', { field: 'api_key' });
   return holder;
 }
 
@@ -84,12 +94,22 @@ export async function deleteCredential(request: ConsoleRequest): Promise<Reply> 
   return noContent;
 }
 
-/** A provider that is not offered, an address that may not be called or that would be wrong: refused here, not in a turn. */
-function check({ provider, base_url: baseUrl, header }: Partial<CredentialBody>, kind: string, { services }: ConsoleRequest): void {
+/**
+ * A provider that is not offered, an address that may not be called or that would be wrong: refused here, not in a
+ * turn.
+ */
+function check(
+  { provider, base_url: baseUrl, header }: Partial<CredentialBody>,
+  kind: string,
+  { services }: ConsoleRequest,
+): void {
   const { models, voice, baseUrlProblem } = services;
-  if (header != null && (kind !== 'tool' || !maySendIn(header))) throw new Failure('invalid_field', { field: 'header' });
-  if (kind === 'tool' && provider !== undefined && provider !== 'tool') throw new Failure('invalid_field', { field: 'provider' });
-  if (kind !== 'tool' && provider !== undefined && !models.has(provider) && !voice.providers.has(provider)) throw new Failure('invalid_field', { field: 'provider' });
+  if (header != null && (kind !== 'tool' || !maySendIn(header)))
+    throw new Failure('invalid_field', { field: 'header' });
+  if (kind === 'tool' && provider !== undefined && provider !== 'tool')
+    throw new Failure('invalid_field', { field: 'provider' });
+  if (kind !== 'tool' && provider !== undefined && !models.has(provider) && !voice.providers.has(provider))
+    throw new Failure('invalid_field', { field: 'provider' });
   if (baseUrl === null || baseUrl === undefined) return;
   const problem = baseUrlProblem(baseUrl) ?? (kind !== 'tool' && endsInOperation(baseUrl) ? 'invalid_field' : null);
   if (problem !== null) throw new Failure(problem, { field: 'base_url' });

@@ -1,4 +1,7 @@
-/** Exports of the console: a transcript in Markdown, usage as CSV. Both are generated with backpressure, as the client reads them. */
+/**
+ * Exports of the console: a transcript in Markdown, usage as CSV. Both are generated with backpressure, as the client
+ * reads them.
+ */
 import { readSession } from '../../conversation/reach.ts';
 import { replyFlowing } from '../handlers/flowing.ts';
 import { writePage, type WrittenPage } from '../handlers/lists.ts';
@@ -23,7 +26,11 @@ async function* sectionsOf(session: Session, services: Services): AsyncGenerator
   let after: string | null = null;
   do {
     const wanted: PageRequest = { limit: limits.listDefault, after, order: 'asc' };
-    const { items, next }: WrittenPage<Message> = await writePage(wanted, (page) => services.store.sessions.messages(workspaceId, id, page), (message) => messageView(message, 'console'));
+    const { items, next }: WrittenPage<Message> = await writePage(
+      wanted,
+      (page) => services.store.sessions.messages(workspaceId, id, page),
+      (message) => messageView(message, 'console'),
+    );
     for (const message of items) {
       yield* piecesOf(`${before}${sectionOf(message)}`);
       before = '';
@@ -31,12 +38,13 @@ async function* sectionsOf(session: Session, services: Services): AsyncGenerator
     after = next;
   } while (after !== null);
   if (before !== '') yield before;
-  // A session that is deleted meanwhile seems to end early: then the answer is cut, so that nobody takes the beginning for the whole.
+  // A session that is deleted meanwhile seems to end early: then the answer is cut, so that nobody takes the beginning
+  // for the whole.
   await readSession(workspaceId, id, services);
 }
 
 function* piecesOf(text: string): Generator<string, void> {
-  for (let rest = text; rest !== ''; ) {
+  for (let rest = text; rest !== '';) {
     const end = indexAfter(rest, limits.flowingCharacters);
     yield rest.slice(0, end);
     rest = rest.slice(end);
@@ -44,15 +52,23 @@ function* piecesOf(text: string): Generator<string, void> {
 }
 
 function sectionOf(message: Message): string {
-  const parts = [`## ${speakers[message.role]} · ${timeOf(message.createdAt)}`, message.content === '' ? '' : quoted(message.content), noteOn(message)];
-  return parts.filter((part) => part !== '').map((part) => `\n${part}\n`).join('');
+  const parts = [
+    `## ${speakers[message.role]} · ${timeOf(message.createdAt)}`,
+    message.content === '' ? '' : quoted(message.content),
+    noteOn(message),
+  ];
+  return parts
+    .filter((part) => part !== '')
+    .map((part) => `\n${part}\n`)
+    .join('');
 }
 
 const speakers = { user: 'Visitor', assistant: 'Assistant' } as const;
 
 function noteOn({ status, stopReason, errorCode }: Message): string {
   if (status === 'streaming') return '*Still being written.*';
-  if (status === 'partial') return `*Cut short: ${[stopReason, errorCode && `\`${errorCode}\``].filter(Boolean).join(', ')}.*`;
+  if (status === 'partial')
+    return `*Cut short: ${[stopReason, errorCode && `\`${errorCode}\``].filter(Boolean).join(', ')}.*`;
   return '';
 }
 
@@ -69,12 +85,23 @@ const tagOrPair = /\\.|<(?=[A-Za-z/!?])/g;
 const quoted = (text: string): string =>
   text
     .split(lineEnd)
-    .map((line) => (line === '' ? '>' : `> ${line.replace(unprintable, '\ufffd').replace(tagOrPair, (found) => (found === '<' ? '\\<' : found))}`))
+    .map((line) =>
+      line === ''
+        ? '>'
+        : `> ${line.replace(unprintable, '\ufffd').replace(tagOrPair, (found) => (found === '<' ? '\\<' : found))}`,
+    )
     .join('\n');
 
 /** A row for each bucket of the window, in the order of the columns that its head names. */
-export const usageCsv = (workspaceId: string, wanted: UsageOf, window: UsageWindow, services: Services): Promise<Reply> =>
-  replyFlowing(rowsOf(workspaceId, wanted, window, services), { 'content-type': `${csvType}; charset=utf-8; header=present` });
+export const usageCsv = (
+  workspaceId: string,
+  wanted: UsageOf,
+  window: UsageWindow,
+  services: Services,
+): Promise<Reply> =>
+  replyFlowing(rowsOf(workspaceId, wanted, window, services), {
+    'content-type': `${csvType}; charset=utf-8; header=present`,
+  });
 
 async function* rowsOf(
   workspaceId: string,

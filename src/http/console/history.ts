@@ -1,7 +1,8 @@
 /**
- * `…/sessions/{id}/history`, `…/keys/{id}/history` and `…/assistants/{id}/history`: the committed steps of an actor, from the store,
- * and among them what it has refused or has done without a commit since it woke, if it is awake in this process. A sleeping actor is not woken for it.
- * `…/sessions/{id}/turns/{turn_id}/history`: the steps of a turn, which its session's history keeps with the step that ended it.
+ * `…/sessions/{id}/history`, `…/keys/{id}/history` and `…/assistants/{id}/history`: the committed steps of an actor,
+ * from the store, and among them what it has refused or has done without a commit since it woke, if it is awake in this
+ * process. A sleeping actor is not woken for it. `…/sessions/{id}/turns/{turn_id}/history`: the steps of a turn, which
+ * its session's history keeps with the step that ended it.
  */
 import { kinds } from '../../../machines/all.ts';
 import type { TurnContext } from '../../../machines/turn.ts';
@@ -32,7 +33,9 @@ export async function sessionHistory(request: HistoryRequest): Promise<Reply> {
 /** The session as it is stored; null past its retention. */
 async function readRetained({ params, services }: HistoryRequest, workspaceId: string): Promise<Session | null> {
   const found = await services.store.sessions.read(workspaceId, params.id!);
-  return found === null || found.record.lastActivityAt < (await retainedSince(workspaceId, services)) ? null : found.record;
+  return found === null || found.record.lastActivityAt < (await retainedSince(workspaceId, services))
+    ? null
+    : found.record;
 }
 
 export async function turnHistory(request: HistoryRequest): Promise<Reply> {
@@ -48,12 +51,18 @@ export async function turnHistory(request: HistoryRequest): Promise<Reply> {
   const chat = moves.find(({ event }) => isChatOf(event, turnId));
   const ended = moves.findLast(({ turn }) => turn?.turnId === turnId) ?? null;
   const past = ended?.turn ?? running ?? (chat === undefined ? null : followed);
-  if (past === null && (await services.store.turns.read(workspaceId, sessionId, turnId)) === null) throw new Failure('turn_not_found');
+  if (past === null && (await services.store.turns.read(workspaceId, sessionId, turnId)) === null)
+    throw new Failure('turn_not_found');
   const rows = past === null ? [] : rowsOfTurn(past, ended, chat?.cause ?? nobody);
-  return list(pageRequest(query, 'desc'), (page) => pageOf(rows, page, query.refused ?? null), (item) => item);
+  return list(
+    pageRequest(query, 'desc'),
+    (page) => pageOf(rows, page, query.refused ?? null),
+    (item) => item,
+  );
 }
 
-const isChatOf = (event: Move['event'], turnId: string): boolean => event.type === 'chat' && (event as { turnId?: string }).turnId === turnId;
+const isChatOf = (event: Move['event'], turnId: string): boolean =>
+  event.type === 'chat' && (event as { turnId?: string }).turnId === turnId;
 
 /** `ended`: the session's step that ended the turn; null while the turn runs here, or is followed here. */
 function rowsOfTurn(past: TurnPast, ended: Move | null, chat: Cause): Row[] {
@@ -61,7 +70,19 @@ function rowsOfTurn(past: TurnPast, ended: Move | null, chat: Cause): Row[] {
     const seq = index + 1;
     const { requestId, by } = causeOf(event.type, (context as TurnContext).ending, chat, past.stoppedBy);
     const view = (): HistoryItem => ({
-      seq, at: secondsOf(event.at), event: event.type, from, to, outcomes: [...outcomes], refused: false, request_id: requestId, by, count: 1, data: event, context: context as Record<string, unknown>, version: past.version,
+      seq,
+      at: secondsOf(event.at),
+      event: event.type,
+      from,
+      to,
+      outcomes: [...outcomes],
+      refused: false,
+      request_id: requestId,
+      by,
+      count: 1,
+      data: event,
+      context: context as Record<string, unknown>,
+      version: past.version,
     });
     return { seq, order: 0, refused: false, view };
   });
@@ -82,10 +103,23 @@ export async function assistantHistory(request: HistoryRequest): Promise<Reply> 
 }
 
 /** `live`: the actor, if it is awake. */
-async function historyReply(request: HistoryRequest, kind: HistoryKind, workspaceId: string, live: { readonly refusals: Refusals | null } | undefined): Promise<Reply> {
+async function historyReply(
+  request: HistoryRequest,
+  kind: HistoryKind,
+  workspaceId: string,
+  live: { readonly refusals: Refusals | null } | undefined,
+): Promise<Reply> {
   const { query, params, services } = request;
-  const { rows } = new History(kind, await services.store.history.read(kind, workspaceId, params.id!), live?.refusals?.rows ?? []);
-  return list(pageRequest(query, 'desc'), (page) => pageOf(rows, page, query.refused ?? null), (item) => item);
+  const { rows } = new History(
+    kind,
+    await services.store.history.read(kind, workspaceId, params.id!),
+    live?.refusals?.rows ?? [],
+  );
+  return list(
+    pageRequest(query, 'desc'),
+    (page) => pageOf(rows, page, query.refused ?? null),
+    (item) => item,
+  );
 }
 
 /** A step, or equal refusals in a row or another move that committed nothing: then `order` is above 0. */
@@ -96,17 +130,24 @@ interface Row {
   view(): HistoryItem;
 }
 
-const before = (a: Pick<Row, 'seq' | 'order'>, b: Pick<Row, 'seq' | 'order'>): number => a.seq - b.seq || a.order - b.order;
+const before = (a: Pick<Row, 'seq' | 'order'>, b: Pick<Row, 'seq' | 'order'>): number =>
+  a.seq - b.seq || a.order - b.order;
 
 /** `rows`: oldest first. */
 function pageOf(all: readonly Row[], { after, limit, order }: PageRequest, refused: boolean | null): Page<HistoryItem> {
   const rows = all.filter((row) => refused === null || row.refused === refused);
   if (order === 'desc') rows.reverse();
   const cursor = after === null ? null : cursorOf(after);
-  const left = cursor === null ? rows : rows.filter((row) => (order === 'asc' ? before(row, cursor) > 0 : before(row, cursor) < 0));
+  const left =
+    cursor === null
+      ? rows
+      : rows.filter((row) => (order === 'asc' ? before(row, cursor) > 0 : before(row, cursor) < 0));
   const page = left.slice(0, limit);
   const { seq, order: place } = page.at(-1) ?? { seq: 0, order: 0 };
-  return { items: page.map((row) => row.view()), next: left.length > limit ? `${seq}${place === 0 ? '' : `.${place}`}` : null };
+  return {
+    items: page.map((row) => row.view()),
+    next: left.length > limit ? `${seq}${place === 0 ? '' : `.${place}`}` : null,
+  };
 }
 
 class History {
@@ -121,13 +162,27 @@ class History {
     this.#moves = moves;
     // Earlier moves serve the folds alone.
     const shown = moves.filter(({ seq }) => seq > moves.at(-1)!.seq - limits.historyKept);
-    this.rows = [...shown.map((move) => this.#step(move)), ...refusals.map((refusal) => this.#refusal(refusal))].sort(before);
+    this.rows = [...shown.map((move) => this.#step(move)), ...refusals.map((refusal) => this.#refusal(refusal))].sort(
+      before,
+    );
   }
 
   #step({ seq, atMs, event, from, to, outcomes, cause, version }: Move): Row {
     const refused = isRefused(outcomes);
     const view = (): HistoryItem => ({
-      seq, at: secondsOf(atMs), event: event.type, from, to, outcomes: [...outcomes], refused, request_id: cause.requestId, by: cause.by, count: 1, data: event, context: this.#context(seq), version,
+      seq,
+      at: secondsOf(atMs),
+      event: event.type,
+      from,
+      to,
+      outcomes: [...outcomes],
+      refused,
+      request_id: cause.requestId,
+      by: cause.by,
+      count: 1,
+      data: event,
+      context: this.#context(seq),
+      version,
     });
     return { seq, order: 0, refused, view };
   }
@@ -135,19 +190,37 @@ class History {
   #refusal({ seq, order, atMs, event, data, from, to, outcomes, cause, count }: RepeatedRefusal): Row {
     const refused = isRefused(outcomes);
     const view = (): HistoryItem => ({
-      seq, at: secondsOf(atMs), event, from, to, outcomes: [...outcomes], refused, request_id: cause.requestId, by: cause.by, count, data, context: this.#context(seq), version: kinds[this.#kind].version,
+      seq,
+      at: secondsOf(atMs),
+      event,
+      from,
+      to,
+      outcomes: [...outcomes],
+      refused,
+      request_id: cause.requestId,
+      by: cause.by,
+      count,
+      data,
+      context: this.#context(seq),
+      version: kinds[this.#kind].version,
     });
     return { seq, order, refused, view };
   }
 
-  /** The context that is stored after a step. The steps from one checkpoint to the next are folded together, when one of them is requested. */
+  /**
+   * The context that is stored after a step. The steps from one checkpoint to the next are folded together, when one of
+   * them is requested.
+   */
   #context(seq: number): Record<string, unknown> | null {
     if (!this.#snapshots.has(seq)) this.#fold(seq);
     return (this.#snapshots.get(seq)?.context ?? null) as Record<string, unknown> | null;
   }
 
   #fold(seq: number): void {
-    const begin = Math.max(0, this.#moves.findLastIndex((move) => move.seq <= seq && move.snapshot !== null));
+    const begin = Math.max(
+      0,
+      this.#moves.findLastIndex((move) => move.seq <= seq && move.snapshot !== null),
+    );
     const next = this.#moves.findIndex(({ snapshot }, index) => index > begin && snapshot !== null);
     const moves = this.#moves.slice(begin, next < 0 ? this.#moves.length : next);
     let index = 0;

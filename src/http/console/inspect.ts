@@ -1,8 +1,9 @@
 /**
- * `/console/api/inspect`: live actors on a WebSocket (contract 9). First `{type:"actors", actors:[…]}` with everyone who is
- * awake, then `activated`, `event` and `passivated` as they happen; an event is shown once it can no longer be undone. `?workspace=`,
- * `?kind=` and `?id=` narrow it down, `watch` and `unwatch` change that, and `sync` gives `actors` again, once for all that come before
- * it. `?format=stately` says the same in the messages of Stately's inspection protocol.
+ * `/console/api/inspect`: live actors on a WebSocket (contract 9). First `{type:"actors", actors:[…]}` with everyone
+ * who is awake, then `activated`, `event` and `passivated` as they happen; an event is shown once it can no longer be
+ * undone. `?workspace=`, `?kind=` and `?id=` narrow it down, `watch` and `unwatch` change that, and `sync` gives
+ * `actors` again, once for all that come before it. `?format=stately` says the same in the messages of Stately's
+ * inspection protocol.
  */
 import type { ResponseHeaders, Socket, Upgrade } from '../../base/edge.ts';
 import { watchFeed, type Awake, type Watching } from '../../host/feed.ts';
@@ -20,14 +21,24 @@ const restarting = 1012;
 
 const tooFast = { type: 'error', code: 'invalid_request', message: 'The messages come too fast.' };
 
-export function watchActors({ caller, query, services }: Request<OperatorCaller, WatchQuery & { readonly format?: string }>, upgrade: Upgrade, headers: ResponseHeaders): void {
+export function watchActors(
+  { caller, query, services }: Request<OperatorCaller, WatchQuery & { readonly format?: string }>,
+  upgrade: Upgrade,
+  headers: ResponseHeaders,
+): void {
   const { host, clock } = services;
   const { format: name, ...narrowed } = query;
   const watched = new Watched(narrowed);
   const format = name === 'stately' ? new StatelyFormat() : plainFormat;
   let watching: Watching | null = null;
   let teller: Teller | null = null;
-  const picture = (actors: readonly Awake[]): void => teller?.tell(format.actors(actors.filter(({ actor }) => watched.shows(actor)), clock.now()));
+  const picture = (actors: readonly Awake[]): void =>
+    teller?.tell(
+      format.actors(
+        actors.filter(({ actor }) => watched.shows(actor)),
+        clock.now(),
+      ),
+    );
   upgrade.accept(
     whileSignedIn(caller, services, {
       opened(socket) {
@@ -60,8 +71,8 @@ export function watchActors({ caller, query, services }: Request<OperatorCaller,
 }
 
 /**
- * Sends what the watcher can take. Once a message has no room, it and those after it are not buffered but counted, until the socket has
- * sent all that waits; then the count is sent, though nothing else may happen.
+ * Sends what the watcher can take. Once a message has no room, it and those after it are not buffered but counted,
+ * until the socket has sent all that waits; then the count is sent, though nothing else may happen.
  */
 class Teller {
   readonly #socket: Socket;
@@ -95,7 +106,10 @@ class Teller {
     this.#dropped = 0;
   }
 
-  /** Only a socket that holds back tells when it has drained, so a message for any other one has room, whatever its size. */
+  /**
+   * Only a socket that holds back tells when it has drained, so a message for any other one has room, whatever its
+   * size.
+   */
   #fits(text: string): boolean {
     return !this.#held || this.#socket.bufferedBytes + Buffer.byteLength(text) <= limits.inspectBytesMax;
   }
@@ -108,12 +122,34 @@ class Teller {
 const identityView = ({ kind, id, workspaceId }: ActorIdentity) => ({ kind, id, workspace_id: workspaceId });
 
 const plainFormat: FeedFormat = {
-  actors: (actors, at) => [{ type: 'actors', at, actors: actors.map(({ actor, state, context }) => ({ ...identityView(actor), state, context })) }],
+  actors: (actors, at) => [
+    {
+      type: 'actors',
+      at,
+      actors: actors.map(({ actor, state, context }) => ({ ...identityView(actor), state, context })),
+    },
+  ],
   inspected(inspected) {
     const { type, actor, at } = inspected;
     if (type !== 'event') return [{ type, at, actor: identityView(actor), state: inspected.state }];
     const { seq, event, from, to, context, outcomes, refused, requestId, by } = inspected;
-    return [{ type, seq, at, actor: identityView(actor), event: event.type, from, to, context, outcomes, refused, request_id: requestId, by, data: event }];
+    return [
+      {
+        type,
+        seq,
+        at,
+        actor: identityView(actor),
+        event: event.type,
+        from,
+        to,
+        context,
+        outcomes,
+        refused,
+        request_id: requestId,
+        by,
+        data: event,
+      },
+    ];
   },
   dropped: (count) => [{ type: 'dropped', count }],
 };

@@ -42,9 +42,20 @@ async function viewOf(key: Key, services: Services): Promise<View> {
 }
 
 /** Creates a key in a workspace; its text is only returned, and stored nowhere. */
-export function issueKey(workspaceId: string, body: KeyBody & { name: string }, at: number, services: Services, cause: Cause = nobody): Promise<IssuedKey> {
+export function issueKey(
+  workspaceId: string,
+  body: KeyBody & { name: string },
+  at: number,
+  services: Services,
+  cause: Cause = nobody,
+): Promise<IssuedKey> {
   const { name, assistant_ids: assistantIds = null, expires_at: expiresAt = null } = body;
-  return storeKey({ workspaceId, name, assistantIds, expiresAt, limits: mergedLimits(defaultLimits, body.limits) }, at, services, cause);
+  return storeKey(
+    { workspaceId, name, assistantIds, expiresAt, limits: mergedLimits(defaultLimits, body.limits) },
+    at,
+    services,
+    cause,
+  );
 }
 
 /** A key as it was stored, and its text. */
@@ -55,7 +66,12 @@ export interface IssuedKey {
 
 type KeySettings = Pick<Key, 'workspaceId' | 'name' | 'assistantIds' | 'expiresAt' | 'limits'>;
 
-export async function storeKey(settings: KeySettings, at: number, services: Services, cause: Cause): Promise<IssuedKey> {
+export async function storeKey(
+  settings: KeySettings,
+  at: number,
+  services: Services,
+  cause: Cause,
+): Promise<IssuedKey> {
   const { publicId, text, digest } = makeKey(services.ids);
   const key: Key = {
     ...settings,
@@ -75,7 +91,10 @@ export async function storeKey(settings: KeySettings, at: number, services: Serv
 export async function createKey(request: ConsoleRequest<unknown, KeyBody & { name: string }>): Promise<Reply> {
   const { body, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
-  return replyWithKey(await issueKey(workspaceId, body, nowSeconds(request), services, causeByOperator(request)), services);
+  return replyWithKey(
+    await issueKey(workspaceId, body, nowSeconds(request), services, causeByOperator(request)),
+    services,
+  );
 }
 
 /** The one answer that holds a key's text. */
@@ -94,12 +113,17 @@ export async function getKey(request: ConsoleRequest): Promise<Reply> {
 export async function patchKey(request: ConsoleRequest<unknown, KeyBody>): Promise<Reply> {
   const { body, params, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
-  const actor = await services.host.keys.configure(workspaceId, params.id!, (key) => ({
-    ...(body.expires_at === undefined ? key : datedAnew(key, body.expires_at)),
-    name: body.name ?? key.name,
-    assistantIds: body.assistant_ids === undefined ? key.assistantIds : body.assistant_ids,
-    limits: mergedLimits(key.limits, body.limits),
-  }), causeByOperator(request));
+  const actor = await services.host.keys.configure(
+    workspaceId,
+    params.id!,
+    (key) => ({
+      ...(body.expires_at === undefined ? key : datedAnew(key, body.expires_at)),
+      name: body.name ?? key.name,
+      assistantIds: body.assistant_ids === undefined ? key.assistantIds : body.assistant_ids,
+      limits: mergedLimits(key.limits, body.limits),
+    }),
+    causeByOperator(request),
+  );
   return { status: 200, json: await viewOf(present(actor).record, services) };
 }
 

@@ -1,4 +1,6 @@
-/** `…/assistants/{id}/link`: where an assistant's public link is, and what it has used of its limits today (contract 9). */
+/**
+ * `…/assistants/{id}/link`: where an assistant's public link is, and what it has used of its limits today (contract 9).
+ */
 import { mayShareAddress } from '../../access/client-address.ts';
 import { secondsOf } from '../../base/clock.ts';
 import { nextDay, shownUse } from '../../turn/link-use.ts';
@@ -14,7 +16,11 @@ export async function linkStatus(request: ConsoleRequest): Promise<Reply> {
   const { store, clock, config } = services;
   const { record } = await reachPathAssistant(request);
   const nowMs = clock.now();
-  const [usedMs, visitors, ...refused] = (await store.limits.used(record.workspaceId, shownUse(record.id), nowMs)) as [number, number, ...number[]];
+  const [usedMs, visitors, ...refused] = (await store.limits.used(record.workspaceId, shownUse(record.id), nowMs)) as [
+    number,
+    number,
+    ...number[],
+  ];
   const slug = record.link?.slug ?? null;
   const origin = publicAddress(head, config);
   const json = {

@@ -9,7 +9,9 @@ import type { ConsoleRequest } from './common.ts';
 
 const gzipped = promisify(gzip);
 
-/** An hour in steps is some 150 KB, mostly figures that are alike: a page over a slow network waits for a tenth of it. */
+/**
+ * An hour in steps is some 150 KB, mostly figures that are alike: a page over a slow network waits for a tenth of it.
+ */
 export async function getLoad({ head, services }: ConsoleRequest): Promise<Reply> {
   const data = (await services.load.steps()).map((step) => ({
     start: step.start,
@@ -29,5 +31,9 @@ export async function getLoad({ head, services }: ConsoleRequest): Promise<Reply
   const json = { object: 'load', step_seconds: limits.loadStepSeconds, data };
   if (acceptedCoding(head, ['gzip']) === null) return { status: 200, headers: { vary: 'accept-encoding' }, json };
   const bytes = await gzipped(jsonText(json), { level: 4 });
-  return { status: 200, headers: { 'content-type': jsonType, 'content-encoding': 'gzip', vary: 'accept-encoding' }, bytes };
+  return {
+    status: 200,
+    headers: { 'content-type': jsonType, 'content-encoding': 'gzip', vary: 'accept-encoding' },
+    bytes,
+  };
 }

@@ -8,8 +8,8 @@ import { causeByOperator, nowSeconds, present, reachWorkspace, type ConsoleReque
 import { replyWithKey, storeKey } from './keys.ts';
 
 /**
- * 201 with the new key. It is stored before the old one is given its end, so that a failure between the two never leaves a
- * caller without a key; it leaves behind a key that nobody has, which is taken back.
+ * 201 with the new key. It is stored before the old one is given its end, so that a failure between the two never
+ * leaves a caller without a key; it leaves behind a key that nobody has, which is taken back.
  */
 export async function rotateKey(request: ConsoleRequest<unknown, RotateKeyBody>): Promise<Reply> {
   const { body, params, services } = request;
@@ -19,12 +19,22 @@ export async function rotateKey(request: ConsoleRequest<unknown, RotateKeyBody>)
   const at = nowSeconds(request);
   mustBeActive(old, request);
   const { name, assistantIds, limits } = old;
-  const made = await storeKey({ workspaceId, name, assistantIds, limits, expiresAt: ownDate(old) }, at, services, causeByOperator(request));
+  const made = await storeKey(
+    { workspaceId, name, assistantIds, limits, expiresAt: ownDate(old) },
+    at,
+    services,
+    causeByOperator(request),
+  );
   try {
-    const actor = await services.host.keys.configure(workspaceId, old.id, (key) => {
-      mustBeActive(key, request);
-      return endingAt(key, at + (body.overlap_seconds ?? 0));
-    }, causeByOperator(request));
+    const actor = await services.host.keys.configure(
+      workspaceId,
+      old.id,
+      (key) => {
+        mustBeActive(key, request);
+        return endingAt(key, at + (body.overlap_seconds ?? 0));
+      },
+      causeByOperator(request),
+    );
     present(actor);
   } catch (error) {
     await services.host.keys.remove(workspaceId, made.key.id).catch(() => {});
@@ -37,7 +47,15 @@ function mustBeActive(key: Key, { services }: ConsoleRequest): void {
   if (keyStatus(key, services.clock.now()) !== 'active') throw new Failure('invalid_field', { field: 'id' });
 }
 
-/** A key that is rotated again within its overlap is not prolonged, and hands on the date that it had before the first time. */
-const endingAt = (key: Key, at: number): Key => ({ ...key, expiresAt: Math.min(key.expiresAt ?? at, at), ownExpiresAt: ownDate(key) });
+/**
+ * A key that is rotated again within its overlap is not prolonged, and hands on the date that it had before the first
+ * time.
+ */
+const endingAt = (key: Key, at: number): Key => ({
+  ...key,
+  expiresAt: Math.min(key.expiresAt ?? at, at),
+  ownExpiresAt: ownDate(key),
+});
 
-const ownDate = ({ ownExpiresAt, expiresAt }: Key): number | null => (ownExpiresAt === undefined ? expiresAt : ownExpiresAt);
+const ownDate = ({ ownExpiresAt, expiresAt }: Key): number | null =>
+  ownExpiresAt === undefined ? expiresAt : ownExpiresAt;

@@ -26,10 +26,15 @@ export async function signIn({ head, body, services }: Request<NobodyCaller, unk
   const link = isFromElsewhere(head, config) ? undefined : await findSignInLink(body.token, services);
   if (link === undefined) {
     const seconds = failedSignIns.take(address);
-    throw seconds === null ? new Failure('invalid_token') : new Failure('rate_limited', { seconds, limiter: 'authentication' });
+    throw seconds === null
+      ? new Failure('invalid_token')
+      : new Failure('rate_limited', { seconds, limiter: 'authentication' });
   }
   await endReplaced(head, services);
-  const begun = await signIns.begin(link, { address, agent: head.headers('user-agent')[0]?.slice(0, limits.agentCharactersMax) ?? null });
+  const begun = await signIns.begin(link, {
+    address,
+    agent: head.headers('user-agent')[0]?.slice(0, limits.agentCharactersMax) ?? null,
+  });
   const cookie = cookieText(signIns.cookieName, begun.cookie, signInEnd(begun.signIn) - secondsOf(clock.now()));
   return { ...noContent, headers: { 'set-cookie': cookie, 'cache-control': 'no-store' } };
 }
@@ -42,7 +47,10 @@ async function endReplaced(head: RequestHead, { config, signIns }: Services): Pr
 }
 
 /** Null for the operator token, the link for a link's, undefined for any other. */
-async function findSignInLink(token: string, { operatorToken, signIns }: Services): Promise<SignInLink | null | undefined> {
+async function findSignInLink(
+  token: string,
+  { operatorToken, signIns }: Services,
+): Promise<SignInLink | null | undefined> {
   if (sameSecret(token, operatorToken)) return null;
   return (await signIns.takeLink(token)) ?? undefined;
 }
@@ -57,7 +65,16 @@ export async function signOut({ caller, body, services }: ConsoleRequest<unknown
 }
 
 export function getMe({ caller: { by, signIn } }: ConsoleRequest): Reply {
-  return { status: 200, json: { object: 'person', id: by.id, name: by.name, signed_in_at: signIn && signIn.signedInAt, expires_at: signIn && signInEnd(signIn) } };
+  return {
+    status: 200,
+    json: {
+      object: 'person',
+      id: by.id,
+      name: by.name,
+      signed_in_at: signIn && signIn.signedInAt,
+      expires_at: signIn && signInEnd(signIn),
+    },
+  };
 }
 
 export async function listSignIns({ caller, query, services }: ConsoleRequest<PageFields>): Promise<Reply> {
@@ -79,14 +96,31 @@ export async function deleteSignIn({ params, services }: ConsoleRequest): Promis
   return noContent;
 }
 
-export async function createSignInLink({ head, body, services }: ConsoleRequest<unknown, CreateSignInLinkBody>): Promise<Reply> {
+export async function createSignInLink({
+  head,
+  body,
+  services,
+}: ConsoleRequest<unknown, CreateSignInLinkBody>): Promise<Reply> {
   const { config, signIns } = services;
   const { token, expiresAt } = await signIns.makeLink(body.name);
-  return { status: 201, headers: { 'cache-control': 'no-store' }, json: { object: 'sign_in_link', url: signInUrl(consoleOrigin(head, config), token), name: body.name, expires_at: expiresAt } };
+  return {
+    status: 201,
+    headers: { 'cache-control': 'no-store' },
+    json: {
+      object: 'sign_in_link',
+      url: signInUrl(consoleOrigin(head, config), token),
+      name: body.name,
+      expires_at: expiresAt,
+    },
+  };
 }
 
 /** A socket that ends with the sign-in that opened it; one of the operator token has no end of its own. */
-export function whileSignedIn({ signIn }: OperatorCaller, { signIns }: Services, listener: SocketListener): SocketListener {
+export function whileSignedIn(
+  { signIn }: OperatorCaller,
+  { signIns }: Services,
+  listener: SocketListener,
+): SocketListener {
   if (signIn === null) return listener;
   let stop = (): void => {};
   return {

@@ -1,4 +1,6 @@
-/** The assistant's voice in the console: which ones there are, and how one sounds, of a draft too (contract 9: trials). */
+/**
+ * The assistant's voice in the console: which ones there are, and how one sounds, of a draft too (contract 9: trials).
+ */
 import { Failure } from '../../base/errors.ts';
 import { checkText, chosenVoice, replyWithSpeech, voicesOf } from '../handlers/speech.ts';
 import type { PageFields } from '../handlers/lists.ts';
@@ -6,7 +8,8 @@ import type { Reply } from '../request.ts';
 import type { TrialSpeechBody } from '../../base/wire.ts';
 import { causeByOperator, reachPathAssistant, type ConsoleRequest } from './common.ts';
 
-export const listAssistantVoices = async (request: ConsoleRequest<PageFields>): Promise<Reply> => voicesOf(await reachPathAssistant(request), request.query, request.services);
+export const listAssistantVoices = async (request: ConsoleRequest<PageFields>): Promise<Reply> =>
+  voicesOf(await reachPathAssistant(request), request.query, request.services);
 
 /** Like a trial it counts in no usage and takes no budget. */
 export async function speakInTrial(request: ConsoleRequest<unknown, TrialSpeechBody>): Promise<Reply> {

@@ -1,6 +1,6 @@
 /**
- * The feed in the messages of Stately's inspection protocol: `@xstate.actor`, `@xstate.event` and `@xstate.snapshot`, as
- * `@statelyai/inspect` 0.7 writes and reads them. A workspace is the root of its actors.
+ * The feed in the messages of Stately's inspection protocol: `@xstate.actor`, `@xstate.event` and `@xstate.snapshot`,
+ * as `@statelyai/inspect` 0.7 writes and reads them. A workspace is the root of its actors.
  */
 import { configurationOf, type ActorKind } from '../../../machines/all.ts';
 import type { ActorIdentity, Inspected } from '../../actors/inspector.ts';
@@ -24,7 +24,14 @@ export class StatelyFormat implements FeedFormat {
     if (inspected.type === 'activated') return [this.#introduce(actor, inspected, at)];
     if (inspected.type !== 'event') {
       this.#known.delete(actor.id);
-      return [{ type: '@xstate.snapshot', ...base(actor, at), event: { type: 'passivated' }, snapshot: snapshotOf(inspected, 'stopped') }];
+      return [
+        {
+          type: '@xstate.snapshot',
+          ...base(actor, at),
+          event: { type: 'passivated' },
+          snapshot: snapshotOf(inspected, 'stopped'),
+        },
+      ];
     }
     const { event, from, to, outcomes, refused } = inspected;
     const shown = refused ? { ...event, refused: codeOf(outcomes) } : event;
@@ -44,15 +51,29 @@ export class StatelyFormat implements FeedFormat {
   #introduce(actor: ActorIdentity, snapshot: Snapshot, at: number): object {
     this.#known.add(actor.id);
     const parent = actor.kind === 'workspace' ? {} : { parentId: actor.workspaceId };
-    return { type: '@xstate.actor', ...base(actor, at), name: actor.kind, ...parent, definition: definitionOf(actor.kind as ActorKind), snapshot: snapshotOf(snapshot) };
+    return {
+      type: '@xstate.actor',
+      ...base(actor, at),
+      name: actor.kind,
+      ...parent,
+      definition: definitionOf(actor.kind as ActorKind),
+      snapshot: snapshotOf(snapshot),
+    };
   }
 }
 
-const base = ({ id, workspaceId }: ActorIdentity, at: number) => ({ sessionId: id, rootId: workspaceId, createdAt: String(at), id: null, _version: protocolVersion });
+const base = ({ id, workspaceId }: ActorIdentity, at: number) => ({
+  sessionId: id,
+  rootId: workspaceId,
+  createdAt: String(at),
+  id: null,
+  _version: protocolVersion,
+});
 
 const snapshotOf = ({ state, context }: Snapshot, status = 'active') => ({ status, value: state, context });
 
-const codeOf = (outcomes: readonly { readonly type: string }[]): unknown => (outcomes.find(({ type }) => type === 'refused') as { code?: string }).code;
+const codeOf = (outcomes: readonly { readonly type: string }[]): unknown =>
+  (outcomes.find(({ type }) => type === 'refused') as { code?: string }).code;
 
 const definitions = new Map<ActorKind, string>();
 

@@ -28,13 +28,18 @@ function functionOf(given: Given[number], index: number): ToolFunction {
 /** A definition that a provider refuses is refused as long as it stays what it is. */
 function stillRefused(after: ToolFunction, { functions }: Tool): ToolFunction {
   const before = functions.find(({ name }) => name === after.name);
-  const isSame = before?.quarantined !== undefined && isDeepStrictEqual([before.description, before.parameters], [after.description, after.parameters]);
+  const isSame =
+    before?.quarantined !== undefined &&
+    isDeepStrictEqual([before.description, before.parameters], [after.description, after.parameters]);
   return isSame ? { ...after, quarantined: before.quarantined! } : after;
 }
 
 const emptyObject = { type: 'object', properties: {} };
 
-const settingsOf = ({ enabled, approval, show }: Given[number], before: Pick<ToolFunction, 'enabled' | 'approval' | 'show'>): Pick<ToolFunction, 'enabled' | 'approval' | 'show'> => ({
+const settingsOf = (
+  { enabled, approval, show }: Given[number],
+  before: Pick<ToolFunction, 'enabled' | 'approval' | 'show'>,
+): Pick<ToolFunction, 'enabled' | 'approval' | 'show'> => ({
   enabled: enabled ?? before.enabled,
   approval: (approval === undefined ? before.approval : approval) as ToolFunction['approval'],
   show: (show === undefined ? before.show : show) as ToolFunction['show'],

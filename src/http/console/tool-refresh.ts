@@ -1,4 +1,7 @@
-/** `/console/api/workspaces/{w}/tools/{id}/refresh`: reads the list of an MCP server; what is new or changed is off until a person turns it on (contract 13). */
+/**
+ * `/console/api/workspaces/{w}/tools/{id}/refresh`: reads the list of an MCP server; what is new or changed is off
+ * until a person turns it on (contract 13).
+ */
 import { Failure } from '../../base/errors.ts';
 import { toolView } from '../../conversation/views.ts';
 import { refreshed, type ToolChange } from '../../providers/tool/listing.ts';

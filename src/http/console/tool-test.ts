@@ -1,4 +1,6 @@
-/** `/console/api/workspaces/{w}/tools/{id}/test`: one call of a function, with the arguments of a person (contract 13). */
+/**
+ * `/console/api/workspaces/{w}/tools/{id}/test`: one call of a function, with the arguments of a person (contract 13).
+ */
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { TestToolBody } from '../../base/wire.ts';
@@ -26,7 +28,8 @@ export async function testTool(request: ConsoleRequest<unknown, TestToolBody>): 
       call_id: callId,
       status: result.status,
       error: result.status === 'failed' ? result.error : null,
-      reason: result.status === 'failed' && result.error === 'arguments' ? wrongArguments(called.parameters, given) : null,
+      reason:
+        result.status === 'failed' && result.error === 'arguments' ? wrongArguments(called.parameters, given) : null,
       output: result.status === 'completed' ? cutOutput(result.output, limits.toolOutputCharactersMax) : null,
       milliseconds: Math.round(services.clock.monotonic() - startedAt),
     },

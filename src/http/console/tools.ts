@@ -12,12 +12,21 @@ import { replacedSecrets, withReplacedSecrets } from '../../store/records/tools.
 import type { Tool, ToolFunction } from '../../store/store.ts';
 import type { PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
-import { causeByOperator, listRecords, noContent, nowhere, nowSeconds, reachWorkspace, type ConsoleRequest } from './common.ts';
+import {
+  causeByOperator,
+  listRecords,
+  noContent,
+  nowhere,
+  nowSeconds,
+  reachWorkspace,
+  type ConsoleRequest,
+} from './common.ts';
 import { checkedFunctions } from './tool-functions.ts';
 
 const secretBytes = 24;
 
-export const listTools = (request: ConsoleRequest<PageFields>): Promise<Reply> => listRecords(request, 'tool', toolView);
+export const listTools = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
+  listRecords(request, 'tool', toolView);
 
 export async function getTool(request: ConsoleRequest): Promise<Reply> {
   return { status: 200, json: toolView((await reachTool(request)).record) };
@@ -28,13 +37,30 @@ export async function createTool(request: ConsoleRequest<unknown, CreateToolBody
   const { id: workspaceId } = await reachWorkspace(request);
   const at = nowSeconds(request);
   const blank: Tool = {
-    id: services.ids.make('tool'), workspaceId, kind: body.kind as Tool['kind'], name: body.name, url: null, credentialId: null, timeoutSeconds: limits.toolTimeoutSeconds,
-    repeatable: false, approval: 'never', show: 'name', callsPerMinute: null, functions: [], refreshedAt: null, sealed: null, createdAt: at, updatedAt: at,
+    id: services.ids.make('tool'),
+    workspaceId,
+    kind: body.kind as Tool['kind'],
+    name: body.name,
+    url: null,
+    credentialId: null,
+    timeoutSeconds: limits.toolTimeoutSeconds,
+    repeatable: false,
+    approval: 'never',
+    show: 'name',
+    callsPerMinute: null,
+    functions: [],
+    refreshedAt: null,
+    sealed: null,
+    createdAt: at,
+    updatedAt: at,
   };
   const tool = merged(blank, body);
   await check(tool, request);
   const secret = tool.kind === 'http' ? newSecret(services) : null;
-  await services.store.catalog.create('tool', secret === null ? tool : { ...tool, sealed: services.vault.seal(signingHolder(tool), secret) });
+  await services.store.catalog.create(
+    'tool',
+    secret === null ? tool : { ...tool, sealed: services.vault.seal(signingHolder(tool), secret) },
+  );
   return {
     status: 201,
     headers: { location: `/console/api/workspaces/${workspaceId}/tools/${tool.id}` },
@@ -59,8 +85,12 @@ export async function rotateSecret(request: ConsoleRequest): Promise<Reply> {
   await changeTool(request, (before) => {
     if (before.kind !== 'http') throw new Failure('invalid_field', { field: 'kind' });
     const now = services.clock.now();
-    const replaced = before.sealed === null ? [] : [{ sealed: before.sealed, untilMs: now + limits.toolSecretOverlapMs }];
-    const signing = [...replaced, ...replacedSecrets(before).filter(({ untilMs }) => untilMs > now)].slice(0, limits.toolSecretsReplacedMax);
+    const replaced =
+      before.sealed === null ? [] : [{ sealed: before.sealed, untilMs: now + limits.toolSecretOverlapMs }];
+    const signing = [...replaced, ...replacedSecrets(before).filter(({ untilMs }) => untilMs > now)].slice(
+      0,
+      limits.toolSecretsReplacedMax,
+    );
     return withReplacedSecrets({ ...before, sealed: services.vault.seal(signingHolder(before), secret) }, signing);
   });
   return { status: 200, json: { signing_secret: secret } };
@@ -75,7 +105,12 @@ export async function deleteTool(request: ConsoleRequest): Promise<Reply> {
   services.host.tools.forget(workspaceId, id);
   for await (const assistant of assistantsOf(services.store.catalog, workspaceId)) {
     if (!assistant.toolIds?.includes(id)) continue;
-    await services.host.assistants.configure(workspaceId, assistant.id, (record) => ({ ...record, toolIds: record.toolIds?.filter((other) => other !== id) ?? [] }), causeByOperator(request));
+    await services.host.assistants.configure(
+      workspaceId,
+      assistant.id,
+      (record) => ({ ...record, toolIds: record.toolIds?.filter((other) => other !== id) ?? [] }),
+      causeByOperator(request),
+    );
   }
   return noContent;
 }
@@ -89,9 +124,15 @@ export async function reachTool(request: ConsoleRequest<unknown, unknown>) {
 }
 
 /** The tool of the path after a change. */
-export async function changeTool(request: ConsoleRequest<unknown, unknown>, change: (before: Tool) => Tool | Promise<Tool>): Promise<Tool> {
+export async function changeTool(
+  request: ConsoleRequest<unknown, unknown>,
+  change: (before: Tool) => Tool | Promise<Tool>,
+): Promise<Tool> {
   const { id: workspaceId } = await reachWorkspace(request);
-  const tool = await request.services.host.tools.change(workspaceId, request.params.id!, async (before) => ({ ...(await change(before)), updatedAt: nowSeconds(request) }));
+  const tool = await request.services.host.tools.change(workspaceId, request.params.id!, async (before) => ({
+    ...(await change(before)),
+    updatedAt: nowSeconds(request),
+  }));
   if (tool === null) throw nowhere();
   return tool;
 }
@@ -117,28 +158,44 @@ function merged(tool: Tool, body: PatchToolBody): Tool {
 }
 
 /** An address that may not be called, a credential of another kind or origin: refused here, not in a turn. */
-async function check({ workspaceId, kind, url, credentialId }: Tool, { services }: ConsoleRequest<unknown, unknown>): Promise<void> {
+async function check(
+  { workspaceId, kind, url, credentialId }: Tool,
+  { services }: ConsoleRequest<unknown, unknown>,
+): Promise<void> {
   if (kind === 'client' && url !== null) throw new Failure('invalid_field', { field: 'url' });
   if (kind !== 'client' && url === null) throw new Failure('missing_field', { field: 'url' });
   const problem = url === null ? null : services.baseUrlProblem(url);
   if (problem !== null) throw new Failure(problem, { field: 'url' });
   if (credentialId === null) return;
   const found = await services.store.catalog.read('credential', workspaceId, credentialId);
-  if (found?.record.kind !== 'tool' || url === null || !isAt(url, found.record.baseUrl)) throw new Failure('invalid_field', { field: 'credential_id' });
+  if (found?.record.kind !== 'tool' || url === null || !isAt(url, found.record.baseUrl))
+    throw new Failure('invalid_field', { field: 'credential_id' });
 }
 
 /** The functions of an assistant's tools have different names, and are not too many. */
 async function checkAssistants(tool: Tool, request: ConsoleRequest<unknown, unknown>): Promise<void> {
   for await (const { toolIds = [] } of assistantsOf(request.services.store.catalog, tool.workspaceId)) {
     if (!toolIds.includes(tool.id)) continue;
-    if (!(await mayHave(tool.workspaceId, toolIds, request, tool))) throw new Failure('invalid_field', { field: 'functions' });
+    if (!(await mayHave(tool.workspaceId, toolIds, request, tool)))
+      throw new Failure('invalid_field', { field: 'functions' });
   }
 }
 
 /** Whether an assistant may have these tools; `changed` is one of them as it is to be. */
-export async function mayHave(workspaceId: string, toolIds: readonly string[], { services }: ConsoleRequest<unknown, unknown>, changed?: Tool): Promise<boolean> {
-  const tools = await Promise.all(toolIds.map(async (id) => (id === changed?.id ? changed : (await services.store.catalog.read('tool', workspaceId, id))?.record)));
+export async function mayHave(
+  workspaceId: string,
+  toolIds: readonly string[],
+  { services }: ConsoleRequest<unknown, unknown>,
+  changed?: Tool,
+): Promise<boolean> {
+  const tools = await Promise.all(
+    toolIds.map(async (id) =>
+      id === changed?.id ? changed : (await services.store.catalog.read('tool', workspaceId, id))?.record,
+    ),
+  );
   if (new Set(toolIds).size < toolIds.length || tools.includes(undefined)) return false;
-  const names = tools.flatMap((tool) => tool!.functions.filter(({ enabled }: ToolFunction) => enabled).map(({ name }) => name));
+  const names = tools.flatMap((tool) =>
+    tool!.functions.filter(({ enabled }: ToolFunction) => enabled).map(({ name }) => name),
+  );
   return names.length <= limits.toolFunctionsMax && new Set(names).size === names.length;
 }

@@ -1,6 +1,6 @@
 /**
- * Conversations in the console: trials, which it opens and talks in, and whatever session of the workspace it reads along, aborts
- * and ends. The handlers are the API's own, with the person as their party.
+ * Conversations in the console: trials, which it opens and talks in, and whatever session of the workspace it reads
+ * along, aborts and ends. The handlers are the API's own, with the person as their party.
  */
 import { openTrial } from '../../conversation/sessions.ts';
 import { readSession } from '../../conversation/reach.ts';
@@ -14,10 +14,15 @@ import { sessionView } from '../../conversation/views.ts';
 import type { ChatBody } from '../../base/wire.ts';
 import { reachWorkspace, type ConsoleRequest } from './common.ts';
 
-/** The request as one of a party's, which may use every assistant of the workspace and whose own sessions are trials. */
+/**
+ * The request as one of a party's, which may use every assistant of the workspace and whose own sessions are trials.
+ */
 async function ofParty<Query, Body>(request: ConsoleRequest<Query, Body>): Promise<Request<PartyCaller, Query, Body>> {
   const { id: workspaceId } = await reachWorkspace(request);
-  return { ...request, caller: { party: { workspaceId, ...request.caller.by, channel: 'console', assistantIds: null } } };
+  return {
+    ...request,
+    caller: { party: { workspaceId, ...request.caller.by, channel: 'console', assistantIds: null } },
+  };
 }
 
 export async function createTrial(request: ConsoleRequest): Promise<Reply> {
@@ -44,6 +49,8 @@ export async function createTrialCallToken(request: ConsoleRequest): Promise<Rep
   return createCallToken({ ...own, body: { session_id: id } });
 }
 
-export const endWorkspaceSession = async (request: ConsoleRequest): Promise<Reply> => endSession(await ofParty(request));
+export const endWorkspaceSession = async (request: ConsoleRequest): Promise<Reply> =>
+  endSession(await ofParty(request));
 export const abortWorkspaceTurn = async (request: ConsoleRequest): Promise<Reply> => abortTurn(await ofParty(request));
-export const workspaceTurnEvents = async (request: ConsoleRequest<{ after?: number }>): Promise<Reply> => turnEvents(await ofParty(request));
+export const workspaceTurnEvents = async (request: ConsoleRequest<{ after?: number }>): Promise<Reply> =>
+  turnEvents(await ofParty(request));

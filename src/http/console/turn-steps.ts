@@ -25,7 +25,15 @@ export async function turnSteps(request: ConsoleRequest): Promise<Reply> {
   const found = await outputWithCalls(services.store, { workspaceId, sessionId, turnId: params.turn_id! }, 0);
   if (found === null) throw new Failure('turn_not_found');
   const steps = stepsOf(found.turn, codePoints(found.text ?? ''), found.calls ?? []);
-  return { status: 200, json: { object: 'list', data: steps.map((step, index) => ({ seq: index + 1, ...step })), has_more: false, next_cursor: null } };
+  return {
+    status: 200,
+    json: {
+      object: 'list',
+      data: steps.map((step, index) => ({ seq: index + 1, ...step })),
+      has_more: false,
+      next_cursor: null,
+    },
+  };
 }
 
 /** A round's text comes before its calls, and the last text after all of them. */
@@ -38,8 +46,11 @@ function stepsOf(turn: Turn, length: number, calls: readonly ToolCall[]): Step[]
     if (first.position > told) steps.push({ ...textStep, at: secondsOf(first.createdAtMs) });
     told = Math.max(told, first.position);
     for (const call of together) steps.push(stepOf(call, 'call', call.createdAtMs));
-    const ended = together.filter((call) => call.endedAtMs !== null).sort((one, other) => one.endedAtMs! - other.endedAtMs!);
-    for (const call of ended) steps.push({ ...stepOf(call, 'result', call.endedAtMs!), milliseconds: call.endedAtMs! - call.createdAtMs });
+    const ended = together
+      .filter((call) => call.endedAtMs !== null)
+      .sort((one, other) => one.endedAtMs! - other.endedAtMs!);
+    for (const call of ended)
+      steps.push({ ...stepOf(call, 'result', call.endedAtMs!), milliseconds: call.endedAtMs! - call.createdAtMs });
   }
   if (length > told) steps.push({ ...textStep, at: turn.endedAt ?? turn.createdAt });
   return steps;
@@ -48,5 +59,11 @@ function stepsOf(turn: Turn, length: number, calls: readonly ToolCall[]): Step[]
 const textStep = { kind: 'text', call_id: null, name: null, status: null, error: null, milliseconds: null } as const;
 
 const stepOf = ({ id, name, status, error }: ToolCall, kind: 'call' | 'result', atMs: number): Step => ({
-  at: secondsOf(atMs), kind, call_id: id, name, status: kind === 'call' ? null : status, error: kind === 'call' ? null : error, milliseconds: null,
+  at: secondsOf(atMs),
+  kind,
+  call_id: id,
+  name,
+  status: kind === 'call' ? null : status,
+  error: kind === 'call' ? null : error,
+  milliseconds: null,
 });

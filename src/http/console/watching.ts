@@ -26,7 +26,8 @@ export function watchMessage(data: string | Uint8Array): WatchMessage | null {
   for (const name of names) {
     const value = message[name] ?? undefined;
     if (value === undefined) continue;
-    if (typeof value !== 'string' || (name === 'kind' && !(actorKinds as readonly string[]).includes(value))) return null;
+    if (typeof value !== 'string' || (name === 'kind' && !(actorKinds as readonly string[]).includes(value)))
+      return null;
     query[name] = value;
   }
   return { type: message['type'], ...query };
@@ -37,8 +38,12 @@ interface Rule {
   readonly shown: boolean;
 }
 
-const actorOf = ({ workspaceId, ...actor }: ActorIdentity): Required<WatchQuery> => ({ ...actor, workspace: workspaceId });
-const covers = (query: WatchQuery, other: WatchQuery): boolean => names.every((name) => query[name] === undefined || query[name] === other[name]);
+const actorOf = ({ workspaceId, ...actor }: ActorIdentity): Required<WatchQuery> => ({
+  ...actor,
+  workspace: workspaceId,
+});
+const covers = (query: WatchQuery, other: WatchQuery): boolean =>
+  names.every((name) => query[name] === undefined || query[name] === other[name]);
 
 /** The rules of one watcher. The newest rule that an actor fits decides. */
 export class Watched {
@@ -51,7 +56,10 @@ export class Watched {
     this.#byDefault = covers(query, {});
   }
 
-  /** Shows more actors, or fewer. The first request for actors replaces the default, all actors. Returns false if there are too many rules. */
+  /**
+   * Shows more actors, or fewer. The first request for actors replaces the default, all actors. Returns false if there
+   * are too many rules.
+   */
   change(shown: boolean, query: WatchQuery): boolean {
     const kept = shown && this.#byDefault ? [] : this.#rules.filter((rule) => !covers(query, rule.query));
     if (kept.length >= limits.inspectRulesMax) return false;

@@ -11,7 +11,16 @@ import type { Services } from '../../conversation/services.ts';
 import type { Page, Session, SessionFilter, Workspace } from '../../store/store.ts';
 import { consoleSessionView, firstWords, sessionView, workspaceView } from '../../conversation/views.ts';
 import type { ConsoleSessionsQuery } from '../../base/wire.ts';
-import { causeByOperator, listRecords, noContent, nowSeconds, nowhere, present, reachWorkspace, type ConsoleRequest } from './common.ts';
+import {
+  causeByOperator,
+  listRecords,
+  noContent,
+  nowSeconds,
+  nowhere,
+  present,
+  reachWorkspace,
+  type ConsoleRequest,
+} from './common.ts';
 import { transcriptMarkdown, usageCsv } from './exports.ts';
 
 interface WorkspaceBody {
@@ -25,9 +34,12 @@ interface Exported {
   readonly format?: string;
 }
 
-export const listWorkspaces = (request: ConsoleRequest<PageFields>): Promise<Reply> => listRecords(request, 'workspace', workspaceView);
+export const listWorkspaces = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
+  listRecords(request, 'workspace', workspaceView);
 
-export async function createWorkspace(request: ConsoleRequest<unknown, WorkspaceBody & { name: string }>): Promise<Reply> {
+export async function createWorkspace(
+  request: ConsoleRequest<unknown, WorkspaceBody & { name: string }>,
+): Promise<Reply> {
   const { body, services } = request;
   const at = nowSeconds(request);
   const workspace: Workspace = {
@@ -39,7 +51,11 @@ export async function createWorkspace(request: ConsoleRequest<unknown, Workspace
     updatedAt: at,
   };
   await services.store.catalog.create('workspace', workspace);
-  return { status: 201, headers: { location: `/console/api/workspaces/${workspace.id}` }, json: workspaceView(workspace) };
+  return {
+    status: 201,
+    headers: { location: `/console/api/workspaces/${workspace.id}` },
+    json: workspaceView(workspace),
+  };
 }
 
 export async function getWorkspace(request: ConsoleRequest): Promise<Reply> {
@@ -48,13 +64,17 @@ export async function getWorkspace(request: ConsoleRequest): Promise<Reply> {
 
 export async function patchWorkspace(request: ConsoleRequest<unknown, WorkspaceBody>): Promise<Reply> {
   const { body, params, services } = request;
-  const actor = await services.host.workspaces.configure(params.w!, (record) => ({
-    ...record,
-    name: body.name ?? record.name,
-    retentionDays: body.retention_days ?? record.retentionDays,
-    turnsInFlightMax: body.turns_in_flight_max ?? record.turnsInFlightMax,
-    updatedAt: nowSeconds(request),
-  }), causeByOperator(request));
+  const actor = await services.host.workspaces.configure(
+    params.w!,
+    (record) => ({
+      ...record,
+      name: body.name ?? record.name,
+      retentionDays: body.retention_days ?? record.retentionDays,
+      turnsInFlightMax: body.turns_in_flight_max ?? record.turnsInFlightMax,
+      updatedAt: nowSeconds(request),
+    }),
+    causeByOperator(request),
+  );
   return { status: 200, json: workspaceView(present(actor).record) };
 }
 
@@ -64,15 +84,30 @@ export async function deleteWorkspace(request: ConsoleRequest): Promise<Reply> {
   return noContent;
 }
 
-export async function listWorkspaceSessions(request: ConsoleRequest<SessionsQuery & ConsoleSessionsQuery>): Promise<Reply> {
+export async function listWorkspaceSessions(
+  request: ConsoleRequest<SessionsQuery & ConsoleSessionsQuery>,
+): Promise<Reply> {
   const { id } = await reachWorkspace(request);
-  const { channel, key_id: keyId = null, from: createdFrom = null, to: createdBefore = null, q: beginning = null } = request.query;
+  const {
+    channel,
+    key_id: keyId = null,
+    from: createdFrom = null,
+    to: createdBefore = null,
+    q: beginning = null,
+  } = request.query;
   const channels = channel === undefined ? null : [channel];
   const wanted = { assistantIds: await checkListed(request), channels, keyId, createdFrom, createdBefore, beginning };
   const { query, services } = request;
   const filter = await sessionFilter(id, wanted, query, services);
-  const view = (session: Session) => ({ ...sessionView(session, services.clock.now()), ...(query.first_words === true && { first_words: firstWords(session) }) });
-  const page = await writePage(pageRequest(query, 'desc'), (each) => services.store.sessions.list(id, filter, each), view);
+  const view = (session: Session) => ({
+    ...sessionView(session, services.clock.now()),
+    ...(query.first_words === true && { first_words: firstWords(session) }),
+  });
+  const page = await writePage(
+    pageRequest(query, 'desc'),
+    (each) => services.store.sessions.list(id, filter, each),
+    view,
+  );
   return listReply(page, query.total === true ? await totalOf(id, filter, services) : undefined);
 }
 
@@ -81,7 +116,11 @@ async function totalOf(workspaceId: string, filter: SessionFilter, { store }: Se
   let total = 0;
   let after: string | null = null;
   do {
-    const { items, next }: Page<Session> = await store.sessions.list(workspaceId, filter, { limit: limits.listMax, after, order: 'desc' });
+    const { items, next }: Page<Session> = await store.sessions.list(workspaceId, filter, {
+      limit: limits.listMax,
+      after,
+      order: 'desc',
+    });
     total += items.length;
     after = next;
   } while (after !== null && total <= limits.sessionsCountedMax);
@@ -103,15 +142,26 @@ export async function getWorkspaceTranscript(request: ConsoleRequest<PageFields 
   return transcriptPage(session.workspaceId, session.id, 'console', request.query, request.services);
 }
 
-export async function getWorkspaceUsage(request: ConsoleRequest<UsageFields & Exported & { key_id?: string }>): Promise<Reply> {
+export async function getWorkspaceUsage(
+  request: ConsoleRequest<UsageFields & Exported & { key_id?: string }>,
+): Promise<Reply> {
   const window = usageWindow(request.query, request.services);
   const { id } = await reachWorkspace(request);
   const reply = request.query.format === 'csv' ? usageCsv : usageReply;
-  return reply(id, { assistantIds: await checkListed(request), keyId: request.query.key_id ?? null }, window, request.services);
+  return reply(
+    id,
+    { assistantIds: await checkListed(request), keyId: request.query.key_id ?? null },
+    window,
+    request.services,
+  );
 }
 
 /** The assistants that a listing shows: the requested one, or null for all. */
-async function checkListed({ params, query, services }: ConsoleRequest<{ assistant_id?: string }>): Promise<string[] | null> {
+async function checkListed({
+  params,
+  query,
+  services,
+}: ConsoleRequest<{ assistant_id?: string }>): Promise<string[] | null> {
   const { assistant_id: asked } = query;
   if (asked === undefined) return null;
   present(await services.host.assistants.of(params.w!, asked), new Failure('assistant_not_found'));

@@ -22,7 +22,10 @@ export class BodyReader {
   #resolve: ((body: Body) => void) | null = null;
   #timer: Timer | null = null;
 
-  /** `declared`: the length that the head announces, null for a chunked body; `onWait`: called every few seconds while the body is awaited. */
+  /**
+   * `declared`: the length that the head announces, null for a chunked body; `onWait`: called every few seconds while
+   * the body is awaited.
+   */
   constructor(bounds: EdgeBounds, clock: Clock, path: string, declared: number | null, onWait: () => void = () => {}) {
     this.#bounds = bounds;
     this.#bytesMax = bounds.bodyBytesOf?.(path) ?? bounds.bodyBytesMax;
@@ -76,7 +79,9 @@ export class BodyReader {
     this.#promise = null;
   }
 
-  /** Ends the reading: the client has gone, or the request is answered. A body that was read and not used is dropped. */
+  /**
+   * Ends the reading: the client has gone, or the request is answered. A body that was read and not used is dropped.
+   */
   abandon(): void {
     this.#settle(gone);
     if (this.#outcome?.kind !== 'bytes') return;
@@ -103,8 +108,8 @@ export class BodyReader {
   }
 
   /**
-   * If a connection closes while its client still sends, the reset that follows destroys the answer. So the rest of a body that is
-   * too large is received and dropped for a short while first.
+   * If a connection closes while its client still sends, the reset that follows destroys the answer. So the rest of a
+   * body that is too large is received and dropped for a short while first.
    */
   #linger(): void {
     this.#timer?.cancel();

@@ -1,16 +1,24 @@
 /** The framing of an event stream (contract 7). These are only texts, because other parts send them. */
 
-/** Headers of an event stream. Without the last two, nginx and caches on the way hold events back: they buffer the answer, or compress it as a whole. */
+/**
+ * Headers of an event stream. Without the last two, nginx and caches on the way hold events back: they buffer the
+ * answer, or compress it as a whole.
+ */
 export const eventStreamHeaders = (more: Readonly<Record<string, string>> = {}): Record<string, string> => ({
-  'content-type': 'text/event-stream', 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no', ...more,
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+  ...more,
 });
 
 /**
- * One event: `event:`, `id:` and one `data:` line. `data` is JSON text as `JSON.stringify` writes it without indentation: it
- * contains no line break, so it stays on one line.
+ * One event: `event:`, `id:` and one `data:` line. `data` is JSON text as `JSON.stringify` writes it without
+ * indentation: it contains no line break, so it stays on one line.
  */
 export const eventFrame = (event: string, id: string | number, data: string): string =>
   `event: ${event}\nid: ${id}\ndata: ${data}\n\n`;
 
-/** A comment line, which a client ignores: it shows that the stream is alive, or sends a head before the first event. */
+/**
+ * A comment line, which a client ignores: it shows that the stream is alive, or sends a head before the first event.
+ */
 export const comment = (text: string): string => `: ${text}\n\n`;

@@ -12,7 +12,8 @@ export function runGuarded(call: () => unknown, cut: () => void): void {
 
 function fail(error: unknown, cut: () => void): void {
   // An error's message may quote what a client sent, so only the place where it was thrown is logged.
-  const where = error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at ')) : [];
+  const where =
+    error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at ')) : [];
   const name = error instanceof Error ? error.name : typeof error;
   process.emitWarning(`A listener of the edge failed with ${name}; its connection was ended.`, {
     type: 'EdgeWarning',

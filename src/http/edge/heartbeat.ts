@@ -1,7 +1,10 @@
 /** Pings the peer of a socket, and drops a peer that answers no ping, whatever else it sends (contract 8). */
 import type { Clock, Timer } from '../../base/clock.ts';
 
-/** Pings in a row without an answer before the peer is dropped. They are counted, not timed: after a pause of the whole process the answers are read before the next ping. */
+/**
+ * Pings in a row without an answer before the peer is dropped. They are counted, not timed: after a pause of the whole
+ * process the answers are read before the next ping.
+ */
 const unansweredMax = 3;
 
 export class Heartbeat {

@@ -25,7 +25,10 @@ class NodeEdge implements Edge {
   #listener: EdgeListener;
   #shared: NodeShared;
   #server: Server;
-  /** Connections that end after an answer under way. The parser goes on with its buffer, but the requests in it must not run. */
+  /**
+   * Connections that end after an answer under way. The parser goes on with its buffer, but the requests in it must not
+   * run.
+   */
   #ending = new WeakSet<NetSocket>();
   /** Resolves when the server has stopped listening and its last connection has ended. */
   #deafness: Promise<void> | null = null;
@@ -105,19 +108,30 @@ class NodeEdge implements Edge {
     const exchange = new NodeExchange(this.#shared, request, response, lines);
     this.#shared.connections.get(request.socket)!.inTurn(() => {
       if (awaitsContinue) response.writeContinue();
-      runGuarded(() => this.#listener.exchange(exchange), () => exchange.cut());
+      runGuarded(
+        () => this.#listener.exchange(exchange),
+        () => exchange.cut(),
+      );
     });
   }
 
-  /** Whether the head must not run. If so, refuses it, or cuts the connection if `refusal` is null or the connection is ending already. */
-  #refuses({ socket, httpVersion }: IncomingMessage, lines: HeaderLines, refusal: (() => Answerable & Cuttable) | null): boolean {
+  /**
+   * Whether the head must not run. If so, refuses it, or cuts the connection if `refusal` is null or the connection is
+   * ending already.
+   */
+  #refuses(
+    { socket, httpVersion }: IncomingMessage,
+    lines: HeaderLines,
+    refusal: (() => Answerable & Cuttable) | null,
+  ): boolean {
     if (socket.destroyed) return true;
     // A client that goes on after such a head would only fill the memory with requests that never run.
     if (this.#ending.has(socket)) {
       socket.destroy();
       return true;
     }
-    const fault = httpVersion === '1.1' && valuesOf(lines, 'host').length === 0 ? 'Host' : headFault(lines, this.#shared.bounds);
+    const fault =
+      httpVersion === '1.1' && valuesOf(lines, 'host').length === 0 ? 'Host' : headFault(lines, this.#shared.bounds);
     if (fault === null && (httpVersion === '1.0' || httpVersion === '1.1')) return false;
     this.#ending.add(socket);
     if (fault === null || refusal === null) socket.destroy();
@@ -126,23 +140,30 @@ class NodeEdge implements Edge {
   }
 
   #refuse(refusal: Answerable & Cuttable, fault: HeadFault): void {
-    runGuarded(() => this.#listener.refuse(refusal, fault), () => refusal.cut());
+    runGuarded(
+      () => this.#listener.refuse(refusal, fault),
+      () => refusal.cut(),
+    );
   }
 
   #upgrade(request: IncomingMessage, socket: NetSocket, head: Buffer): void {
     const lines = headerLines(request);
     // A refusal cannot be sent while an earlier request on the connection is unanswered.
     const unanswered = (this.#shared.connections.get(request.socket)?.open.size ?? 0) > 0;
-    if (this.#refuses(request, lines, unanswered ? null : () => new NodeUpgrade(this.#shared, request, lines, head))) return;
+    if (this.#refuses(request, lines, unanswered ? null : () => new NodeUpgrade(this.#shared, request, lines, head)))
+      return;
     if (isHandshake(request.method ?? '', lines)) {
       const upgrade = new NodeUpgrade(this.#shared, request, lines, head);
-      runGuarded(() => this.#listener.upgrade(upgrade), () => upgrade.cut());
+      runGuarded(
+        () => this.#listener.upgrade(upgrade),
+        () => upgrade.cut(),
+      );
     } else this.#ignoreUpgrade(request, socket, head);
   }
 
   /**
-   * Node's parser stops at every request to upgrade, also to `h2c`, which some clients send with each request. A request whose
-   * upgrade is ignored is parsed again without the `Upgrade` header.
+   * Node's parser stops at every request to upgrade, also to `h2c`, which some clients send with each request. A
+   * request whose upgrade is ignored is parsed again without the `Upgrade` header.
    */
   #ignoreUpgrade(request: IncomingMessage, socket: NetSocket, head: Buffer): void {
     let text = `${request.method} ${request.url} HTTP/${request.httpVersion}\r\n`;

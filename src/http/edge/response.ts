@@ -18,7 +18,10 @@ export const bodiless = (status: number): boolean => status === 204 || status ==
 /** The framing headers of a stream for HEAD, as GET would get them; some clients close the connection without them. */
 export const streamFraming: ResponseHeaders = { 'transfer-encoding': 'chunked' };
 
-/** An outlet that sends nothing: the answer to HEAD accepts every piece (`takes` true); that to a client who has gone accepts none. */
+/**
+ * An outlet that sends nothing: the answer to HEAD accepts every piece (`takes` true); that to a client who has gone
+ * accepts none.
+ */
 export const silentOutlet = (takes: boolean): Outlet => ({
   write: () => takes,
   onDrain: () => {},

@@ -14,8 +14,9 @@ export function valuesOf(lines: HeaderLines, name: string): string[] {
 const digits = /^[0-9]{1,15}$/;
 
 /**
- * Why a head must not run, or null. It must not if it is too large, or if two readers could disagree about where its body ends or
- * about its host (contract 12, "Framing"). The bytes after such a body must never run either, so the answer closes the connection.
+ * Why a head must not run, or null. It must not if it is too large, or if two readers could disagree about where its
+ * body ends or about its host (contract 12, "Framing"). The bytes after such a body must never run either, so the
+ * answer closes the connection.
  */
 export function headFault(lines: HeaderLines, bounds: EdgeBounds): HeadFault | null {
   if (lines.length > 2 * bounds.headersCountMax) return 'size';
@@ -42,7 +43,10 @@ export function headFault(lines: HeaderLines, bounds: EdgeBounds): HeadFault | n
   return hosts > 1 ? 'Host' : null;
 }
 
-/** The body's length as the head declares it: 0 without a body, null for a chunked one. Only for heads that were not refused. */
+/**
+ * The body's length as the head declares it: 0 without a body, null for a chunked one. Only for heads that were not
+ * refused.
+ */
 export function declaredLength(lines: HeaderLines): number | null {
   for (let i = 0; i < lines.length; i += 2) {
     if (lines[i] === 'content-length') return Number(lines[i + 1]);
@@ -55,8 +59,8 @@ export function declaredLength(lines: HeaderLines): number | null {
 const handshakeKey = /^[A-Za-z0-9+/]{22}==$/;
 
 /**
- * Whether the request asks for a WebSocket exactly as RFC 6455 defines it. Any other request is an ordinary one, because a server
- * may always ignore a request to upgrade (RFC 9110, 7.8).
+ * Whether the request asks for a WebSocket exactly as RFC 6455 defines it. Any other request is an ordinary one,
+ * because a server may always ignore a request to upgrade (RFC 9110, 7.8).
  */
 export function isHandshake(method: string, lines: HeaderLines): boolean {
   const keys = valuesOf(lines, 'sec-websocket-key');

@@ -16,13 +16,13 @@ import { socketBehavior, UwsUpgrade } from './uws/socket.ts';
 /**
  * The edge on uWebSockets.js. Rejects if its native part does not load (another platform, libc or Node version).
  *
- * The engine decides, and no option changes it: idle connections and slow heads end after 10 s; a client that closes its sending
- * side counts as gone; a request that arrives while another one on its connection is unanswered ends that connection; the parser
- * itself answers requests that it cannot parse.
+ * The engine decides, and no option changes it: idle connections and slow heads end after 10 s; a client that closes
+ * its sending side counts as gone; a request that arrives while another one on its connection is unanswered ends that
+ * connection; the parser itself answers requests that it cannot parse.
  *
- * The engine takes a chunk whose size has no digits for the last chunk. So it could run a request that another reader takes for a
- * part of the body. Therefore a chunked request is passed on only once it has ended and the engine has parsed the bytes that came
- * with it: a request among them comes before its turn, and ends the connection.
+ * The engine takes a chunk whose size has no digits for the last chunk. So it could run a request that another reader
+ * takes for a part of the body. Therefore a chunked request is passed on only once it has ended and the engine has
+ * parsed the bytes that came with it: a request among them comes before its turn, and ends the connection.
  */
 export async function openUwsEdge(listener: EdgeListener, bounds: EdgeBounds, clock: Clock): Promise<Edge> {
   // The native part reads its bound for a head from the environment once, while it loads.
@@ -110,8 +110,8 @@ class UwsEdge implements Edge {
   }
 
   /**
-   * Closes a connection that took the last descriptor, as `node:http` does. Without a free one the engine fails to accept the next
-   * connection, and tries again in every turn of the event loop for as long as that one waits.
+   * Closes a connection that took the last descriptor, as `node:http` does. Without a free one the engine fails to
+   * accept the next connection, and tries again in every turn of the event loop for as long as that one waits.
    */
   #count(response: Pick<HttpResponse, 'close'>, change: 1 | -1): void {
     this.#connections += change;
@@ -119,13 +119,17 @@ class UwsEdge implements Edge {
   }
 
   /**
-   * Answers and closes only once the engine has parsed its buffer. Until then a request that follows comes before its turn, which
-   * ends the connection; to close at once would drop the answer.
+   * Answers and closes only once the engine has parsed its buffer. Until then a request that follows comes before its
+   * turn, which ends the connection; to close at once would drop the answer.
    */
   #refuse(response: HttpResponse, request: HttpRequest, lines: readonly string[], fault: HeadFault): void {
     const refusal = new UnreadableUwsRequest(this.#shared, response, request, lines);
     atTurnEnd(() => {
-      if (!refusal.gone) runGuarded(() => this.#listener.refuse(refusal, fault), () => refusal.cut());
+      if (!refusal.gone)
+        runGuarded(
+          () => this.#listener.refuse(refusal, fault),
+          () => refusal.cut(),
+        );
     });
   }
 
@@ -137,8 +141,9 @@ class UwsEdge implements Edge {
   }
 
   /**
-   * Hands a request on at once, or, after many in this turn of the event loop, at its end. The engine parses up to 512 KB of a connection
-   * without a pause: a request that follows one that waits ends the connection, so that a turn does not go on for all of them.
+   * Hands a request on at once, or, after many in this turn of the event loop, at its end. The engine parses up to 512
+   * KB of a connection without a pause: a request that follows one that waits ends the connection, so that a turn does
+   * not go on for all of them.
    */
   #handOn(request: UwsRequest, run: () => unknown): void {
     if (this.#begun++ === 0) atTurnEnd(() => (this.#begun = 0));

@@ -12,11 +12,22 @@ export async function listAssistants({ caller, query, services }: Request<PartyC
 }
 
 /** A page of the assistants that the party reaches. */
-export const assistantsPage = ({ workspaceId, assistantIds }: PartyCaller['party'], page: PageRequest, services: Services): Promise<Page<Assistant>> =>
-  assistantIds === null ? services.store.catalog.list('assistant', workspaceId, page) : reachable(workspaceId, assistantIds, page, services);
+export const assistantsPage = (
+  { workspaceId, assistantIds }: PartyCaller['party'],
+  page: PageRequest,
+  services: Services,
+): Promise<Page<Assistant>> =>
+  assistantIds === null
+    ? services.store.catalog.list('assistant', workspaceId, page)
+    : reachable(workspaceId, assistantIds, page, services);
 
 /** A page of the assistants that a restricted key names; those that no longer exist are left out. */
-async function reachable(workspaceId: string, ids: readonly string[], page: PageRequest, services: Services): Promise<Page<Assistant>> {
+async function reachable(
+  workspaceId: string,
+  ids: readonly string[],
+  page: PageRequest,
+  services: Services,
+): Promise<Page<Assistant>> {
   const down = page.order === 'desc';
   const sorted = [...new Set(ids)].sort();
   if (down) sorted.reverse();

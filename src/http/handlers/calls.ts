@@ -15,20 +15,35 @@ import type { Session } from '../../store/store.ts';
 import type { PartyCaller, Reply, Request, TokenCaller } from '../request.ts';
 import { tokenReply } from './transcription.ts';
 
-export const createCallToken = (request: Request<PartyCaller, unknown, CreateCallTokenBody>): Promise<Reply> => mintCallToken(request, async () => {});
+export const createCallToken = (request: Request<PartyCaller, unknown, CreateCallTokenBody>): Promise<Reply> =>
+  mintCallToken(request, async () => {});
 
 /** `admit` charges the caller's limits, after every other check but the provider's. */
-export async function mintCallToken({ caller, body, head, requestId, services }: Request<PartyCaller, unknown, CreateCallTokenBody>, admit: (session: Session) => Promise<void>): Promise<Reply> {
+export async function mintCallToken(
+  { caller, body, head, requestId, services }: Request<PartyCaller, unknown, CreateCallTokenBody>,
+  admit: (session: Session) => Promise<void>,
+): Promise<Reply> {
   const { party } = caller;
   const { session, assistant } = await reach(party, body.session_id, requestId, services);
   await admit(session);
   const { provider } = await readyVoice(assistant, voiceOf(assistant, services), services);
   services.voice.warm(provider);
-  return tokenReply('call', party, { id: services.ids.make('call'), assistantId: assistant.record.id, sessionId: session.id }, head, services);
+  return tokenReply(
+    'call',
+    party,
+    { id: services.ids.make('call'), assistantId: assistant.record.id, sessionId: session.id },
+    head,
+    services,
+  );
 }
 
 /** The session with its assistant, in the order of checks of a chat. */
-async function reach(party: Party, sessionId: string, requestId: string, services: Services): Promise<{ session: Session; assistant: AssistantActor }> {
+async function reach(
+  party: Party,
+  sessionId: string,
+  requestId: string,
+  services: Services,
+): Promise<{ session: Session; assistant: AssistantActor }> {
   const session = await reachSession(party, sessionId, services);
   checkOpen(session, services);
   const assistant = await reachAssistant(party, session.assistantId, services);
@@ -40,21 +55,35 @@ async function reach(party: Party, sessionId: string, requestId: string, service
 }
 
 /** `GET /call`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good. */
-export async function openCall({ caller, query, requestId, services }: Request<TokenCaller, CallQuery>, upgrade: Upgrade, headers: ResponseHeaders): Promise<void> {
+export async function openCall(
+  { caller, query, requestId, services }: Request<TokenCaller, CallQuery>,
+  upgrade: Upgrade,
+  headers: ResponseHeaders,
+): Promise<void> {
   const { claims, party, protocol } = caller;
   const settings = settingsOf(query);
   if (!takesRate(settings)) throw new Failure('invalid_field', { field: 'sample_rate' });
   const { session, assistant } = await reach(party, claims.sessionId!, requestId, services);
   const chosen = voiceOf(assistant, services);
-  if (settings.language !== null && chosen.provider !== null && !chosen.provider.takesLanguage(settings.language)) throw new Failure('invalid_field', { field: 'language' });
+  if (settings.language !== null && chosen.provider !== null && !chosen.provider.takesLanguage(settings.language))
+    throw new Failure('invalid_field', { field: 'language' });
   checkRoom(party, services);
   const ready = await readyVoice(assistant, chosen, services);
 
   const { host } = services;
-  const facts = { id: claims.id, workspaceId: claims.workspaceId, tokenUntilMs: claims.untilMs, expiresAt: session.expiresAt, cause: causeByParty(party, requestId) };
+  const facts = {
+    id: claims.id,
+    workspaceId: claims.workspaceId,
+    tokenUntilMs: claims.untilMs,
+    expiresAt: session.expiresAt,
+    cause: causeByParty(party, requestId),
+  };
   if (upgrade.gone) return;
   if (!(await host.calls.spend(facts, requestId))) throw new Failure('invalid_token');
-  const socket = new CallSocket({ ...(await beginCall(session, facts, services)), party, assistant, ready, requestId, services }, settings);
+  const socket = new CallSocket(
+    { ...(await beginCall(session, facts, services)), party, assistant, ready, requestId, services },
+    settings,
+  );
   upgrade.onGone(() => socket.closed());
   upgrade.accept(socket, headers, protocol ?? '');
 }

@@ -10,18 +10,34 @@ import type { PartyCaller, Reply, Request } from '../request.ts';
 import { streamReply } from './stream.ts';
 
 export async function chat(request: Request<PartyCaller, unknown, ChatBody>): Promise<Reply> {
-  const { caller: { party }, params, body, requestId, services } = request;
+  const {
+    caller: { party },
+    params,
+    body,
+    requestId,
+    services,
+  } = request;
   const sessionId = params.id!;
   const answers = body.tool_results?.map(answerOf);
-  if ((body.message === undefined) === (answers === undefined)) throw new Failure(answers === undefined ? 'missing_field' : 'invalid_field', { field: 'message' });
+  if ((body.message === undefined) === (answers === undefined))
+    throw new Failure(answers === undefined ? 'missing_field' : 'invalid_field', { field: 'message' });
   const remember = idempotencyOf(request, party, `/sessions/${sessionId}/chat`);
-  const { turn, replayed } = await converse(party, { sessionId, text: body.message ?? null, answers, remember, requestId }, services);
-  return streamReply(turn, { cursor: null, channel: party.channel, ...(replayed && { headers: { 'idempotent-replayed': 'true' } }) }, services);
+  const { turn, replayed } = await converse(
+    party,
+    { sessionId, text: body.message ?? null, answers, remember, requestId },
+    services,
+  );
+  return streamReply(
+    turn,
+    { cursor: null, channel: party.channel, ...(replayed && { headers: { 'idempotent-replayed': 'true' } }) },
+    services,
+  );
 }
 
 /** An answer says one thing: a result, not too long, or whether the call is approved. */
 function answerOf({ call_id: callId, output, approved }: NonNullable<ChatBody['tool_results']>[number]): CallAnswer {
-  if (output !== undefined && approved === undefined && codePoints(output) <= limits.toolOutputCharactersMax) return { callId, output };
+  if (output !== undefined && approved === undefined && codePoints(output) <= limits.toolOutputCharactersMax)
+    return { callId, output };
   if (output === undefined && approved !== undefined) return { callId, approved };
   throw new Failure('invalid_field', { field: 'message' });
 }

@@ -21,6 +21,8 @@ export function docs({ head, services }: Request<NobodyCaller>): Reply {
 function pageOf({ bytes }: StaticFile): StaticFile {
   const page = Buffer.from(docsPage(Buffer.from(bytes).toString()));
   // The best quality would hold up other requests half a second.
-  const br = brotliCompressSync(page, { params: { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_SIZE_HINT]: page.length } });
+  const br = brotliCompressSync(page, {
+    params: { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_SIZE_HINT]: page.length },
+  });
   return staticFile('text/html; charset=utf-8', page, { br, gzip: gzipSync(page) });
 }

@@ -1,4 +1,7 @@
-/** `GET /p/{slug}`, `GET /p/{slug}/frame` and `GET /widget.js`: the pages of the public link, and the widget's loader (contract 9). */
+/**
+ * `GET /p/{slug}`, `GET /p/{slug}/frame` and `GET /widget.js`: the pages of the public link, and the widget's loader
+ * (contract 9).
+ */
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { namesHtml, weighted } from '../../base/accept.ts';
 import { Failure } from '../../base/errors.ts';
@@ -35,14 +38,23 @@ function linkBuild(): LinkBuild {
 }
 
 /** The pages requested so far, with and without voice, by language. */
-const pages: Readonly<Record<'silent' | 'voiced', Map<Language, StaticFile>>> = { silent: new Map(), voiced: new Map() };
+const pages: Readonly<Record<'silent' | 'voiced', Map<Language, StaticFile>>> = {
+  silent: new Map(),
+  voiced: new Map(),
+};
 
-/** Made and compressed at the first request for it: one takes a millisecond or two, all of them together would hold up the turns of others. */
+/**
+ * Made and compressed at the first request for it: one takes a millisecond or two, all of them together would hold up
+ * the turns of others.
+ */
 function pageOf(language: Language, voice: 'silent' | 'voiced'): StaticFile {
   let page = pages[voice].get(language);
   if (page === undefined) {
     const text = conversationPage(language, voice === 'voiced', linkBuild().names);
-    pages[voice].set(language, (page = staticFile(type, Buffer.from(text), { br: brotliCompressSync(text), gzip: gzipSync(text) })));
+    pages[voice].set(
+      language,
+      (page = staticFile(type, Buffer.from(text), { br: brotliCompressSync(text), gzip: gzipSync(text) })),
+    );
   }
   return page;
 }
@@ -64,8 +76,13 @@ interface PageQuery {
 function languageFor({ head, query: { lang } }: Request<NobodyCaller, PageQuery>): Language {
   const named = lang === undefined ? null : languageOf(lang);
   if (named !== null) return named;
-  const wanted = weighted(head.headers('accept-language')).map(([tag, weight]) => ({ language: languageOf(tag), weight }));
-  const offered = wanted.filter((one): one is { language: Language; weight: number } => one.language !== null && one.weight > 0);
+  const wanted = weighted(head.headers('accept-language')).map(([tag, weight]) => ({
+    language: languageOf(tag),
+    weight,
+  }));
+  const offered = wanted.filter(
+    (one): one is { language: Language; weight: number } => one.language !== null && one.weight > 0,
+  );
   return offered.toSorted((one, other) => other.weight - one.weight)[0]?.language ?? languages[0];
 }
 
@@ -78,18 +95,23 @@ export async function linkPage(request: Request<NobodyCaller, PageQuery>): Promi
 type FrameRequest = Request<NobodyCaller, PageQuery & { readonly host?: string }>;
 
 /**
- * The page in a frame of one site. Where the assistant does not list the site it is the same page, which no site may frame; a browser that
- * says that it fills a frame gets words instead, which any site may frame.
+ * The page in a frame of one site. Where the assistant does not list the site it is the same page, which no site may
+ * frame; a browser that says that it fills a frame gets words instead, which any site may frame.
  */
 export async function framePage(request: FrameRequest): Promise<Reply> {
   const assistant = await request.services.host.assistants.bySlug(request.params['slug']!);
-  if (!assistant?.record.channels.widget) return fillsFrame(request.head) ? refusal(request, 'assistant_not_found') : unknown(request);
+  if (!assistant?.record.channels.widget)
+    return fillsFrame(request.head) ? refusal(request, 'assistant_not_found') : unknown(request);
   const { host = '' } = request.query;
-  if (lists(assistant.record.link?.origins ?? [], host)) return conversation(request, assistant.record, policySource(host));
-  return fillsFrame(request.head) ? refusal(request, 'assistant_not_permitted') : conversation(request, assistant.record, "'none'");
+  if (lists(assistant.record.link?.origins ?? [], host))
+    return conversation(request, assistant.record, policySource(host));
+  return fillsFrame(request.head)
+    ? refusal(request, 'assistant_not_permitted')
+    : conversation(request, assistant.record, "'none'");
 }
 
-const fillsFrame = (head: RequestHead): boolean => /^(?:iframe|frame|embed|object)$/.test(head.headers('sec-fetch-dest')[0] ?? '');
+const fillsFrame = (head: RequestHead): boolean =>
+  /^(?:iframe|frame|embed|object)$/.test(head.headers('sec-fetch-dest')[0] ?? '');
 
 /** Longer names of origins are cut in a hint. */
 const hintCharactersMax = 300;
@@ -110,12 +132,25 @@ function refusal(request: FrameRequest, code: keyof typeof hints): Reply {
 
 const htmlReply = (status: number, page: string, frameAncestors: string | null): Reply => ({
   status,
-  headers: { 'content-type': type, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', ...headersFor(frameAncestors) },
+  headers: {
+    'content-type': type,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...headersFor(frameAncestors),
+  },
   bytes: Buffer.from(page),
 });
 
-function conversation(request: Request<NobodyCaller, PageQuery>, { channels }: Assistant, frameAncestors: string): Reply {
-  return fileReply(pageOf(languageFor(request), channels.voice ? 'voiced' : 'silent'), request.head, headersFor(frameAncestors));
+function conversation(
+  request: Request<NobodyCaller, PageQuery>,
+  { channels }: Assistant,
+  frameAncestors: string,
+): Reply {
+  return fileReply(
+    pageOf(languageFor(request), channels.voice ? 'voiced' : 'silent'),
+    request.head,
+    headersFor(frameAncestors),
+  );
 }
 
 /** Scripts and styles of the page. Their names have the digest of their content. */
@@ -131,7 +166,10 @@ let loader: StaticFile | undefined;
 export function widget({ head }: Request<NobodyCaller>): Reply {
   loader ??= readStaticFiles(builtFolder('widget', 'widget.js')).get('widget.js');
   if (loader === undefined) throw new Failure('route_not_found');
-  return fileReply(loader, head, { 'cache-control': 'public, max-age=3600, stale-while-revalidate=86400', 'cross-origin-resource-policy': 'cross-origin' });
+  return fileReply(loader, head, {
+    'cache-control': 'public, max-age=3600, stale-while-revalidate=86400',
+    'cross-origin-resource-policy': 'cross-origin',
+  });
 }
 
 /** A page for browsers; others get the shape of all failures. */

@@ -10,7 +10,13 @@ import { limits } from '../../base/limits.ts';
 import { lists } from '../../base/origin.ts';
 import type { GuestCaller, NewcomerCaller, Reply, Request, VisitorCaller } from '../request.ts';
 import { codePoints } from '../../base/text.ts';
-import type { CreateCallTokenBody, CreateLinkSessionBody, CreateLinkTranscriptionTokenBody, CreateVisitorBody, LinkSpeechBody } from '../../base/wire.ts';
+import type {
+  CreateCallTokenBody,
+  CreateLinkSessionBody,
+  CreateLinkTranscriptionTokenBody,
+  CreateVisitorBody,
+  LinkSpeechBody,
+} from '../../base/wire.ts';
 import { sessionCreated } from './sessions.ts';
 import { speak } from './speech.ts';
 import { mintCallToken } from './calls.ts';
@@ -42,23 +48,37 @@ export function createVisitor({ caller, body, services }: Request<NewcomerCaller
   if (!channels[channel]) throw new Failure('assistant_not_found');
   if (host !== null && !lists(link?.origins ?? [], host)) throw new Failure('site_not_permitted');
   const id = renews?.id ?? services.ids.make('vis');
-  // A token differs from the one that it renews by its end alone, so it ends a second later if both are given in one second.
+  // A token differs from the one that it renews by its end alone, so it ends a second later if both are given in one
+  // second.
   const expiresAt = Math.max(secondsOf(services.clock.now() + limits.visitorTokenMs), (renews?.expiresAt ?? 0) + 1);
   const token = services.visitorTokens.seal({ id, assistantId, channel, expiresAt });
-  return { status: 201, headers: { 'cache-control': 'no-store' }, json: { object: 'visitor', id, token, expires_at: expiresAt } };
+  return {
+    status: 201,
+    headers: { 'cache-control': 'no-store' },
+    json: { object: 'visitor', id, token, expires_at: expiresAt },
+  };
 }
 
 /** The origin of the page that the widget is on. */
 function hostOf({ host }: CreateVisitorBody): string {
   if (host === undefined) throw new Failure('missing_field', { field: 'host' });
-  if (typeof host !== 'string' || host === '' || codePoints(host) > limits.originCharactersMax) throw new Failure('invalid_field', { field: 'host' });
+  if (typeof host !== 'string' || host === '' || codePoints(host) > limits.originCharactersMax)
+    throw new Failure('invalid_field', { field: 'host' });
   return host;
 }
 
-export async function createLinkSession(request: Request<VisitorCaller, unknown, CreateLinkSessionBody>): Promise<Reply> {
+export async function createLinkSession(
+  request: Request<VisitorCaller, unknown, CreateLinkSessionBody>,
+): Promise<Reply> {
   const { caller, body, params, requestId, services } = request;
   const { party, assistant } = caller;
-  const { session, replayed } = await openSession(party, { ...body, assistant_id: assistant.record.id }, idempotencyOf(request, party, '/sessions'), requestId, services);
+  const { session, replayed } = await openSession(
+    party,
+    { ...body, assistant_id: assistant.record.id },
+    idempotencyOf(request, party, '/sessions'),
+    requestId,
+    services,
+  );
   return sessionCreated(session, `/p/${encodeURIComponent(params['slug']!)}`, services.clock.now(), replayed);
 }
 
@@ -66,19 +86,28 @@ export function linkSpeech(request: Request<VisitorCaller, unknown, LinkSpeechBo
   const { caller, body, requestId, services } = request;
   const { session_id: sessionId, ...wish } = body;
   const { id: assistantId } = caller.assistant.record;
-  return speak({ ...request, body: { ...wish, assistant_id: assistantId } }, sessionId, (session) => takeMessage(caller.party, session!, requestId, services));
+  return speak({ ...request, body: { ...wish, assistant_id: assistantId } }, sessionId, (session) =>
+    takeMessage(caller.party, session!, requestId, services),
+  );
 }
 
-export function createLinkTranscriptionToken(request: Request<VisitorCaller, unknown, CreateLinkTranscriptionTokenBody>): Promise<Reply> {
+export function createLinkTranscriptionToken(
+  request: Request<VisitorCaller, unknown, CreateLinkTranscriptionTokenBody>,
+): Promise<Reply> {
   const { caller, body, requestId, services } = request;
   const { id: assistantId } = caller.assistant.record;
-  return mintToken({ ...request, body: { ...body, assistant_id: assistantId } }, (session) => takeMessage(caller.party, session!, requestId, services));
+  return mintToken({ ...request, body: { ...body, assistant_id: assistantId } }, (session) =>
+    takeMessage(caller.party, session!, requestId, services),
+  );
 }
 
 export const createLinkCallToken = (request: Request<VisitorCaller, unknown, CreateCallTokenBody>): Promise<Reply> =>
   mintCallToken(request, (session) => takeMessage(request.caller.party, session, request.requestId, request.services));
 
-/** `OPTIONS`: the requests that a script of a listed site may send (contract 9). Every answer names the headers that the script may read. */
+/**
+ * `OPTIONS`: the requests that a script of a listed site may send (contract 9). Every answer names the headers that the
+ * script may read.
+ */
 export const preflight = (): Reply => ({
   status: 204,
   headers: {

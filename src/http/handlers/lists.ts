@@ -1,4 +1,7 @@
-/** Answers with lists. No page is longer than `answerBytesMax`, because an answer that is no stream is held in memory until its reader has taken it. */
+/**
+ * Answers with lists. No page is longer than `answerBytesMax`, because an answer that is no stream is held in memory
+ * until its reader has taken it.
+ */
 import { jsonText } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import { jsonType, type Reply } from '../request.ts';
@@ -26,7 +29,9 @@ export interface WrittenPage<T> {
 
 export const jsonHeaders = { 'content-type': jsonType };
 
-/** The requested page. It has fewer items if they are long, but at least one. Each read from the store is bounded too. */
+/**
+ * The requested page. It has fewer items if they are long, but at least one. Each read from the store is bounded too.
+ */
 export async function writePage<T>(
   wanted: PageRequest,
   read: (page: PageRequest) => Page<T> | Promise<Page<T>>,
@@ -35,11 +40,13 @@ export async function writePage<T>(
   const items: T[] = [];
   const texts: string[] = [];
   let bytes = 0;
-  for (let { after, limit: most } = wanted; ; ) {
+  for (let { after, limit: most } = wanted; ;) {
     const page = await read({ ...wanted, after, limit: Math.min(most - texts.length, limits.listDefault) });
     const fresh = page.items.map((item) => jsonText(view(item)));
     let sum = bytes;
-    const fitting = fresh.findIndex((text, index) => (sum += Buffer.byteLength(text)) > limits.answerBytesMax && texts.length + index > 0);
+    const fitting = fresh.findIndex(
+      (text, index) => (sum += Buffer.byteLength(text)) > limits.answerBytesMax && texts.length + index > 0,
+    );
     // If none of these items fits, the page ends with the items before them.
     if (fitting === 0) return { items, texts, next: after };
     if (fitting > 0) {
@@ -55,7 +62,10 @@ export async function writePage<T>(
   }
 }
 
-/** The text before a list's items, and the text after them. `total`: how many items all pages have; null where they are too many to count. */
+/**
+ * The text before a list's items, and the text after them. `total`: how many items all pages have; null where they are
+ * too many to count.
+ */
 export const frameOf = (next: string | null, total?: number | null): readonly [string, string] => [
   '{"object":"list","data":[',
   `],"has_more":${next !== null},"next_cursor":${jsonText(next)}${total === undefined ? '' : `,"total":${total}`}}`,
@@ -67,12 +77,20 @@ export function listReply({ texts, next }: WrittenPage<unknown>, total?: number 
 }
 
 /** A page of a list in memory, whose first item comes first in the default order. The cursors are indexes. */
-export function listOfAll<T>(all: readonly T[], query: PageFields, order: 'asc' | 'desc', view: (item: T) => unknown): Promise<Reply> {
+export function listOfAll<T>(
+  all: readonly T[],
+  query: PageFields,
+  order: 'asc' | 'desc',
+  view: (item: T) => unknown,
+): Promise<Reply> {
   const wanted = pageRequest(query, order);
   const ordered = wanted.order === order ? all : [...all].reverse();
   const read = ({ after, limit }: PageRequest): Page<T> => {
     const from = Number(after ?? 0);
-    return { items: ordered.slice(from, from + limit), next: from + limit < ordered.length ? String(from + limit) : null };
+    return {
+      items: ordered.slice(from, from + limit),
+      next: from + limit < ordered.length ? String(from + limit) : null,
+    };
   };
   return list(wanted, read, view);
 }

@@ -32,13 +32,19 @@ export class McpErrors {
     const error = isObject(message) ? message['error'] : undefined;
     if (!isObject(message) || !isObject(error) || this.#own.has(String(error['message']))) return text;
     const { code, data } = error;
-    return JSON.stringify({ ...message, error: { code, message: sentences.get(code) ?? elsewise, ...(code === unknownRevision && { data }) } });
+    return JSON.stringify({
+      ...message,
+      error: { code, message: sentences.get(code) ?? elsewise, ...(code === unknownRevision && { data }) },
+    });
   }
 
   /** The same of whole events of a stream. */
   inOurEvents(events: string): string {
     if (!events.includes('"error"')) return events;
-    return events.split('\n').map((line) => (line.startsWith(field) ? field + this.inOurWords(line.slice(field.length)) : line)).join('\n');
+    return events
+      .split('\n')
+      .map((line) => (line.startsWith(field) ? field + this.inOurWords(line.slice(field.length)) : line))
+      .join('\n');
   }
 }
 

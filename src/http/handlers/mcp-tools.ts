@@ -16,22 +16,44 @@ import { assistantsPage } from './assistants.ts';
 const prefix = 'ask_';
 const listTtlMs = 60_000;
 
-const askArguments = wire.shape(wire.AskArguments, { message: { name: 'message_too_long', limit: limits.messageCharactersMax } });
+const askArguments = wire.shape(wire.AskArguments, {
+  message: { name: 'message_too_long', limit: limits.messageCharactersMax },
+});
 
 const inputSchema = wire.AskArguments as unknown as Tool['inputSchema'];
 const outputSchema = wire.AskAnswer as unknown as Tool['outputSchema'];
 
 /** A page of the assistants that can be asked; a page may have few of them. */
-export async function listTools({ caller: { party }, services }: Request<PartyCaller>, cursor: string | undefined): Promise<ListToolsResult> {
-  const { items, next } = await assistantsPage(party, { limit: limits.listMax, after: cursor ?? null, order: 'asc' }, services);
-  return { tools: items.filter(isListed).map(toolOf), ttlMs: listTtlMs, cacheScope: 'private', ...(next !== null && { nextCursor: next }) };
+export async function listTools(
+  { caller: { party }, services }: Request<PartyCaller>,
+  cursor: string | undefined,
+): Promise<ListToolsResult> {
+  const { items, next } = await assistantsPage(
+    party,
+    { limit: limits.listMax, after: cursor ?? null, order: 'asc' },
+    services,
+  );
+  return {
+    tools: items.filter(isListed).map(toolOf),
+    ttlMs: listTtlMs,
+    cacheScope: 'private',
+    ...(next !== null && { nextCursor: next }),
+  };
 }
 
-const toolOf = ({ id, alias, name, description }: Assistant): Tool =>
-  ({ name: `${prefix}${aliasKey(alias ?? id)}`, title: name, ...(description !== null && description !== '' && { description }), inputSchema, outputSchema });
+const toolOf = ({ id, alias, name, description }: Assistant): Tool => ({
+  name: `${prefix}${aliasKey(alias ?? id)}`,
+  title: name,
+  ...(description !== null && description !== '' && { description }),
+  inputSchema,
+  outputSchema,
+});
 
 /** The assistant of a tool; null if it is unknown, out of the key's reach or not published. */
-export async function reachTool({ caller: { party }, requestId, services }: Request<PartyCaller>, name: string): Promise<AssistantActor | null> {
+export async function reachTool(
+  { caller: { party }, requestId, services }: Request<PartyCaller>,
+  name: string,
+): Promise<AssistantActor | null> {
   if (!name.startsWith(prefix)) return null;
   // A list that a client has kept since before the assistant got an alias still works.
   const assistant = await services.host.assistants.named(party.workspaceId, name.slice(prefix.length));
@@ -40,7 +62,12 @@ export async function reachTool({ caller: { party }, requestId, services }: Requ
 }
 
 /** Asks the assistant. A refusal, and a turn that did not complete, are results too. */
-export async function callTool({ caller: { party }, requestId, services }: Request<PartyCaller>, assistant: AssistantActor, given: unknown, asker: Asker): Promise<CallToolResult> {
+export async function callTool(
+  { caller: { party }, requestId, services }: Request<PartyCaller>,
+  assistant: AssistantActor,
+  given: unknown,
+  asker: Asker,
+): Promise<CallToolResult> {
   try {
     const { message, session_id: sessionId = null } = askArguments.parse(given ?? {});
     return resultOf(await ask(party, { assistant, message, sessionId, requestId }, asker, services));
@@ -52,5 +79,9 @@ export async function callTool({ caller: { party }, requestId, services }: Reque
 
 function resultOf({ sessionId, turnId, status, text, problem }: Answered): CallToolResult {
   const structuredContent = { session_id: sessionId, turn_id: turnId, status, text };
-  return { content: [{ type: 'text', text: problem ?? text }], structuredContent, ...(problem !== null && { isError: true }) };
+  return {
+    content: [{ type: 'text', text: problem ?? text }],
+    structuredContent,
+    ...(problem !== null && { isError: true }),
+  };
 }

@@ -1,4 +1,7 @@
-/** `POST /mcp`: an MCP server, without sessions, in both eras of the protocol (contract 15). The package of the protocol is loaded at the first request. */
+/**
+ * `POST /mcp`: an MCP server, without sessions, in both eras of the protocol (contract 15). The package of the protocol
+ * is loaded at the first request.
+ */
 import { isNestedWithin, isObject, type Json } from '../../base/json.ts';
 import type { Server } from '@modelcontextprotocol/server';
 import manifest from '../../../package.json' with { type: 'json' };
@@ -19,13 +22,18 @@ export function refuseForeign(head: ClientHead, { config }: Services): void {
 }
 
 /** Any other method. */
-export const onlyPost = ({ requestId }: Request): Reply => ({ status: 405, headers: { allow: 'POST', 'content-type': jsonType }, text: failureText(refused('route_not_found'), requestId) });
+export const onlyPost = ({ requestId }: Request): Reply => ({
+  status: 405,
+  headers: { allow: 'POST', 'content-type': jsonType },
+  text: failureText(refused('route_not_found'), requestId),
+});
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 export async function mcp(request: Request<PartyCaller>): Promise<Reply> {
   const body = request.json as Body;
-  if (body.kind === 'too_large') return rpcFailure(413, -32600, `The body is larger than ${limits.frontBodyBytesMax} bytes.`);
+  if (body.kind === 'too_large')
+    return rpcFailure(413, -32600, `The body is larger than ${limits.frontBodyBytesMax} bytes.`);
   if (body.kind !== 'bytes') return rpcFailure(408, -32600, 'The body did not arrive in time.');
   let message: unknown;
   try {
@@ -35,35 +43,57 @@ export async function mcp(request: Request<PartyCaller>): Promise<Reply> {
   }
   // Each request is one: several at once would cost one of the key's budget.
   if (Array.isArray(message)) return rpcFailure(400, -32600, 'A request is one message.');
-  if (!isNestedWithin(message, nestingMax)) return rpcFailure(400, -32600, `The message is nested more than ${nestingMax} deep.`);
+  if (!isNestedWithin(message, nestingMax))
+    return rpcFailure(400, -32600, `The message is nested more than ${nestingMax} deep.`);
   return serve(request, message);
 }
 
 /** The package of the protocol reads messages by recursion: a deeper one would need more than the stack. */
 const nestingMax = 200;
 
-const rpcFailure = (status: number, code: number, message: string): Reply => ({ status, headers: { 'content-type': jsonType }, text: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }) });
+const rpcFailure = (status: number, code: number, message: string): Reply => ({
+  status,
+  headers: { 'content-type': jsonType },
+  text: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }),
+});
 
-/** A call whose name is a text and whose arguments are an object, as the package has them: what it refuses itself has a text of its own, and these are refused by name. */
+/**
+ * A call whose name is a text and whose arguments are an object, as the package has them: what it refuses itself has a
+ * text of its own, and these are refused by name.
+ */
 function readable(call: Json): Json {
   const params = isObject(call['params']) ? call['params'] : {};
   const { name, arguments: given } = params;
-  return { ...call, params: { ...params, name: typeof name === 'string' ? name : '', arguments: isObject(given) ? given : {} } };
+  return {
+    ...call,
+    params: { ...params, name: typeof name === 'string' ? name : '', arguments: isObject(given) ? given : {} },
+  };
 }
 
 /** A call is answered as an event stream if its client takes one, all else whole. */
 async function serve(request: Request<PartyCaller>, given: unknown): Promise<Reply> {
   const sdk = await import('@modelcontextprotocol/server');
   const ending = new AbortController();
-  const gone = new Promise<null>((resolve) => ending.signal.addEventListener('abort', () => resolve(null), { once: true }));
+  const gone = new Promise<null>((resolve) =>
+    ending.signal.addEventListener('abort', () => resolve(null), { once: true }),
+  );
   request.head.onGone(() => ending.abort());
   const method = isObject(given) ? given['method'] : undefined;
   const isCall = method === 'tools/call';
   const streams = isCall && takesStreams(request.head);
   const message = isCall ? readable(given as Json) : given;
   const serving: Serving = { method, streams, errors: new McpErrors() };
-  const asked = new globalThis.Request('http://localhost/mcp', { method: 'POST', headers: headersOf(request.head), body: JSON.stringify(message), signal: ending.signal });
-  const onerror = (error: Error): void => request.services.log.debug({ request_id: request.requestId, err: error }, 'a request to the MCP server was refused');
+  const asked = new globalThis.Request('http://localhost/mcp', {
+    method: 'POST',
+    headers: headersOf(request.head),
+    body: JSON.stringify(message),
+    signal: ending.signal,
+  });
+  const onerror = (error: Error): void =>
+    request.services.log.debug(
+      { request_id: request.requestId, err: error },
+      'a request to the MCP server was refused',
+    );
   let answering: Promise<Response>;
   if (await sdk.isLegacyRequest(asked, message)) {
     const transport = new sdk.WebStandardStreamableHTTPServerTransport({ enableJsonResponse: !streams });
@@ -72,7 +102,11 @@ async function serve(request: Request<PartyCaller>, given: unknown): Promise<Rep
     ending.signal.addEventListener('abort', () => void server.close(), { once: true });
     answering = transport.handleRequest(asked, { parsedBody: message });
   } else {
-    const handler = sdk.createMcpHandler(() => openServer(request, serving, sdk), { legacy: 'reject', onerror, responseMode: streams ? 'sse' : 'auto' });
+    const handler = sdk.createMcpHandler(() => openServer(request, serving, sdk), {
+      legacy: 'reject',
+      onerror,
+      responseMode: streams ? 'sse' : 'auto',
+    });
     answering = handler.fetch(asked, { parsedBody: message });
   }
   // An answer that is whole would never come once its client has left.
@@ -86,10 +120,13 @@ function takesStreams(head: ClientHead): boolean {
   return accepts.length === 0 || accepts.some((types) => /text\/(?:event-stream|\*)|\*\/\*/i.test(types));
 }
 
-/** The headers that the protocol reads. The package wants both types from every client; what is sent is ours to decide. */
+/**
+ * The headers that the protocol reads. The package wants both types from every client; what is sent is ours to decide.
+ */
 function headersOf(head: ClientHead): Headers {
   const headers = new Headers({ 'content-type': jsonType, accept: 'application/json, text/event-stream' });
-  for (const name of ['mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id']) for (const value of head.headers(name)) headers.append(name, value);
+  for (const name of ['mcp-protocol-version', 'mcp-method', 'mcp-name', 'last-event-id'])
+    for (const value of head.headers(name)) headers.append(name, value);
   return headers;
 }
 
@@ -104,17 +141,28 @@ interface Serving {
 }
 
 /** A server for one request. */
-function openServer(request: Request<PartyCaller>, { method, streams, errors }: Serving, { Server, ProtocolError, ProtocolErrorCode }: typeof import('@modelcontextprotocol/server')): Server {
-  const server = new Server({ name: 'parley', version: manifest.version }, { capabilities: { tools: {} }, supportedProtocolVersions: protocols });
+function openServer(
+  request: Request<PartyCaller>,
+  { method, streams, errors }: Serving,
+  { Server, ProtocolError, ProtocolErrorCode }: typeof import('@modelcontextprotocol/server'),
+): Server {
+  const server = new Server(
+    { name: 'parley', version: manifest.version },
+    { capabilities: { tools: {} }, supportedProtocolVersions: protocols },
+  );
   const later = (error: unknown): never => {
     if (error instanceof ProtocolError) throw error;
     const isPassing = error instanceof StoreUnavailable;
     if (!isPassing) request.services.log.error({ request_id: request.requestId, err: error }, 'request failed');
-    throw new ProtocolError(ProtocolErrorCode.InternalError, errors.own(refused(isPassing ? 'service_unavailable' : 'api_error').message));
+    throw new ProtocolError(
+      ProtocolErrorCode.InternalError,
+      errors.own(refused(isPassing ? 'service_unavailable' : 'api_error').message),
+    );
   };
   server.setRequestHandler('tools/list', ({ params }) => {
     const cursor = params?.cursor;
-    if (cursor !== undefined && !/^asst_\w{1,64}$/.test(cursor)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, errors.own('The cursor is not one of this list.'));
+    if (cursor !== undefined && !/^asst_\w{1,64}$/.test(cursor))
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, errors.own('The cursor is not one of this list.'));
     return listTools(request, cursor).catch(later);
   });
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
@@ -122,11 +170,18 @@ function openServer(request: Request<PartyCaller>, { method, streams, errors }: 
     if (assistant === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, errors.own('No such tool.'));
     const progressToken = params._meta?.progressToken;
     const progress = (codePoints: number): void => {
-      if (streams && progressToken !== undefined) void mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: codePoints } }).catch(() => {});
+      if (streams && progressToken !== undefined)
+        void mcpReq
+          .notify({ method: 'notifications/progress', params: { progressToken, progress: codePoints } })
+          .catch(() => {});
     };
-    return callTool(request, assistant, params.arguments, { progress, onGone: (callback) => request.head.onGone(callback) }).catch(later);
+    return callTool(request, assistant, params.arguments, {
+      progress,
+      onGone: (callback) => request.head.onGone(callback),
+    }).catch(later);
   });
-  // There are no resources, and one that is unknown has an error of its own. What no handler is for at all is answered with another status.
+  // There are no resources, and one that is unknown has an error of its own. What no handler is for at all is answered
+  // with another status.
   if (method === 'resources/read') {
     server.fallbackRequestHandler = async ({ params }) => {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, errors.own('No such resource.'), { uri: params?.uri });
@@ -141,7 +196,9 @@ async function replyOf(response: Response, ending: AbortController, errors: McpE
   if (type === null || !type.startsWith('text/event-stream')) {
     const text = body === null ? null : await response.text();
     ending.abort();
-    return text === null ? { status, empty: true } : { status, headers: { 'content-type': jsonType }, text: errors.inOurWords(text) };
+    return text === null
+      ? { status, empty: true }
+      : { status, headers: { 'content-type': jsonType }, text: errors.inOurWords(text) };
   }
   if (body === null) throw new Error('a stream without a body');
   return {

@@ -15,7 +15,10 @@ export function page({ head, services: { config } }: Request<NobodyCaller>): Rep
   return fileReply(file, head, { ...pageHeaders, ...transportHeaders(head, config) });
 }
 
-/** A path that only the page knows gets the page; one of the API, or of a file that this build does not have, is no route. */
+/**
+ * A path that only the page knows gets the page; one of the API, or of a file that this build does not have, is no
+ * route.
+ */
 export function pageOrFile(request: Request<NobodyCaller>): Reply {
   const path = request.params['path']!;
   const file = pages().files.get(path);
@@ -26,12 +29,23 @@ export function pageOrFile(request: Request<NobodyCaller>): Reply {
 
 const frontFile = staticFile('text/html; charset=utf-8', Buffer.from(frontPage));
 
-/** The front page. A request whose `Accept` names no HTML gets 404 as for any unknown route; no cache gives one client the other's answer. */
+/**
+ * The front page. A request whose `Accept` names no HTML gets 404 as for any unknown route; no cache gives one client
+ * the other's answer.
+ */
 export function front({ head, requestId }: Request<NobodyCaller>): Reply {
   if (!namesHtml(head.headers('accept'))) {
-    return { status: 404, headers: { 'content-type': jsonType, vary: 'accept' }, text: failureText(new Failure('route_not_found'), requestId) };
+    return {
+      status: 404,
+      headers: { 'content-type': jsonType, vary: 'accept' },
+      text: failureText(new Failure('route_not_found'), requestId),
+    };
   }
-  return fileReply(frontFile, head, { 'content-security-policy': frontPolicy, 'referrer-policy': 'no-referrer', vary: 'accept, accept-encoding' });
+  return fileReply(frontFile, head, {
+    'content-security-policy': frontPolicy,
+    'referrer-policy': 'no-referrer',
+    vary: 'accept, accept-encoding',
+  });
 }
 
 let image: StaticFile | undefined;

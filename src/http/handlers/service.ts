@@ -12,7 +12,10 @@ interface Look {
 /** The process is alive. */
 export const alive = (): Reply => ({ status: 200, json: { status: 'ok' } });
 
-/** The same for clients of the API, with the address at which the server believes to be reached: `parley doctor` compares it with the one that it used. */
+/**
+ * The same for clients of the API, with the address at which the server believes to be reached: `parley doctor`
+ * compares it with the one that it used.
+ */
 export function healthz({ head, services }: Request<NobodyCaller>): Reply {
   const reached = reachedOrigin(head, services.config);
   return { ...alive(), headers: reached === null ? {} : { 'x-reached-at': reached } };
@@ -25,7 +28,11 @@ export async function readyz({ services }: Look): Promise<Reply> {
 }
 
 export async function metrics({ services }: Look): Promise<Reply> {
-  return { status: 200, headers: { 'content-type': services.metrics.contentType }, text: await services.metrics.text() };
+  return {
+    status: 200,
+    headers: { 'content-type': services.metrics.contentType },
+    text: await services.metrics.text(),
+  };
 }
 
 export const openapi = ({ head, services }: Request<NobodyCaller>): Reply => fileReply(services.openapi(), head);

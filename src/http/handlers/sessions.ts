@@ -12,7 +12,13 @@ import { list, pageRequest, type PageFields } from './lists.ts';
 
 export async function createSession(request: Request<PartyCaller, unknown, CreateSessionBody>): Promise<Reply> {
   const { caller, body, requestId, services } = request;
-  const { session, replayed } = await conversation.openSession(caller.party, body, idempotencyOf(request, caller.party, '/sessions'), requestId, services);
+  const { session, replayed } = await conversation.openSession(
+    caller.party,
+    body,
+    idempotencyOf(request, caller.party, '/sessions'),
+    requestId,
+    services,
+  );
   return sessionCreated(session, '', services.clock.now(), replayed);
 }
 
@@ -28,17 +34,30 @@ export const apiChannels: readonly Session['channel'][] = ['api', 'link', 'widge
 
 export type SessionsQuery = PageFields & { readonly assistant_id?: string; readonly status?: string };
 
-export async function listSessions({ caller: { party }, query, services }: Request<PartyCaller, SessionsQuery>): Promise<Reply> {
+export async function listSessions({
+  caller: { party },
+  query,
+  services,
+}: Request<PartyCaller, SessionsQuery>): Promise<Reply> {
   const assistantIds = await checkListed(party, query.assistant_id, services);
   const { workspaceId } = party;
   const filter = await sessionFilter(workspaceId, { assistantIds, channels: apiChannels }, query, services);
-  return list(pageRequest(query, 'desc'), (page) => services.store.sessions.list(workspaceId, filter, page), (session) => sessionView(session, services.clock.now()));
+  return list(
+    pageRequest(query, 'desc'),
+    (page) => services.store.sessions.list(workspaceId, filter, page),
+    (session) => sessionView(session, services.clock.now()),
+  );
 }
 
 /** The part of a filter that does not stand in the query of every list of sessions. */
 export type WantedSessions = Omit<SessionFilter, 'status' | 'activeSince' | 'now'>;
 
-export const sessionFilter = async (workspaceId: string, wanted: WantedSessions, { status }: Pick<SessionsQuery, 'status'>, services: Services): Promise<SessionFilter> => ({
+export const sessionFilter = async (
+  workspaceId: string,
+  wanted: WantedSessions,
+  { status }: Pick<SessionsQuery, 'status'>,
+  services: Services,
+): Promise<SessionFilter> => ({
   ...wanted,
   status: (status ?? null) as SessionFilter['status'],
   activeSince: await retainedSince(workspaceId, services),
@@ -46,9 +65,23 @@ export const sessionFilter = async (workspaceId: string, wanted: WantedSessions,
 });
 
 export async function getSession({ caller, params, services }: Request<PartyCaller>): Promise<Reply> {
-  return { status: 200, json: sessionView(await reachSession(caller.party, params.id!, services), services.clock.now(), caller.party.channel) };
+  return {
+    status: 200,
+    json: sessionView(
+      await reachSession(caller.party, params.id!, services),
+      services.clock.now(),
+      caller.party.channel,
+    ),
+  };
 }
 
 export async function endSession({ caller, params, requestId, services }: Request<PartyCaller>): Promise<Reply> {
-  return { status: 200, json: sessionView(await conversation.endSession(caller.party, params.id!, requestId, services), services.clock.now(), caller.party.channel) };
+  return {
+    status: 200,
+    json: sessionView(
+      await conversation.endSession(caller.party, params.id!, requestId, services),
+      services.clock.now(),
+      caller.party.channel,
+    ),
+  };
 }

@@ -2,7 +2,14 @@
 import { beginSpeech, type BegunSpeech, type SpeechWish } from '../../conversation/speech.ts';
 import { causeByParty, voiceCaller } from '../../conversation/party.ts';
 import { checkOpen, keyOf, mayUse, reachAssistant, reachSession } from '../../conversation/reach.ts';
-import { checkSpeaks, choiceOf, failureOfVoice, readyVoice, voiceOf, type AssistantVoice } from '../../conversation/voice-call.ts';
+import {
+  checkSpeaks,
+  choiceOf,
+  failureOfVoice,
+  readyVoice,
+  voiceOf,
+  type AssistantVoice,
+} from '../../conversation/voice-call.ts';
 import { Failure } from '../../base/errors.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';
@@ -16,9 +23,13 @@ import { listOfAll, type PageFields } from './lists.ts';
 
 const audible = /[\p{L}\p{N}]/u;
 
-export const speech = (request: Request<PartyCaller, unknown, SpeechBody>): Promise<Reply> => speak(request, null, async () => {});
+export const speech = (request: Request<PartyCaller, unknown, SpeechBody>): Promise<Reply> =>
+  speak(request, null, async () => {});
 
-/** Speaks within a session, or without one; `admit` charges the caller's limits, after every other check but the provider's. */
+/**
+ * Speaks within a session, or without one; `admit` charges the caller's limits, after every other check but the
+ * provider's.
+ */
 export async function speak(
   { caller, body, services, requestId, head }: Request<PartyCaller, unknown, SpeechBody>,
   sessionId: string | null,
@@ -42,22 +53,44 @@ export function checkText(text: string): void {
   if (!audible.test(text)) throw new Failure('invalid_field', { field: 'text' });
 }
 
-/** The assistant's voice; throws 422 for another one that its provider does not have, and for a text of which it can say nothing. */
-export function chosenVoice(assistant: AssistantActor, { voice: wished, text }: Pick<SpeechBody, 'voice' | 'text'>, services: Services): AssistantVoice {
+/**
+ * The assistant's voice; throws 422 for another one that its provider does not have, and for a text of which it can say
+ * nothing.
+ */
+export function chosenVoice(
+  assistant: AssistantActor,
+  { voice: wished, text }: Pick<SpeechBody, 'voice' | 'text'>,
+  services: Services,
+): AssistantVoice {
   const chosen = voiceOf(assistant, services);
-  if (wished !== undefined && !(chosen.provider?.takesVoice(wished) ?? true)) throw new Failure('invalid_field', { field: 'voice' });
+  if (wished !== undefined && !(chosen.provider?.takesVoice(wished) ?? true))
+    throw new Failure('invalid_field', { field: 'voice' });
   if (chosen.provider?.sayable?.(text) === '') throw new Failure('invalid_field', { field: 'text' });
   return chosen;
 }
 
 /** The answer that speaks, after every check but the provider's. */
-export async function replyWithSpeech(assistant: AssistantActor, chosen: AssistantVoice, wish: SpeechWish, { head, requestId, services }: Pick<Request<never>, 'head' | 'requestId' | 'services'>): Promise<Reply> {
+export async function replyWithSpeech(
+  assistant: AssistantActor,
+  chosen: AssistantVoice,
+  wish: SpeechWish,
+  { head, requestId, services }: Pick<Request<never>, 'head' | 'requestId' | 'services'>,
+): Promise<Reply> {
   const ready = await readyVoice(assistant, chosen, services);
   const askedAt = services.clock.monotonic();
   let gone = false;
   head.onGone(() => (gone = true));
   const failed = (error: unknown): never => {
-    if (!gone) services.log.warn({ request_id: requestId, assistant_id: assistant.record.id, reason: (error as { reason?: string }).reason, err: error }, 'voice provider failed');
+    if (!gone)
+      services.log.warn(
+        {
+          request_id: requestId,
+          assistant_id: assistant.record.id,
+          reason: (error as { reason?: string }).reason,
+          err: error,
+        },
+        'voice provider failed',
+      );
     throw failureOfVoice(error);
   };
   const begun = await beginSpeech(assistant, ready, wish, (callback) => head.onGone(callback), services).catch(failed);

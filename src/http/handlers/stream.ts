@@ -21,8 +21,20 @@ interface Streaming {
   readonly headers?: Record<string, string>;
 }
 
-export const streamReply = (turn: StreamedTurn, { cursor, channel, headers = {} }: Streaming, services: Services): Reply =>
-  turnStream({ log: turn.log, position: cursor ?? 0, headers: { 'x-turn-id': turn.turnId, ...headers }, open: (outlet) => new EventSink(outlet, turn, { cursor, channel }, services) }, services);
+export const streamReply = (
+  turn: StreamedTurn,
+  { cursor, channel, headers = {} }: Streaming,
+  services: Services,
+): Reply =>
+  turnStream(
+    {
+      log: turn.log,
+      position: cursor ?? 0,
+      headers: { 'x-turn-id': turn.turnId, ...headers },
+      open: (outlet) => new EventSink(outlet, turn, { cursor, channel }, services),
+    },
+    services,
+  );
 
 class EventSink extends TurnSink {
   readonly #turn: StreamedTurn;
@@ -34,7 +46,8 @@ class EventSink extends TurnSink {
     this.#turn = turn;
     this.#channel = channel;
     this.#services = services;
-    if (cursor === null) this.hold(this.#frame('turn.started', 0, { turn_id: turn.turnId, message_id: turn.messageId }));
+    if (cursor === null)
+      this.hold(this.#frame('turn.started', 0, { turn_id: turn.turnId, message_id: turn.messageId }));
   }
 
   protected textEvents(text: string, position: number): string {
@@ -45,7 +58,8 @@ class EventSink extends TurnSink {
     const sight = sightOf({ ...call, status: kind === 'started' ? 'running' : call.status }, this.#channel);
     if (!sight.call) return '';
     const { id, name, status, error, arguments: given, output } = call;
-    if (kind === 'started') return this.#frame('tool.started', position, { call_id: id, name, ...(sight.arguments && { arguments: given }) });
+    if (kind === 'started')
+      return this.#frame('tool.started', position, { call_id: id, name, ...(sight.arguments && { arguments: given }) });
     return this.#frame('tool.ended', position, { call_id: id, name, status, error, ...(sight.output && { output }) });
   }
 
@@ -60,14 +74,37 @@ class EventSink extends TurnSink {
   }
 }
 
-function terminalEvent(terminal: TurnEnd, { turnId, messageId }: StreamedTurn, channel: Channel): { event: string; data: object } {
+function terminalEvent(
+  terminal: TurnEnd,
+  { turnId, messageId }: StreamedTurn,
+  channel: Channel,
+): { event: string; data: object } {
   if (terminal.type === 'completed') {
     const usage = { input_tokens: terminal.inputTokens, output_tokens: terminal.outputTokens };
     const { pending } = terminal;
-    if (pending === undefined) return { event: 'turn.completed', data: { turn_id: turnId, message_id: messageId, stop_reason: terminal.cut === 'length' ? 'length' : 'end', usage } };
-    return { event: 'turn.completed', data: { turn_id: turnId, message_id: messageId, stop_reason: 'tool_calls', tool_calls: pendingCallsView(pending, channel), usage } };
+    if (pending === undefined)
+      return {
+        event: 'turn.completed',
+        data: {
+          turn_id: turnId,
+          message_id: messageId,
+          stop_reason: terminal.cut === 'length' ? 'length' : 'end',
+          usage,
+        },
+      };
+    return {
+      event: 'turn.completed',
+      data: {
+        turn_id: turnId,
+        message_id: messageId,
+        stop_reason: 'tool_calls',
+        tool_calls: pendingCallsView(pending, channel),
+        usage,
+      },
+    };
   }
-  if (terminal.type === 'aborted') return { event: 'turn.aborted', data: { turn_id: turnId, message_id: messageId, stop_reason: 'aborted' } };
+  if (terminal.type === 'aborted')
+    return { event: 'turn.aborted', data: { turn_id: turnId, message_id: messageId, stop_reason: 'aborted' } };
   const { code, message } = rowOfCode(terminal.errorCode);
   return { event: 'error', data: { code, message } };
 }

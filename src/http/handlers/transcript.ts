@@ -10,23 +10,55 @@ import { messageView, type Channel } from '../../conversation/views.ts';
 import { replyFlowing } from './flowing.ts';
 import { frameOf, listReply, pageRequest, writePage, type PageFields } from './lists.ts';
 
-export async function transcript({ caller: { party }, params, query, services }: Request<PartyCaller, PageFields>): Promise<Reply> {
+export async function transcript({
+  caller: { party },
+  params,
+  query,
+  services,
+}: Request<PartyCaller, PageFields>): Promise<Reply> {
   const { id } = await reachSession(party, params.id!, services);
   return transcriptPage(party.workspaceId, id, party.channel, query, services);
 }
 
-export async function transcriptPage(workspaceId: string, sessionId: string, channel: Channel, query: PageFields, { store }: Services): Promise<Reply> {
-  const page = await writePage(pageRequest(query, 'asc'), (wanted) => store.sessions.messages(workspaceId, sessionId, wanted), (message) => messageView(message, channel));
+export async function transcriptPage(
+  workspaceId: string,
+  sessionId: string,
+  channel: Channel,
+  query: PageFields,
+  { store }: Services,
+): Promise<Reply> {
+  const page = await writePage(
+    pageRequest(query, 'asc'),
+    (wanted) => store.sessions.messages(workspaceId, sessionId, wanted),
+    (message) => messageView(message, channel),
+  );
   const [message] = page.items;
   const isLong = page.texts.length === 1 && Buffer.byteLength(page.texts[0]!) > limits.answerBytesMax;
   // The text of a reply alone is its turn's output.
   if (!isLong || message?.turnId == null || message.role !== 'assistant') return listReply(page);
   const { turnId, content } = message;
-  return replyFlowing(longMessage(store, { workspaceId, sessionId, turnId }, messageView({ ...message, content: '' }, channel), codePoints(content), page.next));
+  return replyFlowing(
+    longMessage(
+      store,
+      { workspaceId, sessionId, turnId },
+      messageView({ ...message, content: '' }, channel),
+      codePoints(content),
+      page.next,
+    ),
+  );
 }
 
-/** A page of one message whose text has `length` code points. The text is read from the store again, as the client takes it. */
-async function* longMessage(store: Store, place: TurnPlace, emptied: object, length: number, next: string | null): AsyncGenerator<string, void> {
+/**
+ * A page of one message whose text has `length` code points. The text is read from the store again, as the client takes
+ * it.
+ */
+async function* longMessage(
+  store: Store,
+  place: TurnPlace,
+  emptied: object,
+  length: number,
+  next: string | null,
+): AsyncGenerator<string, void> {
   const [before, behind] = frameOf(next);
   const text = jsonText(emptied);
   // No field before the content can contain these characters.

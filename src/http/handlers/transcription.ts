@@ -3,7 +3,14 @@ import { publicAddress } from '../../access/own-origins.ts';
 import type { SocketUse, TokenClaims } from '../../access/socket-tokens.ts';
 import { secondsOf } from '../../base/clock.ts';
 import { causeByParty, type Party } from '../../conversation/party.ts';
-import { checkOpen, checkPermission, checkVisible, findAssistant, reachAssistant, readSession } from '../../conversation/reach.ts';
+import {
+  checkOpen,
+  checkPermission,
+  checkVisible,
+  findAssistant,
+  reachAssistant,
+  readSession,
+} from '../../conversation/reach.ts';
 import { takesRate, TranscriptionSocket, type AudioSettings } from '../../conversation/transcription-socket.ts';
 import { checkRoom, checkSpeaks, readyVoice, voiceOf, type AssistantVoice } from '../../conversation/voice-call.ts';
 import type { ResponseHeaders, Upgrade } from '../../base/edge.ts';
@@ -16,7 +23,9 @@ import type { Session } from '../../store/store.ts';
 import type { Encoding } from '../../base/audio-formats.ts';
 import type { CreateTranscriptionTokenBody, TranscriptionQuery } from '../../base/wire.ts';
 
-export const createTranscriptionToken = (request: Request<PartyCaller, unknown, CreateTranscriptionTokenBody>): Promise<Reply> => mintToken(request, async () => {});
+export const createTranscriptionToken = (
+  request: Request<PartyCaller, unknown, CreateTranscriptionTokenBody>,
+): Promise<Reply> => mintToken(request, async () => {});
 
 /** `admit` charges the caller's limits, after every other check but the provider's. */
 export async function mintToken(
@@ -34,16 +43,42 @@ export async function mintToken(
 }
 
 /** A token for one socket of the party's, with the address that it opens the socket at. */
-export function tokenReply(use: SocketUse, party: Party, opens: Pick<TokenClaims, 'id' | 'assistantId' | 'sessionId'>, head: Request['head'], services: Services): Reply {
+export function tokenReply(
+  use: SocketUse,
+  party: Party,
+  opens: Pick<TokenClaims, 'id' | 'assistantId' | 'sessionId'>,
+  head: Request['head'],
+  services: Services,
+): Reply {
   const expiresAt = secondsOf(services.clock.now() + limits.transcriptionTokenMs);
-  const holder = { kind: party.kind === 'visitor' ? 'visitor' : party.channel === 'console' ? 'person' : 'key', id: party.id } as const;
+  const holder = {
+    kind: party.kind === 'visitor' ? 'visitor' : party.channel === 'console' ? 'person' : 'key',
+    id: party.id,
+  } as const;
   const tokens = use === 'call' ? services.callTokens : services.transcriptionTokens;
   const token = tokens.seal({ ...opens, workspaceId: party.workspaceId, holder, untilMs: expiresAt * 1000 });
-  return { status: 201, json: { object: `${use}_token`, token, url: `${socketOrigin(head, services)}/${use}?token=${token}`, expires_at: expiresAt } };
+  return {
+    status: 201,
+    json: {
+      object: `${use}_token`,
+      token,
+      url: `${socketOrigin(head, services)}/${use}?token=${token}`,
+      expires_at: expiresAt,
+    },
+  };
 }
 
-/** The assistant with its session, if one is named: permission, then that the session is of this assistant (contract 12) and open, then the assistant's state. Returns the session. */
-async function checkUse(party: Party, assistant: AssistantActor, sessionId: string | null, requestId: string, services: Services): Promise<Session | null> {
+/**
+ * The assistant with its session, if one is named: permission, then that the session is of this assistant (contract 12)
+ * and open, then the assistant's state. Returns the session.
+ */
+async function checkUse(
+  party: Party,
+  assistant: AssistantActor,
+  sessionId: string | null,
+  requestId: string,
+  services: Services,
+): Promise<Session | null> {
   const { id } = assistant.record;
   const session = sessionId === null ? null : await readSession(party.workspaceId, sessionId, services);
   if (session !== null) checkVisible(session, party);
@@ -59,10 +94,17 @@ function checkSession(session: Session, assistantId: string, services: Services)
 }
 
 /** The same address as a socket. */
-const socketOrigin = (head: Request['head'], { config }: Services): string => publicAddress(head, config).replace(/^http/, 'ws');
+const socketOrigin = (head: Request['head'], { config }: Services): string =>
+  publicAddress(head, config).replace(/^http/, 'ws');
 
-/** `GET /transcription`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good. */
-export async function openTranscription({ caller, query, requestId, services }: Request<TokenCaller, TranscriptionQuery>, upgrade: Upgrade, headers: ResponseHeaders): Promise<void> {
+/**
+ * `GET /transcription`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good.
+ */
+export async function openTranscription(
+  { caller, query, requestId, services }: Request<TokenCaller, TranscriptionQuery>,
+  upgrade: Upgrade,
+  headers: ResponseHeaders,
+): Promise<void> {
   const { claims, party, protocol } = caller;
   const settings = settingsOf(query);
   if (!takesRate(settings)) throw new Failure('invalid_field', { field: 'sample_rate' });
@@ -74,7 +116,13 @@ export async function openTranscription({ caller, query, requestId, services }: 
   const ready = await readyVoice(assistant, chosen, services);
 
   const { host } = services;
-  const facts = { id: claims.id, workspaceId: claims.workspaceId, tokenUntilMs: claims.untilMs, expiresAt: session?.expiresAt ?? null, cause: causeByParty(party, requestId) };
+  const facts = {
+    id: claims.id,
+    workspaceId: claims.workspaceId,
+    tokenUntilMs: claims.untilMs,
+    expiresAt: session?.expiresAt ?? null,
+    cause: causeByParty(party, requestId),
+  };
   if (upgrade.gone) return;
   if (!(await host.sockets.spend(facts, requestId))) throw new Failure('invalid_token');
   const actor = await host.sockets.open(facts);
@@ -85,7 +133,8 @@ export async function openTranscription({ caller, query, requestId, services }: 
 }
 
 function checkLanguage(language: string | undefined, { provider }: AssistantVoice): void {
-  if (language !== undefined && provider !== null && !provider.takesLanguage(language)) throw new Failure('invalid_field', { field: 'language' });
+  if (language !== undefined && provider !== null && !provider.takesLanguage(language))
+    throw new Failure('invalid_field', { field: 'language' });
 }
 
 const settingsOf = (query: TranscriptionQuery): AudioSettings => ({

@@ -16,7 +16,10 @@ export interface TurnStreaming {
   open(outlet: Outlet): TurnSink;
 }
 
-export const turnStream = ({ log, position, headers, ended = null, open }: TurnStreaming, services: Services): Reply => ({
+export const turnStream = (
+  { log, position, headers, ended = null, open }: TurnStreaming,
+  services: Services,
+): Reply => ({
   status: 200,
   headers: eventStreamHeaders(headers),
   stream: (outlet, onGone) => {

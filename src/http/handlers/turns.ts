@@ -6,19 +6,26 @@ import { turnView } from '../../conversation/views.ts';
 import { streamReply } from './stream.ts';
 
 export async function abortTurn({ caller, params, requestId, services }: Request<PartyCaller>): Promise<Reply> {
-  return { status: 200, json: turnView(await conversation.abortTurn(caller.party, params.id!, params.turn_id!, requestId, services)) };
+  return {
+    status: 200,
+    json: turnView(await conversation.abortTurn(caller.party, params.id!, params.turn_id!, requestId, services)),
+  };
 }
 
 export async function turnEvents(request: Request<PartyCaller, { after?: number }>): Promise<Reply> {
   const { caller, params, services } = request;
   const cursor = cursorOf(request);
   const turn = await conversation.reachTurn(caller.party, params.id!, params.turn_id!, services);
-  if (cursor.position !== null && cursor.position > turn.log.stored) throw new Failure('invalid_field', { field: cursor.field });
+  if (cursor.position !== null && cursor.position > turn.log.stored)
+    throw new Failure('invalid_field', { field: cursor.field });
   return streamReply(turn, { cursor: cursor.position, channel: caller.party.channel }, services);
 }
 
 /** Where to resume: `?after=` wins over `Last-Event-ID`; without either, from the beginning (contract 12). */
-function cursorOf({ query, head }: Pick<Request<PartyCaller, { after?: number }>, 'query' | 'head'>): { position: number | null; field: string } {
+function cursorOf({ query, head }: Pick<Request<PartyCaller, { after?: number }>, 'query' | 'head'>): {
+  position: number | null;
+  field: string;
+} {
   if (query.after !== undefined) return { position: query.after, field: 'after' };
   const field = 'Last-Event-ID';
   const values = head.headers('last-event-id');

@@ -22,7 +22,12 @@ const clockToleranceSeconds = 5;
 
 export async function usage({ caller: { party }, query, services }: Request<PartyCaller, UsageFields>): Promise<Reply> {
   const window = usageWindow(query, services);
-  return usageReply(party.workspaceId, { assistantIds: await checkListed(party, query.assistant_id, services) }, window, services);
+  return usageReply(
+    party.workspaceId,
+    { assistantIds: await checkListed(party, query.assistant_id, services) },
+    window,
+    services,
+  );
 }
 
 export interface UsageWindow {
@@ -57,7 +62,9 @@ export async function usageReply(
   const bucketSeconds = secondsIn(bucket);
   const head = JSON.stringify({ object: 'usage', start, end, bucket }).slice(0, -1);
   const parts = partsOf(start, end, bucketSeconds);
-  const pieces = piecesOf(head, parts, (from, to) => services.store.usage.read(workspaceId, { ...wanted, start: from, end: to, bucketSeconds }));
+  const pieces = piecesOf(head, parts, (from, to) =>
+    services.store.usage.read(workspaceId, { ...wanted, start: from, end: to, bucketSeconds }),
+  );
   if (parts.length > 1) return replyFlowing(pieces);
   let text = '';
   for await (const piece of pieces) text += piece;
@@ -69,7 +76,7 @@ export const secondsIn = (bucket: UsageWindow['bucket']): 3600 | 86_400 => (buck
 /** The window in parts of `flowingBuckets` each. */
 export function partsOf(start: number, end: number, bucketSeconds: number): [from: number, to: number][] {
   const parts: [number, number][] = [];
-  for (let from = start; from < end || parts.length === 0; ) {
+  for (let from = start; from < end || parts.length === 0;) {
     const to = Math.min(end, from - (from % bucketSeconds) + limits.flowingBuckets * bucketSeconds);
     parts.push([from, to]);
     from = to;
@@ -87,7 +94,9 @@ async function* piecesOf(
   for (const [from, to] of parts) {
     const buckets = await read(from, to);
     totals = sumOf(totals, buckets);
-    yield before + buckets.map((counts) => JSON.stringify({ start: counts.start, ...usageCountsView(counts) })).join(',');
+    yield (
+      before + buckets.map((counts) => JSON.stringify({ start: counts.start, ...usageCountsView(counts) })).join(',')
+    );
     before = ',';
   }
   yield `],"totals":${JSON.stringify(usageCountsView(totals))}}`;
@@ -107,5 +116,7 @@ export const none: UsageCounts = {
 
 function sumOf(before: UsageCounts, buckets: readonly UsageCounts[]): UsageCounts {
   const names = Object.keys(none) as (keyof UsageCounts)[];
-  return Object.fromEntries(names.map((name) => [name, buckets.reduce((sum, bucket) => sum + bucket[name], before[name])])) as unknown as UsageCounts;
+  return Object.fromEntries(
+    names.map((name) => [name, buckets.reduce((sum, bucket) => sum + bucket[name], before[name])]),
+  ) as unknown as UsageCounts;
 }

@@ -12,7 +12,13 @@ import { checkWishes, readWishes } from './functions.ts';
 import { readMessages } from './messages.ts';
 
 export async function chatCompletions(request: Request<PartyCaller, unknown, ChatCompletionBody>): Promise<Reply> {
-  const { caller: { party }, body, head, requestId, services } = request;
+  const {
+    caller: { party },
+    body,
+    head,
+    requestId,
+    services,
+  } = request;
   const conversation = conversationOf(head);
   checkRefused(body);
   const { prompt, ...message } = readMessages(body.messages, conversation === null);
@@ -21,20 +27,37 @@ export async function chatCompletions(request: Request<PartyCaller, unknown, Cha
   await checkWishes(wishes, assistant, 'response_format', services);
   const settings = { ...wishes, prompt, outputTokensMax: lowestBound(body.max_tokens, body.max_completion_tokens) };
   const remember = idempotencyOf(request, party, '/v1/chat/completions');
-  const { session, turn, replayed, ended } = await converseAtFront(party, assistant, { ...message, settings, conversation, remember, requestId }, services);
+  const { session, turn, replayed, ended } = await converseAtFront(
+    party,
+    assistant,
+    { ...message, settings, conversation, remember, requestId },
+    services,
+  );
   if (!replayed) abortOnLeave(party, session.id, turn, requestId, (callback) => head.onGone(callback), services);
-  const headers = { 'x-session-id': session.id, 'x-turn-id': turn.turnId, ...(replayed && { 'idempotent-replayed': 'true' }) };
-  const completion: Completion = { turn, model: body.model, createdAt: secondsOf(services.clock.now()), showsUsage: body.stream_options?.include_usage ?? false };
+  const headers = {
+    'x-session-id': session.id,
+    'x-turn-id': turn.turnId,
+    ...(replayed && { 'idempotent-replayed': 'true' }),
+  };
+  const completion: Completion = {
+    turn,
+    model: body.model,
+    createdAt: secondsOf(services.clock.now()),
+    showsUsage: body.stream_options?.include_usage ?? false,
+  };
   if (body.stream) return streamCompletion(completion, headers, ended, services);
   await (ended ?? whenSealed(turn.log));
   const { terminal } = turn.log;
   if (terminal === null) throw new Failure('service_unavailable');
-  return terminal.type === 'failed' ? failedReply(terminal.errorCode, requestId, headers) : { status: 200, headers, json: completionView(completion, terminal) };
+  return terminal.type === 'failed'
+    ? failedReply(terminal.errorCode, requestId, headers)
+    : { status: 200, headers, json: completionView(completion, terminal) };
 }
 
 /** Throws 422 for what is refused, because to ignore it would promise it. */
 function checkRefused(body: ChatCompletionBody): void {
-  for (const field of ['audio', 'functions'] as const) if (body[field] !== undefined) throw new Failure('invalid_field', { field });
+  for (const field of ['audio', 'functions'] as const)
+    if (body[field] !== undefined) throw new Failure('invalid_field', { field });
 }
 
 /** The lowest of some bounds; null for none. Clients write 0 or -1 for none. */
@@ -48,6 +71,7 @@ function conversationOf(head: ClientHead): string | null {
   const values = head.headers('x-conversation-id');
   if (values.length === 0) return null;
   const [value] = values as [string];
-  if (values.length > 1 || value.length > limits.conversationNameCharactersMax || !/^[\x20-\x7e]+$/.test(value)) throw new Failure('unreadable_header', { field: 'X-Conversation-Id' });
+  if (values.length > 1 || value.length > limits.conversationNameCharactersMax || !/^[\x20-\x7e]+$/.test(value))
+    throw new Failure('unreadable_header', { field: 'X-Conversation-Id' });
   return value;
 }

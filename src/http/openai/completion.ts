@@ -28,7 +28,11 @@ const idOf = ({ turn }: Completion): string => `chatcmpl-${bareId(turn.turnId)}`
 
 const finishOf = (end: GoodEnd): string => (waitingCalls(end).length > 0 ? 'tool_calls' : (cutOf(end) ?? 'stop'));
 
-const callView = ({ id, name, arguments: given }: PendingCall) => ({ id, type: 'function', function: { name, arguments: jsonText(given ?? {}) } });
+const callView = ({ id, name, arguments: given }: PendingCall) => ({
+  id,
+  type: 'function',
+  function: { name, arguments: jsonText(given ?? {}) },
+});
 
 function usageView(end: GoodEnd) {
   const { inputTokens, outputTokens } = end.type === 'completed' ? end : { inputTokens: 0, outputTokens: 0 };
@@ -38,7 +42,12 @@ function usageView(end: GoodEnd) {
 export function completionView(completion: Completion, end: GoodEnd) {
   const calls = waitingCalls(end);
   const text = textOf(completion.turn.log);
-  const message = { role: 'assistant', content: text === '' && calls.length > 0 ? null : text, refusal: null, ...(calls.length > 0 && { tool_calls: calls.map(callView) }) };
+  const message = {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    refusal: null,
+    ...(calls.length > 0 && { tool_calls: calls.map(callView) }),
+  };
   return {
     id: idOf(completion),
     object: 'chat.completion',
@@ -49,8 +58,22 @@ export function completionView(completion: Completion, end: GoodEnd) {
   };
 }
 
-export const streamCompletion = (completion: Completion, headers: Record<string, string>, ended: FrontTurn['ended'], services: Services): Reply =>
-  turnStream({ log: completion.turn.log, position: 0, headers, ended, open: (outlet) => new ChunkSink(outlet, completion, services) }, services);
+export const streamCompletion = (
+  completion: Completion,
+  headers: Record<string, string>,
+  ended: FrontTurn['ended'],
+  services: Services,
+): Reply =>
+  turnStream(
+    {
+      log: completion.turn.log,
+      position: 0,
+      headers,
+      ended,
+      open: (outlet) => new ChunkSink(outlet, completion, services),
+    },
+    services,
+  );
 
 /** The assistant's own calls are not shown. */
 class ChunkSink extends TurnSink {
@@ -77,7 +100,10 @@ class ChunkSink extends TurnSink {
   protected endEvents(end: TurnEnd): string {
     if (end.type === 'failed') return `data: ${jsonText({ error: openaiStreamError(rowOfCode(end.errorCode)) })}\n\n`;
     const calls = waitingCalls(end);
-    const called = calls.length === 0 ? '' : this.#chunk(jsonText({ tool_calls: calls.map((call, index) => ({ index, ...callView(call) })) }));
+    const called =
+      calls.length === 0
+        ? ''
+        : this.#chunk(jsonText({ tool_calls: calls.map((call, index) => ({ index, ...callView(call) })) }));
     const usage = this.#completion.showsUsage ? `${this.#head}[],"usage":${jsonText(usageView(end))}}\n\n` : '';
     return `${called}${this.#chunk('{}', finishOf(end))}${usage}data: [DONE]\n\n`;
   }

@@ -42,7 +42,12 @@ export function readResponseWishes({ tools = [], tool_choice: choice, text = {} 
     if (type !== 'function' || name === undefined) throw wrong('tools');
     return { name, description, parameters };
   });
-  return wishesOf(readFunctions(given, (index) => `tools.${index}.parameters`), choice, text.format, 'text.format');
+  return wishesOf(
+    readFunctions(given, (index) => `tools.${index}.parameters`),
+    choice,
+    text.format,
+    'text.format',
+  );
 }
 
 function wishesOf(functions: readonly OfferedFunction[], choice: unknown, format: unknown, path: string): Wishes {
@@ -57,19 +62,32 @@ interface GivenFunction {
   readonly parameters?: unknown;
 }
 
-/** The caller's functions, of the kind `client`. Throws 422 for one that cannot be offered, `tools` for a name that is given twice. */
+/**
+ * The caller's functions, of the kind `client`. Throws 422 for one that cannot be offered, `tools` for a name that is
+ * given twice.
+ */
 function readFunctions(given: readonly GivenFunction[], path: (index: number) => string): OfferedFunction[] {
   const functions = given.map(({ name, description = null, parameters }, index): OfferedFunction => {
-    const schema = parameters === undefined || isEmpty(parameters) ? { type: 'object', properties: {} } : listedSchema(parameters);
+    const schema =
+      parameters === undefined || isEmpty(parameters) ? { type: 'object', properties: {} } : listedSchema(parameters);
     if (!functionName.test(name)) throw wrong('tools');
     if (schema === null) throw wrong(path(index));
-    return { toolId: null, kind: 'client', approval: 'never', show: 'full', name, description: description && description.toWellFormed(), parameters: schema };
+    return {
+      toolId: null,
+      kind: 'client',
+      approval: 'never',
+      show: 'full',
+      name,
+      description: description && description.toWellFormed(),
+      parameters: schema,
+    };
   });
   if (new Set(functions.map(({ name }) => name)).size < functions.length) throw wrong('tools');
   return functions;
 }
 
-const isEmpty = (value: unknown): boolean => value === null || (typeof value === 'object' && Object.keys(value).length === 0);
+const isEmpty = (value: unknown): boolean =>
+  value === null || (typeof value === 'object' && Object.keys(value).length === 0);
 
 /** Reads a `tool_choice`; undefined where no call is forced. */
 function readChoice(choice: unknown, functions: readonly OfferedFunction[]): ForcedCall | undefined {
@@ -81,7 +99,8 @@ function readChoice(choice: unknown, functions: readonly OfferedFunction[]): For
 }
 
 /** The two ways to ask write the name at two places. */
-const nameIn = ({ name, function: named }: Readonly<Record<string, unknown>>): unknown => (isObject(named) ? named['name'] : name);
+const nameIn = ({ name, function: named }: Readonly<Record<string, unknown>>): unknown =>
+  isObject(named) ? named['name'] : name;
 
 /** Reads a form of the answer; undefined for text. */
 function readFormat(format: unknown, path: string): AnswerFormat | undefined {
@@ -92,22 +111,40 @@ function readFormat(format: unknown, path: string): AnswerFormat | undefined {
   if (type === 'json_object') return { type };
   if (type !== 'json_schema') throw wrong(path);
   if (typeof name !== 'string' || !functionName.test(name)) throw wrong(`${path}.name`);
-  if (!isObject(schema) || !isNestedWithin(schema, schemaNestingMax) || Buffer.byteLength(JSON.stringify(schema)) > limits.answerSchemaBytesMax) throw wrong(`${path}.schema`);
-  return { type, name, schema, ...(typeof description === 'string' && { description: description.toWellFormed() }), ...(typeof strict === 'boolean' && { strict }) };
+  if (
+    !isObject(schema) ||
+    !isNestedWithin(schema, schemaNestingMax) ||
+    Buffer.byteLength(JSON.stringify(schema)) > limits.answerSchemaBytesMax
+  )
+    throw wrong(`${path}.schema`);
+  return {
+    type,
+    name,
+    schema,
+    ...(typeof description === 'string' && { description: description.toWellFormed() }),
+    ...(typeof strict === 'boolean' && { strict }),
+  };
 }
 
 /** The deepest nesting of a schema: to write a deeper one down would need a stack as deep. */
 const schemaNestingMax = 200;
 
 /**
- * Throws 422 for wishes that the assistant cannot meet: `tools` for a name that a function of its own has; the field of a forced
- * call or of a form that its model's provider does not have, or that its own functions are in the way of.
+ * Throws 422 for wishes that the assistant cannot meet: `tools` for a name that a function of its own has; the field of
+ * a forced call or of a form that its model's provider does not have, or that its own functions are in the way of.
  */
-export async function checkWishes({ tools, forced, format }: Wishes, { record }: AssistantActor, formatField: 'response_format' | 'text.format', services: Services): Promise<void> {
+export async function checkWishes(
+  { tools, forced, format }: Wishes,
+  { record }: AssistantActor,
+  formatField: 'response_format' | 'text.format',
+  services: Services,
+): Promise<void> {
   const { workspaceId, toolIds = [], model } = record;
   const own = toolIds.length === 0 ? [] : await services.host.tools.functions(workspaceId, toolIds);
   if (tools.some(({ name }) => own.some((one) => one.name === name))) throw wrong('tools');
   const obeys = services.models.get(model.provider)?.obeys;
-  if (forced !== undefined && (own.length > 0 || obeys?.forcedCalls !== true)) throw new Failure('not_supported', { field: 'tool_choice' });
-  if (format !== undefined && (own.length > 0 || obeys?.formats.includes(format.type) !== true)) throw new Failure('not_supported', { field: formatField });
+  if (forced !== undefined && (own.length > 0 || obeys?.forcedCalls !== true))
+    throw new Failure('not_supported', { field: 'tool_choice' });
+  if (format !== undefined && (own.length > 0 || obeys?.formats.includes(format.type) !== true))
+    throw new Failure('not_supported', { field: formatField });
 }

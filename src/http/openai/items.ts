@@ -25,21 +25,38 @@ export const placedItems = (input: ResponseBody['input']): readonly PlacedItem[]
     : input.map((item, index) => ({ path: `input.${index}`, item })).filter(({ item }) => item.type !== 'reasoning');
 
 /** Reads the input of a response in a new session: its last item is the user's, or the results of calls are last. */
-export const readInput = (items: readonly PlacedItem[]): GivenConversation => readConversation(messagesOf(items), 'input');
+export const readInput = (items: readonly PlacedItem[]): GivenConversation =>
+  readConversation(messagesOf(items), 'input');
 
-/** Reads the input of a response that goes on: the user's messages, or the results of the calls that wait; the rest is there already. */
+/**
+ * Reads the input of a response that goes on: the user's messages, or the results of the calls that wait; the rest is
+ * there already.
+ */
 export function readNewInput(items: readonly PlacedItem[]): GivenConversation {
   const trailing = items.slice(items.findLastIndex(({ item }) => isAnswer(item)) + 1);
-  const texts = trailing.filter(({ item }) => item.role === 'user').map((one) => askedText(one.item.content, contentPath(one)));
-  const results = trailing.flatMap(({ item, path }) => (item.type === 'function_call_output' ? [{ callId: item.call_id ?? '', output: outputOf(item, path) }] : []));
-  if ((texts.length > 0) === (results.length > 0)) throw wrong();
+  const texts = trailing
+    .filter(({ item }) => item.role === 'user')
+    .map((one) => askedText(one.item.content, contentPath(one)));
+  const results = trailing.flatMap(({ item, path }) =>
+    item.type === 'function_call_output' ? [{ callId: item.call_id ?? '', output: outputOf(item, path) }] : [],
+  );
+  if (texts.length > 0 === results.length > 0) throw wrong();
   const instructions = items.filter(({ item: { role } }) => role === 'system' || role === 'developer');
-  return { text: texts.length > 0 ? texts.join('\n\n') : null, results, earlier: [], prompt: promptOf(instructions.map((one) => ({ path: contentPath(one), role: 'system', content: one.item.content }))) };
+  return {
+    text: texts.length > 0 ? texts.join('\n\n') : null,
+    results,
+    earlier: [],
+    prompt: promptOf(
+      instructions.map((one) => ({ path: contentPath(one), role: 'system', content: one.item.content })),
+    ),
+  };
 }
 
-const isAnswer = ({ role, type }: Item): boolean => role === 'assistant' || type === 'function_call' || type === 'item_reference';
+const isAnswer = ({ role, type }: Item): boolean =>
+  role === 'assistant' || type === 'function_call' || type === 'item_reference';
 
-const outputOf = ({ output }: Item, path: string): string => cutOutput(earlierText(output, `${path}.output`), limits.toolOutputCharactersMax);
+const outputOf = ({ output }: Item, path: string): string =>
+  cutOutput(earlierText(output, `${path}.output`), limits.toolOutputCharactersMax);
 
 /** A whole input that is a text has no content of its own. */
 const contentPath = ({ path }: PlacedItem): string => (path === 'input' ? path : `${path}.content`);
@@ -51,8 +68,10 @@ function messagesOf(items: readonly PlacedItem[]): GivenMessage[] {
   let calls: ModelCallOfTool[] = [];
   for (const { path, item } of items) {
     const { type = 'message', role, content, call_id: callId, name, arguments: given, output } = item;
-    if (type === 'message' && role !== undefined) messages.push({ path: contentPath({ path, item }), role: role === 'developer' ? 'system' : role, content });
-    else if (type === 'function_call_output' && callId !== undefined) messages.push({ path: `${path}.output`, role: 'tool', callId, content: output });
+    if (type === 'message' && role !== undefined)
+      messages.push({ path: contentPath({ path, item }), role: role === 'developer' ? 'system' : role, content });
+    else if (type === 'function_call_output' && callId !== undefined)
+      messages.push({ path: `${path}.output`, role: 'tool', callId, content: output });
     else if (type === 'function_call' && callId !== undefined && name !== undefined) {
       const call = callOf(callId, name, given ?? '');
       const last = messages.at(-1);

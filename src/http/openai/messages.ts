@@ -29,12 +29,16 @@ export interface GivenConversation extends Pick<FrontMessage, 'text' | 'results'
 
 /** Reads the messages of a chat completion; `sentOn`: whether the earlier ones are sent to the model. */
 export const readMessages = (messages: readonly ChatCompletionMessage[], sentOn: boolean): GivenConversation =>
-  readConversation(messages.map((message, index) => givenOf(message, `messages.${index}`)), 'messages', sentOn);
+  readConversation(
+    messages.map((message, index) => givenOf(message, `messages.${index}`)),
+    'messages',
+    sentOn,
+  );
 
 /**
- * Reads a conversation whose last message, instructions aside, is the user's or a result. Earlier messages are mended where a
- * model would refuse them. Throws 422: `field` for a conversation that ends otherwise or whose last calls are not all answered,
- * else the path of a message or a part.
+ * Reads a conversation whose last message, instructions aside, is the user's or a result. Earlier messages are mended
+ * where a model would refuse them. Throws 422: `field` for a conversation that ends otherwise or whose last calls are
+ * not all answered, else the path of a message or a part.
  */
 export function readConversation(given: readonly GivenMessage[], field: string, sentOn = true): GivenConversation {
   const said = given.filter((message) => message.role !== 'system');
@@ -53,10 +57,22 @@ export function readConversation(given: readonly GivenMessage[], field: string, 
 
 /** The texts of the instructions; null for none. */
 export const promptOf = (given: readonly GivenMessage[]): string | null =>
-  given.filter(({ role }) => role === 'system').map(({ content, path }) => earlierText(content, path)).filter((text) => text !== '').join('\n\n') || null;
+  given
+    .filter(({ role }) => role === 'system')
+    .map(({ content, path }) => earlierText(content, path))
+    .filter((text) => text !== '')
+    .join('\n\n') || null;
 
 function givenOf(message: ChatCompletionMessage, path: string): GivenMessage {
-  const { role, content = null, refusal, tool_calls: calls = [], function_call: call, tool_call_id: callId, name } = message;
+  const {
+    role,
+    content = null,
+    refusal,
+    tool_calls: calls = [],
+    function_call: call,
+    tool_call_id: callId,
+    name,
+  } = message;
   const at = `${path}.content`;
   if (role === 'system' || role === 'developer') return { path: at, role: 'system', content };
   if (role === 'user') return { path: at, role, content };
@@ -80,15 +96,22 @@ function earlierOf({ path, role, content, calls, callId, name }: GivenMessage): 
   return role === 'assistant' ? { role, content: text, ...(calls && { calls }) } : { role: 'user', content: text };
 }
 
-/** A call as models are sent it back: with a name that they take, and with the text of an object. `given`: the text, or the object. */
+/**
+ * A call as models are sent it back: with a name that they take, and with the text of an object. `given`: the text, or
+ * the object.
+ */
 export function callOf(id: string | undefined, name: string, given: unknown): ModelCallOfTool {
-  const text = typeof given === 'string' ? given : isNestedWithin(given, argumentsNestingMax) ? (JSON.stringify(given) ?? '') : '';
+  const text =
+    typeof given === 'string' ? given : isNestedWithin(given, argumentsNestingMax) ? (JSON.stringify(given) ?? '') : '';
   const isObject = text.trim() !== '' && objectOf(text) !== null;
   return { id: id ?? '', name: calledName(name), arguments: isObject ? text.toWellFormed() : '{}' };
 }
 
-const calledName = (name: string): string => name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, limits.nameCharactersMax) || '_';
+const calledName = (name: string): string =>
+  name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, limits.nameCharactersMax) || '_';
 
 /** The results after the last message of another role. */
 const trailing = (said: readonly (SaidMessage | GivenResult)[]): FrontMessage['results'] =>
-  said.slice(said.findLastIndex(({ role }) => role !== 'tool') + 1).flatMap((one) => (one.role === 'tool' ? [{ callId: one.callId ?? '', output: one.content }] : []));
+  said
+    .slice(said.findLastIndex(({ role }) => role !== 'tool') + 1)
+    .flatMap((one) => (one.role === 'tool' ? [{ callId: one.callId ?? '', output: one.content }] : []));

@@ -6,13 +6,23 @@ import { assistantsPage } from '../handlers/assistants.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';
 import type { Assistant } from '../../store/store.ts';
 
-const modelView = ({ id, alias, name, createdAt }: Assistant) => ({ id: alias ?? id, object: 'model', created: createdAt, owned_by: 'parley', name });
+const modelView = ({ id, alias, name, createdAt }: Assistant) => ({
+  id: alias ?? id,
+  object: 'model',
+  created: createdAt,
+  owned_by: 'parley',
+  name,
+});
 
 /** Clients of this API know no pages. */
 export async function listModels({ caller: { party }, services }: Request<PartyCaller>): Promise<Reply> {
   const data: object[] = [];
-  for (let after: string | null = null; ; ) {
-    const { items, next }: Awaited<ReturnType<typeof assistantsPage>> = await assistantsPage(party, { limit: limits.listMax, after, order: 'desc' }, services);
+  for (let after: string | null = null; ;) {
+    const { items, next }: Awaited<ReturnType<typeof assistantsPage>> = await assistantsPage(
+      party,
+      { limit: limits.listMax, after, order: 'desc' },
+      services,
+    );
     data.push(...items.filter(isListed).map(modelView));
     if (next === null) return { status: 200, json: { object: 'list', data } };
     after = next;
@@ -21,7 +31,12 @@ export async function listModels({ caller: { party }, services }: Request<PartyC
   }
 }
 
-export async function getModel({ caller: { party }, params, requestId, services }: Request<PartyCaller>): Promise<Reply> {
+export async function getModel({
+  caller: { party },
+  params,
+  requestId,
+  services,
+}: Request<PartyCaller>): Promise<Reply> {
   const assistant = await reachModel(party, params.id!, services);
   checkConverses(party, assistant, requestId, services);
   return { status: 200, json: modelView(assistant.record) };

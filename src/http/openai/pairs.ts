@@ -1,4 +1,7 @@
-/** The calls of a history and their results (contract 14): models refuse a call without its result, and a result without its call. */
+/**
+ * The calls of a history and their results (contract 14): models refuse a call without its result, and a result without
+ * its call.
+ */
 import type { ModelCallOfTool, ModelMessage, SaidMessage } from '../../providers/model.ts';
 import { unknownResult } from '../../providers/tool.ts';
 
@@ -47,12 +50,19 @@ export function paired(given: readonly (SaidMessage | GivenResult)[]): Paired {
     rounds.push({ message: one, pairs });
   }
   const asked = rounds.findLast(({ pairs }) => pairs.length > 0);
-  return { messages: rounds.flatMap(messagesOf), isAnswered: strays === 0 && asked !== undefined && asked.pairs.every(({ result }) => result !== null) };
+  return {
+    messages: rounds.flatMap(messagesOf),
+    isAnswered: strays === 0 && asked !== undefined && asked.pairs.every(({ result }) => result !== null),
+  };
 }
 
 const messagesOf = ({ message, pairs }: Round): ModelMessage[] => [
   message,
-  ...pairs.map(({ call, result }): ModelMessage => ({ role: 'tool', callId: call.id, content: result ?? unknownResult })),
+  ...pairs.map(({ call, result }): ModelMessage => ({
+    role: 'tool',
+    callId: call.id,
+    content: result ?? unknownResult,
+  })),
 ];
 
 /** Calls without a result. An id that comes again is another call's from then on. */
@@ -69,7 +79,9 @@ class OpenCalls {
 
   /** The call that a result answers; null for none. */
   take({ callId, name }: GivenResult): Pair | null {
-    const id = callId ?? this.#latest.find(({ call, result }) => result === null && (name === undefined || call.name === name))?.call.id;
+    const id =
+      callId ??
+      this.#latest.find(({ call, result }) => result === null && (name === undefined || call.name === name))?.call.id;
     return (id !== undefined && this.#pairs.get(id)?.shift()) || null;
   }
 }

@@ -9,7 +9,13 @@ const texts: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /** Parts that a model has thought: no other model is sent them. */
-const thoughts: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking', 'reasoning', 'reasoning_text', 'summary_text']);
+const thoughts: ReadonlySet<unknown> = new Set([
+  'thinking',
+  'redacted_thinking',
+  'reasoning',
+  'reasoning_text',
+  'summary_text',
+]);
 
 /** The words in place of a part that is no text, by the part's type. */
 const marks: ReadonlyMap<unknown, string> = new Map([
@@ -19,8 +25,9 @@ const marks: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /**
- * The text of content that was said before. Nothing in it stops a conversation: a part that is no text becomes a word in brackets
- * on a line of its own, and a text that a client cut between two surrogates is mended. Throws 422 for what is no content.
+ * The text of content that was said before. Nothing in it stops a conversation: a part that is no text becomes a word
+ * in brackets on a line of its own, and a text that a client cut between two surrogates is mended. Throws 422 for what
+ * is no content.
  */
 export function earlierText(content: unknown, path: string): string {
   if (content === undefined || content === null) return '';
@@ -39,7 +46,12 @@ export function earlierText(content: unknown, path: string): string {
 
 /** The text of a question. Throws 422 for a part that is no text, for an empty text and for a lone surrogate. */
 export function askedText(content: unknown, path: string): string {
-  const text = typeof content === 'string' ? content : listOf(content, path).map((part, index) => askedPart(part, `${path}.${index}`)).join('');
+  const text =
+    typeof content === 'string'
+      ? content
+      : listOf(content, path)
+          .map((part, index) => askedPart(part, `${path}.${index}`))
+          .join('');
   if (text === '' || !text.isWellFormed()) throw new Failure('invalid_field', { field: path });
   return text;
 }

@@ -17,12 +17,23 @@ import type { KeyCaller, Request } from '../request.ts';
 /** The subprotocol that such a client offers and is answered with. */
 const subprotocol = 'realtime';
 
-export async function openRealtime(request: Request<KeyCaller, RealtimeQuery>, upgrade: Upgrade, headers: ResponseHeaders): Promise<void> {
-  const { caller: { party }, query, head, requestId, services } = request;
+export async function openRealtime(
+  request: Request<KeyCaller, RealtimeQuery>,
+  upgrade: Upgrade,
+  headers: ResponseHeaders,
+): Promise<void> {
+  const {
+    caller: { party },
+    query,
+    head,
+    requestId,
+    services,
+  } = request;
   const cause = causeByParty(party, requestId);
   const assistant = await reachModel(party, query.model, services);
   const known = query.session_id === undefined ? null : await reachSession(party, query.session_id, services);
-  if (known !== null && known.assistantId !== assistant.record.id) throw new Failure('invalid_field', { field: 'model' });
+  if (known !== null && known.assistantId !== assistant.record.id)
+    throw new Failure('invalid_field', { field: 'model' });
   if (known !== null) checkOpen(known, services);
   checkConverses(party, assistant, requestId, services);
   checkSpeaks(party, assistant, cause, services);
@@ -30,24 +41,51 @@ export async function openRealtime(request: Request<KeyCaller, RealtimeQuery>, u
   const ready = await readyVoice(assistant, voiceOf(assistant, services), services);
   services.voice.warm(ready.provider);
   if (upgrade.gone) return;
-  const session = known ?? (await openSession(party, { assistant_id: assistant.record.id }, null, requestId, services)).session;
+  const session =
+    known ?? (await openSession(party, { assistant_id: assistant.record.id }, null, requestId, services)).session;
   const socket = await socketOn(session, assistant, ready, request).catch(async (error: unknown) => {
     if (known === null) await forget(party, session, null, requestId, services);
     throw error;
   });
   upgrade.onGone(() => socket.closed());
-  upgrade.accept(socket, { ...headers, 'x-session-id': session.id }, offers(head.headers('sec-websocket-protocol')) ? subprotocol : '');
+  upgrade.accept(
+    socket,
+    { ...headers, 'x-session-id': session.id },
+    offers(head.headers('sec-websocket-protocol')) ? subprotocol : '',
+  );
 }
 
-const offers = (lines: readonly string[], sought: string = subprotocol): boolean => lines.some((line) => line.split(',').some((name) => name.trim() === sought));
+const offers = (lines: readonly string[], sought: string = subprotocol): boolean =>
+  lines.some((line) => line.split(',').some((name) => name.trim() === sought));
 
 /** Whether the client speaks the beta of the API, as its header says, or a browser's subprotocol. */
 const asksForBeta = (head: RequestHead): boolean =>
-  offers(head.headers('openai-beta'), 'realtime=v1') || offers(head.headers('sec-websocket-protocol'), 'openai-beta.realtime-v1');
+  offers(head.headers('openai-beta'), 'realtime=v1') ||
+  offers(head.headers('sec-websocket-protocol'), 'openai-beta.realtime-v1');
 
 /** The call of the session: a newer one replaces it, as any call does. */
-async function socketOn(session: Session, assistant: AssistantActor, ready: Awaited<ReturnType<typeof readyVoice>>, { caller: { party }, query, head, requestId, services }: Request<KeyCaller, RealtimeQuery>): Promise<RealtimeSocket> {
+async function socketOn(
+  session: Session,
+  assistant: AssistantActor,
+  ready: Awaited<ReturnType<typeof readyVoice>>,
+  { caller: { party }, query, head, requestId, services }: Request<KeyCaller, RealtimeQuery>,
+): Promise<RealtimeSocket> {
   const { ids, clock } = services;
-  const facts = { id: ids.make('call'), workspaceId: session.workspaceId, tokenUntilMs: clock.now() + limits.transcriptionTokenMs, expiresAt: session.expiresAt, cause: causeByParty(party, requestId) };
-  return new RealtimeSocket({ ...(await beginCall(session, facts, services)), party, assistant, ready, requestId, services, model: query.model, isBeta: asksForBeta(head) });
+  const facts = {
+    id: ids.make('call'),
+    workspaceId: session.workspaceId,
+    tokenUntilMs: clock.now() + limits.transcriptionTokenMs,
+    expiresAt: session.expiresAt,
+    cause: causeByParty(party, requestId),
+  };
+  return new RealtimeSocket({
+    ...(await beginCall(session, facts, services)),
+    party,
+    assistant,
+    ready,
+    requestId,
+    services,
+    model: query.model,
+    isBeta: asksForBeta(head),
+  });
 }

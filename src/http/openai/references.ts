@@ -1,4 +1,6 @@
-/** References to items of earlier responses (contract 14), with which clients send a conversation that the server has. */
+/**
+ * References to items of earlier responses (contract 14), with which clients send a conversation that the server has.
+ */
 import { atTurnEnd } from '../../base/clock.ts';
 import { Failure } from '../../base/errors.ts';
 import type { Party } from '../../conversation/party.ts';
@@ -13,8 +15,15 @@ type Output = ReadonlyMap<string, Item>;
 /** The responses that are read before other work runs. */
 const readAtOnce = 16;
 
-/** The items with those that they refer to in place of references. Throws 422, the item's path, for one that the caller was never given. */
-export async function resolved(party: Party, items: readonly PlacedItem[], services: Services): Promise<readonly PlacedItem[]> {
+/**
+ * The items with those that they refer to in place of references. Throws 422, the item's path, for one that the caller
+ * was never given.
+ */
+export async function resolved(
+  party: Party,
+  items: readonly PlacedItem[],
+  services: Services,
+): Promise<readonly PlacedItem[]> {
   const outputs = new Map<string, Output | null>();
   const found: PlacedItem[] = [];
   for (const { path, item } of items) {
@@ -41,7 +50,9 @@ async function outputsOf(party: Party, responseId: string, services: Services): 
   try {
     const { turnId, session } = await reachResponse(party, responseId, services);
     const turn = await reachTurn(party, session.id, turnId, services);
-    return new Map((outputOf(turn, turn.log.terminal) as (Item & { readonly id: string })[]).map((item) => [item.id, item]));
+    return new Map(
+      (outputOf(turn, turn.log.terminal) as (Item & { readonly id: string })[]).map((item) => [item.id, item]),
+    );
   } catch (error) {
     if (error instanceof Failure && error.status < 500) return null;
     throw error;

@@ -8,10 +8,34 @@ import type { PendingCall } from '../../store/store.ts';
 import { waitingCalls, type TurnEnd } from '../../turn/turn.ts';
 import { TurnSink, turnStream } from '../handlers/turn-stream.ts';
 import type { Reply } from '../request.ts';
-import { callItem, endOf, itemStatusOf, messageItem, messageItemId, outputOf, responseView, textPart, type ResponseOf } from './response.ts';
+import {
+  callItem,
+  endOf,
+  itemStatusOf,
+  messageItem,
+  messageItemId,
+  outputOf,
+  responseView,
+  textPart,
+  type ResponseOf,
+} from './response.ts';
 
-export const streamResponse = (response: ResponseOf, headers: Record<string, string>, ended: FrontTurn['ended'], services: Services): Reply =>
-  turnStream({ log: response.turn.log, position: 0, headers, ended, open: (outlet) => new ResponseSink(outlet, response, services) }, services);
+export const streamResponse = (
+  response: ResponseOf,
+  headers: Record<string, string>,
+  ended: FrontTurn['ended'],
+  services: Services,
+): Reply =>
+  turnStream(
+    {
+      log: response.turn.log,
+      position: 0,
+      headers,
+      ended,
+      open: (outlet) => new ResponseSink(outlet, response, services),
+    },
+    services,
+  );
 
 /** The assistant's own calls are not shown. */
 class ResponseSink extends TurnSink {
@@ -26,7 +50,9 @@ class ResponseSink extends TurnSink {
     this.#response = response;
     this.#services = services;
     const before = responseView(response, null, []);
-    this.hold(this.#event('response.created', { response: before }) + this.#event('response.in_progress', { response: before }));
+    this.hold(
+      this.#event('response.created', { response: before }) + this.#event('response.in_progress', { response: before }),
+    );
   }
 
   protected textEvents(text: string): string {
@@ -37,7 +63,9 @@ class ResponseSink extends TurnSink {
     const { turn } = this.#response;
     const response = { ...this.#response, completedAt: secondsOf(this.#services.clock.now()) };
     const closing = this.#closing(end);
-    const calls = waitingCalls(end).map((call, index) => this.#called(call, index)).join('');
+    const calls = waitingCalls(end)
+      .map((call, index) => this.#called(call, index))
+      .join('');
     return `${closing}${calls}${this.#event(`response.${endOf(end)}`, { response: responseView(response, end, outputOf(turn, end)) })}data: [DONE]\n\n`;
   }
 
@@ -49,7 +77,10 @@ class ResponseSink extends TurnSink {
     if (this.#speaks) return '';
     this.#speaks = true;
     const item = messageItem(this.#response.turn, 'in_progress', []);
-    return this.#event('response.output_item.added', { output_index: 0, item }) + this.#event('response.content_part.added', { ...this.#place, part: textPart('') });
+    return (
+      this.#event('response.output_item.added', { output_index: 0, item }) +
+      this.#event('response.content_part.added', { ...this.#place, part: textPart('') })
+    );
   }
 
   #closing(end: TurnEnd): string {
@@ -70,7 +101,10 @@ class ResponseSink extends TurnSink {
     const item = callItem(turn, call, number, 'completed');
     const place = { item_id: item.id, output_index: index };
     return (
-      this.#event('response.output_item.added', { output_index: index, item: callItem(turn, call, number, 'in_progress') }) +
+      this.#event('response.output_item.added', {
+        output_index: index,
+        item: callItem(turn, call, number, 'in_progress'),
+      }) +
       this.#event('response.function_call_arguments.delta', { ...place, delta: item.arguments }) +
       this.#event('response.function_call_arguments.done', { ...place, name: item.name, arguments: item.arguments }) +
       this.#event('response.output_item.done', { output_index: index, item })

@@ -35,10 +35,12 @@ function statusOf(end: TurnEnd | null): string {
 }
 
 /** Items know no failure. */
-export const itemStatusOf = (end: TurnEnd | null): string => (end === null ? 'in_progress' : end.type === 'completed' && cutOf(end) === null ? 'completed' : 'incomplete');
+export const itemStatusOf = (end: TurnEnd | null): string =>
+  end === null ? 'in_progress' : end.type === 'completed' && cutOf(end) === null ? 'completed' : 'incomplete';
 
 /** The event that ends a stream. */
-export const endOf = (end: TurnEnd): string => (end.type === 'aborted' || cutOf(end) !== null ? 'incomplete' : end.type);
+export const endOf = (end: TurnEnd): string =>
+  end.type === 'aborted' || cutOf(end) !== null ? 'incomplete' : end.type;
 
 const incompleteReasons = { length: 'max_output_tokens', content_filter: 'content_filter' } as const;
 
@@ -49,14 +51,33 @@ function incompleteView(end: TurnEnd | null): object | null {
 
 export const textPart = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
 
-/** The ids of items have the turn's id in them: a client that refers to one leads to its response (see `references.ts`). */
+/**
+ * The ids of items have the turn's id in them: a client that refers to one leads to its response (see `references.ts`).
+ */
 export const messageItemId = ({ turnId }: Pick<FoundTurn, 'turnId'>): string => `msg_${bareId(turnId)}`;
 
-export const messageItem = (turn: FoundTurn, status: string, content: readonly object[]) => ({ type: 'message', id: messageItemId(turn), status, role: 'assistant', content });
+export const messageItem = (turn: FoundTurn, status: string, content: readonly object[]) => ({
+  type: 'message',
+  id: messageItemId(turn),
+  status,
+  role: 'assistant',
+  content,
+});
 
 /** `index`: of the call among those that wait. */
-export const callItem = ({ turnId }: FoundTurn, { id, name, arguments: given }: PendingCall, index: number, status: 'in_progress' | 'completed') =>
-  ({ type: 'function_call', id: `fc_${bareId(turnId)}_${index}`, call_id: id, name, arguments: status === 'completed' ? jsonText(given ?? {}) : '', status });
+export const callItem = (
+  { turnId }: FoundTurn,
+  { id, name, arguments: given }: PendingCall,
+  index: number,
+  status: 'in_progress' | 'completed',
+) => ({
+  type: 'function_call',
+  id: `fc_${bareId(turnId)}_${index}`,
+  call_id: id,
+  name,
+  arguments: status === 'completed' ? jsonText(given ?? {}) : '',
+  status,
+});
 
 /** The id of the response that an item is of, from the item's id; null if no response has such an item. */
 export function responseOfItem(id: string): string | null {
@@ -74,7 +95,13 @@ export function outputOf(turn: FoundTurn, end: TurnEnd | null): object[] {
 function usageView(end: TurnEnd | null): object | null {
   if (end?.type !== 'completed') return null;
   const { inputTokens, outputTokens } = end;
-  return { input_tokens: inputTokens, input_tokens_details: { cached_tokens: 0 }, output_tokens: outputTokens, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: inputTokens + outputTokens };
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: inputTokens + outputTokens,
+  };
 }
 
 function errorView(end: TurnEnd | null): object | null {
@@ -83,7 +110,13 @@ function errorView(end: TurnEnd | null): object | null {
   return { code, message };
 }
 
-const functionView = ({ name, description, parameters }: OfferedFunction) => ({ type: 'function', name, description, parameters, strict: false });
+const functionView = ({ name, description, parameters }: OfferedFunction) => ({
+  type: 'function',
+  name,
+  description,
+  parameters,
+  strict: false,
+});
 
 function choiceView({ forced }: Wishes, offersTools: boolean): unknown {
   if (forced === undefined) return offersTools ? 'auto' : 'none';
@@ -92,7 +125,21 @@ function choiceView({ forced }: Wishes, offersTools: boolean): unknown {
 
 /** The response as it is, or as it was before its first output. */
 export function responseView(response: ResponseOf, end: TurnEnd | null, output: readonly object[]) {
-  const { turn, sessionId, model, previous, stored, echoed, createdAt, completedAt, instructions, outputTokensMax, temperature, wishes, offersTools } = response;
+  const {
+    turn,
+    sessionId,
+    model,
+    previous,
+    stored,
+    echoed,
+    createdAt,
+    completedAt,
+    instructions,
+    outputTokensMax,
+    temperature,
+    wishes,
+    offersTools,
+  } = response;
   return {
     id: responseIdOf(turn.turnId),
     object: 'response',

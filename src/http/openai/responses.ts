@@ -21,7 +21,13 @@ import { outputOf, responseView, type ResponseOf } from './response.ts';
 import { streamResponse } from './response-stream.ts';
 
 export async function createResponse(request: Request<PartyCaller, unknown, ResponseBody>): Promise<Reply> {
-  const { caller: { party }, body, head, requestId, services } = request;
+  const {
+    caller: { party },
+    body,
+    head,
+    requestId,
+    services,
+  } = request;
   checkPlace(body);
   const goesOn = body.previous_response_id !== undefined || body.conversation !== undefined;
   const items = placedItems(body.input);
@@ -30,38 +36,91 @@ export async function createResponse(request: Request<PartyCaller, unknown, Resp
   const assistant = await reachModel(party, body.model, services);
   const remember = idempotencyOf(request, party, '/v1/responses');
   const session = await sessionOf(party, body, remember, services);
-  if (session !== null && session.assistantId !== assistant.record.id) throw new Failure('invalid_field', { field: 'model' });
+  if (session !== null && session.assistantId !== assistant.record.id)
+    throw new Failure('invalid_field', { field: 'model' });
   await checkWishes(wishes, assistant, 'text.format', services);
-  const [instructions, previous, stored, outputTokensMax] = [body.instructions ?? null, body.previous_response_id ?? null, body.store ?? true, lowestBound(body.max_output_tokens)];
-  const settings = { ...wishes, prompt: [instructions, prompt].filter((text) => text !== null && text !== '').join('\n\n') || null, outputTokensMax };
-  const begun = await respond(party, assistant, { ...message, settings, model: body.model, session, previous, stored, echoed: echoedOf(body), remember, requestId }, services);
+  const [instructions, previous, stored, outputTokensMax] = [
+    body.instructions ?? null,
+    body.previous_response_id ?? null,
+    body.store ?? true,
+    lowestBound(body.max_output_tokens),
+  ];
+  const settings = {
+    ...wishes,
+    prompt: [instructions, prompt].filter((text) => text !== null && text !== '').join('\n\n') || null,
+    outputTokensMax,
+  };
+  const begun = await respond(
+    party,
+    assistant,
+    { ...message, settings, model: body.model, session, previous, stored, echoed: echoedOf(body), remember, requestId },
+    services,
+  );
   const { turn, replayed, ended } = begun;
   if (!replayed) abortOnLeave(party, begun.session.id, turn, requestId, (callback) => head.onGone(callback), services);
-  const headers = { 'x-session-id': begun.session.id, 'x-turn-id': turn.turnId, ...(replayed && { 'idempotent-replayed': 'true' }) };
+  const headers = {
+    'x-session-id': begun.session.id,
+    'x-turn-id': turn.turnId,
+    ...(replayed && { 'idempotent-replayed': 'true' }),
+  };
   const times = () => (replayed ? services.store.turns.read(party.workspaceId, begun.session.id, turn.turnId) : null);
   const response: ResponseOf = {
-    ...{ turn, sessionId: begun.session.id, model: body.model, previous, stored, echoed: echoedOf(body), instructions, outputTokensMax, wishes },
-    ...{ createdAt: (await times())?.createdAt ?? secondsOf(services.clock.now()), completedAt: null, temperature: assistant.record.model.temperature, offersTools: body.tool_choice !== 'none' },
+    ...{
+      turn,
+      sessionId: begun.session.id,
+      model: body.model,
+      previous,
+      stored,
+      echoed: echoedOf(body),
+      instructions,
+      outputTokensMax,
+      wishes,
+    },
+    ...{
+      createdAt: (await times())?.createdAt ?? secondsOf(services.clock.now()),
+      completedAt: null,
+      temperature: assistant.record.model.temperature,
+      offersTools: body.tool_choice !== 'none',
+    },
   };
   if (body.stream) return streamResponse(response, headers, ended, services);
   await (ended ?? whenSealed(turn.log));
   const { terminal } = turn.log;
   if (terminal === null) throw new Failure('service_unavailable');
   if (terminal.type === 'failed') return failedReply(terminal.errorCode, requestId, headers);
-  return { status: 200, headers, json: responseView({ ...response, completedAt: (await times())?.endedAt ?? secondsOf(services.clock.now()) }, terminal, outputOf(turn, terminal)) };
+  return {
+    status: 200,
+    headers,
+    json: responseView(
+      { ...response, completedAt: (await times())?.endedAt ?? secondsOf(services.clock.now()) },
+      terminal,
+      outputOf(turn, terminal),
+    ),
+  };
 }
 
-const echoedOf = ({ metadata, safety_identifier, prompt_cache_key, user }: ResponseBody): Echoed =>
-  ({ ...(metadata && { metadata }), ...(safety_identifier !== undefined && { safety_identifier }), ...(prompt_cache_key !== undefined && { prompt_cache_key }), ...(user !== undefined && { user }) });
+const echoedOf = ({ metadata, safety_identifier, prompt_cache_key, user }: ResponseBody): Echoed => ({
+  ...(metadata && { metadata }),
+  ...(safety_identifier !== undefined && { safety_identifier }),
+  ...(prompt_cache_key !== undefined && { prompt_cache_key }),
+  ...(user !== undefined && { user }),
+});
 
 /** Throws 422 for places that exclude each other: a session that goes on keeps what is said in it. */
 function checkPlace({ previous_response_id: previous, conversation, store }: ResponseBody): void {
-  if (previous !== undefined && conversation !== undefined) throw new Failure('invalid_field', { field: 'previous_response_id' });
-  if (store === false && (previous !== undefined || conversation !== undefined)) throw new Failure('invalid_field', { field: 'store' });
+  if (previous !== undefined && conversation !== undefined)
+    throw new Failure('invalid_field', { field: 'previous_response_id' });
+  if (store === false && (previous !== undefined || conversation !== undefined))
+    throw new Failure('invalid_field', { field: 'store' });
 }
 
 /** The session that the response goes on in; null for a new one. */
-async function sessionOf(party: Party, { previous_response_id: previous, conversation }: ResponseBody, remember: Idempotency | null, services: Services): Promise<Session | null> {
+async function sessionOf(
+  party: Party,
+  { previous_response_id: previous, conversation }: ResponseBody,
+  remember: Idempotency | null,
+  services: Services,
+): Promise<Session | null> {
   if (previous !== undefined) return sessionAfter(party, previous, remember, services);
   if (conversation === undefined) return null;
   return reachSession(party, typeof conversation === 'string' ? conversation : conversation.id, services);
@@ -77,14 +136,34 @@ export async function getResponse({ caller: { party }, params, services }: Reque
   if (kept === null) throw new Failure('turn_not_found');
   const { terminal } = turn.log;
   const response: ResponseOf = {
-    ...{ turn, sessionId: session.id, model, previous, stored, echoed, instructions: null, outputTokensMax: null, wishes: { tools: [] }, offersTools: true },
-    ...{ createdAt: kept.createdAt, completedAt: kept.endedAt, temperature: assistant?.record.model.temperature ?? null },
+    ...{
+      turn,
+      sessionId: session.id,
+      model,
+      previous,
+      stored,
+      echoed,
+      instructions: null,
+      outputTokensMax: null,
+      wishes: { tools: [] },
+      offersTools: true,
+    },
+    ...{
+      createdAt: kept.createdAt,
+      completedAt: kept.endedAt,
+      temperature: assistant?.record.model.temperature ?? null,
+    },
   };
   return { status: 200, json: responseView(response, terminal, outputOf(turn, terminal)) };
 }
 
 /** Ends the session of the response, which stays readable. */
-export async function deleteResponse({ caller: { party }, params, requestId, services }: Request<PartyCaller>): Promise<Reply> {
+export async function deleteResponse({
+  caller: { party },
+  params,
+  requestId,
+  services,
+}: Request<PartyCaller>): Promise<Reply> {
   const { turnId, session } = await reachResponse(party, params.id!, services);
   await endSession(party, session.id, requestId, services);
   return { status: 200, json: { id: responseIdOf(turnId), object: 'response', deleted: true } };

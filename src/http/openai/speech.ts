@@ -10,7 +10,21 @@ import type { PartyCaller, Reply, Request } from '../request.ts';
 const names: Readonly<Record<string, string>> = { text: 'input', assistant_id: 'model', format: 'response_format' };
 
 /** The names of OpenAI's voices. */
-const openaiVoices: ReadonlySet<string> = new Set(['alloy', 'ash', 'ballad', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer', 'verse', 'marin', 'cedar']);
+const openaiVoices: ReadonlySet<string> = new Set([
+  'alloy',
+  'ash',
+  'ballad',
+  'coral',
+  'echo',
+  'fable',
+  'nova',
+  'onyx',
+  'sage',
+  'shimmer',
+  'verse',
+  'marin',
+  'cedar',
+]);
 
 export async function audioSpeech(request: Request<PartyCaller, unknown, CompletionSpeechBody>): Promise<Reply> {
   const { model, input, response_format: format = 'mp3', voice, speed } = request.body;
@@ -18,7 +32,13 @@ export async function audioSpeech(request: Request<PartyCaller, unknown, Complet
   const { provider } = voiceOf(assistant, request.services);
   // Clients of that API name one of its voices, since they must name one.
   const isOwn = voice === undefined || (openaiVoices.has(voice) && provider?.takesVoice(voice) === false);
-  const body = { assistant_id: assistant.record.id, text: input, format, ...(!isOwn && { voice }), ...(speed !== undefined && { speed }) };
+  const body = {
+    assistant_id: assistant.record.id,
+    text: input,
+    format,
+    ...(!isOwn && { voice }),
+    ...(speed !== undefined && { speed }),
+  };
   try {
     return await speech({ ...request, body });
   } catch (error) {

@@ -1,8 +1,8 @@
 /**
- * While many requests are under way, a few begin in each turn of the event loop. Of many that come at once (the clients of a crowd whose
- * turns ended at one beat) the first are then answered while others wait; otherwise each step would be made for all of them before the
- * next one is made for any, and all would be answered at the end. Likewise as many bodies are parsed in a turn as hold so many bytes
- * together, or one: to parse a large one takes milliseconds.
+ * While many requests are under way, a few begin in each turn of the event loop. Of many that come at once (the clients
+ * of a crowd whose turns ended at one beat) the first are then answered while others wait; otherwise each step would be
+ * made for all of them before the next one is made for any, and all would be answered at the end. Likewise as many
+ * bodies are parsed in a turn as hold so many bytes together, or one: to parse a large one takes milliseconds.
  */
 import { atTurnEnd } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
@@ -11,7 +11,10 @@ import { limits } from '../../base/limits.ts';
 const runningFew = 16;
 const perTurn = 8;
 
-/** Entries that were taken are removed together, since to remove one moves all others: all at the end, and this many from a queue that never empties. */
+/**
+ * Entries that were taken are removed together, since to remove one moves all others: all at the end, and this many
+ * from a queue that never empties.
+ */
 const takenMax = 1024;
 
 class Queue<T> {

@@ -9,5 +9,17 @@ import { byCallToken, byTranscriptionToken } from './callers/token.ts';
 /** The pages of a public link are read by anyone. */
 const anyone: CallerKind<NobodyCaller> = { recognise: () => ({ kind: 'anyone' }), charge: chargeRead };
 
-/** The kinds of callers, by name. The cast is safe because each kind gets only callers that its own `recognise` has returned. */
-export const callers = { key: byKey, operator: byOperator, token: byTranscriptionToken, call: byCallToken, guest: byLink, newcomer: byLinkAnew, visitor: byVisitorToken, anyone } as Readonly<Record<Caller['kind'], CallerKind>>;
+/**
+ * The kinds of callers, by name. The cast is safe because each kind gets only callers that its own `recognise` has
+ * returned.
+ */
+export const callers = {
+  key: byKey,
+  operator: byOperator,
+  token: byTranscriptionToken,
+  call: byCallToken,
+  guest: byLink,
+  newcomer: byLinkAnew,
+  visitor: byVisitorToken,
+  anyone,
+} as Readonly<Record<Caller['kind'], CallerKind>>;

@@ -20,10 +20,17 @@ export interface Checked extends Request {
 export type ReadBody = (route: Route) => Promise<unknown> | undefined;
 
 /**
- * Returns the request that has passed every check, or the refusal of a limit; synchronously, without a promise or a throw, if that
- * needs no store. Every other check that fails throws the `Failure` to be answered, and later checks are not made.
+ * Returns the request that has passed every check, or the refusal of a limit; synchronously, without a promise or a
+ * throw, if that needs no store. Every other check that fails throws the `Failure` to be answered, and later checks are
+ * not made.
  */
-export function checkRequest(head: ClientHead, find: Find, readBody: ReadBody, course: Course, services: Services): Refusal | Promise<Checked | Refusal> | Checked {
+export function checkRequest(
+  head: ClientHead,
+  find: Find,
+  readBody: ReadBody,
+  course: Course,
+  services: Services,
+): Refusal | Promise<Checked | Refusal> | Checked {
   // 1. The route exists.
   const { route, params } = find(head.method, head.path);
   course.route = route;
@@ -37,12 +44,23 @@ export function checkRequest(head: ClientHead, find: Find, readBody: ReadBody, c
   const charged = promptly(known, (caller) => kind.charge(caller, route, course, services, head));
 
   // 4. and 5.
-  return promptly<Refusal | null, Refusal | Checked>(charged, (limited) => limited ?? checkContent(head, route, params, readBody, course, services));
+  return promptly<Refusal | null, Refusal | Checked>(
+    charged,
+    (limited) => limited ?? checkContent(head, route, params, readBody, course, services),
+  );
 }
 
-function checkContent(head: ClientHead, route: Route, params: Request['params'], readBody: ReadBody, course: Course, services: Services): Checked | Promise<Checked> {
+function checkContent(
+  head: ClientHead,
+  route: Route,
+  params: Request['params'],
+  readBody: ReadBody,
+  course: Course,
+  services: Services,
+): Checked | Promise<Checked> {
   const idempotencyKey = route.repeatable ? idempotencyKeyOf(head) : null;
-  // With an `Idempotency-Key` the request may be a repeat, which is no new work: its handler looks the key up, and refuses new work (contract 12).
+  // With an `Idempotency-Key` the request may be a repeat, which is no new work: its handler looks the key up, and
+  // refuses new work (contract 12).
   if (route.newWork && services.draining && idempotencyKey === null) throw refusedByDrain();
 
   // 4. Body size and JSON; the idempotency key above belongs to this check.
@@ -50,7 +68,18 @@ function checkContent(head: ClientHead, route: Route, params: Request['params'],
     // 5. Fields.
     const query = route.query.parse(queryObject(head.query, route.query.schema));
     const body = route.takesBytes ? undefined : route.body === null ? checkUnwanted(json) : route.body.parse(json);
-    return { requestId: course.requestId, head, route, caller: course.caller!, params, query, body, json, idempotencyKey, services };
+    return {
+      requestId: course.requestId,
+      head,
+      route,
+      caller: course.caller!,
+      params,
+      query,
+      body,
+      json,
+      idempotencyKey,
+      services,
+    };
   });
 }
 
@@ -59,7 +88,8 @@ function idempotencyKeyOf(head: RequestHead): string | null {
   const values = head.headers('idempotency-key');
   if (values.length === 0) return null;
   const key = values[0]!;
-  const readable = values.length === 1 && key.length <= limits.idempotencyKeyCharactersMax && /^[\x20-\x7e]+$/.test(key);
+  const readable =
+    values.length === 1 && key.length <= limits.idempotencyKeyCharactersMax && /^[\x20-\x7e]+$/.test(key);
   if (!readable) throw new Failure('unreadable_header', { field: 'Idempotency-Key' });
   return key;
 }

@@ -1,6 +1,6 @@
 /**
- * Request heads that an edge refuses, because two readers could disagree about what follows them, or because they are too large
- * (contract 2 and 12, "Framing").
+ * Request heads that an edge refuses, because two readers could disagree about what follows them, or because they are
+ * too large (contract 2 and 12, "Framing").
  */
 import type { Answerable, HeadFault } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
@@ -15,4 +15,6 @@ export const openRefuser =
     refuse(request, failureOf(fault), beginCourse(request, services), services);
 
 const failureOf = (fault: HeadFault): Failure =>
-  fault === 'size' ? new Failure('headers_too_large', { limit: limits.headersCountMax }) : new Failure('unreadable_header', { field: fault });
+  fault === 'size'
+    ? new Failure('headers_too_large', { limit: limits.headersCountMax })
+    : new Failure('unreadable_header', { field: fault });

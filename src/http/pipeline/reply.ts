@@ -29,24 +29,41 @@ export interface Course {
 }
 
 /** The course of a request that has just arrived. */
-export const beginCourse = ({ path }: Pick<RequestHead, 'path'>, { ids, clock }: Recording): Course => ({ requestId: ids.make('req'), path, startedAt: clock.monotonic(), route: null, caller: null, rate: null, site: null });
+export const beginCourse = ({ path }: Pick<RequestHead, 'path'>, { ids, clock }: Recording): Course => ({
+  requestId: ids.make('req'),
+  path,
+  startedAt: clock.monotonic(),
+  route: null,
+  caller: null,
+  rate: null,
+  site: null,
+});
 
 type WholeReply = Exclude<Reply, { stream: unknown }>;
 type TextReply = Extract<Reply, { text: string }>;
 
-/** Turns an error into a row of the error table. For an address that fails to authenticate too often, the 401 becomes a 429 (contract 4). */
+/**
+ * Turns an error into a row of the error table. For an address that fails to authenticate too often, the 401 becomes a
+ * 429 (contract 4).
+ */
 export function replyToFailure(error: unknown, head: RequestHead, course: Course, services: Recording): TextReply {
   const failure = failureOf(error);
   const { failedAuthentications, config } = services;
   if (failure.status !== 401 || failedAuthentications === undefined) return refusal(failure, course, services);
   const seconds = failedAuthentications.take(clientAddress(head, config.trustedProxies));
-  return seconds === null ? refusal(failure, course, services) : refusal(refused('rate_limited', { seconds }), course, services, 'authentication');
+  return seconds === null
+    ? refusal(failure, course, services)
+    : refusal(refused('rate_limited', { seconds }), course, services, 'authentication');
 }
 
-/** The reply for a failure. `limiter`: the limit that answered 429, for the metrics, if it was none of the key's budgets. */
+/**
+ * The reply for a failure. `limiter`: the limit that answered 429, for the metrics, if it was none of the key's
+ * budgets.
+ */
 export function refusal(failure: Refusal, course: Course, services: Recording, limiter: Limiter = 'turns'): TextReply {
   const { status } = failure.row;
-  if (failure.cause !== undefined) services.log.error({ request_id: course.requestId, err: failure.cause }, 'request failed');
+  if (failure.cause !== undefined)
+    services.log.error({ request_id: course.requestId, err: failure.cause }, 'request failed');
   if (status === 429) countRefused(failure, course, services, limiter);
   const headers: Record<string, string> = { 'content-type': jsonType };
   if (status === 401) headers['www-authenticate'] = 'Bearer';
@@ -68,7 +85,9 @@ function failureOf(error: unknown): Failure {
   return new Failure('api_error', { cause: error });
 }
 
-/** Answers with a failure where no handler runs: for a request to become a WebSocket, or for a head that must not run. */
+/**
+ * Answers with a failure where no handler runs: for a request to become a WebSocket, or for a head that must not run.
+ */
 export function refuse(request: Answerable, error: unknown, course: Course, services: Recording): void {
   answerWhole(request, replyToFailure(error, request, course, services), course, services);
 }
@@ -86,19 +105,36 @@ export function sendReply(exchange: Exchange, reply: Reply, course: Course, serv
 }
 
 /** A reply that is not a stream, as it is sent. */
-function whole(reply: WholeReply, course: Course, services: Recording): { status: number; headers: ResponseHeaders; body: string | Uint8Array | undefined } {
+function whole(
+  reply: WholeReply,
+  course: Course,
+  services: Recording,
+): { status: number; headers: ResponseHeaders; body: string | Uint8Array | undefined } {
   const { status } = reply;
-  if ('json' in reply) return { status, headers: headersOf(reply, course, services, jsonType), body: jsonText(reply.json) };
-  return { status, headers: headersOf(reply, course, services), body: 'text' in reply ? reply.text : 'bytes' in reply ? reply.bytes : undefined };
+  if ('json' in reply)
+    return { status, headers: headersOf(reply, course, services, jsonType), body: jsonText(reply.json) };
+  return {
+    status,
+    headers: headersOf(reply, course, services),
+    body: 'text' in reply ? reply.text : 'bytes' in reply ? reply.bytes : undefined,
+  };
 }
 
-/** A class, because V8 makes new hidden classes for each literal of one field that gets further fields, once a program has many such literals. */
+/**
+ * A class, because V8 makes new hidden classes for each literal of one field that gets further fields, once a program
+ * has many such literals.
+ */
 class Headers {
   [name: string]: string;
 }
 
 /** The reply's own headers, those of every response, and on every authenticated response the rate's (contract 5). */
-function headersOf(reply: Reply, { requestId, path, rate, caller, site }: Course, { clock }: Recording, type: string | null = null): ResponseHeaders {
+function headersOf(
+  reply: Reply,
+  { requestId, path, rate, caller, site }: Course,
+  { clock }: Recording,
+  type: string | null = null,
+): ResponseHeaders {
   // Set one by one: an object made by spreading others costs more than the rest of a refusal.
   const headers = new Headers();
   if (type !== null) headers['content-type'] = type;
@@ -114,16 +150,24 @@ function headersOf(reply: Reply, { requestId, path, rate, caller, site }: Course
 }
 
 /** The headers of a request that becomes a WebSocket: those of every response. */
-export const openingHeaders = (course: Course, services: Recording): ResponseHeaders => headersOf({ status: 101, headers: {}, text: '' }, course, services);
+export const openingHeaders = (course: Course, services: Recording): ResponseHeaders =>
+  headersOf({ status: 101, headers: {}, text: '' }, course, services);
 
 /** Adds the names by which OpenAI's clients know the same budget (contract 14). */
-function addOpenaiRate(headers: Record<string, string>, { ceiling, taken }: NonNullable<Course['rate']>, nowMs: number): void {
+function addOpenaiRate(
+  headers: Record<string, string>,
+  { ceiling, taken }: NonNullable<Course['rate']>,
+  nowMs: number,
+): void {
   headers['x-ratelimit-limit-requests'] = String(ceiling);
   headers['x-ratelimit-remaining-requests'] = String(taken.remaining);
   headers['x-ratelimit-reset-requests'] = `${Math.max(0, taken.resetAt - secondsOf(nowMs))}s`;
 }
 
-/** Adds the headers of an answer to a person who is signed in: it is kept in no cache, and the cookie is renewed when it is time. A sign-out sets one of its own. */
+/**
+ * Adds the headers of an answer to a person who is signed in: it is kept in no cache, and the cookie is renewed when it
+ * is time. A sign-out sets one of its own.
+ */
 function ofSignIn(headers: Record<string, string>, { setCookie }: OperatorCaller): ResponseHeaders {
   headers['cache-control'] ??= 'no-store';
   if (setCookie !== null) headers['set-cookie'] ??= setCookie;
@@ -131,8 +175,19 @@ function ofSignIn(headers: Record<string, string>, { setCookie }: OperatorCaller
 }
 
 /** Sends a stream, and records the request when the stream has ended or the client has left. */
-function stream(exchange: Exchange, reply: Extract<Reply, { stream: unknown }>, course: Course, services: Recording): void {
-  const outlet = new RecordedOutlet(exchange, exchange.stream(reply.status, headersOf(reply, course, services)), reply.status, course, services);
+function stream(
+  exchange: Exchange,
+  reply: Extract<Reply, { stream: unknown }>,
+  course: Course,
+  services: Recording,
+): void {
+  const outlet = new RecordedOutlet(
+    exchange,
+    exchange.stream(reply.status, headersOf(reply, course, services)),
+    reply.status,
+    course,
+    services,
+  );
   const flowing = reply.stream(outlet, (callback) => exchange.onGone(callback));
   exchange.onGone(() => outlet.record());
   flowing?.catch((error: unknown) => {
@@ -186,7 +241,10 @@ class RecordedOutlet implements Outlet {
 /** The last status of `/readyz`, for each log. */
 const lastReadiness = new WeakMap<Log, number>();
 
-/** Whether a check of readiness is answered as the one before was. Proxies ask every second, and each line would say the same. */
+/**
+ * Whether a check of readiness is answered as the one before was. Proxies ask every second, and each line would say the
+ * same.
+ */
 function isRepeatedCheck(route: Route | null, status: number, log: Log): boolean {
   if (route?.path !== '/readyz') return false;
   const isRepeated = lastReadiness.get(log) === status;
@@ -212,8 +270,10 @@ export function record(exchange: Answerable, status: number, course: Course, ser
 }
 
 /**
- * The addresses of visitors are written nowhere (contract 9): not on the link's paths, not where a visitor's browser gets the link's
- * files, and not where a visitor speaks, even with an invalid token.
+ * The addresses of visitors are written nowhere (contract 9): not on the link's paths, not where a visitor's browser
+ * gets the link's files, and not where a visitor speaks, even with an invalid token.
  */
 const mayBeOfVisitor = ({ path }: Answerable, { route, caller }: Course): boolean =>
-  isLink(path) || isLinkFile(path) || (route?.caller === 'token' && !(caller?.kind === 'token' && caller.party.kind === 'key'));
+  isLink(path) ||
+  isLinkFile(path) ||
+  (route?.caller === 'token' && !(caller?.kind === 'token' && caller.party.kind === 'key'));

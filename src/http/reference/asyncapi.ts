@@ -32,13 +32,25 @@ interface Channel {
 /** The document as an object that `JSON.stringify` takes. */
 export function asyncapiDocument(): Json {
   const components = new Components();
-  const all = <Name extends string>(texts: Readonly<Record<Name, SocketMessage>>, schemas: Readonly<Record<Name, TSchema>>, prefix = ''): Json =>
-    Object.fromEntries(Object.entries<SocketMessage>(texts).map(([name, one]) => [prefix + name, message(one, schemas[name as Name], components)]));
+  const all = <Name extends string>(
+    texts: Readonly<Record<Name, SocketMessage>>,
+    schemas: Readonly<Record<Name, TSchema>>,
+    prefix = '',
+  ): Json =>
+    Object.fromEntries(
+      Object.entries<SocketMessage>(texts).map(([name, one]) => [
+        prefix + name,
+        message(one, schemas[name as Name], components),
+      ]),
+    );
   const channels: readonly Channel[] = [
     {
       ...{ name: 'transcription', title: 'The transcription socket', query: wire.TranscriptionQuery, closes },
       does: 'Every `speech.started` is followed by exactly one `transcript.final` while the socket lives, and stable text never changes.',
-      received: { audio, ...all(commands, { start: wire.StartMessage, flush: wire.FlushMessage, finish: wire.FinishMessage }) },
+      received: {
+        audio,
+        ...all(commands, { start: wire.StartMessage, flush: wire.FlushMessage, finish: wire.FinishMessage }),
+      },
       sent: all(socketEvents, wire.TranscriptionEvents),
     },
     {
@@ -62,13 +74,30 @@ export function asyncapiDocument(): Json {
     operations: {
       receive: operation('receive', 'transcription', 'Takes audio and commands.', channels[0]!.received),
       send: operation('send', 'transcription', 'Sends the transcript.', channels[0]!.sent),
-      hear: operation('receive', 'call', "Takes the person's audio, reports of what was played, and commands.", channels[1]!.received),
-      speak: operation('send', 'call', 'Sends the reply, its text as it is heard, and what becomes of it.', channels[1]!.sent),
+      hear: operation(
+        'receive',
+        'call',
+        "Takes the person's audio, reports of what was played, and commands.",
+        channels[1]!.received,
+      ),
+      speak: operation(
+        'send',
+        'call',
+        'Sends the reply, its text as it is heard, and what becomes of it.',
+        channels[1]!.sent,
+      ),
     },
     components: {
       messages: Object.assign({}, ...channels.flatMap(({ received, sent }) => [received, sent])) as Json,
       schemas: components.schemas,
-      securitySchemes: { token: { type: 'httpApiKey', in: 'query', name: 'token', description: 'A transcription token or a call token.' } },
+      securitySchemes: {
+        token: {
+          type: 'httpApiKey',
+          in: 'query',
+          name: 'token',
+          description: 'A transcription token or a call token.',
+        },
+      },
     },
   };
 }
@@ -90,11 +119,20 @@ const binary = (name: string, title: string, summary: string, description: strin
 });
 
 const audio = binary(
-  ...(['audio', 'Audio', 'audio, mono. With `pcm_s16le` a half sample is carried over to the next message; with `opus` each message is one raw packet.'] as const),
+  ...([
+    'audio',
+    'Audio',
+    'audio, mono. With `pcm_s16le` a half sample is carried over to the next message; with `opus` each message is one raw packet.',
+  ] as const),
   'Bytes of audio in the encoding of the settings, of any length up to 1 MiB.',
 );
 
-const reply = binary('reply', 'Audio of a reply', 'at most 100 ms of audio of the message that the last `audio.start` has named.', 'Bytes of audio in the encoding of the output.');
+const reply = binary(
+  'reply',
+  'Audio of a reply',
+  'at most 100 ms of audio of the message that the last `audio.start` has named.',
+  'Bytes of audio in the encoding of the output.',
+);
 
 const message = ({ title, does, example }: SocketMessage, schema: TSchema, components: Components): Json => ({
   name: (example as { type: string }).type,
@@ -112,8 +150,16 @@ function channel({ name, title, does, query, closes, received, sent }: Channel, 
     address: `/${name}`,
     title,
     description: `${does} The socket is closed with one of these codes, after an \`error\` with one of the codes that are named:\n\n${closesIn(closes)}`,
-    messages: Object.fromEntries(Object.keys({ ...received, ...sent }).map((each) => [each, refer(`components/messages/${each}`)])),
-    bindings: { ws: { method: 'GET', query: { type: 'object', properties: { token: { ...token, examples: [ids.token] }, ...settings } }, bindingVersion: '0.1.0' } },
+    messages: Object.fromEntries(
+      Object.keys({ ...received, ...sent }).map((each) => [each, refer(`components/messages/${each}`)]),
+    ),
+    bindings: {
+      ws: {
+        method: 'GET',
+        query: { type: 'object', properties: { token: { ...token, examples: [ids.token] }, ...settings } },
+        bindingVersion: '0.1.0',
+      },
+    },
     'x-close-codes': closes,
   };
 }

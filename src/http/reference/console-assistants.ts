@@ -6,7 +6,8 @@ import { linkStatus } from './link.ts';
 const all = '/console/api/workspaces/{w}/assistants';
 const one = `${all}/{id}`;
 const unknown = 'An unknown assistant is 404 `assistant_not_found`, an unknown workspace 404 `route_not_found`.';
-const settings = 'A provider that the server does not have (`model.provider`, `voice.provider`), a name or a voice that it does not take (`model.name`, `voice.name`, `voice.transcription_name`, `voice.voice`), and a credential of another kind, provider or workspace \
+const settings =
+  'A provider that the server does not have (`model.provider`, `voice.provider`), a name or a voice that it does not take (`model.name`, `voice.name`, `voice.transcription_name`, `voice.voice`), and a credential of another kind, provider or workspace \
 (`model.credential_id`, `voice.credential_id`) are 422 `invalid_request`, and the message names the field.';
 const voice = `\`voice\` names the provider that speaks and transcribes: \`name\` is the model that speaks, \`transcription_name\` the one that transcribes, \`voice\` an id of \`GET /voices\`, each the provider's own default where it is null. The providers are \`embedded\` (offline, English, no credential), \
 \`openai\` (any endpoint with \`/audio/speech\` and \`/audio/transcriptions\`, with a credential of the kind \`voice\`) and, where the operator names a folder, \`local\`. A \`voice\` of null is \`embedded\`. Nothing of it counts while \`channels.voice\` is off.`;
@@ -49,14 +50,23 @@ ${voice}`,
       },
       answer: example.draft,
     },
-    [`GET ${one}`]: { does: 'Returns one assistant with its settings.', surprises: unknown, answer: example.configured },
+    [`GET ${one}`]: {
+      does: 'Returns one assistant with its settings.',
+      surprises: unknown,
+      answer: example.configured,
+    },
     [`PATCH ${one}`]: {
       does: `Changes an assistant in any status; turns that begin from then on use the new settings. Fields that are left out stay as they are, those of \`model\`, \`voice\`, \`channels\` and \`link\` one by one (the \`provider\` of \`voice\` is required where there were no voice settings); \
 \`visitor_fields\` is replaced as a whole. Null clears a field that may be empty. Sessions that are open keep their \`max_call_seconds\`.`,
       repeat: 'A repeat changes nothing but `updated_at`.',
       surprises: `${settings} ${unknown}`,
       body: { model: { temperature: 0 }, max_call_seconds: 1800 },
-      answer: { ...example.configured, model: { ...example.settings.model, temperature: 0 }, max_call_seconds: 1800, updated_at: example.assistant.updated_at + 600 },
+      answer: {
+        ...example.configured,
+        model: { ...example.settings.model, temperature: 0 },
+        max_call_seconds: 1800,
+        updated_at: example.assistant.updated_at + 600,
+      },
     },
     [`DELETE ${one}`]: {
       does: 'Deletes an assistant. This cannot be undone. Its sessions and transcripts stay until their retention is over, and refuse messages with 404 `assistant_not_found`.',
@@ -65,8 +75,16 @@ ${voice}`,
     },
     ...linkStatus,
     ...move('publish', 'Publishes a draft: it takes sessions and messages over the API.', 'published'),
-    ...move('unpublish', 'Turns a published assistant into a draft again: new sessions and new messages are 409 `assistant_not_published`.', 'draft'),
-    ...move('disable', 'Switches an assistant off: new sessions and new messages are 409 `assistant_disabled`.', 'disabled'),
+    ...move(
+      'unpublish',
+      'Turns a published assistant into a draft again: new sessions and new messages are 409 `assistant_not_published`.',
+      'draft',
+    ),
+    ...move(
+      'disable',
+      'Switches an assistant off: new sessions and new messages are 409 `assistant_disabled`.',
+      'disabled',
+    ),
     ...move('enable', 'Switches a disabled assistant on again: it is published.', 'published'),
   },
 };

@@ -5,7 +5,8 @@ import { listOf, type Area } from './entry.ts';
 import * as example from './examples.ts';
 
 const inWorkspace = '/console/api/workspaces/{w}';
-const unknown = 'An unknown workspace or an unknown id is 404 `route_not_found`: the error table has no other code for it.';
+const unknown =
+  'An unknown workspace or an unknown id is 404 `route_not_found`: the error table has no other code for it.';
 const keep = 'Fields that are left out stay as they are.';
 const paged = '`limit` and `after` page through the list.';
 /** A moment in 2027. */
@@ -65,7 +66,11 @@ ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${
       body: { name: 'web shop', assistant_ids: [example.ids.assistant], limits: { requests: 120 } },
       answer: { ...example.newKey, key: example.secret },
     },
-    [`GET ${inWorkspace}/keys/{id}`]: { does: 'Returns one API key without its secret.', surprises: unknown, answer: example.key },
+    [`GET ${inWorkspace}/keys/{id}`]: {
+      does: 'Returns one API key without its secret.',
+      surprises: unknown,
+      answer: example.key,
+    },
     [`PATCH ${inWorkspace}/keys/{id}`]: {
       does: `Changes an API key; every process of the installation knows within a second. ${keep} Null clears \`assistant_ids\` and \`expires_at\`.`,
       repeat: 'A repeat changes nothing.',
@@ -82,7 +87,8 @@ ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${
     [`POST ${inWorkspace}/keys/{id}/rotate`]: {
       does: `Replaces an API key: makes a new one of the same name, limits, assistants and expiry, whose \`key\` is in this answer alone, and gives the old one an end after \`overlap_seconds\` \
 (0 by default, ${grouped(limits.keyOverlapSecondsMax)} at most) or at its own date, the earlier. Until then both work, each with its own budgets; every process of the installation knows within a second.`,
-      repeat: 'A repeat within the overlap makes a third key, and the end of the old one moves no further away. A key whose answer was lost cannot be read again: revoke it and rotate once more, which an overlap leaves time for.',
+      repeat:
+        'A repeat within the overlap makes a third key, and the end of the old one moves no further away. A key whose answer was lost cannot be read again: revoke it and rotate once more, which an overlap leaves time for.',
       surprises: `${unknown} A key that is revoked or has expired is 422 \`id\`: a new one is created, not rotated.`,
       body: { overlap_seconds: 86_400 },
       answer: { ...example.rotatedKey, expires_at: expiry, key: example.rotatedSecret },
@@ -102,16 +108,18 @@ export const credentials: Area = {
       answer: listOf(example.credential),
     },
     [`POST ${inWorkspace}/credentials`]: {
-      does: 'Stores a credential, encrypted. `base_url` is the address of an OpenAI-compatible endpoint with its `/v1`; null is the provider\'s own. White space at the ends of `api_key` is removed. Nothing is sent to the provider yet.',
+      does: "Stores a credential, encrypted. `base_url` is the address of an OpenAI-compatible endpoint with its `/v1`; null is the provider's own. White space at the ends of `api_key` is removed. Nothing is sent to the provider yet.",
       repeat: 'A repeat stores a second credential.',
-      surprises: 'A `base_url` without `https://` is 422, but for private addresses where the server allows them; one in a private network is 422 where it does not. So are one that ends in an operation, as in `…/v1/chat/completions`, a `provider` that is not offered, and an `api_key` that begins with `Bearer `.',
+      surprises:
+        'A `base_url` without `https://` is 422, but for private addresses where the server allows them; one in a private network is 422 where it does not. So are one that ends in an operation, as in `…/v1/chat/completions`, a `provider` that is not offered, and an `api_key` that begins with `Bearer `.',
       body: { kind: 'model', provider: 'openai', base_url: 'https://api.example.com/v1', api_key: 'sk-example' },
       answer: example.credential,
     },
     [`PATCH ${inWorkspace}/credentials/{id}`]: {
       does: `Changes a credential, for the turns that begin from then on. ${keep}`,
       repeat: 'A repeat changes nothing but `updated_at`.',
-      surprises: 'Another `provider` or `base_url` without `api_key` is 422: who may change where a secret is sent must know the secret.',
+      surprises:
+        'Another `provider` or `base_url` without `api_key` is 422: who may change where a secret is sent must know the secret.',
       body: { api_key: 'sk-example-of-autumn' },
       answer: { ...example.credential, updated_at: example.credential.updated_at + 600 },
     },
@@ -144,7 +152,7 @@ export const conversations: Area = {
     },
     [`GET ${inWorkspace}/sessions/{id}`]: {
       does: 'Returns one session, with how many of its messages the model of the last turn was not sent because the conversation is too long for `model.history_tokens_max`, or for the model.',
-      surprises: 'A session past the workspace\'s retention is 404 `session_not_found`.',
+      surprises: "A session past the workspace's retention is 404 `session_not_found`.",
       answer: example.session,
     },
     [`GET ${inWorkspace}/sessions/{id}/transcript`]: {
@@ -152,7 +160,8 @@ export const conversations: Area = {
 
 With \`format=markdown\` it is the whole transcript as a document: a heading names the speaker and the time, and the message is quoted. Tags in it are escaped; its own Markdown is left as it is. \
 An answer that cannot be finished is cut off.`,
-      surprises: 'The cursors are numbers, not message ids. A session past the workspace\'s retention is 404 `session_not_found`.',
+      surprises:
+        "The cursors are numbers, not message ids. A session past the workspace's retention is 404 `session_not_found`.",
       query: { limit: 50 },
       answer: listOf(...example.messages),
       exports: { 'text/markdown': example.markdown },
@@ -181,7 +190,8 @@ If the query names no actors, the first \`watch\` replaces the default, all acto
 
 The server closes it with 1012 when it drains, and with 1008 when the sign-in that opened it ends, or, after \`{"type":"error","code":"invalid_request","message"}\`, when the client's messages and pings come too fast: ${limits.socketTextsMax} at once, then ${limits.socketTextsPerSecond} a second.`,
       repeat: 'Any number of sockets may watch at once.',
-      surprises: 'An unknown `kind` or `format` is 422 `invalid_request`. A request for this path without an upgrade is 404 `route_not_found`. While the server drains, an upgrade is 503 `api_error`.',
+      surprises:
+        'An unknown `kind` or `format` is 422 `invalid_request`. A request for this path without an upgrade is 404 `route_not_found`. While the server drains, an upgrade is 503 `api_error`.',
       query: { kind: 'session' },
     },
   },

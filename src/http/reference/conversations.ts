@@ -6,12 +6,14 @@ import * as example from './examples.ts';
 const sessionErrors = `\`session_not_found\` also stands for a session of another workspace and for one past the workspace's retention. \
 With a restricted key, a session of an assistant that is not on its list is 403 \`assistant_not_permitted\`.`;
 
-const listing = '`limit` and `after` page through the list; a page may hold fewer items than `limit`, and `has_more` alone says whether more follow.';
+const listing =
+  '`limit` and `after` page through the list; a page may hold fewer items than `limit`, and `has_more` alone says whether more follow.';
 
 export const assistants: Area = {
   name: 'Assistants',
   group: 'API',
-  description: 'The assistants that a session can be opened with. An assistant is configured and published by operators; an API key sees its public fields.',
+  description:
+    'The assistants that a session can be opened with. An assistant is configured and published by operators; an API key sees its public fields.',
   entries: {
     'GET /assistants': {
       does: `Returns the assistants that the key reaches, newest first, whatever their status: drafts and disabled ones are listed, and refuse new sessions. \
@@ -24,7 +26,8 @@ A restricted key lists only the assistants it names. ${listing}`,
       does: `Returns one assistant, with the fields that a visitor must fill in before a session (\`visitor_fields\`) and whether voice is on (\`channels.voice\`). \
 A client may keep the answer for 60 seconds, and ask with \`If-None-Match\` afterwards: 304 has no body.`,
       cost: 'A 304 costs the same.',
-      surprises: 'An assistant outside a restricted key\'s list is 403 `assistant_not_permitted` here, and 404 `assistant_not_found` where it filters a list.',
+      surprises:
+        "An assistant outside a restricted key's list is 403 `assistant_not_permitted` here, and 404 `assistant_not_found` where it filters a list.",
       answer: example.assistant,
     },
   },
@@ -52,7 +55,8 @@ both come before 409 \`assistant_not_published\` and \`assistant_disabled\`. The
     'GET /sessions': {
       does: `Returns the sessions that the key reaches, newest first, whichever key opened them; those past the workspace's retention are left out. \
 \`status\` counts by the clock: a session past its \`expires_at\` is \`expired\`. ${listing}`,
-      surprises: 'An `assistant_id` that the key does not reach is 404 `assistant_not_found`, the same answer as for one that does not exist.',
+      surprises:
+        'An `assistant_id` that the key does not reach is 404 `assistant_not_found`, the same answer as for one that does not exist.',
       query: { assistant_id: example.ids.assistant, status: 'open', limit: 10 },
       answer: listOf(example.session),
     },
@@ -91,7 +95,8 @@ An event's \`id\` counts the Unicode code points of output up to and including i
 export const turns: Area = {
   name: 'Turns',
   group: 'API',
-  description: 'A message and its reply, which streams back as server-sent events and can be resumed, joined and aborted.',
+  description:
+    'A message and its reply, which streams back as server-sent events and can be resumed, joined and aborted.',
   entries: {
     'POST /sessions/{id}/chat': {
       does: `Sends a message of at most ${limits.messageCharactersMax} Unicode code points and streams the reply. \

@@ -4,7 +4,8 @@ import type { Area } from './entry.ts';
 import * as example from './examples.ts';
 
 const inWorkspace = '/console/api/workspaces/{w}';
-const unknown = "An unknown workspace is 404 `route_not_found`, an unknown session, and one past the workspace's retention, 404 `session_not_found`.";
+const unknown =
+  "An unknown workspace is 404 `route_not_found`, an unknown session, and one past the workspace's retention, 404 `session_not_found`.";
 
 export const load: Area = {
   name: 'Console: load',
@@ -29,12 +30,14 @@ export const desk: Area = {
       does: `Opens a trial: a session with \`channel\` \`console\`, which needs no visitor fields. A draft answers in it too. A workspace has at most ${limits.trialsOpenMax} trials open at a time; \
 one that has ended or expired leaves its place at once. Takes no body.`,
       repeat: 'A repeat opens a second trial.',
-      surprises: 'One trial too many is 429 `rate_limited` with `Retry-After: 1`. An assistant that is switched off is 409 `assistant_disabled`. An unknown workspace is 404 `route_not_found`, an unknown assistant 404 `assistant_not_found`.',
+      surprises:
+        'One trial too many is 429 `rate_limited` with `Retry-After: 1`. An assistant that is switched off is 409 `assistant_disabled`. An unknown workspace is 404 `route_not_found`, an unknown assistant 404 `assistant_not_found`.',
       answer: example.trial,
     },
     [`POST ${inWorkspace}/sessions/{id}/chat`]: {
       does: 'Sends a message in a trial and streams the reply, as `POST /sessions/{id}/chat` does.',
-      repeat: "Without an `Idempotency-Key`, a repeat sends the message twice. With one, the same key and body join the same turn's stream from its beginning, for 24 hours, with `Idempotent-Replayed: true`.",
+      repeat:
+        "Without an `Idempotency-Key`, a repeat sends the message twice. With one, the same key and body join the same turn's stream from its beginning, for 24 hours, with `Idempotent-Replayed: true`.",
       surprises: `A session that is no trial is 404 \`session_not_found\`. ${unknown} A second turn in a trial is 409 \`turn_in_progress\`.`,
       headers: { 'Idempotency-Key': example.idempotencyKey },
       body: { message: example.question },

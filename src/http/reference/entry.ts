@@ -1,4 +1,7 @@
-/** The reference's texts on an operation, beyond its row in the table of routes. Texts are Markdown: paragraphs, lists, code. */
+/**
+ * The reference's texts on an operation, beyond its row in the table of routes. Texts are Markdown: paragraphs, lists,
+ * code.
+ */
 
 export interface OperationEntry {
   /** The effect of the operation. */

@@ -1,4 +1,7 @@
-/** The records that the examples show: one workspace with one assistant, one key and one conversation. Times are Unix seconds. */
+/**
+ * The records that the examples show: one workspace with one assistant, one key and one conversation. Times are Unix
+ * seconds.
+ */
 
 const startedAt = 1_790_000_000;
 
@@ -108,7 +111,10 @@ const unused = (at: number, requests = 120) => ({
 });
 export const newKey = { ...key, ...unused(key.created_at) };
 /** With a ceiling of 240 requests. */
-export const raised = { limits: { ...key.limits, requests: 240 }, budgets: { ...key.budgets, requests: { limit: 240, remaining: 118, reset: startedAt + 126 } } };
+export const raised = {
+  limits: { ...key.limits, requests: 240 },
+  budgets: { ...key.budgets, requests: { limit: 240, remaining: 118, reset: startedAt + 126 } },
+};
 /** The checksum is a wrong one: no key of any installation looks like this. */
 export const secret = `ak_${ids.key.slice('key_'.length)}_730v25aft1g0dh9y1fwfj2tq1xvv0ekf000000`;
 
@@ -198,7 +204,20 @@ const loadStep = {
 export const load = {
   object: 'load',
   step_seconds: 5,
-  data: [loadStep, { ...loadStep, start: startedAt + 5, requests: 9, refused: 0, events: 44, first_output_p50_ms: null, first_output_p99_ms: null, voice_to_voice_p50_ms: null, voice_to_voice_p99_ms: null }],
+  data: [
+    loadStep,
+    {
+      ...loadStep,
+      start: startedAt + 5,
+      requests: 9,
+      refused: 0,
+      events: 44,
+      first_output_p50_ms: null,
+      first_output_p99_ms: null,
+      voice_to_voice_p50_ms: null,
+      voice_to_voice_p99_ms: null,
+    },
+  ],
 };
 
 /** As the console lists it with `first_words=true`. */
@@ -220,8 +239,25 @@ export const turn = {
 };
 
 const completed = { status: 'completed', error_code: null };
-const said = (id: string, turnId: string | null, role: string, content: string, stopReason: string | null, seconds: number) =>
-  ({ id, object: 'message', turn_id: turnId, role, content, ...completed, stop_reason: stopReason, voice: null, tool_calls: [], created_at: startedAt + seconds });
+const said = (
+  id: string,
+  turnId: string | null,
+  role: string,
+  content: string,
+  stopReason: string | null,
+  seconds: number,
+) => ({
+  id,
+  object: 'message',
+  turn_id: turnId,
+  role,
+  content,
+  ...completed,
+  stop_reason: stopReason,
+  voice: null,
+  tool_calls: [],
+  created_at: startedAt + seconds,
+});
 export const messages = [
   said(ids.greeting, null, 'assistant', greeting, null, 0),
   said(ids.question, ids.turn, 'user', question, null, 12),
@@ -265,8 +301,26 @@ data: {"text":"We are open from 9:00 to 18:00,"}
 
 ${restOfStream}`;
 
-const counts = { sessions: 1, turns: 1, failed_turns: 0, input_tokens: 38, output_tokens: 13, speech_characters: 0, transcription_seconds: 0, tool_calls: 0 };
-const nothing = { sessions: 0, turns: 0, failed_turns: 0, input_tokens: 0, output_tokens: 0, speech_characters: 0, transcription_seconds: 0, tool_calls: 0 };
+const counts = {
+  sessions: 1,
+  turns: 1,
+  failed_turns: 0,
+  input_tokens: 38,
+  output_tokens: 13,
+  speech_characters: 0,
+  transcription_seconds: 0,
+  tool_calls: 0,
+};
+const nothing = {
+  sessions: 0,
+  turns: 0,
+  failed_turns: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  speech_characters: 0,
+  transcription_seconds: 0,
+  tool_calls: 0,
+};
 
 /** Two days, the first of them without a conversation. */
 export const usageWindow = { start: 1_789_862_400, end: 1_790_035_200 };

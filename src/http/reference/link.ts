@@ -8,7 +8,8 @@ const startedAt = example.session.created_at;
 const session = { ...example.session, id: sessionId, channel: 'link' };
 const stream = (text: string): string => text.replaceAll(example.ids.turn, turnId);
 
-const unknown = 'A slug that no assistant has and a channel that is off are 404 `assistant_not_found`, the same answer for both. A request with an `Origin` that is neither ours nor listed is 403 `assistant_not_permitted`.';
+const unknown =
+  'A slug that no assistant has and a channel that is off are 404 `assistant_not_found`, the same answer for both. A request with an `Origin` that is neither ours nor listed is 403 `assistant_not_permitted`.';
 const token = `${unknown} Without a token, or with a token that is not valid for this slug, the answer is 401 \`invalid_token\`.`;
 const others = `${token} A session of another visitor is 404 \`session_not_found\`.`;
 
@@ -45,10 +46,16 @@ The pages of the link and the widget use these paths; a page of another site may
     'POST /p/{slug}/visitors': {
       does: `Names a visitor and returns a token for \`Authorization: Bearer\`, good for ${limits.visitorTokenMs / 86_400_000} days. Nothing is stored. \
 With \`channel: "widget"\` the \`host\` is the origin of the page that the widget is on, and must be listed.`,
-      repeat: 'A repeat names another visitor; with the token of one in `Authorization` it renews that token, and the older one stays good.',
+      repeat:
+        'A repeat names another visitor; with the token of one in `Authorization` it renews that token, and the older one stays good.',
       surprises: `${unknown} A token that is sent and not good is 401 \`invalid_token\`.`,
       body: { channel: 'link' },
-      answer: { object: 'visitor', id: visitorId, token: `${visitorId}.link.tm1xyz.0hV3kq0b7Yy1nW5mXo9TzC2uJsR`, expires_at: startedAt + 30 * 86_400 },
+      answer: {
+        object: 'visitor',
+        id: visitorId,
+        token: `${visitorId}.link.tm1xyz.0hV3kq0b7Yy1nW5mXo9TzC2uJsR`,
+        expires_at: startedAt + 30 * 86_400,
+      },
     },
     'POST /p/{slug}/sessions': {
       does: 'Opens a session of the visitor with the assistant, as `POST /sessions` does. Its `channel` is that of the token.',
@@ -59,7 +66,12 @@ With \`channel: "widget"\` the \`host\` is the origin of the page that the widge
       body: { visitor: example.visitor, metadata: example.metadata },
       answer: session,
     },
-    'GET /p/{slug}/sessions/{id}': { does: 'Returns one session of the visitor.', cost: read, surprises: others, answer: session },
+    'GET /p/{slug}/sessions/{id}': {
+      does: 'Returns one session of the visitor.',
+      cost: read,
+      surprises: others,
+      answer: session,
+    },
     'GET /p/{slug}/sessions/{id}/transcript': {
       does: "Returns the messages of a session, as the API's transcript does.",
       cost: read,
@@ -135,7 +147,12 @@ export const linkStatus: Record<string, OperationEntry> = {
       minutes_used: 41.5,
       visitors_present: 3,
       refused: {
-        ...{ minutes_per_day: 0, concurrent_visitors: 2, messages_per_visitor_per_day: 0, messages_per_address_per_hour: 1 },
+        ...{
+          minutes_per_day: 0,
+          concurrent_visitors: 2,
+          messages_per_visitor_per_day: 0,
+          messages_per_address_per_hour: 1,
+        },
         ...{ places_per_address: 4, minutes_per_address: 0 },
       },
       resets_at: 1_790_035_200,

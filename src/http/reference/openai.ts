@@ -3,28 +3,88 @@ import type { Area } from './entry.ts';
 import * as example from './examples.ts';
 
 const created = example.assistant.created_at;
-const model = { id: example.settings.alias, object: 'model', created, owned_by: 'parley', name: example.assistant.name };
-const asked = { model: model.id, messages: [{ role: 'system', content: 'Answer in one sentence.' }, { role: 'user', content: example.question }] };
+const model = {
+  id: example.settings.alias,
+  object: 'model',
+  created,
+  owned_by: 'parley',
+  name: example.assistant.name,
+};
+const asked = {
+  model: model.id,
+  messages: [
+    { role: 'system', content: 'Answer in one sentence.' },
+    { role: 'user', content: example.question },
+  ],
+};
 const completionId = `chatcmpl-${example.ids.turn.slice('turn_'.length)}`;
 const usage = { prompt_tokens: 38, completion_tokens: 13, total_tokens: 51 };
 const chunk = (delta: object, finish: string | null = null): string =>
   `data: ${JSON.stringify({ id: completionId, object: 'chat.completion.chunk', created, model: model.id, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] })}\n\n`;
 const response = {
-  ...{ id: `resp_${example.ids.turn.slice('turn_'.length)}`, object: 'response', created_at: created, completed_at: created + 1, status: 'completed', incomplete_details: null },
+  ...{
+    id: `resp_${example.ids.turn.slice('turn_'.length)}`,
+    object: 'response',
+    created_at: created,
+    completed_at: created + 1,
+    status: 'completed',
+    incomplete_details: null,
+  },
   ...{ model: model.id, previous_response_id: null, instructions: 'Answer in one sentence.' },
-  output: [{ type: 'message', id: example.ids.reply, status: 'completed', role: 'assistant', content: [{ type: 'output_text', text: example.reply, annotations: [], logprobs: [] }] }],
-  ...{ error: null, tools: [], tool_choice: 'auto', truncation: 'disabled', parallel_tool_calls: true, text: { format: { type: 'text' } } },
-  ...{ top_p: 1, presence_penalty: 0, frequency_penalty: 0, top_logprobs: 0, temperature: 0.2, reasoning: null, user: null },
-  usage: { input_tokens: 38, input_tokens_details: { cached_tokens: 0 }, output_tokens: 13, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: 51 },
-  ...{ max_output_tokens: null, max_tool_calls: null, store: true, background: false, service_tier: 'default', metadata: {}, safety_identifier: null, prompt_cache_key: null },
+  output: [
+    {
+      type: 'message',
+      id: example.ids.reply,
+      status: 'completed',
+      role: 'assistant',
+      content: [{ type: 'output_text', text: example.reply, annotations: [], logprobs: [] }],
+    },
+  ],
+  ...{
+    error: null,
+    tools: [],
+    tool_choice: 'auto',
+    truncation: 'disabled',
+    parallel_tool_calls: true,
+    text: { format: { type: 'text' } },
+  },
+  ...{
+    top_p: 1,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    top_logprobs: 0,
+    temperature: 0.2,
+    reasoning: null,
+    user: null,
+  },
+  usage: {
+    input_tokens: 38,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: 13,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 51,
+  },
+  ...{
+    max_output_tokens: null,
+    max_tool_calls: null,
+    store: true,
+    background: false,
+    service_tier: 'default',
+    metadata: {},
+    safety_identifier: null,
+    prompt_cache_key: null,
+  },
   conversation: { id: example.ids.session },
 };
 const place = { item_id: example.ids.reply, output_index: 0, content_index: 0 };
-const events = [
-  { type: 'response.output_text.delta', sequence_number: 4, ...place, delta: example.reply, logprobs: [] },
-  { type: 'response.completed', sequence_number: 8, response },
-].map((data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`).join('') + 'data: [DONE]\n\n';
-const unknown = '404 `model_not_found` is for a model that is unknown or not on the key\'s list.';
+const events =
+  [
+    { type: 'response.output_text.delta', sequence_number: 4, ...place, delta: example.reply, logprobs: [] },
+    { type: 'response.completed', sequence_number: 8, response },
+  ]
+    .map((data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`)
+    .join('') + 'data: [DONE]\n\n';
+const unknown = "404 `model_not_found` is for a model that is unknown or not on the key's list.";
 
 export const openai: Area = {
   name: "OpenAI's API",
@@ -32,7 +92,10 @@ export const openai: Area = {
   description: `For clients that speak OpenAI's API: set their base URL to \`/v1\` of this server, their key to an API key, and their model to an assistant's alias or id. An assistant with required visitor fields has no way in here. \
 A failure is \`{"error": {message, type, param, code}, "request_id"}\`: code and message are those of the other paths, and 422 is 400.`,
   entries: {
-    'GET /v1/models': { does: 'Returns the published assistants that the key reaches, all of them, newest first. `id` is the alias, or the id of an assistant without one.', answer: { object: 'list', data: [model] } },
+    'GET /v1/models': {
+      does: 'Returns the published assistants that the key reaches, all of them, newest first. `id` is the alias, or the id of an assistant without one.',
+      answer: { object: 'list', data: [model] },
+    },
     'GET /v1/models/{id}': { does: 'Returns one of them, by alias or id.', surprises: unknown, answer: model },
     'POST /v1/chat/completions': {
       does: `Answers the last message, which is the user's, or the results of calls; instructions may come behind it. Each request makes a session of one turn; its earlier messages go to the model and are not stored. With \`X-Conversation-Id\` the session of that name goes on, or a new one begins: \
@@ -42,8 +105,24 @@ A client that leaves aborts the turn. Without \`stream\` a turn that failed is a
       surprises: `${unknown} 400 with \`param\`, the path of message and part: pictures, sounds and files in the last message (in earlier ones they become \`[image]\`, \`[audio]\` and \`[file]\`), \`n\` over 1, \`logprobs\`, \`audio\`, \`functions\`, a \`response_format\` or a forced \`tool_choice\` that the provider of the assistant's model does not have or that tools of the assistant are in the way of, a function that has the name of one of the assistant's. \`X-Should-Retry: false\` comes with each 409 and with \`assistant_unavailable\`.`,
       headers: { 'Idempotency-Key': example.idempotencyKey },
       body: asked,
-      answer: { id: completionId, object: 'chat.completion', created, model: model.id, choices: [{ index: 0, message: { role: 'assistant', content: example.reply, refusal: null }, logprobs: null, finish_reason: 'stop' }], usage },
-      exports: { 'text/event-stream': `${chunk({ role: 'assistant', content: '' })}${chunk({ content: example.reply })}${chunk({}, 'stop')}data: [DONE]\n\n` },
+      answer: {
+        id: completionId,
+        object: 'chat.completion',
+        created,
+        model: model.id,
+        choices: [
+          {
+            index: 0,
+            message: { role: 'assistant', content: example.reply, refusal: null },
+            logprobs: null,
+            finish_reason: 'stop',
+          },
+        ],
+        usage,
+      },
+      exports: {
+        'text/event-stream': `${chunk({ role: 'assistant', content: '' })}${chunk({ content: example.reply })}${chunk({}, 'stop')}data: [DONE]\n\n`,
+      },
     },
     'POST /v1/responses': {
       does: `Answers the input, a text or items of the types \`message\`, \`function_call\`, \`function_call_output\` and \`item_reference\` (to an item of an earlier response), in the shapes of Open Responses (2026-04-24). With \`store\` (the default) the session stays open: \`previous_response_id\`, which must be its latest response, or \`conversation\`, its id, goes on in it, \
@@ -58,7 +137,8 @@ An aborted response is \`cancelled\`, and its stream ends with \`response.incomp
     },
     'GET /v1/responses/{id}': {
       does: 'Returns a response, as long as its session is kept. Instructions, tools and bounds of its request are not.',
-      surprises: 'An unknown one, and a turn that was not made as a response, is 404 `turn_not_found`; one of an assistant that the key does not reach 403 `assistant_not_permitted`.',
+      surprises:
+        'An unknown one, and a turn that was not made as a response, is 404 `turn_not_found`; one of an assistant that the key does not reach 403 `assistant_not_permitted`.',
       answer: { ...response, instructions: null },
     },
     'DELETE /v1/responses/{id}': {

@@ -28,10 +28,15 @@ export function openapiDocument(routes: readonly Route[]): Json {
     },
     servers: [{ url: '/', description: 'The server that this document came from.' }],
     tags: areas.map(({ name, description }) => ({ name, description })),
-    'x-tagGroups': groups.map((name) => ({ name, tags: areas.filter(({ group }) => group === name).map((area) => area.name) })),
+    'x-tagGroups': groups.map((name) => ({
+      name,
+      tags: areas.filter(({ group }) => group === name).map((area) => area.name),
+    })),
     paths,
     components: { schemas: components.schemas, headers, securitySchemes },
-    'x-events': Object.fromEntries(Object.entries(wire.events).map(([name, schema]) => [name, components.reference(schema)])),
+    'x-events': Object.fromEntries(
+      Object.entries(wire.events).map(([name, schema]) => [name, components.reference(schema)]),
+    ),
   };
 }
 
@@ -43,10 +48,18 @@ const securitySchemes = {
   operator: { type: 'http', scheme: 'bearer', description: 'The operator token.' },
   visitor: { type: 'http', scheme: 'bearer', description: "A visitor's token: `Authorization: Bearer TOKEN`." },
   person: {
-    type: 'apiKey', in: 'cookie', name: '__Host-parley-00000000',
-    description: 'The cookie of a sign-in; the digits are those of the installation. A request with it that changes something must come from a page of the same origin.',
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-parley-00000000',
+    description:
+      'The cookie of a sign-in; the digits are those of the installation. A request with it that changes something must come from a page of the same origin.',
   },
-  token: { type: 'apiKey', in: 'query', name: 'token', description: 'A token of the socket; the subprotocol `token.TOKEN` says the same.' },
+  token: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'token',
+    description: 'A token of the socket; the subprotocol `token.TOKEN` says the same.',
+  },
 };
 
 const integer = (description: string) => ({ description, schema: { type: 'integer' } });
@@ -69,8 +82,14 @@ const headers: Record<string, Json> = {
   'X-Accel-Buffering': string('`no`: a proxy must pass each piece on as it comes.'),
   'X-Turn-Id': string('The turn that answers.'),
   'X-Session-Id': string('The session that the turn is held in.'),
-  'X-Visitor-Addresses': { description: '`shared` if a request came with `X-Forwarded-For` from an address that `PARLEY_TRUSTED_PROXIES` does not name: if that is a proxy, all visitors behind it have one address, but a visitor can also have made the header up; else `own`.', schema: { type: 'string', enum: ['own', 'shared'] } },
-  'X-Reached-At': string('The origin at which the server believes that this request reached it, with the scheme and host that a trusted proxy reports.'),
+  'X-Visitor-Addresses': {
+    description:
+      '`shared` if a request came with `X-Forwarded-For` from an address that `PARLEY_TRUSTED_PROXIES` does not name: if that is a proxy, all visitors behind it have one address, but a visitor can also have made the header up; else `own`.',
+    schema: { type: 'string', enum: ['own', 'shared'] },
+  },
+  'X-Reached-At': string(
+    'The origin at which the server believes that this request reached it, with the scheme and host that a trusted proxy reports.',
+  ),
   'X-Audio-Sample-Rate': integer('The rate, in hertz, of the audio that was encoded.'),
   'Idempotent-Replayed': string('`true` where the same request was answered before.'),
 };
@@ -78,7 +97,16 @@ const headers: Record<string, Json> = {
 const referTo = (names: Iterable<string>): Json =>
   Object.fromEntries([...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-const security = { key: [{ bearer: [] }, { apiKey: [] }], operator: [{ operator: [] }, { person: [] }], token: [{ token: [] }], call: [{ token: [] }], visitor: [{ visitor: [] }], newcomer: [{}, { visitor: [] }], guest: [{}], anyone: [] } as const;
+const security = {
+  key: [{ bearer: [] }, { apiKey: [] }],
+  operator: [{ operator: [] }, { person: [] }],
+  token: [{ token: [] }],
+  call: [{ token: [] }],
+  visitor: [{ visitor: [] }],
+  newcomer: [{}, { visitor: [] }],
+  guest: [{}],
+  anyone: [],
+} as const;
 
 /** Whether the caller shows a credential in a header. */
 const isByHeader = ({ caller }: Route): boolean => caller === 'key' || caller === 'operator';
@@ -95,7 +123,14 @@ function operation(route: Route, components: Components): Json {
     tags: area ? [area.name] : [],
     security: security[route.caller],
     parameters: parameters(route, entry, components),
-    ...(route.body === null ? {} : { requestBody: { required: !route.bodyOptional, content: { 'application/json': media(route.body.schema, entry?.body, components) } } }),
+    ...(route.body === null
+      ? {}
+      : {
+          requestBody: {
+            required: !route.bodyOptional,
+            content: { 'application/json': media(route.body.schema, entry?.body, components) },
+          },
+        }),
     responses: { ...success(route, entry, components), ...failures(route, components) },
   };
 }
@@ -111,14 +146,26 @@ function parameters(route: Route, entry: OperationEntry | undefined, components:
     const name = braced.slice(1, -1);
     return { name, in: 'path', required: true, ...pathParameter(route.path, name), schema: { type: 'string' } };
   });
-  const { properties = {}, required = [] } = route.query.schema as { properties?: Record<string, TSchema>; required?: readonly string[] };
-  const inQuery = Object.entries(properties).map(([name, schema]) => queryParameter(name, required.includes(name), components.inline(schema) as Json, entry?.query?.[name]));
+  const { properties = {}, required = [] } = route.query.schema as {
+    properties?: Record<string, TSchema>;
+    required?: readonly string[];
+  };
+  const inQuery = Object.entries(properties).map(([name, schema]) =>
+    queryParameter(name, required.includes(name), components.inline(schema) as Json, entry?.query?.[name]),
+  );
   return [...inPath, ...inQuery, ...headerParameters(route, entry)];
 }
 
 /** Descriptions are beside the schema, where readers look for them. */
 function queryParameter(name: string, required: boolean, { description, ...schema }: Json, example: unknown): Json {
-  return { name, in: 'query', required, ...(description === undefined ? {} : { description }), ...exampleOf(example), schema };
+  return {
+    name,
+    in: 'query',
+    required,
+    ...(description === undefined ? {} : { description }),
+    ...exampleOf(example),
+    schema,
+  };
 }
 
 /** A client may ask whether its cached answer is still current. */
@@ -127,30 +174,55 @@ const isTagged = ({ success }: Route): boolean => success.headers?.includes('ETa
 function headerParameters(route: Route, entry: OperationEntry | undefined): Json[] {
   const names = {
     'Idempotency-Key': route.repeatable && 'At most 255 printable ASCII characters; remembered for 24 hours.',
-    'X-Conversation-Id': route.path === '/v1/chat/completions' && 'At most 128 printable ASCII characters: the conversation that goes on.',
+    'X-Conversation-Id':
+      route.path === '/v1/chat/completions' && 'At most 128 printable ASCII characters: the conversation that goes on.',
     'Last-Event-ID': route.path.endsWith('/events') && 'The `id` of the last event seen.',
     'If-None-Match': isTagged(route) && 'An `ETag` of an earlier answer.',
   };
   return Object.entries(names)
     .filter(([, description]) => description)
-    .map(([name, description]) => ({ name, in: 'header', required: false, description, ...exampleOf(entry?.headers?.[name]), schema: { type: 'string' } }));
+    .map(([name, description]) => ({
+      name,
+      in: 'header',
+      required: false,
+      description,
+      ...exampleOf(entry?.headers?.[name]),
+      schema: { type: 'string' },
+    }));
 }
 
 const exampleOf = (example: unknown): Json => (example === undefined ? {} : { example });
 
 const rateHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 /** The headers of a failure that OpenAI's clients know (contract 14). */
-const openaiHeaders = ['X-RateLimit-Limit-Requests', 'X-RateLimit-Remaining-Requests', 'X-RateLimit-Reset-Requests', 'X-Should-Retry'] as const;
+const openaiHeaders = [
+  'X-RateLimit-Limit-Requests',
+  'X-RateLimit-Remaining-Requests',
+  'X-RateLimit-Reset-Requests',
+  'X-Should-Retry',
+] as const;
 /** The headers of an answer to a person who is signed in. */
 const cookieHeaders = ['Cache-Control', 'Set-Cookie'] as const;
 
 function success(route: Route, entry: OperationEntry | undefined, components: Components): Json {
   const { status, description, content, headers: own = [], exports = [] } = route.success;
-  const names = new Set(['X-Request-Id', ...(route.caller === 'key' ? rateHeaders : []), ...(isOpenai(route.path) ? openaiHeaders.slice(0, 3) : []), ...(route.caller === 'operator' ? cookieHeaders : []), ...own, ...(route.repeatable ? ['Idempotent-Replayed'] : [])]);
+  const names = new Set([
+    'X-Request-Id',
+    ...(route.caller === 'key' ? rateHeaders : []),
+    ...(isOpenai(route.path) ? openaiHeaders.slice(0, 3) : []),
+    ...(route.caller === 'operator' ? cookieHeaders : []),
+    ...own,
+    ...(route.repeatable ? ['Idempotent-Replayed'] : []),
+  ]);
   // A record is exported as text; speech is audio in every type.
   const exportSchema = content?.type.startsWith('audio/') ? content.schema : Type.String();
-  const exported = Object.fromEntries(exports.map((type) => [type, media(exportSchema, entry?.exports?.[type], components)]));
-  const body = content === null ? {} : { content: { [content.type]: media(content.schema, entry?.answer, components), ...exported } };
+  const exported = Object.fromEntries(
+    exports.map((type) => [type, media(exportSchema, entry?.exports?.[type], components)]),
+  );
+  const body =
+    content === null
+      ? {}
+      : { content: { [content.type]: media(content.schema, entry?.answer, components), ...exported } };
   const answers: Json = { [status]: { description, headers: referTo(names), ...body } };
   // Tools look for a success among the 2XX codes.
   if (isSocket(route)) answers['2XX'] = { description: 'Never sent: an upgrade is answered with 101.' };
@@ -163,10 +235,12 @@ function refusals(route: Route): Set<ErrorName> {
   const names: ErrorName[] = [];
   if (isByHeader(route)) names.push('missing_api_key', 'invalid_api_key', 'unreadable_header', 'headers_too_large');
   if (route.caller === 'key') names.push('revoked_api_key', 'expired_api_key', 'different_keys');
-  if (isLink(route.path)) names.push('assistant_not_found', 'site_not_permitted', 'unreadable_header', 'headers_too_large');
+  if (isLink(route.path))
+    names.push('assistant_not_found', 'site_not_permitted', 'unreadable_header', 'headers_too_large');
   if (route.caller === 'visitor') names.push('invalid_token');
   if (route.caller !== 'anyone') names.push('rate_limited');
-  if (route.method !== 'GET' && !route.takesBytes) names.push('body_too_large', 'body_timeout', 'malformed_json', 'not_an_object');
+  if (route.method !== 'GET' && !route.takesBytes)
+    names.push('body_too_large', 'body_timeout', 'malformed_json', 'not_an_object');
   if (route.method !== 'GET' && isConsole(route)) names.push('content_type');
   if (route.body !== null && !route.takesBytes) names.push('missing_field');
   if ((route.body !== null || route.caller === 'key') && !route.takesBytes) names.push('invalid_field');
@@ -178,12 +252,19 @@ function refusals(route: Route): Set<ErrorName> {
 function failures(route: Route, components: Components): Json {
   const known = byStatus(route, refusals(route), components);
   if (isSocket(route)) return { ...known, default: anyFailure('Any other failure has the shape of all.', components) };
-  return route.caller === 'anyone' ? { ...known, '4XX': anyFailure('No refusal of this path is known; any would have the shape of all failures.', components) } : known;
+  return route.caller === 'anyone'
+    ? {
+        ...known,
+        '4XX': anyFailure('No refusal of this path is known; any would have the shape of all failures.', components),
+      }
+    : known;
 }
 
 function byStatus(route: Route, names: Iterable<ErrorName>, components: Components): Json {
   const grouped = new Map<number, ErrorName[]>();
-  const statusOf = isOpenai(route.path) ? (name: ErrorName) => openaiStatus(errors[name].status) : (name: ErrorName) => errors[name].status;
+  const statusOf = isOpenai(route.path)
+    ? (name: ErrorName) => openaiStatus(errors[name].status)
+    : (name: ErrorName) => errors[name].status;
   for (const name of names) grouped.set(statusOf(name), [...(grouped.get(statusOf(name)) ?? []), name]);
   return Object.fromEntries([...grouped].map(([status, alike]) => [status, failure(route, status, alike, components)]));
 }
@@ -199,10 +280,15 @@ function failure(route: Route, status: number, names: readonly ErrorName[], comp
   const sent = ['X-Request-Id'];
   if (status === 401) sent.push('WWW-Authenticate');
   // A 400 from the authentication comes before the budgets, one from the body or the handler after them.
-  else if (route.caller === 'key' && (status !== 400 || route.method !== 'GET' || route.errors.includes('unreadable_header'))) sent.push(...rateHeaders);
+  else if (
+    route.caller === 'key' &&
+    (status !== 400 || route.method !== 'GET' || route.errors.includes('unreadable_header'))
+  )
+    sent.push(...rateHeaders);
   else if (route.caller === 'operator') sent.push(...cookieHeaders);
   if (status === 429 || status === 503) sent.push('Retry-After');
-  if (isOpenai(route.path)) sent.push(...openaiHeaders, ...(route.success.headers ?? []).filter((name) => name.endsWith('-Id')));
+  if (isOpenai(route.path))
+    sent.push(...openaiHeaders, ...(route.success.headers ?? []).filter((name) => name.endsWith('-Id')));
   const codes = [...new Set(names.map((name) => `\`${errors[name].code}\``))].join(', ');
   return {
     description: codes,
@@ -210,7 +296,9 @@ function failure(route: Route, status: number, names: readonly ErrorName[], comp
     content: {
       'application/json': {
         schema: components.reference(isOpenai(route.path) ? wire.OpenaiErrorView : wire.ErrorView),
-        examples: Object.fromEntries(names.map((name) => [name, { value: isOpenai(route.path) ? openaiExample(name) : example(name) }])),
+        examples: Object.fromEntries(
+          names.map((name) => [name, { value: isOpenai(route.path) ? openaiExample(name) : example(name) }]),
+        ),
       },
     },
   };
@@ -240,7 +328,13 @@ function example(name: ErrorName): Json {
   const { type, code, message } = errors[name];
   const blanks = name === 'unreadable_header' ? headerSamples : samples;
   return {
-    error: { type, code, message: message.replace(/\{(\w+)\}/g, (_, blank: string) => blank === 'limit' ? String(bounds[name]) : (blanks[blank] ?? blank)) },
+    error: {
+      type,
+      code,
+      message: message.replace(/\{(\w+)\}/g, (_, blank: string) =>
+        blank === 'limit' ? String(bounds[name]) : (blanks[blank] ?? blank),
+      ),
+    },
     request_id: exampleId,
   };
 }

@@ -30,7 +30,8 @@ export const service: Area = {
     },
     'GET /readyz': {
       does: 'Says whether the process takes work: it is not draining, and its store answers. A load balancer sends requests here while it is 200.',
-      surprises: '503 `api_error` while the server drains before its end, and while the store is away or cannot do its work. With a management port the path is on that port alone.',
+      surprises:
+        '503 `api_error` while the server drains before its end, and while the store is away or cannot do its work. With a management port the path is on that port alone.',
       answer: { status: 'ready' },
     },
     'GET /metrics': {

@@ -19,7 +19,8 @@ A request with the cookie that changes something must come from a page of the sa
       does: 'Signs a person in with the operator token or the token of a link, and sets the cookie. A link is used up by that.',
       cost: `A failure takes one of ${limits.failedSignInsPerMinute} a minute for the client's address and of ${limits.failedSignInsPerMinuteOfAll} for all; a success costs nothing.`,
       repeat: 'A repeat with the operator token signs in once more; with a link it is 401 `invalid_token`.',
-      surprises: 'Over plain HTTP it works on this machine alone: elsewhere it is 400 `invalid_request`. After too many failures a token that is not valid is 429 `rate_limited`; a valid one always signs in.',
+      surprises:
+        'Over plain HTTP it works on this machine alone: elsewhere it is 400 `invalid_request`. After too many failures a token that is not valid is 429 `rate_limited`; a valid one always signs in.',
       body: { token: signInToken },
     },
     'POST /console/api/sign-out': {
@@ -55,7 +56,12 @@ A request with the cookie that changes something must come from a page of the sa
       does: `Makes a link for a colleague: it signs a person of this name in once, within ${minutes} minutes. Its token is in the fragment, which browsers send to nobody.`,
       repeat: 'A repeat makes a second link, for another person of the same name.',
       body: { name: personName },
-      answer: { object: 'sign_in_link', url: `https://parley.example.com/console#sign-in=${signInToken}`, name: personName, expires_at: signedInAt + limits.signInLinkSeconds },
+      answer: {
+        object: 'sign_in_link',
+        url: `https://parley.example.com/console#sign-in=${signInToken}`,
+        name: personName,
+        expires_at: signedInAt + limits.signInLinkSeconds,
+      },
     },
   },
 };

@@ -1,4 +1,7 @@
-/** The reference's texts on the transcription socket: its messages, each with an example, and the codes that it is closed with. */
+/**
+ * The reference's texts on the transcription socket: its messages, each with an example, and the codes that it is
+ * closed with.
+ */
 import { limits } from '../../base/limits.ts';
 import { session } from './examples.ts';
 
@@ -29,11 +32,19 @@ export const commands: Readonly<Record<'start' | 'flush' | 'finish', SocketMessa
 };
 
 /** The server's messages, by the names of `TranscriptionEvents`. */
-export const socketEvents: Readonly<Record<'ready' | 'started' | 'stopped' | 'partial' | 'final' | 'received' | 'done' | 'error', SocketMessage>> = {
+export const socketEvents: Readonly<
+  Record<'ready' | 'started' | 'stopped' | 'partial' | 'final' | 'received' | 'done' | 'error', SocketMessage>
+> = {
   ready: {
     title: 'The socket is open',
     does: "Comes once and first, with the settings of the query; a later `start` wins and is not answered. `expires_at` is the session's, or null.",
-    example: { type: 'ready', sample_rate: 16_000, encoding: 'pcm_s16le', silence_ms: 300, expires_at: session.expires_at },
+    example: {
+      type: 'ready',
+      sample_rate: 16_000,
+      encoding: 'pcm_s16le',
+      silence_ms: 300,
+      expires_at: session.expires_at,
+    },
   },
   started: {
     title: 'Somebody speaks',
@@ -53,7 +64,14 @@ export const socketEvents: Readonly<Record<'ready' | 'started' | 'stopped' | 'pa
   final: {
     title: 'The text of an utterance',
     does: `The whole text, which may be empty. \`reason\` says how the utterance ended: \`silence\`, \`flush\`, \`finish\`, or \`length\` after ten seconds; then a new \`speech.started\` follows at the cut if speech goes on.`,
-    example: { type: 'transcript.final', utterance: 1, text: 'When are you open?', start_ms: 480, end_ms: 1_920, reason: 'silence' },
+    example: {
+      type: 'transcript.final',
+      utterance: 1,
+      text: 'When are you open?',
+      start_ms: 480,
+      end_ms: 1_920,
+      reason: 'silence',
+    },
   },
   received: {
     title: 'Audio has arrived',
@@ -83,15 +101,33 @@ export const closes: readonly SocketClose[] = [
   { code: 1000, errors: [], when: 'after `done`' },
   {
     code: 1008,
-    errors: ['invalid_request', 'rate_limited', 'session_ended', 'session_expired', 'assistant_not_published', 'assistant_disabled', 'voice_disabled'],
+    errors: [
+      'invalid_request',
+      'rate_limited',
+      'session_ended',
+      'session_expired',
+      'assistant_not_published',
+      'assistant_disabled',
+      'voice_disabled',
+    ],
     when: `for a message that is wrong, text messages and pings beyond ${limits.socketTextsMax} at once and ${limits.socketTextsPerSecond} a second, audio that comes faster than it is spoken, events that are not read or a limit of the link that refuses a visitor's speech, the end or the deadline of the session, the end of the workspace (\`session_ended\`), and, when speech next begins, the state of the assistant`,
   },
   { code: 1009, errors: ['invalid_request'], when: `for a message of more than ${limits.socketMessageBytesMax} bytes` },
-  { code: 1011, errors: ['voice_unavailable', 'assistant_unavailable', 'api_error'], when: "when the voice provider fails (`assistant_unavailable`: its rate limit), or the server does" },
+  {
+    code: 1011,
+    errors: ['voice_unavailable', 'assistant_unavailable', 'api_error'],
+    when: 'when the voice provider fails (`assistant_unavailable`: its rate limit), or the server does',
+  },
   { code: 1012, errors: ['api_error'], when: 'when the server restarts' },
 ];
 
 /** The codes as a list in Markdown. */
-export const closesIn = (closes: readonly SocketClose[]): string => closes.map(({ code, errors, when }) => `- ${code} ${when}${errors.length === 0 ? '' : `: ${errors.map((name) => `\`${name}\``).join(', ')}`}`).join('\n');
+export const closesIn = (closes: readonly SocketClose[]): string =>
+  closes
+    .map(
+      ({ code, errors, when }) =>
+        `- ${code} ${when}${errors.length === 0 ? '' : `: ${errors.map((name) => `\`${name}\``).join(', ')}`}`,
+    )
+    .join('\n');
 
 export const closesText = closesIn(closes);

@@ -4,8 +4,10 @@ import { listOf, type Area } from './entry.ts';
 import * as example from './examples.ts';
 import { closesText } from './socket.ts';
 
-const states = 'then the state of the assistant (409 `assistant_not_published` or `assistant_disabled`), 409 `voice_disabled`, and the provider (503)';
-const noProvider = '503 `voice_unavailable` means that the provider failed, is not offered by this server, or lacks its credential: do not retry.';
+const states =
+  'then the state of the assistant (409 `assistant_not_published` or `assistant_disabled`), 409 `voice_disabled`, and the provider (503)';
+const noProvider =
+  '503 `voice_unavailable` means that the provider failed, is not offered by this server, or lacks its credential: do not retry.';
 
 export const voice: Area = {
   name: 'Voice',
@@ -15,7 +17,8 @@ export const voice: Area = {
     'GET /voices': {
       does: `Returns the voices that the assistant's provider offers, each with its language and the rate of its audio. A provider behind \`/audio/speech\` has no list to ask for: \
 there the list has the assistant's own voice alone, and \`POST /speech\` passes on any \`voice\` of 1 to 64 characters. \`limit\` and \`after\` page through the list.`,
-      surprises: "An assistant that the key does not reach is 404 `assistant_not_found`, as in every list. The assistant's state does not matter.",
+      surprises:
+        "An assistant that the key does not reach is 404 `assistant_not_found`, as in every list. The assistant's state does not matter.",
       query: { assistant_id: example.ids.assistant, limit: 10 },
       answer: listOf(...example.voices),
     },
@@ -83,7 +86,8 @@ a refused upgrade leaves it good.`,
 A session has one call at a time: a newer one takes the place of an earlier one.`,
       cost: 'Usage counts the seconds of audio taken, the characters of sentences spoken, and turns and tokens as for a chat.',
       repeat: 'A token opens one call; the next one needs a token of its own.',
-      surprises: 'A token that is unknown, used up or too old, or whose API key was revoked since, is 401 `invalid_token`. Settings that are not supported are 422 `invalid_request` at the upgrade. While a call has a turn, a chat on its session is refused, as while another chat runs.',
+      surprises:
+        'A token that is unknown, used up or too old, or whose API key was revoked since, is 401 `invalid_token`. Settings that are not supported are 422 `invalid_request` at the upgrade. While a call has a turn, a chat on its session is refused, as while another chat runs.',
       query: { token: example.ids.token, turn_silence_ms: 700 },
     },
   },

@@ -19,14 +19,22 @@ import { api, json, open, text } from './row.ts';
 /** A turn as a stream. */
 export const turnStream: Success = {
   status: 200,
-  description: "The turn's events: turn.started, any number of message.delta, and one of turn.completed, turn.aborted and error.",
+  description:
+    "The turn's events: turn.started, any number of message.delta, and one of turn.completed, turn.aborted and error.",
   content: { type: 'text/event-stream', schema: wire.TurnStream },
   headers: ['Cache-Control', 'X-Accel-Buffering', 'X-Turn-Id'],
 };
 
 const onSession = ['session_not_found', 'assistant_not_permitted'] as const;
 const onTurn = [...onSession, 'turn_not_found'] as const;
-const onVoice = ['assistant_not_found', 'assistant_not_permitted', 'assistant_not_published', 'assistant_disabled', 'voice_disabled', 'voice_unavailable'] as const;
+const onVoice = [
+  'assistant_not_found',
+  'assistant_not_permitted',
+  'assistant_not_published',
+  'assistant_disabled',
+  'voice_disabled',
+  'voice_unavailable',
+] as const;
 
 export const apiRoutes: readonly Route[] = [
   api('GET', '/assistants', listAssistants, {
@@ -43,7 +51,14 @@ export const apiRoutes: readonly Route[] = [
     summary: 'Opens a session. Without an Idempotency-Key a retry opens a second one.',
     body: wire.CreateSessionBody,
     success: json(wire.SessionView, 'The session.', 201, ['Location']),
-    errors: ['assistant_not_found', 'assistant_not_permitted', 'missing_visitor_fields', 'assistant_not_published', 'assistant_disabled', 'idempotency_mismatch'],
+    errors: [
+      'assistant_not_found',
+      'assistant_not_permitted',
+      'missing_visitor_fields',
+      'assistant_not_published',
+      'assistant_disabled',
+      'idempotency_mismatch',
+    ],
     newWork: true,
     repeatable: true,
   }),
@@ -117,7 +132,13 @@ export const apiRoutes: readonly Route[] = [
     summary: 'Speaks a text, sentence by sentence.',
     body: wire.SpeechBody,
     tooLong: { text: { name: 'text_too_long', limit: limits.speechCharactersMax } },
-    success: { status: 200, description: 'The audio, as it is made or whole.', content: { type: 'audio/wav', schema: wire.Audio }, exports: ['audio/pcm', 'audio/mpeg', 'audio/ogg'], headers: ['X-Accel-Buffering', 'X-Audio-Sample-Rate'] },
+    success: {
+      status: 200,
+      description: 'The audio, as it is made or whole.',
+      content: { type: 'audio/wav', schema: wire.Audio },
+      exports: ['audio/pcm', 'audio/mpeg', 'audio/ogg'],
+      headers: ['X-Accel-Buffering', 'X-Audio-Sample-Rate'],
+    },
     errors: [...onVoice, 'text_too_long', 'assistant_unavailable'],
     newWork: true,
     budget: 'speech',
@@ -140,24 +161,42 @@ export const apiRoutes: readonly Route[] = [
   }),
 ];
 
-const document = Type.Object({ openapi: Type.String(), info: Type.Object({ title: Type.String(), version: Type.String() }) });
-export const documentRoute: Route = open('GET', '/openapi.json', service.openapi, { summary: 'This document.', success: json(document, 'The OpenAPI document.', 200, ['ETag', 'Cache-Control']) });
+const document = Type.Object({
+  openapi: Type.String(),
+  info: Type.Object({ title: Type.String(), version: Type.String() }),
+});
+export const documentRoute: Route = open('GET', '/openapi.json', service.openapi, {
+  summary: 'This document.',
+  success: json(document, 'The OpenAPI document.', 200, ['ETag', 'Cache-Control']),
+});
 
-const asyncapiDocument = Type.Object({ asyncapi: Type.String(), info: Type.Object({ title: Type.String(), version: Type.String() }) });
+const asyncapiDocument = Type.Object({
+  asyncapi: Type.String(),
+  info: Type.Object({ title: Type.String(), version: Type.String() }),
+});
 export const asyncapiRoute: Route = open('GET', '/asyncapi.json', service.asyncapi, {
   summary: 'The transcription socket as an AsyncAPI document.',
   success: json(asyncapiDocument, 'The AsyncAPI document.', 200, ['ETag', 'Cache-Control']),
 });
 
-export const docsRoute: Route = open('GET', '/docs', docs, { summary: 'This document as a page.', success: text('text/html', 'The page.', ['ETag', 'Cache-Control']) });
+export const docsRoute: Route = open('GET', '/docs', docs, {
+  summary: 'This document as a page.',
+  success: text('text/html', 'The page.', ['ETag', 'Cache-Control']),
+});
 
 /** The paths for operators of a server. */
 export const serviceRoutes: readonly Route[] = [
-  open('GET', '/healthz', service.healthz, { summary: 'Whether the process lives.', success: json(Type.Object({ status: Type.Literal('ok') }), 'It does.', 200, ['X-Reached-At']) }),
+  open('GET', '/healthz', service.healthz, {
+    summary: 'Whether the process lives.',
+    success: json(Type.Object({ status: Type.Literal('ok') }), 'It does.', 200, ['X-Reached-At']),
+  }),
   open('GET', '/readyz', service.readyz, {
     summary: 'Whether the process takes work.',
     success: json(Type.Object({ status: Type.Literal('ready') }), 'It does.'),
     errors: ['service_unavailable'],
   }),
-  open('GET', '/metrics', service.metrics, { summary: "Metrics in Prometheus' format.", success: text('text/plain', 'The metrics.') }),
+  open('GET', '/metrics', service.metrics, {
+    summary: "Metrics in Prometheus' format.",
+    success: text('text/plain', 'The metrics.'),
+  }),
 ];

@@ -22,7 +22,12 @@ const signInRoutes: readonly Route[] = [
   open('POST', `${path}/sign-in`, signing.signIn, {
     summary: 'Signs a person in.',
     body: wire.SignInBody,
-    success: { status: 204, description: 'The person is signed in, by the cookie of this answer.', content: null, headers: ['Set-Cookie', 'Cache-Control'] },
+    success: {
+      status: 204,
+      description: 'The person is signed in, by the cookie of this answer.',
+      content: null,
+      headers: ['Set-Cookie', 'Cache-Control'],
+    },
     errors: ['invalid_field', 'insecure_sign_in', 'invalid_token', 'rate_limited', 'service_unavailable'],
   }),
   operator('POST', `${path}/sign-out`, signing.signOut, {
@@ -56,10 +61,26 @@ const inWorkspace = '/console/api/workspaces/{w}';
 const historyAnswer = { query: wire.HistoryQuery, success: json(wire.HistoryList, 'A page of the history.') };
 
 const historyRoutes: readonly Route[] = [
-  operator('GET', `${inWorkspace}/sessions/{id}/history`, sessionHistory, { summary: 'Lists the history of a session.', ...historyAnswer, errors: ['route_not_found', 'session_not_found'] }),
-  operator('GET', `${inWorkspace}/sessions/{id}/turns/{turn_id}/history`, turnHistory, { summary: 'Lists the steps of a turn.', ...historyAnswer, errors: ['route_not_found', 'session_not_found', 'turn_not_found'] }),
-  operator('GET', `${inWorkspace}/keys/{id}/history`, keyHistory, { summary: 'Lists the history of an API key.', ...historyAnswer, errors: ['route_not_found'] }),
-  operator('GET', `${inWorkspace}/assistants/{id}/history`, assistantHistory, { summary: 'Lists the history of an assistant.', ...historyAnswer, errors: ['route_not_found', 'assistant_not_found'] }),
+  operator('GET', `${inWorkspace}/sessions/{id}/history`, sessionHistory, {
+    summary: 'Lists the history of a session.',
+    ...historyAnswer,
+    errors: ['route_not_found', 'session_not_found'],
+  }),
+  operator('GET', `${inWorkspace}/sessions/{id}/turns/{turn_id}/history`, turnHistory, {
+    summary: 'Lists the steps of a turn.',
+    ...historyAnswer,
+    errors: ['route_not_found', 'session_not_found', 'turn_not_found'],
+  }),
+  operator('GET', `${inWorkspace}/keys/{id}/history`, keyHistory, {
+    summary: 'Lists the history of an API key.',
+    ...historyAnswer,
+    errors: ['route_not_found'],
+  }),
+  operator('GET', `${inWorkspace}/assistants/{id}/history`, assistantHistory, {
+    summary: 'Lists the history of an assistant.',
+    ...historyAnswer,
+    errors: ['route_not_found', 'assistant_not_found'],
+  }),
 ];
 
 const consoleErrors = ['route_not_found'] as const;
@@ -214,7 +235,10 @@ export const consoleRoutes: readonly Route[] = [
   operator('GET', `${inWorkspace}/sessions/{id}/transcript`, workspaces.getWorkspaceTranscript, {
     summary: "Lists a session's messages; a page of long ones has fewer than requested.",
     query: wire.ConsoleTranscriptQuery,
-    success: { ...json(wire.MessageList, 'A page of messages, or the whole transcript in Markdown.'), exports: [markdownType] },
+    success: {
+      ...json(wire.MessageList, 'A page of messages, or the whole transcript in Markdown.'),
+      exports: [markdownType],
+    },
     errors: ['route_not_found', 'session_not_found'],
   }),
   operator('GET', `${inWorkspace}/usage`, workspaces.getWorkspaceUsage, {

@@ -25,7 +25,15 @@ export const deskRoutes: readonly Route[] = [
   operator('POST', `${inWorkspace}/sessions/{id}/call-tokens`, trials.createTrialCallToken, {
     summary: 'Mints a token for one call on a trial.',
     success: json(wire.CallTokenView, 'The token.', 201),
-    errors: [...sessionErrors, 'assistant_not_found', 'session_ended', 'session_expired', 'assistant_disabled', 'voice_disabled', 'voice_unavailable'],
+    errors: [
+      ...sessionErrors,
+      'assistant_not_found',
+      'session_ended',
+      'session_expired',
+      'assistant_disabled',
+      'voice_disabled',
+      'voice_unavailable',
+    ],
     newWork: true,
   }),
   operator('POST', `${inWorkspace}/sessions/{id}/chat`, trials.chatInTrial, {
@@ -58,7 +66,7 @@ export const deskRoutes: readonly Route[] = [
     errors: turnErrors,
   }),
   operator('GET', `${inWorkspace}/sessions/{id}/turns/{turn_id}/events`, trials.workspaceTurnEvents, {
-    summary: "The stream of a turn of any session of the workspace, from the beginning or from behind a cursor.",
+    summary: 'The stream of a turn of any session of the workspace, from the beginning or from behind a cursor.',
     query: wire.EventsQuery,
     success: turnStream,
     errors: [...turnErrors, 'unreadable_header'],

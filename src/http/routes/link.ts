@@ -19,7 +19,10 @@ const over = ['session_ended', 'session_expired'] as const;
 const onVoice = [...onSession, ...over, ...ofState, 'voice_disabled', 'voice_unavailable'] as const;
 
 export const linkRoutes: readonly Route[] = [
-  guest('GET', '/p/{slug}/about', link.aboutLink, { summary: 'The public part of the assistant, for a page.', success: json(wire.LinkView, 'The link.') }),
+  guest('GET', '/p/{slug}/about', link.aboutLink, {
+    summary: 'The public part of the assistant, for a page.',
+    success: json(wire.LinkView, 'The link.'),
+  }),
   newcomer('POST', '/p/{slug}/visitors', link.createVisitor, {
     summary: "Names a visitor, or renews a visitor's token.",
     body: wire.CreateVisitorBody,
@@ -34,24 +37,44 @@ export const linkRoutes: readonly Route[] = [
     newWork: true,
     repeatable: true,
   }),
-  visitor('GET', session, getSession, { summary: 'Fetches a session of the visitor.', success: json(wire.SessionView, 'The session.'), errors: onSession }),
+  visitor('GET', session, getSession, {
+    summary: 'Fetches a session of the visitor.',
+    success: json(wire.SessionView, 'The session.'),
+    errors: onSession,
+  }),
   visitor('GET', `${session}/transcript`, transcript, {
     summary: "Lists the messages of a visitor's session, oldest first; a page of long ones has fewer than requested.",
     query: wire.TranscriptQuery,
     success: json(wire.MessageList, 'A page of messages.'),
     errors: [...onSession, 'invalid_field'],
   }),
-  visitor('POST', `${session}/end`, endSession, { summary: 'Ends a session of the visitor and aborts its turn in flight.', success: json(wire.SessionView, 'The session.'), errors: onSession }),
+  visitor('POST', `${session}/end`, endSession, {
+    summary: 'Ends a session of the visitor and aborts its turn in flight.',
+    success: json(wire.SessionView, 'The session.'),
+    errors: onSession,
+  }),
   visitor('POST', `${session}/chat`, chat, {
     summary: 'Sends a message; the reply streams back.',
     body: wire.ChatBody,
     tooLong: { message: { name: 'message_too_long', limit: limits.messageCharactersMax } },
     success: turnStream,
-    errors: [...onSession, 'message_too_long', 'idempotency_mismatch', ...over, ...ofState, 'turn_in_progress', 'assistant_unavailable'],
+    errors: [
+      ...onSession,
+      'message_too_long',
+      'idempotency_mismatch',
+      ...over,
+      ...ofState,
+      'turn_in_progress',
+      'assistant_unavailable',
+    ],
     newWork: true,
     repeatable: true,
   }),
-  visitor('POST', `${session}/turns/{turn_id}/abort`, abortTurn, { summary: 'Aborts a turn in flight; changes nothing on a finished one.', success: json(wire.TurnView, 'The turn.'), errors: onTurn }),
+  visitor('POST', `${session}/turns/{turn_id}/abort`, abortTurn, {
+    summary: 'Aborts a turn in flight; changes nothing on a finished one.',
+    success: json(wire.TurnView, 'The turn.'),
+    errors: onTurn,
+  }),
   visitor('GET', `${session}/turns/{turn_id}/events`, turnEvents, {
     summary: "A turn's stream again, from the beginning or from behind a cursor.",
     query: wire.EventsQuery,
@@ -76,7 +99,13 @@ export const linkRoutes: readonly Route[] = [
     summary: 'Speaks a text, sentence by sentence.',
     body: wire.LinkSpeechBody,
     tooLong: { text: { name: 'text_too_long', limit: limits.speechCharactersMax } },
-    success: { status: 200, description: 'The audio, as it is made or whole.', content: { type: 'audio/wav', schema: wire.Audio }, exports: ['audio/pcm', 'audio/mpeg', 'audio/ogg'], headers: ['X-Accel-Buffering', 'X-Audio-Sample-Rate'] },
+    success: {
+      status: 200,
+      description: 'The audio, as it is made or whole.',
+      content: { type: 'audio/wav', schema: wire.Audio },
+      exports: ['audio/pcm', 'audio/mpeg', 'audio/ogg'],
+      headers: ['X-Accel-Buffering', 'X-Audio-Sample-Rate'],
+    },
     errors: [...onVoice, 'text_too_long', 'assistant_unavailable'],
     newWork: true,
   }),
@@ -84,13 +113,30 @@ export const linkRoutes: readonly Route[] = [
 
 /** The pages, which no document has: they are for people. */
 export const linkPages: readonly Route[] = [
-  open('GET', '/p/{slug}', linkPage, { summary: 'The page of the public link.', query: wire.LinkPageQuery, success: text('text/html', 'The page.', ['ETag']) }),
-  open('GET', '/p/{slug}/frame', framePage, { summary: 'The page for the widget of one site.', query: wire.FrameQuery, success: text('text/html', 'The page.', ['ETag']) }),
-  open('GET', '/link/{file}', linkFile, { summary: 'A script or a style of these pages.', success: text('text/javascript', 'The file.', ['ETag']) }),
-  open('GET', '/widget.js', widget, { summary: "The widget's loader.", success: text('text/javascript', 'The script.', ['ETag']) }),
+  open('GET', '/p/{slug}', linkPage, {
+    summary: 'The page of the public link.',
+    query: wire.LinkPageQuery,
+    success: text('text/html', 'The page.', ['ETag']),
+  }),
+  open('GET', '/p/{slug}/frame', framePage, {
+    summary: 'The page for the widget of one site.',
+    query: wire.FrameQuery,
+    success: text('text/html', 'The page.', ['ETag']),
+  }),
+  open('GET', '/link/{file}', linkFile, {
+    summary: 'A script or a style of these pages.',
+    success: text('text/javascript', 'The file.', ['ETag']),
+  }),
+  open('GET', '/widget.js', widget, {
+    summary: "The widget's loader.",
+    success: text('text/javascript', 'The script.', ['ETag']),
+  }),
 ];
 
 /** `OPTIONS` of the API's paths and of no other. It is no operation of the API, so no document has it. */
 export const preflightRoutes: readonly Route[] = [...new Set(linkRoutes.map(({ path }) => path))].map((path) =>
-  guest('OPTIONS', path, link.preflight, { summary: 'The preflight request of a browser.', success: { status: 204, description: 'The permitted requests.', content: null } }),
+  guest('OPTIONS', path, link.preflight, {
+    summary: 'The preflight request of a browser.',
+    success: { status: 204, description: 'The permitted requests.', content: null },
+  }),
 );

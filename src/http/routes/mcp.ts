@@ -9,7 +9,13 @@ export const mcpRoute: Route = {
   ...api('POST', mcpPath, mcp, {
     summary: 'A request to the MCP server.',
     body: wire.McpBody,
-    success: { ...json(wire.McpAnswer, 'The answer; to `tools/call` it comes as an event stream.', 200, ['Cache-Control', 'X-Accel-Buffering']), exports: ['text/event-stream'] },
+    success: {
+      ...json(wire.McpAnswer, 'The answer; to `tools/call` it comes as an event stream.', 200, [
+        'Cache-Control',
+        'X-Accel-Buffering',
+      ]),
+      exports: ['text/event-stream'],
+    },
     errors: ['assistant_not_permitted'],
   }),
   gate: refuseForeign,
@@ -17,4 +23,10 @@ export const mcpRoute: Route = {
 };
 
 /** Any other method of the path; it stands in no document. */
-export const mcpOther: Route = { ...open('GET', mcpPath, onlyPost, { summary: 'Refuses all but POST.', success: { status: 405, description: 'Only POST is answered.', content: null } }), gate: refuseForeign };
+export const mcpOther: Route = {
+  ...open('GET', mcpPath, onlyPost, {
+    summary: 'Refuses all but POST.',
+    success: { status: 405, description: 'Only POST is answered.', content: null },
+  }),
+  gate: refuseForeign,
+};

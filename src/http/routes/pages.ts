@@ -1,4 +1,7 @@
-/** The front page, the icon and the console's pages (contract 9 and 12). They are for browsers, and so not in the documents of the API. */
+/**
+ * The front page, the icon and the console's pages (contract 9 and 12). They are for browsers, and so not in the
+ * documents of the API.
+ */
 import { listAssistantVoices, speakInTrial } from '../console/speech.ts';
 import { favicon, front, page, pageOrFile } from '../handlers/pages.ts';
 import type { Route } from '../request.ts';
@@ -10,12 +13,19 @@ const assistant = '/console/api/workspaces/{w}/assistants/{id}';
 const options = { summary: "The console's page.", success: text('text/html', 'The page.') };
 
 export const pageRoutes: readonly Route[] = [
-  open('GET', '/', front, { summary: 'A description of the server, for people.', success: text('text/html', 'The page.', ['ETag']) }),
+  open('GET', '/', front, {
+    summary: 'A description of the server, for people.',
+    success: text('text/html', 'The page.', ['ETag']),
+  }),
   open('GET', '/favicon.ico', favicon, { summary: 'The icon.', success: text('image/x-icon', 'The icon.', ['ETag']) }),
   open('GET', '/console', page, options),
   open('GET', '/console/', page, options),
   // Trials of the voice, for the assistant's page. The contract's table of the console's API has neither.
-  operator('GET', `${assistant}/voices`, listAssistantVoices, { summary: "Lists the voices of an assistant's provider.", query: wire.TrialVoicesQuery, success: json(wire.VoiceList, 'A page of voices.') }),
+  operator('GET', `${assistant}/voices`, listAssistantVoices, {
+    summary: "Lists the voices of an assistant's provider.",
+    query: wire.TrialVoicesQuery,
+    success: json(wire.VoiceList, 'A page of voices.'),
+  }),
   operator('POST', `${assistant}/speech`, speakInTrial, {
     summary: 'Speaks a text with the voice of an assistant, of a draft too.',
     body: wire.TrialSpeechBody,

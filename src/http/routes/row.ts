@@ -2,7 +2,20 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { Failure, type ErrorName } from '../../base/errors.ts';
 import type { ResponseHeaders, Upgrade } from '../../base/edge.ts';
-import type { Caller, GuestCaller, KeyCaller, NewcomerCaller, NobodyCaller, OperatorCaller, Reply, Request, Route, Success, TokenCaller, VisitorCaller } from '../request.ts';
+import type {
+  Caller,
+  GuestCaller,
+  KeyCaller,
+  NewcomerCaller,
+  NobodyCaller,
+  OperatorCaller,
+  Reply,
+  Request,
+  Route,
+  Success,
+  TokenCaller,
+  VisitorCaller,
+} from '../request.ts';
 import type { BudgetName } from '../../store/store.ts';
 import * as wire from '../../base/wire.ts';
 
@@ -62,8 +75,16 @@ export const visitor = rowFor<VisitorCaller>('visitor');
 /** A path that becomes a WebSocket; a request that does not ask for an upgrade gets 404. */
 const socketFor =
   <C extends Caller>(caller: C['kind']) =>
-  <Q extends TSchema = TSchema>(path: string, accept: (request: Request<C, Static<Q>>, upgrade: Upgrade, headers: ResponseHeaders) => void | Promise<void>, options: Omit<Options<Q, TSchema>, 'success'>): Route => ({
-    ...rowFor<Caller>(caller)<Q>('GET', path, plain, { ...options, success: socket, errors: [...(options.errors ?? []), 'route_not_found'] }),
+  <Q extends TSchema = TSchema>(
+    path: string,
+    accept: (request: Request<C, Static<Q>>, upgrade: Upgrade, headers: ResponseHeaders) => void | Promise<void>,
+    options: Omit<Options<Q, TSchema>, 'success'>,
+  ): Route => ({
+    ...rowFor<Caller>(caller)<Q>('GET', path, plain, {
+      ...options,
+      success: socket,
+      errors: [...(options.errors ?? []), 'route_not_found'],
+    }),
     open: accept as unknown as NonNullable<Route['open']>,
   });
 
@@ -88,5 +109,10 @@ export const json = (schema: TSchema, description: string, status = 200, headers
   content: { type: 'application/json', schema },
   headers,
 });
-export const text = (type: string, description: string, headers: readonly string[] = []): Success => ({ status: 200, description, content: { type, schema: Type.String() }, headers });
+export const text = (type: string, description: string, headers: readonly string[] = []): Success => ({
+  status: 200,
+  description,
+  content: { type, schema: Type.String() },
+  headers,
+});
 export const nothingLeft: Success = { status: 204, description: 'It is gone.', content: null };

@@ -13,7 +13,15 @@ import { callSocket, keySocket, operatorSocket, tokenSocket } from './row.ts';
 const only = (description: string) => Type.Optional(Type.String({ description }));
 
 const onVoice = [
-  ...(['invalid_field', 'invalid_token', 'assistant_not_found', 'assistant_not_permitted', 'session_not_found', 'session_ended', 'session_expired'] as const),
+  ...([
+    'invalid_field',
+    'invalid_token',
+    'assistant_not_found',
+    'assistant_not_permitted',
+    'session_not_found',
+    'session_ended',
+    'session_expired',
+  ] as const),
   ...(['assistant_not_published', 'assistant_disabled', 'voice_disabled', 'voice_unavailable'] as const),
 ];
 
@@ -33,7 +41,11 @@ export const socketRoutes: readonly Route[] = [
   keySocket(realtimePath, openRealtime, {
     summary: "A call for clients of OpenAI's Realtime API.",
     query: RealtimeQuery,
-    errors: [...onVoice.filter((name) => name !== 'invalid_token' && name !== 'assistant_not_found'), 'model_not_found', 'missing_visitor_fields'],
+    errors: [
+      ...onVoice.filter((name) => name !== 'invalid_token' && name !== 'assistant_not_found'),
+      'model_not_found',
+      'missing_visitor_fields',
+    ],
     newWork: true,
     budget: 'transcriptionTokens',
   }),
@@ -41,7 +53,12 @@ export const socketRoutes: readonly Route[] = [
     summary: 'Shows live actors, their events and snapshots.',
     query: Type.Object({
       workspace: only('Of this workspace.'),
-      kind: Type.Optional(Type.Union(actorKinds.map((name) => Type.Literal(name)), { description: 'Of this kind.' })),
+      kind: Type.Optional(
+        Type.Union(
+          actorKinds.map((name) => Type.Literal(name)),
+          { description: 'Of this kind.' },
+        ),
+      ),
       id: only('The actor with this id.'),
       format: Type.Optional(Type.Literal('stately', { description: "The messages of Stately's inspection protocol." })),
     }),

@@ -11,16 +11,37 @@ const inWorkspace = '/console/api/workspaces/{w}';
 const toolErrors = ['route_not_found', 'unencrypted_url'] as const;
 
 export const toolRoutes: readonly Route[] = [
-  operator('GET', `${inWorkspace}/tools`, tools.listTools, { summary: 'Lists tools.', query: wire.ToolsQuery, success: json(wire.ToolList, 'A page of tools.'), errors: ['route_not_found'] }),
+  operator('GET', `${inWorkspace}/tools`, tools.listTools, {
+    summary: 'Lists tools.',
+    query: wire.ToolsQuery,
+    success: json(wire.ToolList, 'A page of tools.'),
+    errors: ['route_not_found'],
+  }),
   operator('POST', `${inWorkspace}/tools`, tools.createTool, {
     summary: 'Creates a tool.',
     body: wire.CreateToolBody,
-    success: json(wire.CreatedToolView, 'The tool, with the secret that signs its requests.', 201, ['Location', 'Cache-Control']),
+    success: json(wire.CreatedToolView, 'The tool, with the secret that signs its requests.', 201, [
+      'Location',
+      'Cache-Control',
+    ]),
     errors: toolErrors,
   }),
-  operator('GET', `${inWorkspace}/tools/{id}`, tools.getTool, { summary: 'Fetches a tool.', success: json(wire.ToolView, 'The tool.'), errors: ['route_not_found'] }),
-  operator('PATCH', `${inWorkspace}/tools/{id}`, tools.patchTool, { summary: 'Changes a tool.', body: wire.PatchToolBody, success: json(wire.ToolView, 'The tool.'), errors: toolErrors }),
-  operator('DELETE', `${inWorkspace}/tools/{id}`, tools.deleteTool, { summary: 'Deletes a tool.', success: nothingLeft, errors: ['route_not_found'] }),
+  operator('GET', `${inWorkspace}/tools/{id}`, tools.getTool, {
+    summary: 'Fetches a tool.',
+    success: json(wire.ToolView, 'The tool.'),
+    errors: ['route_not_found'],
+  }),
+  operator('PATCH', `${inWorkspace}/tools/{id}`, tools.patchTool, {
+    summary: 'Changes a tool.',
+    body: wire.PatchToolBody,
+    success: json(wire.ToolView, 'The tool.'),
+    errors: toolErrors,
+  }),
+  operator('DELETE', `${inWorkspace}/tools/{id}`, tools.deleteTool, {
+    summary: 'Deletes a tool.',
+    success: nothingLeft,
+    errors: ['route_not_found'],
+  }),
   operator('POST', `${inWorkspace}/tools/{id}/refresh`, refreshTool, {
     summary: 'Reads the list of an MCP server again.',
     success: json(wire.RefreshedToolView, 'The tool, with what has changed.'),

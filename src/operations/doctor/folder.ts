@@ -23,16 +23,42 @@ export async function examineFolder(folder: string, config: Config, clock: Clock
   const file = dataFile(folder);
   const size = await bytesIn(folder);
   const secret = await keptFile(folder, 'secret', config.secret, 'PARLEY_SECRET', limits.secretCharactersMin);
-  const token = await keptFile(folder, 'operator-token', config.operatorToken, 'PARLEY_OPERATOR_TOKEN', limits.operatorTokenCharactersMin);
-  const before = [check('folder', there), ...(await filesystemChecks(folder, size)), secret.check, token.check, check('files', await filesCheck(folder))];
-  return [...before, ...(await storeChecks(folder, file, { secret: secret.text, previous: config.secretPrevious }, clock, ids))];
+  const token = await keptFile(
+    folder,
+    'operator-token',
+    config.operatorToken,
+    'PARLEY_OPERATOR_TOKEN',
+    limits.operatorTokenCharactersMin,
+  );
+  const before = [
+    check('folder', there),
+    ...(await filesystemChecks(folder, size)),
+    secret.check,
+    token.check,
+    check('files', await filesCheck(folder)),
+  ];
+  return [
+    ...before,
+    ...(await storeChecks(folder, file, { secret: secret.text, previous: config.secretPrevious }, clock, ids)),
+  ];
 }
 
-const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false);
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
 
 /** Returns the size of the files in the folder: the database, its journal, the secrets. */
 async function bytesIn(folder: string): Promise<number> {
-  const sizes = await Promise.all((await readdir(folder)).map((name) => stat(join(folder, name)).then(({ size }) => size, () => 0)));
+  const sizes = await Promise.all(
+    (await readdir(folder)).map((name) =>
+      stat(join(folder, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  );
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
@@ -44,7 +70,10 @@ async function nearest(folder: string): Promise<string> {
 }
 
 const problem = (path: string, mode: number): Promise<string | null> =>
-  access(path, mode).then(() => null, (error: NodeJS.ErrnoException) => error.code ?? error.message);
+  access(path, mode).then(
+    () => null,
+    (error: NodeJS.ErrnoException) => error.code ?? error.message,
+  );
 
 async function folderCheck(folder: string): Promise<Finding> {
   const path = resolve(folder);
@@ -52,24 +81,44 @@ async function folderCheck(folder: string): Promise<Finding> {
   const elsewhere = 'name another folder in PARLEY_STORE=lmdb:FOLDER.';
   if (found instanceof Error) {
     const above = await nearest(path);
-    if (found.code !== 'ENOENT') return fail(`${path} cannot be used (${found.code})`, `Mend the path, or ${elsewhere}`);
+    if (found.code !== 'ENOENT')
+      return fail(`${path} cannot be used (${found.code})`, `Mend the path, or ${elsewhere}`);
     const closed = await problem(above, constants.W_OK | constants.X_OK);
     if (closed === null) return ok(`${path} is not there yet; the first start makes it`);
-    return fail(`${path} is not there and cannot be made in ${above} (${closed})`, `Make it for the user that runs parley: install -d -m 700 -o USER ${path}; or ${elsewhere}`);
+    return fail(
+      `${path} is not there and cannot be made in ${above} (${closed})`,
+      `Make it for the user that runs parley: install -d -m 700 -o USER ${path}; or ${elsewhere}`,
+    );
   }
   if (!found.isDirectory()) return fail(`${path} is not a folder`, `Move it away, or ${elsewhere}`);
   const closed = await problem(path, constants.R_OK | constants.W_OK | constants.X_OK);
-  if (closed !== null) return fail(`${path} cannot be read and written (${closed})`, `chown -R USER ${path} with the user that runs parley, or ${elsewhere}`);
-  return othersMay(found.mode) ? warn(`${path} is open to other users (mode ${octal(found.mode)})`, `chmod 700 ${path}`) : ok(path);
+  if (closed !== null)
+    return fail(
+      `${path} cannot be read and written (${closed})`,
+      `chown -R USER ${path} with the user that runs parley, or ${elsewhere}`,
+    );
+  return othersMay(found.mode)
+    ? warn(`${path} is open to other users (mode ${octal(found.mode)})`, `chmod 700 ${path}`)
+    : ok(path);
 }
 
 const octal = (mode: number): string => (mode & 0o777).toString(8);
 const othersMay = (mode: number): boolean => process.platform !== 'win32' && (mode & 0o077) !== 0;
 
-/** The store's files, of which others may read none: a folder that is open now, or was copied from, shows them. Each secret has a check of its own. */
+/**
+ * The store's files, of which others may read none: a folder that is open now, or was copied from, shows them. Each
+ * secret has a check of its own.
+ */
 async function filesCheck(folder: string): Promise<Finding> {
   const names = (await readdir(folder)).filter((name) => name !== 'secret' && name !== 'operator-token').sort();
-  const modes = await Promise.all(names.map((name) => stat(join(folder, name)).then((found) => (found.isFile() ? found.mode : 0), () => 0)));
+  const modes = await Promise.all(
+    names.map((name) =>
+      stat(join(folder, name)).then(
+        (found) => (found.isFile() ? found.mode : 0),
+        () => 0,
+      ),
+    ),
+  );
   const open = names.flatMap((name, at) => (othersMay(modes[at]!) ? [{ name, mode: modes[at]! }] : []));
   if (open.length === 0) return ok('for their owner alone');
   const found = open.map(({ name, mode }) => `${name} is open to other users (mode ${octal(mode)})`).join(', ');
@@ -77,35 +126,98 @@ async function filesCheck(folder: string): Promise<Finding> {
 }
 
 /** A secret that is kept in the folder where the settings give none. */
-async function keptFile(folder: string, name: string, given: string | null, variable: string, charactersMin: number): Promise<{ check: Check; text: string | null }> {
+async function keptFile(
+  folder: string,
+  name: string,
+  given: string | null,
+  variable: string,
+  charactersMin: number,
+): Promise<{ check: Check; text: string | null }> {
   const path = join(resolve(folder), name);
   if (given !== null) return { check: check(name, ok(`${variable} is set`)), text: given };
   const found = await stat(path).catch(() => null);
   if (found === null) return { check: check(name, ok(`not there yet; the next start makes ${path}`)), text: null };
-  if (found.isDirectory()) return { check: check(name, fail(`${path} is a folder`, 'Move it away: the next start makes a file.')), text: null };
-  const text = await readFile(path, 'utf8').then((text) => text.trim(), () => null);
-  if (text === null) return { check: check(name, fail(`${path} cannot be read`, `chown USER ${path} with the user that runs parley.`)), text: null };
+  if (found.isDirectory())
+    return {
+      check: check(name, fail(`${path} is a folder`, 'Move it away: the next start makes a file.')),
+      text: null,
+    };
+  const text = await readFile(path, 'utf8').then(
+    (text) => text.trim(),
+    () => null,
+  );
+  if (text === null)
+    return {
+      check: check(name, fail(`${path} cannot be read`, `chown USER ${path} with the user that runs parley.`)),
+      text: null,
+    };
   const anew = 'Restore its content, or remove it: the next start makes a new one.';
   if (text === '') return { check: check(name, fail(`${path} is empty`, anew)), text: null };
-  if (codePoints(text) < charactersMin) return { check: check(name, fail(`${path} has fewer than ${charactersMin} characters`, anew)), text: null };
-  if (othersMay(found.mode)) return { check: check(name, warn(`${path} is open to other users (mode ${octal(found.mode)})`, `chmod 600 ${path}`)), text };
+  if (codePoints(text) < charactersMin)
+    return { check: check(name, fail(`${path} has fewer than ${charactersMin} characters`, anew)), text: null };
+  if (othersMay(found.mode))
+    return {
+      check: check(name, warn(`${path} is open to other users (mode ${octal(found.mode)})`, `chmod 600 ${path}`)),
+      text,
+    };
   return { check: check(name, ok(path)), text };
 }
 
-async function storeChecks(folder: string, file: string, secrets: OpeningSecrets, clock: Clock, ids: Ids): Promise<Check[]> {
-  if ((await stat(file).then(({ size }) => size, () => 0)) === 0) return [check('store', ok('empty; the first start fills it'))];
+async function storeChecks(
+  folder: string,
+  file: string,
+  secrets: OpeningSecrets,
+  clock: Clock,
+  ids: Ids,
+): Promise<Check[]> {
+  if (
+    (await stat(file).then(
+      ({ size }) => size,
+      () => 0,
+    )) === 0
+  )
+    return [check('store', ok('empty; the first start fills it'))];
   const closed = await problem(file, constants.R_OK | constants.W_OK);
-  if (closed !== null) return [check('store', fail(`${file} cannot be read and written (${closed})`, `chown -R USER ${resolve(folder)} with the user that runs parley.`))];
+  if (closed !== null)
+    return [
+      check(
+        'store',
+        fail(
+          `${file} cannot be read and written (${closed})`,
+          `chown -R USER ${resolve(folder)} with the user that runs parley.`,
+        ),
+      ),
+    ];
   const backup = 'Bring back the last good copy of the data folder, or name an empty folder in PARLEY_STORE.';
   try {
     const damage = headerProblem(file);
     if (damage !== null) return [check('store', fail(`${file} ${damage}`, backup))];
     const owner = await ownerOf(folder, clock);
-    if (owner !== null) return [check('store', ok(`in use by a running parley (${owner.pid === null ? 'in another container or on another machine' : `process ${owner.pid}`}); its rows were not checked`))];
-    return [check('store', ok('opens, and no parley runs on it')), ...(await lookInto(folder, (records) => examineRecords(records, secrets, ids)))];
+    if (owner !== null)
+      return [
+        check(
+          'store',
+          ok(
+            `in use by a running parley (${owner.pid === null ? 'in another container or on another machine' : `process ${owner.pid}`}); its rows were not checked`,
+          ),
+        ),
+      ];
+    return [
+      check('store', ok('opens, and no parley runs on it')),
+      ...(await lookInto(folder, (records) => examineRecords(records, secrets, ids))),
+    ];
   } catch (error) {
     const { cause, message } = error as Error;
-    if (cause instanceof RecordsLost) return [check('store', fail(`${file} and the journal are not whole: ${cause.message}`, `${backup} Or accept the loss: PARLEY_ACCEPT_LOSS=${cause.file}`))];
+    if (cause instanceof RecordsLost)
+      return [
+        check(
+          'store',
+          fail(
+            `${file} and the journal are not whole: ${cause.message}`,
+            `${backup} Or accept the loss: PARLEY_ACCEPT_LOSS=${cause.file}`,
+          ),
+        ),
+      ];
     return [check('store', fail(`${file} cannot be opened: ${message}`, backup))];
   }
 }

@@ -13,7 +13,8 @@ type Ports = Pick<Config, 'host' | 'port' | 'managementPort'>;
 export const port = (config: Ports, clock: Clock): Promise<Finding> => portOf('PORT', config.port, config, clock);
 
 /** The same for the management port, if there is one. */
-export const managementPort = (config: Ports, clock: Clock): Promise<Finding> => portOf('PARLEY_MANAGEMENT_PORT', config.managementPort!, config, clock);
+export const managementPort = (config: Ports, clock: Clock): Promise<Finding> =>
+  portOf('PARLEY_MANAGEMENT_PORT', config.managementPort!, config, clock);
 
 async function portOf(variable: string, port: number, config: Ports, clock: Clock): Promise<Finding> {
   const { host } = config;
@@ -28,8 +29,12 @@ async function portOf(variable: string, port: number, config: Ports, clock: Cloc
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE') return whoHas(variable, port, config, clock);
-    if (code === 'EACCES') return fail(`${port} on ${host} may not be listened on`, `Choose a port from 1024 on with ${variable}.`);
-    return fail(`${host} is no address of this machine (${code})`, 'Correct HOST: 127.0.0.1, 0.0.0.0 for all, or an address that ip addr shows.');
+    if (code === 'EACCES')
+      return fail(`${port} on ${host} may not be listened on`, `Choose a port from 1024 on with ${variable}.`);
+    return fail(
+      `${host} is no address of this machine (${code})`,
+      'Correct HOST: 127.0.0.1, 0.0.0.0 for all, or an address that ip addr shows.',
+    );
   }
 }
 
@@ -37,17 +42,29 @@ async function whoHas(variable: string, port: number, { host, managementPort }: 
   const near = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
   const aborted = new AbortController();
   const deadline = clock.after(limits.doctorPortMs, () => aborted.abort());
-  const ask = async (at: number, path: string): Promise<Response> => fetch(`http://${near}:${at}${path}`, { signal: aborted.signal });
+  const ask = async (at: number, path: string): Promise<Response> =>
+    fetch(`http://${near}:${at}${path}`, { signal: aborted.signal });
   try {
     const alive = await ask(port, '/healthz');
-    if (!alive.headers.get('x-request-id')?.startsWith('req_') || (await alive.text()) !== '{"status":"ok"}') throw new Error('Somebody else.');
+    if (!alive.headers.get('x-request-id')?.startsWith('req_') || (await alive.text()) !== '{"status":"ok"}')
+      throw new Error('Somebody else.');
     const ready = await ask(managementPort || port, '/readyz').catch(() => null);
-    if (ready === null) return warn(`${port} on ${host} is served by a parley that does not answer on ${managementPort || port}`, 'Start it again with these settings, or look at its log.');
+    if (ready === null)
+      return warn(
+        `${port} on ${host} is served by a parley that does not answer on ${managementPort || port}`,
+        'Start it again with these settings, or look at its log.',
+      );
     await ready.arrayBuffer();
     if (ready.ok) return ok(`${port} on ${host} is served by a parley, which is ready`);
-    return warn(`${port} on ${host} is served by a parley that is not ready (${ready.status})`, 'It is ending, or its store does not answer: look at its log.');
+    return warn(
+      `${port} on ${host} is served by a parley that is not ready (${ready.status})`,
+      'It is ending, or its store does not answer: look at its log.',
+    );
   } catch {
-    return fail(`${port} on ${host} is in use by another program`, `Choose another with ${variable}, or end that program: ss -ltnp 'sport = :${port}' names it.`);
+    return fail(
+      `${port} on ${host} is in use by another program`,
+      `Choose another with ${variable}, or end that program: ss -ltnp 'sport = :${port}' names it.`,
+    );
   } finally {
     deadline.cancel();
   }

@@ -15,8 +15,14 @@ export function nodeVersion(running = process.versions.node): Finding {
   return older ? fail(`Node ${running}`, `parley needs Node ${wanted} or later: install it.`) : ok(`Node ${running}`);
 }
 
-/** The settings that cannot be used, each with its problem; and the settings without those. Null if the store's setting is among them. */
-export function settingsOf(environment: Environment, ids: Ids): { readonly checks: Check[]; readonly config: Config | null } {
+/**
+ * The settings that cannot be used, each with its problem; and the settings without those. Null if the store's setting
+ * is among them.
+ */
+export function settingsOf(
+  environment: Environment,
+  ids: Ids,
+): { readonly checks: Check[]; readonly config: Config | null } {
   const wrong = new Map<string, Check>();
   const store = environment['PARLEY_STORE'];
   const tried = (variable: string, values: Environment): void => {
@@ -25,13 +31,23 @@ export function settingsOf(environment: Environment, ids: Ids): { readonly check
   };
   tried('PARLEY_STORE', { PARLEY_STORE: store });
   const usable = wrong.size === 0;
-  // The values that a setting may have can depend on the store and on the port, which stands before the settings that depend on it.
+  // The values that a setting may have can depend on the store and on the port, which stands before the settings that
+  // depend on it.
   for (const { variable } of settings) {
     const before = { ...(usable && { PARLEY_STORE: store }), ...(!wrong.has('PORT') && { PORT: environment['PORT'] }) };
     if (variable !== 'PARLEY_STORE') tried(variable, { ...before, [variable]: environment[variable] });
   }
-  const config = usable ? readConfig(Object.fromEntries(Object.entries(environment).filter(([variable]) => !wrong.has(variable)))) : null;
-  const checks = [...wrong.values(), ...(config === null ? [] : missingSettings(config, ids).filter((one) => !wrong.has(one.variable)).map((one) => one.check))];
+  const config = usable
+    ? readConfig(Object.fromEntries(Object.entries(environment).filter(([variable]) => !wrong.has(variable))))
+    : null;
+  const checks = [
+    ...wrong.values(),
+    ...(config === null
+      ? []
+      : missingSettings(config, ids)
+          .filter((one) => !wrong.has(one.variable))
+          .map((one) => one.check)),
+  ];
   return { checks: checks.length > 0 ? checks : [check('settings', ok('valid'))], config };
 }
 
@@ -44,7 +60,17 @@ function missingSettings(config: Config, ids: Ids): { readonly variable: string;
   ];
   return cases.flatMap(({ variable, given }) => {
     const said = sentence(() => readSecrets(given, ids));
-    return said === null ? [] : [{ variable, check: check('settings', fail(said, `Make one once (openssl rand -hex 32) and set ${variable} to it everywhere.`)) }];
+    return said === null
+      ? []
+      : [
+          {
+            variable,
+            check: check(
+              'settings',
+              fail(said, `Make one once (openssl rand -hex 32) and set ${variable} to it everywhere.`),
+            ),
+          },
+        ];
   });
 }
 
@@ -59,17 +85,23 @@ function sentence(run: () => unknown): string | null {
 }
 
 /** Where a build of uWebSockets.js loads. */
-const engineHome = 'Linux on x64, with glibc 2.27 and Node 20 or 22 or with glibc 2.38 and Node 24 or 26, with the packages installed by that Node (npm ci)';
+const engineHome =
+  'Linux on x64, with glibc 2.27 and Node 20 or 22 or with glibc 2.38 and Node 24 or 26, with the packages installed by that Node (npm ci)';
 
 /** The engine that the server would choose. */
 export async function engine({ edge }: Config, load: () => Promise<unknown> = loadEngine): Promise<Finding> {
   if (edge === 'node') return ok('node:http, as PARLEY_EDGE says');
   try {
     await load();
-    return ok('uWebSockets.js loads (for clients that pipeline, or send chunk extensions, trailers or absolute targets, without a proxy between: PARLEY_EDGE=node)');
+    return ok(
+      'uWebSockets.js loads (for clients that pipeline, or send chunk extensions, trailers or absolute targets, without a proxy between: PARLEY_EDGE=node)',
+    );
   } catch (error) {
     const said = (error as Error).message;
     if (edge === 'uws') return fail(said, `Unset PARLEY_EDGE, so that node:http serves, or run on ${engineHome}.`);
-    return warn(`${said} node:http serves instead.`, `All works; a streamed event costs about half as much processor time again. Run on ${engineHome} to have uWebSockets.js.`);
+    return warn(
+      `${said} node:http serves instead.`,
+      `All works; a streamed event costs about half as much processor time again. Run on ${engineHome} to have uWebSockets.js.`,
+    );
   }
 }

@@ -1,4 +1,7 @@
-/** Checks a store's records without changing them: whether this version can read them, and whether its credentials and its tools' signing secrets open. */
+/**
+ * Checks a store's records without changing them: whether this version can read them, and whether its credentials and
+ * its tools' signing secrets open.
+ */
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { CatalogKind, CatalogRecords, Credential, Page, Records, Tool, Workspace } from '../../store/store.ts';
@@ -22,29 +25,49 @@ export async function examineRecords(records: Records, secrets: OpeningSecrets, 
   try {
     workspaces = await firstOf(records, 'workspace', '');
     for (const { id } of workspaces) {
-      for (const kind of ['assistant', 'key'] as const) await records.catalog.list(kind, id, { limit: limits.listMax, after: null, order: 'desc' });
-      await records.sessions.list(id, { assistantIds: null, status: null, activeSince: 0, now: 0 }, { limit: 1, after: null, order: 'desc' });
+      for (const kind of ['assistant', 'key'] as const)
+        await records.catalog.list(kind, id, { limit: limits.listMax, after: null, order: 'desc' });
+      await records.sessions.list(
+        id,
+        { assistantIds: null, status: null, activeSince: 0, now: 0 },
+        { limit: 1, after: null, order: 'desc' },
+      );
       credentials.push(...(await firstOf(records, 'credential', id)));
       tools.push(...(await firstOf(records, 'tool', id)));
     }
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
-    const advice = 'If a later version of parley has written here, run that one; otherwise bring back the last good copy of the store.';
+    const advice =
+      'If a later version of parley has written here, run that one; otherwise bring back the last good copy of the store.';
     return [check('format', fail(`The records cannot be read: ${(error as Error).message}`, advice))];
   }
-  return [check('format', ok(counted(workspaces.length))), checkOpening(ofCredentials, credentials, secrets, ids), checkOpening(ofTools, tools.flatMap(signingSecrets), secrets, ids)];
+  return [
+    check('format', ok(counted(workspaces.length))),
+    checkOpening(ofCredentials, credentials, secrets, ids),
+    checkOpening(ofTools, tools.flatMap(signingSecrets), secrets, ids),
+  ];
 }
 
 function counted(workspaces: number): string {
   if (workspaces === 0) return 'nothing is stored yet';
   if (workspaces === 1) return 'one workspace reads well';
-  return workspaces < limits.doctorRowsMax ? `${workspaces} workspaces read well` : `the first ${workspaces} workspaces read well`;
+  return workspaces < limits.doctorRowsMax
+    ? `${workspaces} workspaces read well`
+    : `the first ${workspaces} workspaces read well`;
 }
 
-async function firstOf<K extends CatalogKind>({ catalog }: Records, kind: K, workspaceId: string): Promise<CatalogRecords[K][]> {
+async function firstOf<K extends CatalogKind>(
+  { catalog }: Records,
+  kind: K,
+  workspaceId: string,
+): Promise<CatalogRecords[K][]> {
   const found: CatalogRecords[K][] = [];
-  for (let after: string | null = null; found.length < limits.doctorRowsMax; ) {
-    const page: Page<CatalogRecords[K]> = await catalog.list(kind, workspaceId, { limit: limits.listMax, after, order: 'asc' });
+  for (let after: string | null = null; found.length < limits.doctorRowsMax;) {
+    const page: Page<CatalogRecords[K]> = await catalog.list(kind, workspaceId, {
+      limit: limits.listMax,
+      after,
+      order: 'asc',
+    });
     found.push(...page.items);
     if (page.next === null) break;
     after = page.next;
@@ -63,9 +86,21 @@ const ofCredentials: Opening = { id: 'credentials', again: 'enter them again: pa
 /** Calls of a tool whose signing secret does not open are `refused`. */
 const ofTools: Opening = { id: 'signing-secrets', again: 'give the tools new ones: rotate-secret in the console' };
 
-function checkOpening({ id: name, again }: Opening, credentials: readonly SealedHolder[], { secret, previous }: OpeningSecrets, ids: Ids): Check {
+function checkOpening(
+  { id: name, again }: Opening,
+  credentials: readonly SealedHolder[],
+  { secret, previous }: OpeningSecrets,
+  ids: Ids,
+): Check {
   if (credentials.length === 0) return check(name, ok('none is stored'));
-  if (secret === null) return check(name, fail(`${credentials.length} stored, and no PARLEY_SECRET to open them with`, 'Set the PARLEY_SECRET that they were stored under.'));
+  if (secret === null)
+    return check(
+      name,
+      fail(
+        `${credentials.length} stored, and no PARLEY_SECRET to open them with`,
+        'Set the PARLEY_SECRET that they were stored under.',
+      ),
+    );
   const vault = openVault(secret, ids, previous);
   const sealings = credentials.map((credential) => vault.sealing(credential));
   const shut = credentials.filter((_, index) => sealings[index] === null);
@@ -77,11 +112,33 @@ function checkOpening({ id: name, again }: Opening, credentials: readonly Sealed
   }
   if (shut.length === 0 && loose.length > 0) {
     const still = `${loose.length} of ${credentials.length} were encrypted by an earlier version, which did not bind them to their provider and base URL`;
-    return check(name, warn(still, 'The next start of parley binds them; on Redis one with PARLEY_SECRET_PREVIOUS set, to the same secret if it is not to change, once no server of that version runs.'));
+    return check(
+      name,
+      warn(
+        still,
+        'The next start of parley binds them; on Redis one with PARLEY_SECRET_PREVIOUS set, to the same secret if it is not to change, once no server of that version runs.',
+      ),
+    );
   }
   const unneeded = previous === null ? '' : '; PARLEY_SECRET_PREVIOUS can be unset';
   if (shut.length === 0) return check(name, ok(`all ${credentials.length} open with PARLEY_SECRET${unneeded}`));
-  const found = `${shut.length} of ${credentials.length} do not open with this PARLEY_SECRET (${shut.slice(0, 3).map(({ id }) => id).join(', ')}${shut.length > 3 ? ', …' : ''})`;
-  if (shut.length === credentials.length) return check(name, fail(found, `Set the PARLEY_SECRET that they were stored under, as PARLEY_SECRET_PREVIOUS if it was changed, or ${again}.`));
-  return check(name, warn(found, `They were stored under another PARLEY_SECRET, or their provider or base URL was changed past parley. Set PARLEY_SECRET_PREVIOUS to that secret, or ${again}.`));
+  const found = `${shut.length} of ${credentials.length} do not open with this PARLEY_SECRET (${shut
+    .slice(0, 3)
+    .map(({ id }) => id)
+    .join(', ')}${shut.length > 3 ? ', …' : ''})`;
+  if (shut.length === credentials.length)
+    return check(
+      name,
+      fail(
+        found,
+        `Set the PARLEY_SECRET that they were stored under, as PARLEY_SECRET_PREVIOUS if it was changed, or ${again}.`,
+      ),
+    );
+  return check(
+    name,
+    warn(
+      found,
+      `They were stored under another PARLEY_SECRET, or their provider or base URL was changed past parley. Set PARLEY_SECRET_PREVIOUS to that secret, or ${again}.`,
+    ),
+  );
 }

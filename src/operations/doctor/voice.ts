@@ -1,4 +1,7 @@
-/** Whether this server can speak and listen: the packages of the embedded voice with their terms, whether they load, and the operator's own folder. */
+/**
+ * Whether this server can speak and listen: the packages of the embedded voice with their terms, whether they load, and
+ * the operator's own folder.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
@@ -37,11 +40,21 @@ const otherwise = 'Assistants whose voice is embedded answer voice_unavailable u
 
 type Processes = Pick<VoiceProcesses, 'speak' | 'transcribe' | 'close'>;
 
-export async function examineVoice({ voiceProcesses, voiceFolder }: Pick<Config, 'voiceProcesses' | 'voiceFolder'>, clock: Clock): Promise<Check[]> {
+export async function examineVoice(
+  { voiceProcesses, voiceFolder }: Pick<Config, 'voiceProcesses' | 'voiceFolder'>,
+  clock: Clock,
+): Promise<Check[]> {
   const folder = voiceFolder === null ? [] : [check('voice-folder', voiceFolderFinding(voiceFolder))];
-  if (voiceProcesses === 0) return [check('voice', ok('the embedded voice is off, as PARLEY_VOICE_PROCESSES=0 says; voice of other providers works')), ...folder];
+  if (voiceProcesses === 0)
+    return [
+      check('voice', ok('the embedded voice is off, as PARLEY_VOICE_PROCESSES=0 says; voice of other providers works')),
+      ...folder,
+    ];
   const packages = voicePackages();
-  const speech = packages.status === 'ok' ? [check('voice', await speaksAndListens(clock)), check('voice-formats', await formats())] : [];
+  const speech =
+    packages.status === 'ok'
+      ? [check('voice', await speaksAndListens(clock)), check('voice-formats', await formats())]
+      : [];
   return [check('voice-packages', packages), ...speech, ...folder];
 }
 
@@ -57,13 +70,19 @@ export function voicePackages(folderOf: (name: string) => string = packageFolder
       return [];
     }
   });
-  return missing.length === 0 ? ok(found.join(', ')) : warn(`not installed: ${missing.join(', ')}`, `${install} ${otherwise}`);
+  return missing.length === 0
+    ? ok(found.join(', '))
+    : warn(`not installed: ${missing.join(', ')}`, `${install} ${otherwise}`);
 }
 
 const [words, understood] = ['Hello there.', /hello/i];
 
 /** Speaks two words in a voice process and has them transcribed there. */
-export async function speaksAndListens(clock: Clock, open: () => Processes = () => new VoiceProcesses({ count: 1, clock }), limitMs: number = limits.voiceLoadMs): Promise<Finding> {
+export async function speaksAndListens(
+  clock: Clock,
+  open: () => Processes = () => new VoiceProcesses({ count: 1, clock }),
+  limitMs: number = limits.voiceLoadMs,
+): Promise<Finding> {
   const stop = new AbortController();
   const timer = clock.after(limitMs, () => stop.abort());
   const from = clock.monotonic();
@@ -72,12 +91,24 @@ export async function speaksAndListens(clock: Clock, open: () => Processes = () 
     const { signal } = stop;
     const order = { text: words, voice: { name: 'slt', file: null }, speed: 1, timed: false };
     const { samples } = await processes.speak(order, 'speech', 'doctor', signal);
-    const text = await processes.transcribe({ samples, draft: { tokens: [] }, urgency: 'final', caller: 'doctor', signal }, null);
-    if (!understood.test(text)) return warn(`a voice process heard "${text}" where it had said "${words}"`, `The weights may be damaged. ${install.replace('them', 'the packages anew')} ${otherwise}`);
+    const text = await processes.transcribe(
+      { samples, draft: { tokens: [] }, urgency: 'final', caller: 'doctor', signal },
+      null,
+    );
+    if (!understood.test(text))
+      return warn(
+        `a voice process heard "${text}" where it had said "${words}"`,
+        `The weights may be damaged. ${install.replace('them', 'the packages anew')} ${otherwise}`,
+      );
     return ok(`loads, speaks two words and understands them, in ${((clock.monotonic() - from) / 1000).toFixed(1)} s`);
   } catch (error) {
-    const found = stop.signal.aborted ? `a voice process has not said and understood two words within ${limitMs / 1000} s` : `a voice process fails: ${(error as Error).message}`;
-    return warn(found, `The packages need Linux with glibc or Windows on x64 or arm64, or macOS on arm64. ${install.replace('them', 'them anew')} ${otherwise} PARLEY_VOICE_PROCESSES=0 turns the embedded voice off.`);
+    const found = stop.signal.aborted
+      ? `a voice process has not said and understood two words within ${limitMs / 1000} s`
+      : `a voice process fails: ${(error as Error).message}`;
+    return warn(
+      found,
+      `The packages need Linux with glibc or Windows on x64 or arm64, or macOS on arm64. ${install.replace('them', 'them anew')} ${otherwise} PARLEY_VOICE_PROCESSES=0 turns the embedded voice off.`,
+    );
   } finally {
     timer.cancel();
     processes.close();
@@ -87,8 +118,11 @@ export async function speaksAndListens(clock: Clock, open: () => Processes = () 
 /** The formats of speech that need a package. */
 export async function formats(encode: typeof encodeWhole = encodeWhole): Promise<Finding> {
   const failed: string[] = [];
-  for (const format of ['mp3', 'opus'] as const) await encode(format, 16_000, new Int16Array(1600)).catch((error: Error) => failed.push(error.message));
-  return failed.length === 0 ? ok('wav, pcm, mp3 and opus') : warn(failed.join(' '), `${install} The other formats work.`);
+  for (const format of ['mp3', 'opus'] as const)
+    await encode(format, 16_000, new Int16Array(1600)).catch((error: Error) => failed.push(error.message));
+  return failed.length === 0
+    ? ok('wav, pcm, mp3 and opus')
+    : warn(failed.join(' '), `${install} The other formats work.`);
 }
 
 /** The voices and recognisers of the provider `local`. */
@@ -96,7 +130,8 @@ export function voiceFolderFinding(folder: string): Finding {
   const path = resolve(folder);
   const contents = `Put voices there (NAME${voiceSuffix}) or recognisers (folders with encoder_model.onnx and decoder_model_merged.onnx), or name another folder in PARLEY_VOICE_FOLDER.`;
   const problem = voiceFolderProblem(path);
-  if (problem !== null) return fail(problem, 'Make it, or name a folder that can be read in PARLEY_VOICE_FOLDER, or unset it.');
+  if (problem !== null)
+    return fail(problem, 'Make it, or name a folder that can be read in PARLEY_VOICE_FOLDER, or unset it.');
   const names = readdirSync(path);
   const voices = names.filter((name) => name.endsWith(voiceSuffix));
   const recognisers = names.filter((name) => isRecogniser(path, name));

@@ -1,6 +1,6 @@
 /**
- * Checks rows of a file beyond their shape, as the API checks a request: an imported row must not hold what no request could have
- * stored. A row that breaks a rule is refused with one sentence, which names the row and its field.
+ * Checks rows of a file beyond their shape, as the API checks a request: an imported row must not hold what no request
+ * could have stored. A row that breaks a rule is refused with one sentence, which names the row and its field.
  */
 import type { DumpRow } from '../../store/dump.ts';
 import { conversationProblem } from './checks/conversation.ts';
@@ -37,7 +37,9 @@ export function rowProblem(row: DumpRow, order: RowOrder): string | null {
   return `\`${field}\` of the ${nameOf(row)} has the wrong type or a value that is not allowed`;
 }
 
-/** The place of a row among those before it: each follows its workspace, session or actor, and no workspace comes twice. */
+/**
+ * The place of a row among those before it: each follows its workspace, session or actor, and no workspace comes twice.
+ */
 export class RowOrder {
   readonly #workspaces = new Set<string>();
   #workspace: string | null = null;
@@ -53,12 +55,16 @@ export class RowOrder {
   }
 
   #problemOf(row: DumpRow): string | null {
-    if (row.type === 'workspace') return this.#workspaces.has(row.record.id) ? `the ${nameOf(row)} is in the file twice` : null;
+    if (row.type === 'workspace')
+      return this.#workspaces.has(row.record.id) ? `the ${nameOf(row)} is in the file twice` : null;
     const workspaceId = 'workspaceId' in row ? row.workspaceId : row.record.workspaceId;
     if (workspaceId !== this.#workspace) return `the ${nameOf(row)} does not follow its workspace ${workspaceId}`;
     const session = row.type === 'message' ? row.sessionId : row.type === 'turn' ? row.record.sessionId : null;
-    if (session !== null && session !== this.#session) return `the ${nameOf(row)} does not follow its session ${session}`;
-    return row.type === 'history' && `${row.kind} ${row.id}` !== this.#actor ? `the ${nameOf(row)} does not follow it` : null;
+    if (session !== null && session !== this.#session)
+      return `the ${nameOf(row)} does not follow its session ${session}`;
+    return row.type === 'history' && `${row.kind} ${row.id}` !== this.#actor
+      ? `the ${nameOf(row)} does not follow it`
+      : null;
   }
 
   #note(row: DumpRow): void {

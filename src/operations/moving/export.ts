@@ -1,6 +1,7 @@
 /**
- * Exports a store to a file. The file grows as `FILE.part` and gets its name once it is complete, so that the name never stands
- * for a part of an installation. An interrupted export can continue after the last conversation in the file.
+ * Exports a store to a file. The file grows as `FILE.part` and gets its name once it is complete, so that the name
+ * never stands for a part of an installation. An interrupted export can continue after the last conversation in the
+ * file.
  */
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -62,7 +63,13 @@ export async function exportTo(options: ExportOptions): Promise<Exported> {
   }
   const [growing, earlier] = [`${out}.part`, `${out}.part.old`];
   const part = resume ? await partOf(growing, earlier, out, source, options.secret) : null;
-  const lines = linesOf(options, part?.header ?? headerFor(options), part === null ? null : { part, path: earlier, name: out }, onRow, tally);
+  const lines = linesOf(
+    options,
+    part?.header ?? headerFor(options),
+    part === null ? null : { part, path: earlier, name: out },
+    onRow,
+    tally,
+  );
   await writeLines(lines, growing, out);
   await rename(growing, out);
   await rm(earlier, { force: true });
@@ -106,11 +113,18 @@ async function* linesOf(
 }
 
 /**
- * Renames the file of an interrupted export to `earlier` and returns its rows before the last workspace or session in it, from
- * which the export continues. Null if there is none, or if the store has left the state that was read.
+ * Renames the file of an interrupted export to `earlier` and returns its rows before the last workspace or session in
+ * it, from which the export continues. Null if there is none, or if the store has left the state that was read.
  */
-async function partOf(growing: string, earlier: string, name: string, source: DumpSource, secret: string): Promise<Part | null> {
-  // If an export continued an earlier one and was interrupted while it still copied, both files are left; the earlier one has more rows.
+async function partOf(
+  growing: string,
+  earlier: string,
+  name: string,
+  source: DumpSource,
+  secret: string,
+): Promise<Part | null> {
+  // If an export continued an earlier one and was interrupted while it still copied, both files are left; the earlier
+  // one has more rows.
   if (!existsSync(earlier)) {
     if (!existsSync(growing)) return null;
     await rename(growing, earlier);
@@ -121,14 +135,17 @@ async function partOf(growing: string, earlier: string, name: string, source: Du
   if (first.done) return null;
   const header = headerOf(first.value);
   if (header.store !== source.name || header.secret !== fingerprintOf(secret)) {
-    throw new DumpRefused(`${growing} was begun from another installation. Remove it, or choose another name with --out.`);
+    throw new DumpRefused(
+      `${growing} was begun from another installation. Remove it, or choose another name with --out.`,
+    );
   }
   if (header.mark !== source.mark()) return null;
   let rows = 0;
   let part: Part = { header, rows: 0, place: null };
   for await (const { row } of rowsOf(earlier, name, Infinity)) {
     if (row.type === 'workspace') part = { header, rows, place: { workspaceId: row.record.id, sessionId: null } };
-    if (row.type === 'session') part = { header, rows, place: { workspaceId: row.record.workspaceId, sessionId: row.record.id } };
+    if (row.type === 'session')
+      part = { header, rows, place: { workspaceId: row.record.workspaceId, sessionId: row.record.id } };
     rows++;
   }
   return part;

@@ -1,4 +1,7 @@
-/** Reads and writes lines of a file or a pipe, compressed if the file's name ends in `.gz`. At most a few lines are in memory. */
+/**
+ * Reads and writes lines of a file or a pipe, compressed if the file's name ends in `.gz`. At most a few lines are in
+ * memory.
+ */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -11,8 +14,15 @@ const isPacked = (path: string): boolean => path.endsWith('.gz');
 /** How many bytes are passed on at a time. */
 const chunkCharacters = 64 * 1024;
 
-/** Writes all lines to a file or a stream, which stays open. `name`: the file's later name, which says whether it is compressed. */
-export async function writeLines(lines: AsyncIterable<string>, out: string | NodeJS.WritableStream, name?: string): Promise<void> {
+/**
+ * Writes all lines to a file or a stream, which stays open. `name`: the file's later name, which says whether it is
+ * compressed.
+ */
+export async function writeLines(
+  lines: AsyncIterable<string>,
+  out: string | NodeJS.WritableStream,
+  name?: string,
+): Promise<void> {
   if (typeof out !== 'string') return pipeline(chunks(lines), out, { end: false });
   // The contents are readable for the file's owner alone.
   const file = createWriteStream(out, { mode: 0o600, flush: true });
@@ -38,12 +48,16 @@ export interface LinesOptions {
 }
 
 /** The lines of a file or a stream. The last line counts only if it has a line end. */
-export async function* readLines(input: string | NodeJS.ReadableStream, { name, opened }: LinesOptions = {}): AsyncGenerator<string> {
+export async function* readLines(
+  input: string | NodeJS.ReadableStream,
+  { name, opened }: LinesOptions = {},
+): AsyncGenerator<string> {
   const file = typeof input === 'string' ? createReadStream(input, { highWaterMark: chunkCharacters }) : null;
   if (file !== null) opened?.(file);
   let text = file ?? (input as NodeJS.ReadableStream);
   if (typeof input === 'string' && isPacked(name ?? input)) {
-    // An incomplete compressed file gives as much as can be unpacked; its missing closing line shows that it is incomplete.
+    // An incomplete compressed file gives as much as can be unpacked; its missing closing line shows that it is
+    // incomplete.
     const unpacked = createGunzip({ finishFlush: constants.Z_SYNC_FLUSH });
     pipeline(text, unpacked).catch(() => {});
     text = unpacked;
@@ -61,10 +75,14 @@ export async function* readLines(input: string | NodeJS.ReadableStream, { name, 
       }
       rest.push(bytes.subarray(from));
       held += bytes.length - from;
-      if (held > limits.movingLineBytesMax) throw new DumpRefused(`The file has a line of more than ${limits.movingLineBytesMax} bytes: it is no export of parley.`);
+      if (held > limits.movingLineBytesMax)
+        throw new DumpRefused(
+          `The file has a line of more than ${limits.movingLineBytesMax} bytes: it is no export of parley.`,
+        );
     }
   } catch (error) {
-    if (String((error as NodeJS.ErrnoException).code).startsWith('Z_')) throw new DumpRefused(`The file cannot be unpacked: ${(error as Error).message}.`);
+    if (String((error as NodeJS.ErrnoException).code).startsWith('Z_'))
+      throw new DumpRefused(`The file cannot be unpacked: ${(error as Error).message}.`);
     throw error;
   } finally {
     file?.destroy();

@@ -77,9 +77,12 @@ export function headerOf(line: string | undefined): Header {
   if (line === undefined) throw new DumpRefused('The file is empty.');
   header ??= Compile(Header);
   const value = parsed(line, 1) as Header;
-  if (value?.type !== 'header') throw new DumpRefused('The file is no export of parley: its first line is not a header.');
+  if (value?.type !== 'header')
+    throw new DumpRefused('The file is no export of parley: its first line is not a header.');
   if (value.format > dumpFormat) {
-    throw new DumpRefused(`The file has format ${value.format}, of parley ${value.version}; this version reads formats up to ${dumpFormat}. Import it with that version or a later one.`);
+    throw new DumpRefused(
+      `The file has format ${value.format}, of parley ${value.version}; this version reads formats up to ${dumpFormat}. Import it with that version or a later one.`,
+    );
   }
   if (!header.Check(value)) throw new DumpRefused('The header on line 1 is not as it must be.');
   return value;
@@ -97,7 +100,10 @@ export async function* rowsIn(lines: AsyncIterator<string>, tally: RowDigest): A
   const order = new RowOrder();
   for (let number = 2; ; number++) {
     const { value: line, done } = await lines.next();
-    if (done) throw new DumpRefused(`The file ends after line ${number - 1} without its closing line: it was cut short. Export again, or copy it again.`);
+    if (done)
+      throw new DumpRefused(
+        `The file ends after line ${number - 1} without its closing line: it was cut short. Export again, or copy it again.`,
+      );
     const value = parsed(line, number);
     if ((value as { readonly type?: unknown } | null)?.type === 'end') return close(value, number, tally);
     yield { row: rowAt(value, number, tally, line, order), line };
@@ -122,8 +128,10 @@ function close(value: unknown, number: number, tally: RowDigest): void {
   if (!closing.Check(value)) throw new DumpRefused(`The closing line ${number} is not as it must be.`);
   const { rows, sha256 } = value as Closing;
   const stated = Object.values(rows).reduce((sum, count) => sum + count, 0);
-  if (stated !== tally.rows) throw new DumpRefused(`The file has ${tally.rows} rows where its closing line says ${stated}: it is not whole.`);
-  if (tally.closing().sha256 !== sha256) throw new DumpRefused('The rows do not have the checksum of the closing line: the file was changed or damaged.');
+  if (stated !== tally.rows)
+    throw new DumpRefused(`The file has ${tally.rows} rows where its closing line says ${stated}: it is not whole.`);
+  if (tally.closing().sha256 !== sha256)
+    throw new DumpRefused('The rows do not have the checksum of the closing line: the file was changed or damaged.');
 }
 
 function parsed(line: string, number: number): unknown {

@@ -1,7 +1,7 @@
 /**
- * Imports a file into a store. The file is checked completely first, so that nothing is written from one that is incomplete or has
- * a row that must not be believed; the rows of a pipe are kept in a temporary file for that. The store records the progress: the
- * same file continues there, and once it is complete, changes nothing more.
+ * Imports a file into a store. The file is checked completely first, so that nothing is written from one that is
+ * incomplete or has a row that must not be believed; the rows of a pipe are kept in a temporary file for that. The
+ * store records the progress: the same file continues there, and once it is complete, changes nothing more.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -75,7 +75,11 @@ async function openFile({ from, secret, opened }: Pick<ImportOptions, 'from' | '
   return { header, rows: rowsIn(lines, tally), tally };
 }
 
-async function importRows(target: DumpTarget, { header, rows, tally }: File, onRows: ImportOptions['onRows']): Promise<Imported> {
+async function importRows(
+  target: DumpTarget,
+  { header, rows, tally }: File,
+  onRows: ImportOptions['onRows'],
+): Promise<Imported> {
   const before = await target.progress(header.id);
   const taking = new Taking(target, before);
   try {
@@ -108,7 +112,8 @@ class Taking {
     if (++this.#rows <= this.#before.rows || this.#before.done) return;
     this.#batch.push(row);
     this.#characters += characters;
-    if (this.#batch.length === limits.movingRowsMax || this.#characters >= limits.movingBytesMax) await this.flush(false);
+    if (this.#batch.length === limits.movingRowsMax || this.#characters >= limits.movingBytesMax)
+      await this.flush(false);
   }
 
   async flush(done: boolean): Promise<void> {

@@ -17,14 +17,18 @@ export class Looks {
     this.#rounds = new Rounds(clock, members);
     this.#asked = new Coalesced(clock, bounds, async () => {
       this.#ready = false;
-      await this.#rounds.ask(limits.readyWorkersMs, ({ listened, leaving }) => listened && !leaving, (request) => ({ type: 'look', request }));
+      await this.#rounds.ask(
+        limits.readyWorkersMs,
+        ({ listened, leaving }) => listened && !leaving,
+        (request) => ({ type: 'look', request }),
+      );
       return this.#ready;
     });
   }
 
   /**
-   * True once one worker that stays accepts work and its store answers. Others may hang: if a load balancer removed this address
-   * because of them, the ready worker would get no requests either.
+   * True once one worker that stays accepts work and its store answers. Others may hang: if a load balancer removed
+   * this address because of them, the ready worker would get no requests either.
    */
   look(): Promise<boolean> {
     return this.#asked.get();

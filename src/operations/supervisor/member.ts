@@ -57,7 +57,9 @@ export class SupervisedWorker {
     if (this.worker.isConnected()) this.worker.send(message, () => {});
   }
 
-  /** Sends the worker the message to end. If it does not end in time, it is killed, so that it cannot block the rest. */
+  /**
+   * Sends the worker the message to end. If it does not end in time, it is killed, so that it cannot block the rest.
+   */
   leave(message: FromSupervisor): void {
     this.leaving = true;
     this.#deadline ??= this.#clock.after(limits.workerEndMs, () => this.kill('SIGKILL'));

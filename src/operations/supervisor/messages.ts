@@ -9,7 +9,9 @@ export type FromWorker =
   | { readonly type: 'metrics.wanted'; readonly request: number }
   /** Whether the worker accepts work and its store answers; the answer to the supervisor's request of that number. */
   | { readonly type: 'looked'; readonly request: number; readonly ready: boolean }
-  /** The worker's own metrics, for the supervisor's request of that number; null when the worker sends them at its end. */
+  /**
+   * The worker's own metrics, for the supervisor's request of that number; null when the worker sends them at its end.
+   */
   | { readonly type: 'measured'; readonly request: number | null; readonly samples: Samples };
 
 export type FromSupervisor =

@@ -22,10 +22,14 @@ export class Rounds {
   }
 
   /**
-   * Sends a query to the workers for which `may` is true. Resolves when all have answered or ended, when one answer is enough, or
-   * after `waitMs` milliseconds.
+   * Sends a query to the workers for which `may` is true. Resolves when all have answered or ended, when one answer is
+   * enough, or after `waitMs` milliseconds.
    */
-  async ask(waitMs: number, may: (member: SupervisedWorker) => boolean, message: (request: number) => FromSupervisor): Promise<void> {
+  async ask(
+    waitMs: number,
+    may: (member: SupervisedWorker) => boolean,
+    message: (request: number) => FromSupervisor,
+  ): Promise<void> {
     const request = ++this.#requests;
     const awaited = new Set([...this.#members].filter(may));
     if (awaited.size === 0) return;

@@ -21,12 +21,19 @@ export class Scrapes {
     this.#rounds = new Rounds(clock, members);
     this.#scrape = new Coalesced(clock, bounds, async () => {
       this.#tally.hear(own, await counted());
-      await this.#rounds.ask(limits.workerMeasureMs, ({ listened }) => listened, (request) => ({ type: 'measure', request }));
+      await this.#rounds.ask(
+        limits.workerMeasureMs,
+        ({ listened }) => listened,
+        (request) => ({ type: 'measure', request }),
+      );
       return this.#tally.text();
     });
   }
 
-  /** The metrics of all workers. Concurrent calls share one query. For a worker that does not answer in time, its last answer is used. */
+  /**
+   * The metrics of all workers. Concurrent calls share one query. For a worker that does not answer in time, its last
+   * answer is used.
+   */
   text(): Promise<string> {
     return this.#scrape.get();
   }
@@ -43,8 +50,8 @@ export class Scrapes {
 }
 
 /**
- * The last metrics of each worker, and the counts of workers that have ended: without these a sum would fall when a worker is
- * replaced, and Prometheus would take that for a restart and count everything again.
+ * The last metrics of each worker, and the counts of workers that have ended: without these a sum would fall when a
+ * worker is replaced, and Prometheus would take that for a restart and count everything again.
  */
 class Tally {
   readonly #last = new Map<number, Samples>();
@@ -58,7 +65,8 @@ class Tally {
   async end(worker: number): Promise<void> {
     const last = this.#last.get(worker);
     this.#last.delete(worker);
-    if (last !== undefined) this.#ended = await sumSamples([this.#ended, last.filter(({ type }) => String(type) !== 'gauge')]);
+    if (last !== undefined)
+      this.#ended = await sumSamples([this.#ended, last.filter(({ type }) => String(type) !== 'gauge')]);
   }
 
   text(): Promise<string> {

@@ -65,7 +65,8 @@ export class SupervisorLine {
 
   /** Sends the worker's metrics to the supervisor before the worker ends; resolves when they are sent. */
   async leave(): Promise<void> {
-    if (this.#orders !== null) await this.#tell({ type: 'measured', request: null, samples: await this.#orders.measure() });
+    if (this.#orders !== null)
+      await this.#tell({ type: 'measured', request: null, samples: await this.#orders.measure() });
   }
 
   #hear(message: FromSupervisor): void {
@@ -78,7 +79,8 @@ export class SupervisorLine {
   }
 
   async #look(request: number): Promise<void> {
-    if (this.#orders !== null) await this.#tell({ type: 'looked', request, ready: await this.#orders.look().catch(() => false) });
+    if (this.#orders !== null)
+      await this.#tell({ type: 'looked', request, ready: await this.#orders.look().catch(() => false) });
   }
 
   async #measure(request: number): Promise<void> {

@@ -6,9 +6,11 @@ import type { CallWords } from './words.ts';
 
 const pictures = {
   microphone: 'M8 1.5a2 2 0 0 1 2 2V8a2 2 0 0 1-4 0V3.5a2 2 0 0 1 2-2zM3.5 7.5a4.5 4.5 0 0 0 9 0M8 12v2.5',
-  muted: 'M6 6v2a2 2 0 0 0 3.2 1.6M10 7V3.5a2 2 0 0 0-3.8-.9M3.5 7.5a4.5 4.5 0 0 0 7.2 3.6M12.5 7.5a4.5 4.5 0 0 1-.4 1.8M8 12v2.5M2 2l12 12',
+  muted:
+    'M6 6v2a2 2 0 0 0 3.2 1.6M10 7V3.5a2 2 0 0 0-3.8-.9M3.5 7.5a4.5 4.5 0 0 0 7.2 3.6M12.5 7.5a4.5 4.5 0 0 1-.4 1.8M8 12v2.5M2 2l12 12',
   keyboard: 'M1.5 4h13v8.5h-13zM4 6.7h.01M6.7 6.7h.01M9.3 6.7h.01M12 6.7h.01M5 10h6',
-  handset: 'M1.7 9.7c3.6-3.6 9-3.6 12.6 0 .5.5.5 1.2 0 1.7l-.7.7c-.4.4-1.1.5-1.6.1l-1.4-1c-.4-.3-.5-.7-.5-1.1V8.8c-1.4-.4-2.8-.4-4.2 0v1.3c0 .4-.1.8-.5 1.1l-1.4 1c-.5.4-1.2.3-1.6-.1l-.7-.7c-.5-.5-.5-1.2 0-1.7z',
+  handset:
+    'M1.7 9.7c3.6-3.6 9-3.6 12.6 0 .5.5.5 1.2 0 1.7l-.7.7c-.4.4-1.1.5-1.6.1l-1.4-1c-.4-.3-.5-.7-.5-1.1V8.8c-1.4-.4-2.8-.4-4.2 0v1.3c0 .4-.1.8-.5 1.1l-1.4 1c-.5.4-1.2.3-1.6-.1l-.7-.7c-.5-.5-.5-1.2 0-1.7z',
 } as const;
 
 export interface BarOptions {
@@ -40,7 +42,12 @@ export class CallBar {
   constructor({ words, interrupt, mute, type, hangUp }: BarOptions) {
     addStyle();
     this.#words = words;
-    this.#mark = iconButton(words.interrupt, 'M20 3a17 17 0 1 1-.01 0z', () => this.interruptible && interrupt(), 'mark');
+    this.#mark = iconButton(
+      words.interrupt,
+      'M20 3a17 17 0 1 1-.01 0z',
+      () => this.interruptible && interrupt(),
+      'mark',
+    );
     this.#mark.setAttribute('aria-keyshortcuts', 'Space');
     const [picture] = this.#mark.children as unknown as [SVGElement];
     picture.setAttribute('viewBox', '0 0 40 40');
@@ -53,9 +60,27 @@ export class CallBar {
     this.#mute.setAttribute('aria-keyshortcuts', 'M');
     this.#type = iconButton(words.type, pictures.keyboard, () => this.#typing(type));
     this.#type.setAttribute('aria-expanded', 'false');
-    const now = element('div', { className: 'now' }, element('p', { className: 'doing' }, this.#state, this.#left), this.#line);
-    const keys = element('div', { className: 'keys' }, this.#mute, this.#type, iconButton(words.hangUp, pictures.handset, hangUp, 'hang-up'));
-    this.element = element('section', { id: 'call', tabIndex: -1, 'aria-label': words.call }, this.#mark, now, keys, this.#hint);
+    const now = element(
+      'div',
+      { className: 'now' },
+      element('p', { className: 'doing' }, this.#state, this.#left),
+      this.#line,
+    );
+    const keys = element(
+      'div',
+      { className: 'keys' },
+      this.#mute,
+      this.#type,
+      iconButton(words.hangUp, pictures.handset, hangUp, 'hang-up'),
+    );
+    this.element = element(
+      'section',
+      { id: 'call', tabIndex: -1, 'aria-label': words.call },
+      this.#mark,
+      now,
+      keys,
+      this.#hint,
+    );
     this.muted = false;
     this.state = 'opening';
   }
@@ -98,10 +123,18 @@ export class CallBar {
   /** The reply as it was heard; the word under way is underlined, and a cut ends in a bar. */
   heard(text: string, how: 'speaking' | 'cut' | 'whole'): void {
     // One line of it, without the marks that a message shows as lists and emphasis.
-    const line = text.trimEnd().split('\n').at(-1)!.replace(/^[\s>#*+-]+|[*_`]/g, '');
+    const line = text
+      .trimEnd()
+      .split('\n')
+      .at(-1)!
+      .replace(/^[\s>#*+-]+|[*_`]/g, '');
     const at = line.lastIndexOf(' ') + 1;
     const said = how === 'speaking' ? [line.slice(0, at), element('u', {}, line.slice(at))] : [line];
-    this.#write('heard', element('bdi', {}, ...said), ...(how === 'cut' ? [element('b', { title: this.#words.interrupted }, ' |')] : []));
+    this.#write(
+      'heard',
+      element('bdi', {}, ...said),
+      ...(how === 'cut' ? [element('b', { title: this.#words.interrupted }, ' |')] : []),
+    );
   }
 
   /** Text that is too long for the line begins out of sight, and fades in. */
@@ -117,10 +150,16 @@ export class CallBar {
     this.#left.textContent = seconds === null ? '' : filled(this.#words.timeLeft, { seconds });
   }
 
-  /** Says what is wrong, with a button that mends it, or gives advice, which needs no answer. An empty text takes it away. */
+  /**
+   * Says what is wrong, with a button that mends it, or gives advice, which needs no answer. An empty text takes it
+   * away.
+   */
   hint(text: string, act?: { readonly label: string; readonly advice?: true; run(): void }): void {
     if (this.#hint.firstChild?.textContent === text) return;
-    this.#hint.replaceChildren(...(text === '' ? [] : [element('p', {}, text)]), ...(act === undefined ? [] : [button(act.label, act.run, act.advice ? '' : 'primary')]));
+    this.#hint.replaceChildren(
+      ...(text === '' ? [] : [element('p', {}, text)]),
+      ...(act === undefined ? [] : [button(act.label, act.run, act.advice ? '' : 'primary')]),
+    );
   }
 
   #typing(type: (on: boolean) => void): void {
@@ -132,6 +171,13 @@ export class CallBar {
   #show(): void {
     const words = this.#words;
     const quiet = this.#now === 'listening' || this.#now === 'hearing';
-    this.#state.textContent = quiet && this.#unheard ? words.unheard : quiet && this.#muted ? words.muted : this.#now === 'closed' ? '' : words[this.#now];
+    this.#state.textContent =
+      quiet && this.#unheard
+        ? words.unheard
+        : quiet && this.#muted
+          ? words.muted
+          : this.#now === 'closed'
+            ? ''
+            : words[this.#now];
   }
 }

@@ -43,7 +43,9 @@ const echoesMax = 3;
 /** The time left is shown from here on, in seconds. */
 const leftShown = 60;
 
-/** Resolves when the call is over, as the person wished; rejects with a `CallFailure` or a `RateLimitError` otherwise. */
+/**
+ * Resolves when the call is over, as the person wished; rejects with a `CallFailure` or a `RateLimitError` otherwise.
+ */
 export async function callOnPage(options: PageCallOptions): Promise<void> {
   const talk = new Talk(options);
   try {
@@ -59,7 +61,10 @@ class Talk {
   readonly #leaving = new AbortController();
   #open: BrowserCall | null = null;
   #device: Device = { microphone: 'open', loudspeaker: 'open', echo: 'cancelled' };
-  /** Whether it is said that nobody is heard over a reply: from the first moment of a microphone that hears the reply to the end of the first that it heard. */
+  /**
+   * Whether it is said that nobody is heard over a reply: from the first moment of a microphone that hears the reply to
+   * the end of the first that it heard.
+   */
   #advises = false;
   /** Words of utterances that are no message yet. */
   #finals: string[] = [];
@@ -97,7 +102,14 @@ class Talk {
       // A person who wants less of what moves by itself wants less of what sounds by itself.
       const thinkingSound = !matchMedia('(prefers-reduced-motion: reduce)').matches;
       // A server behind TLS may know itself by another name than the page does.
-      this.#open = await browserCall({ context, worklet, token, url: location.origin, thinkingSound, onDevice: (device) => this.#note(device) });
+      this.#open = await browserCall({
+        context,
+        worklet,
+        token,
+        url: location.origin,
+        thinkingSound,
+        onDevice: (device) => this.#note(device),
+      });
     } catch (error) {
       if (signal.aborted) return;
       const { name } = error as Error;
@@ -134,10 +146,21 @@ class Talk {
   /** Keys of the call, where nothing is written and no button has the focus. */
   #key(event: KeyboardEvent): void {
     const target = event.target as Element;
-    if (event.altKey || event.ctrlKey || event.metaKey || event.isComposing || target.closest('input, textarea, select, dialog, [contenteditable]') !== null) return;
+    if (
+      event.altKey ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.isComposing ||
+      target.closest('input, textarea, select, dialog, [contenteditable]') !== null
+    )
+      return;
     const { key } = event;
     // Where nothing is to be interrupted, Space scrolls as ever; Escape would close a widget, and the call with it.
-    const interrupts = key === 'Escape' || (key === ' ' && this.#bar.interruptible && target.closest('button, a, summary, [role="button"], [role="slider"]') === null);
+    const interrupts =
+      key === 'Escape' ||
+      (key === ' ' &&
+        this.#bar.interruptible &&
+        target.closest('button, a, summary, [role="button"], [role="slider"]') === null);
     // A letter is a shortcut of the bar alone: elsewhere it may be dictated, or struck by chance (WCAG 2.1.4).
     const mutes = key.toLowerCase() === 'm' && this.#bar.element.contains(target);
     if (!interrupts && !mutes) return;
@@ -161,8 +184,7 @@ class Talk {
     else if (event.type === 'turn.completed' || event.type === 'turn.aborted') {
       bar.heard(this.#heard, event.type === 'turn.completed' ? 'whole' : 'cut');
       this.#advise(false);
-    }
-    else if (event.type === 'turn.failed') this.#say(this.#failed(event.code, event.turn_id));
+    } else if (event.type === 'turn.failed') this.#say(this.#failed(event.code, event.turn_id));
     else if (event.type === 'closed') this.#failure = this.#ending(event);
     this.#options.event(event);
   }
@@ -217,13 +239,19 @@ class Talk {
     const { words } = this.#options;
     const { microphone, loudspeaker } = this.#device;
     const bar = this.#bar;
-    const wrong = microphone === 'lost' ? words.unplugged : microphone === 'silent' && !this.#open?.call.muted ? words.silent : this.#fault;
+    const wrong =
+      microphone === 'lost'
+        ? words.unplugged
+        : microphone === 'silent' && !this.#open?.call.muted
+          ? words.silent
+          : this.#fault;
     bar.unheard = microphone === 'held' || microphone === 'lost';
     const goOn = { label: words.goOn, run: () => this.#open?.resume() };
     if (microphone === 'held') bar.hint(words.microphoneAway, goOn);
     else if (loudspeaker === 'held') bar.hint(words.away, goOn);
     else if (wrong === words.silent) bar.hint(wrong, goOn);
-    else if (wrong === '' && this.#advises) bar.hint(words.halfDuplex, { label: words.withHeadphones, advice: true, run: () => this.#speakOver() });
+    else if (wrong === '' && this.#advises)
+      bar.hint(words.halfDuplex, { label: words.withHeadphones, advice: true, run: () => this.#speakOver() });
     else bar.hint(wrong);
   }
 

@@ -1,4 +1,7 @@
-/** The look of the call bar: a style sheet of its own, which comes with the first call. The place of a hint is never hidden, since a change in a place that was is not read out. */
+/**
+ * The look of the call bar: a style sheet of its own, which comes with the first call. The place of a hint is never
+ * hidden, since a change in a place that was is not read out.
+ */
 
 const style = `
 #call { position: relative; display: grid; grid-template-columns: auto minmax(0, 1fr) auto; gap: 4px 12px; align-items: center; padding: 8px 0; border-top: 1px solid var(--line); outline-offset: 4px; }

@@ -6,7 +6,10 @@ import { forgetPerson, isLocked, whenSignedIn } from './person.ts';
 
 const base = '/console/api';
 
-/** How long the head of an answer to a read may take before the connection counts as dead. A write has no such limit: a turn of a trial answers with its first words. */
+/**
+ * How long the head of an answer to a read may take before the connection counts as dead. A write has no such limit: a
+ * turn of a trial answers with its first words.
+ */
 const readMs = 30_000;
 
 export class ApiFailure extends Error {
@@ -34,7 +37,10 @@ export interface ApiRequest {
 }
 
 /** Resolves with the whole answer, for streams and exports; rejects with an `ApiFailure`. */
-export async function request(path: string, { method, body, signal, headers = {} }: ApiRequest = {}): Promise<Response> {
+export async function request(
+  path: string,
+  { method, body, signal, headers = {} }: ApiRequest = {},
+): Promise<Response> {
   let response: Response;
   const late = new AbortController();
   const inTime = (method ?? 'GET') === 'GET' && body === undefined ? after(readMs, () => late.abort()) : () => {};
@@ -64,7 +70,13 @@ async function failureOf(response: Response): Promise<ApiFailure> {
   const retryAfter = Number(response.headers.get('retry-after')) || null;
   const body: { error?: { code?: string; message?: string } } = await response.json().catch(() => ({}));
   const code = body.error?.code ?? 'api_error';
-  return new ApiFailure(response.status, code, body.error?.message ?? `The server answered with ${response.status}.`, requestId, retryAfter);
+  return new ApiFailure(
+    response.status,
+    code,
+    body.error?.message ?? `The server answered with ${response.status}.`,
+    requestId,
+    retryAfter,
+  );
 }
 
 /** The answer's JSON; undefined where it has no body. */
@@ -77,8 +89,10 @@ export async function ask<Answer = void>(path: string, options: ApiRequest = {})
 export function adviceOn({ status, code }: ApiFailure): string {
   if (status === 0) return 'Check that the server runs and that the network is there. Nothing was lost.';
   if (status === 429) return 'Nothing was changed.';
-  if (code === 'voice_unavailable') return 'Its provider failed, is not offered by this server, or lacks its credential.';
-  if (code === 'assistant_unavailable') return 'Its provider failed or refused. Test its credential; the log of the server has the cause.';
+  if (code === 'voice_unavailable')
+    return 'Its provider failed, is not offered by this server, or lacks its credential.';
+  if (code === 'assistant_unavailable')
+    return 'Its provider failed or refused. Test its credential; the log of the server has the cause.';
   if (status === 503) return 'The server or its store is away for a moment. Try again.';
   if (status >= 500) return 'The log of the server has the cause under this request id.';
   if (status === 404) return 'It was deleted meanwhile, or belongs to another workspace.';
@@ -92,7 +106,10 @@ export function query(fields: Readonly<Record<string, string | number | null | u
   return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
 }
 
-/** Retries a read until the server is reachable again, at once and then with a growing backoff, and until a person whose sign-in has ended is back. */
+/**
+ * Retries a read until the server is reachable again, at once and then with a growing backoff, and until a person whose
+ * sign-in has ended is back.
+ */
 export async function patiently<Answer>(read: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
   for (let wait = 500; ; wait = Math.min(wait * 2, 8000)) {
     try {

@@ -20,5 +20,6 @@ export function arriveAt(heading: HTMLElement, title: string): void {
   isArriving = false;
   announced.value = title;
   const { activeElement: focused } = document;
-  if (focused === null || focused === document.body || focused.id === 'main' || focused.closest('nav') !== null) heading.focus({ preventScroll: true });
+  if (focused === null || focused === document.body || focused.id === 'main' || focused.closest('nav') !== null)
+    heading.focus({ preventScroll: true });
 }

@@ -6,13 +6,19 @@ export const now = (): number => Date.now();
 export const seconds = (): number => Math.floor(Date.now() / 1000);
 export const { after } = realClock;
 
-/** Calls again and again, so long after the call before has settled, and not while the page is hidden. Returns the function that ends it. */
+/**
+ * Calls again and again, so long after the call before has settled, and not while the page is hidden. Returns the
+ * function that ends it.
+ */
 export function repeatedly(milliseconds: number, call: () => Promise<void>): () => void {
   let ended = false;
   let cancel = () => {};
   const again = () => {
     if (ended) return;
-    cancel = after(milliseconds, () => void (document.visibilityState === 'visible' ? call() : Promise.resolve()).then(again, again));
+    cancel = after(
+      milliseconds,
+      () => void (document.visibilityState === 'visible' ? call() : Promise.resolve()).then(again, again),
+    );
   };
   again();
   return () => {
@@ -28,4 +34,9 @@ setInterval(() => {
 }, 1000);
 
 /** A day of the calendar, as a field of dates has it, in local time; null if there is none. */
-export const dateOf = (unixSeconds: number | null): string => (unixSeconds === null ? '' : new Date(unixSeconds * 1000 - new Date(unixSeconds * 1000).getTimezoneOffset() * 60_000).toISOString().slice(0, 16));
+export const dateOf = (unixSeconds: number | null): string =>
+  unixSeconds === null
+    ? ''
+    : new Date(unixSeconds * 1000 - new Date(unixSeconds * 1000).getTimezoneOffset() * 60_000)
+        .toISOString()
+        .slice(0, 16);

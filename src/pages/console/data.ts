@@ -39,7 +39,11 @@ export async function refresh(path: string): Promise<void> {
   } catch (error) {
     if (leave.signal.aborted || entry.leave !== leave) return;
     if (!(error instanceof ApiFailure)) throw error;
-    entry.read.value = { value: error.status === 404 ? undefined : entry.read.peek().value, failure: error, loading: false };
+    entry.read.value = {
+      value: error.status === 404 ? undefined : entry.read.peek().value,
+      failure: error,
+      loading: false,
+    };
   }
 }
 
@@ -83,23 +87,60 @@ function listOf<Item>(key: string): Signal<LoadedPages<Item>> {
 
 const filteredPath = (path: string, fields: Readonly<Record<string, string | null>>): string => path + query(fields);
 
-/** A list after its first page was read again: it brings new and changed items, and the others stay unless some between might be missing. */
-function withFirst<Item extends { readonly id: string }>({ items, next, begun }: LoadedPages<Item>, read: List<Item>): LoadedPages<Item> {
+/**
+ * A list after its first page was read again: it brings new and changed items, and the others stay unless some between
+ * might be missing.
+ */
+function withFirst<Item extends { readonly id: string }>(
+  { items, next, begun }: LoadedPages<Item>,
+  read: List<Item>,
+): LoadedPages<Item> {
   const ids = new Set(read.data.map(({ id }) => id));
-  const kept = begun && items.length > pageSize && items.some(({ id }) => ids.has(id)) ? items.filter(({ id }) => !ids.has(id)) : [];
-  return { items: [...read.data, ...kept], next: kept.length > 0 ? next : read.next_cursor, total: read.total, failure: null, loading: false, begun: true };
+  const kept =
+    begun && items.length > pageSize && items.some(({ id }) => ids.has(id))
+      ? items.filter(({ id }) => !ids.has(id))
+      : [];
+  return {
+    items: [...read.data, ...kept],
+    next: kept.length > 0 ? next : read.next_cursor,
+    total: read.total,
+    failure: null,
+    loading: false,
+    begun: true,
+  };
 }
 
 /** Reads a list's next page, or its first one again. */
-async function page<Item extends { readonly id: string }>(path: string, fields: Readonly<Record<string, string | null>>, first: boolean, counts: boolean): Promise<void> {
+async function page<Item extends { readonly id: string }>(
+  path: string,
+  fields: Readonly<Record<string, string | null>>,
+  first: boolean,
+  counts: boolean,
+): Promise<void> {
   const list = listOf<Item>(filteredPath(path, fields));
   const { loading, next } = list.peek();
   // A caller that asks for more may not have seen yet that the list was complete.
   if (loading || (!first && next === null)) return;
   list.value = { ...list.peek(), loading: true };
   try {
-    const read = await patiently(() => ask<List<Item>>(path + query({ ...fields, limit: pageSize, after: first ? null : next, total: first && counts ? 'true' : null })), new AbortController().signal);
-    list.value = first ? withFirst(list.peek(), read) : { ...list.peek(), items: [...list.peek().items, ...read.data], next: read.next_cursor, failure: null, loading: false, begun: true };
+    const read = await patiently(
+      () =>
+        ask<List<Item>>(
+          path +
+            query({ ...fields, limit: pageSize, after: first ? null : next, total: first && counts ? 'true' : null }),
+        ),
+      new AbortController().signal,
+    );
+    list.value = first
+      ? withFirst(list.peek(), read)
+      : {
+          ...list.peek(),
+          items: [...list.peek().items, ...read.data],
+          next: read.next_cursor,
+          failure: null,
+          loading: false,
+          begun: true,
+        };
   } catch (error) {
     if (!(error instanceof ApiFailure)) throw error;
     list.value = { ...list.peek(), failure: error, loading: false };
@@ -112,11 +153,19 @@ export interface ListOf<Item> extends LoadedPages<Item> {
 }
 
 /** A list by pages: pages read stay, `more` reads the next one. `counts`: the total is asked for. */
-export function useList<Item extends { readonly id: string }>(path: string | null, fields: Readonly<Record<string, string | null>> = {}, counts = false): ListOf<Item> {
+export function useList<Item extends { readonly id: string }>(
+  path: string | null,
+  fields: Readonly<Record<string, string | null>> = {},
+  counts = false,
+): ListOf<Item> {
   const key = filteredPath(path ?? '', fields);
   useEffect(() => void (path !== null && page<Item>(path, fields, true, counts)), [key]);
   const list = listOf<Item>(key).value;
-  return { ...list, more: () => void page<Item>(path ?? '', fields, false, counts), again: () => void page<Item>(path ?? '', fields, true, counts) };
+  return {
+    ...list,
+    more: () => void page<Item>(path ?? '', fields, false, counts),
+    again: () => void page<Item>(path ?? '', fields, true, counts),
+  };
 }
 
 /** Changes an item in every list that holds it; null takes it out. */

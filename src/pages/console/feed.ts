@@ -48,15 +48,18 @@ class Frames {
   }
 }
 
-/** Closes a socket: one that still connects as soon as it is open, since browsers report an error in their console for one that is closed before. */
+/**
+ * Closes a socket: one that still connects as soon as it is open, since browsers report an error in their console for
+ * one that is closed before.
+ */
 function closeQuietly(socket: WebSocket): void {
   if (socket.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close();
   else socket.close();
 }
 
 /**
- * Calls back with the messages that arrive, gathered to one call a frame. After a loss the server begins with all live actors again, so nothing is
- * missing and nothing is counted twice. Returns the function that ends it.
+ * Calls back with the messages that arrive, gathered to one call a frame. After a loss the server begins with all live
+ * actors again, so nothing is missing and nothing is counted twice. Returns the function that ends it.
  */
 export function watch(filter: Filter, receive: (messages: readonly FeedMessage[]) => void): () => void {
   let socket: WebSocket | null = null;
@@ -66,7 +69,10 @@ export function watch(filter: Filter, receive: (messages: readonly FeedMessage[]
   let silence = () => {};
   const frames = new Frames(receive);
 
-  /** A dead connection that a proxy holds open looks like one on which nothing happens. So after a silence the list of live actors is requested, which a live feed answers. */
+  /**
+   * A dead connection that a proxy holds open looks like one on which nothing happens. So after a silence the list of
+   * live actors is requested, which a live feed answers.
+   */
   const listen = (mine: WebSocket) => {
     silence();
     silence = after(silenceMs, () => {

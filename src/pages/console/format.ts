@@ -2,15 +2,28 @@
 const number = new Intl.NumberFormat('en');
 const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
-const dayAndTimeOfYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' });
-const dayAndTime = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+const dayAndTimeOfYear = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+const dayAndTime = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+});
 
 export const count = (value: number): string => number.format(value);
 export const timeOfDay = (milliseconds: number): string => time.format(milliseconds);
 export const date = (unixSeconds: number): string => day.format(unixSeconds * 1000);
 /** Day and time of day; with its year, where that is not the year of `now`, in Unix seconds as well. */
-export const moment = (unixSeconds: number, now: number): string => (isSameYear(unixSeconds, now) ? dayAndTime : dayAndTimeOfYear).format(unixSeconds * 1000);
-export const isSameYear = (one: number, other: number): boolean => new Date(one * 1000).getFullYear() === new Date(other * 1000).getFullYear();
+export const moment = (unixSeconds: number, now: number): string =>
+  (isSameYear(unixSeconds, now) ? dayAndTime : dayAndTimeOfYear).format(unixSeconds * 1000);
+export const isSameYear = (one: number, other: number): boolean =>
+  new Date(one * 1000).getFullYear() === new Date(other * 1000).getFullYear();
 export const utc = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
 /** 45 s, 52 min 14 s, 3 h 5 min, 2 d 4 h */
@@ -34,7 +47,8 @@ export function ago(unixSeconds: number, now: number): string {
 }
 
 /** 1 key, 2 keys */
-export const plural = (value: number, one: string, many = `${one}s`): string => `${count(value)} ${value === 1 ? one : many}`;
+export const plural = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`;
 
 /** The beginning of an id, where the whole of it stands in a title. */
 export const shortId = (id: string): string => (id.length > 16 ? `${id.slice(0, 13)}…` : id);

@@ -10,7 +10,10 @@ import { firstWorkspace, readWorkspaces, workspaces } from './workspaces.ts';
 
 type Lot = Readonly<Record<string, FunctionComponent<never>>>;
 
-const lots = { desk: (): Promise<Lot> => import('./pages/desk.ts'), charts: (): Promise<Lot> => import('./pages/charts.ts') };
+const lots = {
+  desk: (): Promise<Lot> => import('./pages/desk.ts'),
+  charts: (): Promise<Lot> => import('./pages/charts.ts'),
+};
 type LotName = keyof typeof lots;
 
 /** By the first part of the path in a workspace: the path and name of its list, and the name of one item. */
@@ -31,7 +34,8 @@ const isId = (text: string): boolean => /^[A-Za-z0-9_-]{1,80}$/.test(text);
 
 function named(parts: readonly string[]): { readonly lot: LotName; readonly name: string } | null {
   const [first = '', second = '', third] = parts;
-  if (!first.startsWith('wks_')) return parts.length === 1 && ofInstallation.includes(first) ? { lot: 'desk', name: first } : null;
+  if (!first.startsWith('wks_'))
+    return parts.length === 1 && ofInstallation.includes(first) ? { lot: 'desk', name: first } : null;
   const found = Object.hasOwn(ofWorkspace, second) ? ofWorkspace[second] : undefined;
   const name = third === undefined ? found?.[1] : found?.[2];
   // An actor has its kind before its id.
@@ -44,7 +48,14 @@ const second = /^\d{1,10}$/;
 
 /** The fields of an address that its page reads, and their forms. */
 const queries: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
-  sessions: { status: /^(open|ended|expired)$/, channel: /^(api|link|widget|console)$/, assistant_id: id, key_id: id, from: second, to: second },
+  sessions: {
+    status: /^(open|ended|expired)$/,
+    channel: /^(api|link|widget|console)$/,
+    assistant_id: id,
+    key_id: id,
+    from: second,
+    to: second,
+  },
   assistant: { section: /^(model|tools|voice|pre-chat|link|widget|try)$/ },
   actor: { at: /^\d{1,9}(r\d{1,6})?$/, session: id },
   usage: { days: /^(1|7|30|90)$/, bucket: /^(day|hour)$/, assistant_id: id, key_id: id },
@@ -52,13 +63,18 @@ const queries: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
 
 /** The field of the address that cannot be read; undefined if all can. */
 const unreadField = (page: string, fields: URLSearchParams): string | undefined =>
-  Object.entries(queries[page] ?? {}).find(([name, form]) => (fields.get(name) ?? '') !== '' && !form.test(fields.get(name)!))?.[0];
+  Object.entries(queries[page] ?? {}).find(
+    ([name, form]) => (fields.get(name) ?? '') !== '' && !form.test(fields.get(name)!),
+  )?.[0];
 
 const loaded = new Map<LotName, Lot>();
 
 const load = (lot: LotName): Promise<void> => lots[lot]().then((module) => void loaded.set(lot, module));
 
-/** Preloads the page of the address while the server is asked who is signed in. A failure is handled when the page is shown. */
+/**
+ * Preloads the page of the address while the server is asked who is signed in. A failure is handled when the page is
+ * shown.
+ */
 export function expectPage(): void {
   const lot = named(segments.peek())?.lot;
   if (lot !== undefined) load(lot).catch(() => {});
@@ -80,11 +96,14 @@ export function Page() {
       () => setFailed(true),
     );
   }, [lot]);
-  const isBare = !isMalformed.value && (parts.length === 0 || (parts.length === 1 && parts[0]!.startsWith('wks_') && isId(parts[0]!)));
+  const isBare =
+    !isMalformed.value &&
+    (parts.length === 0 || (parts.length === 1 && parts[0]!.startsWith('wks_') && isId(parts[0]!)));
   useEffect(() => void (isBare && begin(parts)), [isBare, parts.join('/')]);
   if (page === null) return isBare ? <Wait /> : <Nothing />;
   const field = unreadField(page.name, search.value);
-  if (field !== undefined) return (
+  if (field !== undefined)
+    return (
       <Lost name="There is no such page" to={[location.pathname, 'Without what the address asks for']}>
         The field {field} of the address cannot be read.
       </Lost>

@@ -5,7 +5,9 @@ import type { Person } from './types.ts';
 /** Undefined until the server has said who it is; null when nobody is. */
 export const person = signal<Person | null | undefined>(undefined);
 
-/** The person whose sign-in has ended elsewhere, in another tab or by time: the page with what was typed waits for them. */
+/**
+ * The person whose sign-in has ended elsewhere, in another tab or by time: the page with what was typed waits for them.
+ */
 const waitedFor = signal<Person | null>(null);
 
 export const isLocked = computed(() => person.value === null && waitedFor.value !== null);
@@ -19,8 +21,11 @@ export function forgetPerson(): void {
   person.value = null;
 }
 
-/** Whether the page waits for somebody else, whose forms and lists this person may not see. The operator may see all. */
-export const isOther = ({ id, name }: Person): boolean => waitedFor.peek() !== null && waitedFor.peek()!.name !== name && id !== 'operator';
+/**
+ * Whether the page waits for somebody else, whose forms and lists this person may not see. The operator may see all.
+ */
+export const isOther = ({ id, name }: Person): boolean =>
+  waitedFor.peek() !== null && waitedFor.peek()!.name !== name && id !== 'operator';
 
 /** The person leaves: the page with what was typed is gone. */
 export function signedOut(): void {

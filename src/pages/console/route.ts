@@ -1,4 +1,7 @@
-/** The page's address: the view that it names, and how it changes. Every view can be linked to, and Back leads to the view before. */
+/**
+ * The page's address: the view that it names, and how it changes. Every view can be linked to, and Back leads to the
+ * view before.
+ */
 import { computed, signal } from '@preact/signals';
 import { leavePage } from './arrival.ts';
 
@@ -11,7 +14,11 @@ addEventListener('popstate', () => move(read()));
 
 /** The path below `/console`, by its segments; null where they cannot be decoded. */
 const decoded = computed(() => {
-  const parts = address.value.pathname.slice(root.length).split('/').filter((part) => part !== '').map(decodedText);
+  const parts = address.value.pathname
+    .slice(root.length)
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decodedText);
   return parts.some((part) => part === null) ? null : (parts as readonly string[]);
 });
 
@@ -68,10 +75,12 @@ export const pathOf = (...parts: readonly string[]): string => [root, ...parts.m
 export const inWorkspace = (...parts: readonly string[]): string => pathOf(workspaceId.value ?? '', ...parts);
 
 /** The chart of a turn; it names the session, where that is known. */
-export const turnChart = (turn: string, session: string | null): string => inWorkspace('live', 'turn', turn) + (session === null ? '' : `?session=${encodeURIComponent(session)}`);
+export const turnChart = (turn: string, session: string | null): string =>
+  inWorkspace('live', 'turn', turn) + (session === null ? '' : `?session=${encodeURIComponent(session)}`);
 
 /** The chart of a call; its page leads back to the session that the address names. */
-export const callChart = (call: string, session: string): string => `${inWorkspace('live', 'call', call)}?session=${encodeURIComponent(session)}`;
+export const callChart = (call: string, session: string): string =>
+  `${inWorkspace('live', 'call', call)}?session=${encodeURIComponent(session)}`;
 
 /** Below `/console/api`, the workspace that is shown. */
 export const apiWorkspace = (): string => `/workspaces/${workspaceId.value ?? ''}`;
@@ -79,7 +88,15 @@ export const apiWorkspace = (): string => `/workspaces/${workspaceId.value ?? ''
 /** Links within the console change the page without loading it again. */
 export function followLinks(): void {
   document.addEventListener('click', (event) => {
-    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    if (
+      event.defaultPrevented ||
+      event.button !== 0 ||
+      event.metaKey ||
+      event.ctrlKey ||
+      event.shiftKey ||
+      event.altKey
+    )
+      return;
     const link = (event.target as Element).closest<HTMLAnchorElement>('a[href]');
     if (link === null || link.target !== '' || link.hasAttribute('download') || link.origin !== location.origin) return;
     if (!link.pathname.startsWith(root) || link.pathname.startsWith(`${root}/api/`)) return;

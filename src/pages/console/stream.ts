@@ -11,7 +11,11 @@ export type TurnEvent =
   | { readonly type: 'end'; readonly how: 'completed' | 'aborted' | 'failed'; readonly code: string | null };
 
 /** Calls back with the text that the answer streams; resolves with the cursor after it and whether the turn is over. */
-async function read(response: Response, cursor: number, receive: (event: TurnEvent) => void): Promise<{ cursor: number; over: boolean }> {
+async function read(
+  response: Response,
+  cursor: number,
+  receive: (event: TurnEvent) => void,
+): Promise<{ cursor: number; over: boolean }> {
   let over = false;
   let place = cursor;
   const finish = (how: 'completed' | 'aborted' | 'failed', code: string | null) => {
@@ -35,8 +39,17 @@ async function read(response: Response, cursor: number, receive: (event: TurnEve
   return { cursor: place, over };
 }
 
-/** Follows a turn to its end from behind `cursor`, which counts code points; goes on by itself where a connection is cut. */
-export async function follow(turnPath: string, cursor: number, receive: (event: TurnEvent) => void, signal: AbortSignal, first?: Response): Promise<void> {
+/**
+ * Follows a turn to its end from behind `cursor`, which counts code points; goes on by itself where a connection is
+ * cut.
+ */
+export async function follow(
+  turnPath: string,
+  cursor: number,
+  receive: (event: TurnEvent) => void,
+  signal: AbortSignal,
+  first?: Response,
+): Promise<void> {
   let [place, over, wait, answer] = [cursor, false, 500, first];
   while (!over && !signal.aborted) {
     try {

@@ -12,7 +12,10 @@ export async function readWorkspaces(): Promise<readonly Workspace[]> {
   try {
     let after: string | null = null;
     do {
-      const page: List<Workspace> = await patiently(() => ask<List<Workspace>>(`/workspaces?order=asc&limit=100${after === null ? '' : `&after=${after}`}`), new AbortController().signal);
+      const page: List<Workspace> = await patiently(
+        () => ask<List<Workspace>>(`/workspaces?order=asc&limit=100${after === null ? '' : `&after=${after}`}`),
+        new AbortController().signal,
+      );
       all.push(...page.data);
       after = page.next_cursor;
     } while (after !== null);
@@ -25,4 +28,5 @@ export async function readWorkspaces(): Promise<readonly Workspace[]> {
   return all;
 }
 
-export const firstWorkspace = async (): Promise<string | null> => ((workspaces.peek()?.length ?? 0) > 0 ? workspaces.peek()! : await readWorkspaces())[0]?.id ?? null;
+export const firstWorkspace = async (): Promise<string | null> =>
+  ((workspaces.peek()?.length ?? 0) > 0 ? workspaces.peek()! : await readWorkspaces())[0]?.id ?? null;

@@ -21,7 +21,9 @@ export function setAccent(accent: string | null): void {
 const css = (colour: Colour): string => `rgb(${colour.map(Math.round).join(' ')})`;
 
 function luminance(colour: Colour): number {
-  const [r, g, b] = colour.map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4)) as unknown as Colour;
+  const [r, g, b] = colour.map((value) =>
+    value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4,
+  ) as unknown as Colour;
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
@@ -39,4 +41,5 @@ function legible(colour: Colour, ground: Colour, end: 0 | 255): Colour {
   return [end, end, end];
 }
 
-const onTop = (colour: Colour): string => (contrast(colour, [255, 255, 255]) >= contrast(colour, grounds.dark) ? '#fff' : '#131316');
+const onTop = (colour: Colour): string =>
+  contrast(colour, [255, 255, 255]) >= contrast(colour, grounds.dark) ? '#fff' : '#131316';

@@ -1,6 +1,6 @@
 /**
- * The visitor's conversation: the session is created with the first message and found again after a reload; requests that the network
- * loses are retried until they succeed. It knows nothing of the page.
+ * The visitor's conversation: the session is created with the first message and found again after a reload; requests
+ * that the network loses are retried until they succeed. It knows nothing of the page.
  */
 import { newIdempotencyKey } from '../../client/clock.ts';
 import { conversation, type Conversation, type ConversationMessage } from '../../client/conversation.ts';
@@ -37,7 +37,10 @@ export interface ChatListener {
   changed(): void;
   /** A reply has come to its end. */
   replied(message: ConversationMessage): void;
-  /** The message was not taken, and is the visitor's to change or to send again; `field` is the visitor field that is wrong. */
+  /**
+   * The message was not taken, and is the visitor's to change or to send again; `field` is the visitor field that is
+   * wrong.
+   */
   returned(text: string, field: string | null): void;
   failed(error: Error): void;
 }
@@ -97,14 +100,35 @@ export class Chat {
   }
 
   get scene(): Scene {
-    const { status = 'idle', messages = this.#greeting(), pending: approvals = nothing } = this.#talk?.getSnapshot() ?? {};
+    const {
+      status = 'idle',
+      messages = this.#greeting(),
+      pending: approvals = nothing,
+    } = this.#talk?.getSnapshot() ?? {};
     const pending = this.#pending;
-    const shown = messages.filter(({ status, content, stopReason }) => status !== 'failed' && status !== 'sending' && (content !== '' || stopReason !== 'tool_calls'));
+    const shown = messages.filter(
+      ({ status, content, stopReason }) =>
+        status !== 'failed' && status !== 'sending' && (content !== '' || stopReason !== 'tool_calls'),
+    );
     shown.push(...this.spoken.filter(({ id }) => messages.every((message) => message.id !== id)));
-    if (pending !== null && !this.#arrived()) shown.push({ id: 'pending', role: 'user', content: pending.text, status: 'sending', stopReason: null, createdAt: null });
+    if (pending !== null && !this.#arrived())
+      shown.push({
+        id: 'pending',
+        role: 'user',
+        content: pending.text,
+        status: 'sending',
+        stopReason: null,
+        createdAt: null,
+      });
     const lost = status === 'idle' && this.#trouble?.kind === 'offline';
     const busy = pending !== null || this.#delivering || lost || status === 'sending' || status === 'replying';
-    return { status: busy ? 'busy' : status, messages: shown, approvals: busy || status !== 'idle' ? nothing : approvals, trouble: this.#trouble, begun: this.#session !== null };
+    return {
+      status: busy ? 'busy' : status,
+      messages: shown,
+      approvals: busy || status !== 'idle' ? nothing : approvals,
+      trouble: this.#trouble,
+      begun: this.#session !== null,
+    };
   }
 
   /** Sends a message; the first one opens the session. */
@@ -144,7 +168,10 @@ export class Chat {
     this.#options.listener.changed();
   }
 
-  /** Resolves with the session, which is opened if there is none, for calls other than a message. Rejects if opening fails. */
+  /**
+   * Resolves with the session, which is opened if there is none, for calls other than a message. Rejects if opening
+   * fails.
+   */
   async session(): Promise<string> {
     if (this.#session !== null) return this.#session;
     const session = await this.parley.sessions.create({ visitor: this.#options.fields() });
@@ -185,18 +212,38 @@ export class Chat {
 
   #greeting(): ConversationMessage[] {
     const { greeting } = this.#options.link;
-    return greeting === null ? [] : [{ id: 'greeting', role: 'assistant', content: greeting, status: 'completed', stopReason: null, createdAt: null }];
+    return greeting === null
+      ? []
+      : [
+          {
+            id: 'greeting',
+            role: 'assistant',
+            content: greeting,
+            status: 'completed',
+            stopReason: null,
+            createdAt: null,
+          },
+        ];
   }
 
   /** Returns the visitor's messages that the service has. */
   #sent(): ConversationMessage[] {
-    return this.#talk?.getSnapshot().messages.filter(({ role, status }) => role === 'user' && status === 'completed') ?? [];
+    return (
+      this.#talk?.getSnapshot().messages.filter(({ role, status }) => role === 'user' && status === 'completed') ?? []
+    );
   }
 
-  /** It may have arrived, and only the answer been lost. Another page of the visitor's may have sent something as well. */
+  /**
+   * It may have arrived, and only the answer been lost. Another page of the visitor's may have sent something as well.
+   */
   #arrived(): boolean {
     const pending = this.#pending;
-    return pending !== null && this.#sent().slice(pending.before).some(({ content }) => content === pending.text);
+    return (
+      pending !== null &&
+      this.#sent()
+        .slice(pending.before)
+        .some(({ content }) => content === pending.text)
+    );
   }
 
   #open(session: string, known: readonly ConversationMessage[] | null): void {
@@ -219,7 +266,10 @@ export class Chat {
     this.#options.listener.changed();
     try {
       if (this.#talk === null) {
-        const session = await this.parley.sessions.create({ visitor: this.#options.fields() }, { idempotencyKey: pending.key });
+        const session = await this.parley.sessions.create(
+          { visitor: this.#options.fields() },
+          { idempotencyKey: pending.key },
+        );
         // The visitor may have begun anew meanwhile.
         if (this.#pending !== pending) return;
         this.#open(session.id, this.#greeting());
@@ -245,7 +295,8 @@ export class Chat {
     const reply = messages.at(-1);
     // A reply that only the connection lost may go on.
     const isLost = this.#replying && error instanceof ConnectionError;
-    if (this.#replying && !isLost && status !== 'replying' && reply?.role === 'assistant') this.#options.listener.replied(reply);
+    if (this.#replying && !isLost && status !== 'replying' && reply?.role === 'assistant')
+      this.#options.listener.replied(reply);
     this.#replying = isLost || status === 'replying';
     if (error !== null && error !== this.#seen) this.#fail(error);
     else if (error === null && status === 'over') this.#end('over');

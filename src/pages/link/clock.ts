@@ -5,7 +5,10 @@ export const now = (): number => Date.now();
 
 let latest = 0;
 
-/** The client's clock: while a device sleeps the usual one stands still, and a connection that is long dead would look fresh. */
+/**
+ * The client's clock: while a device sleeps the usual one stands still, and a connection that is long dead would look
+ * fresh.
+ */
 export const wallClock: Clock = { ...realClock, now: () => (latest = Math.max(latest, now())) };
 
 /** Calls `run` after `ms` milliseconds; the function returned cancels it. */
@@ -30,7 +33,11 @@ export function timeOfDay(at: number, language: string): string {
   const isToday = date.toDateString() === new Date(now()).toDateString();
   // British and American clocks differ, and so do others within a language.
   const locale = navigator.languages.find((tag) => tag.split('-')[0] === language) ?? language;
-  return new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit', ...(!isToday && { weekday: 'long' }) }).format(date);
+  return new Intl.DateTimeFormat(locale, {
+    hour: 'numeric',
+    minute: '2-digit',
+    ...(!isToday && { weekday: 'long' }),
+  }).format(date);
 }
 
 const minuteMs = 60_000;

@@ -1,4 +1,6 @@
-/** The visitor's text field: Enter sends, with Shift it begins a line; a text written during a reply waits for its end. */
+/**
+ * The visitor's text field: Enter sends, with Shift it begins a line; a text written during a reply waits for its end.
+ */
 import type { Words } from '../words.ts';
 import { button, element, filled } from '../dom.ts';
 
@@ -26,12 +28,26 @@ export class Composer {
     const { words, stop } = options;
     this.#options = options;
     this.#fault = element('p', { id: 'fault-message', className: 'fault', role: 'alert' });
-    this.input = element('textarea', { id: 'message', rows: 1, dir: 'auto', placeholder: words.message, 'aria-label': words.message, 'aria-describedby': this.#fault.id, enterKeyHint: 'send', autocomplete: 'off' });
+    this.input = element('textarea', {
+      id: 'message',
+      rows: 1,
+      dir: 'auto',
+      placeholder: words.message,
+      'aria-label': words.message,
+      'aria-describedby': this.#fault.id,
+      enterKeyHint: 'send',
+      autocomplete: 'off',
+    });
     this.#send = element('button', { id: 'send', className: 'primary' }, words.send);
     this.#stop = button(words.stop, stop);
     this.#stop.id = 'stop';
     this.beside = element('div', { className: 'beside' }, this.#stop, this.#send);
-    this.element = element('form', { id: 'talk' }, element('div', { className: 'box' }, this.input, this.beside), this.#fault);
+    this.element = element(
+      'form',
+      { id: 'talk' },
+      element('div', { className: 'box' }, this.input, this.beside),
+      this.#fault,
+    );
     this.element.addEventListener('submit', (event) => {
       event.preventDefault();
       this.#submit();

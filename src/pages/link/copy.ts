@@ -9,7 +9,12 @@ const tick = 'M2.5 8.5l3.5 3.5 7.5-8';
 /** How long the button says that it has copied, in milliseconds. */
 const doneMs = 2000;
 
-export function copyButton({ copy, copied }: Words, said: HTMLElement, text: () => string, announcer: { say(text: string): void }): HTMLButtonElement {
+export function copyButton(
+  { copy, copied }: Words,
+  said: HTMLElement,
+  text: () => string,
+  announcer: { say(text: string): void },
+): HTMLButtonElement {
   const show = (label: string, picture: string): void => {
     made.title = made.ariaLabel = label;
     made.querySelector('path')!.setAttribute('d', picture);
@@ -24,7 +29,10 @@ export function copyButton({ copy, copied }: Words, said: HTMLElement, text: () 
   return made;
 }
 
-/** Returns whether the text is copied. Where the browser does not let the page write it, as over plain HTTP, the reply is selected and copied as it is shown. */
+/**
+ * Returns whether the text is copied. Where the browser does not let the page write it, as over plain HTTP, the reply
+ * is selected and copied as it is shown.
+ */
 async function copies(text: string, said: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,4 +1,6 @@
-/** The words of the form that is asked for first: beside the code that shows it, since most assistants ask for nothing. */
+/**
+ * The words of the form that is asked for first: beside the code that shows it, since most assistants ask for nothing.
+ */
 import type { Language } from '../words.ts';
 
 export interface FieldWords {

@@ -1,4 +1,7 @@
-/** The visitor's fields, which are asked for first: each with its fault beside it. Loaded where the assistant asks for some. */
+/**
+ * The visitor's fields, which are asked for first: each with its fault beside it. Loaded where the assistant asks for
+ * some.
+ */
 import type { VisitorField } from '../../client/types.ts';
 import type { Language } from '../words.ts';
 import type { VisitorFields } from './chat.ts';
@@ -31,7 +34,12 @@ export class Fields {
   constructor({ fields, language, element, done }: FieldsOptions) {
     const words = (this.#words = fieldWords[language]);
     this.#rows = fields.map((field, index) => row(field, index, element));
-    this.element = element('form', { id: 'fields', noValidate: true, 'aria-label': words.beforehand }, element('h2', {}, words.beforehand), ...this.#rows.map((one) => labelled(one, words, element)));
+    this.element = element(
+      'form',
+      { id: 'fields', noValidate: true, 'aria-label': words.beforehand },
+      element('h2', {}, words.beforehand),
+      ...this.#rows.map((one) => labelled(one, words, element)),
+    );
     this.element.addEventListener('submit', (event) => {
       event.preventDefault();
       if (this.complete()) done();
@@ -52,13 +60,22 @@ export class Fields {
   markRefused(name: string): void {
     const found = this.#rows.find(({ field }) => field.name === name);
     if (found === undefined) return;
-    this.#say(found.input, found.fault, this.#faultOf(found.field, found.input) || this.#wrong(found.field) || this.#words.required);
+    this.#say(
+      found.input,
+      found.fault,
+      this.#faultOf(found.field, found.input) || this.#wrong(found.field) || this.#words.required,
+    );
     found.input.focus();
   }
 
   get values(): VisitorFields {
     const given = this.#rows.filter(({ field, input }) => field.type === 'boolean' || input.value.trim() !== '');
-    return Object.fromEntries(given.map(({ field: { name, type }, input }) => [name, type === 'boolean' ? input.checked : type === 'number' ? numberOf(input.value) : input.value.trim()]));
+    return Object.fromEntries(
+      given.map(({ field: { name, type }, input }) => [
+        name,
+        type === 'boolean' ? input.checked : type === 'number' ? numberOf(input.value) : input.value.trim(),
+      ]),
+    );
   }
 
   /** Fills in fields that the person has not. */
@@ -76,7 +93,9 @@ export class Fields {
     const text = input.value.trim();
     if (type === 'boolean') return '';
     if (text === '') return required ? this.#words.required : '';
-    return (type === 'email' && !email.test(text)) || (type === 'number' && !Number.isFinite(numberOf(text))) ? this.#wrong({ type }) : '';
+    return (type === 'email' && !email.test(text)) || (type === 'number' && !Number.isFinite(numberOf(text)))
+      ? this.#wrong({ type })
+      : '';
   }
 
   #wrong({ type }: Pick<VisitorField, 'type'>): string {
@@ -91,14 +110,18 @@ export class Fields {
   }
 }
 
-
 function row(field: VisitorField, index: number, element: FieldsOptions['element']): Row {
   const { name, type, required } = field;
   const fault = element('p', { id: `fault-${index}`, className: 'fault', role: 'alert' });
   const input = element('input', {
-    id: `field-${index}`, name, type: type === 'boolean' ? 'checkbox' : type === 'email' ? 'email' : 'text', dir: type === 'boolean' ? '' : 'auto',
-    'aria-describedby': fault.id, 'aria-required': required && type !== 'boolean' ? 'true' : null,
-    inputMode: type === 'number' ? 'decimal' : type === 'email' ? 'email' : 'text', autocomplete: type === 'email' ? 'email' : /^(full_?)?name$/i.test(name) ? 'name' : 'on',
+    id: `field-${index}`,
+    name,
+    type: type === 'boolean' ? 'checkbox' : type === 'email' ? 'email' : 'text',
+    dir: type === 'boolean' ? '' : 'auto',
+    'aria-describedby': fault.id,
+    'aria-required': required && type !== 'boolean' ? 'true' : null,
+    inputMode: type === 'number' ? 'decimal' : type === 'email' ? 'email' : 'text',
+    autocomplete: type === 'email' ? 'email' : /^(full_?)?name$/i.test(name) ? 'name' : 'on',
   });
   input.addEventListener('input', () => void (input.dataset['touched'] = ''));
   return { field, input, fault };
@@ -107,5 +130,10 @@ function row(field: VisitorField, index: number, element: FieldsOptions['element
 function labelled({ field, input, fault }: Row, words: FieldWords, element: FieldsOptions['element']): HTMLElement {
   const label = element('label', { htmlFor: input.id }, element('span', { dir: 'auto' }, field.label));
   if (!field.required && field.type !== 'boolean') label.append(element('small', {}, ` (${words.optional})`));
-  return element('div', { className: field.type === 'boolean' ? 'field check' : 'field' }, ...(field.type === 'boolean' ? [input, label] : [label, input]), fault);
+  return element(
+    'div',
+    { className: field.type === 'boolean' ? 'field check' : 'field' },
+    ...(field.type === 'boolean' ? [input, label] : [label, input]),
+    fault,
+  );
 }

@@ -1,4 +1,6 @@
-/** The link's page: reads its address, requests the assistant's public description, and shows the conversation with it. */
+/**
+ * The link's page: reads its address, requests the assistant's public description, and shows the conversation with it.
+ */
 import type { Link } from '../../client/types.ts';
 import { ConnectionError } from '../../client/failure.ts';
 import { Parley } from '../../client/parley.ts';
@@ -69,7 +71,8 @@ class Page {
     await this.#show();
     document.title = this.#link.name;
     document.addEventListener('keydown', (event) => {
-      if (event.key === 'Escape' && !event.isComposing && this.#mode !== null && this.#mode !== 'inline') this.#frame!.post({ type: 'close' });
+      if (event.key === 'Escape' && !event.isComposing && this.#mode !== null && this.#mode !== 'inline')
+        this.#frame!.post({ type: 'close' });
     });
     if (this.#focuses) this.#view!.focus();
     this.#announceReady();
@@ -98,7 +101,11 @@ class Page {
   /** In the page's language, again when that changes. */
   async #show(): Promise<void> {
     const language = this.#language;
-    const [{ words }, form, voice] = await Promise.all([wordsOf[language](), this.#link.visitor_fields.length > 0 ? loaded(import('./fields.ts')) : null, worklet === undefined ? null : voiceButtons()]);
+    const [{ words }, form, voice] = await Promise.all([
+      wordsOf[language](),
+      this.#link.visitor_fields.length > 0 ? loaded(import('./fields.ts')) : null,
+      worklet === undefined ? null : voiceButtons(),
+    ]);
     if (language !== this.#language) return;
     const draft = this.#view?.draft;
     root.lang = language;
@@ -109,7 +116,9 @@ class Page {
       words,
       language,
       form,
-      voice: voice && ((made) => new voice.VoiceButtons(made, worklet!, { iconButton, now, calls: () => import(callModule) })),
+      voice:
+        voice &&
+        ((made) => new voice.VoiceButtons(made, worklet!, { iconButton, now, calls: () => import(callModule) })),
       chat: () => this.#theChat,
       close: () => this.#frame?.post({ type: 'close' }),
     });
@@ -171,10 +180,17 @@ class Page {
 const voiceButtons = (): Promise<typeof import('./voice-buttons.ts')> => loaded(import('./voice-buttons.ts'));
 
 /** Colours of the site's; most pages have none. */
-const paint = async (accent: string | null): Promise<void> => accent === null && !root.style.getPropertyValue('--accent') ? undefined : loaded(import('./accent.ts')).then(({ setAccent }) => setAccent(accent), () => {});
+const paint = async (accent: string | null): Promise<void> =>
+  accent === null && !root.style.getPropertyValue('--accent')
+    ? undefined
+    : loaded(import('./accent.ts')).then(
+        ({ setAccent }) => setAccent(accent),
+        () => {},
+      );
 
 /** Code that does not come is a connection that is lost. */
-const loaded = <Module>(coming: Promise<Module>): Promise<Module> => coming.catch((cause: unknown) => Promise.reject(new ConnectionError('The code did not come.', { cause })));
+const loaded = <Module>(coming: Promise<Module>): Promise<Module> =>
+  coming.catch((cause: unknown) => Promise.reject(new ConnectionError('The code did not come.', { cause })));
 
 /** Retries until the service answers; a refusal is shown in words. */
 async function start(language: Language, retryMs = 2000): Promise<void> {
@@ -200,7 +216,10 @@ if (worklet !== undefined) voiceButtons().catch(() => {});
 followViewport();
 await start(languageOf(root.lang) ?? 'en');
 
-/** Keeps the page as high as its visible part: where a phone's keyboard covers the page instead of shrinking it, the page moves up. */
+/**
+ * Keeps the page as high as its visible part: where a phone's keyboard covers the page instead of shrinking it, the
+ * page moves up.
+ */
 function followViewport(): void {
   const viewport = window.visualViewport;
   if (viewport === null) return;

@@ -1,6 +1,6 @@
 /**
- * A reply's Markdown as nodes. No text of a reply is ever read as HTML: elements come from these lines alone, and none loads anything.
- * Images become links. The list of elements and attributes is in test/pages/link/markdown.test.ts.
+ * A reply's Markdown as nodes. No text of a reply is ever read as HTML: elements come from these lines alone, and none
+ * loads anything. Images become links. The list of elements and attributes is in test/pages/link/markdown.test.ts.
  */
 import { blocksOf, type Block } from './markdown/blocks.ts';
 import { inline } from './markdown/inline.ts';
@@ -21,17 +21,25 @@ export class Markdown {
     const keys = blocks.map((block, index) => JSON.stringify(block) + (open && index === last));
     const same = keys.findIndex((key, index) => key !== this.#shown[index]);
     const kept = same < 0 ? blocks.length : same;
-    grow(this.#into, blocks.slice(kept).map((block, index) => auto(nodeOf(block, open && kept + index === last))), kept);
+    grow(
+      this.#into,
+      blocks.slice(kept).map((block, index) => auto(nodeOf(block, open && kept + index === last))),
+      kept,
+    );
     this.#shown = keys;
   }
 }
 
-/** Puts nodes in place of the children from an index on. Elements that stay what they are and the beginning of a text remain the same nodes: a selection in them does. */
+/**
+ * Puts nodes in place of the children from an index on. Elements that stay what they are and the beginning of a text
+ * remain the same nodes: a selection in them does.
+ */
 function grow(into: Node, nodes: readonly Node[], from = 0): void {
   nodes.forEach((node, index) => {
     const there = into.childNodes[from + index];
     if (there === undefined) into.appendChild(node);
-    else if (!there.cloneNode().isEqualNode(node.cloneNode()) && !(there instanceof Text && node instanceof Text)) there.replaceWith(node);
+    else if (!there.cloneNode().isEqualNode(node.cloneNode()) && !(there instanceof Text && node instanceof Text))
+      there.replaceWith(node);
     else if (there instanceof Text) goOn(there, node.textContent!);
     else grow(there, [...node.childNodes]);
   });
@@ -45,13 +53,19 @@ function goOn(there: Text, text: string): void {
   if (same < Math.max(text.length, there.length)) there.replaceData(same, there.length - same, text.slice(same));
 }
 
-function makeElement<K extends keyof HTMLElementTagNameMap>(tag: K, children: readonly (Node | string)[]): HTMLElementTagNameMap[K] {
+function makeElement<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  children: readonly (Node | string)[],
+): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   element.append(...children);
   return element;
 }
 
-/** Each block finds its direction by its own first letter, and what is in it goes along: a list's numbers, a quote's line. */
+/**
+ * Each block finds its direction by its own first letter, and what is in it goes along: a list's numbers, a quote's
+ * line.
+ */
 function auto(element: HTMLElement): HTMLElement {
   element.dir = 'auto';
   return element;
@@ -77,10 +91,14 @@ function nodeOf(block: Block, open: boolean): HTMLElement {
   }
 }
 
-const within = (blocks: readonly Block[], open: boolean): Node[] => blocks.map((inner, index) => nodeOf(inner, open && index === blocks.length - 1));
+const within = (blocks: readonly Block[], open: boolean): Node[] =>
+  blocks.map((inner, index) => nodeOf(inner, open && index === blocks.length - 1));
 
 function list({ start, items }: Block & { kind: 'list' }, open: boolean): HTMLElement {
-  const element = makeElement(start === null ? 'ul' : 'ol', items.map((blocks, index) => makeElement('li', inItem(blocks, open && index === items.length - 1))));
+  const element = makeElement(
+    start === null ? 'ul' : 'ol',
+    items.map((blocks, index) => makeElement('li', inItem(blocks, open && index === items.length - 1))),
+  );
   if (start !== null && start !== 1) (element as HTMLOListElement).start = start;
   return element;
 }
@@ -94,10 +112,19 @@ function inItem([first, ...more]: readonly Block[], open: boolean): Node[] {
 function table({ ends, rows }: Block & { kind: 'table' }): HTMLElement {
   const [head = [], ...body] = rows;
   const row = (cells: readonly string[], tag: 'th' | 'td'): Node =>
-    makeElement('tr', head.map((_, index) => {
-      const cell = makeElement(tag, inline(cells[index] ?? ''));
-      if (ends[index] === 'right' || ends[index] === 'center') cell.className = ends[index];
-      return cell;
-    }));
-  return makeElement('table', [makeElement('thead', [row(head, 'th')]), makeElement('tbody', body.map((cells) => row(cells, 'td')))]);
+    makeElement(
+      'tr',
+      head.map((_, index) => {
+        const cell = makeElement(tag, inline(cells[index] ?? ''));
+        if (ends[index] === 'right' || ends[index] === 'center') cell.className = ends[index];
+        return cell;
+      }),
+    );
+  return makeElement('table', [
+    makeElement('thead', [row(head, 'th')]),
+    makeElement(
+      'tbody',
+      body.map((cells) => row(cells, 'td')),
+    ),
+  ]);
 }

@@ -36,8 +36,8 @@ export function parsed(text: string): Remembered | null {
 }
 
 /**
- * The newest conversation is in the browser's memory, for all tabs and the next visit. A tab whose own conversation is another, since one was
- * begun or left elsewhere, keeps it in a memory of its own, which ends with the tab.
+ * The newest conversation is in the browser's memory, for all tabs and the next visit. A tab whose own conversation is
+ * another, since one was begun or left elsewhere, keeps it in a memory of its own, which ends with the tab.
  */
 export class Memory implements Memories {
   readonly #name: string;
@@ -65,9 +65,11 @@ export class Memory implements Memories {
     const theirs = !begins && there?.pending?.key !== this.#key ? (there?.pending ?? null) : null;
     this.#note(remembered);
     try {
-      if (remembered !== null && (!isOurs || (theirs !== null && remembered.pending !== null))) return sessionStorage.setItem(this.#name, JSON.stringify(remembered));
+      if (remembered !== null && (!isOurs || (theirs !== null && remembered.pending !== null)))
+        return sessionStorage.setItem(this.#name, JSON.stringify(remembered));
       sessionStorage.removeItem(this.#name);
-      if (remembered !== null) localStorage.setItem(this.#name, JSON.stringify({ ...remembered, pending: remembered.pending ?? theirs }));
+      if (remembered !== null)
+        localStorage.setItem(this.#name, JSON.stringify({ ...remembered, pending: remembered.pending ?? theirs }));
       else if (isOurs) localStorage.removeItem(this.#name);
     } catch {
       // Denied or full: a reload begins anew.

@@ -57,7 +57,13 @@ export class Messages {
     const at = message.createdAt === null ? now() : message.createdAt * 1000;
     const time = element('time', { dateTime: new Date(at).toISOString() }, timeOfDay(at, language));
     const note = element('span', { className: 'note' });
-    const item = element('li', { className: message.role, tabIndex: -1 }, element('span', { className: 'hidden' }, isOwn ? words.you : name), said, element('div', { className: 'foot' }, note, time));
+    const item = element(
+      'li',
+      { className: message.role, tabIndex: -1 },
+      element('span', { className: 'hidden' }, isOwn ? words.you : name),
+      said,
+      element('div', { className: 'foot' }, note, time),
+    );
     const shown: Shown = { item, said, note, reply: isOwn ? null : new Markdown(said), message };
     this.element.append(item);
     this.#update(shown, message);
@@ -75,10 +81,17 @@ export class Messages {
     item.setAttribute('aria-busy', String(streams));
     item.classList.toggle('cut', message.status === 'partial');
     note.textContent =
-      message.status === 'sending' ? words.sending
-      : streams && message.content === '' ? filled(words.replying, { name })
-      : message.status === 'partial' ? (message.stopReason === 'aborted' ? words.stopped : message.stopReason === null ? '' : words.cut)
-      : '';
+      message.status === 'sending'
+        ? words.sending
+        : streams && message.content === ''
+          ? filled(words.replying, { name })
+          : message.status === 'partial'
+            ? message.stopReason === 'aborted'
+              ? words.stopped
+              : message.stopReason === null
+                ? ''
+                : words.cut
+            : '';
     const actions = item.querySelectorAll('.action');
     if (reply === null || streams || message.content === '') actions.forEach((action) => action.remove());
     else if (actions.length === 0) {

@@ -33,7 +33,10 @@ export class Notice {
         return this.#put(words.offline, [button(words.tryAgain, this.#actions.retry)]);
       case 'waiting':
       case 'limited':
-        return this.#put(filled(words[trouble.kind], { time: timeOfDay(comingMinute(trouble.at), this.#language) }), []);
+        return this.#put(
+          filled(words[trouble.kind], { time: timeOfDay(comingMinute(trouble.at), this.#language) }),
+          [],
+        );
       case 'over':
         return this.#put(words.over, [button(words.newConversation, this.#actions.renew)]);
       case 'closed':
@@ -51,10 +54,20 @@ export class Notice {
   #failure(error: Error): [string, Node[]] {
     const { unavailable, failed, gone, siteNotPermitted, noVoice, noMicrophone, reference } = this.#words;
     const { code = null, requestId = null, said } = error as Partial<ParleyError> & { said?: string };
-    const known: Readonly<Record<string, string>> = { assistant_unavailable: unavailable, assistant_not_found: gone, assistant_not_permitted: siteNotPermitted, voice_unavailable: noVoice, voice_disabled: noVoice, no_microphone: noMicrophone };
+    const known: Readonly<Record<string, string>> = {
+      assistant_unavailable: unavailable,
+      assistant_not_found: gone,
+      assistant_not_permitted: siteNotPermitted,
+      voice_unavailable: noVoice,
+      voice_disabled: noVoice,
+      no_microphone: noMicrophone,
+    };
     const text = said ?? known[code ?? ''];
     // A person who asks for help can name the failed request.
-    return [text ?? failed, text === undefined && requestId !== null ? [element('small', {}, filled(reference, { id: requestId }))] : []];
+    return [
+      text ?? failed,
+      text === undefined && requestId !== null ? [element('small', {}, filled(reference, { id: requestId }))] : [],
+    ];
   }
 
   #put(text: string, more: readonly Node[]): void {

@@ -1,4 +1,6 @@
-/** The page in a frame for which there is no conversation: reports the reason to the widget's loader, and can be closed. */
+/**
+ * The page in a frame for which there is no conversation: reports the reason to the widget's loader, and can be closed.
+ */
 import { openFrame } from './parent.ts';
 import { setScheme } from './theme.ts';
 

@@ -11,7 +11,11 @@ export class Scroller {
   #top = 0;
 
   constructor(label: string, latestLabel: string, ...children: readonly Node[]) {
-    this.element = element('div', { id: 'scroller', role: 'region', 'aria-label': label, tabIndex: 0, onscroll: () => this.#scrolled() }, ...children);
+    this.element = element(
+      'div',
+      { id: 'scroller', role: 'region', 'aria-label': label, tabIndex: 0, onscroll: () => this.#scrolled() },
+      ...children,
+    );
     this.latest = button(latestLabel, () => this.toEnd(), 'latest');
     this.latest.hidden = true;
     new ResizeObserver(() => this.follow()).observe(this.element);

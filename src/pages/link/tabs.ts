@@ -1,6 +1,12 @@
-/** The tabs that show a session, as far as the browser tells: it has locks on pages that came over HTTPS or from localhost. */
+/**
+ * The tabs that show a session, as far as the browser tells: it has locks on pages that came over HTTPS or from
+ * localhost.
+ */
 
-/** Lets other tabs know that this one shows the session. The function returned takes that back, and calls `end` unless another one shows it. */
+/**
+ * Lets other tabs know that this one shows the session. The function returned takes that back, and calls `end` unless
+ * another one shows it.
+ */
 export function showSession(session: string): (end: () => void) => void {
   let leave = (): void => {};
   const left = new Promise<void>((resolve) => (leave = resolve));

@@ -58,20 +58,52 @@ export class View {
   constructor(options: ViewOptions) {
     const { link, words, language, form } = options;
     this.options = options;
-    this.composer = new Composer({ words, charactersMax: link.message_characters_max, send: (text) => this.#send(text), stop: () => options.chat().abort() });
-    this.fields = form && new form.Fields({ fields: link.visitor_fields, language, element, done: () => this.composer.input.focus() });
+    this.composer = new Composer({
+      words,
+      charactersMax: link.message_characters_max,
+      send: (text) => this.#send(text),
+      stop: () => options.chat().abort(),
+    });
+    this.fields =
+      form &&
+      new form.Fields({ fields: link.visitor_fields, language, element, done: () => this.composer.input.focus() });
     this.notice = new Notice(words, language, { retry: () => void options.chat().retry(), renew: () => this.#begin() });
     this.#voice = options.voice?.(this) ?? null;
-    this.#messages = new Messages({ words, language, name: link.name, actions: (said, text) => this.#actions(said, text) });
+    this.#messages = new Messages({
+      words,
+      language,
+      name: link.name,
+      actions: (said, text) => this.#actions(said, text),
+    });
     this.#empty = element('p', { className: 'empty' }, words.empty);
-    this.#scroller = new Scroller(words.conversation, words.latest, this.#empty, this.#messages.element, ...(this.fields === null ? [] : [this.fields.element]));
+    this.#scroller = new Scroller(
+      words.conversation,
+      words.latest,
+      this.#empty,
+      this.#messages.element,
+      ...(this.fields === null ? [] : [this.fields.element]),
+    );
     this.#renew = button(words.newConversation, () => this.renew());
     this.#close = iconButton(words.close, 'M3.5 3.5l9 9M12.5 3.5l-9 9', options.close);
     this.#close.hidden = true;
-    const about = element('div', { className: 'about' }, element('h1', { id: 'name' }, element('bdi', {}, link.name)), ...(link.description === null ? [] : [element('p', { id: 'description' }, element('bdi', {}, link.description))]));
-    this.element = element('div', { id: 'page' },
+    const about = element(
+      'div',
+      { className: 'about' },
+      element('h1', { id: 'name' }, element('bdi', {}, link.name)),
+      ...(link.description === null ? [] : [element('p', { id: 'description' }, element('bdi', {}, link.description))]),
+    );
+    this.element = element(
+      'div',
+      { id: 'page' },
       element('header', {}, about, this.#renew, this.#close),
-      element('main', {}, this.#scroller.element, element('div', { className: 'foot' }, this.#scroller.latest, this.notice.element, this.composer.element), this.announcer.element));
+      element(
+        'main',
+        {},
+        this.#scroller.element,
+        element('div', { className: 'foot' }, this.#scroller.latest, this.notice.element, this.composer.element),
+        this.announcer.element,
+      ),
+    );
   }
 
   changed(): void {
@@ -81,7 +113,8 @@ export class View {
 
   replied(message: ConversationMessage): void {
     this.#show();
-    if (message.content !== '') this.announcer.say(`${this.options.link.name}: ${this.#messages.textOf(-1) || message.content}`);
+    if (message.content !== '')
+      this.announcer.say(`${this.options.link.name}: ${this.#messages.textOf(-1) || message.content}`);
     this.#draw();
   }
 
@@ -120,7 +153,11 @@ export class View {
       this.#show();
       this.#renew.focus();
     });
-    this.notice.say(words.newConversationAsk, button(words.newConversation, () => this.#begin(), 'primary'), cancel);
+    this.notice.say(
+      words.newConversationAsk,
+      button(words.newConversation, () => this.#begin(), 'primary'),
+      cancel,
+    );
     this.notice.element.querySelector('button')!.focus();
   }
 
@@ -154,7 +191,11 @@ export class View {
       this.typed(text);
       return true;
     }
-    if (chat.scene.status === 'loading' || (!chat.scene.begun && (link.status === 'closed' || this.fields?.complete() === false))) return false;
+    if (
+      chat.scene.status === 'loading' ||
+      (!chat.scene.begun && (link.status === 'closed' || this.fields?.complete() === false))
+    )
+      return false;
     this.quiet();
     void chat.send(text);
     this.#show();
@@ -171,10 +212,16 @@ export class View {
       ({ Approval }) => {
         if (this.#approval !== null) return;
         const say = (text: string): void => this.announcer.say(text);
-        this.#approval = new Approval({ language, name: link.name, dom: { element, button, filled }, say, answer: (answers) => {
-          chat().approve(answers);
-          this.composer.input.focus();
-        } });
+        this.#approval = new Approval({
+          language,
+          name: link.name,
+          dom: { element, button, filled },
+          say,
+          answer: (answers) => {
+            chat().approve(answers);
+            this.composer.input.focus();
+          },
+        });
         this.notice.element.before(this.#approval.element);
         this.#draw();
       },
@@ -193,7 +240,8 @@ export class View {
     this.composer.busy = status === 'busy';
     this.composer.element.hidden = status === 'over' || (link.status === 'closed' && !begun);
     this.#renew.hidden = !begun && status !== 'busy';
-    if (!this.#asking) this.notice.show(trouble ?? (link.status === 'closed' ? { kind: 'closed' } : this.#voice?.trouble ?? null));
+    if (!this.#asking)
+      this.notice.show(trouble ?? (link.status === 'closed' ? { kind: 'closed' } : (this.#voice?.trouble ?? null)));
     this.#scroller.follow();
   }
 }
@@ -206,7 +254,12 @@ const shownMs = 5000;
 
 /** Announces text to a screen reader: a reply once, when it is whole, and not by its tokens. */
 class Announcer {
-  readonly element = element('div', { className: 'hidden', role: 'log', 'aria-live': 'polite', 'aria-relevant': 'additions' });
+  readonly element = element('div', {
+    className: 'hidden',
+    role: 'log',
+    'aria-live': 'polite',
+    'aria-relevant': 'additions',
+  });
 
   say(text: string): void {
     const said = element('p', { dir: 'auto' }, text);

@@ -1,4 +1,7 @@
-/** The buttons for voice, loaded where it is on. The code for speaking and listening is loaded when one of them is first used. */
+/**
+ * The buttons for voice, loaded where it is on. The code for speaking and listening is loaded when one of them is first
+ * used.
+ */
 import type { RateLimitError } from '../../client/failure.ts';
 import type { Trouble } from './chat.ts';
 import type { VoicePage } from './voice-page.ts';
@@ -28,7 +31,9 @@ export class VoiceButtons {
     this.#page = page;
     const { words } = view.options;
     view.composer.beside.prepend(
-      this.#button(words.listen, words.stopListening, microphone, async (ending) => (await import('./voice.ts')).listen(view, worklet, ending)),
+      this.#button(words.listen, words.stopListening, microphone, async (ending) =>
+        (await import('./voice.ts')).listen(view, worklet, ending),
+      ),
       this.#button(words.call, words.call, telephone, async (ending) => {
         // Browsers let a page sound that was clicked just now.
         const loudspeaker = new AudioContext({ sampleRate: 24_000 });
@@ -40,10 +45,16 @@ export class VoiceButtons {
   /** A button that reads a text aloud. */
   speaker(text: () => string): HTMLButtonElement {
     const { words } = this.#view.options;
-    return this.#button(words.readAloud, words.stopReading, speaker, async (ending) => {
-      const loudspeaker = new AudioContext();
-      return (await import('./voice.ts')).speak(this.#view, text(), loudspeaker, ending);
-    }, 'action');
+    return this.#button(
+      words.readAloud,
+      words.stopReading,
+      speaker,
+      async (ending) => {
+        const loudspeaker = new AudioContext();
+        return (await import('./voice.ts')).speak(this.#view, text(), loudspeaker, ending);
+      },
+      'action',
+    );
   }
 
   quiet(): void {
@@ -51,13 +62,24 @@ export class VoiceButtons {
     this.#running?.abort();
   }
 
-  #button(idle: string, running: string, picture: string, run: (ending: AbortSignal) => Promise<void>, className?: string): HTMLButtonElement {
+  #button(
+    idle: string,
+    running: string,
+    picture: string,
+    run: (ending: AbortSignal) => Promise<void>,
+    className?: string,
+  ): HTMLButtonElement {
     const made = this.#page.iconButton(idle, picture, () => void this.#toggle(made, idle, running, run), className);
     made.ariaPressed = 'false';
     return made;
   }
 
-  async #toggle(button: HTMLButtonElement, idle: string, running: string, run: (ending: AbortSignal) => Promise<void>): Promise<void> {
+  async #toggle(
+    button: HTMLButtonElement,
+    idle: string,
+    running: string,
+    run: (ending: AbortSignal) => Promise<void>,
+  ): Promise<void> {
     const view = this.#view;
     const wasOwn = button.ariaPressed === 'true';
     this.quiet();
@@ -79,8 +101,13 @@ export class VoiceButtons {
 
   #fail(error: Error): void {
     const { retryAfterSeconds } = error as Partial<RateLimitError>;
-    if (typeof retryAfterSeconds === 'number') this.trouble = { kind: 'limited', at: this.#page.now() + retryAfterSeconds * 1000 };
+    if (typeof retryAfterSeconds === 'number')
+      this.trouble = { kind: 'limited', at: this.#page.now() + retryAfterSeconds * 1000 };
     // Without either the code for voice did not load, or the connection was cut.
-    else this.trouble = { kind: 'failed', error: 'code' in error || 'said' in error ? error : Object.assign(error, { code: 'voice_unavailable' }) };
+    else
+      this.trouble = {
+        kind: 'failed',
+        error: 'code' in error || 'said' in error ? error : Object.assign(error, { code: 'voice_unavailable' }),
+      };
   }
 }

@@ -29,7 +29,12 @@ export async function listen({ options, composer }: VoicePage, worklet: string, 
 }
 
 /** Reads a text aloud, until `ending`. */
-export async function speak({ options }: VoicePage, text: string, loudspeaker: AudioContext, ending: AbortSignal): Promise<void> {
+export async function speak(
+  { options }: VoicePage,
+  text: string,
+  loudspeaker: AudioContext,
+  ending: AbortSignal,
+): Promise<void> {
   const chat = options.chat();
   try {
     await playSpeech(chat.parley, await chat.session(), text, loudspeaker, ending);
@@ -39,7 +44,13 @@ export async function speak({ options }: VoicePage, text: string, loudspeaker: A
 }
 
 /** Gives the transcript so far, until `ending`; an utterance begun by then is transcribed to its end. */
-async function transcribe(parley: Parley, session_id: string, source: Microphone, ending: AbortSignal, heard: (text: string) => void): Promise<void> {
+async function transcribe(
+  parley: Parley,
+  session_id: string,
+  source: Microphone,
+  ending: AbortSignal,
+  heard: (text: string) => void,
+): Promise<void> {
   const transcription = parley.transcribe({ session_id, sample_rate: source.sampleRate });
   ending.addEventListener('abort', () => source.stop());
   if (ending.aborted) source.stop();
@@ -61,7 +72,13 @@ async function transcribe(parley: Parley, session_id: string, source: Microphone
 const joined = (one: string, other: string): string => [one, other].filter((text) => text !== '').join(' ');
 
 /** Speaks a text as its audio comes. Resolves when all was played, or at `ending`. */
-async function playSpeech(parley: Parley, session_id: string, text: string, loudspeaker: AudioContext, ending: AbortSignal): Promise<void> {
+async function playSpeech(
+  parley: Parley,
+  session_id: string,
+  text: string,
+  loudspeaker: AudioContext,
+  ending: AbortSignal,
+): Promise<void> {
   let until = 0;
   for (const part of parts(text)) {
     const speech = await parley.speech({ session_id, text: part, format: 'pcm' }, { signal: ending });
@@ -104,9 +121,12 @@ function silence(loudspeaker: AudioContext, until: number, ending: AbortSignal):
 /** A text in parts that one request takes each, cut at ends of sentences where there are some. */
 function parts(text: string): string[] {
   const found: string[] = [];
-  for (let rest = [...text.trim()]; rest.length > 0; ) {
+  for (let rest = [...text.trim()]; rest.length > 0;) {
     const head = rest.slice(0, charactersMax).join('');
-    const cut = rest.length <= charactersMax ? head : (/^[\s\S]*[.!?。！？]\s/.exec(head)?.[0] ?? /^[\s\S]*\s/.exec(head)?.[0] ?? head);
+    const cut =
+      rest.length <= charactersMax
+        ? head
+        : (/^[\s\S]*[.!?。！？]\s/.exec(head)?.[0] ?? /^[\s\S]*\s/.exec(head)?.[0] ?? head);
     found.push(cut);
     rest = rest.slice([...cut].length);
   }

@@ -1,6 +1,7 @@
 /**
- * The function by which a site's scripts talk to its widgets: `parley('open')`, or `parley('support.open')` where there are several. A
- * stub that only gathers its calls may be there before (see docs/widget.md), or the function of another server's widget, which is used.
+ * The function by which a site's scripts talk to its widgets: `parley('open')`, or `parley('support.open')` where there
+ * are several. A stub that only gathers its calls may be there before (see docs/widget.md), or the function of another
+ * server's widget, which is used.
  */
 export interface Controlled {
   readonly slug: string;
@@ -35,7 +36,10 @@ function makeApi(waiting: ArrayLike<unknown>[]): Api {
   return api;
 }
 
-/** Adds the widget that `make` makes, unless there is one of its slug, as where a site puts the tag in again at each navigation. */
+/**
+ * Adds the widget that `make` makes, unless there is one of its slug, as where a site puts the tag in again at each
+ * navigation.
+ */
 export function addWidget(slug: string, make: (widgets: Controlled[]) => Controlled): void {
   const { q, widgets: known } = Object(globals.parley) as Partial<Api>;
   if (!Array.isArray(known)) globals.parley = makeApi(Array.isArray(q) ? q : []);

@@ -1,6 +1,7 @@
 /**
- * The browser's back button closes a conversation that covers the whole screen. An entry of the history with our mark in its state means
- * that the conversation is open there; its address, and what the site keeps in the state, are those of the entry below.
+ * The browser's back button closes a conversation that covers the whole screen. An entry of the history with our mark
+ * in its state means that the conversation is open there; its address, and what the site keeps in the state, are those
+ * of the entry below.
  */
 import { bare, type On } from './parts.ts';
 
@@ -9,8 +10,15 @@ const mark = 'parley';
 /** The site's router may have put its own functions on `history`, and would take ours for a navigation. */
 const { pushState, back } = History.prototype;
 
-/** `changed` is called when the person has gone from an entry of the one kind to one of the other. After a reload `isMarked` says which it is. */
-export function makeBackButton(on: On, name: string, changed: (open: boolean) => void): readonly [isMarked: () => boolean, enter: () => void, leave: () => void] {
+/**
+ * `changed` is called when the person has gone from an entry of the one kind to one of the other. After a reload
+ * `isMarked` says which it is.
+ */
+export function makeBackButton(
+  on: On,
+  name: string,
+  changed: (open: boolean) => void,
+): readonly [isMarked: () => boolean, enter: () => void, leave: () => void] {
   /** The person is where the conversation is open. */
   let isIn = false;
   /** We have gone back ourselves, and the browser has not said so yet. */

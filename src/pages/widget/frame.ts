@@ -1,6 +1,7 @@
 /**
- * The frame with the link's page, and the port to it. The site's scripts can listen wherever this one does, so nothing of the conversation
- * comes out of the frame; messages are accepted only from the frame's own window at our own origin (see `messages.ts`).
+ * The frame with the link's page, and the port to it. The site's scripts can listen wherever this one does, so nothing
+ * of the conversation comes out of the frame; messages are accepted only from the frame's own window at our own origin
+ * (see `messages.ts`).
  */
 import { hello, type FromFrame, type ToFrame } from '../messages.ts';
 import type { On } from './parts.ts';

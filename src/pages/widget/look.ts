@@ -2,7 +2,10 @@
 import type { Scheme, ToFrame } from '../messages.ts';
 import { bare, type Parts, type Settings } from './parts.ts';
 
-/** Colours from now on: a scheme, and an accent as `#rrggbb`. A field that is absent stays as it is, and any other value is the page's own. */
+/**
+ * Colours from now on: a scheme, and an accent as `#rrggbb`. A field that is absent stays as it is, and any other value
+ * is the page's own.
+ */
 export type Paint = (theme: { readonly scheme?: string; readonly accent?: string | null }) => ToFrame;
 
 export function makeLook({ all, label, panel }: Parts, settings: Settings): Paint {

@@ -1,4 +1,7 @@
-/** The widget's elements in the site's page: one element with a shadow root, and in it a launcher and the panel of the frame. */
+/**
+ * The widget's elements in the site's page: one element with a shadow root, and in it a launcher and the panel of the
+ * frame.
+ */
 
 /** The text of `style.css`, which the build puts in. */
 declare const style: string;
@@ -38,7 +41,10 @@ function make<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, ...children: No
 
 /** Drawn by elements: a policy of the site that allows no image allows these. */
 function icon(line: string): SVGElement {
-  const [drawing, path] = ['svg', 'path'].map((tag) => document.createElementNS('http://www.w3.org/2000/svg', tag)) as [SVGElement, SVGElement];
+  const [drawing, path] = ['svg', 'path'].map((tag) => document.createElementNS('http://www.w3.org/2000/svg', tag)) as [
+    SVGElement,
+    SVGElement,
+  ];
   drawing.setAttribute('viewBox', '0 0 24 24');
   drawing.ariaHidden = 'true';
   path.setAttribute('d', line);

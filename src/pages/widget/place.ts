@@ -1,15 +1,24 @@
-/** The widget's place: in a page whose scripts replace its body, write it anew or zoom it, and on a phone's screen of which the keyboard takes a part. */
+/**
+ * The widget's place: in a page whose scripts replace its body, write it anew or zoom it, and on a phone's screen of
+ * which the keyboard takes a part.
+ */
 import { bare } from './parts.ts';
 
 /** A script that takes it out again and again wants it out. */
 const placingsMax = 50;
 
 /**
- * `selector` says where it belongs; `placed` is called whenever it has been put there, and `zoomed` whenever the page may have another zoom.
- * `written` is called once, in place of both, when `document.write` has put another document in the place of this one: that has taken all
- * listeners away. Returns the function that ends it.
+ * `selector` says where it belongs; `placed` is called whenever it has been put there, and `zoomed` whenever the page
+ * may have another zoom. `written` is called once, in place of both, when `document.write` has put another document in
+ * the place of this one: that has taken all listeners away. Returns the function that ends it.
  */
-export function keepPlaced(host: HTMLElement, selector: string | undefined, placed: () => void, zoomed: () => void, written: () => void): () => void {
+export function keepPlaced(
+  host: HTMLElement,
+  selector: string | undefined,
+  placed: () => void,
+  zoomed: () => void,
+  written: () => void,
+): () => void {
   let left = placingsMax;
   const page = document.documentElement;
   // A conversation within the page has the page's zoom.
@@ -44,9 +53,9 @@ export function zoomOf({ parentElement }: Element): number {
 }
 
 /**
- * Shows the panel so, also where it was taken out of the page meanwhile; its frame stays where it is, and keeps its page. A frame cannot
- * see the keyboard, which covers part of what is fixed to the screen; a person who zooms in wants no smaller frame. All else is out of reach
- * only once there is a page with a way back.
+ * Shows the panel so, also where it was taken out of the page meanwhile; its frame stays where it is, and keeps its
+ * page. A frame cannot see the keyboard, which covers part of what is fixed to the screen; a person who zooms in wants
+ * no smaller frame. All else is out of reach only once there is a page with a way back.
  */
 export function layPanel(panel: HTMLDialogElement, isFull: boolean, hasMet: boolean): void {
   if (!panel.isConnected) return;
@@ -58,5 +67,6 @@ export function layPanel(panel: HTMLDialogElement, isFull: boolean, hasMet: bool
     else panel.show();
   }
   const { offsetTop, offsetLeft, width, height, scale } = visualViewport!;
-  panel.style.cssText = isFull && scale < 1.05 ? `top:${offsetTop}px;left:${offsetLeft}px;width:${width}px;height:${height}px` : '';
+  panel.style.cssText =
+    isFull && scale < 1.05 ? `top:${offsetTop}px;left:${offsetLeft}px;width:${width}px;height:${height}px` : '';
 }

@@ -15,7 +15,10 @@ export interface Stage {
   close(): void;
   toggle(): void;
   send(message: ToFrame): void;
-  /** Shows the panel as it is and as the window has room for it; `takesFocus` where the person has just opened it, or was in it. */
+  /**
+   * Shows the panel as it is and as the window has room for it; `takesFocus` where the person has just opened it, or
+   * was in it.
+   */
   view(takesFocus?: boolean): void;
   /** After a reload the conversation is open where it was. */
   isBack(): boolean;
@@ -23,16 +26,24 @@ export interface Stage {
 
 /** The frame's address, with the settings that hold from the first paint on. */
 function withQuery(page: URL, mode: string, { locale: lang, theme: scheme, accent }: Settings, remember: string): URL {
-  for (const [name, value] of Object.entries({ host: location.origin, mode, lang, scheme, accent, remember })) if (value) page.searchParams.set(name, value);
+  for (const [name, value] of Object.entries({ host: location.origin, mode, lang, scheme, accent, remember }))
+    if (value) page.searchParams.set(name, value);
   return page;
 }
 
-export function makeStage(on: On, emit: (name: string, detail?: object) => void, settings: Settings, page: URL, { host, root, launcher, badge, panel }: Parts): Stage {
+export function makeStage(
+  on: On,
+  emit: (name: string, detail?: object) => void,
+  settings: Settings,
+  page: URL,
+  { host, root, launcher, badge, panel }: Parts,
+): Stage {
   let opener: Element | null;
   const { slug, inline, launcher: own } = settings;
   const modeOf = () => (inline ? 'inline' : phone.matches ? 'full' : 'panel');
   const hasFocus = (): boolean => document.activeElement === host;
-  const focus = (element: Element | null): void => (element as HTMLElement | null)?.focus(bare({ preventScroll: true }));
+  const focus = (element: Element | null): void =>
+    (element as HTMLElement | null)?.focus(bare({ preventScroll: true }));
   const memory = makeMemory(settings);
   const heard = (message: FromFrame): void => {
     if (message.type === 'close') stage.close();

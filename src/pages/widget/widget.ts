@@ -15,7 +15,8 @@ export function makeWidget(settings: Settings, page: URL, widgets: Controlled[],
   const on: On = (target, name, handler) => target.addEventListener(name, handler, bare({ signal: ending.signal }));
   const parts = makeParts(settings);
   const { host, all } = parts;
-  const emit = (name: string, detail = {}): boolean => host.dispatchEvent(new CustomEvent(name, { detail: { ...detail, slug } }));
+  const emit = (name: string, detail = {}): boolean =>
+    host.dispatchEvent(new CustomEvent(name, { detail: { ...detail, slug } }));
   const paint = makeLook(parts, settings);
   const stage = makeStage(on, emit, settings, page, parts);
   if (position) all.dir = position === 'left' ? 'rtl' : 'ltr';
@@ -26,25 +27,31 @@ export function makeWidget(settings: Settings, page: URL, widgets: Controlled[],
   let isFirst = true;
   /** A site that shows its page larger does not make the window in front of it larger than the screen. */
   const zoomed = (): void => void (inline || (all.style.zoom = `${1 / zoomOf(host)}`));
-  const unplace = keepPlaced(host, inline, () => {
-    if (!inline) {
-      // On the browser's top layer nothing that the site does to its body moves or clips it.
-      host.popover = 'manual';
-      host.showPopover?.();
-    }
-    zoomed();
-    if (stage.isOpen) stage.view();
-    else if (isFirst && (inline || stage.isBack())) stage.open();
-    isFirst = false;
-  }, zoomed, () => {
-    const again = makeWidget(settings, page, widgets, at);
-    unplace();
-    ending.abort();
-    widgets[widgets.indexOf(widget)] = again;
-    again.run('visitor', [known]);
-    if (all.hidden) again.run('hide', []);
-    else if (stage.isOpen) again.run('open', []);
-  });
+  const unplace = keepPlaced(
+    host,
+    inline,
+    () => {
+      if (!inline) {
+        // On the browser's top layer nothing that the site does to its body moves or clips it.
+        host.popover = 'manual';
+        host.showPopover?.();
+      }
+      zoomed();
+      if (stage.isOpen) stage.view();
+      else if (isFirst && (inline || stage.isBack())) stage.open();
+      isFirst = false;
+    },
+    zoomed,
+    () => {
+      const again = makeWidget(settings, page, widgets, at);
+      unplace();
+      ending.abort();
+      widgets[widgets.indexOf(widget)] = again;
+      again.run('visitor', [known]);
+      if (all.hidden) again.run('hide', []);
+      else if (stage.isOpen) again.run('open', []);
+    },
+  );
   const commands = bare({
     open: stage.open,
     close: stage.close,
@@ -55,7 +62,8 @@ export function makeWidget(settings: Settings, page: URL, widgets: Controlled[],
       all.hidden = true;
     },
     new: () => stage.send({ type: 'new' }),
-    visitor: (fields: Record<string, string>) => stage.send({ type: 'visitor', fields: (known = { ...known, ...fields }) }),
+    visitor: (fields: Record<string, string>) =>
+      stage.send({ type: 'visitor', fields: (known = { ...known, ...fields }) }),
     locale: (lang: string) => stage.send({ type: 'locale', lang }),
     theme: (theme: object) => stage.send(paint(theme)),
     on: (name: string, handler: EventListener) => host.addEventListener(name, handler),
@@ -95,4 +103,3 @@ function listen(on: On, { launcher: own }: Settings, { root, launcher, panel }: 
     stage.toggle();
   });
 }
-

@@ -18,8 +18,8 @@ export class AddressRefused extends Error {}
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Whether an address is public unicast; false for text that is no address. IPv6 outside 2000::/3 is refused, whatever its range is
- * called: nothing there is assigned, and some of it embeds IPv4 addresses.
+ * Whether an address is public unicast; false for text that is no address. IPv6 outside 2000::/3 is refused, whatever
+ * its range is called: nothing there is assigned, and some of it embeds IPv4 addresses.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
@@ -31,14 +31,16 @@ export function isPublicAddress(address: string): boolean {
 const privateRanges: readonly string[] = ['loopback', 'unspecified', 'private', 'uniqueLocal', 'carrierGradeNat'];
 
 /**
- * Whether an address belongs to this machine or a private network. Some addresses are neither that nor public: reserved ones, and
- * those that embed another address.
+ * Whether an address belongs to this machine or a private network. Some addresses are neither that nor public: reserved
+ * ones, and those that embed another address.
  */
-export const isPrivateAddress = (address: string): boolean => ipaddr.isValid(address) && privateRanges.includes(ipaddr.process(address).range());
+export const isPrivateAddress = (address: string): boolean =>
+  ipaddr.isValid(address) && privateRanges.includes(ipaddr.process(address).range());
 
 /**
- * Returns a check of addresses. Without encryption (`secure` false) the provider's key must not leave the private network. Link-local
- * addresses and those of cloud metadata are refused whatever is allowed: they would give a caller this machine's own credentials.
+ * Returns a check of addresses. Without encryption (`secure` false) the provider's key must not leave the private
+ * network. Link-local addresses and those of cloud metadata are refused whatever is allowed: they would give a caller
+ * this machine's own credentials.
  */
 export function mayCall(secure: boolean, allowPrivate: boolean): (address: string) => boolean {
   if (!secure && !allowPrivate) return () => false;
@@ -47,8 +49,9 @@ export function mayCall(secure: boolean, allowPrivate: boolean): (address: strin
 }
 
 /**
- * Returns the row of the error table for a base URL that may not be called, or null. Checks the text only and resolves nothing: names
- * are checked again, by address, for each connection. `allowPrivate` is `PARLEY_ALLOW_PRIVATE_PROVIDERS`.
+ * Returns the row of the error table for a base URL that may not be called, or null. Checks the text only and resolves
+ * nothing: names are checked again, by address, for each connection. `allowPrivate` is
+ * `PARLEY_ALLOW_PRIVATE_PROVIDERS`.
  */
 export function baseUrlProblem(url: string, allowPrivate: boolean): 'invalid_field' | 'unencrypted_url' | null {
   if (!URL.canParse(url)) return 'invalid_field';
@@ -68,15 +71,19 @@ export function baseUrlProblem(url: string, allowPrivate: boolean): 'invalid_fie
 }
 
 /**
- * A `lookup` for sockets that fails with AddressRefused if any address of the name must not be called. The socket connects to the
- * very addresses that were checked, so a second, different answer of the name server has no effect.
+ * A `lookup` for sockets that fails with AddressRefused if any address of the name must not be called. The socket
+ * connects to the very addresses that were checked, so a second, different answer of the name server has no effect.
  */
-export function guardedLookup(mayCallAddress: (address: string) => boolean, lookup: Lookup = systemLookup): LookupFunction {
+export function guardedLookup(
+  mayCallAddress: (address: string) => boolean,
+  lookup: Lookup = systemLookup,
+): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, []);
       const first = addresses[0];
-      if (first === undefined || !addresses.every(({ address }) => mayCallAddress(address))) return callback(new AddressRefused(), []);
+      if (first === undefined || !addresses.every(({ address }) => mayCallAddress(address)))
+        return callback(new AddressRefused(), []);
       if (options.all === true) callback(null, addresses);
       else callback(null, first.address, first.family);
     });

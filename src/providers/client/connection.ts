@@ -1,4 +1,7 @@
-/** One connection to a provider and its request. One request at a time, because pipelining would make answers depend on each other. */
+/**
+ * One connection to a provider and its request. One request at a time, because pipelining would make answers depend on
+ * each other.
+ */
 import { failureOfConnect } from './failures.ts';
 import type { ModelFailure } from '../model.ts';
 import type { Dialer, DialListener } from './dial.ts';
@@ -34,7 +37,9 @@ export class ProviderConnection implements ResponseListener, DialListener {
   readonly #owner: ConnectionOwner;
   readonly #socket: ProviderSocket;
   #connected = false;
-  /** The request while the socket connects: no byte of it is sent to a server whose certificate has not been checked. */
+  /**
+   * The request while the socket connects: no byte of it is sent to a server whose certificate has not been checked.
+   */
   #waiting: Buffer | null = null;
   #user: ConnectionUser | null = null;
   #parser: ResponseParser | null = null;
@@ -128,7 +133,8 @@ export class ProviderConnection implements ResponseListener, DialListener {
     try {
       used = this.#parser.feed(bytes, length);
     } catch {
-      // If this error reached the socket it would end the process. It comes from a listener that could not handle the answer.
+      // If this error reached the socket it would end the process. It comes from a listener that could not handle the
+      // answer.
       return this.fail('malformed');
     }
     if (this.#over) this.#release(used === length);
@@ -147,7 +153,8 @@ export class ProviderConnection implements ResponseListener, DialListener {
     this.#parser = null;
     this.#over = false;
     this.#answers++;
-    // The server did not wait for the whole request, which is still being written: it would read the rest as the next request.
+    // The server did not wait for the whole request, which is still being written: it would read the rest as the next
+    // request.
     const free = clean && this.#socket.writableLength === 0;
     if (!free || !this.#owner.keep(this, this.#keptMs)) this.destroy();
     user?.ended();

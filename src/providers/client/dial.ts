@@ -15,7 +15,10 @@ import { Tunnel, type ProviderSocket, type Proxy } from './tunnel.ts';
 export interface DialListener {
   /** The socket is open, and the handshake is done. */
   connected(): void;
-  /** The first `length` bytes are new, and are overwritten after the call. False stops reading until the socket is resumed. */
+  /**
+   * The first `length` bytes are new, and are overwritten after the call. False stops reading until the socket is
+   * resumed.
+   */
   read(bytes: Buffer, length: number): boolean;
   /** The server sends no more bytes. */
   finished(): void;
@@ -38,8 +41,9 @@ const http1 = ['http/1.1'] as const;
 export class Dialer {
   readonly #options: DialOptions;
   /**
-   * One buffer for all connections: Node reads into it only when bytes have arrived, and passes them on before it reads from
-   * another socket. `onread` bypasses the streams, which saves about half the cost of a read; TLS sockets accept it as well.
+   * One buffer for all connections: Node reads into it only when bytes have arrived, and passes them on before it reads
+   * from another socket. `onread` bypasses the streams, which saves about half the cost of a read; TLS sockets accept
+   * it as well.
    */
   readonly #buffer = Buffer.allocUnsafeSlow(limits.providerReadBytes);
   #context: SecureContext | null = null;
@@ -53,7 +57,10 @@ export class Dialer {
   open(target: Target, listener: DialListener, protocols: readonly string[] = http1): ProviderSocket {
     const { clock, connectMs, proxy } = this.#options;
     const timer = clock.after(connectMs, () => socket.destroy(new Error('connect timeout')));
-    const socket: ProviderSocket = proxy !== null && target.secure ? this.#tunnel(proxy, target, protocols, listener, timer) : this.#direct(target, protocols, listener, timer);
+    const socket: ProviderSocket =
+      proxy !== null && target.secure
+        ? this.#tunnel(proxy, target, protocols, listener, timer)
+        : this.#direct(target, protocols, listener, timer);
     return socket;
   }
 
@@ -71,12 +78,20 @@ export class Dialer {
       },
     };
     const socket = target.secure ? this.#secure(target, protocols, where) : connect(where);
-    socket.once(target.secure ? 'secureConnect' : 'connect', () => socket.setNoDelay(true).setKeepAlive(true, limits.providerProbeMs));
+    socket.once(target.secure ? 'secureConnect' : 'connect', () =>
+      socket.setNoDelay(true).setKeepAlive(true, limits.providerProbeMs),
+    );
     return listenTo(socket, target.secure, listener, timer);
   }
 
   /** Unencrypted connections stay in the private network, and a proxy would lead out of it. */
-  #tunnel(proxy: Proxy, target: Target, protocols: readonly string[], listener: DialListener, timer: Timer): ProviderSocket {
+  #tunnel(
+    proxy: Proxy,
+    target: Target,
+    protocols: readonly string[],
+    listener: DialListener,
+    timer: Timer,
+  ): ProviderSocket {
     const { hostname, port } = target;
     return new Tunnel({
       proxy,

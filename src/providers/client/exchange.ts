@@ -19,16 +19,21 @@ export interface ProviderBounds {
   readonly errorBytesMax: number;
 }
 
-/** Receives one answer: a head, data, then `ended`; or `failed` at any point. Gets no call after `release` or `cancel`. */
+/**
+ * Receives one answer: a head, data, then `ended`; or `failed` at any point. Gets no call after `release` or `cancel`.
+ */
 export interface ProviderListener {
-  /** The answer's status is 2xx. Content type and coding are in lower case, empty if absent; `whole` has what few callers need. */
+  /**
+   * The answer's status is 2xx. Content type and coding are in lower case, empty if absent; `whole` has what few
+   * callers need.
+   */
   head(contentType: string, contentEncoding: string, whole: ResponseHead): void;
   /** The bytes are overwritten after the call. */
   data(chunk: Buffer): void;
   ended(): void;
   /**
-   * `status` is the answer's status if that is the failure, else null; `said` the beginning of its body, of a status that leaves
-   * open what was wrong, else empty; `location` the address that a redirect names, else empty.
+   * `status` is the answer's status if that is the failure, else null; `said` the beginning of its body, of a status
+   * that leaves open what was wrong, else empty; `location` the address that a redirect names, else empty.
    */
   failed(failure: ModelFailure, status: number | null, said: string, location: string): void;
 }
@@ -36,7 +41,10 @@ export interface ProviderListener {
 export interface ProviderCall {
   /** The caller reports that the first output has come: a silence from now on is another failure. */
   outputBegan(): void;
-  /** The caller reports that it has all of the output: the rest has the grace to come, from now on and however much it is. */
+  /**
+   * The caller reports that it has all of the output: the rest has the grace to come, from now on and however much it
+   * is.
+   */
   outputEnded(): void;
   /** The caller needs no more; the rest is discarded within a bound, so that the connection can be kept. */
   release(): void;
@@ -175,10 +183,11 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
   }
 
   /**
-   * A server may close a kept connection just when a request is on its way: then the request is sent once more, on a new
-   * connection. HTTP promises that only for idempotent requests, because the client cannot know that a request did not run, and a
-   * model call that runs twice is paid for twice. So it is done only where it is almost certain: no byte of an answer came, and
-   * the loss showed within one round trip, whereas a server that dies while it handles a request has had the request for longer.
+   * A server may close a kept connection just when a request is on its way: then the request is sent once more, on a
+   * new connection. HTTP promises that only for idempotent requests, because the client cannot know that a request did
+   * not run, and a model call that runs twice is paid for twice. So it is done only where it is almost certain: no byte
+   * of an answer came, and the loss showed within one round trip, whereas a server that dies while it handles a request
+   * has had the request for longer.
    */
   failed(failure: ModelFailure, unheard: boolean): void {
     const repeat = this.#repeat;
@@ -220,7 +229,8 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
   /** A chunk only notes its time; when the timer fires, it computes how much of the wait is left. */
   #checkDeadlines(): void {
     const now = this.#clock.monotonic();
-    if (this.#held && this.#state === 'open') return this.#arm(now + Math.min(this.#bounds.silenceMs, this.#bounds.graceMs));
+    if (this.#held && this.#state === 'open')
+      return this.#arm(now + Math.min(this.#bounds.silenceMs, this.#bounds.graceMs));
     const due = this.#graceUntil ?? this.#quietSince + this.#bounds.silenceMs;
     if (due > now) return this.#arm(due);
     if (this.#state !== 'open') {

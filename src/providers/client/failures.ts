@@ -5,7 +5,10 @@ import { ProxyRefused } from './tunnel.ts';
 
 const statuses: Readonly<Record<number, ModelFailure>> = { 401: 'credential', 403: 'credential', 429: 'rate_limit' };
 
-/** The failure for an answer whose status is not 2xx. Redirects are never followed: they would leave the checked address. */
+/**
+ * The failure for an answer whose status is not 2xx. Redirects are never followed: they would leave the checked
+ * address.
+ */
 export const failureOfStatus = (status: number): ModelFailure =>
   statuses[status] ?? (status >= 300 && status < 400 ? 'redirect' : 'status');
 

@@ -1,4 +1,7 @@
-/** Parses the head of an answer, line by line. An ambiguous head is refused: a guess could attribute one answer's bytes to another. */
+/**
+ * Parses the head of an answer, line by line. An ambiguous head is refused: a guess could attribute one answer's bytes
+ * to another.
+ */
 
 export interface ResponseHead {
   readonly status: number;
@@ -11,7 +14,10 @@ export interface ResponseHead {
   readonly location: string;
   /** The length of the body in bytes, or how its end is marked. */
   readonly body: number | 'chunked' | 'until close';
-  /** How long the server keeps the connection after the answer, in milliseconds: 0 if it closes it, Infinity if it does not say. */
+  /**
+   * How long the server keeps the connection after the answer, in milliseconds: 0 if it closes it, Infinity if it does
+   * not say.
+   */
   readonly keptMs: number;
 }
 
@@ -24,7 +30,10 @@ export const isHeaderLine = (line: string): boolean => headerLine.test(line);
 
 const foldedLine = /^[\t ][\t\x20-\x7e\x80-\xff]*$/;
 
-/** Whether a line goes on with the header line before it, as old servers fold them. A client reads the fold as a space (RFC 9112, 5.2). */
+/**
+ * Whether a line goes on with the header line before it, as old servers fold them. A client reads the fold as a space
+ * (RFC 9112, 5.2).
+ */
 export const isFoldedLine = (line: string): boolean => foldedLine.test(line);
 
 const lengthValue = /^\d{1,15}$/;
@@ -153,7 +162,9 @@ export class HeadReader {
 /** The values compared here are case-insensitive. */
 const valueAfter = (line: string, colon: number): string => trimmed(line.slice(colon + 1)).toLowerCase();
 
-/** Removes HTTP's white space at both ends. `trim` removes more: a length before a no-break space is not a valid length. */
+/**
+ * Removes HTTP's white space at both ends. `trim` removes more: a length before a no-break space is not a valid length.
+ */
 function trimmed(value: string): string {
   let from = 0;
   let to = value.length;

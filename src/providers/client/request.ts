@@ -42,7 +42,10 @@ export function requestBytes(target: Target, request: ProviderGet | ProviderPost
   const body = 'body' in request ? request.body : null;
   const method = 'body' in request ? 'POST' : (request.method ?? 'GET');
   const known = newest.get(target);
-  const made = known?.method === method && known.path === path && isSame(known.headers, headers) ? known.text : headText(target, method, request);
+  const made =
+    known?.method === method && known.path === path && isSame(known.headers, headers)
+      ? known.text
+      : headText(target, method, request);
   if (typeof made === 'object') return made.failure;
   if (made !== known?.text) newest.set(target, { method, path, headers, text: made });
   if (body === null) return Buffer.from(`${made}\r\n`, 'latin1');
@@ -56,7 +59,11 @@ export function requestBytes(target: Target, request: ProviderGet | ProviderPost
 }
 
 /** The head but for the length of a body. */
-function headText(target: Target, method: string, { path, headers }: Pick<ProviderGet, 'path' | 'headers'>): string | { readonly failure: ModelFailure } {
+function headText(
+  target: Target,
+  method: string,
+  { path, headers }: Pick<ProviderGet, 'path' | 'headers'>,
+): string | { readonly failure: ModelFailure } {
   const fullPath = target.path + path;
   if (!pathText.test(fullPath)) return { failure: 'address' };
   let text = `${method} ${fullPath} HTTP/1.1\r\nhost: ${target.authority}\r\nconnection: keep-alive\r\nuser-agent: ${userAgent}\r\n`;

@@ -1,4 +1,7 @@
-/** The parser of one HTTP/1 answer: bytes in, calls out, no I/O. How the bytes are split changes only how `data` is divided. */
+/**
+ * The parser of one HTTP/1 answer: bytes in, calls out, no I/O. How the bytes are split changes only how `data` is
+ * divided.
+ */
 import { limits } from '../../base/limits.ts';
 import { HeadReader, isFoldedLine, isHeaderLine } from './head.ts';
 import type { ResponseHead } from './head.ts';
@@ -13,7 +16,18 @@ export interface ResponseListener {
   malformed(): void;
 }
 
-type State = 'head' | 'size' | 'size space' | 'extension' | 'size end' | 'body' | 'body CR' | 'body LF' | 'trailers' | 'until close' | 'over';
+type State =
+  | 'head'
+  | 'size'
+  | 'size space'
+  | 'extension'
+  | 'size end'
+  | 'body'
+  | 'body CR'
+  | 'body LF'
+  | 'trailers'
+  | 'until close'
+  | 'over';
 
 /** 48 bits, so that a sum of sizes stays an exact number. */
 const sizeDigitsMax = 12;
@@ -53,7 +67,10 @@ export class ResponseParser {
     return at;
   }
 
-  /** The connection has ended. Returns true if that completes the answer; otherwise the answer was cut short, and the listener gets no call. */
+  /**
+   * The connection has ended. Returns true if that completes the answer; otherwise the answer was cut short, and the
+   * listener gets no call.
+   */
   finish(): boolean {
     if (this.#state !== 'until close') return false;
     this.#end();
@@ -188,7 +205,12 @@ export class ResponseParser {
   /** Chunk extensions have no meaning here and are short; only their end and control characters are searched for. */
   #extension(byte: number, at: number): number {
     if (byte === cr) this.#state = 'size end';
-    else if ((byte < 32 && byte !== tab) || byte === del || ++this.#extensionBytes > limits.providerChunkExtensionBytesMax) this.#reportMalformed();
+    else if (
+      (byte < 32 && byte !== tab) ||
+      byte === del ||
+      ++this.#extensionBytes > limits.providerChunkExtensionBytesMax
+    )
+      this.#reportMalformed();
     return at + 1;
   }
 

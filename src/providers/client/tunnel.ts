@@ -1,7 +1,7 @@
 /**
- * A connection through the operator's proxy (CONNECT, RFC 9110, 9.3.6). The proxy gets the address that was checked and never the
- * name: it would resolve the name by itself, and the guard would have no effect. The name is in the TLS handshake, for the
- * certificate.
+ * A connection through the operator's proxy (CONNECT, RFC 9110, 9.3.6). The proxy gets the address that was checked and
+ * never the name: it would resolve the name by itself, and the guard would have no effect. The name is in the TLS
+ * handshake, for the certificate.
  */
 import type { LookupAddress } from 'node:dns';
 import { connect, isIPv6, type LookupFunction, type Socket } from 'node:net';
@@ -19,7 +19,9 @@ export interface Proxy {
 }
 
 /** The socket's methods that the connection needs: first the socket to the proxy, later the one through the tunnel. */
-export type ProviderSocket = Pick<Socket, 'destroyed' | 'write' | 'resume' | 'writableLength'> & { destroy(error?: Error): unknown };
+export type ProviderSocket = Pick<Socket, 'destroyed' | 'write' | 'resume' | 'writableLength'> & {
+  destroy(error?: Error): unknown;
+};
 
 export interface TunnelOptions {
   readonly proxy: Proxy;
@@ -77,7 +79,9 @@ export class Tunnel implements ProviderSocket {
     this.#socket = socket;
     const authority = `${isIPv6(address) ? `[${address}]` : address}:${port}`;
     const authorization = proxy.authorization === null ? '' : `proxy-authorization: ${proxy.authorization}\r\n`;
-    socket.once('connect', () => socket.write(`CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n${authorization}\r\n`));
+    socket.once('connect', () =>
+      socket.write(`CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n${authorization}\r\n`),
+    );
     socket.on('data', this.#take).on('end', this.#ended).on('error', this.#lost).on('close', this.#ended);
   }
 
@@ -88,7 +92,10 @@ export class Tunnel implements ProviderSocket {
     const status = /^HTTP\/1\.[01] (\d{3})[ \r]/.exec(this.#head.toString('latin1'))?.[1];
     // After the head of a success the bytes are the provider's, and a provider sends nothing before its client does.
     const isClean = end >= 0 && end + 4 === this.#head.length;
-    if (status?.startsWith('2') !== true || !isClean) return this.#fail(new ProxyRefused(status === undefined ? 'the proxy does not answer in HTTP' : `the proxy answers ${status}`));
+    if (status?.startsWith('2') !== true || !isClean)
+      return this.#fail(
+        new ProxyRefused(status === undefined ? 'the proxy does not answer in HTTP' : `the proxy answers ${status}`),
+      );
     const socket = this.#socket!;
     socket.off('data', this.#take).off('end', this.#ended).off('error', this.#lost).off('close', this.#ended);
     socket.pause();
@@ -111,4 +118,5 @@ export class Tunnel implements ProviderSocket {
 }
 
 /** Few proxies can reach IPv6 addresses. */
-const preferred = (addresses: readonly LookupAddress[]): string => (addresses.find(({ family }) => family === 4) ?? addresses[0]!).address;
+const preferred = (addresses: readonly LookupAddress[]): string =>
+  (addresses.find(({ family }) => family === 4) ?? addresses[0]!).address;

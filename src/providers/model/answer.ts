@@ -1,9 +1,21 @@
-/** The code that providers over HTTP share: sends a request, reads an event stream or one JSON body, and ends exactly once. */
+/**
+ * The code that providers over HTTP share: sends a request, reads an event stream or one JSON body, and ends exactly
+ * once.
+ */
 import { isAscii } from 'node:buffer';
 import { StringDecoder } from 'node:string_decoder';
 import { parseObject, type Json } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
-import type { AnswerCut, ModelCall, ModelFailure, ModelRequest, ModelSink, ModelUsage, ReasoningMode, ToolOffer } from '../model.ts';
+import type {
+  AnswerCut,
+  ModelCall,
+  ModelFailure,
+  ModelRequest,
+  ModelSink,
+  ModelUsage,
+  ReasoningMode,
+  ToolOffer,
+} from '../model.ts';
 import { isError } from './dialect.ts';
 import { JoinedCalls } from './calls.ts';
 import type { CallPart, Dialect, Teller } from './dialect.ts';
@@ -23,7 +35,10 @@ export interface Reading {
   readonly offered: readonly ToolOffer[];
 }
 
-export const openAnswer = ({ reasoning, tools, closedTools }: ModelRequest, { origin }: Asking): Omit<Reading, 'dialect'> => ({ reasoning, origin, offered: tools ?? closedTools ?? [] });
+export const openAnswer = (
+  { reasoning, tools, closedTools }: ModelRequest,
+  { origin }: Asking,
+): Omit<Reading, 'dialect'> => ({ reasoning, origin, offered: tools ?? closedTools ?? [] });
 
 /** Sends the request and passes the provider's answer to the sink. */
 export function streamAnswer(http: ProviderHttp, reading: Reading, attempts: Attempts, sink: ModelSink): ModelCall {
@@ -101,7 +116,11 @@ class Answer implements ProviderListener, ModelCall, Teller {
 
   #joined(): JoinedCalls {
     const { origin, offered } = this.#reading;
-    return (this.#calls ??= new JoinedCalls({ origin, offered: new Set(offered.map(({ name }) => name)), storedOf: (kept) => this.#dialect.storedOf(kept) }));
+    return (this.#calls ??= new JoinedCalls({
+      origin,
+      offered: new Set(offered.map(({ name }) => name)),
+      storedOf: (kept) => this.#dialect.storedOf(kept),
+    }));
   }
 
   usage(usage: ModelUsage): void {
@@ -201,7 +220,8 @@ class Answer implements ProviderListener, ModelCall, Teller {
 
   /** A character may be split between two chunks: the decoder holds its first bytes back. */
   #textOf(chunk: Buffer): string {
-    if (this.#decoder !== null || chunk[chunk.length - 1]! > lastAscii) return (this.#decoder ??= new StringDecoder('utf8')).write(chunk);
+    if (this.#decoder !== null || chunk[chunk.length - 1]! > lastAscii)
+      return (this.#decoder ??= new StringDecoder('utf8')).write(chunk);
     return chunk.toString(isAscii(chunk) ? 'latin1' : 'utf8');
   }
 

@@ -14,7 +14,18 @@ import { Lessons } from './learnt.ts';
 import { originsOf, unknownFields } from './opaque.ts';
 import { refuseCall } from './refused.ts';
 import { repairs } from './repairs.ts';
-import { emptyFunction, forcedAmong, isCalling, openMessageRepairs, ownFields, resultContent, roundFields, wireFunction, withWireIds, type Calling } from './wire.ts';
+import {
+  emptyFunction,
+  forcedAmong,
+  isCalling,
+  openMessageRepairs,
+  ownFields,
+  resultContent,
+  roundFields,
+  wireFunction,
+  withWireIds,
+  type Calling,
+} from './wire.ts';
 import type { ProviderHttp } from '../client.ts';
 
 const defaultBaseUrl = 'https://api.anthropic.com/v1';
@@ -28,16 +39,28 @@ export function anthropicModel(http: ProviderHttp): Model {
     provider: 'anthropic',
     needsCredential: true,
     obeys: { forcedCalls: true, formats: ['json_schema'] },
-    tryKey: ({ baseUrl, apiKey }) => tryKey(http, baseUrl ?? defaultBaseUrl, { 'x-api-key': apiKey, 'anthropic-version': version }),
+    tryKey: ({ baseUrl, apiKey }) =>
+      tryKey(http, baseUrl ?? defaultBaseUrl, { 'x-api-key': apiKey, 'anthropic-version': version }),
     start(request, sink) {
       if (request.apiKey === null) return refuseCall(sink, 'credential');
       const asking = askingOf(request, request.apiKey, originOf);
-      return streamAnswer(http, { ...openAnswer(request, asking), dialect: messagesApi }, new Attempts(asking, request, lessons, sink, http.now), sink);
+      return streamAnswer(
+        http,
+        { ...openAnswer(request, asking), dialect: messagesApi },
+        new Attempts(asking, request, lessons, sink, http.now),
+        sink,
+      );
     },
   };
 }
 
-const usedRepairs = repairs.temperature | repairs.shortDescriptions | repairs.ids | repairs.thoughtStub | repairs.noThoughts | repairs.noOpaque;
+const usedRepairs =
+  repairs.temperature |
+  repairs.shortDescriptions |
+  repairs.ids |
+  repairs.thoughtStub |
+  repairs.noThoughts |
+  repairs.noOpaque;
 
 function askingOf(request: ModelRequest, apiKey: string, originOf: (baseUrl: string) => string): Asking {
   const baseUrl = request.baseUrl ?? defaultBaseUrl;
@@ -68,16 +91,23 @@ function bodyOf(request: ModelRequest, { messages: history, shape, refused }: Sh
   };
   const offered = tools?.filter((tool) => !refused.has(tool.name));
   // The API refuses a history with calls unless tools are declared.
-  const closed = offered === undefined || offered.length === 0 ? declaredTools(messages, tools ?? closedTools)?.map((tool) => (refused.has(tool.name) ? emptyFunction(tool.name) : tool)) : undefined;
+  const closed =
+    offered === undefined || offered.length === 0
+      ? declaredTools(messages, tools ?? closedTools)?.map((tool) =>
+          refused.has(tool.name) ? emptyFunction(tool.name) : tool,
+        )
+      : undefined;
   const declared = closed ?? offered;
   if (declared !== undefined && declared.length > 0) body['tools'] = declared.map((tool) => toolView(tool, shape));
   if (closed !== undefined) body['tool_choice'] = { type: 'none' };
   const forced = forcedAmong(offered, request.forced);
   if (forced !== undefined) body['tool_choice'] = forced === 'any' ? { type: 'any' } : { type: 'tool', ...forced };
-  if (request.format?.type === 'json_schema') body['output_config'] = { format: { type: 'json_schema', schema: request.format.schema } };
+  if (request.format?.type === 'json_schema')
+    body['output_config'] = { format: { type: 'json_schema', schema: request.format.schema } };
   if (systemPrompt !== null) body['system'] = systemPrompt;
   // The scale ends at 1 here and at 2 elsewhere; a value between would be refused on every turn.
-  if (temperature !== null && (shape & repairs.temperature) === 0) body['temperature'] = Math.min(temperature, temperatureMax);
+  if (temperature !== null && (shape & repairs.temperature) === 0)
+    body['temperature'] = Math.min(temperature, temperatureMax);
   return JSON.stringify(body);
 }
 
@@ -97,7 +127,10 @@ interface Shape {
   readonly shape: number;
 }
 
-/** The messages in the words of this API: results are blocks of the user's, and those of one round are one message with what the user says next. */
+/**
+ * The messages in the words of this API: results are blocks of the user's, and those of one round are one message with
+ * what the user says next.
+ */
 function apiMessages(messages: readonly ModelMessage[], shape: Shape): ApiMessage[] {
   const found: ApiMessage[] = [];
   for (const message of messages) {
@@ -108,7 +141,14 @@ function apiMessages(messages: readonly ModelMessage[], shape: Shape): ApiMessag
       if (results === null) found.push({ role: 'user', content: [block] });
       else results.push(block);
     } else if (isCalling(message)) {
-      found.push({ role: 'assistant', content: [...thoughts(message, shape), ...textOfRound(message), ...message.calls.map((call) => calledBlock(call, shape))] });
+      found.push({
+        role: 'assistant',
+        content: [
+          ...thoughts(message, shape),
+          ...textOfRound(message),
+          ...message.calls.map((call) => calledBlock(call, shape)),
+        ],
+      });
     } else if (message.role === 'user' && results !== null) results.push({ type: 'text', text: message.content });
     else found.push({ role: message.role, content: message.content });
   }
@@ -116,13 +156,26 @@ function apiMessages(messages: readonly ModelMessage[], shape: Shape): ApiMessag
 }
 
 /** A text of white space alone is refused. */
-const textOfRound = ({ content }: Calling): object[] => (content.trim() === '' ? [] : [{ type: 'text', text: content }]);
+const textOfRound = ({ content }: Calling): object[] =>
+  content.trim() === '' ? [] : [{ type: 'text', text: content }];
 
-const calledBlock = (call: ModelCallOfTool, { origin, shape }: Shape): object => ({ type: 'tool_use', id: call.id, name: call.name, input: JSON.parse(call.arguments) as unknown, ...ownFields(call, origin, shape) });
+const calledBlock = (call: ModelCallOfTool, { origin, shape }: Shape): object => ({
+  type: 'tool_use',
+  id: call.id,
+  name: call.name,
+  input: JSON.parse(call.arguments) as unknown,
+  ...ownFields(call, origin, shape),
+});
 
-/** The blocks of what the model thought: as they came in this turn, as they are stored, or a stub where an endpoint wants one. */
+/**
+ * The blocks of what the model thought: as they came in this turn, as they are stored, or a stub where an endpoint
+ * wants one.
+ */
 function thoughts({ kept, calls }: Calling, { origin, shape }: Shape): readonly object[] {
-  const own = (shape & repairs.noThoughts ? undefined : (kept as readonly object[] | undefined)) ?? (roundFields(calls, origin, shape)?.['blocks'] as readonly object[] | undefined) ?? [];
+  const own =
+    (shape & repairs.noThoughts ? undefined : (kept as readonly object[] | undefined)) ??
+    (roundFields(calls, origin, shape)?.['blocks'] as readonly object[] | undefined) ??
+    [];
   return own.length === 0 && shape & repairs.thoughtStub ? [{ type: 'thinking', thinking: ' ', signature: '' }] : own;
 }
 
@@ -133,7 +186,14 @@ function tellBlock(answer: Teller, index: number, block: Json): void {
   if (block['type'] === 'tool_use') {
     const { id, name, input } = block;
     const given = isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
-    answer.call({ index, id: typeof id === 'string' ? id : null, name: typeof name === 'string' ? name : '', arguments: given, begins: true, fields: unknownFields(block, knownOfCalls) });
+    answer.call({
+      index,
+      id: typeof id === 'string' ? id : null,
+      name: typeof name === 'string' ? name : '',
+      arguments: given,
+      begins: true,
+      fields: unknownFields(block, knownOfCalls),
+    });
   } else if (block['type'] === 'thinking' || block['type'] === 'redacted_thinking') {
     const texts = Object.entries(block).filter((field): field is [string, string] => typeof field[1] === 'string');
     answer.keep(index, Object.fromEntries(texts));
@@ -143,16 +203,21 @@ function tellBlock(answer: Teller, index: number, block: Json): void {
 /** A piece of such a block. */
 function tellDelta(answer: Teller, index: number, delta: Json): void {
   const { type, partial_json: json, thinking, signature } = delta;
-  if (type === 'input_json_delta' && typeof json === 'string') answer.call({ index, id: null, name: '', arguments: json, begins: false, fields: null });
+  if (type === 'input_json_delta' && typeof json === 'string')
+    answer.call({ index, id: null, name: '', arguments: json, begins: false, fields: null });
   if (type === 'thinking_delta' && typeof thinking === 'string') answer.keep(index, { thinking });
   if (type === 'signature_delta' && typeof signature === 'string') answer.keep(index, { signature });
 }
 
 const indexOf = (event: Json): number => countAt(event, 'index') ?? 0;
 
-/** Thoughts as they are stored: signed ones without their text, which the API does not read, and those that only it can. */
+/**
+ * Thoughts as they are stored: signed ones without their text, which the API does not read, and those that only it can.
+ */
 function signedOf(blocks: readonly Json[]): Json | null {
-  const signed = blocks.filter(({ signature, data }) => signature !== undefined || data !== undefined).map((block) => ('thinking' in block ? { ...block, thinking: '' } : block));
+  const signed = blocks
+    .filter(({ signature, data }) => signature !== undefined || data !== undefined)
+    .map((block) => ('thinking' in block ? { ...block, thinking: '' } : block));
   return signed.length === 0 ? null : { blocks: signed };
 }
 
@@ -175,7 +240,8 @@ function messagesApi(): Dialect {
     if (message['type'] !== 'message' && !Array.isArray(message['content'])) return answer.fail('malformed');
     noteUsage(answer, objectAt(message, 'usage'));
     say(answer, message['content']);
-    if (Array.isArray(message['content'])) for (const [index, block] of message['content'].entries()) if (isObject(block)) tellBlock(answer, index, block);
+    if (Array.isArray(message['content']))
+      for (const [index, block] of message['content'].entries()) if (isObject(block)) tellBlock(answer, index, block);
     noteFinish(answer, message['stop_reason']);
     answer.finish();
   };

@@ -29,13 +29,21 @@ export interface Shaped {
 }
 
 /** The repairs of its body that a request has a use for, whichever way its provider says the rest. */
-export function openBodyRepairs({ messages, systemPrompt, temperature, outputTokensMax, tools = [] }: ModelRequest): number {
+export function openBodyRepairs({
+  messages,
+  systemPrompt,
+  temperature,
+  outputTokensMax,
+  tools = [],
+}: ModelRequest): number {
   let open: number = repairs.usage;
   if (outputTokensMax !== null) open |= repairs.otherBound | repairs.bound;
   if (messages[0]?.role === 'assistant') open |= repairs.greeting;
   if (temperature !== null) open |= repairs.temperature;
   if (systemPrompt !== null) open |= repairs.system;
-  return tools.some(({ description }) => description !== null && description.length > shortDescriptionCharacters) ? open | repairs.shortDescriptions : open;
+  return tools.some(({ description }) => description !== null && description.length > shortDescriptionCharacters)
+    ? open | repairs.shortDescriptions
+    : open;
 }
 
 /** OpenAI takes no longer description of a function. */
@@ -70,7 +78,13 @@ export class Attempts {
   #posts = 1;
 
   /** `now` is monotonic, in milliseconds. */
-  constructor(asking: Asking, { messages, tools, closedTools }: ModelRequest, lessons: Lessons, sink: ModelSink, now: () => number) {
+  constructor(
+    asking: Asking,
+    { messages, tools, closedTools }: ModelRequest,
+    lessons: Lessons,
+    sink: ModelSink,
+    now: () => number,
+  ) {
     const { shape, trial, refused, historyTokens } = lessons.of(asking.model);
     this.#asking = asking;
     this.#lessons = lessons;
@@ -80,14 +94,18 @@ export class Attempts {
     this.#search = new ShapeSearch(asking.open, shape, trial);
     this.#isOffering = tools !== undefined;
     this.#tools = tools ?? closedTools ?? [];
-    if (refused.size > 0) for (const tool of this.#tools) if (refused.has(definitionOf(tool))) this.#withheld.add(tool.name);
+    if (refused.size > 0)
+      for (const tool of this.#tools) if (refused.has(definitionOf(tool))) this.#withheld.add(tool.name);
     this.#historyTokens = historyTokens;
     this.#messages = messages;
     if (historyTokens !== null) this.#cut(historyTokens);
     this.first = this.#post();
   }
 
-  /** Returns the request after such a refusal; null if the refusal stands. Only the beginning of a long refusal is searched for the reason. */
+  /**
+   * Returns the request after such a refusal; null if the refusal stands. Only the beginning of a long refusal is
+   * searched for the reason.
+   */
   next(status: number, said: string): ProviderPost | null {
     if (this.#posts >= limits.providerAttemptsMax + this.#refused.length || this.#now() > this.#until) return null;
     this.#posts++;
@@ -101,11 +119,15 @@ export class Attempts {
     const historyTokens = this.#halved ? Math.max(this.#historyTokens!, this.#tokens()) : known.historyTokens;
     const learnt = learntFrom(known, { open, named: this.#search.named, accepted: this.#search.shape });
     const definitions = this.#tools.filter(({ name }) => this.#refused.includes(name)).map(definitionOf);
-    const refused = definitions.length === 0 ? known.refused : new Set([...known.refused, ...definitions].slice(-limits.modelFunctionsRefusedMax));
+    const refused =
+      definitions.length === 0
+        ? known.refused
+        : new Set([...known.refused, ...definitions].slice(-limits.modelFunctionsRefusedMax));
     this.#lessons.note(model, { ...learnt, refused, historyTokens });
     if (this.#leftOut > 0) this.#sink.noteLeftOut?.(this.#leftOut);
     // Functions that may not be called any more are not all declared: such a request does not show that they are taken.
-    if (this.#isOffering || this.#refused.length > 0) this.#sink.noteOffered?.({ origin, withheld: this.#withheld, refused: this.#refused });
+    if (this.#isOffering || this.#refused.length > 0)
+      this.#sink.noteOffered?.({ origin, withheld: this.#withheld, refused: this.#refused });
   }
 
   #mend(status: number, said: string): boolean {
@@ -120,7 +142,9 @@ export class Attempts {
 
   /** Whether the words are about a text that is too long, and not about the history: an id, or a description. */
   #isOfText(said: string): boolean {
-    return (repairsNamed(said) & this.#asking.open & ~this.#search.shape & (repairs.ids | repairs.shortDescriptions)) !== 0;
+    return (
+      (repairsNamed(said) & this.#asking.open & ~this.#search.shape & (repairs.ids | repairs.shortDescriptions)) !== 0
+    );
   }
 
   /** Whether the words are about the request, as servers say them with other statuses as well. */
@@ -146,8 +170,15 @@ export class Attempts {
   }
 
   #named(said: string): string[] {
-    if (this.#tools.length === 0 || (repairsNamed(said) & this.#asking.open & ~this.#search.shape & repairs.shortDescriptions) !== 0) return [];
-    return functionsNamed(said, this.#tools.filter(({ name }) => !this.#withheld.has(name)));
+    if (
+      this.#tools.length === 0 ||
+      (repairsNamed(said) & this.#asking.open & ~this.#search.shape & repairs.shortDescriptions) !== 0
+    )
+      return [];
+    return functionsNamed(
+      said,
+      this.#tools.filter(({ name }) => !this.#withheld.has(name)),
+    );
   }
 
   /** A refusal for length teaches nothing of the shape. A history that is still too long is half as long next time. */
@@ -194,7 +225,9 @@ const tooLongWords: readonly RegExp[] = [
 ];
 
 /** The reply is what does not fit: its bound can be left out, the history has no part in it. */
-const outputBound = /max_(?:completion_|output_|new_)?tokens\W{0,3}(?: or \W?max_completion_tokens\W?)?(?: is)? too (?:large|high)/i;
+const outputBound =
+  /max_(?:completion_|output_|new_)?tokens\W{0,3}(?: or \W?max_completion_tokens\W?)?(?: is)? too (?:large|high)/i;
 
 /** Looks at the provider's own words with any status: some providers send them with a 500, or within a 200. */
-const isTooLong = (status: number, said: string): boolean => status === 413 || (tooLongWords.some((words) => words.test(said)) && !outputBound.test(said));
+const isTooLong = (status: number, said: string): boolean =>
+  status === 413 || (tooLongWords.some((words) => words.test(said)) && !outputBound.test(said));

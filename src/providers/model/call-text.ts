@@ -1,7 +1,12 @@
-/** The arguments of a call as providers spell them: in pieces, twice, in a fence, in a text within JSON, or with an empty object first. */
+/**
+ * The arguments of a call as providers spell them: in pieces, twice, in a fence, in a text within JSON, or with an
+ * empty object first.
+ */
 import { isObject, parseValue } from '../../base/json.ts';
 
-/** A text of arguments that grows. It is looked at once as it comes, so that its end is known without reading it again. */
+/**
+ * A text of arguments that grows. It is looked at once as it comes, so that its end is known without reading it again.
+ */
 export class ArgumentText {
   text = '';
   #depth = 0;
@@ -41,8 +46,9 @@ export class ArgumentText {
 }
 
 /**
- * The arguments of each call that a text turns out to be: mostly the text itself. Several objects one after the other are several calls, but an
- * empty one before others is a placeholder, and the same one again a repetition. A text that cannot be read is left as it is.
+ * The arguments of each call that a text turns out to be: mostly the text itself. Several objects one after the other
+ * are several calls, but an empty one before others is a placeholder, and the same one again a repetition. A text that
+ * cannot be read is left as it is.
  */
 export function argumentTexts(text: string): readonly string[] {
   const bare = unfenced(text.trim());
@@ -62,7 +68,10 @@ const fence = '```';
 /** The text within a fence of Markdown, whose first line may name a language. */
 function unfenced(text: string): string {
   if (!text.startsWith(fence) || !text.endsWith(fence) || text.length < 2 * fence.length) return text;
-  return text.slice(fence.length, -fence.length).replace(/^[a-z]{1,16}(?![a-z])/i, '').trim();
+  return text
+    .slice(fence.length, -fence.length)
+    .replace(/^[a-z]{1,16}(?![a-z])/i, '')
+    .trim();
 }
 
 /** The text of the object that a text holds, also in a fence; null if it holds none. */
@@ -72,7 +81,9 @@ function heldIn(text: string): string | null {
   return isObject(parseValue(bare)) ? bare : null;
 }
 
-/** The texts of the objects that a text is made of, and of nothing else but white space and `null`; null if it is not. */
+/**
+ * The texts of the objects that a text is made of, and of nothing else but white space and `null`; null if it is not.
+ */
 function objectsIn(text: string): string[] | null {
   const found: string[] = [];
   const part = new ArgumentText();

@@ -15,7 +15,9 @@ interface Joined {
   readonly fields: GrowingFields;
 }
 
-/** More characters than arguments may have are of no use; what is beyond is dropped, and the arguments are no JSON then. */
+/**
+ * More characters than arguments may have are of no use; what is beyond is dropped, and the arguments are no JSON then.
+ */
 const charactersMax = 2 * limits.toolArgumentsBytesMax;
 const nameCharactersMax = 256;
 const idCharactersMax = 256;
@@ -42,13 +44,19 @@ export class JoinedCalls {
   take(part: CallPart): void {
     const known = part.begins ? undefined : this.#find(part);
     const isNew = known === undefined || this.#isAnother(known, part);
-    const call = isNew ? { index: part.index, id: part.id, name: '', arguments: new ArgumentText(), fields: new GrowingFields() } : known;
+    const call = isNew
+      ? { index: part.index, id: part.id, name: '', arguments: new ArgumentText(), fields: new GrowingFields() }
+      : known;
     if (isNew && this.#calls.length < limits.toolCallsTaken) this.#calls.push(call);
     if (part.fields !== null) call.fields.take(part.fields);
-    const isRepeated = !isNew && call.arguments.isWhole && ((part.name !== '' && part.name === call.name) || (part.id !== null && part.id === call.id));
+    const isRepeated =
+      !isNew &&
+      call.arguments.isWhole &&
+      ((part.name !== '' && part.name === call.name) || (part.id !== null && part.id === call.id));
     call.id ??= part.id;
     if (call.name === '') call.name = part.name.slice(0, nameCharactersMax);
-    else if (part.name !== call.name && call.arguments.text === '') call.name = (call.name + part.name).slice(0, nameCharactersMax);
+    else if (part.name !== call.name && call.arguments.text === '')
+      call.name = (call.name + part.name).slice(0, nameCharactersMax);
     if (isRepeated) repeat(call.arguments, part.arguments);
     else if (call.arguments.text.length <= charactersMax) call.arguments.append(part.arguments);
   }
@@ -60,14 +68,19 @@ export class JoinedCalls {
     return ofId ?? this.#calls.findLast(there);
   }
 
-  /** Whether a part begins another call: endpoints give several calls one place, one id or none, and one call another id in each part. */
+  /**
+   * Whether a part begins another call: endpoints give several calls one place, one id or none, and one call another id
+   * in each part.
+   */
   #isAnother(known: Joined, { id, name, arguments: text }: CallPart): boolean {
     if (name === '' || known.name === '') return false;
     const { offered } = this.#of;
     const isOther = id !== null && known.id !== null && id !== known.id;
     const isSame = id !== null && id === known.id;
     if (known.arguments.isWhole) {
-      const goesOn = name === known.name && (known.arguments.isBlank || text.trim() === '' || text.trim() === known.arguments.text.trim());
+      const goesOn =
+        name === known.name &&
+        (known.arguments.isBlank || text.trim() === '' || text.trim() === known.arguments.text.trim());
       return isOther || !(isSame || goesOn);
     }
     if (known.arguments.text !== '') return name !== known.name;
@@ -103,7 +116,10 @@ export class JoinedCalls {
     for (const { id, name, arguments: given, fields } of this.#calls) {
       if (name === '' && given.text.trim() === '') continue;
       for (const [at, text] of argumentTexts(given.text).entries()) {
-        sink.call?.({ name: offeredName(name, offered), arguments: text }, this.#opaqueOf(at === 0 ? id : null, at === 0 ? fields.whole : null, round));
+        sink.call?.(
+          { name: offeredName(name, offered), arguments: text },
+          this.#opaqueOf(at === 0 ? id : null, at === 0 ? fields.whole : null, round),
+        );
         isFirst = false;
         round = null;
       }

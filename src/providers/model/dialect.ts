@@ -14,7 +14,10 @@ export interface Teller {
   reasoning(piece: string): void;
   /** A part of a call of a tool. */
   call(part: CallPart): void;
-  /** A part of a block of thoughts, which the provider wants back with its calls in the same turn: texts of one name are joined. */
+  /**
+   * A part of a block of thoughts, which the provider wants back with its calls in the same turn: texts of one name are
+   * joined.
+   */
   keep(index: number, part: Readonly<Record<string, string>>): void;
   /** Fields of the round that are not known here, which the provider wants back with its calls. */
   keepFields(fields: Json): void;
@@ -56,15 +59,25 @@ export interface Dialect {
 }
 
 /** Errors come as a member of the object, or as the object itself. */
-export const isError = (json: Json): boolean => Boolean(json['error']) || json['object'] === 'error' || json['type'] === 'error';
+export const isError = (json: Json): boolean =>
+  Boolean(json['error']) || json['object'] === 'error' || json['type'] === 'error';
 
 /** No reason, also as the text that a program prints for none. */
 const noReasons: ReadonlySet<string> = new Set(['', 'null', 'none', 'nil', 'undefined']);
 
-/** The words of endpoints for an answer that is not whole: those of OpenAI, Anthropic and Gemini, of gateways to them, and of servers for local models. */
+/**
+ * The words of endpoints for an answer that is not whole: those of OpenAI, Anthropic and Gemini, of gateways to them,
+ * and of servers for local models.
+ */
 const cuts: readonly (readonly [cut: AnswerCut, reasons: RegExp])[] = [
-  ['length', /^(?:length|max_?tokens|max_?(?:new|output|completion)_?tokens|model_length|model_context_window_exceeded|context_length_exceeded|incomplete)$/i],
-  ['content_filter', /^(?:content_?filter(?:ed)?(?:\W.*)?|function_call_filter(?:\W.*)?|malformed_function_call|safety|recitation|blocklist|prohibited_content|spii|image_safety|sensitive|guardrail_intervened)$/i],
+  [
+    'length',
+    /^(?:length|max_?tokens|max_?(?:new|output|completion)_?tokens|model_length|model_context_window_exceeded|context_length_exceeded|incomplete)$/i,
+  ],
+  [
+    'content_filter',
+    /^(?:content_?filter(?:ed)?(?:\W.*)?|function_call_filter(?:\W.*)?|malformed_function_call|safety|recitation|blocklist|prohibited_content|spii|image_safety|sensitive|guardrail_intervened)$/i,
+  ],
   ['refusal', /^refus(?:al|ed)$/i],
 ];
 

@@ -38,9 +38,10 @@ export interface Cut {
 }
 
 /**
- * The end of a conversation that fits into a budget of estimated tokens. Messages are cut from the front and never in part; the
- * newest of the user's, and what follows it, stays whatever it costs. Messages without text are left out, because providers refuse
- * them; only the newest is what it is. A reply that was cut behind results has a sentence in its place. An answer whose question did not fit goes with it, and so do calls of tools and their results.
+ * The end of a conversation that fits into a budget of estimated tokens. Messages are cut from the front and never in
+ * part; the newest of the user's, and what follows it, stays whatever it costs. Messages without text are left out,
+ * because providers refuse them; only the newest is what it is. A reply that was cut behind results has a sentence in
+ * its place. An answer whose question did not fit goes with it, and so do calls of tools and their results.
  */
 export function cutHistory(messages: readonly ModelMessage[], tokensMax: number): Cut {
   const newest = messages.length - 1;
@@ -56,7 +57,8 @@ export function cutHistory(messages: readonly ModelMessage[], tokensMax: number)
     if (!full) left -= tokensOf(message);
     full ||= left < 0 && hasUser;
     hasUser ||= role === 'user';
-    // Only role and content are sent: a message may have further fields, and providers refuse fields that they do not know.
+    // Only role and content are sent: a message may have further fields, and providers refuse fields that they do not
+    // know.
     if (full) leftOut += counted(message, messages[index - 1]);
     else kept.push(role === 'tool' || message.calls !== undefined ? message : { role, content });
   }
@@ -70,36 +72,69 @@ export function cutHistory(messages: readonly ModelMessage[], tokensMax: number)
 /** The reply of a turn that was cut behind the results of its calls. */
 export const cutReply = '[This reply was cut off.]';
 
-/** The messages with an answer between results and what the user says next: several providers refuse the user right behind a result. */
+/**
+ * The messages with an answer between results and what the user says next: several providers refuse the user right
+ * behind a result.
+ */
 function bridged(messages: ModelMessage[]): ModelMessage[] {
   const isGap = (index: number): boolean => messages[index]!.role === 'user' && messages[index - 1]?.role === 'tool';
   if (!messages.some((_, index) => isGap(index))) return messages;
-  return messages.flatMap((message, index) => (isGap(index) ? [{ role: 'assistant', content: cutReply } as const, message] : [message]));
+  return messages.flatMap((message, index) =>
+    isGap(index) ? [{ role: 'assistant', content: cutReply } as const, message] : [message],
+  );
 }
 
 const tokensOf = (message: ModelMessage): number =>
-  estimateTokens(message.content) + (message.role === 'tool' || message.calls === undefined ? 0 : message.calls.reduce((sum, call) => sum + estimateTokens(call.name + call.arguments), 0));
+  estimateTokens(message.content) +
+  (message.role === 'tool' || message.calls === undefined
+    ? 0
+    : message.calls.reduce((sum, call) => sum + estimateTokens(call.name + call.arguments), 0));
 
 /** A reply of several rounds is one message of the conversation. */
-const counted = (message: ModelMessage, before: ModelMessage | undefined): number => (message.role === 'tool' || before?.role === 'tool' ? 0 : 1);
+const counted = (message: ModelMessage, before: ModelMessage | undefined): number =>
+  message.role === 'tool' || before?.role === 'tool' ? 0 : 1;
 
 /** A conversation as its model is sent it: each call of a tool is followed by exactly one result (contract 13). */
 export const modelMessages = (conversation: readonly PastMessage[]): readonly ModelMessage[] =>
-  conversation.some(({ toolCalls }) => toolCalls !== undefined) ? conversation.flatMap((message, index) => roundsOf(message, index === conversation.length - 1)) : conversation;
+  conversation.some(({ toolCalls }) => toolCalls !== undefined)
+    ? conversation.flatMap((message, index) => roundsOf(message, index === conversation.length - 1))
+    : conversation;
 
-/** The tools that a history without an offer speaks of: those that are closed, or as much as is known of those that were called; undefined if there are no calls. */
-export function declaredTools(messages: readonly ModelMessage[], closed: readonly ToolOffer[] | undefined): readonly ToolOffer[] | undefined {
+/**
+ * The tools that a history without an offer speaks of: those that are closed, or as much as is known of those that were
+ * called; undefined if there are no calls.
+ */
+export function declaredTools(
+  messages: readonly ModelMessage[],
+  closed: readonly ToolOffer[] | undefined,
+): readonly ToolOffer[] | undefined {
   if (!messages.some(hasCalls)) return undefined;
-  const called = new Set(messages.flatMap((message) => (hasCalls(message) ? message.calls.map(({ name }) => name) : [])));
+  const called = new Set(
+    messages.flatMap((message) => (hasCalls(message) ? message.calls.map(({ name }) => name) : [])),
+  );
   return closed ?? [...called].map((name) => ({ name, description: null, parameters: { type: 'object' } }));
 }
 
-const hasCalls = (message: ModelMessage): message is SaidMessage & { readonly calls: readonly ModelCallOfTool[] } => message.role !== 'tool' && message.calls !== undefined && message.calls.length > 0;
+const hasCalls = (message: ModelMessage): message is SaidMessage & { readonly calls: readonly ModelCallOfTool[] } =>
+  message.role !== 'tool' && message.calls !== undefined && message.calls.length > 0;
 
 /** A call as its model is told of it. */
-export const askedCall = ({ id, name, arguments: given, opaque }: Pick<PastCall, 'id' | 'name' | 'arguments' | 'opaque'>): ModelCallOfTool => ({ id, name, arguments: JSON.stringify(given ?? {}), ...(opaque && { opaque }) });
+export const askedCall = ({
+  id,
+  name,
+  arguments: given,
+  opaque,
+}: Pick<PastCall, 'id' | 'name' | 'arguments' | 'opaque'>): ModelCallOfTool => ({
+  id,
+  name,
+  arguments: JSON.stringify(given ?? {}),
+  ...(opaque && { opaque }),
+});
 
-/** The rounds of a reply, each with its calls and their results. Those of earlier turns are cut; `isLast`: those that it waited for are this turn's. */
+/**
+ * The rounds of a reply, each with its calls and their results. Those of earlier turns are cut; `isLast`: those that it
+ * waited for are this turn's.
+ */
 function roundsOf(message: PastMessage, isLast: boolean): ModelMessage[] {
   const { role, content, toolCalls = [] } = message;
   if (toolCalls.length === 0) return [message];
@@ -109,13 +144,21 @@ function roundsOf(message: PastMessage, isLast: boolean): ModelMessage[] {
     const calls = toolCalls.filter((call) => call.round === round);
     const end = indexAfter(content, calls[0]!.position);
     found.push({ role, content: content.slice(at, Math.max(at, end)), calls: calls.map(askedCall) });
-    for (const call of calls) found.push({ role: 'tool', callId: call.id, content: isLast && call.wants !== undefined ? resultText(call) : cutResult(resultText(call)) });
+    for (const call of calls)
+      found.push({
+        role: 'tool',
+        callId: call.id,
+        content: isLast && call.wants !== undefined ? resultText(call) : cutResult(resultText(call)),
+      });
     at = Math.max(at, end);
   }
   return content.slice(at).trim() === '' ? found : [...found, { role, content: content.slice(at) }];
 }
 
-const cutResult = (text: string): string => (codePoints(text) <= limits.toolEarlierCharactersMax ? text : text.slice(0, indexAfter(text, limits.toolEarlierCharactersMax)));
+const cutResult = (text: string): string =>
+  codePoints(text) <= limits.toolEarlierCharactersMax
+    ? text
+    : text.slice(0, indexAfter(text, limits.toolEarlierCharactersMax));
 
 const mayHaveActed = 'Whether it has acted is not known.';
 
@@ -161,11 +204,17 @@ export function alternating(messages: readonly ModelMessage[], answerFirst: bool
       last.texts.push(content);
     } else turns.push({ message, texts: [content] });
   }
-  return turns.map(({ message, texts }) => (texts.length === 1 ? message : { ...message, content: texts.filter((text) => text.trim() !== '').join('\n\n') }));
+  return turns.map(({ message, texts }) =>
+    texts.length === 1 ? message : { ...message, content: texts.filter((text) => text.trim() !== '').join('\n\n') },
+  );
 }
 
 /** The messages with the system prompt in front of the user's first one, for a model that knows no such role. */
 export function withPromptInside(messages: readonly ModelMessage[], systemPrompt: string): ModelMessage[] {
   const first = messages.findIndex(({ role }) => role === 'user');
-  return messages.map((message, index) => (index === first ? ({ role: 'user', content: `${systemPrompt}\n\n${message.content}` } satisfies SaidMessage) : message));
+  return messages.map((message, index) =>
+    index === first
+      ? ({ role: 'user', content: `${systemPrompt}\n\n${message.content}` } satisfies SaidMessage)
+      : message,
+  );
 }

@@ -21,7 +21,8 @@ export function textOf(content: unknown): string {
 }
 
 /** The same of the reasoning in content parts. */
-export const thoughtOf = (content: unknown): string => (Array.isArray(content) ? content.map(partThought).join('') : partThought(content));
+export const thoughtOf = (content: unknown): string =>
+  Array.isArray(content) ? content.map(partThought).join('') : partThought(content);
 
 /** Endpoints that leave out the kind of a part mean text. */
 const textKinds: readonly unknown[] = [undefined, 'text', 'text_delta', 'output_text'];
@@ -34,4 +35,5 @@ function partText(part: unknown): string {
 }
 
 /** The reasoning of a part may itself be a list of parts. */
-const partThought = (part: unknown): string => (isObject(part) && ['thinking', 'thinking_delta'].includes(part['type'] as string) ? textOf(part['thinking']) : '');
+const partThought = (part: unknown): string =>
+  isObject(part) && ['thinking', 'thinking_delta'].includes(part['type'] as string) ? textOf(part['thinking']) : '';

@@ -5,7 +5,10 @@ import type { ProviderCall, ProviderHttp } from '../client.ts';
 /** Failures of a server that may not have understood HTTP/1.1. */
 const wordless: ReadonlySet<ModelFailure> = new Set(['connect', 'cut', 'malformed']);
 
-/** Statuses that ask for another version of HTTP: Upgrade Required, AWS's for an incompatible one, HTTP Version Not Supported. */
+/**
+ * Statuses that ask for another version of HTTP: Upgrade Required, AWS's for an incompatible one, HTTP Version Not
+ * Supported.
+ */
 const versionStatuses: ReadonlySet<number | null> = new Set([426, 464, 505]);
 
 type Headers = Readonly<Record<string, string>>;

@@ -4,7 +4,10 @@ import { limits } from '../../base/limits.ts';
 export interface Lesson {
   /** The repairs of their requests. */
   readonly shape: number;
-  /** A shape that was taken once where the plain one was refused without a reason; it is learnt when that happens again. Null if there is none. */
+  /**
+   * A shape that was taken once where the plain one was refused without a reason; it is learnt when that happens again.
+   * Null if there is none.
+   */
   readonly trial: number | null;
   /** The definitions of functions that they refuse (see `definitionOf`). */
   readonly refused: ReadonlySet<string>;
@@ -25,10 +28,14 @@ export interface Trying {
 }
 
 /**
- * The lesson of a turn whose request was accepted in the end. A repair is learnt if a refusal has named it; others are learnt if they worked twice
- * where the shape without them failed twice: a refusal may have had nothing to do with the shape. Repairs that the turn had no use for stay.
+ * The lesson of a turn whose request was accepted in the end. A repair is learnt if a refusal has named it; others are
+ * learnt if they worked twice where the shape without them failed twice: a refusal may have had nothing to do with the
+ * shape. Repairs that the turn had no use for stay.
  */
-export function learntFrom({ shape, trial }: Pick<Lesson, 'shape' | 'trial'>, { open, named, accepted }: Trying): Pick<Lesson, 'shape' | 'trial'> {
+export function learntFrom(
+  { shape, trial }: Pick<Lesson, 'shape' | 'trial'>,
+  { open, named, accepted }: Trying,
+): Pick<Lesson, 'shape' | 'trial'> {
   const before = shape & open;
   const others = shape & ~open;
   const guessed = accepted & ~before & ~named;
@@ -73,4 +80,8 @@ export class Lessons {
 }
 
 const isSame = (one: Lesson, other: Lesson): boolean =>
-  one.shape === other.shape && one.trial === other.trial && one.historyTokens === other.historyTokens && one.refused.size === other.refused.size && [...one.refused].every((each) => other.refused.has(each));
+  one.shape === other.shape &&
+  one.trial === other.trial &&
+  one.historyTokens === other.historyTokens &&
+  one.refused.size === other.refused.size &&
+  [...one.refused].every((each) => other.refused.has(each));

@@ -4,11 +4,14 @@ import { isNestedWithin, isObject, type Json } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import { keepNewest } from '../../base/newest.ts';
 
-/** Names providers as their fields are kept for them: by dialect and endpoint. Every request asks, mostly for the same. */
+/**
+ * Names providers as their fields are kept for them: by dialect and endpoint. Every request asks, mostly for the same.
+ */
 export function originsOf(provider: string): (baseUrl: string) => string {
   const known = new Map<string, string>();
   return (baseUrl) => {
-    const found = known.get(baseUrl) ?? createHash('sha256').update(`${provider} ${baseUrl}`).digest('base64url').slice(0, 16);
+    const found =
+      known.get(baseUrl) ?? createHash('sha256').update(`${provider} ${baseUrl}`).digest('base64url').slice(0, 16);
     known.set(baseUrl, found);
     keepNewest(known, limits.providerOriginsMax);
     return found;
@@ -25,15 +28,19 @@ export function unknownFields(given: Json, known: ReadonlySet<string>): Json | n
   return found;
 }
 
-const isEmpty = (value: unknown): boolean => value === null || value === undefined || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
+const isEmpty = (value: unknown): boolean =>
+  value === null ||
+  value === undefined ||
+  value === '' ||
+  (typeof value === 'object' && Object.keys(value).length === 0);
 
 /** The deepest nesting of fields: what they are stored with would need a stack as deep. */
 const nestingMax = 64;
 
 /**
- * The fields of a call or a round, over the pieces of a stream: objects are merged, the parts of a list are joined, and of the rest the last counts. They
- * grow in place, since to copy them for each piece would take the square of their number. Once they are too much all of them are dropped: providers refuse
- * a part.
+ * The fields of a call or a round, over the pieces of a stream: objects are merged, the parts of a list are joined, and
+ * of the rest the last counts. They grow in place, since to copy them for each piece would take the square of their
+ * number. Once they are too much all of them are dropped: providers refuse a part.
  */
 export class GrowingFields {
   #fields: Record<string, unknown> | null = {};
@@ -53,7 +60,8 @@ export class GrowingFields {
     const characters = isNestedWithin(piece, nestingMax) ? JSON.stringify(piece).length : Infinity;
     if (characters <= limits.toolOpaqueCharactersMax) this.#merge(this.#fields, piece);
     else this.#fields = null;
-    // Pieces repeat much that the whole has once, so the whole is measured, but only as often as it may have grown by its bound.
+    // Pieces repeat much that the whole has once, so the whole is measured, but only as often as it may have grown by
+    // its bound.
     this.#fresh += characters;
     if (this.#fresh <= limits.toolOpaqueCharactersMax) return;
     this.#fresh = 0;
@@ -70,13 +78,21 @@ export class GrowingFields {
     }
   }
 
-  /** Adds parts to a list, or the next pieces of those that it has: a part of reasoning comes in pieces that have its kind and its place. */
+  /**
+   * Adds parts to a list, or the next pieces of those that it has: a part of reasoning comes in pieces that have its
+   * kind and its place.
+   */
   #join(list: unknown[], later: readonly unknown[]): void {
     let places = this.#places.get(list);
-    if (places === undefined) this.#places.set(list, (places = new Map(list.flatMap((part, at) => (isObject(part) ? [[placeOf(part), at]] : [])))));
+    if (places === undefined)
+      this.#places.set(
+        list,
+        (places = new Map(list.flatMap((part, at) => (isObject(part) ? [[placeOf(part), at]] : [])))),
+      );
     for (const part of later) {
       const at = isObject(part) ? (places.get(placeOf(part)) ?? -1) : -1;
-      if (isObject(part) && at >= 0 && (part['index'] !== undefined || at === list.length - 1)) grow(list[at] as Record<string, unknown>, part);
+      if (isObject(part) && at >= 0 && (part['index'] !== undefined || at === list.length - 1))
+        grow(list[at] as Record<string, unknown>, part);
       else {
         if (isObject(part)) places.set(placeOf(part), list.length);
         list.push(part);

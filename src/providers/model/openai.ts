@@ -13,7 +13,19 @@ import { Lessons } from './learnt.ts';
 import { originsOf, unknownFields } from './opaque.ts';
 import { refuseCall } from './refused.ts';
 import { repairs } from './repairs.ts';
-import { contentBesideCalls, emptyFunction, forcedAmong, isCalling, openMessageRepairs, ownFields, resultContent, roundFields, wireFunction, withWireIds, type Calls } from './wire.ts';
+import {
+  contentBesideCalls,
+  emptyFunction,
+  forcedAmong,
+  isCalling,
+  openMessageRepairs,
+  ownFields,
+  resultContent,
+  roundFields,
+  wireFunction,
+  withWireIds,
+  type Calls,
+} from './wire.ts';
 import type { ProviderHttp } from '../client.ts';
 
 const defaultBaseUrl = 'https://api.openai.com/v1';
@@ -32,7 +44,12 @@ export function openaiModel(http: ProviderHttp): Model {
       const apiKey = request.apiKey;
       if (apiKey === null) return refuseCall(sink, 'credential');
       const asking = askingOf(request, apiKey, originOf);
-      return streamAnswer(http, { ...openAnswer(request, asking), dialect: request.tools === undefined ? plain : keeping }, new Attempts(asking, request, lessons, sink, http.now), sink);
+      return streamAnswer(
+        http,
+        { ...openAnswer(request, asking), dialect: request.tools === undefined ? plain : keeping },
+        new Attempts(asking, request, lessons, sink, http.now),
+        sink,
+      );
     },
   };
 }
@@ -48,13 +65,24 @@ function askingOf(request: ModelRequest, apiKey: string, originOf: (baseUrl: str
   return {
     model: `${baseUrl} ${request.name} ${apiKey}`,
     origin,
-    open: openBodyRepairs(request) | openMessageRepairs(request.messages, origin) | (declaredOf(request, request.messages) === undefined ? 0 : repairs.otherTools),
-    post: (shaped) => ({ baseUrl, path: '/chat/completions', headers, body: bodyOf(request, { ...shaped, baseUrl, origin }) }),
+    open:
+      openBodyRepairs(request) |
+      openMessageRepairs(request.messages, origin) |
+      (declaredOf(request, request.messages) === undefined ? 0 : repairs.otherTools),
+    post: (shaped) => ({
+      baseUrl,
+      path: '/chat/completions',
+      headers,
+      body: bodyOf(request, { ...shaped, baseUrl, origin }),
+    }),
   };
 }
 
 /** The tools that a gateway to another API may want declared, though none is offered. */
-const declaredOf = ({ tools, closedTools }: ModelRequest, history: readonly ModelMessage[]): readonly ToolOffer[] | undefined => (tools === undefined ? declaredTools(history, closedTools) : undefined);
+const declaredOf = (
+  { tools, closedTools }: ModelRequest,
+  history: readonly ModelMessage[],
+): readonly ToolOffer[] | undefined => (tools === undefined ? declaredTools(history, closedTools) : undefined);
 
 interface Wired extends Shaped {
   readonly baseUrl: string;
@@ -64,18 +92,31 @@ interface Wired extends Shaped {
 function bodyOf(request: ModelRequest, { messages: history, shape, refused, baseUrl, origin }: Wired): string {
   const { name, systemPrompt, temperature, outputTokensMax } = request;
   const isWith = (repair: number): boolean => (shape & repair) === 0;
-  const messages = prompted(withWireIds(alternating(history, isWith(repairs.greeting)), origin, !isWith(repairs.ids)), systemPrompt, isWith(repairs.system));
-  const body: Record<string, unknown> = { model: name, messages: messages.map((message) => said(message, { origin, shape })), stream: true };
+  const messages = prompted(
+    withWireIds(alternating(history, isWith(repairs.greeting)), origin, !isWith(repairs.ids)),
+    systemPrompt,
+    isWith(repairs.system),
+  );
+  const body: Record<string, unknown> = {
+    model: name,
+    messages: messages.map((message) => said(message, { origin, shape })),
+    stream: true,
+  };
   const offered = request.tools?.filter((tool) => !refused.has(tool.name));
-  const declared = isWith(repairs.otherTools) ? undefined : declaredOf(request, history)?.map((tool) => (refused.has(tool.name) ? emptyFunction(tool.name) : tool));
+  const declared = isWith(repairs.otherTools)
+    ? undefined
+    : declaredOf(request, history)?.map((tool) => (refused.has(tool.name) ? emptyFunction(tool.name) : tool));
   const tools = offered ?? declared;
-  if (tools !== undefined && tools.length > 0) body['tools'] = tools.map((tool) => ({ type: 'function', function: wireFunction(tool, shape) }));
+  if (tools !== undefined && tools.length > 0)
+    body['tools'] = tools.map((tool) => ({ type: 'function', function: wireFunction(tool, shape) }));
   if (declared !== undefined) body['tool_choice'] = 'none';
   const forced = forcedAmong(offered, request.forced);
-  if (forced !== undefined) body['tool_choice'] = forced === 'any' ? 'required' : { type: 'function', function: forced };
+  if (forced !== undefined)
+    body['tool_choice'] = forced === 'any' ? 'required' : { type: 'function', function: forced };
   if (request.format !== undefined) body['response_format'] = wireFormat(request.format);
   if (isWith(repairs.usage)) body['stream_options'] = { include_usage: true };
-  if (outputTokensMax !== null && isWith(repairs.bound)) body[boundField(baseUrl, !isWith(repairs.otherBound))] = outputTokensMax;
+  if (outputTokensMax !== null && isWith(repairs.bound))
+    body[boundField(baseUrl, !isWith(repairs.otherBound))] = outputTokensMax;
   if (temperature !== null && isWith(repairs.temperature)) body['temperature'] = temperature;
   return JSON.stringify(body);
 }
@@ -94,37 +135,68 @@ interface Shape {
 
 /** A message in the words of this API. */
 function said(message: ModelMessage | SystemMessage, { origin, shape }: Shape): object {
-  if (message.role === 'tool') return { role: 'tool', tool_call_id: message.callId, content: resultContent(message.content) };
-  if (message.role === 'system' || !isCalling(message)) return { role: message.role, content: message.content, ...(message.role === 'assistant' && thoughts({}, shape)) };
+  if (message.role === 'tool')
+    return { role: 'tool', tool_call_id: message.callId, content: resultContent(message.content) };
+  if (message.role === 'system' || !isCalling(message))
+    return { role: message.role, content: message.content, ...(message.role === 'assistant' && thoughts({}, shape)) };
   const { role, content, calls, kept } = message;
-  const signs = (shape & repairs.signatureStub) !== 0 && !calls.some((call) => isSigned(ownFields(call, origin, shape)));
+  const signs =
+    (shape & repairs.signatureStub) !== 0 && !calls.some((call) => isSigned(ownFields(call, origin, shape)));
   const made = calls.map((call) => {
     const { id, name, arguments: given } = call;
     const { function: ofFunction, ...own } = ownFields(call, origin, shape) ?? {};
-    return { id, type: 'function', function: { name, arguments: given, ...(ofFunction as Json | undefined) }, ...own, ...(signs && unsigned) };
+    return {
+      id,
+      type: 'function',
+      function: { name, arguments: given, ...(ofFunction as Json | undefined) },
+      ...own,
+      ...(signs && unsigned),
+    };
   });
-  return { role, content: contentBesideCalls(content, shape), ...roundOf(calls, { origin, shape }), ...thoughts((kept as readonly [Json] | undefined)?.[0] ?? {}, shape), tool_calls: made };
+  return {
+    role,
+    content: contentBesideCalls(content, shape),
+    ...roundOf(calls, { origin, shape }),
+    ...thoughts((kept as readonly [Json] | undefined)?.[0] ?? {}, shape),
+    tool_calls: made,
+  };
 }
 
 /** The fields of what a model thought, or of a stub where a provider wants one. */
 function thoughts(kept: Json, shape: number): Json {
   if (shape & repairs.noThoughts) return {};
-  return shape & repairs.thoughtStub ? { ...kept, reasoning_content: kept['reasoning_content'] ?? kept['reasoning'] ?? ' ' } : kept;
+  return shape & repairs.thoughtStub
+    ? { ...kept, reasoning_content: kept['reasoning_content'] ?? kept['reasoning'] ?? ' ' }
+    : kept;
 }
 
-const isSigned = (fields: Json | undefined): boolean => fields !== undefined && JSON.stringify(fields).includes('thought_signature');
+const isSigned = (fields: Json | undefined): boolean =>
+  fields !== undefined && JSON.stringify(fields).includes('thought_signature');
 
 /** The signature that Gemini takes for calls that it has not made: ai.google.dev/gemini-api/docs/thought-signatures. */
 const skippedSignature = 'skip_thought_signature_validator';
 const unsigned = { extra_content: { google: { thought_signature: skippedSignature } } };
 
-/** The fields of a round: its own, with the details that OpenRouter takes for calls that Gemini has not made where it wants them: RooCodeInc/Roo-Code#10640. */
+/**
+ * The fields of a round: its own, with the details that OpenRouter takes for calls that Gemini has not made where it
+ * wants them: RooCodeInc/Roo-Code#10640.
+ */
 function roundOf(calls: Calls, { origin, shape }: Shape): Json | undefined {
   const own = roundFields(calls, origin, shape);
   const details = Array.isArray(own?.['reasoning_details']) ? own['reasoning_details'].filter(isObject) : [];
-  if (!(shape & repairs.detailsStub) || details.some(({ signature, data }) => signature !== undefined || data !== undefined)) return own;
+  if (
+    !(shape & repairs.detailsStub) ||
+    details.some(({ signature, data }) => signature !== undefined || data !== undefined)
+  )
+    return own;
   const { id } = calls[0];
-  return { ...own, reasoning_details: [...details, { type: 'reasoning.encrypted', data: skippedSignature, id, format: 'google-gemini-v1', index: 0 }] };
+  return {
+    ...own,
+    reasoning_details: [
+      ...details,
+      { type: 'reasoning.encrypted', data: skippedSignature, id, format: 'google-gemini-v1', index: 0 },
+    ],
+  };
 }
 
 interface SystemMessage {
@@ -132,7 +204,11 @@ interface SystemMessage {
   readonly content: string;
 }
 
-function prompted(messages: readonly ModelMessage[], systemPrompt: string | null, apart: boolean): readonly (ModelMessage | SystemMessage)[] {
+function prompted(
+  messages: readonly ModelMessage[],
+  systemPrompt: string | null,
+  apart: boolean,
+): readonly (ModelMessage | SystemMessage)[] {
   if (systemPrompt === null) return messages;
   return apart ? [{ role: 'system', content: systemPrompt }, ...messages] : withPromptInside(messages, systemPrompt);
 }
@@ -206,12 +282,38 @@ function callsOf(given: unknown): Json[] {
 const noCalls: Json[] = [];
 
 /** The place of a call, also where an endpoint writes it as a text; null if it gives none. */
-const placeOf = (index: unknown): number | null => (typeof index === 'number' ? index : typeof index === 'string' && /^\d{1,3}$/.test(index) ? Number(index) : null);
+const placeOf = (index: unknown): number | null =>
+  typeof index === 'number' ? index : typeof index === 'string' && /^\d{1,3}$/.test(index) ? Number(index) : null;
 
 /** Fields of a delta or a message that are known, or that no endpoint wants back. */
 const knownFields: ReadonlySet<string> = new Set([
-  ...['role', 'content', 'refusal', 'tool_calls', 'function_call', 'name', 'audio', 'annotations', 'reasoning_content', 'reasoning', 'thinking', 'prefix'],
-  ...['citations', 'search_results', 'executed_tools', 'images', 'parsed', 'context', 'token_ids', 'hidden_states', 'obfuscation', 'logprobs', 'stop_reason'],
+  ...[
+    'role',
+    'content',
+    'refusal',
+    'tool_calls',
+    'function_call',
+    'name',
+    'audio',
+    'annotations',
+    'reasoning_content',
+    'reasoning',
+    'thinking',
+    'prefix',
+  ],
+  ...[
+    'citations',
+    'search_results',
+    'executed_tools',
+    'images',
+    'parsed',
+    'context',
+    'token_ids',
+    'hidden_states',
+    'obfuscation',
+    'logprobs',
+    'stop_reason',
+  ],
 ]);
 const knownOfCalls: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function']);
 const knownOfFunctions: ReadonlySet<string> = new Set(['name', 'arguments', 'parsed_arguments']);
@@ -223,7 +325,10 @@ function fieldsOf(call: Json): Json | null {
   return ofFunction === null ? own : { ...own, function: ofFunction };
 }
 
-/** Keeps the thoughts of a delta or a message under the name that they came with: some models refuse the results of calls without them. */
+/**
+ * Keeps the thoughts of a delta or a message under the name that they came with: some models refuse the results of
+ * calls without them.
+ */
 function keepThoughts(answer: Teller, said: unknown): void {
   if (!isObject(said)) return;
   const field = ['reasoning_content', 'reasoning'].find((name) => typeof said[name] === 'string' && said[name] !== '');
@@ -242,8 +347,20 @@ function tellCalls(answer: Teller, calls: readonly Json[], areWhole: boolean): v
     const place = placeOf(index);
     const called = typeof name === 'string' ? name : '';
     // No endpoint repeats a call within one delta.
-    const begins = areWhole || (called !== '' && calls.slice(0, at).some((before) => placeOf(before['index']) === place && objectAt(before, 'function')['name'] !== undefined));
-    answer.call({ index: place, id: typeof id === 'string' && id !== '' ? id : null, name: called, arguments: words, begins, fields: fieldsOf(call) });
+    const begins =
+      areWhole ||
+      (called !== '' &&
+        calls
+          .slice(0, at)
+          .some((before) => placeOf(before['index']) === place && objectAt(before, 'function')['name'] !== undefined));
+    answer.call({
+      index: place,
+      id: typeof id === 'string' && id !== '' ? id : null,
+      name: called,
+      arguments: words,
+      begins,
+      fields: fieldsOf(call),
+    });
   }
 }
 

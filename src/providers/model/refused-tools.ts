@@ -9,9 +9,13 @@ const places = /\btools(?:\[|\.|["'],\s*)(\d{1,3})\b(\.member\b)?/g;
 /** Gemini has all functions in one tool. */
 const declarations = /\bfunction_?declarations(?:\[|\.)(\d{1,3})\b()/gi;
 /** The quotes of a name, also within JSON; Vertex leaves them out. */
-const names = /\b(?:function|tool)(?: name)?:? \\?['"`]([\w-]{1,64})\\?['"`]|\bfor tool ([\w-]{1,64})\b|([\w-]{1,64})\\?['"`]? functionDeclaration\b/g;
+const names =
+  /\b(?:function|tool)(?: name)?:? \\?['"`]([\w-]{1,64})\\?['"`]|\bfor tool ([\w-]{1,64})\b|([\w-]{1,64})\\?['"`]? functionDeclaration\b/g;
 const ofDefinitions = /schema|\bparameters\b|\bdefinition\b/i;
-/** Kimi names neither a function nor its place, but the path within its schema, and what is wrong there: MoonshotAI/kimi-cli#1595, anomalyco/opencode#37496. */
+/**
+ * Kimi names neither a function nor its place, but the path within its schema, and what is wrong there:
+ * MoonshotAI/kimi-cli#1595, anomalyco/opencode#37496.
+ */
 const schemaPath = /\bAt path '([^'\n]{1,200})':\s*([^>"\n]{0,200})/;
 const keywords = /\b(?:anyOf|oneOf|allOf|enum|const|items)\b|\$ref\b/g;
 
@@ -19,11 +23,16 @@ const keywords = /\b(?:anyOf|oneOf|allOf|enum|const|items)\b|\$ref\b/g;
 export function functionsNamed(said: string, offered: readonly ToolOffer[]): string[] {
   const numbers = [...said.matchAll(declarations)];
   // Services of AWS count from 1 where they say that it is a member.
-  const found = (numbers.length > 0 ? numbers : [...said.matchAll(places)]).map(([, place, member]) => offered[Number(place) - (member ? 1 : 0)]?.name);
+  const found = (numbers.length > 0 ? numbers : [...said.matchAll(places)]).map(
+    ([, place, member]) => offered[Number(place) - (member ? 1 : 0)]?.name,
+  );
   // A name alone may be that of a call in the history.
   const isOfMessages = (repairsNamed(said) & ~bodyRepairs & ~repairs.noOpaque) !== 0;
   if (found.length > 0 || isOfMessages || !ofDefinitions.test(said)) return among(found, offered);
-  const named = among(Array.from(said.matchAll(names), ([, ...each]) => each.find((name) => name !== undefined)), offered);
+  const named = among(
+    Array.from(said.matchAll(names), ([, ...each]) => each.find((name) => name !== undefined)),
+    offered,
+  );
   const [, path, wrong] = schemaPath.exec(said) ?? [];
   return named.length > 0 || path === undefined ? named : atPath(path, wrong!, offered);
 }
@@ -37,13 +46,29 @@ function among(found: readonly (string | undefined)[], offered: readonly ToolOff
 function atPath(path: string, wrong: string, offered: readonly ToolOffer[]): string[] {
   const wanted = wrong.match(keywords) ?? [];
   const lacksType = /\btype is not defined\b/.test(wrong);
-  const parts = offered.map(({ name, parameters }) => ({ name, part: partAt(parameters, path) })).filter(({ part }) => part !== undefined);
-  const fitting = parts.filter(({ part }) => isObject(part) && (lacksType ? !('type' in part) : wanted.some((keyword) => keyword in part)));
+  const parts = offered
+    .map(({ name, parameters }) => ({ name, part: partAt(parameters, path) }))
+    .filter(({ part }) => part !== undefined);
+  const fitting = parts.filter(
+    ({ part }) => isObject(part) && (lacksType ? !('type' in part) : wanted.some((keyword) => keyword in part)),
+  );
   return (fitting.length > 0 ? fitting : parts).map(({ name }) => name);
 }
 
 const partAt = (schema: Json, path: string): unknown =>
-  path === 'root' ? schema : path.split('.').reduce<unknown>((part, name) => (isObject(part) || Array.isArray(part)) && Object.hasOwn(part, name) ? (part as Json)[name] : undefined, schema);
+  path === 'root'
+    ? schema
+    : path
+        .split('.')
+        .reduce<unknown>(
+          (part, name) =>
+            (isObject(part) || Array.isArray(part)) && Object.hasOwn(part, name) ? (part as Json)[name] : undefined,
+          schema,
+        );
 
 /** The definition of a function, as a lesson names it: one that was changed is offered again. */
-export const definitionOf = ({ name, description, parameters }: ToolOffer): string => createHash('sha256').update(JSON.stringify([name, description, parameters])).digest('base64url').slice(0, 22);
+export const definitionOf = ({ name, description, parameters }: ToolOffer): string =>
+  createHash('sha256')
+    .update(JSON.stringify([name, description, parameters]))
+    .digest('base64url')
+    .slice(0, 22);

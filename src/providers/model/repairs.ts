@@ -1,6 +1,6 @@
 /**
- * The repairs of a request: what endpoints disagree on. The shape of a request is the set of its repairs, as bits: what is left out of it, or said
- * otherwise than at first. Among as many of them, a lower one is tried first.
+ * The repairs of a request: what endpoints disagree on. The shape of a request is the set of its repairs, as bits: what
+ * is left out of it, or said otherwise than at first. Among as many of them, a lower one is tried first.
  */
 export const repairs = {
   /** No question for token counts: Mistral, among others, refuses the option. */
@@ -14,7 +14,10 @@ export const repairs = {
   bound: 16,
   /** The system prompt is part of the user's first message: some models know no such role. */
   system: 32,
-  /** The tools of the history's calls are declared, though none may be called: gateways to Anthropic and Bedrock refuse calls without them. */
+  /**
+   * The tools of the history's calls are declared, though none may be called: gateways to Anthropic and Bedrock refuse
+   * calls without them.
+   */
   otherTools: 64,
 
   /** All ids of calls have nine letters and digits: Mistral, and the templates of its models, take no others. */
@@ -33,7 +36,10 @@ export const repairs = {
   wordContent: 8192,
   /** Descriptions of functions are cut at 1,024 characters, as OpenAI wants. */
   shortDescriptions: 16384,
-  /** A round without details of its reasoning has those that OpenRouter takes for calls of other models. They replace signatures. */
+  /**
+   * A round without details of its reasoning has those that OpenRouter takes for calls of other models. They replace
+   * signatures.
+   */
   detailsStub: 32768,
 } as const;
 
@@ -45,7 +51,10 @@ export const bodyRepairs = 127;
 export const boundRepairs = repairs.otherBound | repairs.bound;
 /** Repairs that servers with a template may ask for with a 500, or within a 200. */
 export const anyStatusRepairs = repairs.greeting | repairs.system | (allRepairs & ~bodyRepairs);
-/** Repairs of messages that are tried together where a refusal names nothing: nothing that a provider may not know, or all that one may want. */
+/**
+ * Repairs of messages that are tried together where a refusal names nothing: nothing that a provider may not know, or
+ * all that one may want.
+ */
 export const guessedRepairs: readonly number[] = [
   repairs.ids | repairs.noThoughts | repairs.noOpaque | repairs.emptyContent,
   repairs.ids | repairs.thoughtStub | repairs.signatureStub | repairs.wordContent,
@@ -61,16 +70,24 @@ export function withRepairs(shape: number, more: number): number {
   return found & repairs.wordContent ? found & ~repairs.emptyContent : found;
 }
 
-const refusesField = /extra_forbidden|extra inputs are not permitted|\bunsupported\b|\bnot supported\b|\bunknown (?:field|name|parameter|argument|key)|\bunrecognized (?:field|request argument|key|parameter)|\badditional propert|\bunexpected (?:field|property|keyword|key)|\bnot allowed\b/i;
-const isMissing = /\bmissing\b|\bmust be (?:passed|provided|included|present|non-?empty)|\brequired\b|(?:cannot|must not) be empty|\bis empty\b/i;
-const wantsContent = /\bnon-?empty\b|\b(?:must not|cannot|can't) be (?:empty|blank)|\bcontent (?:field )?.{0,60}\bis empty\b|at least one (?:non-empty )?content|parts must not be empty/i;
-const refusesNull = /\bcontent\b.{0,60}(?:\bnull\b|\bnone\b|<nil>|\bundefined\b|\bnonetype\b)|invalid message content type|(?:\bnull\b|\bnone\b).{0,40}\bcontent\b|\bcontent\b.{0,40}(?:must be|should be|expected)(?: a| of type)?(?: valid)? \W?string|(?:missing|required).{0,20}\bcontent\b|\bcontent\b.{0,20}(?:is required|field required)/i;
+const refusesField =
+  /extra_forbidden|extra inputs are not permitted|\bunsupported\b|\bnot supported\b|\bunknown (?:field|name|parameter|argument|key)|\bunrecognized (?:field|request argument|key|parameter)|\badditional propert|\bunexpected (?:field|property|keyword|key)|\bnot allowed\b/i;
+const isMissing =
+  /\bmissing\b|\bmust be (?:passed|provided|included|present|non-?empty)|\brequired\b|(?:cannot|must not) be empty|\bis empty\b/i;
+const wantsContent =
+  /\bnon-?empty\b|\b(?:must not|cannot|can't) be (?:empty|blank)|\bcontent (?:field )?.{0,60}\bis empty\b|at least one (?:non-empty )?content|parts must not be empty/i;
+const refusesNull =
+  /\bcontent\b.{0,60}(?:\bnull\b|\bnone\b|<nil>|\bundefined\b|\bnonetype\b)|invalid message content type|(?:\bnull\b|\bnone\b).{0,40}\bcontent\b|\bcontent\b.{0,40}(?:must be|should be|expected)(?: a| of type)?(?: valid)? \W?string|(?:missing|required).{0,20}\bcontent\b|\bcontent\b.{0,20}(?:is required|field required)/i;
 
 type Naming = readonly [repair: number, words: (said: string) => boolean];
 
-const has = (words: RegExp) => (said: string): boolean => words.test(said);
+const has =
+  (words: RegExp) =>
+  (said: string): boolean =>
+    words.test(said);
 const ofIds = /\btool[_ ]?(?:call|use)\W{0,2}[_ ]?ids?\b/i;
-const wantsId = /\bmust be a-z|\balphanumeric\b|\blength (?:of )?9\b|\btoo long\b|\bmust be unique\b|\bduplicate\b|\bshould match pattern\b|\bnot found\b/i;
+const wantsId =
+  /\bmust be a-z|\balphanumeric\b|\blength (?:of )?9\b|\btoo long\b|\bmust be unique\b|\bduplicate\b|\bshould match pattern\b|\bnot found\b/i;
 /** The place of an id, as validators write it. */
 const idsPlace = /\btool_(?:calls|use)(?:\[\d{1,3}\]|\.\d{1,3})?\.id\b/i;
 
@@ -84,19 +101,35 @@ const namings: readonly Naming[] = [
   [repairs.usage, has(/stream_options|include_usage/)],
   [repairs.temperature, has(/\btemperature\b/)],
   [boundRepairs, has(/\bmax_(?:completion_)?tokens\b/)],
-  [repairs.greeting, has(/\balternat|\bmust (?:start|begin) with|\b(?:first|initial) (?:message|role|turn|content)\b/i)],
-  [repairs.otherTools, has(/`?\btools=|\btoolConfig\b|\bdefine tools\b|\b(?:without|requires?|missing) (?:the )?`?tools\b/i)],
+  [
+    repairs.greeting,
+    has(/\balternat|\bmust (?:start|begin) with|\b(?:first|initial) (?:message|role|turn|content)\b/i),
+  ],
+  [
+    repairs.otherTools,
+    has(/`?\btools=|\btoolConfig\b|\bdefine tools\b|\b(?:without|requires?|missing) (?:the )?`?tools\b/i),
+  ],
   [
     repairs.system,
-    has(/\bsystem (?:role|message|prompt|instruction)s? (?:is |are )?not (?:supported|allowed|enabled)|\bonly user(?: and|,) assistant roles|\bdoes(?: not|n't) support (?:the )?system|\b(?:unsupported|unknown|invalid|unexpected) role\W{1,3}system|\bdeveloper instruction is not enabled/i),
+    has(
+      /\bsystem (?:role|message|prompt|instruction)s? (?:is |are )?not (?:supported|allowed|enabled)|\bonly user(?: and|,) assistant roles|\bdoes(?: not|n't) support (?:the )?system|\b(?:unsupported|unknown|invalid|unexpected) role\W{1,3}system|\bdeveloper instruction is not enabled/i,
+    ),
   ],
   [repairs.ids, (said) => (ofIds.test(said) && wantsId.test(said)) || idsPlace.test(said)],
   [repairs.thoughtStub, (said) => ofThoughts.test(said) && !/signature/i.test(said) && isMissing.test(said)],
   [repairs.noThoughts, (said) => ofThoughts.test(said) && !isMissing.test(said) && refusesField.test(said)],
-  [repairs.noThoughts | repairs.noOpaque, (said) => /\bthinking\b/i.test(said) && /\binvalid\W{1,3}signature\b|\bcannot be modified\b/i.test(said)],
+  [
+    repairs.noThoughts | repairs.noOpaque,
+    (said) => /\bthinking\b/i.test(said) && /\binvalid\W{1,3}signature\b|\bcannot be modified\b/i.test(said),
+  ],
   [repairs.signatureStub, (said) => /thought[_ ]?signature/i.test(said) && !ofDetails.test(said)],
   [repairs.detailsStub, has(ofDetails)],
-  [repairs.noOpaque, has(/(?:corrupted|invalid|malformed).{0,20}thought.?signature|thought.?signature.{0,40}(?:corrupted|not valid|invalid)/i)],
+  [
+    repairs.noOpaque,
+    has(
+      /(?:corrupted|invalid|malformed).{0,20}thought.?signature|thought.?signature.{0,40}(?:corrupted|not valid|invalid)/i,
+    ),
+  ],
   [repairs.shortDescriptions, has(/\bdescription\b.{0,40}(?:too long|maximum length|exceeds?\b|at most)/i)],
   [repairs.wordContent, has(wantsContent)],
   [repairs.emptyContent, (said) => !wantsContent.test(said) && refusesNull.test(said)],
@@ -112,7 +145,8 @@ export function repairsNamed(said: string): number {
 }
 
 /** Refusals that have nothing to do with the request's shape: another one would be refused as well. */
-const unrelated = /\binsufficient[_ ](?:account )?(?:quota|balance|funds|credit)|exceeded your current quota|\bbilling\b|credit balance|\bapi[_ -]?key\b|\bunauthorized\b|content (?:management )?policy|\bmoderation\b|\bflagged\b|model[_ ]not[_ ]found|\bno such model\b|rate.?limit|\boverloaded\b|try again later|temporarily unavailable/i;
+const unrelated =
+  /\binsufficient[_ ](?:account )?(?:quota|balance|funds|credit)|exceeded your current quota|\bbilling\b|credit balance|\bapi[_ -]?key\b|\bunauthorized\b|content (?:management )?policy|\bmoderation\b|\bflagged\b|model[_ ]not[_ ]found|\bno such model\b|rate.?limit|\boverloaded\b|try again later|temporarily unavailable/i;
 
 export const isUnrelated = (said: string): boolean => unrelated.test(said);
 

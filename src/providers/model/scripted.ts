@@ -26,8 +26,12 @@ export function scriptedModel(clock: Clock): Model {
           return sink.end();
         }
         if (words === null) {
-          words = answerTo(messages, assistantName).trimEnd().match(/\s+\S*|\S+/g) ?? [];
-          if (words.length > longWords && messages.at(-1)?.role === 'user') stepMs = Math.min(longStepMs, (longMsMax * wordsPerStep) / words.length);
+          words =
+            answerTo(messages, assistantName)
+              .trimEnd()
+              .match(/\s+\S*|\S+/g) ?? [];
+          if (words.length > longWords && messages.at(-1)?.role === 'user')
+            stepMs = Math.min(longStepMs, (longMsMax * wordsPerStep) / words.length);
         }
         for (let i = 0; i < wordsPerStep && given < words.length && !cancelled; i++) sink.text(words[given++]!);
         if (cancelled) return;
@@ -60,5 +64,8 @@ function answerTo(messages: readonly ModelMessage[], assistantName: string): str
   const behind = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
   const results = behind.filter(({ role }) => role === 'tool');
   if (results.length > 0) return `The tool answered: ${results.map(({ content }) => content).join(' ')}`;
-  return replyTo(messages.filter((message): message is SaidMessage => message.role !== 'tool'), assistantName);
+  return replyTo(
+    messages.filter((message): message is SaidMessage => message.role !== 'tool'),
+    assistantName,
+  );
 }

@@ -1,5 +1,13 @@
 /** Looks for a shape that an endpoint takes, in few tries. */
-import { anyStatusRepairs, bodyRepairs, boundRepairs, guessedRepairs, repairs, repairsNamed, withRepairs } from './repairs.ts';
+import {
+  anyStatusRepairs,
+  bodyRepairs,
+  boundRepairs,
+  guessedRepairs,
+  repairs,
+  repairsNamed,
+  withRepairs,
+} from './repairs.ts';
 
 const boundOf = (shape: number): number => shape & boundRepairs;
 
@@ -28,7 +36,10 @@ export class ShapeSearch {
     return (repairsNamed(said) & anyStatusRepairs & this.#open & ~this.shape) !== 0;
   }
 
-  /** Moves on from a shape that was refused in these words; false if none is left. `left`: how many more may follow the next one. The last ones repair most. */
+  /**
+   * Moves on from a shape that was refused in these words; false if none is left. `left`: how many more may follow the
+   * next one. The last ones repair most.
+   */
   next(said: string, left: number): boolean {
     const named = repairsNamed(said);
     this.#refused.push(this.shape);
@@ -48,7 +59,9 @@ export class ShapeSearch {
     const guesses = this.#guesses();
     const isOfCalls = (this.#open & repairs.ids) !== 0;
     if (isBlind && left >= guesses.length) {
-      const guess = (isOfCalls ? guesses : guesses.slice(0, 1)).find((one) => !this.#refused.some((refused) => (refused & ~bodyRepairs) === one));
+      const guess = (isOfCalls ? guesses : guesses.slice(0, 1)).find(
+        (one) => !this.#refused.some((refused) => (refused & ~bodyRepairs) === one),
+      );
       if (guess !== undefined) return (this.shape & bodyRepairs) | guess;
     }
     const bodies = this.#bodies();
@@ -64,7 +77,10 @@ export class ShapeSearch {
     return [...new Set(guesses)];
   }
 
-  /** The shape with the repairs of messages and tools that a refusal has named; null if they are made already, or not open. */
+  /**
+   * The shape with the repairs of messages and tools that a refusal has named; null if they are made already, or not
+   * open.
+   */
   #repaired(named: number): number | null {
     let more = named & this.#open & ~this.shape;
     // Signatures of calls are not what this provider reads: what is left are details of the round.
@@ -83,7 +99,9 @@ export class ShapeSearch {
   /** The bodies that are left, the likeliest first. */
   #bodies(): number[] {
     const refused = this.#refused.map((shape) => shape & bodyRepairs);
-    const left = shapesOf(this.#open & bodyRepairs).filter((shape) => !refused.some((one) => impliesRefusal(one, shape)));
+    const left = shapesOf(this.#open & bodyRepairs).filter(
+      (shape) => !refused.some((one) => impliesRefusal(one, shape)),
+    );
     const wanted = this.named & bodyRepairs & ~boundRepairs;
     const likely = left.filter((shape) => (wanted & ~shape) === 0 && !this.#refusedBounds.includes(boundOf(shape)));
     return likely.length > 0 ? likely : left;
@@ -93,7 +111,8 @@ export class ShapeSearch {
 /** Returns every shape, the one with the fewest repairs first. */
 function shapesOf(open: number): number[] {
   const shapes: number[] = [];
-  for (let shape = 0; shape <= open; shape++) if ((shape & ~open) === 0 && boundOf(shape) !== boundRepairs) shapes.push(shape);
+  for (let shape = 0; shape <= open; shape++)
+    if ((shape & ~open) === 0 && boundOf(shape) !== boundRepairs) shapes.push(shape);
   return shapes.sort((one, other) => repairsIn(one) - repairsIn(other) || one - other);
 }
 

@@ -8,7 +8,10 @@ import type { Dialect, Teller } from './dialect.ts';
 import { templateOf, textBy } from './template.ts';
 import type { Template } from './template.ts';
 
-/** The chunks of a stream that are tried for a template, if they say text: a short answer is not worth one, nor is a stream whose events keep differing. */
+/**
+ * The chunks of a stream that are tried for a template, if they say text: a short answer is not worth one, nor is a
+ * stream whose events keep differing.
+ */
 const firstTried = 4;
 const lastTried = 8;
 
@@ -34,7 +37,7 @@ export class StreamReader {
   feed(chunk: string): void {
     if (this.#byTemplate(chunk)) return;
     const lines = this.#lineFeeds(chunk);
-    for (let from = 0; from < lines.length; ) {
+    for (let from = 0; from < lines.length;) {
       const end = lines.indexOf('\n\n', from);
       const to = end < 0 ? lines.length : end + 2;
       const isAll = from === 0 && to === chunk.length;
@@ -69,12 +72,14 @@ export class StreamReader {
     this.#between = chunk.endsWith('\n\n');
     if (begun && this.#between) readWhole(this.#dialect, this.#teller, chunk);
     else (this.#own ??= new EventReader()).feed(this.#dialect, this.#teller, chunk);
-    if (++this.#read >= firstTried && this.#read <= lastTried && this.#teller.texts > texts && begun && this.#between) this.#learn(chunk);
+    if (++this.#read >= firstTried && this.#read <= lastTried && this.#teller.texts > texts && begun && this.#between)
+      this.#learn(chunk);
   }
 
   #learn(chunk: string): void {
     const text = textIn(this.#dialect, chunk);
-    if (text !== null) this.#template = templateOf(chunk, text, (other) => textIn(this.#dialect, other)) ?? this.#template;
+    if (text !== null)
+      this.#template = templateOf(chunk, text, (other) => textIn(this.#dialect, other)) ?? this.#template;
   }
 }
 
@@ -119,7 +124,10 @@ class EventReader {
 /** The data that closes a stream, as APIs and gateways write it. */
 const endMark = /^\[\s*(?:done|end|eos|stop|finish|finished|complete|completed)\s*\]$|^(?:done|end)$/i;
 
-/** Keeps nothing of whole events, so streams share it: a parser of its own would be 2 KB of each turn. Null while it reads. */
+/**
+ * Keeps nothing of whole events, so streams share it: a parser of its own would be 2 KB of each turn. Null while it
+ * reads.
+ */
 let idle: EventReader | null = null;
 
 function readWhole(dialect: Dialect, teller: Teller, events: string): void {

@@ -2,7 +2,16 @@
 import type { Clock } from '../../base/clock.ts';
 import { estimateTokens } from '../model.ts';
 import type { Model, ModelCall, ModelFailure, ModelRequest, ModelSink } from '../model.ts';
-import { failure, failures, switchValue, meaningsOf, parseName, wholeUpTo, word, type NameSettings } from '../synthetic-name.ts';
+import {
+  failure,
+  failures,
+  switchValue,
+  meaningsOf,
+  parseName,
+  wholeUpTo,
+  word,
+  type NameSettings,
+} from '../synthetic-name.ts';
 import { refuseCall } from './refused.ts';
 
 export interface SyntheticSettings {
@@ -49,7 +58,11 @@ const keys: NameSettings<SyntheticSettings> = {
   fail_as: { field: 'failAs', read: failure, meaning: `how it fails: ${failures.join(', ')} (provider_error)` },
   hang_at: { field: 'hangAt', read: wholeUpTo(tokensMax), meaning: 'falls silent for good after that many pieces' },
   text: { field: 'text', read: word, meaning: 'the text of a piece, a space is added (word)' },
-  unicode: { field: 'unicode', read: switchValue, meaning: '1: pieces beyond ASCII instead of `text`, with surrogate pairs split between two' },
+  unicode: {
+    field: 'unicode',
+    read: switchValue,
+    meaning: '1: pieces beyond ASCII instead of `text`, with surrogate pairs split between two',
+  },
   usage: { field: 'usage', read: switchValue, meaning: '0: gives no token counts (1)' },
   call: { field: 'call', read: word, meaning: 'calls the tool of this name before its text' },
   calls: { field: 'calls', read: wholeUpTo(callsMax), meaning: 'that many calls side by side (1)' },
@@ -70,7 +83,11 @@ export function syntheticModel(clock: Clock): Model {
     accepts: (name) => typeof parseSynthetic(name) !== 'string',
     start(request, sink) {
       const settings = parseSynthetic(request.name);
-      return typeof settings === 'string' ? refuseCall(sink, 'provider_error') : isToCall(settings, request) ? callTools(clock, settings, request, sink) : play(clock, settings, request, sink);
+      return typeof settings === 'string'
+        ? refuseCall(sink, 'provider_error')
+        : isToCall(settings, request)
+          ? callTools(clock, settings, request, sink)
+          : play(clock, settings, request, sink);
     },
   };
 }
@@ -82,9 +99,16 @@ function isToCall({ call, calls, callRounds }: SyntheticSettings, { messages }: 
   return since.filter((message) => message.role === 'assistant' && message.calls !== undefined).length < callRounds;
 }
 
-function callTools(clock: Clock, { call, calls, callBad, firstMs, usage }: SyntheticSettings, request: ModelRequest, sink: ModelSink): ModelCall {
+function callTools(
+  clock: Clock,
+  { call, calls, callBad, firstMs, usage }: SyntheticSettings,
+  request: ModelRequest,
+  sink: ModelSink,
+): ModelCall {
   const name = call!;
-  const given = callBad ? '{"bad"' : JSON.stringify(exampleOf(request.tools?.find((tool) => tool.name === name)?.parameters));
+  const given = callBad
+    ? '{"bad"'
+    : JSON.stringify(exampleOf(request.tools?.find((tool) => tool.name === name)?.parameters));
   const timer = clock.after(firstMs, () => {
     for (let index = 0; index < calls; index++) sink.call?.({ name, arguments: given });
     if (usage) sink.usage({ inputTokens: inputTokensOf(request), outputTokens: calls * estimateTokens(name + given) });
@@ -96,7 +120,21 @@ function callTools(clock: Clock, { call, calls, callBad, firstMs, usage }: Synth
 /** Arguments that fit a plain schema: its required properties. */
 function exampleOf(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return {};
-  const { type, enum: choices, default: usual, properties = {}, required = [], items } = schema as { type?: string; enum?: unknown[]; default?: unknown; properties?: Record<string, unknown>; required?: string[]; items?: unknown };
+  const {
+    type,
+    enum: choices,
+    default: usual,
+    properties = {},
+    required = [],
+    items,
+  } = schema as {
+    type?: string;
+    enum?: unknown[];
+    default?: unknown;
+    properties?: Record<string, unknown>;
+    required?: string[];
+    items?: unknown;
+  };
   if (usual !== undefined) return usual;
   if (choices !== undefined) return choices[0];
   if (type === 'string') return 'word';
@@ -142,7 +180,16 @@ function play(clock: Clock, settings: SyntheticSettings, request: ModelRequest, 
   };
 }
 
-const unicodePieces = ['héllo ', '日本語 ', '\ud83d', '\ude00 ', 'שלום ', 'e\u0301 ', '\ud83d\udc69\u200d', '\ud83d\ude80 '];
+const unicodePieces = [
+  'héllo ',
+  '日本語 ',
+  '\ud83d',
+  '\ude00 ',
+  'שלום ',
+  'e\u0301 ',
+  '\ud83d\udc69\u200d',
+  '\ud83d\ude80 ',
+];
 
 function pieceOf({ text, unicode, tokens }: SyntheticSettings, index: number): string {
   if (!unicode) return `${text} `;

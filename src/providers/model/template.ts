@@ -1,6 +1,7 @@
 /**
- * The events of a stream mostly differ in their text alone. Once one event has been parsed, the next one with the same characters
- * before and after its text need not be parsed: in JSON, other plain characters within a string change nothing but that string.
+ * The events of a stream mostly differ in their text alone. Once one event has been parsed, the next one with the same
+ * characters before and after its text need not be parsed: in JSON, other plain characters within a string change
+ * nothing but that string.
  */
 
 export interface Template {
@@ -15,8 +16,8 @@ const mark = '\ue000';
 const plain = /^[^"\\\u0000-\u001f]*$/;
 
 /**
- * The template of an event that contained `text` and nothing else; null if the text's place is not certain. `said` parses an
- * event: returns its text, or null if it contains anything else.
+ * The template of an event that contained `text` and nothing else; null if the text's place is not certain. `said`
+ * parses an event: returns its text, or null if it contains anything else.
  */
 export function templateOf(data: string, text: string, said: (data: string) => string | null): Template | null {
   if (!plain.test(text)) return null;

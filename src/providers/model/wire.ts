@@ -1,4 +1,7 @@
-/** Messages and functions as they are sent to a provider: with ids that it takes, with its own fields, and without what is refused everywhere. */
+/**
+ * Messages and functions as they are sent to a provider: with ids that it takes, with its own fields, and without what
+ * is refused everywhere.
+ */
 import { createHash } from 'node:crypto';
 import { isObject, type Json } from '../../base/json.ts';
 import { indexAfter } from '../../base/text.ts';
@@ -9,7 +12,8 @@ import { repairs } from './repairs.ts';
 export type Calls = readonly [ModelCallOfTool, ...ModelCallOfTool[]];
 export type Calling = SaidMessage & { readonly calls: Calls };
 
-export const isCalling = (message: ModelMessage): message is Calling => message.role !== 'tool' && message.calls !== undefined && message.calls.length > 0;
+export const isCalling = (message: ModelMessage): message is Calling =>
+  message.role !== 'tool' && message.calls !== undefined && message.calls.length > 0;
 
 /** Ids that OpenAI, Anthropic and most others take. */
 const takenId = /^[A-Za-z0-9_-]{1,40}$/;
@@ -17,16 +21,21 @@ const takenId = /^[A-Za-z0-9_-]{1,40}$/;
 const strictId = /^[A-Za-z0-9]{9}$/;
 
 /**
- * The messages with the ids of calls as their provider takes them: those that it gave itself, else ours, unless they would be refused; each is in the
- * request once. `strictly`: all ids have nine letters and digits.
+ * The messages with the ids of calls as their provider takes them: those that it gave itself, else ours, unless they
+ * would be refused; each is in the request once. `strictly`: all ids have nine letters and digits.
  */
-export function withWireIds(messages: readonly ModelMessage[], origin: string, strictly: boolean): readonly ModelMessage[] {
+export function withWireIds(
+  messages: readonly ModelMessage[],
+  origin: string,
+  strictly: boolean,
+): readonly ModelMessage[] {
   if (!messages.some(isCalling)) return messages;
   const used = new Set<string>();
   /** The ids on the wire of the round's calls, in order, by the ids that their results name. */
   let round = new Map<string, string[]>();
   return messages.map((message) => {
-    if (message.role === 'tool') return { ...message, callId: round.get(message.callId)?.shift() ?? derivedId(message.callId, used) };
+    if (message.role === 'tool')
+      return { ...message, callId: round.get(message.callId)?.shift() ?? derivedId(message.callId, used) };
     if (!isCalling(message)) return message;
     round = new Map();
     const calls = message.calls.map((call) => {
@@ -39,7 +48,14 @@ export function withWireIds(messages: readonly ModelMessage[], origin: string, s
   });
 }
 
-function wireId({ id, opaque }: ModelCallOfTool, { origin, strictly, used }: { readonly origin: string; readonly strictly: boolean; readonly used: ReadonlySet<string> }): string {
+function wireId(
+  { id, opaque }: ModelCallOfTool,
+  {
+    origin,
+    strictly,
+    used,
+  }: { readonly origin: string; readonly strictly: boolean; readonly used: ReadonlySet<string> },
+): string {
   const own = opaque?.origin === origin ? opaque.id : undefined;
   if (own !== undefined && !used.has(own) && (!strictly || strictId.test(own))) return own;
   return takenId.test(id) && !strictly && !used.has(id) ? id : derivedId(id, used);
@@ -50,13 +66,17 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 /** The same nine letters and digits for the same id in the same history. */
 function derivedId(id: string, used: ReadonlySet<string>): string {
   for (let tries = 0; ; tries++) {
-    const found = Array.from(createHash('sha256').update(`${tries} ${id}`).digest().subarray(0, 9), (byte) => alphabet[byte % alphabet.length]!).join('');
+    const found = Array.from(
+      createHash('sha256').update(`${tries} ${id}`).digest().subarray(0, 9),
+      (byte) => alphabet[byte % alphabet.length]!,
+    ).join('');
     if (!used.has(found)) return found;
   }
 }
 
 /** The result of a call, which no provider wants empty. */
-export const resultContent = (content: string): string => (content.trim() === '' ? 'The tool returned nothing.' : content);
+export const resultContent = (content: string): string =>
+  content.trim() === '' ? 'The tool returned nothing.' : content;
 
 /** The content of a message beside its calls. */
 export function contentBesideCalls(content: string, shape: number): string | null {
@@ -66,10 +86,12 @@ export function contentBesideCalls(content: string, shape: number): string | nul
 }
 
 /** The fields that a provider put on a call, for that provider. */
-export const ownFields = ({ opaque }: ModelCallOfTool, origin: string, shape: number): Json | undefined => (opaque?.origin === origin && !(shape & repairs.noOpaque) ? opaque.call : undefined);
+export const ownFields = ({ opaque }: ModelCallOfTool, origin: string, shape: number): Json | undefined =>
+  opaque?.origin === origin && !(shape & repairs.noOpaque) ? opaque.call : undefined;
 
 /** The same of the round that ended in these calls. */
-export const roundFields = ([first]: Calls, origin: string, shape: number): Json | undefined => (first.opaque?.origin === origin && !(shape & repairs.noOpaque) ? first.opaque.round : undefined);
+export const roundFields = ([first]: Calls, origin: string, shape: number): Json | undefined =>
+  first.opaque?.origin === origin && !(shape & repairs.noOpaque) ? first.opaque.round : undefined;
 
 /** The repairs of messages that a history has a use for. */
 export function openMessageRepairs(messages: readonly ModelMessage[], origin: string): number {
@@ -79,7 +101,8 @@ export function openMessageRepairs(messages: readonly ModelMessage[], origin: st
     open |= repairs.ids | repairs.signatureStub | repairs.detailsStub;
     if (message.content.trim() === '') open |= repairs.emptyContent | repairs.wordContent;
     if (message.kept !== undefined) open |= repairs.noThoughts;
-    if (message.calls.some(({ opaque }) => opaque?.origin === origin && (opaque.call ?? opaque.round) !== undefined)) open |= repairs.noOpaque;
+    if (message.calls.some(({ opaque }) => opaque?.origin === origin && (opaque.call ?? opaque.round) !== undefined))
+      open |= repairs.noOpaque;
   }
   return open;
 }
@@ -88,18 +111,37 @@ export function openMessageRepairs(messages: readonly ModelMessage[], origin: st
 const notes: ReadonlySet<string> = new Set(['$schema', '$id', '$comment']);
 
 /** A function as it is offered: of an object with properties, whatever a schema may leave out. */
-export function wireFunction({ name, description, parameters }: ToolOffer, shape: number): { readonly name: string; readonly description?: string; readonly parameters: Json } {
+export function wireFunction(
+  { name, description, parameters }: ToolOffer,
+  shape: number,
+): { readonly name: string; readonly description?: string; readonly parameters: Json } {
   const { properties } = parameters;
-  const schema = { ...Object.fromEntries(Object.entries(parameters).filter(([keyword]) => !notes.has(keyword))), type: 'object', properties: isObject(properties) ? properties : {} };
+  const schema = {
+    ...Object.fromEntries(Object.entries(parameters).filter(([keyword]) => !notes.has(keyword))),
+    type: 'object',
+    properties: isObject(properties) ? properties : {},
+  };
   if (description === null) return { name, parameters: schema };
-  return { name, description: shape & repairs.shortDescriptions ? description.slice(0, indexAfter(description, shortDescriptionCharacters)) : description, parameters: schema };
+  return {
+    name,
+    description:
+      shape & repairs.shortDescriptions
+        ? description.slice(0, indexAfter(description, shortDescriptionCharacters))
+        : description,
+    parameters: schema,
+  };
 }
 
 /** A function that may not be called, and whose own schema is refused. */
 export const emptyFunction = (name: string): ToolOffer => ({ name, description: null, parameters: { type: 'object' } });
 
 /** The call that an answer must have, unless no function is left that it could be of. */
-export function forcedAmong(offered: readonly ToolOffer[] | undefined, forced: ForcedCall | undefined): ForcedCall | undefined {
+export function forcedAmong(
+  offered: readonly ToolOffer[] | undefined,
+  forced: ForcedCall | undefined,
+): ForcedCall | undefined {
   if (offered === undefined || forced === undefined) return undefined;
-  return (forced === 'any' ? offered.length > 0 : offered.some(({ name }) => name === forced.name)) ? forced : undefined;
+  return (forced === 'any' ? offered.length > 0 : offered.some(({ name }) => name === forced.name))
+    ? forced
+    : undefined;
 }

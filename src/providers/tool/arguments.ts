@@ -15,7 +15,10 @@ const tooDeep = `The arguments are nested more than ${argumentsNestingMax} deep.
 const tooLong = `The arguments have more than ${limits.toolArgumentsBytesMax / 1024} KiB.`;
 
 /** Names of properties are a model's, and may be long. */
-const cut = (sentence: string): string => (codePoints(sentence) <= limits.toolMisfitCharactersMax ? sentence : `${sentence.slice(0, indexAfter(sentence, limits.toolMisfitCharactersMax))}…`);
+const cut = (sentence: string): string =>
+  codePoints(sentence) <= limits.toolMisfitCharactersMax
+    ? sentence
+    : `${sentence.slice(0, indexAfter(sentence, limits.toolMisfitCharactersMax))}…`;
 
 function isDeep(text: string): boolean {
   let depth = 0;
@@ -31,7 +34,9 @@ function isDeep(text: string): boolean {
   return false;
 }
 
-/** The object that a text is in JSON; null if it is none, too long, or nested too deeply. No text is an empty object. */
+/**
+ * The object that a text is in JSON; null if it is none, too long, or nested too deeply. No text is an empty object.
+ */
 export function argumentsOf(text: string): Record<string, unknown> | null {
   if (text.trim() === '') return {};
   return Buffer.byteLength(text) > limits.toolArgumentsBytesMax ? null : objectOf(text);
@@ -43,7 +48,9 @@ export function objectOf(text: string): Record<string, unknown> | null {
   return isObject(value) ? value : null;
 }
 
-/** The arguments as the function takes them, mended where a model writes them so; null if they do not fit its schema. */
+/**
+ * The arguments as the function takes them, mended where a model writes them so; null if they do not fit its schema.
+ */
 export function checkArguments(parameters: Schema, text: string): Record<string, unknown> | null {
   const value = argumentsOf(text);
   if (value === null || mayFit(parameters, value)) return value;

@@ -8,7 +8,10 @@ import { McpTools } from './mcp.ts';
 export function toolCaller(http: ProviderHttp, clock: Clock): ToolCaller {
   const mcp = new McpTools(http, clock);
   return {
-    call: (tool, called, asked, signal) => (tool.kind === 'mcp' ? mcp.call(tool, called, asked, signal) : callHttpTool(http, clock, tool, called, asked, signal)),
+    call: (tool, called, asked, signal) =>
+      tool.kind === 'mcp'
+        ? mcp.call(tool, called, asked, signal)
+        : callHttpTool(http, clock, tool, called, asked, signal),
     list: (tool) => mcp.list(tool),
     close: () => mcp.close(),
   };

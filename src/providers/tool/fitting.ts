@@ -1,7 +1,8 @@
 /**
- * Whether a value fits a JSON Schema of a tool, in a bounded number of steps. The schema may be a stranger's, and the value is a model's: a validator
- * without a bound would let them hold the event loop for seconds (a pattern that backtracks, `anyOf` within `$ref`, 32 KiB of small items). What cannot be
- * told within the steps, and what is not looked at, counts as fitting: the tool checks its arguments itself.
+ * Whether a value fits a JSON Schema of a tool, in a bounded number of steps. The schema may be a stranger's, and the
+ * value is a model's: a validator without a bound would let them hold the event loop for seconds (a pattern that
+ * backtracks, `anyOf` within `$ref`, 32 KiB of small items). What cannot be told within the steps, and what is not
+ * looked at, counts as fitting: the tool checks its arguments itself.
  */
 import { isObject, type Json } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
@@ -59,11 +60,20 @@ export class Fitting {
     else if (isObject(value)) yield* this.#ofProperties(schema, value);
     if (typeof $ref === 'string') yield this.check(this.target($ref), value);
     // Their meaning depends on the way to them.
-    if ('$dynamicRef' in schema || '$recursiveRef' in schema || 'unevaluatedItems' in schema || 'unevaluatedProperties' in schema) yield null;
+    if (
+      '$dynamicRef' in schema ||
+      '$recursiveRef' in schema ||
+      'unevaluatedItems' in schema ||
+      'unevaluatedProperties' in schema
+    )
+      yield null;
     yield* this.#combined(schema, value);
   }
 
-  *#combined({ allOf, anyOf, oneOf, not, if: condition, then = true, else: otherwise = true }: Schema, value: unknown): Generator<Verdict> {
+  *#combined(
+    { allOf, anyOf, oneOf, not, if: condition, then = true, else: otherwise = true }: Schema,
+    value: unknown,
+  ): Generator<Verdict> {
     for (const each of schemasIn(allOf)) yield this.check(each, value);
     if (Array.isArray(anyOf)) yield any(anyOf, (each) => this.check(each, value));
     if (Array.isArray(oneOf)) yield this.#one(oneOf, value);
@@ -95,7 +105,20 @@ export class Fitting {
     yield isPlain(pattern) && value.length <= patternTextMax ? new RegExp(pattern, 'u').test(value) : null;
   }
 
-  *#ofItems({ items, prefixItems, additionalItems, contains, minContains = 1, maxContains, minItems, maxItems, uniqueItems }: Schema, value: readonly unknown[]): Generator<Verdict> {
+  *#ofItems(
+    {
+      items,
+      prefixItems,
+      additionalItems,
+      contains,
+      minContains = 1,
+      maxContains,
+      minItems,
+      maxItems,
+      uniqueItems,
+    }: Schema,
+    value: readonly unknown[],
+  ): Generator<Verdict> {
     yield isWithin(value.length, minItems, maxItems);
     // Before 2020 the first items stood in `items` itself.
     const first = schemasIn(Array.isArray(items) ? items : prefixItems);
@@ -125,7 +148,15 @@ export class Fitting {
   }
 
   *#ofProperties(schema: Schema, value: Schema): Generator<Verdict> {
-    const { properties, required, additionalProperties, patternProperties, propertyNames, minProperties, maxProperties } = schema;
+    const {
+      properties,
+      required,
+      additionalProperties,
+      patternProperties,
+      propertyNames,
+      minProperties,
+      maxProperties,
+    } = schema;
     const names = Object.keys(value);
     this.#spend(names.length);
     yield isWithin(names.length, minProperties, maxProperties);
@@ -168,7 +199,15 @@ export class Fitting {
 
   /** The same for the same value, whatever the order of its fields. */
   #textOf(value: unknown): string {
-    const text = JSON.stringify(value, (_, part: unknown) => (this.#spend(1), isObject(part) ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1))) : part));
+    const text = JSON.stringify(
+      value,
+      (_, part: unknown) => (
+        this.#spend(1),
+        isObject(part)
+          ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
+          : part
+      ),
+    );
     this.#spend(text.length >> 6);
     return text;
   }
@@ -176,7 +215,12 @@ export class Fitting {
   /** The part of the schema that a reference names; a reference to nothing refers to what cannot be told. */
   target(reference: string): unknown {
     if (this.#found.has(reference)) return this.#found.get(reference);
-    const found = reference === '#' ? this.#root : reference.startsWith('#/') ? this.#at(reference.slice(2).split('/')) : this.#anchored(this.#root, reference.slice(1));
+    const found =
+      reference === '#'
+        ? this.#root
+        : reference.startsWith('#/')
+          ? this.#at(reference.slice(2).split('/'))
+          : this.#anchored(this.#root, reference.slice(1));
     this.#found.set(reference, found);
     return found;
   }
@@ -251,7 +295,8 @@ function isOf(type: unknown, value: unknown): boolean {
 }
 
 /** A bound that is no number is none. */
-const isWithin = (count: number, least: unknown, most: unknown): boolean => !(typeof least === 'number' && count < least) && !(typeof most === 'number' && count > most);
+const isWithin = (count: number, least: unknown, most: unknown): boolean =>
+  !(typeof least === 'number' && count < least) && !(typeof most === 'number' && count > most);
 
 function inRange({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }: Schema, value: number): boolean {
   if (!isWithin(value, minimum, maximum)) return false;
@@ -275,8 +320,16 @@ function unescaped(step: string): string {
 const patternSteps = 500;
 const patternTextMax = 256;
 
-/** Characters and classes one after the other, from the beginning of the text on: without groups, alternatives and references. */
-const plain = /^\^(?:(?:\\[dDwWsS./\\^$*+?()[\]{}|-]|\[(?:[^\]\\[]|\\[dDwWsS./\\^$*+?()[\]{}|-])+\]|[^\\[\](){}|*+?^$])(?:\{\d{1,2}(?:,\d{0,2})?\}|[*+?])?)*\$?$/u;
+/**
+ * Characters and classes one after the other, from the beginning of the text on: without groups, alternatives and
+ * references.
+ */
+const plain =
+  /^\^(?:(?:\\[dDwWsS./\\^$*+?()[\]{}|-]|\[(?:[^\]\\[]|\\[dDwWsS./\\^$*+?()[\]{}|-])+\]|[^\\[\](){}|*+?^$])(?:\{\d{1,2}(?:,\d{0,2})?\}|[*+?])?)*\$?$/u;
 
-/** Whether a pattern can be tried in few steps on such a text: with two repetitions of varying length it takes at most its square. */
-const isPlain = (pattern: string): boolean => pattern.length <= 128 && plain.test(pattern) && (pattern.match(/[*+?]|\{\d+,/g)?.length ?? 0) <= 2;
+/**
+ * Whether a pattern can be tried in few steps on such a text: with two repetitions of varying length it takes at most
+ * its square.
+ */
+const isPlain = (pattern: string): boolean =>
+  pattern.length <= 128 && plain.test(pattern) && (pattern.match(/[*+?]|\{\d+,/g)?.length ?? 0) <= 2;

@@ -10,22 +10,64 @@ import { addressOf, failed, sendWithin, sentOfFailure, type Sent } from './sendi
 import { signatureHeaders } from './signature.ts';
 
 /** Sends a call, again within its time where that is allowed. Never rejects. */
-export const callHttpTool = (http: ProviderHttp, clock: Clock, tool: ToolAccess, { name }: CalledFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult> =>
-  sendWithin(clock, tool, signal, (end) => {
-    const answer = new ToolAnswer(end);
-    // Silence is bounded by the whole time of the call.
-    const call = http.post(postOf(tool, name, asked, clock.now()), answer, { silenceMs: limits.toolTimeoutSecondsMax * 1000 });
-    answer.call = call;
-    return () => call.cancel();
-  }, asked.stands);
+export const callHttpTool = (
+  http: ProviderHttp,
+  clock: Clock,
+  tool: ToolAccess,
+  { name }: CalledFunction,
+  asked: AskedCall,
+  signal: AbortSignal,
+): Promise<ToolResult> =>
+  sendWithin(
+    clock,
+    tool,
+    signal,
+    (end) => {
+      const answer = new ToolAnswer(end);
+      // Silence is bounded by the whole time of the call.
+      const call = http.post(postOf(tool, name, asked, clock.now()), answer, {
+        silenceMs: limits.toolTimeoutSecondsMax * 1000,
+      });
+      answer.call = call;
+      return () => call.cancel();
+    },
+    asked.stands,
+  );
 
-function postOf(tool: ToolAccess, name: string, { callId, arguments: given, context }: AskedCall, nowMs: number): ProviderPost {
+function postOf(
+  tool: ToolAccess,
+  name: string,
+  { callId, arguments: given, context }: AskedCall,
+  nowMs: number,
+): ProviderPost {
   const { assistantId, sessionId, turnId, channel, visitor, metadata, claimed } = context;
-  const data = { call_id: callId, name, arguments: given, assistant_id: assistantId, session_id: sessionId, turn_id: turnId, channel, visitor, metadata, claimed };
+  const data = {
+    call_id: callId,
+    name,
+    arguments: given,
+    assistant_id: assistantId,
+    session_id: sessionId,
+    turn_id: turnId,
+    channel,
+    visitor,
+    metadata,
+    claimed,
+  };
   const body = JSON.stringify({ type: 'tool.call', timestamp: new Date(nowMs).toISOString(), data });
   const { secrets, headers } = tool;
   const signed = signatureHeaders(callId, Math.floor(nowMs / 1000), body, secrets);
-  return { ...addressOf(tool), headers: { 'content-type': 'application/json', accept: 'application/json, text/plain;q=0.9', 'idempotency-key': callId, ...signed, ...headers }, body, once: true };
+  return {
+    ...addressOf(tool),
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/plain;q=0.9',
+      'idempotency-key': callId,
+      ...signed,
+      ...headers,
+    },
+    body,
+    once: true,
+  };
 }
 
 class ToolAnswer implements ProviderListener {
@@ -46,7 +88,15 @@ class ToolAnswer implements ProviderListener {
     this.#isEmpty = status === 204 || status === 205;
     const type = contentType.split(';', 1)[0]!.trim();
     const plain = contentEncoding === '' || contentEncoding === 'identity';
-    this.#kind = !plain ? 'other' : type === 'application/json' || type.endsWith('+json') ? 'json' : type.startsWith('text/') ? 'text' : type === '' ? null : 'other';
+    this.#kind = !plain
+      ? 'other'
+      : type === 'application/json' || type.endsWith('+json')
+        ? 'json'
+        : type.startsWith('text/')
+          ? 'text'
+          : type === ''
+            ? null
+            : 'other';
   }
 
   data(chunk: Buffer): void {
@@ -61,7 +111,8 @@ class ToolAnswer implements ProviderListener {
 
   ended(): void {
     const text = Buffer.concat(this.#chunks).toString('utf8');
-    if (this.#isEmpty || (this.#kind === null && this.#bytes === 0)) return this.#finish({ status: 'completed', output: '' });
+    if (this.#isEmpty || (this.#kind === null && this.#bytes === 0))
+      return this.#finish({ status: 'completed', output: '' });
     if (this.#kind === 'text') return this.#finish({ status: 'completed', output: text });
     this.#finish(this.#kind === 'json' && isJson(text) ? { status: 'completed', output: text } : failed('malformed'));
   }

@@ -12,8 +12,14 @@ export interface ToolChange {
 /** A name of a model's function; other characters become `_`. */
 export const mappedName = (name: string): string => name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || '_';
 
-/** The functions after a refresh. What is new or changed is off, whatever it was; one whose name is taken, or whose schema is refused, is left out. */
-export function refreshed(before: readonly ToolSettings[], listed: readonly ListedTool[]): { functions: ToolSettings[]; changes: ToolChange[] } {
+/**
+ * The functions after a refresh. What is new or changed is off, whatever it was; one whose name is taken, or whose
+ * schema is refused, is left out.
+ */
+export function refreshed(
+  before: readonly ToolSettings[],
+  listed: readonly ListedTool[],
+): { functions: ToolSettings[]; changes: ToolChange[] } {
   const functions = new Map<string, ToolSettings>();
   const changes: ToolChange[] = [];
   for (const { name: remoteName, description: told, parameters } of listed) {
@@ -25,9 +31,15 @@ export function refreshed(before: readonly ToolSettings[], listed: readonly List
     const description = told === null ? null : told.slice(0, indexAfter(told, limits.descriptionCharactersMax));
     const fresh = { name, description, parameters, ...(remoteName !== name && { remoteName }) };
     const known = before.find((other) => other.name === name);
-    const same = known !== undefined && isDeepStrictEqual([known.description, known.parameters, known.remoteName], [description, parameters, fresh.remoteName]);
+    const same =
+      known !== undefined &&
+      isDeepStrictEqual(
+        [known.description, known.parameters, known.remoteName],
+        [description, parameters, fresh.remoteName],
+      );
     if (same) functions.set(name, known);
-    else functions.set(name, { ...fresh, enabled: false, approval: known?.approval ?? null, show: known?.show ?? null });
+    else
+      functions.set(name, { ...fresh, enabled: false, approval: known?.approval ?? null, show: known?.show ?? null });
     if (!same) changes.push({ name, change: known === undefined ? 'added' : 'changed' });
   }
   for (const { name } of before) if (!functions.has(name)) changes.push({ name, change: 'removed' });

@@ -22,18 +22,46 @@ export class McpTools {
   }
 
   /** Sends a call, again within its time where that is allowed. Never rejects. */
-  call(tool: ToolAccess, { name, parameters }: CalledFunction, { callId, arguments: given, context, stands }: AskedCall, signal: AbortSignal): Promise<ToolResult> {
+  call(
+    tool: ToolAccess,
+    { name, parameters }: CalledFunction,
+    { callId, arguments: given, context, stands }: AskedCall,
+    signal: AbortSignal,
+  ): Promise<ToolResult> {
     const { sessionId, visitor, claimed } = context;
-    const _meta = { 'parley/call_id': callId, ...(sessionId !== null && { 'parley/session_id': sessionId }), 'parley/visitor': visitor, ...(claimed && { 'parley/claimed': claimed }) };
-    return sendWithin(this.#clock, tool, signal, (end) => {
-      const attempt = new Attempt(this.#connections, tool);
-      const ask = (connection: McpConnection): Exchange => connection.ask('tools/call', { name, arguments: given, _meta }, { headers: parameterHeaders(parameters, given), once: true });
-      void attempt.run(async (connection) => attempt.ask(ask(connection))).then(
-        (outcome) => end('step' in outcome ? { result: failed(outcome.error, { didNotAct: true }), again: outcome.again } : sentOf(outcome)),
-        () => end({ result: failed('malformed'), again: 'never' }),
-      );
-      return (why) => attempt.cut(why);
-    }, stands);
+    const _meta = {
+      'parley/call_id': callId,
+      ...(sessionId !== null && { 'parley/session_id': sessionId }),
+      'parley/visitor': visitor,
+      ...(claimed && { 'parley/claimed': claimed }),
+    };
+    return sendWithin(
+      this.#clock,
+      tool,
+      signal,
+      (end) => {
+        const attempt = new Attempt(this.#connections, tool);
+        const ask = (connection: McpConnection): Exchange =>
+          connection.ask(
+            'tools/call',
+            { name, arguments: given, _meta },
+            { headers: parameterHeaders(parameters, given), once: true },
+          );
+        void attempt
+          .run(async (connection) => attempt.ask(ask(connection)))
+          .then(
+            (outcome) =>
+              end(
+                'step' in outcome
+                  ? { result: failed(outcome.error, { didNotAct: true }), again: outcome.again }
+                  : sentOf(outcome),
+              ),
+            () => end({ result: failed('malformed'), again: 'never' }),
+          );
+        return (why) => attempt.cut(why);
+      },
+      stands,
+    );
   }
 
   /** The list of a server, whole, or why it cannot be read. Never rejects. */
@@ -47,11 +75,18 @@ export class McpTools {
         step = 'list';
         return readList(connection, attempt);
       };
-      void attempt.run(read).then((found) => {
-        const failure = 'step' in found ? found : 'kind' in found ? failureAt('list', found) : null;
-        listing = failure === null ? { tools: found as readonly ListedTool[] } : { step: failure.step, error: failure.error };
-        end({ result: failure === null ? { status: 'completed', output: '' } : failed(failure.error), again: failure?.again ?? 'never' });
-      }, () => end({ result: failed('malformed'), again: 'never' }));
+      void attempt.run(read).then(
+        (found) => {
+          const failure = 'step' in found ? found : 'kind' in found ? failureAt('list', found) : null;
+          listing =
+            failure === null ? { tools: found as readonly ListedTool[] } : { step: failure.step, error: failure.error };
+          end({
+            result: failure === null ? { status: 'completed', output: '' } : failed(failure.error),
+            again: failure?.again ?? 'never',
+          });
+        },
+        () => end({ result: failed('malformed'), again: 'never' }),
+      );
       return (why) => {
         listing = null;
         step ??= this.#connections.stepOf(tool);
@@ -87,7 +122,10 @@ class Attempt {
     return outcome;
   }
 
-  /** Uses a connection; once more on a new one, if the server does not know the session any more and so has refused the request. */
+  /**
+   * Uses a connection; once more on a new one, if the server does not know the session any more and so has refused the
+   * request.
+   */
   async run<T>(use: (connection: McpConnection) => Promise<T | Outcome>): Promise<T | Outcome | EntryFailure> {
     for (let renewed = false; ; renewed = true) {
       const lease = await this.#connections.lease(this.#tool);
@@ -137,7 +175,11 @@ async function readList(connection: McpConnection, attempt: Attempt): Promise<re
 /** The end of a call that was sent. */
 function sentOf(outcome: Outcome): Sent {
   if (outcome.kind === 'accepted') return { result: failed('malformed'), again: 'never' };
-  if (outcome.kind === 'answer') return { result: 'result' in outcome.answer ? callResult(outcome.answer.result) : failed('refused'), again: 'never' };
+  if (outcome.kind === 'answer')
+    return {
+      result: 'result' in outcome.answer ? callResult(outcome.answer.result) : failed('refused'),
+      again: 'never',
+    };
   const { error, again, didNotAct } = outcome;
   return { result: failed(error, { didNotAct }), again };
 }

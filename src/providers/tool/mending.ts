@@ -1,8 +1,13 @@
-/** Arguments that models write beside their schema and mean otherwise: a `null` for what is left out, and a text that holds the value. */
+/**
+ * Arguments that models write beside their schema and mean otherwise: a `null` for what is left out, and a text that
+ * holds the value.
+ */
 import { isObject, type Json } from '../../base/json.ts';
 import { exhausted, Fitting } from './fitting.ts';
 
-/** The arguments with those mended that do not fit. `parsed`: the value that a text holds; undefined if it holds none. */
+/**
+ * The arguments with those mended that do not fit. `parsed`: the value that a text holds; undefined if it holds none.
+ */
 export function mended(root: Json, given: Json, parsed: (text: string) => unknown): Json {
   try {
     return new Mending(root, parsed).mend(root, given) as Json;

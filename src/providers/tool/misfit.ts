@@ -1,4 +1,7 @@
-/** The argument that does not fit its schema, and why: for a person who tests a function (contract 13). It is named as far as the check can tell, in as many steps as that has. */
+/**
+ * The argument that does not fit its schema, and why: for a person who tests a function (contract 13). It is named as
+ * far as the check can tell, in as many steps as that has.
+ */
 import { isObject, type Json } from '../../base/json.ts';
 import { exhausted, Fitting } from './fitting.ts';
 
@@ -35,7 +38,8 @@ class Misfit {
     if (!isObject(schema)) return `${named(path)} must not be given.`;
     for (const [keyword, wanted] of Object.entries(schema)) {
       const beside = (neighbours[keyword] ?? []).filter((one) => one in schema).map((one) => [one, schema[one]]);
-      if (!this.#fits({ ...Object.fromEntries(beside), [keyword]: wanted }, value)) return this.#within(keyword, schema, value, path) ?? `${named(path)} does not fit ${written(keyword, wanted)}.`;
+      if (!this.#fits({ ...Object.fromEntries(beside), [keyword]: wanted }, value))
+        return this.#within(keyword, schema, value, path) ?? `${named(path)} does not fit ${written(keyword, wanted)}.`;
     }
     return `${named(path)} does not fit its schema.`;
   }
@@ -43,16 +47,30 @@ class Misfit {
   /** The part that does not fit, where the keyword is about parts. */
   #within(keyword: string, schema: Schema, value: unknown, path: string): string | null {
     const wanted = schema[keyword];
-    if (keyword === 'type') return `${named(path)} must be ${[wanted].flat().map((type) => `${type === 'array' || type === 'integer' || type === 'object' ? 'an' : 'a'} ${String(type)}`).join(' or ')}.`;
+    if (keyword === 'type')
+      return `${named(path)} must be ${[wanted]
+        .flat()
+        .map((type) => `${type === 'array' || type === 'integer' || type === 'object' ? 'an' : 'a'} ${String(type)}`)
+        .join(' or ')}.`;
     if (keyword === '$ref') return this.find(this.#fitting.target(String(wanted)), value, path);
     if (keyword === 'allOf') return this.#first((wanted as unknown[]).map((each) => [each, value, path]));
-    if (Array.isArray(value)) return this.#first(value.map((item, index) => [itemSchema(schema, keyword, index), item, `${path}[${index}]`]));
+    if (Array.isArray(value))
+      return this.#first(value.map((item, index) => [itemSchema(schema, keyword, index), item, `${path}[${index}]`]));
     if (!isObject(value)) return null;
-    if (keyword === 'required') return `${named(inside(path, String((wanted as unknown[]).find((name) => !Object.hasOwn(value, String(name))))))} is missing.`;
+    if (keyword === 'required')
+      return `${named(inside(path, String((wanted as unknown[]).find((name) => !Object.hasOwn(value, String(name))))))} is missing.`;
     const known = isObject(schema['properties']) ? schema['properties'] : {};
     const names = Object.keys(value);
-    if (keyword === 'properties') return this.#first(names.filter((name) => Object.hasOwn(known, name)).map((name) => [known[name], value[name], inside(path, name)]));
-    if (keyword === 'additionalProperties') return this.#first(names.filter((name) => !Object.hasOwn(known, name)).map((name) => [wanted, value[name], inside(path, name)]));
+    if (keyword === 'properties')
+      return this.#first(
+        names
+          .filter((name) => Object.hasOwn(known, name))
+          .map((name) => [known[name], value[name], inside(path, name)]),
+      );
+    if (keyword === 'additionalProperties')
+      return this.#first(
+        names.filter((name) => !Object.hasOwn(known, name)).map((name) => [wanted, value[name], inside(path, name)]),
+      );
     return null;
   }
 

@@ -5,21 +5,51 @@ import { isPattern } from './pattern.ts';
 
 export const functionName = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** The deepest nesting of schemas within schemas, and of values of any kind: to store and to send a deeper one would need a stack as deep. */
+/**
+ * The deepest nesting of schemas within schemas, and of values of any kind: to store and to send a deeper one would
+ * need a stack as deep.
+ */
 const depthMax = 64;
 export const nestingMax = 200;
 
-/** Whether a value is a JSON Schema of an object, not too large, that refers to itself alone. Its size is looked at before anything that is in it. */
-export function isSchema(value: unknown, bytesMax: number = limits.toolSchemaBytesMax): value is Record<string, unknown> {
+/**
+ * Whether a value is a JSON Schema of an object, not too large, that refers to itself alone. Its size is looked at
+ * before anything that is in it.
+ */
+export function isSchema(
+  value: unknown,
+  bytesMax: number = limits.toolSchemaBytesMax,
+): value is Record<string, unknown> {
   if (!isObject(value) || !isNestedWithin(value, nestingMax)) return false;
   return Buffer.byteLength(JSON.stringify(value)) <= bytesMax && value['type'] === 'object' && isSound(value, 0);
 }
 
 /** The keywords whose values are schemas by names of the author's own. */
-export const schemaMaps: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+export const schemaMaps: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+]);
 /** The keywords whose values are values, and not schemas. */
-export const valueKeywords: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples', 'required', 'dependentRequired']);
-export const types: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
+export const valueKeywords: ReadonlySet<string> = new Set([
+  'enum',
+  'const',
+  'default',
+  'examples',
+  'required',
+  'dependentRequired',
+]);
+export const types: ReadonlySet<unknown> = new Set([
+  'object',
+  'array',
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'null',
+]);
 
 /** Whether the known keywords of a schema are as they must be, in it and within it. */
 export function isSound(schema: unknown, depth: number): boolean {
@@ -28,12 +58,14 @@ export function isSound(schema: unknown, depth: number): boolean {
   if (Array.isArray(schema)) return schema.every((each) => isSound(each, depth + 1));
   return Object.entries(schema).every(([keyword, value]) => {
     if (keyword === '$ref' || keyword === '$dynamicRef') return typeof value === 'string' && value.startsWith('#');
-    if (keyword === 'type') return Array.isArray(value) ? value.length > 0 && value.every((each) => types.has(each)) : types.has(value);
+    if (keyword === 'type')
+      return Array.isArray(value) ? value.length > 0 && value.every((each) => types.has(each)) : types.has(value);
     if (keyword === 'pattern') return typeof value === 'string' && isPattern(value);
     if (keyword === 'required') return Array.isArray(value) && value.every((each) => typeof each === 'string');
     if (keyword === 'enum') return Array.isArray(value);
     if (valueKeywords.has(keyword) || typeof value !== 'object' || value === null) return !schemaMaps.has(keyword);
-    if (schemaMaps.has(keyword)) return !Array.isArray(value) && Object.values(value).every((each) => isSound(each, depth + 1));
+    if (schemaMaps.has(keyword))
+      return !Array.isArray(value) && Object.values(value).every((each) => isSound(each, depth + 1));
     return isSound(value, depth + 1);
   });
 }

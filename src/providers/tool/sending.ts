@@ -28,14 +28,21 @@ const pausesMs = [250, 1000] as const;
 const stillMs = limits.leaseMs / 2;
 
 /** Sends a call. `stands`: see `AskedCall`. Never rejects. */
-export async function sendWithin(clock: Clock, { timeoutSeconds, repeatable }: ToolAccess, signal: AbortSignal, start: Try, stands = async () => true): Promise<ToolResult> {
+export async function sendWithin(
+  clock: Clock,
+  { timeoutSeconds, repeatable }: ToolAccess,
+  signal: AbortSignal,
+  start: Try,
+  stands = async () => true,
+): Promise<ToolResult> {
   const until = clock.monotonic() + timeoutSeconds * 1000;
   let mayHaveActed = false;
   for (let tries = 1; ; tries++) {
     const { result: newest, again } = await sendOnce(clock, until, signal, start);
     mayHaveActed ||= newest.status === 'failed' && newest.didNotAct !== true;
     // A try before may have reached the tool, although this one did not.
-    const result = newest.status === 'failed' && mayHaveActed ? failed(newest.error, { refusalText: newest.refusalText }) : newest;
+    const result =
+      newest.status === 'failed' && mayHaveActed ? failed(newest.error, { refusalText: newest.refusalText }) : newest;
     const pauseMs = pausesMs[tries - 1];
     const allowed = again === 'unsent' || (again === 'repeatable' && repeatable);
     const dueAt = pauseMs === undefined ? Infinity : clock.monotonic() + pauseMs;
@@ -80,7 +87,10 @@ export interface FailureDetail {
 }
 
 export const failed = (error: ToolError, { didNotAct, refusalText }: FailureDetail = {}): ToolResult => ({
-  status: 'failed', error, ...(didNotAct === true && { didNotAct }), ...(refusalText && { refusalText }),
+  status: 'failed',
+  error,
+  ...(didNotAct === true && { didNotAct }),
+  ...(refusalText && { refusalText }),
 });
 
 /** Failures before any byte of the request was written. */
@@ -90,7 +100,10 @@ const lasting: ReadonlySet<ModelFailure> = new Set(['address', 'http2', 'credent
 /** Statuses after which a repeatable call is sent again. */
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** Whether a status says that nothing was done: a refusal of the request. 408 may come from a gateway that gave up waiting for the tool. */
+/**
+ * Whether a status says that nothing was done: a refusal of the request. 408 may come from a gateway that gave up
+ * waiting for the tool.
+ */
 const isRefusal = (status: number): boolean => status >= 400 && status < 500 && status !== 408;
 
 export interface SentFailure extends Pick<Sent, 'again'> {
@@ -100,8 +113,18 @@ export interface SentFailure extends Pick<Sent, 'again'> {
 
 /** A failed request, as a call's error. */
 export function sentOfFailure(failure: ModelFailure, status: number | null): SentFailure {
-  if (status !== null) return { error: 'refused', again: passing.has(status) ? 'repeatable' : 'never', didNotAct: isRefusal(status) };
-  if (unwritten.has(failure)) return { error: failure === 'credential' ? 'refused' : 'unreachable', again: lasting.has(failure) ? 'never' : 'unsent', didNotAct: true };
+  if (status !== null)
+    return { error: 'refused', again: passing.has(status) ? 'repeatable' : 'never', didNotAct: isRefusal(status) };
+  if (unwritten.has(failure))
+    return {
+      error: failure === 'credential' ? 'refused' : 'unreachable',
+      again: lasting.has(failure) ? 'never' : 'unsent',
+      didNotAct: true,
+    };
   if (failure === 'malformed') return { error: 'malformed', again: 'never', didNotAct: false };
-  return { error: failure === 'first_output_timeout' || failure === 'idle_timeout' ? 'timeout' : 'unreachable', again: 'repeatable', didNotAct: false };
+  return {
+    error: failure === 'first_output_timeout' || failure === 'idle_timeout' ? 'timeout' : 'unreachable',
+    again: 'repeatable',
+    didNotAct: false,
+  };
 }

@@ -5,7 +5,12 @@ import { createHmac } from 'node:crypto';
 export const secretPrefix = 'whsec_';
 
 /** `secrets`: each signs, so that a receiver may have the old or the new one while a secret is rotated. */
-export function signatureHeaders(id: string, timestampSeconds: number, body: string, secrets: readonly string[]): Record<string, string> {
+export function signatureHeaders(
+  id: string,
+  timestampSeconds: number,
+  body: string,
+  secrets: readonly string[],
+): Record<string, string> {
   const signed = secrets.map((secret) => {
     const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');
     return `v1,${createHmac('sha256', key).update(`${id}.${timestampSeconds}.${body}`).digest('base64')}`;

@@ -31,7 +31,11 @@ export function addressed(transcript: string, reply: SpokenReply | null): Addres
 }
 
 /** The words without case and punctuation, an apostrophe excepted. */
-const wordsOf = (text: string): string[] => text.toLowerCase().replace(/[’ʼ]/gu, "'").match(/[\p{L}\p{N}]+(?:'[\p{L}\p{N}]+)*/gu) ?? [];
+const wordsOf = (text: string): string[] =>
+  text
+    .toLowerCase()
+    .replace(/[’ʼ]/gu, "'")
+    .match(/[\p{L}\p{N}]+(?:'[\p{L}\p{N}]+)*/gu) ?? [];
 
 /** Whether the words are among the others in their order: one that is not counts, and all with it. */
 function isWithin(words: readonly string[], others: readonly string[]): boolean {

@@ -11,7 +11,10 @@ export interface Part {
 const opening = /^[ \t>]*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,}(?!~))[^`\n]*\n?$/u;
 const closing = /^[ \t>]*(`{3,}|~{3,})[ \t]*\r?\n?$/u;
 
-/** The parts of a text, which joined are the text again; `fence`: of the block in which it begins. A last line of code without its line break is a part of its own: it may become the end of the block. */
+/**
+ * The parts of a text, which joined are the text again; `fence`: of the block in which it begins. A last line of code
+ * without its line break is a part of its own: it may become the end of the block.
+ */
 export function partsOf(text: string, fence: string | null): Part[] {
   const parts: { kind: Part['kind']; raw: string; fence: string | null }[] = [];
   for (const raw of linesOf(text)) {

@@ -33,7 +33,12 @@ export class VoiceDesk {
 
   /** Listens to the person of a call, on behalf of a caller. */
   ear(caller: string, options: Omit<EarOptions, 'clock' | 'detector' | 'stretch'>): Ear {
-    return new Ear({ ...options, clock: this.#clock, detector: this.detector(), stretch: () => this.ladder.stretchFor(caller) });
+    return new Ear({
+      ...options,
+      clock: this.#clock,
+      detector: this.detector(),
+      stretch: () => this.ladder.stretchFor(caller),
+    });
   }
 
   /** Reads one reply aloud to the person of a call. */
@@ -46,7 +51,10 @@ export class VoiceDesk {
     this.staff.listeners.close();
   }
 
-  /** Loads the models for listening, unless they are loaded: the voice activity detector, and the embedded recogniser if that transcribes. */
+  /**
+   * Loads the models for listening, unless they are loaded: the voice activity detector, and the embedded recogniser if
+   * that transcribes.
+   */
   warm({ provider }: VoiceProvider): void {
     const { listeners } = this.staff;
     if (listeners.available) listeners.warm(provider === 'embedded').catch(() => {});

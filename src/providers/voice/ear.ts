@@ -1,6 +1,7 @@
 /**
  * Listens to the person of a call: utterances become turns, which end after a silence that their text decides. The
- * words stay in hand until they are taken. Positions are milliseconds of audio from the call's beginning, gaps that count as silence included.
+ * words stay in hand until they are taken. Positions are milliseconds of audio from the call's beginning, gaps that
+ * count as silence included.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
@@ -23,7 +24,10 @@ export type Ignored = 'backchannel' | 'echo' | 'failed' | null;
 /** The events of a transcription socket; a final says as well whether its words count. */
 export type EarEvent = Exclude<ListenerEvent, FinalEvent> | (FinalEvent & { readonly ignored: Ignored });
 
-export interface EarOptions extends Pick<ListenerOptions, 'partials' | 'repeats' | 'transcribe' | 'stretch' | 'begins' | 'failed'> {
+export interface EarOptions extends Pick<
+  ListenerOptions,
+  'partials' | 'repeats' | 'transcribe' | 'stretch' | 'begins' | 'failed'
+> {
   readonly clock: Clock;
   /** The ear's own: it is closed with it. */
   readonly detector: { chances(samples: Int16Array): Promise<Float32Array>; close(): void };
@@ -39,7 +43,10 @@ export interface EarOptions extends Pick<ListenerOptions, 'partials' | 'repeats'
   voiced(utterance: number, ms: number): void;
   /** A transcript of an utterance: the partial ones, that of a pause and the final one. */
   heard(utterance: number, text: string, verdict: Addressed): void;
-  /** The turn may end here: all words in hand with those of the utterance under way. Not called without a word that counts. */
+  /**
+   * The turn may end here: all words in hand with those of the utterance under way. Not called without a word that
+   * counts.
+   */
   early(words: Words): void;
   /** The voice goes on after a pause of which `early` may have told. */
   resumed(utterance: number): void;
@@ -121,7 +128,10 @@ export class Ear {
     return this.#utterance !== null || this.#owed > 0;
   }
 
-  /** An utterance that begins while it is deaf is not heard; one that lasts longer is heard from the end of the deafness. */
+  /**
+   * An utterance that begins while it is deaf is not heard; one that lasts longer is heard from the end of the
+   * deafness.
+   */
   deafen(deaf: boolean): void {
     this.#deaf = deaf;
   }
@@ -194,7 +204,8 @@ export class Ear {
       this.#voiceEnd = null;
       this.#watch();
       this.#options.voice(event.utterance, event.at_ms);
-    } else if (event.type === 'transcript.partial') this.#options.heard(event.utterance, event.text, this.#verdict(event.utterance, event.text));
+    } else if (event.type === 'transcript.partial')
+      this.#options.heard(event.utterance, event.text, this.#verdict(event.utterance, event.text));
   }
 
   #verdict(utterance: number, text: string): Addressed {
@@ -208,7 +219,11 @@ export class Ear {
     // The events behind a cut are late: this utterance may have been over when its beginning was told.
     if (this.#utterance === utterance) this.#utterance = null;
     if (verdict === 'counts') this.#hand.add({ text, fromMs, toMs });
-    const ignored = this.#failed.delete(utterance) ? 'failed' : verdict === 'backchannel' || verdict === 'echo' ? verdict : null;
+    const ignored = this.#failed.delete(utterance)
+      ? 'failed'
+      : verdict === 'backchannel' || verdict === 'echo'
+        ? verdict
+        : null;
     this.#options.emit({ ...event, ignored });
     if (text !== '') this.#options.heard(utterance, text, verdict);
     this.#options.quiet(utterance, verdict);
@@ -220,7 +235,8 @@ export class Ear {
 
   #looked(positionMs: number, voicedMs: number): void {
     this.#positionMs = positionMs;
-    if (this.#utterance !== null && voicedMs > this.#voicedMs) this.#options.voiced(this.#utterance, (this.#voicedMs = voicedMs));
+    if (this.#utterance !== null && voicedMs > this.#voicedMs)
+      this.#options.voiced(this.#utterance, (this.#voicedMs = voicedMs));
     this.#lookForEnd();
   }
 
@@ -238,7 +254,13 @@ export class Ear {
   #early(utterance: number, text: string, toMs: number): void {
     const verdict = this.#verdict(utterance, text);
     if (text !== '') this.#options.heard(utterance, text, verdict);
-    if (verdict === 'counts') this.#options.early({ text: this.#with(text), fromMs: this.#hand.whole?.fromMs ?? this.#fromMs, toMs, ...(this.#hand.isTyped && { typed: true }) });
+    if (verdict === 'counts')
+      this.#options.early({
+        text: this.#with(text),
+        fromMs: this.#hand.whole?.fromMs ?? this.#fromMs,
+        toMs,
+        ...(this.#hand.isTyped && { typed: true }),
+      });
   }
 
   #with(text: string): string {

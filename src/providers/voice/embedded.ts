@@ -1,4 +1,7 @@
-/** The embedded voice: flite speaks and Moonshine transcribes, in the voice processes, offline and without a credential. English only. */
+/**
+ * The embedded voice: flite speaks and Moonshine transcribes, in the voice processes, offline and without a credential.
+ * English only.
+ */
 import type { SentenceAudio, SentenceRequest, Voice, VoiceProvider } from '../voice.ts';
 import { VoiceFailed } from '../voice.ts';
 import { onePiece } from './audio/samples.ts';
@@ -10,7 +13,13 @@ interface EmbeddedVoice extends Voice {
   readonly source: VoiceSource;
 }
 
-const builtIn = (id: string, name: string, language: string): EmbeddedVoice => ({ id, name, language, sampleRate: 16_000, source: { name: id, file: null } });
+const builtIn = (id: string, name: string, language: string): EmbeddedVoice => ({
+  id,
+  name,
+  language,
+  sampleRate: 16_000,
+  source: { name: id, file: null },
+});
 
 /** flite's own; `kal16` is a diphone voice, the quickest and plainest. */
 const voices: readonly EmbeddedVoice[] = [
@@ -33,12 +42,17 @@ export const embeddedVoice = ({ speakers, listeners }: VoiceStaff): VoiceProvide
   takesLanguage: isEnglish,
   sayable: englishOf,
   spells: true,
-  speak: (request) => speakWith(speakers, (voices.find(({ id }) => id === request.voice) ?? voices[0]!).source, request),
+  speak: (request) =>
+    speakWith(speakers, (voices.find(({ id }) => id === request.voice) ?? voices[0]!).source, request),
   transcribe: (request) => listeners.transcribe(request, null).catch(asVoiceFailure),
 });
 
 /** A sentence made whole by a voice process: it takes less time than one of its words. */
-export async function speakWith(speakers: VoiceProcesses, source: VoiceSource, { caller, text, speed, timed = false, awaited, signal }: SentenceRequest): Promise<SentenceAudio> {
+export async function speakWith(
+  speakers: VoiceProcesses,
+  source: VoiceSource,
+  { caller, text, speed, timed = false, awaited, signal }: SentenceRequest,
+): Promise<SentenceAudio> {
   const urgency = awaited ? 'speech' : 'ahead';
   const order = { text, voice: source, speed, timed };
   const { samples, sampleRate, words } = await speakers.speak(order, urgency, caller, signal).catch(asVoiceFailure);

@@ -1,4 +1,7 @@
-/** A voice activity detector without a network, for a server whose voice processes are turned off: how far a window rises over the noise. */
+/**
+ * A voice activity detector without a network, for a server whose voice processes are turned off: how far a window
+ * rises over the noise.
+ */
 import { decibels } from './edges.ts';
 import { windowSamples } from './engine/messages.ts';
 

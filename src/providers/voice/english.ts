@@ -1,4 +1,7 @@
-/** A text as an English voice can say it: in ASCII, with words for signs. Characters without a sound, such as those of another script, are left out. */
+/**
+ * A text as an English voice can say it: in ASCII, with words for signs. Characters without a sound, such as those of
+ * another script, are left out.
+ */
 
 /** A number, with commas between its thousands, or one for its hundredths. */
 const number = String.raw`\d+(?:,\d{3})*(?:\.\d+)?|\d+,\d{2}(?!\d)`;
@@ -43,8 +46,21 @@ function amount(sum: string, size: string | undefined, { one, many, parts }: Cur
 }
 
 const fractions: Readonly<Record<string, string>> = {
-  '½': 'one half', '⅓': 'one third', '⅔': 'two thirds', '¼': 'one quarter', '¾': 'three quarters', '⅕': 'one fifth', '⅖': 'two fifths', '⅗': 'three fifths',
-  '⅘': 'four fifths', '⅙': 'one sixth', '⅚': 'five sixths', '⅛': 'one eighth', '⅜': 'three eighths', '⅝': 'five eighths', '⅞': 'seven eighths',
+  '½': 'one half',
+  '⅓': 'one third',
+  '⅔': 'two thirds',
+  '¼': 'one quarter',
+  '¾': 'three quarters',
+  '⅕': 'one fifth',
+  '⅖': 'two fifths',
+  '⅗': 'three fifths',
+  '⅘': 'four fifths',
+  '⅙': 'one sixth',
+  '⅚': 'five sixths',
+  '⅛': 'one eighth',
+  '⅜': 'three eighths',
+  '⅝': 'five eighths',
+  '⅞': 'seven eighths',
 };
 const fraction = new RegExp(`(\\d\\s?)?([${Object.keys(fractions).join('')}])`, 'gu');
 
@@ -55,7 +71,14 @@ const range = new RegExp(
 );
 
 /** Two numbers of a row that grows are a range; a score, a date and a number of a telephone are not. */
-function rangeOf(whole: string, leftSign: string | undefined, left: string, half: string | undefined, rightSign: string | undefined, right: string): string {
+function rangeOf(
+  whole: string,
+  leftSign: string | undefined,
+  left: string,
+  half: string | undefined,
+  rightSign: string | undefined,
+  right: string,
+): string {
   const [from, to] = [Number(left.replace(/[,:]/, '.')), Number(right.replace(/[,:]/, '.'))];
   const areTimes = half !== undefined || (left.includes(':') && right.includes(':'));
   const isTelephone = right.length === 4 && (left.length === 3 || (to >= 2100 && (from % 10 !== 0 || to % 10 !== 0)));
@@ -117,7 +140,29 @@ const signs: readonly (readonly [RegExp, string])[] = [
 
 /** Letters that are no letter with a mark. */
 const letters: Readonly<Record<string, string>> = {
-  ß: 'ss', ẞ: 'SS', æ: 'ae', Æ: 'AE', œ: 'oe', Œ: 'OE', ø: 'o', Ø: 'O', ł: 'l', Ł: 'L', đ: 'd', Đ: 'D', ð: 'th', Ð: 'Th', þ: 'th', Þ: 'Th', ı: 'i', ħ: 'h', Ħ: 'H', ŋ: 'ng', Ŋ: 'Ng', ə: 'a', Ə: 'A',
+  ß: 'ss',
+  ẞ: 'SS',
+  æ: 'ae',
+  Æ: 'AE',
+  œ: 'oe',
+  Œ: 'OE',
+  ø: 'o',
+  Ø: 'O',
+  ł: 'l',
+  Ł: 'L',
+  đ: 'd',
+  Đ: 'D',
+  ð: 'th',
+  Ð: 'Th',
+  þ: 'th',
+  Þ: 'Th',
+  ı: 'i',
+  ħ: 'h',
+  Ħ: 'H',
+  ŋ: 'ng',
+  Ŋ: 'Ng',
+  ə: 'a',
+  Ə: 'A',
 };
 
 const punctuation: readonly (readonly [RegExp, string])[] = [
@@ -130,7 +175,8 @@ const punctuation: readonly (readonly [RegExp, string])[] = [
   [/[؟]/gu, '? '],
 ];
 
-const replaced = (text: string, pairs: readonly (readonly [RegExp, string])[]): string => pairs.reduce((rest, [sought, said]) => rest.replace(sought, said), text);
+const replaced = (text: string, pairs: readonly (readonly [RegExp, string])[]): string =>
+  pairs.reduce((rest, [sought, said]) => rest.replace(sought, said), text);
 
 /** Ten digits of each script stand in a row, from zero on. */
 function digitOf(digit: string): string {
@@ -139,20 +185,37 @@ function digitOf(digit: string): string {
   return String(value);
 }
 
-/** Whether there is a letter or a digit that has a sound: signs alone, which may stand in a text of any script, are not said. */
-const hasSound = (text: string): boolean => Array.from(text.replace(/[™№]/gu, '').normalize('NFKD')).some((one) => /[a-z\p{Nd}]/iu.test(one) || Object.hasOwn(letters, one));
+/**
+ * Whether there is a letter or a digit that has a sound: signs alone, which may stand in a text of any script, are not
+ * said.
+ */
+const hasSound = (text: string): boolean =>
+  Array.from(text.replace(/[™№]/gu, '').normalize('NFKD')).some(
+    (one) => /[a-z\p{Nd}]/iu.test(one) || Object.hasOwn(letters, one),
+  );
 
 /** The text as an English voice takes it; empty if it can say nothing of it. */
 export function englishOf(text: string): string {
   if (!hasSound(text)) return '';
-  const whole = replaced(text, unfolded).replace(fraction, (_, digit: string | undefined, one: string) => (digit === undefined ? ` ${fractions[one]} ` : `${digit.trim()} and ${fractions[one]} `));
+  const whole = replaced(text, unfolded).replace(fraction, (_, digit: string | undefined, one: string) =>
+    digit === undefined ? ` ${fractions[one]} ` : `${digit.trim()} and ${fractions[one]} `,
+  );
   const folded = whole.normalize('NFKC').replace(/[^\P{Nd}\d]/gu, digitOf);
   const ranged = folded.replace(european, anglicized).replace(europeanSum, anglicized).replace(range, rangeOf);
   const sums = replaced(ranged, dashes)
     .replace(before, (_, currency: string, sum: string, size?: string) => amount(sum, size, currencies[currency]!))
-    .replace(behind, (_, sum: string, size: string | undefined, currency: string) => amount(sum, size, currencies[currency]!))
+    .replace(behind, (_, sum: string, size: string | undefined, currency: string) =>
+      amount(sum, size, currencies[currency]!),
+    )
     .replace(anySign, (currency) => ` ${currencies[currency]!.one} `);
   const worded = replaced(sums, [...signs, ...punctuation]);
-  const plain = worded.normalize('NFD').replace(/[\p{M}\p{Cf}]/gu, '').replace(/[^\0-\x7f]/gu, (letter) => letters[letter] ?? ' ');
-  return plain.replace(/\s+/gu, ' ').replace(/ (?=[.,;:!?](?:\s|$))/gu, '').replace(/^[\s.,;:!?]+/u, '').trimEnd();
+  const plain = worded
+    .normalize('NFD')
+    .replace(/[\p{M}\p{Cf}]/gu, '')
+    .replace(/[^\0-\x7f]/gu, (letter) => letters[letter] ?? ' ');
+  return plain
+    .replace(/\s+/gu, ' ')
+    .replace(/ (?=[.,;:!?](?:\s|$))/gu, '')
+    .replace(/^[\s.,;:!?]+/u, '')
+    .trimEnd();
 }

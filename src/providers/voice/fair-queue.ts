@@ -1,6 +1,7 @@
 /**
- * Orders that wait for a voice process, shared by caller: the next order is one of the caller that has had the least of the
- * processes' time. A caller that sends many orders, or long ones, waits for them; the others wait for the order that runs.
+ * Orders that wait for a voice process, shared by caller: the next order is one of the caller that has had the least of
+ * the processes' time. A caller that sends many orders, or long ones, waits for them; the others wait for the order
+ * that runs.
  */
 import { limits } from '../../base/limits.ts';
 
@@ -25,7 +26,9 @@ interface Account<Job> {
   readonly waiting: Map<string, Entry<Job>[]>;
 }
 
-/** Milliseconds that an order is supposed to take before any has ended, and the share of the newest in their average. */
+/**
+ * Milliseconds that an order is supposed to take before any has ended, and the share of the newest in their average.
+ */
 const [supposedMs, newestShare] = [100, 0.2];
 
 export class FairQueue<Urgency extends string, Job extends Queued<Urgency>> {
@@ -34,13 +37,16 @@ export class FairQueue<Urgency extends string, Job extends Queued<Urgency>> {
   #size = 0;
   /** The number of waiting orders of each urgency. */
   readonly #counts = new Map<Urgency, number>();
-  /** The time of the caller that was served last: a caller that comes anew begins there, and has no claim on the time before. */
+  /**
+   * The time of the caller that was served last: a caller that comes anew begins there, and has no claim on the time
+   * before.
+   */
   #floorMs = 0;
   #averageMs = supposedMs;
 
   /**
-   * `ranks`: the urgencies. An order of a later rank is taken only while none of an earlier one waits; within a rank the callers
-   * share, and of a caller's orders the urgency named first comes first.
+   * `ranks`: the urgencies. An order of a later rank is taken only while none of an earlier one waits; within a rank
+   * the callers share, and of a caller's orders the urgency named first comes first.
    */
   constructor(ranks: readonly (readonly Urgency[])[]) {
     this.#ranks = ranks;
@@ -139,7 +145,10 @@ export class FairQueue<Urgency extends string, Job extends Queued<Urgency>> {
     if (running === 0 && size === 0) this.#accounts.delete(caller);
   }
 
-  /** The caller with the least time among those that wait with one of these urgencies; of equals the one that came first. */
+  /**
+   * The caller with the least time among those that wait with one of these urgencies; of equals the one that came
+   * first.
+   */
   #least(urgencies: readonly Urgency[]): Account<Job> | null {
     let least: Account<Job> | null = null;
     const timeOf = ({ usedMs, running }: Account<Job>): number => usedMs + running * this.#averageMs;

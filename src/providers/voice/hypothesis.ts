@@ -1,6 +1,7 @@
 /**
- * The text of an utterance while it is spoken: each decoding of the audio so far is a hypothesis, and the text that two of them in a row
- * share is stable. Stable text never changes (contract 8): later hypotheses, the final one included, go on behind it.
+ * The text of an utterance while it is spoken: each decoding of the audio so far is a hypothesis, and the text that two
+ * of them in a row share is stable. Stable text never changes (contract 8): later hypotheses, the final one included,
+ * go on behind it.
  */
 import { codePoints } from '../../base/text.ts';
 
@@ -19,7 +20,12 @@ export class Hypothesis {
   take(text: string, spokenMs: number): Partial {
     const words = this.#continued(text);
     // The last word of either may be cut in the middle, and a repetition confirms itself.
-    const agreed = Math.min(agreement(words, this.#last), settled(words, spokenMs), words.length - 1, this.#last.length - 1);
+    const agreed = Math.min(
+      agreement(words, this.#last),
+      settled(words, spokenMs),
+      words.length - 1,
+      this.#last.length - 1,
+    );
     if (agreed > this.#stable.length && !isRepetition(words.slice(0, agreed))) this.#stable = words.slice(0, agreed);
     this.#last = words;
     const stable = this.#stable.join(' ');
@@ -68,7 +74,8 @@ function behind(stable: readonly string[], words: readonly string[]): number {
   const last = bare(stable.at(-1)!);
   const place = stable.length - 1;
   for (let moved = 0; moved <= movedMax; moved++) {
-    for (const at of [place - moved, place + moved]) if (at >= 0 && at < words.length && bare(words[at]!) === last) return at + 1;
+    for (const at of [place - moved, place + moved])
+      if (at >= 0 && at < words.length && bare(words[at]!) === last) return at + 1;
   }
   return stable.length;
 }
@@ -80,7 +87,8 @@ const loopRepeats = 3;
 function isRepetition(words: readonly string[]): boolean {
   for (let size = 1; size <= loopWords; size++) {
     const end = words.slice(-size * loopRepeats);
-    if (end.length === size * loopRepeats && end.every((word, index) => bare(word) === bare(end[index % size]!))) return true;
+    if (end.length === size * loopRepeats && end.every((word, index) => bare(word) === bare(end[index % size]!)))
+      return true;
   }
   return false;
 }

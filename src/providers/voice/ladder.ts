@@ -1,4 +1,7 @@
-/** How voice gives way under load (contract 8, "Overload"): partials become rarer, then there are none, then new sockets are refused. Finals and text turns do not suffer. */
+/**
+ * How voice gives way under load (contract 8, "Overload"): partials become rarer, then there are none, then new sockets
+ * are refused. Finals and text turns do not suffer.
+ */
 import type { Clock } from '../../base/clock.ts';
 import type { VoiceProcesses } from './processes.ts';
 
@@ -37,7 +40,10 @@ export class Ladder {
   /** Whether new sockets are refused, but for callers who do not cause the load. */
   get full(): boolean {
     const { finalWaitsMs } = this.#sample();
-    return finalWaitsMs > finalWaitsMsMax || (this.#fullSince !== null && this.#clock.monotonic() - this.#fullSince >= fullForMs);
+    return (
+      finalWaitsMs > finalWaitsMsMax ||
+      (this.#fullSince !== null && this.#clock.monotonic() - this.#fullSince >= fullForMs)
+    );
   }
 
   get rung(): Rung {
@@ -51,7 +57,10 @@ export class Ladder {
     return stretches.find(([from]) => busy >= from)?.[1] ?? 1;
   }
 
-  /** Whether the load is mostly of one caller, and not of this one: callers share the processes, so the others wait for an order. */
+  /**
+   * Whether the load is mostly of one caller, and not of this one: callers share the processes, so the others wait for
+   * an order.
+   */
   #isAnothers(caller: string): boolean {
     const { dominant } = this.#sample();
     return dominant !== null && dominant !== caller;

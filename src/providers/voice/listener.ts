@@ -1,6 +1,7 @@
 /**
- * Turns one stream of audio into the events of a transcription socket (contract 8). The voice activity detector is in front of every
- * recogniser, so that all give the same events. Audio is 16-bit PCM, mono, 16 kHz; positions are samples.
+ * Turns one stream of audio into the events of a transcription socket (contract 8). The voice activity detector is in
+ * front of every recogniser, so that all give the same events. Audio is 16-bit PCM, mono, 16 kHz; positions are
+ * samples.
  */
 import { limits } from '../../base/limits.ts';
 import { VoiceFailed, type DecodingDraft } from '../voice.ts';
@@ -17,9 +18,15 @@ const keptSamples = 1_000 * samplesPerMs;
 const [prerollSamples, hangoverSamples] = [320 * samplesPerMs, 120 * samplesPerMs];
 /** Less is decoded before a partial: of little speech behind much silence the recogniser finds no words. */
 const partialPrerollSamples = 160 * samplesPerMs;
-/** Silence behind all that is decoded: without it the recogniser ends a finished sentence in a comma, and misses a word that is under way. */
+/**
+ * Silence behind all that is decoded: without it the recogniser ends a finished sentence in a comma, and misses a word
+ * that is under way.
+ */
 const paddingSamples = 200 * samplesPerMs;
-/** Audio of an utterance at which it is decoded for a partial; the spaces grow, so that the cost does not grow with the square of its length. */
+/**
+ * Audio of an utterance at which it is decoded for a partial; the spaces grow, so that the cost does not grow with the
+ * square of its length.
+ */
 const partialsAt = [350, 1_000, 1_500, 2_250, 3_400, 5_000, 7_600].map((ms) => ms * samplesPerMs);
 /** Where the first decoding finds no words, it is repeated with so much more audio, up to the second. */
 const emptyAgain = 100 * samplesPerMs;
@@ -29,12 +36,28 @@ const windowsMax = 32;
 export type ListenerEvent =
   | { readonly type: 'speech.started'; readonly utterance: number; readonly at_ms: number }
   | { readonly type: 'speech.stopped'; readonly utterance: number; readonly at_ms: number }
-  | { readonly type: 'transcript.partial'; readonly utterance: number; readonly text: string; readonly stable: number; readonly start_ms: number }
-  | { readonly type: 'transcript.final'; readonly utterance: number; readonly text: string; readonly start_ms: number; readonly end_ms: number; readonly reason: FinalReason };
+  | {
+      readonly type: 'transcript.partial';
+      readonly utterance: number;
+      readonly text: string;
+      readonly stable: number;
+      readonly start_ms: number;
+    }
+  | {
+      readonly type: 'transcript.final';
+      readonly utterance: number;
+      readonly text: string;
+      readonly start_ms: number;
+      readonly end_ms: number;
+      readonly reason: FinalReason;
+    };
 
 /** Progress of the utterance under way, which a listener tells beside the events. */
 export interface ListenerFollower {
-  /** Called for each window: milliseconds of audio looked at, and those with speech in them of the utterance, 0 if there is none. */
+  /**
+   * Called for each window: milliseconds of audio looked at, and those with speech in them of the utterance, 0 if there
+   * is none.
+   */
   looked(positionMs: number, voicedMs: number): void;
   /** The text that is final if the utterance ends at the present pause. */
   early(utterance: number, text: string, toMs: number): void;
@@ -42,7 +65,10 @@ export interface ListenerFollower {
   resumed(utterance: number): void;
   /** So many flushes, or clears, have been obeyed; finals may still be owed. */
   flushed(times: number): void;
-  /** Returns the milliseconds of silence that end an utterance with this text, which is empty if it is not known: `silenceMs` or more. */
+  /**
+   * Returns the milliseconds of silence that end an utterance with this text, which is empty if it is not known:
+   * `silenceMs` or more.
+   */
   silenceFor(text: string): number;
 }
 
@@ -53,7 +79,12 @@ export interface ListenerOptions {
   readonly repeats: boolean;
   /** For each window of 512 samples the chance that it has speech in it. */
   detect(samples: Int16Array): Promise<Float32Array>;
-  transcribe(samples: Int16Array, utterance: { readonly number: number; readonly draft: DecodingDraft }, urgency: 'final' | 'partial', signal: AbortSignal): Promise<string>;
+  transcribe(
+    samples: Int16Array,
+    utterance: { readonly number: number; readonly draft: DecodingDraft },
+    urgency: 'final' | 'partial',
+    signal: AbortSignal,
+  ): Promise<string>;
   /** By how much partials are to be rarer now: 1 as often as can be, Infinity not at all. */
   stretch(): number;
   /** Called before the first event of an utterance; false ends the stream. */
@@ -77,7 +108,13 @@ interface Spoken {
   /** Audio at which a decoding without words is repeated. */
   again: number;
   /** A decoding begun at a pause, in case the speech ends there. */
-  early: { readonly to: number; readonly text: Promise<string>; readonly stop: AbortController; ready: string | null; decided: boolean } | null;
+  early: {
+    readonly to: number;
+    readonly text: Promise<string>;
+    readonly stop: AbortController;
+    ready: string | null;
+    decided: boolean;
+  } | null;
   partial: AbortController | null;
   /** Whether its audio was dropped: it has no text. */
   isDropped: boolean;
@@ -87,7 +124,10 @@ export class Listener {
   readonly #options: ListenerOptions;
   readonly #segmenter: Segmenter;
   readonly #tape = new Tape();
-  /** The positions up to which speech becomes final or is dropped, once the detector has read the audio before them. Of the same that wait behind one another the last counts. */
+  /**
+   * The positions up to which speech becomes final or is dropped, once the detector has read the audio before them. Of
+   * the same that wait behind one another the last counts.
+   */
   readonly #marks: { at: number; readonly drops: boolean; times: number }[] = [];
   /** The same for the end of the audio. */
   #finishAt: number | null = null;
@@ -137,7 +177,10 @@ export class Listener {
     this.#mark(false);
   }
 
-  /** Drops the speech behind the last flush: the utterance under way has no text, and audio that was not looked at is silence. */
+  /**
+   * Drops the speech behind the last flush: the utterance under way has no text, and audio that was not looked at is
+   * silence.
+   */
   clear(): void {
     if (this.#closed || this.#finishAt !== null) return;
     this.#tape.silence(Math.max(this.#segmenter.position, this.#marks.at(-1)?.at ?? 0));
@@ -247,7 +290,18 @@ export class Listener {
     const begins = this.#options.begins();
     if (!(typeof begins === 'boolean' ? begins : await begins)) return this.close();
     const audioFrom = Math.max(from - prerollSamples, this.#lastEnd, 0);
-    this.#spoken = { number, from, audioFrom, hypothesis: new Hypothesis(), draft: { tokens: [] }, partialsMade: 0, again: Infinity, early: null, partial: null, isDropped: false };
+    this.#spoken = {
+      number,
+      from,
+      audioFrom,
+      hypothesis: new Hypothesis(),
+      draft: { tokens: [] },
+      partialsMade: 0,
+      again: Infinity,
+      early: null,
+      partial: null,
+      isDropped: false,
+    };
     this.#emit({ type: 'speech.started', utterance: number, at_ms: msOf(from) });
   }
 
@@ -259,15 +313,22 @@ export class Listener {
     const stop = new AbortController();
     const text = this.#options.transcribe(this.#whole(spoken, to), spoken, 'final', stop.signal);
     const early: NonNullable<Spoken['early']> = (spoken.early = { to, text, stop, ready: null, decided: false });
-    text.then((ready) => this.#early(spoken, early, ready), () => {});
+    text.then(
+      (ready) => this.#early(spoken, early, ready),
+      () => {},
+    );
   }
 
   #early(spoken: Spoken, early: NonNullable<Spoken['early']>, text: string): void {
     early.ready = text;
-    if (this.#spoken === spoken && spoken.early === early && !this.#closed) this.#options.follower?.early(spoken.number, spoken.hypothesis.final(text), msOf(early.to));
+    if (this.#spoken === spoken && spoken.early === early && !this.#closed)
+      this.#options.follower?.early(spoken.number, spoken.hypothesis.final(text), msOf(early.to));
   }
 
-  /** The text at the pause says how long the silence must be. It is waited for, as the audio may come faster than it is decoded. */
+  /**
+   * The text at the pause says how long the silence must be. It is waited for, as the audio may come faster than it is
+   * decoded.
+   */
   async #putOff(): Promise<void> {
     const { follower } = this.#options;
     const spoken = this.#spoken;
@@ -295,7 +356,8 @@ export class Listener {
     if (spoken === null || !this.#wanted || spoken.partial !== null || spoken.early !== null) return;
     const stretch = this.#options.stretch();
     const said = this.#segmenter.position - spoken.from;
-    if (stretch === Infinity || said < Math.min(spoken.again, partialsAt[spoken.partialsMade] ?? Infinity) * stretch) return;
+    if (stretch === Infinity || said < Math.min(spoken.again, partialsAt[spoken.partialsMade] ?? Infinity) * stretch)
+      return;
     spoken.again = Infinity;
     // A late partial is skipped.
     while (said >= (partialsAt[spoken.partialsMade] ?? Infinity) * stretch) spoken.partialsMade++;
@@ -314,7 +376,12 @@ export class Listener {
 
   #sendPartial(spoken: Spoken, text: string, to: number): void {
     if (this.#spoken !== spoken || text === '' || !this.#wanted) return;
-    this.#emit({ type: 'transcript.partial', utterance: spoken.number, ...spoken.hypothesis.take(text, msOf(to - spoken.from)), start_ms: msOf(spoken.from) });
+    this.#emit({
+      type: 'transcript.partial',
+      utterance: spoken.number,
+      ...spoken.hypothesis.take(text, msOf(to - spoken.from)),
+      start_ms: msOf(spoken.from),
+    });
   }
 
   #end({ utterance, from, to, reason }: Extract<Segmented, { type: 'ended' }>): void {
@@ -326,14 +393,22 @@ export class Listener {
     spoken.partial?.abort();
     this.#options.ends();
     if (reason === 'silence') this.#emit({ type: 'speech.stopped', utterance, at_ms: msOf(to) });
-    if (++this.#owed > limits.socketFinalsOwedMax) return this.#fail(new VoiceFailed('process', 'Too many finals are pending.'));
+    if (++this.#owed > limits.socketFinalsOwedMax)
+      return this.#fail(new VoiceFailed('process', 'Too many finals are pending.'));
     const decoded = this.#finalText(spoken, to);
     decoded.catch(() => {});
     this.#finals = this.#finals.then(async () => {
       const heard = await decoded;
       const text = spoken.isDropped ? '' : spoken.hypothesis.final(heard);
       this.#owed--;
-      this.#emit({ type: 'transcript.final', utterance, text, start_ms: msOf(from), end_ms: msOf(Math.min(to, this.#audioEnd)), reason });
+      this.#emit({
+        type: 'transcript.final',
+        utterance,
+        text,
+        start_ms: msOf(from),
+        end_ms: msOf(Math.min(to, this.#audioEnd)),
+        reason,
+      });
       this.#release(utterance);
     });
     // The utterance was cut: the speech that goes on is a new one, behind its final.
@@ -372,7 +447,8 @@ export class Listener {
   /** Keeps the last of the partials of one utterance that wait: it alone is of use. */
   #hold(event: ListenerEvent): void {
     const last = this.#held.at(-1);
-    if (event.type === 'transcript.partial' && last?.type === event.type && last.utterance === event.utterance) this.#held.pop();
+    if (event.type === 'transcript.partial' && last?.type === event.type && last.utterance === event.utterance)
+      this.#held.pop();
     this.#held.push(event);
   }
 

@@ -1,6 +1,7 @@
 /**
- * Voices and recognisers of the operator's own, in the folder that `PARLEY_VOICE_FOLDER` names: `name` is a file `NAME.flitevox`,
- * `transcription_name` a folder with Moonshine's `encoder_model.onnx` and `decoder_model_merged.onnx`. Both run in the voice processes.
+ * Voices and recognisers of the operator's own, in the folder that `PARLEY_VOICE_FOLDER` names: `name` is a file
+ * `NAME.flitevox`, `transcription_name` a folder with Moonshine's `encoder_model.onnx` and `decoder_model_merged.onnx`.
+ * Both run in the voice processes.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,9 +16,13 @@ const weights = ['encoder_model.onnx', 'decoder_model_merged.onnx'];
 const isPlain = (name: string): boolean => /^[\w][\w.-]*$/.test(name);
 
 /** Whether the folder has weights of that name. */
-export const isRecogniser = (folder: string, name: string): boolean => isPlain(name) && weights.every((file) => existsSync(join(folder, name, file)));
+export const isRecogniser = (folder: string, name: string): boolean =>
+  isPlain(name) && weights.every((file) => existsSync(join(folder, name, file)));
 
-/** None where the folder has disappeared since the start, or is a file now: then there is nothing to list, and speech fails. */
+/**
+ * None where the folder has disappeared since the start, or is a file now: then there is nothing to list, and speech
+ * fails.
+ */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -50,7 +55,8 @@ export function localVoice({ speakers, listeners }: VoiceStaff, folder: string):
     spells: true,
     // The operator's weights are of the languages that they are of.
     takesLanguage: () => true,
-    speak: (request) => speakWith(speakers, { name: '', file: fileOf(request.voice ?? request.name) }, { ...request, timed: false }),
+    speak: (request) =>
+      speakWith(speakers, { name: '', file: fileOf(request.voice ?? request.name) }, { ...request, timed: false }),
     transcribe(request) {
       const weights = request.name === null ? null : join(folder, request.name);
       return listeners.transcribe(request, weights).catch(asVoiceFailure);

@@ -1,4 +1,7 @@
-/** Reads a reply aloud while it is written: text in, frames out, and for each sentence which of its words are heard when (the rules of a call). */
+/**
+ * Reads a reply aloud while it is written: text in, frames out, and for each sentence which of its words are heard when
+ * (the rules of a call).
+ */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints } from '../../base/text.ts';
@@ -25,9 +28,15 @@ export interface NarrationOptions {
   written(): void;
 }
 
-/** For each sentence first its text, then its frames. Its plan is before them where the voice knows its words, else among them, as soon as all of its audio has come. Samples are of the output. */
+/**
+ * For each sentence first its text, then its frames. Its plan is before them where the voice knows its words, else
+ * among them, as soon as all of its audio has come. Samples are of the output.
+ */
 export type Narrated =
-  /** A sentence begins behind so many samples of the reply. Its text is that from one code point to before another, without the white space behind it. */
+  /**
+   * A sentence begins behind so many samples of the reply. Its text is that from one code point to before another,
+   * without the white space behind it.
+   */
   | { readonly type: 'sentence'; readonly from: number; readonly to: number; readonly start: number }
   | ({ readonly type: 'frame' } & Frame)
   | { readonly type: 'plan'; readonly plan: UtterancePlan };
@@ -120,7 +129,10 @@ export class Narration {
     this.#voice();
     this.#timer?.cancel();
     const due = this.#over && !this.#isBehind ? null : this.#stream.dueAt;
-    this.#timer = due === null ? null : this.#options.clock.after(Math.max(0, due - this.#now), () => this.#offer(this.#stream.look(this.#now)));
+    this.#timer =
+      due === null
+        ? null
+        : this.#options.clock.after(Math.max(0, due - this.#now), () => this.#offer(this.#stream.look(this.#now)));
     this.#wake();
   }
 
@@ -131,7 +143,14 @@ export class Narration {
       const sentence = this.#waiting.shift()!;
       const awaited = this.#voicing.length === 0;
       begun(codePoints(sentence.raw));
-      const audio = provider.speak({ ...request, text: sentence.said, index: this.#index++, timed: true, awaited, signal: this.#stop.signal });
+      const audio = provider.speak({
+        ...request,
+        text: sentence.said,
+        index: this.#index++,
+        timed: true,
+        awaited,
+        signal: this.#stop.signal,
+      });
       // It is looked at once the sentence before has been sent.
       audio.catch(() => {});
       this.#voicing.push({ sentence, audio });
@@ -139,7 +158,8 @@ export class Narration {
   }
 
   async #next(): Promise<Voicing | null> {
-    while (this.#voicing.length === 0 && (!this.#over || this.#isBehind)) await new Promise<void>((resolve) => (this.#wake = resolve));
+    while (this.#voicing.length === 0 && (!this.#over || this.#isBehind))
+      await new Promise<void>((resolve) => (this.#wake = resolve));
     return this.#stop.signal.aborted ? null : (this.#voicing[0] ?? null);
   }
 
@@ -147,7 +167,12 @@ export class Narration {
     const output = this.#output;
     const { pieces, sampleRate, words } = output.samples === 0 ? await atOnce(await audio) : await audio;
     for (const frame of output.begin(sampleRate)) yield { type: 'frame', ...frame };
-    yield { type: 'sentence', from: sentence.from, to: sentence.from + codePoints(sentence.raw.trimEnd()), start: output.samples };
+    yield {
+      type: 'sentence',
+      from: sentence.from,
+      to: sentence.from + codePoints(sentence.raw.trimEnd()),
+      start: output.samples,
+    };
     // Audio whose words are known is made whole, so that its plan can come first.
     const heard = words === undefined ? gathered(pieces, sampleRate) : wholeOf(await allOf(pieces), sampleRate);
     const step = Math.round((sampleRate * limits.speechPieceMs) / 1000);
@@ -165,7 +190,10 @@ export class Narration {
   }
 
   #plan(sentence: PlannedText, words: readonly WordSpan[] | undefined, sounds: Sounds): Narrated {
-    const spans = (words ?? spansInProportion(sentence.said, sounds)).map(({ from, to }) => ({ from: this.#output.placeOf(from), to: this.#output.placeOf(to) }));
+    const spans = (words ?? spansInProportion(sentence.said, sounds)).map(({ from, to }) => ({
+      from: this.#output.placeOf(from),
+      to: this.#output.placeOf(to),
+    }));
     return { type: 'plan', plan: planOf(sentence, spans, this.#output.placeOf(sounds.samples), this.#saying.sayable) };
   }
 }
@@ -197,7 +225,10 @@ function wholeOf(samples: Int16Array, sampleRate: number): Gathered {
   return { pieces: [samples], sounds };
 }
 
-/** Takes a voice's audio as it comes, ahead of its reader: the sooner the sentence's length is known, the sooner its words are. */
+/**
+ * Takes a voice's audio as it comes, ahead of its reader: the sooner the sentence's length is known, the sooner its
+ * words are.
+ */
 function gathered(pieces: AsyncIterable<Int16Array>, sampleRate: number): Gathered {
   const sounds = new Sounds(sampleRate);
   let room: Promise<void> | null = null;

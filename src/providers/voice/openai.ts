@@ -4,7 +4,14 @@ import type { ModelFailure } from '../model.ts';
 import { parseObject } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import type { ProviderCall, ProviderHttp, ProviderPost } from '../client.ts';
-import { VoiceFailed, type SentenceAudio, type SentenceRequest, type TranscriptionRequest, type VoiceAccess, type VoiceProvider } from '../voice.ts';
+import {
+  VoiceFailed,
+  type SentenceAudio,
+  type SentenceRequest,
+  type TranscriptionRequest,
+  type VoiceAccess,
+  type VoiceProvider,
+} from '../voice.ts';
 import { noSamples, samplesOf } from './audio/samples.ts';
 import { UnreadableAudio } from './audio/unreadable.ts';
 import { exactWav, WavReader } from './audio/wav.ts';
@@ -25,7 +32,9 @@ export function openaiVoice(http: ProviderHttp, clock: Clock): VoiceProvider {
     needsCredential: true,
     partials: false,
     refusedField: ({ voice }) => (voice === null || isVoice(voice) ? null : 'voice'),
-    voices: ({ voice }) => [{ id: voice ?? defaultVoice, name: voice ?? defaultVoice, language: 'mul', sampleRate: pcmRate }],
+    voices: ({ voice }) => [
+      { id: voice ?? defaultVoice, name: voice ?? defaultVoice, language: 'mul', sampleRate: pcmRate },
+    ],
     takesVoice: isVoice,
     takesLanguage: () => true,
     speak: (request) => speak(http, request),
@@ -37,8 +46,18 @@ const isVoice = (id: string): boolean => id.length >= 1 && [...id].length <= voi
 
 const bounds = { silenceMs: limits.voiceFirstBytesMs };
 
-function postTo({ baseUrl, apiKey }: VoiceAccess, path: string, contentType: string, body: string | Uint8Array): ProviderPost {
-  return { baseUrl: baseUrl ?? defaultBaseUrl, path, headers: { authorization: `Bearer ${apiKey ?? ''}`, 'content-type': contentType }, body };
+function postTo(
+  { baseUrl, apiKey }: VoiceAccess,
+  path: string,
+  contentType: string,
+  body: string | Uint8Array,
+): ProviderPost {
+  return {
+    baseUrl: baseUrl ?? defaultBaseUrl,
+    path,
+    headers: { authorization: `Bearer ${apiKey ?? ''}`, 'content-type': contentType },
+    body,
+  };
 }
 
 async function speak(http: ProviderHttp, request: SentenceRequest): Promise<SentenceAudio> {
@@ -50,11 +69,24 @@ async function speak(http: ProviderHttp, request: SentenceRequest): Promise<Sent
 }
 
 /** Resolves with the first of the audio at hand, or with null if the endpoint does not take the format. */
-function begin(http: ProviderHttp, { text, name, voice, speed, access, signal }: SentenceRequest, format: (typeof formats)[number]): Promise<SentenceAudio | null> {
-  const body = { model: name ?? defaultModel, input: text, voice: voice ?? defaultVoice, response_format: format, ...(speed === 1 ? {} : { speed }) };
+function begin(
+  http: ProviderHttp,
+  { text, name, voice, speed, access, signal }: SentenceRequest,
+  format: (typeof formats)[number],
+): Promise<SentenceAudio | null> {
+  const body = {
+    model: name ?? defaultModel,
+    input: text,
+    voice: voice ?? defaultVoice,
+    response_format: format,
+    ...(speed === 1 ? {} : { speed }),
+  };
   const post = postTo(access, '/audio/speech', 'application/json', JSON.stringify(body));
   return new Promise((resolve, reject) => {
-    const pieces = new AudioPieces(() => call.hold(), () => call.resume());
+    const pieces = new AudioPieces(
+      () => call.hold(),
+      () => call.resume(),
+    );
     let reader: Reader | null = null;
     let taken = 0;
     const fail = (reason: ModelFailure): void => {
@@ -225,7 +257,11 @@ function readable(read: () => Int16Array): Int16Array | null {
 }
 
 /** One utterance as a file, with exact sizes in its header. */
-async function transcribe(http: ProviderHttp, clock: Clock, { samples, name, language, access, signal }: TranscriptionRequest): Promise<string> {
+async function transcribe(
+  http: ProviderHttp,
+  clock: Clock,
+  { samples, name, language, access, signal }: TranscriptionRequest,
+): Promise<string> {
   const form = new FormData();
   form.set('file', new Blob([exactWav(samples, 16_000)], { type: 'audio/wav' }), 'utterance.wav');
   form.set('model', name ?? defaultRecogniser);
@@ -233,7 +269,12 @@ async function transcribe(http: ProviderHttp, clock: Clock, { samples, name, lan
   // Endpoints take the language alone, without its region.
   if (language !== null) form.set('language', language.split('-')[0]!.toLowerCase());
   const encoded = new Response(form);
-  const post = postTo(access, '/audio/transcriptions', encoded.headers.get('content-type')!, new Uint8Array(await encoded.arrayBuffer()));
+  const post = postTo(
+    access,
+    '/audio/transcriptions',
+    encoded.headers.get('content-type')!,
+    new Uint8Array(await encoded.arrayBuffer()),
+  );
   let forget = (): void => {};
   let drips: Timer | null = null;
   const answered = new Promise<string>((resolve, reject) => {

@@ -1,4 +1,7 @@
-/** The text of a reply that was heard when so much of its audio was played. Positions in the text are code points from the beginning of the reply. */
+/**
+ * The text of a reply that was heard when so much of its audio was played. Positions in the text are code points from
+ * the beginning of the reply.
+ */
 import { codePoints } from '../../base/text.ts';
 import type { WordSpan } from '../voice.ts';
 import { counterparts } from './audio/alignment.ts';
@@ -41,7 +44,10 @@ export interface UtterancePlan {
 /** The position when so many samples of the sentence were played: never within a word, never behind white space. */
 export const heardAt = (plan: UtterancePlan, samples: number): number => behind(plan, ({ half }) => half <= samples);
 
-/** The position behind the words of which something is in so many samples of the sentence; never before what was heard of them. */
+/**
+ * The position behind the words of which something is in so many samples of the sentence; never before what was heard
+ * of them.
+ */
 export const begunAt = (plan: UtterancePlan, samples: number): number => behind(plan, ({ begin }) => begin < samples);
 
 /** The position behind the words that are reached: the first of them, as many as there are. */
@@ -56,13 +62,22 @@ function behind({ words, before }: UtterancePlan, isReached: (word: PlannedWord)
 }
 
 /** `spans`: of the words of `said`. `sayable`: the voice's, if it has one. All samples are of one rate. */
-export function planOf({ from, raw, said, silent = 0 }: PlannedText, spans: readonly WordSpan[], samples: number, sayable: (text: string) => string = (text) => text): UtterancePlan {
+export function planOf(
+  { from, raw, said, silent = 0 }: PlannedText,
+  spans: readonly WordSpan[],
+  samples: number,
+  sayable: (text: string) => string = (text) => text,
+): UtterancePlan {
   let [at, end] = [0, from];
   const texts = wordsOf(raw).map(({ text, index }) => {
     end += codePoints(raw.slice(at, (at = index + text.length)));
     return { text: index < silent ? '' : text, end };
   });
-  const owned = spansOf(texts.map(({ text }) => (mayBeSaid(text) ? bareWords(sayable(speakableText(text))) : [])), said, spans);
+  const owned = spansOf(
+    texts.map(({ text }) => (mayBeSaid(text) ? bareWords(sayable(speakableText(text))) : [])),
+    said,
+    spans,
+  );
   const words: { textEnd: number; begin: number; half: number }[] = [];
   let before = from;
   for (const [index, { end }] of texts.entries()) {
@@ -82,26 +97,42 @@ export function planOf({ from, raw, said, silent = 0 }: PlannedText, spans: read
 const mayBeSaid = (text: string): boolean => hasWord(text.normalize('NFKD'));
 
 /** For each word of the text the span in which it is said; undefined if it is not. */
-function spansOf(texts: readonly (readonly string[])[], said: string, spans: readonly WordSpan[]): (WordSpan | undefined)[] {
+function spansOf(
+  texts: readonly (readonly string[])[],
+  said: string,
+  spans: readonly WordSpan[],
+): (WordSpan | undefined)[] {
   const expected = texts.flatMap((words, text) => words.map((word) => ({ word, text })));
-  const spoken = wordsOf(said).flatMap(({ text }, index) => bareWords(text).map((word) => ({ word, span: spans[index]! })));
+  const spoken = wordsOf(said).flatMap(({ text }, index) =>
+    bareWords(text).map((word) => ({ word, span: spans[index]! })),
+  );
   const found: (WordSpan | undefined)[] = texts.map(() => undefined);
-  for (const [index, counterpart] of counterparts(expected.map(({ word }) => word), spoken.map(({ word }) => word)).entries()) {
+  for (const [index, counterpart] of counterparts(
+    expected.map(({ word }) => word),
+    spoken.map(({ word }) => word),
+  ).entries()) {
     if (counterpart < 0) continue;
     const { text } = expected[counterpart]!;
     const { span } = spoken[index]!;
-    found[text] = { from: Math.min(found[text]?.from ?? span.from, span.from), to: Math.max(found[text]?.to ?? 0, span.to) };
+    found[text] = {
+      from: Math.min(found[text]?.from ?? span.from, span.from),
+      to: Math.max(found[text]?.to ?? 0, span.to),
+    };
   }
   return found;
 }
 
 /** The words of a piece of text, without case and signs. */
-const bareWords = (text: string): string[] => wordsOf(text).flatMap((word) => word.text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '') || []);
+const bareWords = (text: string): string[] =>
+  wordsOf(text).flatMap((word) => word.text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '') || []);
 
 /** The clauses of a sentence, at whose ends a voice may pause. */
 const endsClause = /[,;:—–、，；：]["'”’)]*$/u;
 
-/** The spans of a sentence's words in proportion to their characters, between its first and its last sound; pauses stand at commas where there are as many. */
+/**
+ * The spans of a sentence's words in proportion to their characters, between its first and its last sound; pauses stand
+ * at commas where there are as many.
+ */
 export function spansInProportion(said: string, sounds: Sounds): WordSpan[] {
   const pieces = wordsOf(said).map(({ text }) => text);
   const clauses: string[][] = [[]];
@@ -110,7 +141,8 @@ export function spansInProportion(said: string, sounds: Sounds): WordSpan[] {
     if (endsClause.test(piece) && index < pieces.length - 1) clauses.push([]);
   }
   const stretches = sounds.stretches();
-  if (clauses.length === stretches.length) return clauses.flatMap((clause, index) => shared(clause, [stretches[index]!]));
+  if (clauses.length === stretches.length)
+    return clauses.flatMap((clause, index) => shared(clause, [stretches[index]!]));
   return shared(pieces, stretches);
 }
 

@@ -21,7 +21,10 @@ const entry = import.meta.url.endsWith('.ts') ? './engine/main.ts' : './voice.mj
 
 export class VoiceProcess {
   readonly pid: number;
-  /** Whether the system started it: without a free descriptor or memory it does not, and then `onEnded` is called in this turn of the event loop. */
+  /**
+   * Whether the system started it: without a free descriptor or memory it does not, and then `onEnded` is called in
+   * this turn of the event loop.
+   */
   readonly started: boolean;
   alive: boolean;
   /** Whether it has sent a report: a process that ends before that is broken. */
@@ -33,7 +36,10 @@ export class VoiceProcess {
   readonly #reports = new Map<number, (report: Report | Ended) => void>();
   /** The models that have served an order, so that they are loaded. */
   readonly #loaded = new Set<string>();
-  /** Parts that go to the detector together once it has answered: a message between processes costs the server more than a frame on its socket. */
+  /**
+   * Parts that go to the detector together once it has answered: a message between processes costs the server more than
+   * a frame on its socket.
+   */
   #parts: WaitingPart[] = [];
   #detecting = false;
   #running: number | null = null;
@@ -143,8 +149,11 @@ export class VoiceProcess {
     if (!this.alive) return Promise.resolve('ended');
     const model = modelOf(order);
     return new Promise((resolve) => {
-      // A process that hangs is ended, and its orders go to the next one. A process that still loads on a slow machine must not be ended: the next one would be no faster.
-      const timer: Timer = this.#clock.after(this.#loaded.has(model) ? limits.voiceOrderMs : limits.voiceLoadMs, () => this.end());
+      // A process that hangs is ended, and its orders go to the next one. A process that still loads on a slow machine
+      // must not be ended: the next one would be no faster.
+      const timer: Timer = this.#clock.after(this.#loaded.has(model) ? limits.voiceOrderMs : limits.voiceLoadMs, () =>
+        this.end(),
+      );
       this.#reports.set(order.id, (report) => {
         timer.cancel();
         if (report !== 'ended' && !('failed' in report)) this.#loaded.add(model);
@@ -162,7 +171,8 @@ export class VoiceProcess {
 }
 
 /** Returns the name of the model that an order needs loaded; a warming loads in any case. */
-const modelOf = (order: Exclude<Order, { do: 'forget' | 'drop' }>): string => (order.do === 'transcribe' ? `transcribe ${order.folder ?? ''}` : order.do === 'warm' ? `warm ${order.id}` : order.do);
+const modelOf = (order: Exclude<Order, { do: 'forget' | 'drop' }>): string =>
+  order.do === 'transcribe' ? `transcribe ${order.folder ?? ''}` : order.do === 'warm' ? `warm ${order.id}` : order.do;
 
 function detectedIn(report: Report | Ended, index: number): Detected {
   if (report === 'ended') return report;

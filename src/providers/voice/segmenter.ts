@@ -1,6 +1,6 @@
 /**
- * Where speech begins and ends, decided from the detector's chances, one window of 32 ms after the other (contract 8). Positions
- * are samples at 16 kHz from the beginning of the stream.
+ * Where speech begins and ends, decided from the detector's chances, one window of 32 ms after the other (contract 8).
+ * Positions are samples at 16 kHz from the beginning of the stream.
  */
 import { windowSamples } from './engine/messages.ts';
 
@@ -27,7 +27,13 @@ export type Segmented =
   /** The speaker goes on after a pause. */
   | { readonly type: 'resumed'; readonly utterance: number }
   /** The utterance is `from` to `to`. */
-  | { readonly type: 'ended'; readonly utterance: number; readonly from: number; readonly to: number; readonly reason: FinalReason };
+  | {
+      readonly type: 'ended';
+      readonly utterance: number;
+      readonly from: number;
+      readonly to: number;
+      readonly reason: FinalReason;
+    };
 
 interface Utterance {
   readonly number: number;
@@ -85,7 +91,11 @@ export class Segmenter {
 
   /** Whether one more window of silence would end the utterance under way. */
   get ending(): boolean {
-    return this.#current !== null && this.#current.endsAt !== null && this.position + windowSamples - this.#current.endsAt >= this.#current.silence;
+    return (
+      this.#current !== null &&
+      this.#current.endsAt !== null &&
+      this.position + windowSamples - this.#current.endsAt >= this.#current.silence
+    );
   }
 
   /** Lets the utterance under way end after another silence, until it goes on. */
@@ -120,7 +130,15 @@ export class Segmenter {
   }
 
   #begin(from: number): Segmented {
-    this.#current = { number: ++this.#utterances, from, spokenTo: this.position, endsAt: null, voiced: this.position - from, silence: this.#silence, chances: [] };
+    this.#current = {
+      number: ++this.#utterances,
+      from,
+      spokenTo: this.position,
+      endsAt: null,
+      voiced: this.position - from,
+      silence: this.#silence,
+      chances: [],
+    };
     return { type: 'started', utterance: this.#utterances, at: from };
   }
 
@@ -136,7 +154,8 @@ export class Segmenter {
     } else if (endsAt === null && this.position - utterance.spokenTo >= pauseSamples) {
       utterance.endsAt = Math.max(utterance.from, this.#edges.end(utterance.spokenTo, this.position));
       found.push({ type: 'paused', utterance: number, at: utterance.endsAt });
-    } else if (endsAt !== null && this.position - endsAt >= utterance.silence) return [this.#ended(utterance, endsAt, 'silence')];
+    } else if (endsAt !== null && this.position - endsAt >= utterance.silence)
+      return [this.#ended(utterance, endsAt, 'silence')];
     utterance.chances.push(chance);
     if (utterance.chances.length > cutWithin / windowSamples) utterance.chances.shift();
     return this.position - utterance.from >= lengthMax ? [...found, ...this.#cut(utterance, windowFrom)] : found;

@@ -1,4 +1,7 @@
-/** The sentences of a text that still comes, each as soon as it is known to be whole; the first one sooner, as somebody waits for it. Times are milliseconds of one clock. */
+/**
+ * The sentences of a text that still comes, each as soon as it is known to be whole; the first one sooner, as somebody
+ * waits for it. Times are milliseconds of one clock.
+ */
 import { codePoints } from '../../base/text.ts';
 import { opensCode, type Part } from './code-blocks.ts';
 import { endsShort, hasWord } from './sentences.ts';
@@ -18,7 +21,10 @@ const wordEnds = /\s+/gu;
 
 /** Above so many characters without a sentence the text is looked at again only once it has grown by a share of it. */
 const [oftenUpTo, growth] = [400, 1.25];
-/** Characters that are cut into sentences at a time: of a longer text the rest waits for the next look, which is due at once. */
+/**
+ * Characters that are cut into sentences at a time: of a longer text the rest waits for the next look, which is due at
+ * once.
+ */
 const cutAtOnce = 4_000;
 
 export class SentenceStream {
@@ -67,7 +73,8 @@ export class SentenceStream {
     if (this.isBehind) return this.#lookedAt;
     const due = this.#endsWhole ? [this.#lastAt + wholeAfterMs] : [];
     // Once its time has come the first piece waits for text, not for time.
-    if (this.#waitsForFirst) due.push(...[clauseAfterMs, wordAfterMs].map((ms) => this.#begunAt! + ms).filter((at) => at > this.#lookedAt));
+    if (this.#waitsForFirst)
+      due.push(...[clauseAfterMs, wordAfterMs].map((ms) => this.#begunAt! + ms).filter((at) => at > this.#lookedAt));
     return due.length === 0 ? null : Math.min(...due);
   }
 
@@ -78,7 +85,9 @@ export class SentenceStream {
     if (this.#endsWhole && now - this.#lastAt >= wholeAfterMs) return this.end();
     if (!this.#waitsForFirst) return [];
     const waited = now - this.#begunAt!;
-    const end = (waited >= clauseAfterMs && this.#lastEnd(clauseEnds, clauseWords)) || (waited >= wordAfterMs && this.#lastEnd(wordEnds, wordWords));
+    const end =
+      (waited >= clauseAfterMs && this.#lastEnd(clauseEnds, clauseWords)) ||
+      (waited >= wordAfterMs && this.#lastEnd(wordEnds, wordWords));
     return end ? this.#take([{ kind: 'prose', raw: this.#text.slice(0, end), fence: null }]) : [];
   }
 
@@ -101,18 +110,27 @@ export class SentenceStream {
   }
 
   get #endsWhole(): boolean {
-    return this.#fence === null && endsAsSentence.test(this.#tail) && !endsShort(this.#tail) && !endsInAddress(this.#tail);
+    return (
+      this.#fence === null && endsAsSentence.test(this.#tail) && !endsShort(this.#tail) && !endsInAddress(this.#tail)
+    );
   }
 
   get #waitsForFirst(): boolean {
-    return !this.#given && this.#fence === null && this.#text.length <= oftenUpTo && this.#text.trim() !== '' && !opensCode(this.#text);
+    return (
+      !this.#given &&
+      this.#fence === null &&
+      this.#text.length <= oftenUpTo &&
+      this.#text.trim() !== '' &&
+      !opensCode(this.#text)
+    );
   }
 
   /** Sentences behind which another one has begun, and lines of code. */
   #sentences(): PlannedText[] {
     if (this.#text.length < this.#lookAtLength) return [];
     const sentences = sentencesAndCode(this.#text, this.#fence);
-    const isOpen = (part: Part | undefined): boolean => part !== undefined && (part.kind === 'prose' || !part.raw.endsWith('\n'));
+    const isOpen = (part: Part | undefined): boolean =>
+      part !== undefined && (part.kind === 'prose' || !part.raw.endsWith('\n'));
     const found = this.#take(isOpen(sentences.at(-1)) ? sentences.slice(0, -1) : sentences);
     this.#lookAtLength = this.#text.length < oftenUpTo ? 0 : this.#text.length * growth;
     return found;
@@ -137,7 +155,10 @@ export class SentenceStream {
     return found;
   }
 
-  /** The last place of this kind behind so many words, outside of brackets, which may hold an address; 0 if there is none. */
+  /**
+   * The last place of this kind behind so many words, outside of brackets, which may hold an address; 0 if there is
+   * none.
+   */
   #lastEnd(kind: RegExp, words: number): number {
     const ends = Array.from(this.#text.matchAll(kind), ({ 0: found, index }) => index + found.length);
     return ends.findLast((end) => isWhole(this.#text.slice(0, end)) && wordsIn(this.#text.slice(0, end)) >= words) ?? 0;
@@ -145,4 +166,5 @@ export class SentenceStream {
 }
 
 const wordsIn = (text: string): number => text.split(/\s+/u).filter(hasWord).length;
-const isWhole = (text: string): boolean => text.split('[').length === text.split(']').length && text.split('`').length % 2 === 1;
+const isWhole = (text: string): boolean =>
+  text.split('[').length === text.split(']').length && text.split('`').length % 2 === 1;

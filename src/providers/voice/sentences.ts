@@ -7,13 +7,16 @@ const pieceMax = 200;
 /** Made with their first texts: the first reads tables for some ten milliseconds, which a start would wait for. */
 const segmenters: { sentence?: Intl.Segmenter; word?: Intl.Segmenter } = {};
 
-/** Characters that are segmented at a time: for each segment of a longer text the segmenter takes time in proportion to the whole. */
+/**
+ * Characters that are segmented at a time: for each segment of a longer text the segmenter takes time in proportion to
+ * the whole.
+ */
 const segmentedAtOnce = 2_000;
 
 function segmentsOf(text: string, granularity: 'sentence' | 'word'): string[] {
   const segmenter = (segmenters[granularity] ??= new Intl.Segmenter('en', { granularity }));
   const found: string[] = [];
-  for (let from = 0; from < text.length; ) {
+  for (let from = 0; from < text.length;) {
     const part = text.slice(from, from + segmentedAtOnce);
     const segments = hasWord(part) ? Array.from(segmenter.segment(part), ({ segment }) => segment) : [part];
     // The last one may go on behind these characters; one as long as all of them is cut.
@@ -24,7 +27,10 @@ function segmentsOf(text: string, granularity: 'sentence' | 'word'): string[] {
   return found;
 }
 
-/** Abbreviations after which a sentence goes on, whatever follows. Before a small letter the segmenter does not cut anyway. */
+/**
+ * Abbreviations after which a sentence goes on, whatever follows. Before a small letter the segmenter does not cut
+ * anyway.
+ */
 const always =
   'Dr Mr Mrs Ms Mx Prof Rev Hon Capt Col Gen Lt Maj Sgt Gov Sen Rep Pres St Mt Ft Messrs Mme Mlle Jr Sr Inc Ltd Corp Co Dept Ave Blvd Rd ' +
   'Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec e.g i.e cf viz etc vs al approx dept est';
@@ -32,7 +38,8 @@ const always =
 const beforeNumbers = 'No no Nos nos Fig fig Figs figs Vol vol Art art Sec sec Ch ch p pp c ca';
 
 /** At the end of a text: one of the words, as it is or in capitals, and its full stop. */
-const ending = (words: string): string => `(?<![\\p{L}\\p{N}.])(?:${`${words} ${words.toUpperCase()}`.replaceAll('.', '\\.').replaceAll(' ', '|')})\\.$`;
+const ending = (words: string): string =>
+  `(?<![\\p{L}\\p{N}.])(?:${`${words} ${words.toUpperCase()}`.replaceAll('.', '\\.').replaceAll(' ', '|')})\\.$`;
 const endsInAbbreviation = new RegExp(ending(always), 'u');
 const endsInNumberWord = new RegExp(ending(beforeNumbers), 'u');
 /** One capital letter, alone or after others: "J.", "J. R. R.", "U.S.". */
@@ -42,22 +49,30 @@ const endsInInitial = /(?<![\p{L}\p{N}])\p{Lu}\.$/u;
 export const hasWord = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 
 /**
- * The pieces of a text, which joined are the text again, so that the code points of each can be counted. A sentence ends where
- * `Intl.Segmenter` ends one, but not after an abbreviation, which it knows nothing of. A piece of more than 200 code points is cut
- * at white space, or where there is none at 200; an address of the Web is cut nowhere. Text without a letter or digit belongs to the piece before it (at the start, to the
- * piece after it), even beyond the 200, as nothing of it is said. A text with neither is one piece; an empty one has none.
+ * The pieces of a text, which joined are the text again, so that the code points of each can be counted. A sentence
+ * ends where `Intl.Segmenter` ends one, but not after an abbreviation, which it knows nothing of. A piece of more than
+ * 200 code points is cut at white space, or where there is none at 200; an address of the Web is cut nowhere. Text
+ * without a letter or digit belongs to the piece before it (at the start, to the piece after it), even beyond the 200,
+ * as nothing of it is said. A text with neither is one piece; an empty one has none.
  */
 export function sentencesOf(text: string): string[] {
   return joined(mended(segmentsOf(text, 'sentence')).flatMap(cut));
 }
 
-/** Characters at the end of a piece that show whether its sentence goes on: an abbreviation, what stands before it, and some white space. */
+/**
+ * Characters at the end of a piece that show whether its sentence goes on: an abbreviation, what stands before it, and
+ * some white space.
+ */
 const endCharacters = 64;
 
-/** Joins segments that were cut after an abbreviation, and marks to the sentence that they close. A line break ends a sentence all the same. */
+/**
+ * Joins segments that were cut after an abbreviation, and marks to the sentence that they close. A line break ends a
+ * sentence all the same.
+ */
 function mended(segments: readonly string[]): string[] {
   const pieces: string[][] = [];
-  // The end of the last piece alone: to look at a piece of many segments anew with each of them would take their square.
+  // The end of the last piece alone: to look at a piece of many segments anew with each of them would take their
+  // square.
   let end = '';
   let inAddress = false;
   for (const segment of segments) {
@@ -85,7 +100,10 @@ function goesOn(end: string, next: string): boolean {
   return endsShort(trimmed) || (endsInNumberWord.test(trimmed) && /^\p{N}/u.test(next));
 }
 
-/** Whether the text ends in an abbreviation after which a sentence goes on. A quotation mark or a bracket behind it ends more than a word, so only white space is left out. */
+/**
+ * Whether the text ends in an abbreviation after which a sentence goes on. A quotation mark or a bracket behind it ends
+ * more than a word, so only white space is left out.
+ */
 export function endsShort(text: string): boolean {
   const end = text.trimEnd().slice(-endCharacters);
   return endsInAbbreviation.test(end) || endsInInitial.test(end);
@@ -105,7 +123,9 @@ function cut(piece: string): string[] {
   return [...pieces, points.slice(from).join('')];
 }
 
-/** Where a word of more than 200 code points is cut: behind 200, or behind all of an address, of which little is said. */
+/**
+ * Where a word of more than 200 code points is cut: behind 200, or behind all of an address, of which little is said.
+ */
 function endOfWord(points: readonly string[], from: number): number {
   let to = from + pieceMax;
   if (endsInAddress(points.slice(from, to).join(''))) while (to < points.length && !/\s/u.test(points[to++]!));
@@ -124,7 +144,8 @@ function joined(pieces: readonly string[]): string[] {
 }
 
 /** Scripts that set no space between words. */
-const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
 export interface Word {
   readonly text: string;
@@ -132,8 +153,13 @@ export interface Word {
   readonly index: number;
 }
 
-/** The words of a text with their punctuation: what stands between white space, and its words where a script sets none. */
-export const wordsOf = (text: string): Word[] => Array.from(text.matchAll(/\S+/gu)).flatMap(({ 0: word, index }) => (unspaced.test(word) ? wordsWithin(word, index) : { text: word, index }));
+/**
+ * The words of a text with their punctuation: what stands between white space, and its words where a script sets none.
+ */
+export const wordsOf = (text: string): Word[] =>
+  Array.from(text.matchAll(/\S+/gu)).flatMap(({ 0: word, index }) =>
+    unspaced.test(word) ? wordsWithin(word, index) : { text: word, index },
+  );
 
 function wordsWithin(text: string, from: number): Word[] {
   const words: { text: string; index: number }[] = [];

@@ -1,7 +1,7 @@
 /**
- * The length of speech, estimated from its text before it is made. A sentence of 200 characters lasts eleven seconds if it is prose
- * and a minute or two if it is digits or signs. A sentence that would last too long is cut into pieces, each of which is short work
- * for a voice process.
+ * The length of speech, estimated from its text before it is made. A sentence of 200 characters lasts eleven seconds if
+ * it is prose and a minute or two if it is digits or signs. A sentence that would last too long is cut into pieces,
+ * each of which is short work for a voice process.
  */
 import { limits } from '../../base/limits.ts';
 import type { VoiceProvider } from '../voice.ts';
@@ -34,21 +34,31 @@ const runs = /[\p{L}\p{M}]+|\p{N}+|[^\s\p{L}\p{M}\p{N}]+/gu;
 const namedSigns = /[#$%&*+/=@\\^_|~]/gu;
 const pauses = /[.,;:!?]/u;
 
-/** Milliseconds of a letter in a word, and of one whose name is said; of a letter that stands alone, of which some are words. */
+/**
+ * Milliseconds of a letter in a word, and of one whose name is said; of a letter that stands alone, of which some are
+ * words.
+ */
 const [letterMs, namedLetterMs, singleMs, shortWordMs] = [65, 300, 400, 150];
-/** Milliseconds of a digit in a number, and in a longer row that is read digit by digit; of a sign with a name; of a pause. */
+/**
+ * Milliseconds of a digit in a number, and in a longer row that is read digit by digit; of a sign with a name; of a
+ * pause.
+ */
 const [digitMs, readOutMs, signMs, pauseMs] = [550, 330, 600, 150];
 /** More digits are read one by one, and the letters of a longer word are supposed to be. */
 const [numberDigitsMax, wordLettersMax] = [12, 20];
 
-/** Whether an English voice spells the word: it is too long, has no vowel, five consonants in a row, or a capital inside. */
+/**
+ * Whether an English voice spells the word: it is too long, has no vowel, five consonants in a row, or a capital
+ * inside.
+ */
 const isSpelt = (word: string): boolean =>
   /^[a-z]+$/iu.test(word) &&
   (word.length > wordLettersMax || !/[aeiouy]/iu.test(word) || /[^aeiouy]{5}/iu.test(word) || /[a-z][A-Z]/u.test(word));
 
 function runMs(run: string, spells: boolean): number {
   if (/^\p{N}/u.test(run)) return run.length * (run.length > numberDigitsMax ? readOutMs : digitMs);
-  if (!/^[\p{L}\p{M}]/u.test(run)) return signMs * (run.match(namedSigns)?.length ?? 0) + (pauses.test(run) ? pauseMs : 0);
+  if (!/^[\p{L}\p{M}]/u.test(run))
+    return signMs * (run.match(namedSigns)?.length ?? 0) + (pauses.test(run) ? pauseMs : 0);
   if (run.length === 1) return /[aio]/iu.test(run) ? shortWordMs : singleMs;
   return run.length * (spells && isSpelt(run) ? namedLetterMs : letterMs);
 }
@@ -60,15 +70,23 @@ export const soundMs = (said: string, { spells }: Pick<Saying, 'spells'>): numbe
 /** Sentence in place of a block of code. */
 const announcement = 'A code block follows.';
 
-/** The pieces of a sentence, which joined are the sentence again: one, as a rule. Of a block of code one with the announcement, and one without a sound. */
+/**
+ * The pieces of a sentence, which joined are the sentence again: one, as a rule. Of a block of code one with the
+ * announcement, and one without a sound.
+ */
 export function piecesOf({ kind, raw }: Pick<Part, 'kind' | 'raw'>, saying: Saying): VoicedText[] {
   if (kind === 'prose') return shortened(voicedOf(raw, saying), saying);
   return [{ raw, said: kind === 'opening' ? saying.sayable(announcement) : '' }];
 }
 
-/** The sentences of a text and its blocks of code, which joined are the text again; `fence`: of the block in which it begins. */
+/**
+ * The sentences of a text and its blocks of code, which joined are the text again; `fence`: of the block in which it
+ * begins.
+ */
 export const sentencesAndCode = (text: string, fence: string | null = null): Part[] =>
-  partsOf(text, fence).flatMap((part) => (part.kind === 'prose' ? sentencesOf(part.raw).map((raw) => ({ ...part, raw })) : [part]));
+  partsOf(text, fence).flatMap((part) =>
+    part.kind === 'prose' ? sentencesOf(part.raw).map((raw) => ({ ...part, raw })) : [part],
+  );
 
 const voicedOf = (raw: string, { sayable }: Saying): VoicedText => ({ raw, said: sayable(speakableText(raw)) });
 
@@ -84,7 +102,9 @@ const wordEnds = /\s+/gu;
 /** Places of each kind that are tried. */
 const triesMax = 4;
 
-/** The halves of a text, cut where that changes nothing of what is said; null if no such place is found near its middle. */
+/**
+ * The halves of a text, cut where that changes nothing of what is said; null if no such place is found near its middle.
+ */
 function halvesOf({ raw, said }: VoicedText, saying: Saying): [VoicedText, VoicedText] | null {
   for (const place of places(raw)) {
     const [left, right] = [voicedOf(raw.slice(0, place), saying), voicedOf(raw.slice(place), saying)];
@@ -110,9 +130,12 @@ function* places(text: string): Generator<number> {
 }
 
 /** The beginning of the code point at an index. */
-const pointAt = (text: string, index: number): number => (/[\udc00-\udfff]/.test(text[index] ?? '') ? index - 1 : index);
+const pointAt = (text: string, index: number): number =>
+  /[\udc00-\udfff]/.test(text[index] ?? '') ? index - 1 : index;
 
-/** The halves of what is said, cut near its middle, with the same shares of the text. Null if there is nothing to cut. */
+/**
+ * The halves of what is said, cut near its middle, with the same shares of the text. Null if there is nothing to cut.
+ */
 function halvesOfSaid({ raw, said }: VoicedText): [VoicedText, VoicedText] | null {
   for (const place of places(said)) {
     const [left, right] = [said.slice(0, place), said.slice(place)];

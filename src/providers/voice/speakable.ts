@@ -4,7 +4,10 @@
 const links = /!?\[([^[\]\n]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+"[^"\n]*")?\)/gu;
 const bracketed = /<(https?:\/\/[^\s<>]*)>|<mailto:([^\s<>]*)>/giu;
 
-/** Marks of Markdown and the text said in their place, in this order: a fence before the code in a line, bold before italics. */
+/**
+ * Marks of Markdown and the text said in their place, in this order: a fence before the code in a line, bold before
+ * italics.
+ */
 const marks: readonly (readonly [RegExp, string])[] = [
   [/^[ \t]*(?:```|~~~).*$/gmu, ''],
   [/^[ \t]*(?:[-*_][ \t]*){3,}$/gmu, ''],
@@ -25,8 +28,12 @@ const marks: readonly (readonly [RegExp, string])[] = [
   [/(?<=^|[\s\p{P}])[*_]+(?=\S)|(?<=\S)[*_]+(?=$|[\s\p{P}])/gmu, ''],
 ];
 
-/** Pictures, with what joins and tints them. Digits and signs such as © are pictures only with a selector after them, and are said. */
-const pictures = /(?![©®™‼⁉ℹ])\p{Extended_Pictographic}|[\p{Emoji_Modifier}\p{Regional_Indicator}\u200d\u20e3\ufe0e\ufe0f\u{e0020}-\u{e007f}]/gu;
+/**
+ * Pictures, with what joins and tints them. Digits and signs such as © are pictures only with a selector after them,
+ * and are said.
+ */
+const pictures =
+  /(?![©®™‼⁉ℹ])\p{Extended_Pictographic}|[\p{Emoji_Modifier}\p{Regional_Indicator}\u200d\u20e3\ufe0e\ufe0f\u{e0020}-\u{e007f}]/gu;
 
 /** An address of the Web, in the characters that addresses have; a script without spaces may follow it at once. */
 const addresses = /(?:https?:\/\/|www\.)[!#-;=?-~\u00c0-\u024f\u0400-\u04ff]+/giu;
@@ -51,25 +58,61 @@ export function endsInAddress(text: string): boolean {
 
 /** Entities that models write in text. */
 const entities: Readonly<Record<string, string>> = {
-  amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', ndash: '–', mdash: '—', hellip: '…', lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”', laquo: '«', raquo: '»', bull: '•',
-  euro: '€', pound: '£', yen: '¥', cent: '¢', copy: '©', reg: '®', trade: '™', deg: '°', times: '×', divide: '÷', plusmn: '±', frac12: '½', sect: '§', middot: '·',
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  ndash: '–',
+  mdash: '—',
+  hellip: '…',
+  lsquo: '‘',
+  rsquo: '’',
+  ldquo: '“',
+  rdquo: '”',
+  laquo: '«',
+  raquo: '»',
+  bull: '•',
+  euro: '€',
+  pound: '£',
+  yen: '¥',
+  cent: '¢',
+  copy: '©',
+  reg: '®',
+  trade: '™',
+  deg: '°',
+  times: '×',
+  divide: '÷',
+  plusmn: '±',
+  frac12: '½',
+  sect: '§',
+  middot: '·',
 };
 const entity = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,6}\d{0,2}));/giu;
 
-function characterOf(whole: string, decimal: string | undefined, hexadecimal: string | undefined, name: string | undefined): string {
+function characterOf(
+  whole: string,
+  decimal: string | undefined,
+  hexadecimal: string | undefined,
+  name: string | undefined,
+): string {
   if (name !== undefined) return entities[name.toLowerCase()] ?? whole;
   const point = decimal === undefined ? Number.parseInt(hexadecimal!, 16) : Number(decimal);
   return point <= 0x10ffff ? String.fromCodePoint(point) : whole;
 }
 
 /**
- * Returns the text for the synthesiser: without marks of Markdown and without emoji, in one line, with the name of a site for its
- * address. It may be empty, as for a link's bare address in brackets.
+ * Returns the text for the synthesiser: without marks of Markdown and without emoji, in one line, with the name of a
+ * site for its address. It may be empty, as for a link's bare address in brackets.
  */
 export function speakableText(text: string): string {
   const unlinked = text.replace(links, '$1').replace(bracketed, '$1$2').replace(addresses, siteOf);
   const unmarked = marks.reduce((rest, [mark, said]) => rest.replace(mark, said), unlinked);
   const plain = unmarked.replace(entity, characterOf).replace(pictures, '');
   // Rows of dots or dashes have no sound, but some synthesisers take time over each.
-  return plain.replace(/([^\p{L}\p{N}\s])\1{3,}/gu, '$1$1$1').replace(/\s+/gu, ' ').trim();
+  return plain
+    .replace(/([^\p{L}\p{N}\s])\1{3,}/gu, '$1$1$1')
+    .replace(/\s+/gu, ' ')
+    .trim();
 }

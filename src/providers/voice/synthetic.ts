@@ -1,4 +1,7 @@
-/** A voice for load and fault tests, whose names contain its settings: `audio_ms=800,delay_ms=20,fail_at=1`. It speaks tones and transcribes given texts. */
+/**
+ * A voice for load and fault tests, whose names contain its settings: `audio_ms=800,delay_ms=20,fail_at=1`. It speaks
+ * tones and transcribes given texts.
+ */
 import type { Clock } from '../../base/clock.ts';
 import type { ModelFailure } from '../model.ts';
 import { limits } from '../../base/limits.ts';
@@ -22,7 +25,16 @@ interface SyntheticVoiceSettings {
   readonly texts: readonly string[] | null;
 }
 
-const defaults: SyntheticVoiceSettings = { audioMs: 800, characterMs: null, delayMs: 0, failAt: null, failAs: 'provider_error', hangAt: null, text: 'synthetic', texts: null };
+const defaults: SyntheticVoiceSettings = {
+  audioMs: 800,
+  characterMs: null,
+  delayMs: 0,
+  failAt: null,
+  failAs: 'provider_error',
+  hangAt: null,
+  text: 'synthetic',
+  texts: null,
+};
 
 const [audioMax, characterMax, delayMax, countMax] = [60_000, 1_000, 600_000, 1_000_000];
 
@@ -33,13 +45,30 @@ function textsIn(text: string): string[] | undefined {
 
 const keys: NameSettings<SyntheticVoiceSettings> = {
   audio_ms: { field: 'audioMs', read: wholeUpTo(audioMax), meaning: 'milliseconds of audio for each sentence (800)' },
-  character_ms: { field: 'characterMs', read: wholeUpTo(characterMax), meaning: 'milliseconds of audio for each character of the sentence as it is spoken, in place of `audio_ms`' },
-  delay_ms: { field: 'delayMs', read: wholeUpTo(delayMax), meaning: 'milliseconds before each sentence, or each transcript (0)' },
-  fail_at: { field: 'failAt', read: wholeUpTo(countMax), meaning: 'fails after that many sentences, or transcripts; 0 before the first' },
+  character_ms: {
+    field: 'characterMs',
+    read: wholeUpTo(characterMax),
+    meaning: 'milliseconds of audio for each character of the sentence as it is spoken, in place of `audio_ms`',
+  },
+  delay_ms: {
+    field: 'delayMs',
+    read: wholeUpTo(delayMax),
+    meaning: 'milliseconds before each sentence, or each transcript (0)',
+  },
+  fail_at: {
+    field: 'failAt',
+    read: wholeUpTo(countMax),
+    meaning: 'fails after that many sentences, or transcripts; 0 before the first',
+  },
   fail_as: { field: 'failAs', read: failure, meaning: `how it fails: ${failures.join(', ')} (provider_error)` },
   hang_at: { field: 'hangAt', read: wholeUpTo(countMax), meaning: 'falls silent for good after that many' },
   text: { field: 'text', read: word, meaning: 'the text of each transcript (synthetic)' },
-  texts: { field: 'texts', read: textsIn, meaning: 'the texts of one transcript after another, as `one_two|three`: `_` is a space, an empty one has no words, and the last is repeated' },
+  texts: {
+    field: 'texts',
+    read: textsIn,
+    meaning:
+      'the texts of one transcript after another, as `one_two|three`: `_` is a space, an empty one has no words, and the last is repeated',
+  },
 };
 
 /** Every key with its meaning and, in brackets, its default. */
@@ -51,17 +80,24 @@ const voice = { id: 'tone', name: 'Tone', language: 'en', sampleRate };
 export function syntheticVoice(clock: Clock): VoiceProvider {
   const settingsOf = (name: string | null): SyntheticVoiceSettings => {
     const settings = parseName(keys, defaults, name ?? '');
-    if (typeof settings === 'string') throw new VoiceFailed('provider_error', `"${settings}" is no key of a synthetic voice`);
+    if (typeof settings === 'string')
+      throw new VoiceFailed('provider_error', `"${settings}" is no key of a synthetic voice`);
     return settings;
   };
   /** Waits as the settings say; rejects as they say, or when the caller leaves. */
-  const play = async ({ delayMs, failAt, failAs, hangAt }: SyntheticVoiceSettings, index: number, signal: AbortSignal): Promise<void> => {
+  const play = async (
+    { delayMs, failAt, failAs, hangAt }: SyntheticVoiceSettings,
+    index: number,
+    signal: AbortSignal,
+  ): Promise<void> => {
     if (failAt !== null && index >= failAt) throw new VoiceFailed(failAs);
     const hangs = hangAt !== null && index >= hangAt;
     if (delayMs === 0 && !hangs) return;
     let forget = (): void => {};
     const played = new Promise<void>((resolve, reject) => {
-      const timer = hangs ? clock.after(limits.voiceFirstBytesMs, () => reject(new VoiceFailed('first_output_timeout'))) : clock.after(delayMs, resolve);
+      const timer = hangs
+        ? clock.after(limits.voiceFirstBytesMs, () => reject(new VoiceFailed('first_output_timeout')))
+        : clock.after(delayMs, resolve);
       forget = onAbort(signal, () => {
         timer.cancel();
         reject(new VoiceFailed('cut', 'the request was cancelled'));
@@ -86,7 +122,9 @@ export function syntheticVoice(clock: Clock): VoiceProvider {
       const settings = settingsOf(name);
       await play(settings, index, signal);
       const { audioMs, characterMs } = settings;
-      const samples = Math.round(((characterMs === null ? audioMs : characterMs * codePoints(text)) / speed / 1000) * sampleRate);
+      const samples = Math.round(
+        ((characterMs === null ? audioMs : characterMs * codePoints(text)) / speed / 1000) * sampleRate,
+      );
       return { sampleRate, pieces: tone(samples), ...(timed && { words: spansWithin(text, samples) }) };
     },
     async transcribe({ name, index, signal }) {
@@ -101,7 +139,8 @@ const [toneHertz, toneLevel] = [440, 8_000];
 
 function tone(length: number): AsyncIterable<Int16Array> {
   const samples = new Int16Array(length);
-  for (let i = 0; i < samples.length; i++) samples[i] = toneLevel * Math.sin((2 * Math.PI * toneHertz * i) / sampleRate);
+  for (let i = 0; i < samples.length; i++)
+    samples[i] = toneLevel * Math.sin((2 * Math.PI * toneHertz * i) / sampleRate);
   return onePiece(samples);
 }
 

@@ -1,12 +1,19 @@
 /** Whether a text seems to stop in the middle of a sentence. */
 
-const small = 'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen';
+const small =
+  'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen';
 const large = 'twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion trillion';
 const openWords = 'a an the and or but so because that if of to in on at for with from my your is are was um uh er';
 
-const openEnding = new RegExp(String.raw`,$|\p{Nd}$|(?<![\p{L}\p{N}'])(?:${`${small} ${large} ${openWords}`.replaceAll(' ', '|')})$`, 'iu');
+const openEnding = new RegExp(
+  String.raw`,$|\p{Nd}$|(?<![\p{L}\p{N}'])(?:${`${small} ${large} ${openWords}`.replaceAll(' ', '|')})$`,
+  'iu',
+);
 /** Recognisers put these behind a text whether it is finished or not, so they say nothing. */
 const closing = /(?<![.?!…"'”’)\s])[.?!…"'”’)\s]+$/u;
 
-/** Ends in a comma, a digit, a word for a number or one of the words after which a sentence goes on, whatever full stop follows. */
+/**
+ * Ends in a comma, a digit, a word for a number or one of the words after which a sentence goes on, whatever full stop
+ * follows.
+ */
 export const unfinished = (text: string): boolean => openEnding.test(text.replace(closing, ''));

@@ -1,6 +1,8 @@
 /** A finding of the doctor: one fact, its status, and advice if it is not ok. */
 
-/** `warn`: parley runs, but the operator should know. `fail`: it does not start, loses data, or refuses valid requests. */
+/**
+ * `warn`: parley runs, but the operator should know. `fail`: it does not start, loses data, or refuses valid requests.
+ */
 export type Status = 'ok' | 'warn' | 'fail';
 
 export interface Finding {
@@ -25,8 +27,8 @@ export const check = (id: string, finding: Finding): Check => ({ id, ...finding 
 const badness = { ok: 0, warn: 1, fail: 2 } as const;
 
 /**
- * Combines the findings of several places into one: the worst of them, with the places that have it, unless it is the same
- * everywhere. A place without a name is named by its finding.
+ * Combines the findings of several places into one: the worst of them, with the places that have it, unless it is the
+ * same everywhere. A place without a name is named by its finding.
  */
 export function worstOf(places: readonly { readonly place: string; readonly finding: Finding }[]): Finding {
   const worst = Math.max(...places.map(({ finding }) => badness[finding.status]));
@@ -34,7 +36,9 @@ export function worstOf(places: readonly { readonly place: string; readonly find
   const [first] = those;
   if (first === undefined) return ok('nothing to look at');
   const alike = those.length === places.length && those.every(({ finding }) => finding.found === first.finding.found);
-  const found = alike ? first.finding.found : those.map(({ place, finding }) => (place === '' ? finding.found : `${place}: ${finding.found}`)).join('; ');
+  const found = alike
+    ? first.finding.found
+    : those.map(({ place, finding }) => (place === '' ? finding.found : `${place}: ${finding.found}`)).join('; ');
   const advices = [...new Set(those.flatMap(({ finding }) => finding.advice ?? []))];
   return { status: first.finding.status, found, ...(advices.length > 0 && { advice: advices.join(' ') }) };
 }

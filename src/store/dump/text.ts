@@ -7,8 +7,29 @@ import type { OpaqueFields } from '../../base/opaque-fields.ts';
 import { entrySteps, toolErrors } from '../../base/tool-errors.ts';
 import type { DumpRow } from '../dump.ts';
 import type {
-  Assistant, Credential, IdempotencyRecord, Key, LinkClock, LinkSettings, Message, ModelSettings, Move, PendingCall, Quarantine, RefreshError, ReplacedSecret, Session, Snapshot, Tool, ToolCall, ToolFunction, Turn, TurnPast,
-  VisitorField, VoiceSettings, Workspace,
+  Assistant,
+  Credential,
+  IdempotencyRecord,
+  Key,
+  LinkClock,
+  LinkSettings,
+  Message,
+  ModelSettings,
+  Move,
+  PendingCall,
+  Quarantine,
+  RefreshError,
+  ReplacedSecret,
+  Session,
+  Snapshot,
+  Tool,
+  ToolCall,
+  ToolFunction,
+  Turn,
+  TurnPast,
+  VisitorField,
+  VoiceSettings,
+  Workspace,
 } from '../records.ts';
 import { usageFields } from '../usage.ts';
 
@@ -26,12 +47,20 @@ const Millis = () => Type.Integer({ minimum: 0, maximum: secondsMax * 1000 });
 const Nullable = (schema: TSchema) => Type.Union([schema, Type.Null()]);
 const OneOf = (...values: string[]) => Type.Enum(values);
 const Base64 = () => Type.String({ pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' });
-const SnapshotOf = () => Type.Object({ version: Count(), state: Name(), context: MapOf(Type.Unknown()) } satisfies Fields<Snapshot>);
+const SnapshotOf = () =>
+  Type.Object({ version: Count(), state: Name(), context: MapOf(Type.Unknown()) } satisfies Fields<Snapshot>);
 const Fence = () => Type.Object({ epoch: Whole(), owner: Type.String() });
 const Answered = () => Type.Object({ fence: Fence(), version: Whole() });
-const Bucket = () => Type.Optional(Type.Object({ level: Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }), at: Millis() }));
+const Bucket = () =>
+  Type.Optional(
+    Type.Object({
+      level: Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
+      at: Millis(),
+    }),
+  );
 const Text = () => Type.String();
-const StopReason = () => Nullable(OneOf('end', 'length', 'content_filter', 'aborted', 'error', 'expired', 'tool_calls'));
+const StopReason = () =>
+  Nullable(OneOf('end', 'length', 'content_filter', 'aborted', 'error', 'expired', 'tool_calls'));
 const Arguments = () => Nullable(MapOf(Type.Unknown()));
 const Wants = () => OneOf('result', 'approval');
 const ToolCalls = () =>
@@ -63,10 +92,12 @@ const ToolCalls = () =>
       endedAtMs: Nullable(Millis()),
     } satisfies Fields<ToolCall>),
   );
-const LinkLimits = () => Type.Object(Object.fromEntries(linkLimitNames.map((name) => [name, Type.Optional(Nullable(Whole()))])));
+const LinkLimits = () =>
+  Type.Object(Object.fromEntries(linkLimitNames.map((name) => [name, Type.Optional(Nullable(Whole()))])));
 const MapOf = (value: TSchema) => Type.Record(Type.String(), value);
 
-const row = (type: DumpRow['type'], properties: Record<string, TSchema>) => Type.Object({ type: Type.Literal(type), ...properties });
+const row = (type: DumpRow['type'], properties: Record<string, TSchema>) =>
+  Type.Object({ type: Type.Literal(type), ...properties });
 const record = (type: DumpRow['type'], properties: Record<string, TSchema>, more: Record<string, TSchema> = {}) =>
   row(type, { version: Count(), record: Type.Object(properties), ...more });
 /** The ids that every record of a workspace has. */
@@ -80,7 +111,12 @@ const assistant = record('assistant', {
   greeting: Nullable(Text()),
   channels: Type.Object({ voice: Type.Boolean(), link: Type.Boolean(), widget: Type.Boolean() }),
   visitorFields: Type.Array(
-    Type.Object({ name: Text(), label: Text(), type: OneOf('text', 'email', 'number', 'boolean'), required: Type.Boolean() } satisfies Fields<VisitorField>),
+    Type.Object({
+      name: Text(),
+      label: Text(),
+      type: OneOf('text', 'email', 'number', 'boolean'),
+      required: Type.Boolean(),
+    } satisfies Fields<VisitorField>),
   ),
   maxCallSeconds: Whole(),
   model: Type.Object({
@@ -94,9 +130,21 @@ const assistant = record('assistant', {
     reasoning: Type.Optional(OneOf('hidden', 'shown')),
   } satisfies Fields<ModelSettings>),
   voice: Nullable(
-    Type.Object({ provider: Text(), name: Nullable(Text()), transcriptionName: Type.Optional(Nullable(Text())), voice: Nullable(Text()), credentialId: Nullable(Text()) } satisfies Fields<VoiceSettings>),
+    Type.Object({
+      provider: Text(),
+      name: Nullable(Text()),
+      transcriptionName: Type.Optional(Nullable(Text())),
+      voice: Nullable(Text()),
+      credentialId: Nullable(Text()),
+    } satisfies Fields<VoiceSettings>),
   ),
-  link: Nullable(Type.Object({ slug: Nullable(Text()), limits: LinkLimits(), origins: Type.Array(Text()) } satisfies Fields<LinkSettings>)),
+  link: Nullable(
+    Type.Object({
+      slug: Nullable(Text()),
+      limits: LinkLimits(),
+      origins: Type.Array(Text()),
+    } satisfies Fields<LinkSettings>),
+  ),
   toolIds: Type.Optional(Type.Array(Name())),
   toolRoundsMax: Type.Optional(Whole()),
   alias: Type.Optional(Nullable(Name())),
@@ -119,7 +167,10 @@ const key = record(
     revokedAt: Nullable(Seconds()),
     machine: SnapshotOf(),
   } satisfies Fields<Key>,
-  { budgets: Type.Object({ requests: Bucket(), speech: Bucket(), transcriptionTokens: Bucket() }), usedAt: Type.Optional(Seconds()) },
+  {
+    budgets: Type.Object({ requests: Bucket(), speech: Bucket(), transcriptionTokens: Bucket() }),
+    usedAt: Type.Optional(Seconds()),
+  },
 );
 
 const session = record(
@@ -141,17 +192,42 @@ const session = record(
     historyLeftOut: Type.Optional(Whole()),
     call: Type.Optional(Type.Object({ id: Name(), untilMs: Millis(), turnId: Type.Optional(Name()) })),
     pending: Type.Optional(
-      Type.Object({ index: Whole(), calls: Type.Array(Type.Object({ id: Name(), name: Text(), arguments: Arguments(), wants: Wants() } satisfies Fields<PendingCall>)) }),
+      Type.Object({
+        index: Whole(),
+        calls: Type.Array(
+          Type.Object({
+            id: Name(),
+            name: Text(),
+            arguments: Arguments(),
+            wants: Wants(),
+          } satisfies Fields<PendingCall>),
+        ),
+      }),
     ),
     opening: Type.Optional(Type.Object({ index: Whole(), text: Text() })),
     link: Type.Optional(
-      Type.Object({ visitorId: Name(), clock: Nullable(Type.Object({ untilMs: Millis(), dayMs: Millis(), chargedMs: Millis(), movedBy: Text(), endMs: Type.Optional(Type.Integer({ minimum: -secondsMax * 1000, maximum: secondsMax * 1000 })) } satisfies Fields<LinkClock>)) }),
+      Type.Object({
+        visitorId: Name(),
+        clock: Nullable(
+          Type.Object({
+            untilMs: Millis(),
+            dayMs: Millis(),
+            chargedMs: Millis(),
+            movedBy: Text(),
+            endMs: Type.Optional(Type.Integer({ minimum: -secondsMax * 1000, maximum: secondsMax * 1000 })),
+          } satisfies Fields<LinkClock>),
+        ),
+      }),
     ),
   } satisfies Fields<Session>,
   { withdrawn: Nullable(Type.Object({ turnId: Name(), fence: Fence(), version: Whole() })) },
 );
 
-const Cause = () => Type.Object({ requestId: Nullable(Text()), by: Nullable(Type.Object({ kind: OneOf('key', 'visitor', 'person', 'operator'), id: Name(), name: Text() })) });
+const Cause = () =>
+  Type.Object({
+    requestId: Nullable(Text()),
+    by: Nullable(Type.Object({ kind: OneOf('key', 'visitor', 'person', 'operator'), id: Name(), name: Text() })),
+  });
 
 const history = row('history', {
   workspaceId: Name(),
@@ -197,7 +273,11 @@ const message = row('message', {
     errorCode: Nullable(Text()),
     createdAt: Seconds(),
     voice: Type.Optional(
-      Type.Object({ audioMs: Whole(), heard: Type.Optional(OneOf('played', 'estimated', 'sent')), cutBy: Type.Optional(Nullable(OneOf('speech', 'client', 'api', 'lost'))) }),
+      Type.Object({
+        audioMs: Whole(),
+        heard: Type.Optional(OneOf('played', 'estimated', 'sent')),
+        cutBy: Type.Optional(Nullable(OneOf('speech', 'client', 'api', 'lost'))),
+      }),
     ),
     toolCalls: Type.Optional(ToolCalls()),
   } satisfies Fields<Message>),
@@ -227,14 +307,26 @@ const turn = row('turn', {
   begun: Answered(),
   finished: Nullable(Answered()),
   flight: Nullable(
-    Type.Object({ fence: Fence(), stop: Nullable(OneOf('aborted', 'expired')), remembered: Nullable(Type.Object({ scope: Text(), key: Text() })), released: Type.Optional(Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER })), calls: Type.Optional(ToolCalls()) }),
+    Type.Object({
+      fence: Fence(),
+      stop: Nullable(OneOf('aborted', 'expired')),
+      remembered: Nullable(Type.Object({ scope: Text(), key: Text() })),
+      released: Type.Optional(Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER })),
+      calls: Type.Optional(ToolCalls()),
+    }),
   ),
 });
 
 const replacedSecret = Type.Object({ sealed: Base64(), untilMs: Millis() } satisfies Fields<ReplacedSecret>);
 
 const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
-  workspace: record('workspace', { id: Name(), name: Text(), retentionDays: Whole(), turnsInFlightMax: Whole(), ...stamps } satisfies Fields<Workspace>),
+  workspace: record('workspace', {
+    id: Name(),
+    name: Text(),
+    retentionDays: Whole(),
+    turnsInFlightMax: Whole(),
+    ...stamps,
+  } satisfies Fields<Workspace>),
   assistant,
   credential: record('credential', {
     ...held,
@@ -265,11 +357,19 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
         approval: Nullable(OneOf('never', 'always')),
         show: Nullable(OneOf('none', 'name', 'full')),
         remoteName: Type.Optional(Text()),
-        quarantined: Type.Optional(Type.Object({ at: Seconds(), provider: Text(), origin: Text() } satisfies Fields<Quarantine>)),
+        quarantined: Type.Optional(
+          Type.Object({ at: Seconds(), provider: Text(), origin: Text() } satisfies Fields<Quarantine>),
+        ),
       } satisfies Fields<ToolFunction>),
     ),
     refreshedAt: Nullable(Seconds()),
-    refreshError: Type.Optional(Type.Object({ at: Seconds(), step: OneOf(...entrySteps), error: OneOf(...toolErrors) } satisfies Fields<RefreshError>)),
+    refreshError: Type.Optional(
+      Type.Object({
+        at: Seconds(),
+        step: OneOf(...entrySteps),
+        error: OneOf(...toolErrors),
+      } satisfies Fields<RefreshError>),
+    ),
     sealed: Nullable(Base64()),
     previous: Type.Optional(Nullable(replacedSecret)),
     earlier: Type.Optional(Type.Array(replacedSecret)),
@@ -282,7 +382,13 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
   turn,
   memory: row('memory', {
     workspaceId: Name(),
-    record: Type.Object({ scope: Text(), key: Text(), bodyDigest: Text(), resultId: Name(), untilMs: Millis() } satisfies Fields<IdempotencyRecord>),
+    record: Type.Object({
+      scope: Text(),
+      key: Text(),
+      bodyDigest: Text(),
+      resultId: Name(),
+      untilMs: Millis(),
+    } satisfies Fields<IdempotencyRecord>),
   }),
   usage: row('usage', {
     workspaceId: Name(),
@@ -291,7 +397,9 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
     grain: OneOf('second', 'hour'),
     start: Seconds(),
     // Exports of versions without tools do not count their calls.
-    counts: Type.Object(Object.fromEntries(usageFields.map((name) => [name, name === 'toolCalls' ? Type.Optional(Whole()) : Whole()]))),
+    counts: Type.Object(
+      Object.fromEntries(usageFields.map((name) => [name, name === 'toolCalls' ? Type.Optional(Whole()) : Whole()])),
+    ),
   }),
 };
 
@@ -301,11 +409,14 @@ const compiled = new Map<string, Validator>();
 export class RowProblem extends Error {}
 
 export function rowText(row: DumpRow): string {
-  if (row.type === 'key') return JSON.stringify({ ...row, record: { ...row.record, digest: base64(row.record.digest) } });
-  if (row.type === 'credential') return JSON.stringify({ ...row, record: { ...row.record, sealed: base64(row.record.sealed) } });
+  if (row.type === 'key')
+    return JSON.stringify({ ...row, record: { ...row.record, digest: base64(row.record.digest) } });
+  if (row.type === 'credential')
+    return JSON.stringify({ ...row, record: { ...row.record, sealed: base64(row.record.sealed) } });
   if (row.type === 'tool') return JSON.stringify({ ...row, record: toolWith(row.record, base64) });
   // The charges of a turn in flight to a link's limits name its visitor's address, which no export holds (contract 9).
-  if (row.type === 'turn' && row.record.link !== undefined) return JSON.stringify({ ...row, record: { ...row.record, link: undefined } });
+  if (row.type === 'turn' && row.record.link !== undefined)
+    return JSON.stringify({ ...row, record: { ...row.record, link: undefined } });
   return JSON.stringify(row);
 }
 
@@ -317,20 +428,31 @@ export function rowOf(value: unknown): DumpRow {
   if (validator === undefined) compiled.set(type, (validator = Compile(schemas[type as DumpRow['type']])));
   if (!validator.Check(value)) throw new RowProblem(problemOf(validator.Errors(value)[0]));
   const row = value as { type: string; record: { digest: string; sealed: string } };
-  if (row.type === 'key') return { ...row, record: { ...row.record, digest: bytesOf(row.record.digest) } } as unknown as DumpRow;
-  if (row.type === 'credential') return { ...row, record: { ...row.record, sealed: bytesOf(row.record.sealed) } } as unknown as DumpRow;
-  if (row.type === 'tool') return { ...row, record: toolWith(row.record as unknown as Tool, bytesOf as never) } as unknown as DumpRow;
+  if (row.type === 'key')
+    return { ...row, record: { ...row.record, digest: bytesOf(row.record.digest) } } as unknown as DumpRow;
+  if (row.type === 'credential')
+    return { ...row, record: { ...row.record, sealed: bytesOf(row.record.sealed) } } as unknown as DumpRow;
+  if (row.type === 'tool')
+    return { ...row, record: toolWith(row.record as unknown as Tool, bytesOf as never) } as unknown as DumpRow;
   return value as DumpRow;
 }
 
 /** A tool with its secrets in another form. */
 function toolWith({ sealed, previous, earlier, ...tool }: Tool, form: (bytes: Uint8Array) => string) {
   const formed = (one: ReplacedSecret) => ({ ...one, sealed: form(one.sealed) });
-  return { ...tool, sealed: sealed && form(sealed), ...(previous && { previous: formed(previous) }), ...(earlier && { earlier: earlier.map(formed) }) };
+  return {
+    ...tool,
+    sealed: sealed && form(sealed),
+    ...(previous && { previous: formed(previous) }),
+    ...(earlier && { earlier: earlier.map(formed) }),
+  };
 }
 
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+const base64 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'base64'));
 
 const problemOf = (error: { readonly instancePath: string; readonly message: string } | undefined): string =>
-  error === undefined ? 'it is not as it must be' : `${error.instancePath.split('/').filter(Boolean).join('.')} ${error.message}`.trim();
+  error === undefined
+    ? 'it is not as it must be'
+    : `${error.instancePath.split('/').filter(Boolean).join('.')} ${error.message}`.trim();

@@ -1,7 +1,7 @@
 /**
- * The keys' budgets, answered from memory. Their rows are written behind: with the next batch that is written anyway, at the
- * latest with a sweep or the close. So a request that only reads costs no commit, and a process that dies loses at most what two
- * minutes refill. Only buckets that are not full are held in memory.
+ * The keys' budgets, answered from memory. Their rows are written behind: with the next batch that is written anyway,
+ * at the latest with a sweep or the close. So a request that only reads costs no commit, and a process that dies loses
+ * at most what two minutes refill. Only buckets that are not full are held in memory.
  */
 import * as bucketOf from '../../../machines/budget.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -41,14 +41,20 @@ export class EmbeddedBudgets {
   readonly #unwritten = new Map<string, Bucket>();
   /** The key touched last; it is at the end of the map already, and need not be moved there. */
   #newest: string | null = null;
-  /** The rows of keys' budgets by key and workspace, cached because to build a row's name takes longer than to charge its bucket. */
-  readonly #rows = new Map<string, { readonly workspaceId: string; readonly row: Partial<Record<BudgetName, string>> }>();
+  /**
+   * The rows of keys' budgets by key and workspace, cached because to build a row's name takes longer than to charge
+   * its bucket.
+   */
+  readonly #rows = new Map<
+    string,
+    { readonly workspaceId: string; readonly row: Partial<Record<BudgetName, string>> }
+  >();
 
   readonly #settings: ClockSettings | null;
 
   /**
-   * `clock` gives the steps' times. Without it a clock that is set back goes unnoticed, and a level from the future counts from the next
-   * request.
+   * `clock` gives the steps' times. Without it a clock that is set back goes unnoticed, and a level from the future
+   * counts from the next request.
    */
   constructor(ledger: Ledger, clock?: Clock) {
     this.#ledger = ledger;
@@ -56,7 +62,12 @@ export class EmbeddedBudgets {
     ledger.beforeFlush((draft) => this.#write(draft));
   }
 
-  take(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], nowMs: number): Taken[] {
+  take(
+    workspaceId: string,
+    keyId: string,
+    budgets: readonly { budget: BudgetName; ceiling: number }[],
+    nowMs: number,
+  ): Taken[] {
     this.#follow();
     const looked: Looked[] = [];
     for (const { budget, ceiling } of budgets) {
@@ -83,7 +94,11 @@ export class EmbeddedBudgets {
   }
 
   /** The rows stay when their buckets are full again, so that they say when the key was used last. */
-  readStanding(workspaceId: string, { id, limits: ceilings }: { readonly id: string; readonly limits: KeyLimits }, nowMs: number): KeyStanding {
+  readStanding(
+    workspaceId: string,
+    { id, limits: ceilings }: { readonly id: string; readonly limits: KeyLimits },
+    nowMs: number,
+  ): KeyStanding {
     const buckets: { -readonly [B in BudgetName]?: Bucket } = {};
     for (const name of budgetNames) {
       const key = this.#row(workspaceId, id, name);
@@ -102,13 +117,14 @@ export class EmbeddedBudgets {
   }
 
   /**
-   * Moves the buckets back with the wall clock: a client that waits as it was told passes although the clock was set back. A clock that is
-   * set ahead refills.
+   * Moves the buckets back with the wall clock: a client that waits as it was told passes although the clock was set
+   * back. A clock that is set ahead refills.
    */
   #follow(): void {
     const setMs = this.#settings?.readSetMs() ?? 0;
     if (setMs >= 0) return;
-    for (const [key, { bucket, ceiling }] of this.#held) this.#held.set(key, { bucket: { ...bucket, at: bucket.at + setMs }, ceiling });
+    for (const [key, { bucket, ceiling }] of this.#held)
+      this.#held.set(key, { bucket: { ...bucket, at: bucket.at + setMs }, ceiling });
     for (const key of this.#unwritten.keys()) this.#unwritten.set(key, this.#held.get(key)!.bucket);
   }
 

@@ -1,6 +1,18 @@
 /** The console's records, and the removal of a workspace with its contents. */
 import { limits } from '../../base/limits.ts';
-import type { Assistant, Catalog, CatalogKind, CatalogRecords, Key, Move, Page, PageRequest, IdempotencyRecord, TurnPlace, Versioned } from '../store.ts';
+import type {
+  Assistant,
+  Catalog,
+  CatalogKind,
+  CatalogRecords,
+  Key,
+  Move,
+  Page,
+  PageRequest,
+  IdempotencyRecord,
+  TurnPlace,
+  Versioned,
+} from '../store.ts';
 import { AliasTaken, SlugTaken } from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { hasHistory } from '../moves.ts';
@@ -46,11 +58,22 @@ export class EmbeddedCatalog implements Catalog {
     if (created) this.#notices.tellChanged(kind, workspaceOf(record), record.id);
   }
 
-  async read<K extends CatalogKind>(kind: K, workspaceId: string, id: string): Promise<Versioned<CatalogRecords[K]> | null> {
-    return this.#ledger.committed<Versioned<CatalogRecords[K]>>(keys.catalog(kind, workspaceId) + keys.part(id)) ?? null;
+  async read<K extends CatalogKind>(
+    kind: K,
+    workspaceId: string,
+    id: string,
+  ): Promise<Versioned<CatalogRecords[K]> | null> {
+    return (
+      this.#ledger.committed<Versioned<CatalogRecords[K]>>(keys.catalog(kind, workspaceId) + keys.part(id)) ?? null
+    );
   }
 
-  async replace<K extends CatalogKind>(kind: K, record: CatalogRecords[K], version: number, move?: Move): Promise<number | null> {
+  async replace<K extends CatalogKind>(
+    kind: K,
+    record: CatalogRecords[K],
+    version: number,
+    move?: Move,
+  ): Promise<number | null> {
     const moved = await this.#ledger.step((draft) => {
       const key = rowKey(kind, record);
       const stored = this.#ledger.get<Versioned<Records>>(key);
@@ -133,9 +156,11 @@ export class EmbeddedCatalog implements Catalog {
     return found;
   }
 
-  /** Removes in bounded steps; the removal's mark goes with the last rows, so that an interrupted removal is continued. */
+  /**
+   * Removes in bounded steps; the removal's mark goes with the last rows, so that an interrupted removal is continued.
+   */
   async #removeHoldings(workspaceId: string): Promise<void> {
-    for (let done = false; !done; ) {
+    for (let done = false; !done;) {
       let ended: TurnPlace[] = [];
       done = await this.#ledger.step((draft) => {
         let left: number = limits.removalRowsMax;
@@ -196,7 +221,8 @@ export class EmbeddedCatalog implements Catalog {
   }
 
   #removeAlias(draft: Draft, { id, workspaceId, alias }: Assistant): void {
-    if (alias && this.#ledger.get<PlaceRow>(keys.alias(workspaceId, alias))?.id === id) draft.remove(keys.alias(workspaceId, alias));
+    if (alias && this.#ledger.get<PlaceRow>(keys.alias(workspaceId, alias))?.id === id)
+      draft.remove(keys.alias(workspaceId, alias));
   }
 
   /** If an import brought two assistants with one slug, the assistant that the slug's row names has it. */
@@ -207,7 +233,8 @@ export class EmbeddedCatalog implements Catalog {
 
 const workspaceOf = (record: Records): string => ('workspaceId' in record ? record.workspaceId : record.id);
 
-const rowKey = (kind: CatalogKind, record: Records): string => keys.catalog(kind, workspaceOf(record)) + keys.part(record.id);
+const rowKey = (kind: CatalogKind, record: Records): string =>
+  keys.catalog(kind, workspaceOf(record)) + keys.part(record.id);
 
 const putPublicKey = (draft: Draft, key: Key): void =>
   draft.put(keys.publicKey(key.publicId), { workspaceId: key.workspaceId, id: key.id } satisfies PlaceRow);

@@ -1,16 +1,36 @@
 /**
- * Exports an embedded store row by row. It reads the engine itself, because opening the store would void the leases and continue
- * the removals of an earlier process. Rows are read in bounded pages, each within one turn of the event loop.
+ * Exports an embedded store row by row. It reads the engine itself, because opening the store would void the leases and
+ * continue the removals of an earlier process. Rows are read in bounded pages, each within one turn of the event loop.
  */
 import type { Bucket } from '../../../machines/budget.ts';
 import { limits } from '../../base/limits.ts';
-import type { CatalogKind, CatalogRecords, HistoryKind, IdempotencyRecord, Move, ToolCall, TurnPlace, Versioned } from '../store.ts';
+import type {
+  CatalogKind,
+  CatalogRecords,
+  HistoryKind,
+  IdempotencyRecord,
+  Move,
+  ToolCall,
+  TurnPlace,
+  Versioned,
+} from '../store.ts';
 import { StoreUnavailable } from '../store.ts';
 import { unpackRow } from '../codec.ts';
 import { usedAtOf, type Buckets } from '../budgets.ts';
 import { streamingMessage } from '../records.ts';
 import { historyRow, importUnfinished, dumpRows, usageRow } from '../dump.ts';
-import type { DumpPlace, DumpProgress, DumpRow, DumpSource, DumpedHistoryRow, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
+import type {
+  DumpPlace,
+  DumpProgress,
+  DumpRow,
+  DumpSource,
+  DumpedHistoryRow,
+  Holdings,
+  MessageRow,
+  SessionRow,
+  TurnRow,
+  UsageRow,
+} from '../dump.ts';
 import type { Engine } from '../engine.ts';
 import { hourSeconds } from '../usage.ts';
 import { turnRowOf, type EarlierFlightRow, type FlightRow } from './flights.ts';
@@ -53,13 +73,22 @@ export class EmbeddedSource implements DumpSource, Holdings {
     return dumpRows(this, nowMs, from);
   }
 
-  async *records<K extends CatalogKind>(kind: K, workspaceId: string, from: string | null): AsyncGenerator<Versioned<CatalogRecords[K]>> {
-    for await (const [, { record, version }] of this.#rows<Versioned<CatalogRecords[K]>>(keys.catalog(kind, workspaceId), from)) yield { version, record };
+  async *records<K extends CatalogKind>(
+    kind: K,
+    workspaceId: string,
+    from: string | null,
+  ): AsyncGenerator<Versioned<CatalogRecords[K]>> {
+    for await (const [, { record, version }] of this.#rows<Versioned<CatalogRecords[K]>>(
+      keys.catalog(kind, workspaceId),
+      from,
+    ))
+      yield { version, record };
   }
 
   async buckets(workspaceId: string, keyId: string): Promise<{ buckets: Buckets; usedAt: number | null }> {
     const buckets: Record<string, Bucket> = {};
-    for await (const [key, bucket] of this.#rows<Bucket>(keys.keyBudgets(workspaceId, keyId))) buckets[keys.lastPart(key)] = bucket;
+    for await (const [key, bucket] of this.#rows<Bucket>(keys.keyBudgets(workspaceId, keyId)))
+      buckets[keys.lastPart(key)] = bucket;
     return { buckets, usedAt: usedAtOf(buckets) };
   }
 
@@ -68,24 +97,38 @@ export class EmbeddedSource implements DumpSource, Holdings {
     if (kind !== 'session') return movesOf(own);
     const ofTurns = new NewestMoves();
     for await (const [, turn] of this.#rows<rows.StoredTurn>(keys.turns(workspaceId, id))) ofTurns.add(turn);
-    return movesOf([...own, ...ofTurns.rows], await all(this.#rows<FlightRow | EarlierFlightRow>(keys.sessionFlights(workspaceId, id))));
+    return movesOf(
+      [...own, ...ofTurns.rows],
+      await all(this.#rows<FlightRow | EarlierFlightRow>(keys.sessionFlights(workspaceId, id))),
+    );
   }
 
-  async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | DumpedHistoryRow | MessageRow | TurnRow> {
-    for await (const [, { session, version, withdrawn }] of this.#rows<rows.StoredSession>(keys.sessions(workspaceId), from)) {
-      yield { type: 'session', version, record: session, withdrawn: withdrawn && { turnId: withdrawn.turnId, ...answered(withdrawn) } };
+  async *sessions(
+    workspaceId: string,
+    from: string | null,
+  ): AsyncGenerator<SessionRow | DumpedHistoryRow | MessageRow | TurnRow> {
+    for await (const [, { session, version, withdrawn }] of this.#rows<rows.StoredSession>(
+      keys.sessions(workspaceId),
+      from,
+    )) {
+      yield {
+        type: 'session',
+        version,
+        record: session,
+        withdrawn: withdrawn && { turnId: withdrawn.turnId, ...answered(withdrawn) },
+      };
       yield* historyRow('session', workspaceId, session.id, await this.moves('session', workspaceId, session.id));
       yield* this.#messages(workspaceId, session.id);
     }
   }
 
   /**
-   * The order of the rows differs from the order of their keys. Each pass over all of them picks the next ones in order, so that
-   * at most two picks are in memory at a time.
+   * The order of the rows differs from the order of their keys. Each pass over all of them picks the next ones in
+   * order, so that at most two picks are in memory at a time.
    */
   async *memories(workspaceId: string): AsyncGenerator<IdempotencyRecord> {
     const prefix = keys.memories(workspaceId);
-    for (let after = '', picked: number = limits.movingPickedMax; picked === limits.movingPickedMax; ) {
+    for (let after = '', picked: number = limits.movingPickedMax; picked === limits.movingPickedMax;) {
       let found: { readonly place: string; readonly record: IdempotencyRecord }[] = [];
       const pick = (): void => {
         found.sort((a, b) => (a.place < b.place ? -1 : 1));
@@ -108,7 +151,9 @@ export class EmbeddedSource implements DumpSource, Holdings {
       const [account, hour] = key.split('/').slice(2) as [string, string];
       const of = [workspaceId, ...keys.accountParts(account)] as const;
       yield usageRow(of, 'hour', Number(hour), counts);
-      const [from, to] = [0, hourSeconds].map((seconds) => keys.usageAt('second', workspaceId, account, Number(hour) + seconds)) as [string, string];
+      const [from, to] = [0, hourSeconds].map((seconds) =>
+        keys.usageAt('second', workspaceId, account, Number(hour) + seconds),
+      ) as [string, string];
       for await (const [second, used] of this.#between<number[]>(from, to)) {
         yield usageRow(of, 'second', Number(keys.lastPart(second)), used);
       }
@@ -120,18 +165,39 @@ export class EmbeddedSource implements DumpSource, Holdings {
       for (const [index, message] of rows.messagesOf(Number(keys.lastPart(key)), row)) {
         const place = message.turnId === null ? null : { workspaceId, sessionId, turnId: message.turnId };
         // An earlier version wrote the message of a turn in flight.
-        const record = message.status === 'streaming' && place !== null ? { ...message, content: await this.#output(place) } : message;
+        const record =
+          message.status === 'streaming' && place !== null
+            ? { ...message, content: await this.#output(place) }
+            : message;
         yield { type: 'message', workspaceId, sessionId, index, record };
-        const turn = place !== null && message.role === 'assistant' ? this.#get<rows.StoredTurn>(keys.turn(place)) : undefined;
-        if (turn !== undefined) yield this.#turn(workspaceId, turn, turn.finished === null ? this.#get<EarlierFlightRow>(keys.flight(place!)) : undefined);
+        const turn =
+          place !== null && message.role === 'assistant' ? this.#get<rows.StoredTurn>(keys.turn(place)) : undefined;
+        if (turn !== undefined)
+          yield this.#turn(
+            workspaceId,
+            turn,
+            turn.finished === null ? this.#get<EarlierFlightRow>(keys.flight(place!)) : undefined,
+          );
       }
     }
     for await (const [, row] of this.#rows<FlightRow | EarlierFlightRow>(keys.sessionFlights(workspaceId, sessionId))) {
       if (row.turn === undefined) continue;
       const { place, turn, said } = row;
-      if (said !== undefined) yield { type: 'message', workspaceId, sessionId, index: turn.messageIndex - 1, record: said };
-      yield { type: 'message', workspaceId, sessionId, index: turn.messageIndex, record: streamingMessage(turn, await this.#output(place)) };
-      yield this.#turn(workspaceId, turnRowOf(row), row, row.calls === undefined ? [] : await all(this.#rows<ToolCall>(keys.calls(place))));
+      if (said !== undefined)
+        yield { type: 'message', workspaceId, sessionId, index: turn.messageIndex - 1, record: said };
+      yield {
+        type: 'message',
+        workspaceId,
+        sessionId,
+        index: turn.messageIndex,
+        record: streamingMessage(turn, await this.#output(place)),
+      };
+      yield this.#turn(
+        workspaceId,
+        turnRowOf(row),
+        row,
+        row.calls === undefined ? [] : await all(this.#rows<ToolCall>(keys.calls(place))),
+      );
     }
   }
 
@@ -141,7 +207,12 @@ export class EmbeddedSource implements DumpSource, Holdings {
     return text;
   }
 
-  #turn(workspaceId: string, { turn, begun, finished }: rows.StoredTurn, flight: FlightRow | EarlierFlightRow | undefined, calls: readonly ToolCall[] = []): TurnRow {
+  #turn(
+    workspaceId: string,
+    { turn, begun, finished }: rows.StoredTurn,
+    flight: FlightRow | EarlierFlightRow | undefined,
+    calls: readonly ToolCall[] = [],
+  ): TurnRow {
     const memory = flight?.memory ? this.#get<IdempotencyRecord>(flight.memory) : undefined;
     return {
       type: 'turn',
@@ -149,13 +220,16 @@ export class EmbeddedSource implements DumpSource, Holdings {
       record: turn,
       begun: answered(begun),
       finished: finished && answered(finished),
-      flight: flight === undefined ? null : {
-        fence: flight.fence,
-        stop: flight.stop ?? null,
-        remembered: memory === undefined ? null : { scope: memory.scope, key: memory.key },
-        ...('released' in flight && flight.released !== undefined && { released: flight.released }),
-        ...(calls.length > 0 && { calls }),
-      },
+      flight:
+        flight === undefined
+          ? null
+          : {
+              fence: flight.fence,
+              stop: flight.stop ?? null,
+              remembered: memory === undefined ? null : { scope: memory.scope, key: memory.key },
+              ...('released' in flight && flight.released !== undefined && { released: flight.released }),
+              ...(calls.length > 0 && { calls }),
+            },
     };
   }
 
@@ -170,7 +244,7 @@ export class EmbeddedSource implements DumpSource, Holdings {
   }
 
   async *#between<T>(from: string, to: string): AsyncGenerator<[string, T]> {
-    for (let more = true; more; ) {
+    for (let more = true; more;) {
       const page: [string, T][] = [];
       let bytes = 0;
       more = false;
@@ -195,4 +269,7 @@ async function all<T>(rows: AsyncIterable<[string, T]>): Promise<T[]> {
   return found;
 }
 
-const answered = ({ fence: { epoch, owner }, version }: rows.StoredTurn['begun']): rows.StoredTurn['begun'] => ({ fence: { epoch, owner }, version });
+const answered = ({ fence: { epoch, owner }, version }: rows.StoredTurn['begun']): rows.StoredTurn['begun'] => ({
+  fence: { epoch, owner },
+  version,
+});

@@ -1,6 +1,6 @@
 /**
- * The turns in flight, mirrored in memory so that a step need not count them, which is possible because one process owns the
- * store. The rows decide; the mirror is rebuilt from them when the store opens and when a batch failed.
+ * The turns in flight, mirrored in memory so that a step need not count them, which is possible because one process
+ * owns the store. The rows decide; the mirror is rebuilt from them when the store opens and when a batch failed.
  */
 import type { Fence, Message, Slot, StopRequest, Turn, TurnPlace } from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
@@ -9,7 +9,10 @@ import { codePoints } from '../../base/text.ts';
 import * as keys from './keys.ts';
 import type { StoredTurn } from './rows.ts';
 
-/** A turn in flight, whole: neither the turn nor its messages nor the step that began it has a row of its own before the turn's end. */
+/**
+ * A turn in flight, whole: neither the turn nor its messages nor the step that began it has a row of its own before the
+ * turn's end.
+ */
 export interface FlightRow {
   readonly place: TurnPlace;
   readonly fence: Fence;
@@ -24,7 +27,10 @@ export interface FlightRow {
   readonly memory: string | null;
   /** Absent in rows of versions without requests to stop. */
   readonly stop?: StopRequest | null;
-  /** The end of the lease that the last takeover requested. It identifies the takeover if it is sent again, whatever became of that lease. */
+  /**
+   * The end of the lease that the last takeover requested. It identifies the takeover if it is sent again, whatever
+   * became of that lease.
+   */
   readonly seizedUntilMs?: number;
   readonly turn: Turn;
   /** The answer of the step that began the turn, to return it again. */
@@ -41,14 +47,23 @@ export interface FlightRow {
   readonly amended?: number;
 }
 
-/** A flight's row of an earlier version: beside it the turn has a row, and the assistant's message one with the status `streaming`. */
-export type EarlierFlightRow = Omit<FlightRow, 'turn' | 'begun' | 'said' | 'move'> & { readonly turn?: never; readonly move?: never };
+/**
+ * A flight's row of an earlier version: beside it the turn has a row, and the assistant's message one with the status
+ * `streaming`.
+ */
+export type EarlierFlightRow = Omit<FlightRow, 'turn' | 'begun' | 'said' | 'move'> & {
+  readonly turn?: never;
+  readonly move?: never;
+};
 
 export interface Flight {
   readonly row: FlightRow;
   /** Code points of output stored so far. */
   readonly position: number;
-  /** The row that output is appended to: its key, the position where it begins, and its length; null if the next piece begins a row. */
+  /**
+   * The row that output is appended to: its key, the position where it begins, and its length; null if the next piece
+   * begins a row.
+   */
   readonly tail: { readonly key: string; readonly position: number; readonly length: number } | null;
 }
 
@@ -81,15 +96,19 @@ export class Flights {
   }
 
   /**
-   * Voids every lease and slot: their holders belonged to an earlier process, and two processes cannot have the store open. Gives
-   * the flights of earlier versions the form of this one, and removes those without a turn.
+   * Voids every lease and slot: their holders belonged to an earlier process, and two processes cannot have the store
+   * open. Gives the flights of earlier versions the form of this one, and removes those without a turn.
    */
   async voidLeases(): Promise<void> {
     await this.#ledger.step((draft) => {
-      for (const [key, row] of this.#ledger.range<FlightRow | EarlierFlightRow>(keys.flights, keys.endOf(keys.flights))) {
+      for (const [key, row] of this.#ledger.range<FlightRow | EarlierFlightRow>(
+        keys.flights,
+        keys.endOf(keys.flights),
+      )) {
         const whole = row.turn === undefined ? this.#join(draft, row) : row;
         if (whole === null) draft.remove(key);
-        else if (whole !== row || row.leaseUntilMs > 0) draft.put(key, { ...whole, leaseUntilMs: 0, slotUntilMs: 0 } satisfies FlightRow, 'flight');
+        else if (whole !== row || row.leaseUntilMs > 0)
+          draft.put(key, { ...whole, leaseUntilMs: 0, slotUntilMs: 0 } satisfies FlightRow, 'flight');
       }
     });
     this.#load();
@@ -148,7 +167,9 @@ export class Flights {
     return places;
   }
 
-  /** Whether the workspace has no free slot of the name. The slots are checked one by one only if all seem to be taken. */
+  /**
+   * Whether the workspace has no free slot of the name. The slots are checked one by one only if all seem to be taken.
+   */
   full(workspaceId: string, { name, ceiling }: Slot, nowMs: number): boolean {
     const held = this.#slots.get(slotsOf(workspaceId, name))?.size ?? 0;
     return held >= ceiling && this.taken(workspaceId, name, nowMs) >= ceiling;

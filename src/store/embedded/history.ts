@@ -1,6 +1,7 @@
 /**
- * The history of each actor: every step has a row, written by the step. Only the steps that begin and end a turn have none: the first is in the flight of the turn, and then both are in
- * the turn's own row. So they stay as long as the turn, though a history shows only its newest steps.
+ * The history of each actor: every step has a row, written by the step. Only the steps that begin and end a turn have
+ * none: the first is in the flight of the turn, and then both are in the turn's own row. So they stay as long as the
+ * turn, though a history shows only its newest steps.
  */
 import { limits } from '../../base/limits.ts';
 import type { HistoryKind, HistoryStore, Move } from '../store.ts';
@@ -10,11 +11,15 @@ import type { EarlierFlightRow, FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
 import type { StoredSession, StoredTurn, TurnMoves } from './rows.ts';
 
-/** A step, or both steps of a turn: a version before this one wrote these under the number of the second, and so does the withdrawal of a turn that is over. */
+/**
+ * A step, or both steps of a turn: a version before this one wrote these under the number of the second, and so does
+ * the withdrawal of a turn that is over.
+ */
 export type MovesRow = MoveRow | TurnMoves;
 
 const isOne = (row: MovesRow): row is MoveRow => Array.isArray(row);
-const moveRowsOf = (row: MovesRow): MoveRow[] => (isOne(row) ? [row] : [row.begun, row.ended].filter((move) => move !== undefined));
+const moveRowsOf = (row: MovesRow): MoveRow[] =>
+  isOne(row) ? [row] : [row.begun, row.ended].filter((move) => move !== undefined);
 
 /** The newest moves of an actor, oldest first, from all its rows and its flights. */
 export const movesOf = (rows: Iterable<MovesRow>, flights: Iterable<FlightRow | EarlierFlightRow> = []): Move[] =>
@@ -24,7 +29,13 @@ export const movesOf = (rows: Iterable<MovesRow>, flights: Iterable<FlightRow | 
     .slice(-movesKept);
 
 /** Adds a step to an actor's history. */
-export function putMove(draft: Draft, kind: HistoryKind, workspaceId: string, id: string, move: Move | null | undefined): void {
+export function putMove(
+  draft: Draft,
+  kind: HistoryKind,
+  workspaceId: string,
+  id: string,
+  move: Move | null | undefined,
+): void {
   if (move) putMoves(draft, kind, workspaceId, id, moveRow(move));
 }
 
@@ -41,7 +52,8 @@ export function putMoves(draft: Draft, kind: HistoryKind, workspaceId: string, i
 
 /** Drops the rows of steps that are too old to be kept once these are there. */
 export function dropBehind(draft: Draft, kind: HistoryKind, workspaceId: string, id: string, moves: MovesRow): void {
-  for (const row of moveRowsOf(moves)) if (row[0] > movesKept) draft.remove(keys.move(kind, workspaceId, id, row[0] - movesKept));
+  for (const row of moveRowsOf(moves))
+    if (row[0] > movesKept) draft.remove(keys.move(kind, workspaceId, id, row[0] - movesKept));
 }
 
 /** The steps of a turn, for its row; undefined if neither has a history. */
@@ -64,7 +76,8 @@ export class NewestMoves {
   add({ moves }: StoredTurn): void {
     if (moves === undefined) return;
     this.#rows.push(moves);
-    if (this.#rows.length >= 2 * movesKept) this.#rows = this.#rows.sort((one, other) => seqOf(one) - seqOf(other)).slice(-movesKept);
+    if (this.#rows.length >= 2 * movesKept)
+      this.#rows = this.#rows.sort((one, other) => seqOf(one) - seqOf(other)).slice(-movesKept);
   }
 }
 
@@ -86,8 +99,11 @@ export class EmbeddedHistory implements HistoryStore {
     const flights = [...this.#rows<FlightRow>(keys.sessionFlights(workspaceId, id))];
     const ofTurns = new NewestMoves();
     const prefix = keys.turns(workspaceId, id);
-    for (let from: string | null = prefix; from !== null; ) from = await this.#readTurns(from, keys.endOf(prefix), ofTurns);
-    return movesOf([...rows, ...ofTurns.rows], flights).filter(({ seq }, index, all) => seq <= newest && seq !== all[index - 1]?.seq);
+    for (let from: string | null = prefix; from !== null;)
+      from = await this.#readTurns(from, keys.endOf(prefix), ofTurns);
+    return movesOf([...rows, ...ofTurns.rows], flights).filter(
+      ({ seq }, index, all) => seq <= newest && seq !== all[index - 1]?.seq,
+    );
   }
 
   /** Returns the key to go on from, or null; other work gets a turn before that. */

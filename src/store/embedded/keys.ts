@@ -6,13 +6,18 @@ import type { Grain } from '../usage.ts';
 
 const plain = /^(?:[\w-]{1,64}|~[\w-]{43})$/;
 
-/** Returns an id as a part of a key. It stays within its place and has a bounded length, whatever a client sends as an id. */
+/**
+ * Returns an id as a part of a key. It stays within its place and has a bounded length, whatever a client sends as an
+ * id.
+ */
 export const part = (id: string): string => (plain.test(id) ? id : digest(id));
 
 /** A digest never equals an id of ours, because it begins with a character that no id has. */
 const digest = (text: string): string => `~${createHash('sha256').update(text).digest('base64url')}`;
 
-/** A step makes some ten keys of one session, and some of them twice: their common part, and those keys, are made once. */
+/**
+ * A step makes some ten keys of one session, and some of them twice: their common part, and those keys, are made once.
+ */
 let lastSession = { workspaceId: '', sessionId: '', text: '', session: '' };
 let lastTurn = { workspaceId: '', sessionId: '', turnId: '', text: '', turn: '', flight: '' };
 
@@ -23,7 +28,8 @@ function ofSession(workspaceId: string, sessionId: string): typeof lastSession {
 }
 
 function ofTurn({ workspaceId, sessionId, turnId }: TurnPlace): typeof lastTurn {
-  if (lastTurn.turnId === turnId && lastTurn.sessionId === sessionId && lastTurn.workspaceId === workspaceId) return lastTurn;
+  if (lastTurn.turnId === turnId && lastTurn.sessionId === sessionId && lastTurn.workspaceId === workspaceId)
+    return lastTurn;
   const text = `${placed(workspaceId, sessionId)}/${part(turnId)}`;
   return (lastTurn = { workspaceId, sessionId, turnId, text, turn: `turn/${text}`, flight: `flight/${text}` });
 }
@@ -51,28 +57,33 @@ export const catalog = (kind: CatalogKind, workspaceId: string): string =>
   kind === 'workspace' ? workspaces : `${kind}/${part(workspaceId)}/`;
 export const publicKey = (publicId: string): string => `public-key/${part(publicId)}`;
 export const slug = (name: string): string => `slug/${part(name)}`;
-export const alias = (workspaceId: string, name: string): string => `alias/${part(workspaceId)}/${part(aliasKey(name))}`;
+export const alias = (workspaceId: string, name: string): string =>
+  `alias/${part(workspaceId)}/${part(aliasKey(name))}`;
 
 export const sessions = (workspaceId: string): string => `session/${part(workspaceId)}/`;
 export const session = (workspaceId: string, sessionId: string): string => ofSession(workspaceId, sessionId).session;
 export const assistantSessions = (workspaceId: string, assistantId: string): string =>
   `session-by-assistant/${part(workspaceId)}/${part(assistantId)}/`;
 export const activity = 'session-by-activity/';
-export const activeAt = (workspaceId: string, second: number): string => `${activity}${part(workspaceId)}/${padded(second, 12)}/`;
+export const activeAt = (workspaceId: string, second: number): string =>
+  `${activity}${part(workspaceId)}/${padded(second, 12)}/`;
 
 /** The open trials of a workspace; each row has the Unix second at which the trial expires. */
 export const trials = (workspaceId: string): string => `trial/${part(workspaceId)}/`;
 
-export const messages = (workspaceId: string, sessionId: string): string => `message/${placed(workspaceId, sessionId)}/`;
+export const messages = (workspaceId: string, sessionId: string): string =>
+  `message/${placed(workspaceId, sessionId)}/`;
 export const message = (workspaceId: string, sessionId: string, index: number): string =>
   messages(workspaceId, sessionId) + padded(index, 9);
 
-const ofTurns = (kind: string, workspaceId: string, sessionId: string): string => `${kind}/${placed(workspaceId, sessionId)}/`;
+const ofTurns = (kind: string, workspaceId: string, sessionId: string): string =>
+  `${kind}/${placed(workspaceId, sessionId)}/`;
 export const turns = (workspaceId: string, sessionId: string): string => ofTurns('turn', workspaceId, sessionId);
 export const turn = (place: TurnPlace): string => ofTurn(place).turn;
 export const flights = 'flight/';
 export const flight = (place: TurnPlace): string => ofTurn(place).flight;
-export const sessionFlights = (workspaceId: string, sessionId: string): string => ofTurns('flight', workspaceId, sessionId);
+export const sessionFlights = (workspaceId: string, sessionId: string): string =>
+  ofTurns('flight', workspaceId, sessionId);
 export const output = (place: TurnPlace): string => `output/${ofTurn(place).text}/`;
 export const outputAt = (place: TurnPlace, position: number): string => output(place) + padded(position, 9);
 /** The calls of a turn in flight, each under its place among them. */
@@ -80,58 +91,113 @@ export const calls = (place: TurnPlace): string => `call/${ofTurn(place).text}/`
 export const call = (place: TurnPlace, index: number): string => calls(place) + padded(index, 9);
 
 /** The steps of an actor, each under its number. */
-export const history = (kind: HistoryKind, workspaceId: string, id: string): string => `history-${kind}/${placed(workspaceId, id)}/`;
-export const move = (kind: HistoryKind, workspaceId: string, id: string, seq: number): string => history(kind, workspaceId, id) + padded(seq, 12);
+export const history = (kind: HistoryKind, workspaceId: string, id: string): string =>
+  `history-${kind}/${placed(workspaceId, id)}/`;
+export const move = (kind: HistoryKind, workspaceId: string, id: string, seq: number): string =>
+  history(kind, workspaceId, id) + padded(seq, 12);
 
 /** All rows of a session except its own row and its index rows. */
 export const belongings = (workspaceId: string, sessionId: string): string[] =>
-  ['message', 'turn', 'flight', 'output', 'call', 'history-session'].map((kind) => ofTurns(kind, workspaceId, sessionId));
+  ['message', 'turn', 'flight', 'output', 'call', 'history-session'].map((kind) =>
+    ofTurns(kind, workspaceId, sessionId),
+  );
 
 export const memories = (workspaceId: string): string => `memory/${part(workspaceId)}/`;
 export const memory = (workspaceId: string, scope: string, key: string): string =>
   `${memories(workspaceId)}${digest(`${scope.length}:${scope}${key}`)}`;
 export const memoryEnds = 'memory-end/';
-export const memoryEnd = (untilMs: number, memoryKey: string): string => `${memoryEnds}${padded(untilMs, 15)}/${memoryKey}`;
+export const memoryEnd = (untilMs: number, memoryKey: string): string =>
+  `${memoryEnds}${padded(untilMs, 15)}/${memoryKey}`;
 /** Where the index of memories that last beyond a time begins. */
 export const memoryEndsAfter = (nowMs: number): string => `${memoryEnds}${padded(nowMs + 1, 15)}/`;
 
 export const keyBudgets = (workspaceId: string, keyId: string): string => `budget/${part(workspaceId)}/${part(keyId)}/`;
-export const budget = (workspaceId: string, keyId: string, name: BudgetName): string => keyBudgets(workspaceId, keyId) + name;
+export const budget = (workspaceId: string, keyId: string, name: BudgetName): string =>
+  keyBudgets(workspaceId, keyId) + name;
 
 export const limits = (workspaceId: string): string => `limit/${part(workspaceId)}/`;
 export const limit = (workspaceId: string, name: string): string => limits(workspaceId) + part(name);
 
 export const usageOf = (grain: Grain, workspaceId: string): string => `usage-${grain}/${part(workspaceId)}/`;
-/** Returns the account that usage is counted under: an assistant, with the API key if there is one. The accounts of an assistant are its total. */
-export const account = (assistantId: string, keyId: string | null | undefined): string => (keyId ? `${part(assistantId)}${withKey}${part(keyId)}` : part(assistantId));
+/**
+ * Returns the account that usage is counted under: an assistant, with the API key if there is one. The accounts of an
+ * assistant are its total.
+ */
+export const account = (assistantId: string, keyId: string | null | undefined): string =>
+  keyId ? `${part(assistantId)}${withKey}${part(keyId)}` : part(assistantId);
 const withKey = '+';
 /** The assistant and the key of an account. */
-export const accountParts = (name: string): [assistant: string, key: string | undefined] => name.split(withKey, 2) as [string, string | undefined];
+export const accountParts = (name: string): [assistant: string, key: string | undefined] =>
+  name.split(withKey, 2) as [string, string | undefined];
 /** Whether a query wants this account. */
 export const isAsked = (name: string, { assistantIds, keyId }: UsageQuery): boolean => {
   const [assistant, key] = accountParts(name);
-  return (keyId == null || key === part(keyId)) && (assistantIds === null || assistantIds.some((id) => part(id) === assistant));
+  return (
+    (keyId == null || key === part(keyId)) &&
+    (assistantIds === null || assistantIds.some((id) => part(id) === assistant))
+  );
 };
 /** Where the rows of these assistants' accounts are, behind a prefix; null for all. */
 export const accountSpans = (prefix: string, assistantIds: readonly string[] | null): [from: string, to: string][] =>
-  assistantIds === null ? [[prefix, endOf(prefix)]] : [...new Set(assistantIds.map(part))].map((id) => [`${prefix}${id}${withKey}`, endOf(`${prefix}${id}/`)]);
+  assistantIds === null
+    ? [[prefix, endOf(prefix)]]
+    : [...new Set(assistantIds.map(part))].map((id) => [`${prefix}${id}${withKey}`, endOf(`${prefix}${id}/`)]);
 /** Accounts in the order of their rows' keys. */
 export const byAccount = (one: string, other: string): number => (`${one}/` < `${other}/` ? -1 : 1);
 /** The counts of one account in the second or hour that begins at `at`. */
-export const usageAt = (grain: Grain, workspaceId: string, name: string, at: number): string => `${usageOf(grain, workspaceId)}${name}/${padded(at, 12)}`;
+export const usageAt = (grain: Grain, workspaceId: string, name: string, at: number): string =>
+  `${usageOf(grain, workspaceId)}${name}/${padded(at, 12)}`;
 
 export const removals = 'removal/';
 export const removal = (workspaceId: string): string => removals + part(workspaceId);
 
-/** An import's progress, and the rows that an engine and its store write by themselves: an empty store may have only these. */
+/**
+ * An import's progress, and the rows that an engine and its store write by themselves: an empty store may have only
+ * these.
+ */
 export const importing = 'import';
 /** The course of time that the sweeps have seen. */
 export const time = 'time';
-export const ownRows: readonly string[] = [importing, 'owner', 'ping', 'time', 'journal-next', 'journal-open', 'journal-of'];
+export const ownRows: readonly string[] = [
+  importing,
+  'owner',
+  'ping',
+  'time',
+  'journal-next',
+  'journal-open',
+  'journal-of',
+];
 
-/** All rows of a workspace except its own; its keys come first, so that no caller is authenticated while the rest is removed. */
+/**
+ * All rows of a workspace except its own; its keys come first, so that no caller is authenticated while the rest is
+ * removed.
+ */
 export const holdings = (workspaceId: string): string[] =>
   [
-    ...['key', 'assistant', 'alias', 'credential', 'tool', 'budget', 'session', 'session-by-assistant', 'session-by-activity', 'trial', 'message'],
-    ...['turn', 'flight', 'output', 'call', 'memory', 'limit', 'usage-second', 'usage-hour', 'history-session', 'history-key', 'history-assistant'],
+    ...[
+      'key',
+      'assistant',
+      'alias',
+      'credential',
+      'tool',
+      'budget',
+      'session',
+      'session-by-assistant',
+      'session-by-activity',
+      'trial',
+      'message',
+    ],
+    ...[
+      'turn',
+      'flight',
+      'output',
+      'call',
+      'memory',
+      'limit',
+      'usage-second',
+      'usage-hour',
+      'history-session',
+      'history-key',
+      'history-assistant',
+    ],
   ].map((kind) => `${kind}/${part(workspaceId)}/`);

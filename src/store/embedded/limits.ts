@@ -1,6 +1,22 @@
-/** Budgets of keys, and limits of any kind, several in one decision. A sweep removes rows that no longer change any answer. */
+/**
+ * Budgets of keys, and limits of any kind, several in one decision. A sweep removes rows that no longer change any
+ * answer.
+ */
 import * as budget from '../../../machines/budget.ts';
-import type { AskedLimit, AskedPlace, AskedRate, BudgetName, KeyLimits, KeyStanding, LimitStore, LookedLimit, SettledLimit, Taken, TakeLimits, TakenLimit } from '../store.ts';
+import type {
+  AskedLimit,
+  AskedPlace,
+  AskedRate,
+  BudgetName,
+  KeyLimits,
+  KeyStanding,
+  LimitStore,
+  LookedLimit,
+  SettledLimit,
+  Taken,
+  TakeLimits,
+  TakenLimit,
+} from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import type { EmbeddedBudgets } from './budgets.ts';
 import * as keys from './keys.ts';
@@ -38,11 +54,20 @@ export class EmbeddedLimits implements LimitStore {
     this.#places.forget(workspaceId);
   }
 
-  takeBudgets(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], nowMs: number): Taken[] {
+  takeBudgets(
+    workspaceId: string,
+    keyId: string,
+    budgets: readonly { budget: BudgetName; ceiling: number }[],
+    nowMs: number,
+  ): Taken[] {
     return this.#budgets.take(workspaceId, keyId, budgets, nowMs);
   }
 
-  async readBudgets(workspaceId: string, asked: readonly { readonly id: string; readonly limits: KeyLimits }[], nowMs: number): Promise<KeyStanding[]> {
+  async readBudgets(
+    workspaceId: string,
+    asked: readonly { readonly id: string; readonly limits: KeyLimits }[],
+    nowMs: number,
+  ): Promise<KeyStanding[]> {
     return asked.map((key) => this.#budgets.readStanding(workspaceId, key, nowMs));
   }
 
@@ -82,28 +107,47 @@ export class EmbeddedLimits implements LimitStore {
         continue;
       }
       const stored = this.#ledger.get<LimitRow>(key)?.state;
-      if (limit.kind === 'counter') this.#settleCounter(draft, key, (stored as budget.Counter | undefined) ?? { used: 0, since: 0 }, limit, nowMs);
+      if (limit.kind === 'counter')
+        this.#settleCounter(draft, key, (stored as budget.Counter | undefined) ?? { used: 0, since: 0 }, limit, nowMs);
       else this.#settleBucket(draft, key, stored as budget.Bucket | undefined, limit, nowMs);
     }
   }
 
-  #settleCounter(draft: Draft, key: string, stored: budget.Counter, { periodMs, sinceMs, cost }: Extract<SettledLimit, { kind: 'counter' }>, nowMs: number): void {
+  #settleCounter(
+    draft: Draft,
+    key: string,
+    stored: budget.Counter,
+    { periodMs, sinceMs, cost }: Extract<SettledLimit, { kind: 'counter' }>,
+    nowMs: number,
+  ): void {
     const { used, since } = budget.current(stored, nowMs, periodMs);
-    if (since === sinceMs) this.#put(draft, key, { state: { used: Math.max(0, used + cost), since }, endMs: since + periodMs });
+    if (since === sinceMs)
+      this.#put(draft, key, { state: { used: Math.max(0, used + cost), since }, endMs: since + periodMs });
   }
 
-  #settleBucket(draft: Draft, key: string, stored: budget.Bucket | undefined, { ceiling, periodMs, cost }: Extract<SettledLimit, { kind: 'bucket' }>, nowMs: number): void {
+  #settleBucket(
+    draft: Draft,
+    key: string,
+    stored: budget.Bucket | undefined,
+    { ceiling, periodMs, cost }: Extract<SettledLimit, { kind: 'bucket' }>,
+    nowMs: number,
+  ): void {
     // A bucket without a row is full.
     if (stored === undefined || ceiling === 0) return;
     const { level, at } = budget.refilled(stored, ceiling, nowMs, periodMs);
     const settled = Math.min(ceiling * periodMs, level - cost * periodMs);
-    this.#put(draft, key, { state: { level: settled, at }, endMs: at + Math.ceil((ceiling * periodMs - settled) / ceiling) });
+    this.#put(draft, key, {
+      state: { level: settled, at },
+      endMs: at + Math.ceil((ceiling * periodMs - settled) / ceiling),
+    });
   }
 
   #look(key: string, limit: AskedLimit, nowMs: number): Looked {
     if (limit.kind === 'place') return this.#place(key, limit, nowMs);
     const stored = this.#ledger.get<LimitRow>(key)?.state;
-    return limit.kind === 'counter' ? counted(key, stored as budget.Counter | undefined, limit, nowMs) : held(key, stored as budget.Bucket | undefined, limit, nowMs);
+    return limit.kind === 'counter'
+      ? counted(key, stored as budget.Counter | undefined, limit, nowMs)
+      : held(key, stored as budget.Bucket | undefined, limit, nowMs);
   }
 
   #place(key: string, limit: AskedPlace, nowMs: number): Looked {
@@ -131,16 +175,34 @@ export class EmbeddedLimits implements LimitStore {
   }
 }
 
-const seatOf = (limit: string, { holder, seat = '' }: { readonly holder: string; readonly seat?: string }): Seat => ({ limit, holder: keys.part(holder), seat: keys.part(seat) });
+const seatOf = (limit: string, { holder, seat = '' }: { readonly holder: string; readonly seat?: string }): Seat => ({
+  limit,
+  holder: keys.part(holder),
+  seat: keys.part(seat),
+});
 
-function counted(key: string, stored: budget.Counter | undefined, { ceiling, periodMs, cost }: AskedRate, nowMs: number): Looked {
+function counted(
+  key: string,
+  stored: budget.Counter | undefined,
+  { ceiling, periodMs, cost }: AskedRate,
+  nowMs: number,
+): Looked {
   const { passed, counter } = budget.count(stored ?? { used: 0, since: 0 }, ceiling, nowMs, { periodMs, cost });
   const endMs = counter.since + periodMs;
   return { passed, waitMs: passed ? 0 : ceiling === 0 ? null : endMs - nowMs, key, row: { state: counter, endMs } };
 }
 
-function held(key: string, stored: budget.Bucket | undefined, { ceiling, periodMs, cost }: AskedRate, nowMs: number): Looked {
-  const { passed, bucket } = budget.take(stored ?? budget.full(ceiling, nowMs, periodMs), ceiling, nowMs, { periodMs, cost, debt: false });
+function held(
+  key: string,
+  stored: budget.Bucket | undefined,
+  { ceiling, periodMs, cost }: AskedRate,
+  nowMs: number,
+): Looked {
+  const { passed, bucket } = budget.take(stored ?? budget.full(ceiling, nowMs, periodMs), ceiling, nowMs, {
+    periodMs,
+    cost,
+    debt: false,
+  });
   const missing = (level: number): number => Math.ceil((level - bucket.level) / ceiling);
   const waitMs = passed ? 0 : cost > ceiling ? null : missing(cost * periodMs);
   return { passed, waitMs, key, row: { state: bucket, endMs: passed ? bucket.at + missing(ceiling * periodMs) : 0 } };

@@ -1,4 +1,6 @@
-/** An embedded store that loads an export: writes the engine's rows and their indexes as the verbs would have left them. */
+/**
+ * An embedded store that loads an export: writes the engine's rows and their indexes as the verbs would have left them.
+ */
 import { full } from '../../../machines/budget.ts';
 import type { TurnPlace } from '../store.ts';
 import { budgetNames, usedAtOf, type Buckets } from '../budgets.ts';
@@ -66,10 +68,16 @@ function put(draft: Draft, row: DumpRow): void {
     case 'tool':
     case 'key': {
       const { type, record, version } = row;
-      draft.put(keys.catalog(type, 'workspaceId' in record ? record.workspaceId : record.id) + keys.part(record.id), { record, version });
-      // If two assistants have one slug or alias, which only an earlier version could write, the last loaded one has it.
-      if (type === 'assistant' && record.link?.slug) draft.put(keys.slug(record.link.slug), { workspaceId: record.workspaceId, id: record.id });
-      if (type === 'assistant' && record.alias) draft.put(keys.alias(record.workspaceId, record.alias), { workspaceId: record.workspaceId, id: record.id });
+      draft.put(keys.catalog(type, 'workspaceId' in record ? record.workspaceId : record.id) + keys.part(record.id), {
+        record,
+        version,
+      });
+      // If two assistants have one slug or alias, which only an earlier version could write, the last loaded one has
+      // it.
+      if (type === 'assistant' && record.link?.slug)
+        draft.put(keys.slug(record.link.slug), { workspaceId: record.workspaceId, id: record.id });
+      if (type === 'assistant' && record.alias)
+        draft.put(keys.alias(record.workspaceId, record.alias), { workspaceId: record.workspaceId, id: record.id });
       return type === 'key' ? putKey(draft, row) : undefined;
     }
     case 'session':
@@ -87,7 +95,10 @@ function put(draft: Draft, row: DumpRow): void {
       return draft.put(keys.memoryEnd(row.record.untilMs, key), key);
     }
     case 'usage':
-      return draft.put(keys.usageAt(row.grain, row.workspaceId, keys.account(row.assistantId, row.keyId), row.start), usageFields.map((field) => row.counts[field] ?? 0));
+      return draft.put(
+        keys.usageAt(row.grain, row.workspaceId, keys.account(row.assistantId, row.keyId), row.start),
+        usageFields.map((field) => row.counts[field] ?? 0),
+      );
   }
 }
 
@@ -103,15 +114,34 @@ function putKey(draft: Draft, { record, budgets: left, usedAt }: KeyRow): void {
 
 /** A streaming message has no row: it is part of its turn's flight. Its output is stored in pieces, here in one. */
 function putMessage(draft: Draft, { workspaceId, sessionId, index, record }: MessageRow): void {
-  if (record.status !== 'streaming' || record.turnId === null) draft.put(keys.message(workspaceId, sessionId, index), record, 'message');
-  else if (record.content !== '') draft.put(keys.outputAt({ workspaceId, sessionId, turnId: record.turnId! }, 0), record.content);
+  if (record.status !== 'streaming' || record.turnId === null)
+    draft.put(keys.message(workspaceId, sessionId, index), record, 'message');
+  else if (record.content !== '')
+    draft.put(keys.outputAt({ workspaceId, sessionId, turnId: record.turnId! }, 0), record.content);
 }
 
 function putTurn(draft: Draft, { workspaceId, record, begun, finished, flight }: TurnRow): void {
   const place: TurnPlace = { workspaceId, sessionId: record.sessionId, turnId: record.id };
-  if (flight === null) return draft.put(keys.turn(place), { turn: record, begun, finished } satisfies rows.StoredTurn, 'turn');
+  if (flight === null)
+    return draft.put(keys.turn(place), { turn: record, begun, finished } satisfies rows.StoredTurn, 'turn');
   const { fence, stop, remembered, released, calls = [] } = flight;
   for (const [index, call] of calls.entries()) draft.put(keys.call(place, index), call);
   const memory = remembered === null ? null : keys.memory(workspaceId, remembered.scope, remembered.key);
-  draft.put(keys.flight(place), { place, fence, leaseUntilMs: 0, slotUntilMs: 0, slotsMax: 0, memory, stop, turn: record, begun, ...(released !== undefined && { released }), ...(calls.length > 0 && { calls: calls.length }) } satisfies FlightRow, 'flight');
+  draft.put(
+    keys.flight(place),
+    {
+      place,
+      fence,
+      leaseUntilMs: 0,
+      slotUntilMs: 0,
+      slotsMax: 0,
+      memory,
+      stop,
+      turn: record,
+      begun,
+      ...(released !== undefined && { released }),
+      ...(calls.length > 0 && { calls: calls.length }),
+    } satisfies FlightRow,
+    'flight',
+  );
 }

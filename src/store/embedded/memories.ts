@@ -40,7 +40,7 @@ export class Memories implements RequestStore {
 
   /** Deletes all expired memories. */
   async sweep(nowMs: number): Promise<void> {
-    for (let done = false; !done; ) {
+    for (let done = false; !done;) {
       done = await this.#ledger.step((draft) => {
         const over = this.#ledger.range<string>(keys.memoryEnds, keys.memoryEndsAfter(nowMs), limits.removalRowsMax);
         for (const [end, key] of over) {

@@ -1,6 +1,7 @@
 /**
- * The places that are taken, mirrored in memory so that a step need not count them, which is possible because one process owns the
- * store. The rows decide: each name is read from them when it is first used, and anew after a failed batch.
+ * The places that are taken, mirrored in memory so that a step need not count them, which is possible because one
+ * process owns the store. The rows decide: each name is read from them when it is first used, and anew after a failed
+ * batch.
  */
 import { limits } from '../../base/limits.ts';
 import type { Ledger } from '../ledger.ts';

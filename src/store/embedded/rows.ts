@@ -5,11 +5,17 @@ import type { Fence, Message, Session, Turn } from '../store.ts';
 export interface StoredSession {
   readonly session: Session;
   readonly version: number;
-  /** The turn withdrawn last and the version that this made: the turn has no row left from which a second sending could be answered. */
+  /**
+   * The turn withdrawn last and the version that this made: the turn has no row left from which a second sending could
+   * be answered.
+   */
   readonly withdrawn: { readonly turnId: string; readonly fence: Fence; readonly version: number } | null;
 }
 
-/** The steps of its session that began and ended a turn. The first is absent where it has a row of its own, as behind an import; each where the step has no history. */
+/**
+ * The steps of its session that began and ended a turn. The first is absent where it has a row of its own, as behind an
+ * import; each where the step has no history.
+ */
 export interface TurnMoves {
   readonly begun?: MoveRow;
   readonly ended?: MoveRow;
@@ -39,4 +45,9 @@ export type StoredMessage = Message | ExchangeRow;
 
 /** The messages of a row, by index. */
 export const messagesOf = (index: number, row: StoredMessage): [index: number, message: Message][] =>
-  'said' in row ? [[index, row.said], [index + 1, row.reply]] : [[index, row]];
+  'said' in row
+    ? [
+        [index, row.said],
+        [index + 1, row.reply],
+      ]
+    : [[index, row]];

@@ -1,7 +1,23 @@
 /** Sessions: their rows, their index rows, lists of them, and their messages. */
 import { secondsOf } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import type { Basis, ChargedSession, ChargeSession, CreatedSession, CreateSession, IdempotencyRecord, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../store.ts';
+import type {
+  Basis,
+  ChargedSession,
+  ChargeSession,
+  CreatedSession,
+  CreateSession,
+  IdempotencyRecord,
+  Message,
+  Move,
+  Page,
+  PageRequest,
+  Session,
+  SessionFilter,
+  SessionStore,
+  SettledLimit,
+  Versioned,
+} from '../store.ts';
 import { isOdd } from '../codec.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { matchesFilter, spanOf } from '../sessions.ts';
@@ -65,16 +81,22 @@ export class EmbeddedSessions implements SessionStore {
     const { session, greeting, earlier = [], remember } = step;
     const messages = greeting === null ? earlier : [greeting, ...earlier];
     return this.#ledger.step((draft) => {
-      if (this.#ledger.get(keys.session(session.workspaceId, session.id)) !== undefined) return { outcome: 'created', version: 1 };
+      if (this.#ledger.get(keys.session(session.workspaceId, session.id)) !== undefined)
+        return { outcome: 'created', version: 1 };
       if (remember !== null) {
         const remembered = this.#memories.newest(session.workspaceId, remember.scope, remember.key, step.nowMs);
         if (remembered !== null && remembered.resultId !== step.replaces) return { outcome: 'remembered', remembered };
       }
-      if (session.channel === 'console' && this.#openTrials(draft, session.workspaceId, step.nowMs) >= (step.trialsMax ?? Infinity)) return { outcome: 'full' };
+      if (
+        session.channel === 'console' &&
+        this.#openTrials(draft, session.workspaceId, step.nowMs) >= (step.trialsMax ?? Infinity)
+      )
+        return { outcome: 'full' };
       if (remember !== null) this.#memories.put(draft, session.workspaceId, remember);
       putSession(draft, null, { session, version: 1, withdrawn: null });
       putMove(draft, 'session', session.workspaceId, session.id, step.move);
-      for (const [index, message] of messages.entries()) draft.put(keys.message(session.workspaceId, session.id, index), message, 'message');
+      for (const [index, message] of messages.entries())
+        draft.put(keys.message(session.workspaceId, session.id, index), message, 'message');
       this.#usage.countIn(draft, session, session.createdAt, { sessions: 1 });
       return { outcome: 'created', version: 1 };
     });
@@ -94,7 +116,13 @@ export class EmbeddedSessions implements SessionStore {
     return row === undefined ? null : { record: row.session, version: row.version };
   }
 
-  save(session: Session, basis: Basis, move?: Move, settled: readonly SettledLimit[] = [], nowMs = 0): Promise<number | null> {
+  save(
+    session: Session,
+    basis: Basis,
+    move?: Move,
+    settled: readonly SettledLimit[] = [],
+    nowMs = 0,
+  ): Promise<number | null> {
     return this.#ledger.step((draft) => {
       const before = this.#ledger.get<StoredSession>(keys.session(session.workspaceId, session.id));
       if (!unmoved(before, basis)) return null;
@@ -118,14 +146,19 @@ export class EmbeddedSessions implements SessionStore {
     });
   }
 
-  discard({ workspaceId, id }: Session, basis: Basis, remembered: Pick<IdempotencyRecord, 'scope' | 'key'> | null): Promise<boolean> {
+  discard(
+    { workspaceId, id }: Session,
+    basis: Basis,
+    remembered: Pick<IdempotencyRecord, 'scope' | 'key'> | null,
+  ): Promise<boolean> {
     return this.#ledger.step((draft) => {
       const row = this.#ledger.get<StoredSession>(keys.session(workspaceId, id));
       if (row === undefined) return true;
       const flights = keys.sessionFlights(workspaceId, id);
       if (!unmoved(row, basis) || this.#ledger.range(flights, keys.endOf(flights), 1).length > 0) return false;
       removeSession(draft, this.#ledger, row);
-      if (remembered !== null) this.#memories.forget(draft, keys.memory(workspaceId, remembered.scope, remembered.key), id);
+      if (remembered !== null)
+        this.#memories.forget(draft, keys.memory(workspaceId, remembered.scope, remembered.key), id);
       this.#usage.countIn(draft, row.session, row.session.createdAt, { sessions: -1 });
       return true;
     });
@@ -136,7 +169,7 @@ export class EmbeddedSessions implements SessionStore {
     const items: Session[] = [];
     const span = spanOf(filter, page.order, page.after === null ? null : keys.part(page.after));
     let { after } = span;
-    for (let more = true; more; ) {
+    for (let more = true; more;) {
       more = false;
       let looked = 0;
       for (const session of this.#from(workspaceId, filter.assistantIds, after, page.order)) {
@@ -159,11 +192,22 @@ export class EmbeddedSessions implements SessionStore {
     return this.#transcript.page(workspaceId, sessionId, page);
   }
 
-  recentMessages(workspaceId: string, sessionId: string, before: number, charactersMax: number, messagesMax: number): Promise<Message[]> {
+  recentMessages(
+    workspaceId: string,
+    sessionId: string,
+    before: number,
+    charactersMax: number,
+    messagesMax: number,
+  ): Promise<Message[]> {
     return this.#transcript.recent(workspaceId, sessionId, before, charactersMax, messagesMax);
   }
 
-  *#from(workspaceId: string, assistantIds: readonly string[] | null, cursor: string | null, order: PageRequest['order']): Generator<Session> {
+  *#from(
+    workspaceId: string,
+    assistantIds: readonly string[] | null,
+    cursor: string | null,
+    order: PageRequest['order'],
+  ): Generator<Session> {
     if (assistantIds === null) {
       const [from, to] = span(keys.sessions(workspaceId), cursor, order);
       for (const [, row] of this.#ledger.scan<StoredSession>(from, to, order === 'desc')) yield row.session;

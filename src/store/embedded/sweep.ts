@@ -19,7 +19,7 @@ export class Sweep {
   /** Deletes at most `limit` sessions; returns how many. */
   async sessions(nowMs: number, limit: number): Promise<number> {
     let deleted = 0;
-    for (let from = keys.activity; ; ) {
+    for (let from = keys.activity; ;) {
       const [row] = this.#ledger.scan(from, keys.endOf(keys.activity));
       if (row === undefined || deleted === limit) return deleted;
       const workspaceId = row[0].split('/', 2)[1]!;
@@ -30,7 +30,10 @@ export class Sweep {
     }
   }
 
-  /** A workspace has no record if it was removed while a session was being created: its sessions get the default retention. */
+  /**
+   * A workspace has no record if it was removed while a session was being created: its sessions get the default
+   * retention.
+   */
   #retentionSeconds(workspaceId: string): number {
     const row = this.#ledger.committed<Versioned<Workspace>>(keys.workspaces + workspaceId);
     return (row?.record.retentionDays ?? limits.retentionDaysDefault) * daySeconds;
@@ -39,7 +42,7 @@ export class Sweep {
   async #workspace(prefix: string, workspaceId: string, aged: number, limit: number): Promise<number> {
     let deleted = 0;
     const to = keys.activeAt(workspaceId, Math.max(0, aged));
-    for (let from = prefix; deleted < limit; ) {
+    for (let from = prefix; deleted < limit;) {
       const slice: [string, string][] = [];
       for (const row of this.#ledger.scan<string>(from, to)) {
         slice.push(row);

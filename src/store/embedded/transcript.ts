@@ -13,8 +13,13 @@ const index = /^\d{1,9}$/;
 const indexOf = (key: string): number => Number(keys.lastPart(key));
 
 /** The entries after a cursor. */
-function* behind<T extends readonly [key: string, ...unknown[]]>(at: number | null, entries: Iterable<T>, reverse: boolean): Generator<T> {
-  for (const entry of entries) if (at === null || (reverse ? indexOf(entry[0]) < at : indexOf(entry[0]) > at)) yield entry;
+function* behind<T extends readonly [key: string, ...unknown[]]>(
+  at: number | null,
+  entries: Iterable<T>,
+  reverse: boolean,
+): Generator<T> {
+  for (const entry of entries)
+    if (at === null || (reverse ? indexOf(entry[0]) < at : indexOf(entry[0]) > at)) yield entry;
 }
 
 export class EmbeddedTranscript {
@@ -34,22 +39,36 @@ export class EmbeddedTranscript {
     return { items: found.items.map(([, stored, flying]) => flying?.() ?? stored!), next: found.next };
   }
 
-  /** The messages in rows of their own, and of turns that are over, by index; from the one at the cursor on, or before it; before `until`. */
-  *#stored(workspaceId: string, sessionId: string, at: number | null, reverse: boolean, until = Infinity): Generator<[key: string, message: Message]> {
+  /**
+   * The messages in rows of their own, and of turns that are over, by index; from the one at the cursor on, or before
+   * it; before `until`.
+   */
+  *#stored(
+    workspaceId: string,
+    sessionId: string,
+    at: number | null,
+    reverse: boolean,
+    until = Infinity,
+  ): Generator<[key: string, message: Message]> {
     const prefix = keys.messages(workspaceId, sessionId);
     // The row of the message at the cursor may have the next message too.
     const from = at === null || reverse ? prefix : keys.message(workspaceId, sessionId, at);
     const to = at === null || !reverse ? keys.endOf(prefix) : keys.message(workspaceId, sessionId, at);
     for (const [key, row] of this.#ledger.scan<StoredMessage>(from, to, reverse)) {
       const found = messagesOf(indexOf(key), row);
-      for (const [index, message] of reverse ? found.reverse() : found) if (index < until) yield [keys.message(workspaceId, sessionId, index), message];
+      for (const [index, message] of reverse ? found.reverse() : found)
+        if (index < until) yield [keys.message(workspaceId, sessionId, index), message];
     }
   }
 
-  /** The index of the message that a hidden turn answers, which is a row of its own behind an import; of its own if it answers none. */
+  /**
+   * The index of the message that a hidden turn answers, which is a row of its own behind an import; of its own if it
+   * answers none.
+   */
   #hiddenFrom(workspaceId: string, sessionId: string): number {
     const prefix = keys.sessionFlights(workspaceId, sessionId);
-    for (const [, { turn, released }] of this.#ledger.scan<FlightRow>(prefix, keys.endOf(prefix))) if (released === -1) return firstIndexOf(turn);
+    for (const [, { turn, released }] of this.#ledger.scan<FlightRow>(prefix, keys.endOf(prefix)))
+      if (released === -1) return firstIndexOf(turn);
     return Infinity;
   }
 
@@ -59,7 +78,12 @@ export class EmbeddedTranscript {
   }
 
   /** The messages of the session's turns in flight, by the keys that they would have in rows of their own. */
-  #inFlight(workspaceId: string, sessionId: string, reverse: boolean, wanted: (row: FlightRow) => boolean = () => true): [key: string, message: () => Message][] {
+  #inFlight(
+    workspaceId: string,
+    sessionId: string,
+    reverse: boolean,
+    wanted: (row: FlightRow) => boolean = () => true,
+  ): [key: string, message: () => Message][] {
     const prefix = keys.sessionFlights(workspaceId, sessionId);
     const found: [string, () => Message][] = [];
     for (const [, row] of this.#ledger.scan<FlightRow | EarlierFlightRow>(prefix, keys.endOf(prefix))) {
@@ -67,13 +91,22 @@ export class EmbeddedTranscript {
       if (row.turn === undefined || !wanted(row)) continue;
       const { place, turn, said, released } = row;
       if (said !== undefined) found.push([keys.message(workspaceId, sessionId, turn.messageIndex - 1), () => said]);
-      found.push([keys.message(workspaceId, sessionId, turn.messageIndex), () => streamingMessage(turn, shown(this.#streamed(place), released), this.calls(place))]);
+      found.push([
+        keys.message(workspaceId, sessionId, turn.messageIndex),
+        () => streamingMessage(turn, shown(this.#streamed(place), released), this.calls(place)),
+      ]);
     }
     return found.sort(([one], [other]) => (one < other === reverse ? 1 : -1));
   }
 
   /** Reads backwards, and stops at the bound, however long the transcript is. */
-  async recent(workspaceId: string, sessionId: string, before: number, charactersMax: number, messagesMax: number): Promise<Message[]> {
+  async recent(
+    workspaceId: string,
+    sessionId: string,
+    before: number,
+    charactersMax: number,
+    messagesMax: number,
+  ): Promise<Message[]> {
     const found: Message[] = [];
     let characters = 0;
     for (const message of this.#backwards(workspaceId, sessionId, before)) {
@@ -84,9 +117,12 @@ export class EmbeddedTranscript {
     return found.reverse();
   }
 
-  /** The messages before an index but those that stream, newest first. Most are read by their keys, since for a range the rows that wait must be sorted. */
+  /**
+   * The messages before an index but those that stream, newest first. Most are read by their keys, since for a range
+   * the rows that wait must be sorted.
+   */
   *#backwards(workspaceId: string, sessionId: string, before: number): Generator<Message> {
-    for (let index = before - 1; index >= 0; ) {
+    for (let index = before - 1; index >= 0;) {
       const found = this.#ending(workspaceId, sessionId, index).reverse();
       index -= found.length;
       yield* found;
@@ -100,16 +136,24 @@ export class EmbeddedTranscript {
 
   /** The message at an index, after the user's where both are in one row. */
   #ending(workspaceId: string, sessionId: string, index: number): Message[] {
-    const row = (at: number): StoredMessage | undefined => (at < 0 ? undefined : this.#ledger.committed(keys.message(workspaceId, sessionId, at)));
+    const row = (at: number): StoredMessage | undefined =>
+      at < 0 ? undefined : this.#ledger.committed(keys.message(workspaceId, sessionId, at));
     const both = row(index - 1);
     if (both !== undefined && 'said' in both) return [both.said, both.reply];
     const own = row(index);
     return own === undefined ? [] : 'said' in own ? [own.said] : [own];
   }
 
-  /** The newest message before an index, where the one just before it has no row: a withdrawn turn has left a gap, or a turn is in flight. */
+  /**
+   * The newest message before an index, where the one just before it has no row: a withdrawn turn has left a gap, or a
+   * turn is in flight.
+   */
   #newest(workspaceId: string, sessionId: string, before: number): { index: number; message: Message } | null {
-    const rows = overlaid(this.#stored(workspaceId, sessionId, before, true), this.#inFlight(workspaceId, sessionId, true), true);
+    const rows = overlaid(
+      this.#stored(workspaceId, sessionId, before, true),
+      this.#inFlight(workspaceId, sessionId, true),
+      true,
+    );
     for (const [key, stored, flying] of behind(before, rows, true)) {
       const message = flying?.() ?? stored!;
       if (message.status !== 'streaming') return { index: indexOf(key), message };
@@ -124,7 +168,10 @@ export class EmbeddedTranscript {
     return this.#reply(place, row.turn.messageIndex);
   }
 
-  /** Reads everything in one turn of the event loop, so that nothing is committed between the reads of the turn and its text. */
+  /**
+   * Reads everything in one turn of the event loop, so that nothing is committed between the reads of the turn and its
+   * text.
+   */
   outputAfter(place: TurnPlace, position: number): OutputAfter | null {
     const row = committedTurn(this.#ledger, place);
     if (row === undefined) return null;
@@ -132,9 +179,13 @@ export class EmbeddedTranscript {
       const released = this.#ledger.committed<FlightRow>(keys.flight(place))?.released;
       if (released === -1) return null;
       const text = released !== undefined && position > released ? null : this.#streamedAfter(place, position);
-      return withCalls({ turn: row.turn, text: text === null || released === undefined ? text : shown(text, released - position) }, this.calls(place));
+      return withCalls(
+        { turn: row.turn, text: text === null || released === undefined ? text : shown(text, released - position) },
+        this.calls(place),
+      );
     }
-    const { content, toolCalls } = this.#ending(place.workspaceId, place.sessionId, row.turn.messageIndex).at(-1) ?? noReply;
+    const { content, toolCalls } =
+      this.#ending(place.workspaceId, place.sessionId, row.turn.messageIndex).at(-1) ?? noReply;
     return withCalls({ turn: row.turn, text: textBehind(content, position) }, toolCalls);
   }
 
@@ -170,8 +221,10 @@ export class EmbeddedTranscript {
 }
 
 /** The part of a text that readers may see. */
-const shown = (text: string, released: number | undefined): string => (released === undefined ? text : text.slice(0, indexAfter(text, released)));
+const shown = (text: string, released: number | undefined): string =>
+  released === undefined ? text : text.slice(0, indexAfter(text, released));
 
 const noReply = { content: '', toolCalls: undefined };
 
-const withCalls = (found: OutputAfter, calls: readonly ToolCall[] | undefined): OutputAfter => (calls === undefined || calls.length === 0 ? found : { ...found, calls });
+const withCalls = (found: OutputAfter, calls: readonly ToolCall[] | undefined): OutputAfter =>
+  calls === undefined || calls.length === 0 ? found : { ...found, calls };

@@ -2,8 +2,27 @@
 import { secondsOf } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type {
-  AmendedMessage, AppendOutput, AppendResult, BeginTurn, BegunTurn, Fence, Finished, FinishTurn, Message, OutputAfter, Released, Renewed, TakenOver, StepTurn, StopRequest, ToolCall, Turn,
-  TurnPlace, TurnStore, UsageCounts, WithdrawTurn,
+  AmendedMessage,
+  AppendOutput,
+  AppendResult,
+  BeginTurn,
+  BegunTurn,
+  Fence,
+  Finished,
+  FinishTurn,
+  Message,
+  OutputAfter,
+  Released,
+  Renewed,
+  TakenOver,
+  StepTurn,
+  StopRequest,
+  ToolCall,
+  Turn,
+  TurnPlace,
+  TurnStore,
+  UsageCounts,
+  WithdrawTurn,
 } from '../store.ts';
 import type { Draft, Ledger } from '../ledger.ts';
 import { codePoints, indexAfter, textBehind } from '../../base/text.ts';
@@ -36,7 +55,14 @@ export class EmbeddedTurns implements TurnStore {
   /** The latest time that a step was given: a query without a time is answered as of that one. */
   #nowMs = 0;
 
-  constructor(ledger: Ledger, flights: Flights, memories: Memories, usage: UsageBook, notices: Notices, limits: EmbeddedLimits) {
+  constructor(
+    ledger: Ledger,
+    flights: Flights,
+    memories: Memories,
+    usage: UsageBook,
+    notices: Notices,
+    limits: EmbeddedLimits,
+  ) {
     this.#limits = limits;
     this.#ledger = ledger;
     this.#flights = flights;
@@ -57,12 +83,14 @@ export class EmbeddedTurns implements TurnStore {
       // If this step was applied before, it has moved its session.
       const again = isUnmoved ? null : this.#begunBefore(place, step.owner);
       if (again !== null) return again;
-      const remembered = remember && this.#memories.newest(session.workspaceId, remember.scope, remember.key, step.nowMs);
+      const remembered =
+        remember && this.#memories.newest(session.workspaceId, remember.scope, remember.key, step.nowMs);
       if (remembered) return { outcome: 'remembered', remembered };
       if (!isUnmoved) return lost;
       const { slot, leaseUntilMs } = step;
       if (slot !== null && this.#flights.full(session.workspaceId, slot, step.nowMs)) return { outcome: 'full' };
-      const answers = step.asked === undefined ? [] : this.#limits.takeIn(draft, session.workspaceId, step.asked, step.nowMs);
+      const answers =
+        step.asked === undefined ? [] : this.#limits.takeIn(draft, session.workspaceId, step.asked, step.nowMs);
       if (answers.some(({ passed }) => !passed)) return { outcome: 'limited', answers };
 
       const begun = { version: step.version + 1, fence: { epoch: 1, owner: step.owner } };
@@ -103,7 +131,8 @@ export class EmbeddedTurns implements TurnStore {
       const found = this.#flights.get(step);
       if (found === undefined || !same(found.row.fence, step.fence)) return 'fenced';
       const text = unstored(found, step);
-      const flight = step.leaseUntilMs === undefined ? found : this.#renew(draft, found, step.leaseUntilMs, step.nowMs!);
+      const flight =
+        step.leaseUntilMs === undefined ? found : this.#renew(draft, found, step.leaseUntilMs, step.nowMs!);
       if (flight === null) return 'fenced';
       if (text !== '') {
         // Text that is not released moves nothing that a reader sees.
@@ -113,7 +142,11 @@ export class EmbeddedTurns implements TurnStore {
         const tail = fresh ? { key: keys.outputAt(step, position), position, length: 0 } : flight.tail!;
         if (fresh) draft.begin(tail.key, text);
         else draft.append(tail.key, text);
-        this.#flights.set({ row: flight.row, position: position + codePoints(text), tail: { ...tail, length: tail.length + text.length } });
+        this.#flights.set({
+          row: flight.row,
+          position: position + codePoints(text),
+          tail: { ...tail, length: tail.length + text.length },
+        });
       }
       return stopOf(flight) ?? 'stored';
     });
@@ -124,7 +157,12 @@ export class EmbeddedTurns implements TurnStore {
     return this.#ledger.step<Renewed>((draft) => {
       this.#passTime(nowMs);
       const flight = this.#flights.get(place);
-      if (flight === undefined || !same(flight.row.fence, fence) || this.#renew(draft, flight, leaseUntilMs, nowMs) === null) return 'fenced';
+      if (
+        flight === undefined ||
+        !same(flight.row.fence, fence) ||
+        this.#renew(draft, flight, leaseUntilMs, nowMs) === null
+      )
+        return 'fenced';
       return stopOf(flight) ?? 'renewed';
     });
   }
@@ -150,10 +188,12 @@ export class EmbeddedTurns implements TurnStore {
       const { calls = 0, amended = 0 } = flight.row;
       if (step.from > calls) throw gap(step.from, calls);
       const ends = Math.max(calls, step.from + step.calls.length);
-      for (const [index, call] of step.calls.entries()) if (step.from + index >= calls || hasEnded(call)) draft.put(keys.call(step, step.from + index), call);
+      for (const [index, call] of step.calls.entries())
+        if (step.from + index >= calls || hasEnded(call)) draft.put(keys.call(step, step.from + index), call);
       const ended = step.amends === undefined ? 0 : endedCalls(step.amends.message);
       if (ended >= amended) this.#amend(draft, step, step.amends);
-      if (ends > calls || ended > amended) this.#change(draft, flight, { ...(ends > 0 && { calls: ends }), ...(ended > amended && { amended: ended }) });
+      if (ends > calls || ended > amended)
+        this.#change(draft, flight, { ...(ends > 0 && { calls: ends }), ...(ended > amended && { amended: ended }) });
       return stopOf(flight) ?? 'stored';
     });
     return this.#telling(step, decided, (answer) => answer !== 'fenced');
@@ -163,8 +203,14 @@ export class EmbeddedTurns implements TurnStore {
   #amend(draft: Draft, { workspaceId, sessionId }: TurnPlace, amends: AmendedMessage | undefined): void {
     if (amends === undefined) return;
     const { index, message } = amends;
-    const before = index > 0 ? this.#ledger.get<StoredMessage>(keys.message(workspaceId, sessionId, index - 1)) : undefined;
-    if (before !== undefined && 'said' in before) draft.put(keys.message(workspaceId, sessionId, index - 1), { said: before.said, reply: message } satisfies ExchangeRow, 'exchange');
+    const before =
+      index > 0 ? this.#ledger.get<StoredMessage>(keys.message(workspaceId, sessionId, index - 1)) : undefined;
+    if (before !== undefined && 'said' in before)
+      draft.put(
+        keys.message(workspaceId, sessionId, index - 1),
+        { said: before.said, reply: message } satisfies ExchangeRow,
+        'exchange',
+      );
     else draft.put(keys.message(workspaceId, sessionId, index), message, 'message');
   }
 
@@ -175,7 +221,8 @@ export class EmbeddedTurns implements TurnStore {
       if (flight === undefined) return null;
       const { row } = flight;
       const asked = row.stop ?? reason;
-      if (asked !== row.stop || leaseUntilMs < row.leaseUntilMs) this.#change(draft, flight, { stop: asked, leaseUntilMs: Math.min(row.leaseUntilMs, leaseUntilMs) });
+      if (asked !== row.stop || leaseUntilMs < row.leaseUntilMs)
+        this.#change(draft, flight, { stop: asked, leaseUntilMs: Math.min(row.leaseUntilMs, leaseUntilMs) });
       return asked;
     });
     if (stop !== null) {
@@ -202,7 +249,11 @@ export class EmbeddedTurns implements TurnStore {
       putSession(draft, before, { session, version, withdrawn: before.withdrawn });
       const moves = turnMovesOf(move, step.move);
       if (moves !== undefined) dropBehind(draft, 'session', session.workspaceId, session.id, moves);
-      draft.put(keys.turn(place), { turn, begun, finished: { fence: step.fence, version }, moves } satisfies StoredTurn, 'turn');
+      draft.put(
+        keys.turn(place),
+        { turn, begun, finished: { fence: step.fence, version }, moves } satisfies StoredTurn,
+        'turn',
+      );
       this.#putMessages(draft, flight.row, { ...step.message, content });
       this.#amend(draft, place, step.amends);
       if (flight.row.calls !== undefined) this.#removeCalls(draft, place);
@@ -221,9 +272,18 @@ export class EmbeddedTurns implements TurnStore {
     for (const [key] of this.#ledger.range(prefix, keys.endOf(prefix))) draft.remove(key);
   }
 
-  #putMessages(draft: Draft, { place: { workspaceId, sessionId }, turn: { messageIndex }, said }: FlightRow, reply: Message): void {
+  #putMessages(
+    draft: Draft,
+    { place: { workspaceId, sessionId }, turn: { messageIndex }, said }: FlightRow,
+    reply: Message,
+  ): void {
     if (said === undefined) draft.put(keys.message(workspaceId, sessionId, messageIndex), reply, 'message');
-    else draft.put(keys.message(workspaceId, sessionId, messageIndex - 1), { said, reply } satisfies ExchangeRow, 'exchange');
+    else
+      draft.put(
+        keys.message(workspaceId, sessionId, messageIndex - 1),
+        { said, reply } satisfies ExchangeRow,
+        'exchange',
+      );
   }
 
   /** The answer of the step that finished the turn, if it was finished under this fence. */
@@ -247,10 +307,12 @@ export class EmbeddedTurns implements TurnStore {
       const version = step.version + 1;
       putSession(draft, before, { session, version, withdrawn: { turnId: turn.id, fence, version } });
       // With the turn goes the row that its steps are in.
-      for (const moves of [row?.moves, turnMovesOf(this.#flights.get(place)?.row.move, step.move)]) if (moves !== undefined) putMoves(draft, 'session', session.workspaceId, session.id, moves);
+      for (const moves of [row?.moves, turnMovesOf(this.#flights.get(place)?.row.move, step.move)])
+        if (moves !== undefined) putMoves(draft, 'session', session.workspaceId, session.id, moves);
       if (row !== undefined) this.#undo(draft, row, step, place);
       if (row !== undefined) this.#amend(draft, place, step.amends);
-      if (row !== undefined && step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs!);
+      if (row !== undefined && step.settled !== undefined)
+        this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs!);
       this.#flights.delete(place);
       return finished(version);
     });
@@ -266,14 +328,22 @@ export class EmbeddedTurns implements TurnStore {
     });
   }
 
-  /** A turn in flight may be withdrawn only by its owner; a finished one only by the owner that finished it, unless it was claimed. */
+  /**
+   * A turn in flight may be withdrawn only by its owner; a finished one only by the owner that finished it, unless it
+   * was claimed.
+   */
   #mayWithdraw({ finished: end, claimed }: StoredTurn, place: TurnPlace, fence: Fence): boolean {
     if (claimed === true) return false;
     const held = (end ?? this.#flights.get(place)?.row)?.fence;
     return held !== undefined && same(held, fence);
   }
 
-  #undo(draft: Draft, { turn, finished: end }: StoredTurn, { session, remember }: WithdrawTurn, place: TurnPlace): void {
+  #undo(
+    draft: Draft,
+    { turn, finished: end }: StoredTurn,
+    { session, remember }: WithdrawTurn,
+    place: TurnPlace,
+  ): void {
     const { workspaceId } = session;
     const flight = this.#flights.get(place);
     let memory = remember ? keys.memory(workspaceId, remember.scope, remember.key) : null;
@@ -283,7 +353,8 @@ export class EmbeddedTurns implements TurnStore {
       if (flight.row.calls !== undefined) this.#removeCalls(draft, place);
       draft.remove(keys.flight(place));
     }
-    if (flight?.row.said === undefined && !turn.unasked) draft.remove(keys.message(workspaceId, session.id, turn.messageIndex - 1));
+    if (flight?.row.said === undefined && !turn.unasked)
+      draft.remove(keys.message(workspaceId, session.id, turn.messageIndex - 1));
     if (memory !== null) this.#memories.forget(draft, memory, turn.id);
     if (end === null) return;
     draft.remove(keys.message(workspaceId, session.id, turn.messageIndex));
@@ -299,7 +370,8 @@ export class EmbeddedTurns implements TurnStore {
       const { row } = flight;
       // A repeat gets the same answer as the first time.
       const stop = row.stop ?? null;
-      if (row.fence.epoch > 1 && row.fence.owner === owner && (row.seizedUntilMs ?? row.leaseUntilMs) === leaseUntilMs) return { ...row.fence, stop };
+      if (row.fence.epoch > 1 && row.fence.owner === owner && (row.seizedUntilMs ?? row.leaseUntilMs) === leaseUntilMs)
+        return { ...row.fence, stop };
       if (row.leaseUntilMs > nowMs) return null;
       const fence = { epoch: row.fence.epoch + 1, owner };
       this.#change(draft, flight, { fence, leaseUntilMs, slotUntilMs: 0, seizedUntilMs: leaseUntilMs });
@@ -360,7 +432,10 @@ export class EmbeddedTurns implements TurnStore {
     return flight;
   }
 
-  /** Tells readers before the caller has the answer, which is returned as it is: answers come in the order of their steps, and one callback more would let a later one pass. */
+  /**
+   * Tells readers before the caller has the answer, which is returned as it is: answers come in the order of their
+   * steps, and one callback more would let a later one pass.
+   */
   #telling<Answer>(place: TurnPlace, decided: Promise<Answer>, shows: (answer: Answer) => boolean): Promise<Answer> {
     decided.then(
       (answer) => shows(answer) && this.#notices.tellMoved(place),
@@ -403,7 +478,9 @@ const counted = (turn: Turn, sign: 1 | -1): Partial<UsageCounts> => ({
 
 const finished = (version: number): Finished => ({ outcome: 'finished', version });
 
-/** The part of a piece that is not stored yet. A piece beyond the end would leave a gap that no later piece could fill. */
+/**
+ * The part of a piece that is not stored yet. A piece beyond the end would leave a gap that no later piece could fill.
+ */
 function unstored(flight: Flight, { position, text }: { position: number; text: string }): string {
   if (position > flight.position) throw gap(position, flight.position);
   return text.slice(indexAfter(text, flight.position - position));
@@ -417,4 +494,5 @@ function cut(text: string, cutAt: number | undefined): string {
   return text.slice(0, text.length - rest.length);
 }
 
-const gap = (position: number, end: number): RangeError => new RangeError(`Output at ${position} would leave a gap after ${end}.`);
+const gap = (position: number, end: number): RangeError =>
+  new RangeError(`Output at ${position} would leave a gap after ${end}.`);

@@ -1,6 +1,6 @@
 /**
- * Usage, counted for each account (an assistant, with the API key if there is one) and second, and again for each hour: a window's whole hours are read from the hours, the rest
- * at its ends from the seconds.
+ * Usage, counted for each account (an assistant, with the API key if there is one) and second, and again for each hour:
+ * a window's whole hours are read from the hours, the rest at its ends from the seconds.
  */
 import { limits } from '../../base/limits.ts';
 import type { CountUsage, Session, UsageBucket, UsageCounts, UsageQuery, UsageStore } from '../store.ts';
@@ -11,15 +11,30 @@ import * as keys from './keys.ts';
 
 export class UsageBook implements UsageStore {
   readonly #ledger: Ledger;
-  #last: { workspaceId: string; assistantId: string; keyId: string | null | undefined; at: number; keys: readonly string[] } = { workspaceId: '', assistantId: '', keyId: null, at: 0, keys: [] };
+  #last: {
+    workspaceId: string;
+    assistantId: string;
+    keyId: string | null | undefined;
+    at: number;
+    keys: readonly string[];
+  } = { workspaceId: '', assistantId: '', keyId: null, at: 0, keys: [] };
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
   }
 
-  count({ id, workspaceId, assistantId, keyId, at, speechCharacters, transcriptionSeconds }: CountUsage): Promise<void> {
+  count({
+    id,
+    workspaceId,
+    assistantId,
+    keyId,
+    at,
+    speechCharacters,
+    transcriptionSeconds,
+  }: CountUsage): Promise<void> {
     return this.#ledger.step((draft) => {
-      // As a place of this id: a repeat of the step finds it taken, and the sweep that takes away past places takes it away.
+      // As a place of this id: a repeat of the step finds it taken, and the sweep that takes away past places takes it
+      // away.
       const key = keys.limit(workspaceId, `counted/${id}`);
       if (this.#ledger.get(key) !== undefined) return;
       const endMs = at * 1000 + limits.redisStepKeptMs;
@@ -30,19 +45,31 @@ export class UsageBook implements UsageStore {
   }
 
   /**
-   * Counts a session's usage within the step that causes it; a trial of the console counts nothing. Call it at most once in a step,
-   * because a draft does not see its own writes.
+   * Counts a session's usage within the step that causes it; a trial of the console counts nothing. Call it at most
+   * once in a step, because a draft does not see its own writes.
    */
-  countIn(draft: Draft, { workspaceId, assistantId, keyId, channel }: Session, at: number, counts: Partial<UsageCounts>): void {
+  countIn(
+    draft: Draft,
+    { workspaceId, assistantId, keyId, channel }: Session,
+    at: number,
+    counts: Partial<UsageCounts>,
+  ): void {
     if (channel !== 'console') this.#add(draft, this.#keysOf(workspaceId, assistantId, keyId, at), counts);
   }
 
-  /** The keys of the second's and the hour's row. The keys of the last call are reused: mostly many turns of an account end in one second. */
+  /**
+   * The keys of the second's and the hour's row. The keys of the last call are reused: mostly many turns of an account
+   * end in one second.
+   */
   #keysOf(workspaceId: string, assistantId: string, keyId: string | null | undefined, at: number): readonly string[] {
     const last = this.#last;
-    if (last.at === at && last.assistantId === assistantId && last.keyId === keyId && last.workspaceId === workspaceId) return last.keys;
+    if (last.at === at && last.assistantId === assistantId && last.keyId === keyId && last.workspaceId === workspaceId)
+      return last.keys;
     const account = keys.account(assistantId, keyId);
-    const made = [keys.usageAt('second', workspaceId, account, at), keys.usageAt('hour', workspaceId, account, floorTo(at, hourSeconds))];
+    const made = [
+      keys.usageAt('second', workspaceId, account, at),
+      keys.usageAt('hour', workspaceId, account, floorTo(at, hourSeconds)),
+    ];
     this.#last = { workspaceId, assistantId, keyId, at, keys: made };
     return made;
   }
@@ -50,7 +77,10 @@ export class UsageBook implements UsageStore {
   #add(draft: Draft, keysOfRows: readonly string[], counts: Partial<UsageCounts>): void {
     for (const key of keysOfRows) {
       const before = this.#ledger.get<number[]>(key);
-      draft.count(key, usageFields.map((field, index) => Math.max(0, (before?.[index] ?? 0) + (counts[field] ?? 0))));
+      draft.count(
+        key,
+        usageFields.map((field, index) => Math.max(0, (before?.[index] ?? 0) + (counts[field] ?? 0))),
+      );
     }
   }
 
@@ -66,7 +96,7 @@ export class UsageBook implements UsageStore {
   async #sum(workspaceId: string, account: string, stretch: Stretch, sums: Sums): Promise<void> {
     const to = keys.usageAt(stretch.grain, workspaceId, account, stretch.to);
     let from = keys.usageAt(stretch.grain, workspaceId, account, stretch.from);
-    for (let more = stretch.from < stretch.to; more; ) {
+    for (let more = stretch.from < stretch.to; more;) {
       more = false;
       let looked = 0;
       for (const [key, counts] of this.#ledger.scan<number[]>(from, to)) {

@@ -1,7 +1,7 @@
 /**
- * The file `journal-end`: the number of the record that comes next, noted after each record. Without it a file of the journal that
- * was cut at its end, or copied before the others, would look whole. It is no more than a hint: where it cannot be written, a loss of
- * the newest records goes unnoticed.
+ * The file `journal-end`: the number of the record that comes next, noted after each record. Without it a file of the
+ * journal that was cut at its end, or copied before the others, would look whole. It is no more than a hint: where it
+ * cannot be written, a loss of the newest records goes unnoticed.
  */
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

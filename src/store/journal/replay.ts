@@ -1,4 +1,7 @@
-/** The rows of a folder's journal that its database may not have: for the process that opens the folder, and for readers. */
+/**
+ * The rows of a folder's journal that its database may not have: for the process that opens the folder, and for
+ * readers.
+ */
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { StoreUnavailable } from '../store.ts';
@@ -9,15 +12,23 @@ import type { JournalEntry, Found, SegmentFile } from './segment.ts';
 /** The database's row with the number of the first record that it may not have. */
 export const nextKey = 'journal-next';
 
-/** The database's row with the same number while the database is open. An earlier version leaves it behind with an earlier number. */
+/**
+ * The database's row with the same number while the database is open. An earlier version leaves it behind with an
+ * earlier number.
+ */
 export const openKey = 'journal-open';
 
-/** The database's row with its name, which its journal's files contain too, so that another database's files are not applied. */
+/**
+ * The database's row with its name, which its journal's files contain too, so that another database's files are not
+ * applied.
+ */
 export const nameKey = 'journal-of';
 
-export const nextOf = (stored: Uint8Array | undefined): number => (stored === undefined ? 0 : Number(Buffer.from(stored).toString()));
+export const nextOf = (stored: Uint8Array | undefined): number =>
+  stored === undefined ? 0 : Number(Buffer.from(stored).toString());
 
-export const segmentPath = (folder: string, first: number): string => join(folder, `journal-${String(first).padStart(15, '0')}`);
+export const segmentPath = (folder: string, first: number): string =>
+  join(folder, `journal-${String(first).padStart(15, '0')}`);
 
 const fileName = /^journal-(\d{15})$/;
 
@@ -55,11 +66,19 @@ export interface JournalStanding {
   readonly end: number;
 }
 
-export const journalStanding = (get: (key: string) => Uint8Array | undefined, end: NotedEnd | null): JournalStanding => {
+export const journalStanding = (
+  get: (key: string) => Uint8Array | undefined,
+  end: NotedEnd | null,
+): JournalStanding => {
   const [stored, open] = [get(nameKey), get(openKey)];
   const next = nextOf(get(nextKey));
   const name = stored === undefined ? null : Buffer.from(stored).toString();
-  return { next, name, open: open !== undefined && nextOf(open) === next, end: end?.name === (name ?? '') ? end.next : 0 };
+  return {
+    next,
+    name,
+    open: open !== undefined && nextOf(open) === next,
+    end: end?.name === (name ?? '') ? end.next : 0,
+  };
 };
 
 /** The name of the database, in the first record of a file. */
@@ -73,11 +92,16 @@ function refuseForeign(file: string, { records }: Found, { name }: JournalStandi
 }
 
 /** Applies the records from a number on, as far as they follow each other. */
-export function replay(files: readonly SegmentFile[], standing: JournalStanding, apply: (entry: JournalEntry) => void): Replayed {
+export function replay(
+  files: readonly SegmentFile[],
+  standing: JournalStanding,
+  apply: (entry: JournalEntry) => void,
+): Replayed {
   const found = files.map(recordsIn);
   for (const [index, { path }] of files.entries()) refuseForeign(path, found[index]!, standing);
   const losses: Loss[] = [];
-  if (standing.open && !files.some(({ path }) => firstOf(path) === standing.next)) losses.push({ path: segmentPath('', standing.next), reason: 'is missing', isOfNewest: false });
+  if (standing.open && !files.some(({ path }) => firstOf(path) === standing.next))
+    losses.push({ path: segmentPath('', standing.next), reason: 'is missing', isOfNewest: false });
   const isOfNewest = files.some(({ path }) => firstOf(path) <= standing.next);
   let { next } = standing;
   for (const [index, { path }] of files.entries()) {
@@ -90,22 +114,41 @@ export function replay(files: readonly SegmentFile[], standing: JournalStanding,
       for (const entry of entries) if (entry.key !== nameKey) apply(entry);
     }
     const beyond = kept.find(({ number }) => number > next);
-    if (beyond !== undefined) losses.push({ path, reason: `continues at record ${beyond.number}, and what is before it ends at record ${next - 1}`, isOfNewest });
-    else if (goesOn(segment, next)) losses.push({ path, reason: `is damaged at record ${next}, and records follow it`, isOfNewest });
-    else if (next < end && isDamaged(segment, next)) losses.push({ path, reason: `is damaged at its last record, ${next}`, isOfNewest });
+    if (beyond !== undefined)
+      losses.push({
+        path,
+        reason: `continues at record ${beyond.number}, and what is before it ends at record ${next - 1}`,
+        isOfNewest,
+      });
+    else if (goesOn(segment, next))
+      losses.push({ path, reason: `is damaged at record ${next}, and records follow it`, isOfNewest });
+    else if (next < end && isDamaged(segment, next))
+      losses.push({ path, reason: `is damaged at its last record, ${next}`, isOfNewest });
   }
   const last = files.at(-1)?.path ?? segmentPath('', standing.next);
-  if (next < standing.end && losses.length === 0) losses.push({ path: last, reason: `was cut before record ${next}, and had record ${standing.end - 1}`, isOfNewest: true });
+  if (next < standing.end && losses.length === 0)
+    losses.push({
+      path: last,
+      reason: `was cut before record ${next}, and had record ${standing.end - 1}`,
+      isOfNewest: true,
+    });
   return { next, losses };
 }
 
 const firstOf = (path: string): number => Number(path.slice(-15));
 
-/** Throws unless nothing is lost, or the first loss is the accepted one (the name of its file) or one that a loss of power explains. */
+/**
+ * Throws unless nothing is lost, or the first loss is the accepted one (the name of its file) or one that a loss of
+ * power explains.
+ */
 export function refuseLosses({ losses: [loss] }: Replayed, accepted: string | null, lostPower = false): void {
   if (loss === undefined || (lostPower && loss.isOfNewest)) return;
   const name = basename(loss.path);
-  if (name !== accepted) throw new RecordsLost(`${name} ${loss.reason}: records are lost, as in a copy that was made while the server ran`, name);
+  if (name !== accepted)
+    throw new RecordsLost(
+      `${name} ${loss.reason}: records are lost, as in a copy that was made while the server ran`,
+      name,
+    );
 }
 
 /** The journal and the database beside it are not whole. */
@@ -133,7 +176,10 @@ export function unopened(folder: string, error: Error): StoreUnavailable {
   return new StoreUnavailable(message, { cause: error });
 }
 
-/** If a file has its first record, the records with that number or a later one in the file before were refused when they were written. */
+/**
+ * If a file has its first record, the records with that number or a later one in the file before were refused when they
+ * were written.
+ */
 function refusedFrom(path: string | undefined, found: Found | undefined): number {
   const first = path === undefined ? NaN : firstOf(path);
   return found?.records[0]?.number === first ? first : Infinity;

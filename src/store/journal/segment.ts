@@ -1,10 +1,21 @@
 /**
- * One file of the journal: records in order, each a batch of changes under one number. A record is its checksum (4 bytes), the
- * length of what follows (4), its number (6) and the changes: kind (1), length of the key (2), the key, the offset of the bytes in
- * the row (4), their length (4) and the bytes. The checksum of a record that was cut, or damaged by a loss of power, does not
- * match. Because every change has its offset, records may be applied again to rows that have them already.
+ * One file of the journal: records in order, each a batch of changes under one number. A record is its checksum (4
+ * bytes), the length of what follows (4), its number (6) and the changes: kind (1), length of the key (2), the key, the
+ * offset of the bytes in the row (4), their length (4) and the bytes. The checksum of a record that was cut, or damaged
+ * by a loss of power, does not match. Because every change has its offset, records may be applied again to rows that
+ * have them already.
  */
-import { closeSync, fdatasync, fstatSync, ftruncateSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fdatasync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { crc32 } from 'node:zlib';
 
 const headBytes = 14;
@@ -67,7 +78,7 @@ export class Segment {
   append(number: number, entries: readonly JournalEntry[]): void {
     const length = encode(number, entries);
     try {
-      for (let at = 0; at < length; ) at += writeSync(this.#file, scratch, at, length - at, this.#length + at);
+      for (let at = 0; at < length;) at += writeSync(this.#file, scratch, at, length - at, this.#length + at);
     } catch (error) {
       this.#cut();
       throw error;
@@ -130,7 +141,10 @@ export function recordsIn({ bytes }: SegmentFile): Found {
   return { records, rest: bytes.subarray(at) };
 }
 
-/** Whether the bytes after the first incomplete record contain a whole record, numbered after `next` as it would be there. */
+/**
+ * Whether the bytes after the first incomplete record contain a whole record, numbered after `next` as it would be
+ * there.
+ */
 export function goesOn({ rest }: Found, next: number): boolean {
   for (let at = 1; at + headBytes <= rest.length; at++) {
     const number = numberAt(rest, at);
@@ -140,8 +154,8 @@ export function goesOn({ rest }: Found, next: number): boolean {
 }
 
 /**
- * Whether the first incomplete record looks damaged: it has its whole length under the number `next`, and does not end in zeros, as a
- * record does whose last page a loss of power kept from the disk.
+ * Whether the first incomplete record looks damaged: it has its whole length under the number `next`, and does not end
+ * in zeros, as a record does whose last page a loss of power kept from the disk.
  */
 export function isDamaged({ rest }: Found, next: number): boolean {
   if (rest.length < headBytes || numberAt(rest, 0) !== next) return false;
@@ -159,7 +173,7 @@ function endOf(bytes: Buffer, at: number): number | null {
 }
 
 function* decode(bytes: Buffer, from: number, end: number): Generator<JournalEntry> {
-  for (let at = from; at < end; ) {
+  for (let at = from; at < end;) {
     const removed = bytes[at] === kinds.remove;
     const keyEnd = at + 3 + bytes.readUInt16LE(at + 1);
     const valueEnd = keyEnd + 8 + bytes.readUInt32LE(keyEnd + 4);

@@ -3,7 +3,10 @@ import type { Row, Write } from '../engine.ts';
 import { LateSortedMap, overlaid } from '../sorted.ts';
 import type { JournalEntry } from './segment.ts';
 
-/** The bytes of a growing row, in one buffer with room for more: kept apart, each short piece would cost a hundred bytes more than it has. */
+/**
+ * The bytes of a growing row, in one buffer with room for more: kept apart, each short piece would cost a hundred bytes
+ * more than it has.
+ */
 class Growing {
   #room: Uint8Array;
   length: number;
@@ -83,7 +86,10 @@ export class WaitingRows {
     }
   }
 
-  /** All rows that the database has or gets, in chunks. Each chunk is in key order, which the database writes fastest; to sort all rows at once would block too long. */
+  /**
+   * All rows that the database has or gets, in chunks. Each chunk is in key order, which the database writes fastest;
+   * to sort all rows at once would block too long.
+   */
   *chunks(size: number): Generator<Write[]> {
     let chunk: Write[] = [];
     for (const [key, value] of this.#rows) {

@@ -1,6 +1,6 @@
 /**
- * The files of an LMDB environment. LMDB gives them the modes that the umask leaves, so they are made here first, for their owner
- * alone: they hold conversations, also where others may enter the folder.
+ * The files of an LMDB environment. LMDB gives them the modes that the umask leaves, so they are made here first, for
+ * their owner alone: they hold conversations, also where others may enter the folder.
  */
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,10 @@ export const lockFile = (folder: string): string => join(folder, 'lock.mdb');
 
 const ownerOnly = 0o600;
 
-/** Makes the file where there is none. Leaves a failure to LMDB, which opens the file next and says what is wrong with it. */
+/**
+ * Makes the file where there is none. Leaves a failure to LMDB, which opens the file next and says what is wrong with
+ * it.
+ */
 export function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, 'wx', ownerOnly));
@@ -23,8 +26,8 @@ export function makePrivate(file: string): void {
 }
 
 /**
- * Makes the file, or takes it from everybody but its owner. An existing file is not opened for that: closing it would release the
- * locks that LMDB has on it in this process.
+ * Makes the file, or takes it from everybody but its owner. An existing file is not opened for that: closing it would
+ * release the locks that LMDB has on it in this process.
  */
 export function keepPrivate(file: string): void {
   makePrivate(file);

@@ -1,4 +1,7 @@
-/** A folder that an import fills, without a journal, because whole batches need none. A journal that an earlier process left is applied first. */
+/**
+ * A folder that an import fills, without a journal, because whole batches need none. A journal that an earlier process
+ * left is applied first.
+ */
 import { JournaledEngine } from '../journal.ts';
 import { LmdbEngine } from '../lmdb.ts';
 

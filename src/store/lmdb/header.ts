@@ -1,6 +1,7 @@
 /**
- * The first bytes of LMDB's file. LMDB ends the process where they are not as it wrote them, or where they point behind the file's end, so they are
- * looked at before it opens the file. A file that LMDB has written passes, whatever the size of its pages, encrypted or not.
+ * The first bytes of LMDB's file. LMDB ends the process where they are not as it wrote them, or where they point behind
+ * the file's end, so they are looked at before it opens the file. A file that LMDB has written passes, whatever the
+ * size of its pages, encrypted or not.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
@@ -22,10 +23,16 @@ const isKnownLayout = endianness() === 'LE' && !['arm', 'ia32', 'mips', 'mipsel'
 export function checkHeader(folder: string): void {
   const file = dataFile(folder);
   const problem = headerProblem(file);
-  if (problem !== null) throw new StoreUnavailable(`The file ${file} ${problem}. Bring back the last good copy of the folder, or name an empty folder.`);
+  if (problem !== null)
+    throw new StoreUnavailable(
+      `The file ${file} ${problem}. Bring back the last good copy of the folder, or name an empty folder.`,
+    );
 }
 
-/** The reason why LMDB must not open the file, as the end of a sentence. Null where there is none, as for an empty file and one that is not there. */
+/**
+ * The reason why LMDB must not open the file, as the end of a sentence. Null where there is none, as for an empty file
+ * and one that is not there.
+ */
 export function headerProblem(file: string): string | null {
   if (!isKnownLayout) return null;
   const descriptor = openIfThere(file);
@@ -56,16 +63,22 @@ function bytesAt(descriptor: number, from: number): Buffer {
 function problemOf(size: number, read: (from: number) => Buffer): string | null {
   const first = read(0);
   const pageBytes = first.readUInt32LE(at.pageBytes);
-  if ((first.readUInt16LE(at.flags) & metaFlag) === 0 || first.readUInt32LE(at.magic) !== magic) return 'is not an LMDB database';
+  if ((first.readUInt16LE(at.flags) & metaFlag) === 0 || first.readUInt32LE(at.magic) !== magic)
+    return 'is not an LMDB database';
   if ((first.readUInt32LE(at.version) & 0xffff) !== version) return 'is an LMDB database of another version';
-  if (pageBytes < 2 * at.end || pageBytes > pageBytesMax || (pageBytes & (pageBytes - 1)) !== 0) return 'is a damaged LMDB database';
+  if (pageBytes < 2 * at.end || pageBytes > pageBytesMax || (pageBytes & (pageBytes - 1)) !== 0)
+    return 'is a damaged LMDB database';
   if (size < 2 * pageBytes) return 'was cut short';
   // In the middle of the first page is what was flushed last; nothing, before the first flush.
   if (![0, pageBytes].includes(read(pageBytes / 2).readUInt32LE(at.pageBytes))) return 'is a damaged LMDB database';
-  // LMDB goes on from the one of these states that it trusts, and each has its two trees. Only a file that has none of them whole is certainly cut.
-  const states = [0, pageBytes / 2, pageBytes].map(read).filter((state) => state.readUInt32LE(at.pageBytes) === pageBytes);
+  // LMDB goes on from the one of these states that it trusts, and each has its two trees. Only a file that has none of
+  // them whole is certainly cut.
+  const states = [0, pageBytes / 2, pageBytes]
+    .map(read)
+    .filter((state) => state.readUInt32LE(at.pageBytes) === pageBytes);
   const pages = BigInt(Math.floor(size / pageBytes));
   const isThere = (root: bigint): boolean => root === noPage || root < pages;
-  const isWhole = (state: Buffer): boolean => isThere(state.readBigUInt64LE(at.freeRoot)) && isThere(state.readBigUInt64LE(at.mainRoot));
+  const isWhole = (state: Buffer): boolean =>
+    isThere(state.readBigUInt64LE(at.freeRoot)) && isThere(state.readBigUInt64LE(at.mainRoot));
   return states.some(isWhole) ? null : 'was cut short';
 }

@@ -19,7 +19,9 @@ import { livingOwner, ownerKey } from './owner.ts';
 import { findOwner } from './ownership.ts';
 import { LmdbSnapshot } from './snapshot.ts';
 
-/** An owner that has the folder's store open now; `pid` is null if it runs in another container or on another machine. */
+/**
+ * An owner that has the folder's store open now; `pid` is null if it runs in another container or on another machine.
+ */
 export interface FoundOwner {
   readonly pid: number | null;
 }
@@ -40,20 +42,31 @@ async function earlierOwner(place: string): Promise<FoundOwner | null> {
   }
 }
 
-/** Opens the folder's contents for as long as `run` takes, including the records that its last process left in the journal. */
+/**
+ * Opens the folder's contents for as long as `run` takes, including the records that its last process left in the
+ * journal.
+ */
 export const lookInto = <T>(folder: string, run: (records: Records) => Promise<T>): Promise<T> =>
   withDatabase(folder, async (place) => {
     const ledger = new Ledger(new LmdbSnapshot(folder, { place }));
     await ledger.open();
     try {
-      const sessions = new EmbeddedSessions(ledger, new Memories(ledger), new UsageBook(ledger), new EmbeddedLimits(ledger, new EmbeddedBudgets(ledger)));
+      const sessions = new EmbeddedSessions(
+        ledger,
+        new Memories(ledger),
+        new UsageBook(ledger),
+        new EmbeddedLimits(ledger, new EmbeddedBudgets(ledger)),
+      );
       return await run({ catalog: new EmbeddedCatalog(ledger, new Notices(), () => []), sessions });
     } finally {
       await ledger.close();
     }
   });
 
-/** LMDB makes a lock file where there is none. It makes that of a folder without one elsewhere, beside a link to the database: a look changes nothing. */
+/**
+ * LMDB makes a lock file where there is none. It makes that of a folder without one elsewhere, beside a link to the
+ * database: a look changes nothing.
+ */
 async function withDatabase<T>(folder: string, use: (place: string) => Promise<T>): Promise<T> {
   if (existsSync(lockFile(folder))) return use(folder);
   const place = await mkdtemp(join(tmpdir(), 'parley-look-'));

@@ -1,10 +1,22 @@
 /**
- * The folder's file `owner`: who owns the folder, and the owner's beat, a number that rises for as long as it lives. The file has
- * one size for ever, so that it is replaced in one write and needs no room on a full disk. The system's lock on it (flock) is held
- * by the open file, ends with the process that opened it, however that ends, and is seen from every container on the same kernel.
+ * The folder's file `owner`: who owns the folder, and the owner's beat, a number that rises for as long as it lives.
+ * The file has one size for ever, so that it is replaced in one write and needs no room on a full disk. The system's
+ * lock on it (flock) is held by the open file, ends with the process that opened it, however that ends, and is seen
+ * from every container on the same kernel.
  */
 import { spawn } from 'node:child_process';
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { OwnerRecord } from './owner.ts';
 
@@ -68,7 +80,10 @@ export class OwnerFile {
     return fstatSync(this.#descriptor).ino;
   }
 
-  /** Whether a path still leads to this file. The path is opened for it, because a network's file system then asks its server. */
+  /**
+   * Whether a path still leads to this file. The path is opened for it, because a network's file system then asks its
+   * server.
+   */
   isAt(path: string): boolean {
     try {
       const there = openSync(path, 'r');
@@ -133,7 +148,12 @@ function lookAt(descriptor: number): OwnerLook {
   const { ino: inode, size } = fstatSync(descriptor);
   const bytes = Buffer.alloc(fileBytes);
   readSync(descriptor, bytes, 0, fileBytes, 0);
-  return { record: recordOf(bytes), isNew: size === 0, inode, beat: Number(bytes.toString('latin1', recordBytes + 1, recordBytes + 1 + beatDigits)) };
+  return {
+    record: recordOf(bytes),
+    isNew: size === 0,
+    inode,
+    beat: Number(bytes.toString('latin1', recordBytes + 1, recordBytes + 1 + beatDigits)),
+  };
 }
 
 function recordOf(bytes: Buffer): OwnerRecord | null {
@@ -148,12 +168,14 @@ function recordOf(bytes: Buffer): OwnerRecord | null {
 const heldElsewhere = 1;
 
 /**
- * Node offers no lock of the system. The program `flock` (util-linux, busybox) locks the open file that it inherits, and the lock
- * stays with this process when the program ends.
+ * Node offers no lock of the system. The program `flock` (util-linux, busybox) locks the open file that it inherits,
+ * and the lock stays with this process when the program ends.
  */
 function lockOf(descriptor: number, kind: 'exclusive' | 'shared'): Promise<Lock> {
   return new Promise((resolve) => {
-    const program = spawn('flock', [kind === 'shared' ? '-sn' : '-xn', '3'], { stdio: ['ignore', 'ignore', 'ignore', descriptor] });
+    const program = spawn('flock', [kind === 'shared' ? '-sn' : '-xn', '3'], {
+      stdio: ['ignore', 'ignore', 'ignore', descriptor],
+    });
     program.on('error', () => resolve('none'));
     program.on('exit', (code) => resolve(code === 0 ? 'held' : code === heldElsewhere ? 'busy' : 'none'));
   });

@@ -1,7 +1,7 @@
 /**
- * The process that owns a folder, and whether it is still alive. Process ids are reused, so the time of the process's start belongs
- * to its identity (Linux only; elsewhere the id must do). A process id means something within one namespace of ids alone: a process
- * in another container may have the same one.
+ * The process that owns a folder, and whether it is still alive. Process ids are reused, so the time of the process's
+ * start belongs to its identity (Linux only; elsewhere the id must do). A process id means something within one
+ * namespace of ids alone: a process in another container may have the same one.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 
@@ -63,7 +63,8 @@ const dead = 'dead';
 function startOf(pid: number): string {
   return textOf(() => {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the command in brackets and may contain anything; the state follows it, and the start is the 20th field from the state on.
+    // The second field is the command in brackets and may contain anything; the state follows it, and the start is the
+    // 20th field from the state on.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' ? dead : `${bootId()}:${fields[19]}`;
   });

@@ -1,11 +1,15 @@
 /**
- * One process owns a folder at a time, also where processes cannot see each other: in two containers, or on two machines.
+ * One process owns a folder at a time, also where processes cannot see each other: in two containers, or on two
+ * machines.
  *
- * - A lock of the system on the file `owner` decides between processes on one kernel, whatever namespaces they are in. It ends with
+ * - A lock of the system on the file `owner` decides between processes on one kernel, whatever namespaces they are
+ *   in. It ends with
  *   its process and stays with one that is stopped.
- * - Where there is no such lock, or on a file system that several machines share, the owner's beat decides: an owner that cannot be
+ * - Where there is no such lock, or on a file system that several machines share, the owner's beat decides: an owner
+ *   that cannot be
  *   seen, and whose beat has stood still for `leaseMs`, has lapsed.
- * - A process that takes the folder from a lapsed owner puts a new file in the place of `owner` before it reads anything. An owner
+ * - A process that takes the folder from a lapsed owner puts a new file in the place of `owner` before it reads
+ *   anything. An owner
  *   looks after each write whether its own file still has its link, and acknowledges the write only then. So an owner that was
  *   stopped for longer than its lease acknowledges nothing afterwards, and what it acknowledged before is read.
  */
@@ -36,8 +40,8 @@ export interface OwnershipOptions {
 export class FolderLost extends StoreUnavailable {}
 
 /**
- * `free`: there is no owner, or it is certainly dead. `living`: it is certainly alive. `unseen`: its beat decides. `lapsed`: its beat
- * has stood still for too long.
+ * `free`: there is no owner, or it is certainly dead. `living`: it is certainly alive. `unseen`: its beat decides.
+ * `lapsed`: its beat has stood still for too long.
  */
 type Standing = 'free' | 'living' | 'unseen' | 'lapsed';
 
@@ -50,7 +54,10 @@ const lookMs = 250;
 /** How long rivals without a lock may take to replace the same file. */
 const settleMs = 100;
 
-/** File systems on a disk that one kernel alone has mounted, by Linux's own numbers (statfs(2)): ext, XFS, Btrfs, F2FS, tmpfs, overlay. */
+/**
+ * File systems on a disk that one kernel alone has mounted, by Linux's own numbers (statfs(2)): ext, XFS, Btrfs, F2FS,
+ * tmpfs, overlay.
+ */
 const localDisks = [0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0x01021994, 0x794c7630];
 
 /** The process that looks at a folder. */
@@ -63,7 +70,12 @@ export interface Viewer {
 export const viewer = (): Viewer => ({ boot: bootId(), namespace: pidNamespace(), isAlive });
 
 /** Judges an owner by its record and by the lock on it. */
-export function standingOf({ record, isNew, inode }: OwnerLook, lock: Lock, here: Viewer, isLocalDisk: boolean): Standing {
+export function standingOf(
+  { record, isNew, inode }: OwnerLook,
+  lock: Lock,
+  here: Viewer,
+  isLocalDisk: boolean,
+): Standing {
   if (lock === 'busy') return 'living';
   if (isNew) return 'free';
   if (record === null) return 'unseen';
@@ -76,7 +88,13 @@ export function standingOf({ record, isNew, inode }: OwnerLook, lock: Lock, here
 
 /** The process id of a living owner that this process sees in its own namespace; null if it sees none. */
 const visibleIn = ({ record, inode }: OwnerLook, here: Viewer): number | null =>
-  record !== null && record.inode === inode && record.boot === here.boot && record.namespace === here.namespace && here.isAlive(record) ? record.pid : null;
+  record !== null &&
+  record.inode === inode &&
+  record.boot === here.boot &&
+  record.namespace === here.namespace &&
+  here.isAlive(record)
+    ? record.pid
+    : null;
 
 export function isLocalDisk(folder: string): boolean {
   try {
@@ -122,8 +140,14 @@ async function lookAtOwner(folder: string, here: Viewer): Promise<{ standing: St
   }
 }
 
-/** The folder's owner; null if there is none, undefined if no version that knows the file `owner` has opened the folder. Waits for a beat of one that cannot be seen. */
-export async function findOwner(folder: string, clock: Clock): Promise<{ readonly pid: number | null } | null | undefined> {
+/**
+ * The folder's owner; null if there is none, undefined if no version that knows the file `owner` has opened the folder.
+ * Waits for a beat of one that cannot be seen.
+ */
+export async function findOwner(
+  folder: string,
+  clock: Clock,
+): Promise<{ readonly pid: number | null } | null | undefined> {
   const watch = new BeatWatch(2 * beatMs);
   const here = viewer();
   for (;;) {
@@ -136,12 +160,22 @@ export async function findOwner(folder: string, clock: Clock): Promise<{ readonl
   }
 }
 
-/** LMDB tells its readers apart by their process ids alone: beside an owner of the same id in another container it would wait for that one's end. */
+/**
+ * LMDB tells its readers apart by their process ids alone: beside an owner of the same id in another container it would
+ * wait for that one's end.
+ */
 export async function refuseSameProcessId(folder: string): Promise<void> {
   const here = viewer();
   const seen = await lookAtOwner(folder, here);
-  if (seen?.look.record?.pid !== process.pid || visibleIn(seen.look, here) !== null || !['living', 'unseen'].includes(seen.standing)) return;
-  throw new StoreUnavailable(`The folder ${folder} is in use by a process in another container that has the same process id (${process.pid}), beside which LMDB cannot read. Run this command in that container.`);
+  if (
+    seen?.look.record?.pid !== process.pid ||
+    visibleIn(seen.look, here) !== null ||
+    !['living', 'unseen'].includes(seen.standing)
+  )
+    return;
+  throw new StoreUnavailable(
+    `The folder ${folder} is in use by a process in another container that has the same process id (${process.pid}), beside which LMDB cannot read. Run this command in that container.`,
+  );
 }
 
 export class FolderOwnership {
@@ -174,20 +208,28 @@ export class FolderOwnership {
   }
 
   /**
-   * Takes the folder, or rejects with one clear sentence. Refuses at once if this process sees the owner; waits for one that it
-   * does not see. Resolves with whether the last owner has lapsed, and so may live after all.
+   * Takes the folder, or rejects with one clear sentence. Refuses at once if this process sees the owner; waits for one
+   * that it does not see. Resolves with whether the last owner has lapsed, and so may live after all.
    */
   async acquire(): Promise<boolean> {
     const { clock, notify, waitMs = waitMsDefault, here = viewer() } = this.#options;
     const giveUpAtMs = clock.monotonic() + waitMs;
     const watch = new BeatWatch(this.#leaseMs);
-    for (let isTold = false; ; ) {
+    for (let isTold = false; ;) {
       const { standing, look } = await this.#attempt(watch, here);
       if (this.#file !== null) return standing === 'lapsed';
       const pid = standing === 'living' ? visibleIn(look, here) : null;
       if (pid !== null) throw new StoreUnavailable(`The folder ${this.#folder} is in use by another process (${pid}).`);
-      if (clock.monotonic() >= giveUpAtMs) throw new StoreUnavailable(`${this.#inUse} It did not end within ${waitMs / 1000} s: end it, then start this one again.`);
-      if (!isTold) notify(standing === 'unseen' ? `${this.#unseen} Waiting ${this.#leaseMs / 1000} s for a sign of life.` : `${this.#inUse} Waiting up to ${waitMs / 1000} s for it to end.`);
+      if (clock.monotonic() >= giveUpAtMs)
+        throw new StoreUnavailable(
+          `${this.#inUse} It did not end within ${waitMs / 1000} s: end it, then start this one again.`,
+        );
+      if (!isTold)
+        notify(
+          standing === 'unseen'
+            ? `${this.#unseen} Waiting ${this.#leaseMs / 1000} s for a sign of life.`
+            : `${this.#inUse} Waiting up to ${waitMs / 1000} s for it to end.`,
+        );
       isTold = true;
       await this.#pause(lookMs);
     }
@@ -236,11 +278,18 @@ export class FolderOwnership {
     try {
       const lock = await file.lock();
       const look = file.look();
-      const standing = watch.judge(standingOf(look, lock, here, isLocalDisk(this.#folder)), look, this.#options.clock.monotonic());
+      const standing = watch.judge(
+        standingOf(look, lock, here, isLocalDisk(this.#folder)),
+        look,
+        this.#options.clock.monotonic(),
+      );
       // Another process may have put a new file in the place of this one meanwhile.
       if (!['free', 'lapsed'].includes(standing) || !file.isAt(file.path)) return { standing, look };
       // A system that names no boot leaves it open.
-      this.#lostPower = standing === 'free' && look.record?.inode === look.inode && (here.boot === '' || look.record.boot !== here.boot);
+      this.#lostPower =
+        standing === 'free' &&
+        look.record?.inode === look.inode &&
+        (here.boot === '' || look.record.boot !== here.boot);
       if (lock === 'held' && standing === 'free') this.#own(file, recordOf(this.#options.newId(), file, true, here));
       else await this.#replace(file, lock, here);
       return { standing, look };
@@ -249,7 +298,10 @@ export class FolderOwnership {
     }
   }
 
-  /** Puts a new file in the place of a file whose owner may be alive, or whose rivals no lock keeps apart: then the last of them owns the folder. */
+  /**
+   * Puts a new file in the place of a file whose owner may be alive, or whose rivals no lock keeps apart: then the last
+   * of them owns the folder.
+   */
   async #replace(before: OwnerFile, lock: Lock, here: Viewer): Promise<void> {
     const id = this.#options.newId();
     const file = OwnerFile.create(this.#folder, id);
@@ -290,7 +342,9 @@ export class FolderOwnership {
 
   #lose(): FolderLost {
     if (this.#lost === null) {
-      this.#lost = new FolderLost(`The folder ${this.#folder} was taken over by another process, moved or removed while this process had it open.`);
+      this.#lost = new FolderLost(
+        `The folder ${this.#folder} was taken over by another process, moved or removed while this process had it open.`,
+      );
       this.#options.onLost(this.#lost);
     }
     return this.#lost;

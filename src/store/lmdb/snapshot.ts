@@ -1,7 +1,7 @@
 /**
- * One state of a folder, for reading only, while another process, perhaps its owner, goes on writing. LMDB keeps a state intact
- * for a reader (it does not reuse the pages of that state meanwhile, so the file may grow). Over it come the newer records of the
- * journal, held in memory.
+ * One state of a folder, for reading only, while another process, perhaps its owner, goes on writing. LMDB keeps a
+ * state intact for a reader (it does not reuse the pages of that state meanwhile, so the file may grow). Over it come
+ * the newer records of the journal, held in memory.
  */
 import { existsSync } from 'node:fs';
 import { open } from 'lmdb';
@@ -26,7 +26,10 @@ interface State {
   readonly next: number;
 }
 
-/** The database takes rows from the journal once in thousands of rows, so it does not do so during each of many attempts in a row. */
+/**
+ * The database takes rows from the journal once in thousands of rows, so it does not do so during each of many attempts
+ * in a row.
+ */
 const looksMax = 50;
 
 export interface SnapshotOptions {
@@ -104,11 +107,16 @@ export class LmdbSnapshot implements Readable, Engine {
 }
 
 /**
- * The journal's files are removed once the database has their rows, so they are read after the database's own state. If the
- * database has taken more by then, a file may have been removed in between, and both are read again. The files are parsed only
- * after that, because parsing can take longer than their writer needs for the next ones.
+ * The journal's files are removed once the database has their rows, so they are read after the database's own state. If
+ * the database has taken more by then, a file may have been removed in between, and both are read again. The files are
+ * parsed only after that, because parsing can take longer than their writer needs for the next ones.
  */
-function look(database: RootDatabase<Buffer, string>, folder: string, read: typeof segmentsIn, acceptLoss: string | null): State {
+function look(
+  database: RootDatabase<Buffer, string>,
+  folder: string,
+  read: typeof segmentsIn,
+  acceptLoss: string | null,
+): State {
   for (let looks = 1; ; looks++) {
     // Before all others: a later state has this record too.
     const end = readJournalEnd(folder);

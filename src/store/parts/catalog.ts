@@ -3,24 +3,33 @@ import type { Assistant, CatalogKind, CatalogRecords, Key, Move } from '../recor
 import type { Page, PageRequest, Versioned } from './pages.ts';
 
 /**
- * The console's records: few, each replaced by compare-and-set. The workspace id of a workspace's record is its own id. The history
- * of a key or an assistant gets the `move` with the step.
+ * The console's records: few, each replaced by compare-and-set. The workspace id of a workspace's record is its own id.
+ * The history of a key or an assistant gets the `move` with the step.
  */
 export interface Catalog {
   /**
-   * Rejects with `SlugTaken` if the record is an assistant whose slug another assistant has, and with `AliasTaken` for its alias; slugs are unique across all
-   * workspaces, aliases within one. A lost answer: the record may be stored although the caller got 503; it then appears in the list, to be kept or
-   * removed.
+   * Rejects with `SlugTaken` if the record is an assistant whose slug another assistant has, and with `AliasTaken` for
+   * its alias; slugs are unique across all workspaces, aliases within one. A lost answer: the record may be stored
+   * although the caller got 503; it then appears in the list, to be kept or removed.
    */
   create<K extends CatalogKind>(kind: K, record: CatalogRecords[K], move?: Move): Promise<void>;
   read<K extends CatalogKind>(kind: K, workspaceId: string, id: string): Promise<Versioned<CatalogRecords[K]> | null>;
   /**
-   * Replaces the record if its version still is `version`: resolves with the new version, or null if another writer replaced or
-   * removed the record. Rejects as `create` does, but not for a name that the record had before; one that it has no longer is free afterwards. A lost
-   * answer: every process reads the stored record within `catalogFreshMs`, and a caller that repeats the change decides on that.
+   * Replaces the record if its version still is `version`: resolves with the new version, or null if another writer
+   * replaced or removed the record. Rejects as `create` does, but not for a name that the record had before; one that
+   * it has no longer is free afterwards. A lost answer: every process reads the stored record within `catalogFreshMs`,
+   * and a caller that repeats the change decides on that.
    */
-  replace<K extends CatalogKind>(kind: K, record: CatalogRecords[K], version: number, move?: Move): Promise<number | null>;
-  /** Removes the record; resolves with whether it existed. Removing a workspace removes all its contents. A lost answer: a repeat finds no record. */
+  replace<K extends CatalogKind>(
+    kind: K,
+    record: CatalogRecords[K],
+    version: number,
+    move?: Move,
+  ): Promise<number | null>;
+  /**
+   * Removes the record; resolves with whether it existed. Removing a workspace removes all its contents. A lost answer:
+   * a repeat finds no record.
+   */
   remove(kind: CatalogKind, workspaceId: string, id: string): Promise<boolean>;
   /** In order of creation; the cursor is an id. `workspaceId` is ignored for workspaces. */
   list<K extends CatalogKind>(kind: K, workspaceId: string, page: PageRequest): Promise<Page<CatalogRecords[K]>>;

@@ -9,7 +9,10 @@ export interface Taken {
   readonly remaining: number;
   /** Whole seconds until a request would pass; 0 if this one passed. */
   readonly retryAfterSeconds: number;
-  /** If this one refused: whole seconds until the budgets after it, which were not charged, would all let a request pass; 0 if they would now. */
+  /**
+   * If this one refused: whole seconds until the budgets after it, which were not charged, would all let a request
+   * pass; 0 if they would now.
+   */
   readonly restSeconds: number;
   /** The Unix second at which the bucket is full again. */
   readonly resetAt: number;
@@ -27,7 +30,10 @@ export interface KeyStanding {
 
 /** A limit on how much may be used in a period. */
 export interface AskedRate {
-  /** `bucket`: refills continuously, and a refused request costs nothing. `counter`: counts the use in fixed periods, the first of which began in 1970. */
+  /**
+   * `bucket`: refills continuously, and a refused request costs nothing. `counter`: counts the use in fixed periods,
+   * the first of which began in 1970.
+   */
   readonly kind: 'bucket' | 'counter';
   readonly name: string;
   /** 0 refuses every request. */
@@ -37,27 +43,38 @@ export interface AskedRate {
   readonly cost: number;
 }
 
-/** One of the places of a name, held until `untilMs`. A holder that has a place already keeps it and takes no second one. */
+/**
+ * One of the places of a name, held until `untilMs`. A holder that has a place already keeps it and takes no second
+ * one.
+ */
 export interface AskedPlace {
   readonly kind: 'place';
   readonly name: string;
   readonly ceiling: number;
   readonly holder: string;
-  /** The holder's seat: a holder has one place for all of its seats, until the last of them is over. Empty or left out for a holder with one seat. */
+  /**
+   * The holder's seat: a holder has one place for all of its seats, until the last of them is over. Empty or left out
+   * for a holder with one seat.
+   */
   readonly seat?: string;
   readonly untilMs: number;
   /**
-   * The longest time for which a place of this name is taken. A place that ends later was taken before the clock was set back, and is
-   * free. Without it every place counts until it ends.
+   * The longest time for which a place of this name is taken. A place that ends later was taken before the clock was
+   * set back, and is free. Without it every place counts until it ends.
    */
   readonly leaseMsMax?: number;
 }
 
-/** A limit to be charged. Its name contains its subject, as in `asst_…/messages/vis_…`; within a workspace one name is one limit. */
+/**
+ * A limit to be charged. Its name contains its subject, as in `asst_…/messages/vis_…`; within a workspace one name is
+ * one limit.
+ */
 export type AskedLimit = AskedRate | AskedPlace;
 
 /** A limit to read: the count of a counter's present period, or the number of taken places. */
-export type LookedLimit = { readonly kind: 'counter'; readonly name: string; readonly periodMs: number } | { readonly kind: 'place'; readonly name: string };
+export type LookedLimit =
+  | { readonly kind: 'counter'; readonly name: string; readonly periodMs: number }
+  | { readonly kind: 'place'; readonly name: string };
 
 export interface TakeLimits {
   readonly workspaceId: string;
@@ -76,17 +93,27 @@ export interface TakenLimit {
 
 export interface LimitStore {
   /**
-   * Charges one request to each of the budgets, in the order given, until one refuses. If all pass, each is charged; otherwise the
-   * budget that refuses goes one into debt and the others stay as they were (contract 3 and 5). Resolves with one answer for each
-   * budget that was checked, in order. A lost answer: the request gets 503, and may have been charged.
+   * Charges one request to each of the budgets, in the order given, until one refuses. If all pass, each is charged;
+   * otherwise the budget that refuses goes one into debt and the others stay as they were (contract 3 and 5). Resolves
+   * with one answer for each budget that was checked, in order. A lost answer: the request gets 503, and may have been
+   * charged.
    */
-  takeBudgets(workspaceId: string, keyId: string, budgets: readonly { budget: BudgetName; ceiling: number }[], nowMs: number): Taken[] | Promise<Taken[]>;
+  takeBudgets(
+    workspaceId: string,
+    keyId: string,
+    budgets: readonly { budget: BudgetName; ceiling: number }[],
+    nowMs: number,
+  ): Taken[] | Promise<Taken[]>;
   /** How the budgets of these keys stand, in the order given. Charges nothing. */
-  readBudgets(workspaceId: string, keys: readonly { readonly id: string; readonly limits: KeyLimits }[], nowMs: number): Promise<KeyStanding[]>;
+  readBudgets(
+    workspaceId: string,
+    keys: readonly { readonly id: string; readonly limits: KeyLimits }[],
+    nowMs: number,
+  ): Promise<KeyStanding[]>;
   /**
-   * Takes all of these limits, or none if one of them refuses: then nothing is charged, and each limit answers whether it refuses
-   * and for how long. The answers are in the order of the request. A stored limit is deleted when its time is over, or with its
-   * workspace. A lost answer: the request gets 503, and may have been charged.
+   * Takes all of these limits, or none if one of them refuses: then nothing is charged, and each limit answers whether
+   * it refuses and for how long. The answers are in the order of the request. A stored limit is deleted when its time
+   * is over, or with its workspace. A lost answer: the request gets 503, and may have been charged.
    */
   take(step: TakeLimits): Promise<TakenLimit[]>;
   /** Returns the use of each of these limits, in order. */

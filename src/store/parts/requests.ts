@@ -1,4 +1,7 @@
-/** The part of a store that finds requests made under an `Idempotency-Key`. The steps of sessions and turns remember them. */
+/**
+ * The part of a store that finds requests made under an `Idempotency-Key`. The steps of sessions and turns remember
+ * them.
+ */
 import type { IdempotencyRecord } from '../records.ts';
 
 export interface RequestStore {

@@ -24,8 +24,8 @@ export type CreatedSession =
   | { readonly outcome: 'full' }; // the workspace has `trialsMax` sessions of the channel `console` open
 
 /**
- * The version of the session that a decision was made on. Both parts must match, or another writer has moved the session: after a
- * failover the store may give the same version again.
+ * The version of the session that a decision was made on. Both parts must match, or another writer has moved the
+ * session: after a failover the store may give the same version again.
  */
 export interface Basis {
   readonly version: number;
@@ -44,7 +44,8 @@ export interface ChargeSession extends Basis {
 export type ChargedSession =
   | { readonly outcome: 'charged'; readonly version: number }
   | { readonly outcome: 'lost' } // another writer moved the session
-  | { readonly outcome: 'limited'; readonly answers: readonly TakenLimit[] }; // the limits' answers, as of `LimitStore.take`
+  // the limits' answers, as of `LimitStore.take`
+  | { readonly outcome: 'limited'; readonly answers: readonly TakenLimit[] };
 
 export interface SessionFilter {
   /** Only sessions of these assistants; null for any. */
@@ -67,35 +68,53 @@ export interface SessionFilter {
 
 export interface SessionStore {
   /**
-   * Creates a session with its greeting and the messages from before it, and counts it, or finds the request remembered. A session of the channel `console` is a
-   * trial: neither it nor its turns are counted. A lost answer: a repeat under the same
-   * idempotency key returns that session; without a key the session stays unused until it expires (contract 2, "Retrying").
+   * Creates a session with its greeting and the messages from before it, and counts it, or finds the request
+   * remembered. A session of the channel `console` is a trial: neither it nor its turns are counted. A lost answer: a
+   * repeat under the same idempotency key returns that session; without a key the session stays unused until it expires
+   * (contract 2, "Retrying").
    */
   create(step: CreateSession): Promise<CreatedSession>;
   read(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null>;
   /** Newest first by default; the cursor is a session's id. */
   list(workspaceId: string, filter: SessionFilter, page: PageRequest): Promise<Page<Session>>;
   /**
-   * Replaces a session, with no output to store, and adds the move to its history: resolves with the new version, or null if another writer moved the session. A
-   * lost answer: the process polls the session until the move is stored or can no longer be applied, and stops the turn of a
-   * session that is over. `settled`: limits that the move settles.
+   * Replaces a session, with no output to store, and adds the move to its history: resolves with the new version, or
+   * null if another writer moved the session. A lost answer: the process polls the session until the move is stored or
+   * can no longer be applied, and stops the turn of a session that is over. `settled`: limits that the move settles.
    */
-  save(session: Session, basis: Basis, move?: Move, settled?: readonly SettledLimit[], nowMs?: number): Promise<number | null>;
+  save(
+    session: Session,
+    basis: Basis,
+    move?: Move,
+    settled?: readonly SettledLimit[],
+    nowMs?: number,
+  ): Promise<number | null>;
   /**
-   * Takes all of these limits and replaces the session, or does neither, because another writer moved the session or one of the
-   * limits refuses. A lost answer: the limits may have been taken.
+   * Takes all of these limits and replaces the session, or does neither, because another writer moved the session or
+   * one of the limits refuses. A lost answer: the limits may have been taken.
    */
   charge(step: ChargeSession): Promise<ChargedSession>;
   /**
-   * Removes a session that nobody was told of, with its messages, its count in the usage and, if it is remembered under this scope and key, that memory: true once it is
-   * gone, false if it has moved or has a turn in flight. It must have had no turn. A lost answer: sent again it is gone.
+   * Removes a session that nobody was told of, with its messages, its count in the usage and, if it is remembered under
+   * this scope and key, that memory: true once it is gone, false if it has moved or has a turn in flight. It must have
+   * had no turn. A lost answer: sent again it is gone.
    */
-  discard(session: Session, basis: Basis, remembered: Pick<IdempotencyRecord, 'scope' | 'key'> | null): Promise<boolean>;
+  discard(
+    session: Session,
+    basis: Basis,
+    remembered: Pick<IdempotencyRecord, 'scope' | 'key'> | null,
+  ): Promise<boolean>;
   /** The transcript; a streaming message carries the output stored so far. The cursor is an index. */
   messages(workspaceId: string, sessionId: string, page: PageRequest): Promise<Page<Message>>;
   /**
-   * The newest messages before index `before`, oldest first: at most `messagesMax` messages and at most `charactersMax` code
-   * points in total (the message that crosses the bound is left out).
+   * The newest messages before index `before`, oldest first: at most `messagesMax` messages and at most `charactersMax`
+   * code points in total (the message that crosses the bound is left out).
    */
-  recentMessages(workspaceId: string, sessionId: string, before: number, charactersMax: number, messagesMax: number): Promise<Message[]>;
+  recentMessages(
+    workspaceId: string,
+    sessionId: string,
+    before: number,
+    charactersMax: number,
+    messagesMax: number,
+  ): Promise<Message[]>;
 }

@@ -1,4 +1,7 @@
-/** The part of a store that keeps turns: from the begin to the end or the withdrawal, with their output, leases and slots. */
+/**
+ * The part of a store that keeps turns: from the begin to the end or the withdrawal, with their output, leases and
+ * slots.
+ */
 import type { IdempotencyRecord, Message, Move, Session, SettledLimit, ToolCall, Turn } from '../records.ts';
 import type { AskedLimit, TakenLimit } from './limits.ts';
 import type { Basis } from './sessions.ts';
@@ -9,7 +12,10 @@ export interface TurnPlace {
   readonly turnId: string;
 }
 
-/** Proof that a process owns a turn. A turn begins with epoch 1. Both parts must match: after a failover the store may give the same epoch again. */
+/**
+ * Proof that a process owns a turn. A turn begins with epoch 1. Both parts must match: after a failover the store may
+ * give the same epoch again.
+ */
 export interface Fence {
   readonly epoch: number;
   readonly owner: string;
@@ -18,12 +24,18 @@ export interface Fence {
 /** Why another process than the owner wants a turn to stop. */
 export type StopRequest = 'aborted' | 'expired';
 
-/** The fence of the process that took a turn over. `stop`: the reason of an earlier request to stop the turn; null if there was none. */
+/**
+ * The fence of the process that took a turn over. `stop`: the reason of an earlier request to stop the turn; null if
+ * there was none.
+ */
 export interface TakenOver extends Fence {
   readonly stop: StopRequest | null;
 }
 
-/** One of the workspace's slots of a name. Each name has slots of its own, and at most `ceiling` of them are taken at a time. */
+/**
+ * One of the workspace's slots of a name. Each name has slots of its own, and at most `ceiling` of them are taken at a
+ * time.
+ */
 export interface Slot {
   /** `api` for the API's turns. */
   readonly name: string;
@@ -56,8 +68,8 @@ export interface BeginTurn extends Basis {
   readonly found?: IdempotencyRecord | undefined;
   readonly nowMs: number;
   /**
-   * For a turn whose listener releases its text: how many code points of it readers may see; -1 hides the turn, with the person's
-   * message, from the transcript and from `outputAfter`. Without it they see all that is stored.
+   * For a turn whose listener releases its text: how many code points of it readers may see; -1 hides the turn, with
+   * the person's message, from the transcript and from `outputAfter`. Without it they see all that is stored.
    */
   readonly released?: number | undefined;
   /** The step's entry in the session's history. */
@@ -66,7 +78,8 @@ export interface BeginTurn extends Basis {
 
 export type BegunTurn =
   | { outcome: 'begun'; version: number; fence: Fence }
-  | { outcome: 'remembered'; remembered: IdempotencyRecord } // an earlier request under the key; looked at before everything else
+  // an earlier request under the key; looked at before everything else
+  | { outcome: 'remembered'; remembered: IdempotencyRecord }
   | { outcome: 'lost' } // another writer moved the session
   | { outcome: 'full' } // every slot of the name is taken
   | { outcome: 'limited'; answers: TakenLimit[] }; // a limit refuses: the answer of each, in order
@@ -90,9 +103,14 @@ export type AppendResult = 'stored' | 'fenced' | { readonly stop: StopRequest };
 /** Calls of tools, each with its place among the turn's calls. */
 export interface StepTurn extends TurnPlace {
   readonly fence: Fence;
-  /** The place of the first one among the turn's calls: at most their number, or the step rejects with a `RangeError`. */
+  /**
+   * The place of the first one among the turn's calls: at most their number, or the step rejects with a `RangeError`.
+   */
   readonly from: number;
-  /** Stored together. A call that has ended replaces what is stored; one that is still open does not: the step may arrive late, behind that of its result. */
+  /**
+   * Stored together. A call that has ended replaces what is stored; one that is still open does not: the step may
+   * arrive late, behind that of its result.
+   */
   readonly calls: readonly ToolCall[];
   /** Not stored if an earlier step of the turn has amended the message with more results, for the same reason. */
   readonly amends?: AmendedMessage | undefined;
@@ -106,16 +124,19 @@ export interface FinishTurn extends Basis {
   /** The session after the step. */
   readonly session: Session;
   readonly turn: Turn;
-  /** The assistant's message as it will be stored; the store fills `content` with the turn's output: all of it, or what `cutAt` leaves. */
+  /**
+   * The assistant's message as it will be stored; the store fills `content` with the turn's output: all of it, or what
+   * `cutAt` leaves.
+   */
   readonly message: Message;
   /** Output that is not stored yet, and the number of code points stored before it. */
   readonly tail: { readonly position: number; readonly text: string };
   /**
-   * For a reply whose listener cut it: the turn is sealed with the first `cutAt` code points of the stored output and the tail, and
-   * the rest is gone with this step, as if it had never been stored. A whole number from 0; without it all output is sealed. The
-   * step rejects with a `RangeError` and changes nothing if the output is shorter, because a failover lost text that the listener
-   * has heard: the owner sends that text in the tail, or a smaller number. Sent again with another number, the step is answered as
-   * before and the text stays as it was cut first.
+   * For a reply whose listener cut it: the turn is sealed with the first `cutAt` code points of the stored output and
+   * the tail, and the rest is gone with this step, as if it had never been stored. A whole number from 0; without it
+   * all output is sealed. The step rejects with a `RangeError` and changes nothing if the output is shorter, because a
+   * failover lost text that the listener has heard: the owner sends that text in the tail, or a smaller number. Sent
+   * again with another number, the step is answered as before and the text stays as it was cut first.
    */
   readonly cutAt?: number;
   readonly amends?: AmendedMessage | undefined;
@@ -133,9 +154,15 @@ export interface WithdrawTurn extends Basis {
   readonly session: Session;
   /** The turn as it was read last. If the turn was finished after that read (`endedAt`), the step answers `lost`. */
   readonly turn: Turn;
-  /** The owner's fence. For a turn that has not begun: the fence that `begin` will give it. For a finished turn: the fence that it was finished under. */
+  /**
+   * The owner's fence. For a turn that has not begun: the fence that `begin` will give it. For a finished turn: the
+   * fence that it was finished under.
+   */
   readonly fence: Fence;
-  /** The scope and key that the turn's request is remembered under. Needed for a finished turn only: a turn in flight stores them itself. */
+  /**
+   * The scope and key that the turn's request is remembered under. Needed for a finished turn only: a turn in flight
+   * stores them itself.
+   */
   readonly remember?: Pick<IdempotencyRecord, 'scope' | 'key'> | null;
   readonly amends?: AmendedMessage | undefined;
   readonly settled?: readonly SettledLimit[];
@@ -148,7 +175,10 @@ export interface WithdrawTurn extends Basis {
 /** A turn and its text behind a position, both read at the same moment. */
 export interface OutputAfter {
   readonly turn: Turn;
-  /** Null if the stored text does not reach the position: a failover lost the text in between, or the turn was sealed at an earlier one (`FinishTurn.cutAt`). */
+  /**
+   * Null if the stored text does not reach the position: a failover lost the text in between, or the turn was sealed at
+   * an earlier one (`FinishTurn.cutAt`).
+   */
   readonly text: string | null;
   /** The turn's calls of tools, all of them; absent where there are none. */
   readonly calls?: readonly ToolCall[];
@@ -156,71 +186,73 @@ export interface OutputAfter {
 
 export interface TurnStore {
   /**
-   * Stores the session, the turn, both messages, the workspace's slot, the limits and the remembered request, all or none. A lost answer: the
-   * process withdraws the turn; if the process dies, the next process that finds the turn after its lease has run out withdraws
-   * it.
+   * Stores the session, the turn, both messages, the workspace's slot, the limits and the remembered request, all or
+   * none. A lost answer: the process withdraws the turn; if the process dies, the next process that finds the turn
+   * after its lease has run out withdraws it.
    */
   begin(step: BeginTurn): Promise<BegunTurn>;
   /**
-   * Resolves once the text is stored: only then may a reader see it. A lost answer: if it was the first piece, the turn is
-   * withdrawn, because its chat gets 503; a later piece is retried as long as the lease allows, and after that is sent with the
-   * end of the turn.
+   * Resolves once the text is stored: only then may a reader see it. A lost answer: if it was the first piece, the turn
+   * is withdrawn, because its chat gets 503; a later piece is retried as long as the lease allows, and after that is
+   * sent with the end of the turn.
    */
   append(step: AppendOutput): Promise<AppendResult>;
   /**
-   * Prolongs the owner's lease on a turn and its slot. A lease that has run out is renewed if no other process has taken the turn
-   * over and its slot is still free; otherwise the owner has lost it. A lost answer: the lease counts as not renewed, and the
-   * owner retries.
+   * Prolongs the owner's lease on a turn and its slot. A lease that has run out is renewed if no other process has
+   * taken the turn over and its slot is still free; otherwise the owner has lost it. A lost answer: the lease counts as
+   * not renewed, and the owner retries.
    */
   renew(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed>;
   /**
-   * Lets readers see the first `points` code points of a turn that was begun with `released`; text among them that is not stored yet is
-   * seen as soon as it is. A smaller number than before changes nothing, and neither does a turn without `released`. Once the turn is
-   * over, its text is seen whole. A lost answer: readers may see the text; a repeat changes nothing more. A failover may lose it.
+   * Lets readers see the first `points` code points of a turn that was begun with `released`; text among them that is
+   * not stored yet is seen as soon as it is. A smaller number than before changes nothing, and neither does a turn
+   * without `released`. Once the turn is over, its text is seen whole. A lost answer: readers may see the text; a
+   * repeat changes nothing more. A failover may lose it.
    */
   release(place: TurnPlace, fence: Fence, points: number): Promise<Released>;
   /**
-   * Stores calls of tools before they are sent, and their results before anybody hears of them (contract 13). Resolves with the reason of a
-   * request to stop the turn, if there is one. The turn's end replaces them by those in its message. A lost answer: the calls are not sent, and a
-   * repeat stores the same.
+   * Stores calls of tools before they are sent, and their results before anybody hears of them (contract 13). Resolves
+   * with the reason of a request to stop the turn, if there is one. The turn's end replaces them by those in its
+   * message. A lost answer: the calls are not sent, and a repeat stores the same.
    */
   step(step: StepTurn): Promise<AppendResult>;
   /**
-   * Requests that a turn stops. Its owner gets the request with its next append or renewal, and as a notice. The first reason is
-   * kept. The rest of the lease is cut to `leaseUntilMs`, so that a turn whose owner has died need not wait for all of it.
-   * Resolves with whether the turn is in flight. A lost answer: the turn may stop although the caller got 503; a repeat finds the
-   * request stored.
+   * Requests that a turn stops. Its owner gets the request with its next append or renewal, and as a notice. The first
+   * reason is kept. The rest of the lease is cut to `leaseUntilMs`, so that a turn whose owner has died need not wait
+   * for all of it. Resolves with whether the turn is in flight. A lost answer: the turn may stop although the caller
+   * got 503; a repeat finds the request stored.
    */
   requestStop(place: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number): Promise<boolean>;
   /**
-   * Seals the output into the transcript, frees the slot, counts the usage and moves the session. A lost answer: the same end is
-   * sent again until the store answers, and readers see it only then; if the chat has not begun, the turn is withdrawn instead.
+   * Seals the output into the transcript, frees the slot, counts the usage and moves the session. A lost answer: the
+   * same end is sent again until the store answers, and readers see it only then; if the chat has not begun, the turn
+   * is withdrawn instead.
    */
   finish(step: FinishTurn): Promise<Finished>;
   /**
-   * Undoes a turn whose chat was answered with a failure: removes its messages, its slot, its usage, its remembered request and
-   * its stored output. A finished turn is withdrawn only under the fence that it was finished under; the session may have
-   * continued since. For a turn that has not begun, the step moves the session if it still stands at `Basis`, so that a beginning
-   * that arrives later is rejected. A lost answer: the process reads the session and sends the step again until nothing is left.
-   * If the process dies, the next process that finds the turn withdraws it if it has no output and seals it otherwise: no process
-   * knows any more how its chat was answered.
+   * Undoes a turn whose chat was answered with a failure: removes its messages, its slot, its usage, its remembered
+   * request and its stored output. A finished turn is withdrawn only under the fence that it was finished under; the
+   * session may have continued since. For a turn that has not begun, the step moves the session if it still stands at
+   * `Basis`, so that a beginning that arrives later is rejected. A lost answer: the process reads the session and sends
+   * the step again until nothing is left. If the process dies, the next process that finds the turn withdraws it if it
+   * has no output and seals it otherwise: no process knows any more how its chat was answered.
    */
   withdraw(step: WithdrawTurn): Promise<Finished>;
   /**
-   * Keeps a finished turn from being withdrawn, because a request that joined the turn is about to be answered with it. False if
-   * the turn does not exist or is not finished. A lost answer: the turn may be kept although the request got 503; a repeat finds
-   * it kept.
+   * Keeps a finished turn from being withdrawn, because a request that joined the turn is about to be answered with it.
+   * False if the turn does not exist or is not finished. A lost answer: the turn may be kept although the request got
+   * 503; a repeat finds it kept.
    */
   claim(place: TurnPlace): Promise<boolean>;
   /**
-   * Takes over a turn whose lease has run out: resolves with the new fence, or null if the lease still runs or the turn is over. A
-   * lost answer: a repeat with the same `leaseUntilMs` gets the same answer; otherwise the turn is found again when that lease has
-   * run out.
+   * Takes over a turn whose lease has run out: resolves with the new fence, or null if the lease still runs or the turn
+   * is over. A lost answer: a repeat with the same `leaseUntilMs` gets the same answer; otherwise the turn is found
+   * again when that lease has run out.
    */
   takeOver(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<TakenOver | null>;
   /**
-   * Turns whose lease has run out. If another process cut the lease or gave it for less than `leaseMs`, and that notice is lost,
-   * the turn may come up to `leaseMs` late.
+   * Turns whose lease has run out. If another process cut the lease or gave it for less than `leaseMs`, and that notice
+   * is lost, the turn may come up to `leaseMs` late.
    */
   orphans(nowMs: number, limit: number): Promise<TurnPlace[]>;
   read(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null>;
@@ -229,8 +261,10 @@ export interface TurnStore {
   /** The calls of a turn in flight; empty for any other. */
   calls(place: TurnPlace): Promise<readonly ToolCall[]>;
   /**
-   * The turn, and its stored text behind the first `position` code points; null if there is no such turn. Reads no more than that
-   * text. If the turn was cut, a reader at the cut gets the empty text, and one beyond it null, never text that the cut took. If a turn in flight has no text there yet, the store sends one notice `turn.moved` for its next piece, its next step or its end.
+   * The turn, and its stored text behind the first `position` code points; null if there is no such turn. Reads no more
+   * than that text. If the turn was cut, a reader at the cut gets the empty text, and one beyond it null, never text
+   * that the cut took. If a turn in flight has no text there yet, the store sends one notice `turn.moved` for its next
+   * piece, its next step or its end.
    */
   outputAfter(place: TurnPlace, position: number): Promise<OutputAfter | null>;
   /** How many of the workspace's `api` slots are taken. */

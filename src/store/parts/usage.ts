@@ -1,4 +1,7 @@
-/** The part of a store that counts usage. The steps of sessions and turns count theirs; usage without a session is counted here. */
+/**
+ * The part of a store that counts usage. The steps of sessions and turns count theirs; usage without a session is
+ * counted here.
+ */
 import type { UsageBucket, UsageCounts } from '../records.ts';
 
 export interface UsageQuery {
@@ -30,8 +33,8 @@ export type VoiceCounts = Pick<UsageCounts, 'speechCharacters' | 'transcriptionS
 
 export interface UsageStore {
   /**
-   * Adds to the assistant's usage. A lost answer: the caller repeats the step with the same id within a minute, and it counts once;
-   * if the process dies before that, the count may be missing.
+   * Adds to the assistant's usage. A lost answer: the caller repeats the step with the same id within a minute, and it
+   * counts once; if the process dies before that, the count may be missing.
    */
   count(step: CountUsage): Promise<void>;
   /** Every bucket of the window, empty ones with zeros. */

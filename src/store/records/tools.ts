@@ -27,7 +27,10 @@ export interface Tool {
   readonly sealed: Uint8Array | null;
   /** The secret that the last rotation replaced. */
   readonly previous?: ReplacedSecret | null;
-  /** Secrets that earlier rotations replaced, the newest first. Absent where there are none: earlier versions keep `previous` alone, and find it where they look. */
+  /**
+   * Secrets that earlier rotations replaced, the newest first. Absent where there are none: earlier versions keep
+   * `previous` alone, and find it where they look.
+   */
   readonly earlier?: readonly ReplacedSecret[];
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -47,10 +50,16 @@ export interface ReplacedSecret {
 }
 
 /** The secrets that rotations replaced, the newest first. */
-export const replacedSecrets = ({ previous, earlier = [] }: Pick<Tool, 'previous' | 'earlier'>): readonly ReplacedSecret[] => (previous ? [previous, ...earlier] : earlier);
+export const replacedSecrets = ({
+  previous,
+  earlier = [],
+}: Pick<Tool, 'previous' | 'earlier'>): readonly ReplacedSecret[] => (previous ? [previous, ...earlier] : earlier);
 
 /** The tool with these replaced secrets, the newest first. */
-export function withReplacedSecrets({ previous: _, earlier: __, ...tool }: Tool, [previous, ...earlier]: readonly ReplacedSecret[]): Tool {
+export function withReplacedSecrets(
+  { previous: _, earlier: __, ...tool }: Tool,
+  [previous, ...earlier]: readonly ReplacedSecret[],
+): Tool {
   return { ...tool, ...(previous && { previous }), ...(earlier.length > 0 && { earlier }) };
 }
 
@@ -78,7 +87,10 @@ export interface Quarantine {
   readonly origin: string;
 }
 
-/** `running`: stored, without a result; `pending`: waits for `tool_results`; `unknown`: its process died before the result was stored. */
+/**
+ * `running`: stored, without a result; `pending`: waits for `tool_results`; `unknown`: its process died before the
+ * result was stored.
+ */
 export type ToolStatus = 'running' | 'pending' | 'completed' | 'failed' | 'declined' | 'cancelled' | 'unknown';
 
 /** A model's call of a tool (contract 13). */
@@ -117,13 +129,18 @@ export interface ToolCall {
 /** Whether a call has a result, or will have none. */
 export const hasEnded = ({ status }: ToolCall): boolean => status !== 'running' && status !== 'pending';
 
-/** How many of a message's calls have ended: by that a store tells a step that arrives late, or twice, from a new one. */
-export const endedCalls = ({ toolCalls = [] }: { readonly toolCalls?: readonly ToolCall[] }): number => toolCalls.filter(hasEnded).length;
+/**
+ * How many of a message's calls have ended: by that a store tells a step that arrives late, or twice, from a new one.
+ */
+export const endedCalls = ({ toolCalls = [] }: { readonly toolCalls?: readonly ToolCall[] }): number =>
+  toolCalls.filter(hasEnded).length;
 
 /** A call that waits for `tool_results`. */
 export type PendingCall = Pick<ToolCall, 'id' | 'name' | 'arguments'> & { readonly wants: 'result' | 'approval' };
 
-/** The calls that a turn answered, approved or declined when it began. They are in an earlier message of its session. */
+/**
+ * The calls that a turn answered, approved or declined when it began. They are in an earlier message of its session.
+ */
 export interface AnsweredCalls {
   /** That message's index. */
   readonly index: number;

@@ -1,4 +1,7 @@
-/** The keys' budgets: one script for the requests of a moment, so that they are exact across any number of processes; no script for a budget in its deepest debt. */
+/**
+ * The keys' budgets: one script for the requests of a moment, so that they are exact across any number of processes; no
+ * script for a budget in its deepest debt.
+ */
 import { remaining, resetAt, retryAfterSeconds, waitSeconds, type Bucket } from '../../../machines/budget.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
@@ -26,7 +29,9 @@ interface Request {
   readonly budgets: readonly Asked[];
 }
 
-/** The lane and number by which a repeat of a step is distinguished from a new step on the same key (see `lanes.ts`). */
+/**
+ * The lane and number by which a repeat of a step is distinguished from a new step on the same key (see `lanes.ts`).
+ */
 interface Lane {
   readonly id: string;
   readonly lane: string;
@@ -39,7 +44,9 @@ export class RedisBudgets {
   readonly #clock: Clock;
   readonly #debts: Debts;
   readonly #sender: Sender;
-  readonly #requests = new Gathering<Request, Taken[]>((_, requests) => this.#charge(requests), { itemsMax: limits.redisGatheredMax });
+  readonly #requests = new Gathering<Request, Taken[]>((_, requests) => this.#charge(requests), {
+    itemsMax: limits.redisGatheredMax,
+  });
 
   constructor(link: RedisLink, roots: Roots, clock: Clock, ids: Ids) {
     this.#link = link;
@@ -47,7 +54,9 @@ export class RedisBudgets {
     this.#clock = clock;
     this.#sender = new Sender(ids);
     this.#debts = new Debts(clock, ({ workspaceId, keyId, budget }, { level, at }) =>
-      this.#send(workspaceId, keyId, (root, lane) => link.run('hold-budget', root, { ...lane, budget, level, since: at })),
+      this.#send(workspaceId, keyId, (root, lane) =>
+        link.run('hold-budget', root, { ...lane, budget, level, since: at }),
+      ),
     );
   }
 
@@ -62,9 +71,14 @@ export class RedisBudgets {
   }
 
   /** The debts that this process has not written yet come first. */
-  async readStanding(workspaceId: string, keys: readonly { readonly id: string; readonly limits: KeyLimits }[]): Promise<KeyStanding[]> {
+  async readStanding(
+    workspaceId: string,
+    keys: readonly { readonly id: string; readonly limits: KeyLimits }[],
+  ): Promise<KeyStanding[]> {
     await this.#debts.flush();
-    const [time, ...found] = (await this.#link.run('read-budgets', this.#roots.workspace(workspaceId), { ids: keys.map(({ id }) => part(id)) })) as [RedisReply, ...RedisReply[][]];
+    const [time, ...found] = (await this.#link.run('read-budgets', this.#roots.workspace(workspaceId), {
+      ids: keys.map(({ id }) => part(id)),
+    })) as [RedisReply, ...RedisReply[][]];
     const nowMs = Number(textOfReply(time));
     return keys.map(({ limits }, index) => {
       const [usedAt, ...buckets] = found[index]!;
@@ -84,7 +98,9 @@ export class RedisBudgets {
     const asked = budgets.flatMap(({ budget, ceiling }) => [budget, ceiling]);
     const askedAt = this.#clock.monotonic();
     const seen = this.#debts.lastSeen({ workspaceId, keyId, budget: budgets[0]!.budget });
-    const answer = (await this.#send(workspaceId, keyId, (root, lane) => this.#link.run('take-budgets', root, { count, ...seen, asked, ...lane }, count))) as RedisReply[];
+    const answer = (await this.#send(workspaceId, keyId, (root, lane) =>
+      this.#link.run('take-budgets', root, { count, ...seen, asked, ...lane }, count),
+    )) as RedisReply[];
     const times = { askedAt, answeredAt: this.#clock.monotonic() };
     let at = 0;
     return requests.map(() => {
@@ -94,7 +110,14 @@ export class RedisBudgets {
         const passed = answer[at];
         const bucket = { level: Number(textOfReply(answer[at + 1])), at: Number(textOfReply(answer[at + 2])) };
         at += 3;
-        if (index === 0) this.#debts.noteAnswer({ workspaceId, keyId, budget: each.budget }, each.ceiling, passed === 1, bucket, times);
+        if (index === 0)
+          this.#debts.noteAnswer(
+            { workspaceId, keyId, budget: each.budget },
+            each.ceiling,
+            passed === 1,
+            bucket,
+            times,
+          );
         if (passed !== 2) taken.push(takenOf(each, passed === 1, bucket));
         else restSeconds = Math.max(restSeconds, waitSeconds(bucket, each.ceiling));
       }
@@ -102,7 +125,11 @@ export class RedisBudgets {
     });
   }
 
-  #send(workspaceId: string, keyId: string, step: (root: string, lane: Lane) => Promise<RedisReply>): Promise<RedisReply> {
+  #send(
+    workspaceId: string,
+    keyId: string,
+    step: (root: string, lane: Lane) => Promise<RedisReply>,
+  ): Promise<RedisReply> {
     const [root, id] = [this.#roots.workspace(workspaceId), part(keyId)];
     return this.#sender.send(id, (lane, number) => step(root, { id, lane, number }));
   }

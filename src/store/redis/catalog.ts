@@ -1,7 +1,22 @@
-/** The console's records. A workspace's own record is stored with those of the others, every other record within its workspace. */
+/**
+ * The console's records. A workspace's own record is stored with those of the others, every other record within its
+ * workspace.
+ */
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import { AliasTaken, SlugTaken, type Assistant, type Catalog, type CatalogKind, type CatalogRecords, type Key, type Move, type Page, type PageRequest, type Versioned } from '../store.ts';
+import {
+  AliasTaken,
+  SlugTaken,
+  type Assistant,
+  type Catalog,
+  type CatalogKind,
+  type CatalogRecords,
+  type Key,
+  type Move,
+  type Page,
+  type PageRequest,
+  type Versioned,
+} from '../store.ts';
 import { packRow, unpackRow } from '../codec.ts';
 import { hasHistory } from '../moves.ts';
 import { aliasKeyOf, keptAlias } from '../records.ts';
@@ -35,9 +50,9 @@ export class RedisCatalog implements Catalog {
   }
 
   /**
-   * A key takes two steps, each of which may be sent again: its public id first, then the key. If only the first is applied, the
-   * public id names a key that does not exist, which is answered like an unknown public id. An assistant with a slug does the
-   * same.
+   * A key takes two steps, each of which may be sent again: its public id first, then the key. If only the first is
+   * applied, the public id names a key that does not exist, which is answered like an unknown public id. An assistant
+   * with a slug does the same.
    */
   async create<K extends CatalogKind>(kind: K, record: CatalogRecords[K], move?: Move): Promise<void> {
     if (kind === 'key') await this.#publish(record as Key);
@@ -48,34 +63,80 @@ export class RedisCatalog implements Catalog {
       if ((await this.read('assistant', workspaceId, record.id)) !== null) return;
       await this.#slugs.claim(slug, record as Assistant);
     }
-    const given = { kind, id: part(record.id), record: packRow(record), channel: this.#roots.channel('notices'), workspaceId, recordId: record.id, alias: kind === 'assistant' ? (aliasKeyOf(record as Assistant) ?? '') : '', ...moveField(hasHistory(kind) ? move : null) };
-    if ((await this.#link.runDurable('create-record', this.#root(kind, workspaceId), given)) === taken) throw new AliasTaken((record as Assistant).alias!);
+    const given = {
+      kind,
+      id: part(record.id),
+      record: packRow(record),
+      channel: this.#roots.channel('notices'),
+      workspaceId,
+      recordId: record.id,
+      alias: kind === 'assistant' ? (aliasKeyOf(record as Assistant) ?? '') : '',
+      ...moveField(hasHistory(kind) ? move : null),
+    };
+    if ((await this.#link.runDurable('create-record', this.#root(kind, workspaceId), given)) === taken)
+      throw new AliasTaken((record as Assistant).alias!);
   }
 
-  async read<K extends CatalogKind>(kind: K, workspaceId: string, id: string): Promise<Versioned<CatalogRecords[K]> | null> {
+  async read<K extends CatalogKind>(
+    kind: K,
+    workspaceId: string,
+    id: string,
+  ): Promise<Versioned<CatalogRecords[K]> | null> {
     const root = this.#root(kind, workspaceId);
-    const [record, version] = (await this.#link.send(root, 'HMGET', `${root}:${kind}`, part(id), `${part(id)}/version`)) as RedisReply[];
-    return record === null ? null : { record: unpackRow<CatalogRecords[K]>(record as Buffer), version: Number(textOfReply(version)) };
+    const [record, version] = (await this.#link.send(
+      root,
+      'HMGET',
+      `${root}:${kind}`,
+      part(id),
+      `${part(id)}/version`,
+    )) as RedisReply[];
+    return record === null
+      ? null
+      : { record: unpackRow<CatalogRecords[K]>(record as Buffer), version: Number(textOfReply(version)) };
   }
 
-  async replace<K extends CatalogKind>(kind: K, record: CatalogRecords[K], version: number, move?: Move): Promise<number | null> {
+  async replace<K extends CatalogKind>(
+    kind: K,
+    record: CatalogRecords[K],
+    version: number,
+    move?: Move,
+  ): Promise<number | null> {
     if (kind === 'assistant') return this.#replaceAssistant(record as Assistant, version, move);
     if (kind === 'key') await this.#publish(record as Key);
     return this.#replaceRecord(kind, record, version, move);
   }
 
-  async #replaceRecord(kind: CatalogKind, record: Records, version: number, move?: Move, named = unnamed): Promise<number | null> {
+  async #replaceRecord(
+    kind: CatalogKind,
+    record: Records,
+    version: number,
+    move?: Move,
+    named = unnamed,
+  ): Promise<number | null> {
     const workspaceId = workspaceOf(record);
-    const given = { kind, id: part(record.id), record: packRow(record), channel: this.#roots.channel('notices'), workspaceId, recordId: record.id, version, write: this.#ids.secret(), ...named, ...moveField(hasHistory(kind) ? move : null) };
-    const answer = (await this.#link.runDurable('replace-record', this.#root(kind, workspaceId), given)) as number | null;
+    const given = {
+      kind,
+      id: part(record.id),
+      record: packRow(record),
+      channel: this.#roots.channel('notices'),
+      workspaceId,
+      recordId: record.id,
+      version,
+      write: this.#ids.secret(),
+      ...named,
+      ...moveField(hasHistory(kind) ? move : null),
+    };
+    const answer = (await this.#link.runDurable('replace-record', this.#root(kind, workspaceId), given)) as
+      | number
+      | null;
     if (answer === taken) throw new AliasTaken(named.alias);
     return answer;
   }
 
   /**
-   * The new slug is claimed first, the old one is released last. The old slug's token is read first as well: a writer that claimed
-   * it earlier has based its decision on a version that is replaced now and fails, and a writer that claims it later changes the
-   * token.
+   * The new slug is claimed first, the old one is released last. The old slug's token is read first as well: a writer
+   * that claimed it earlier has based its decision on a version that is replaced now and fails, and a writer that
+   * claims it later changes the token.
    */
   async #replaceAssistant(record: Assistant, version: number, move?: Move): Promise<number | null> {
     const found = await this.read('assistant', record.workspaceId, record.id);
@@ -83,16 +144,28 @@ export class RedisCatalog implements Catalog {
     const [before, after] = [slugOf(found.record), slugOf(record)];
     const token = before !== null && before !== after ? await this.#slugs.tokenOf(before, record) : null;
     if (after !== null && after !== before) await this.#slugs.claim(after, record);
-    // A claim of its own that stands is left as it is: with a token of this save another save could not release it any more.
-    else if (after !== null && (await this.#slugs.tokenOf(after, record)) === null) await this.#slugs.claim(after, record).catch(unlessTaken);
-    const moved = await this.#replaceRecord('assistant', record, version, move, { alias: aliasKeyOf(record) ?? '', kept: keptAlias(found.record, record) ? '1' : '' });
+    // A claim of its own that stands is left as it is: with a token of this save another save could not release it any
+    // more.
+    else if (after !== null && (await this.#slugs.tokenOf(after, record)) === null)
+      await this.#slugs.claim(after, record).catch(unlessTaken);
+    const moved = await this.#replaceRecord('assistant', record, version, move, {
+      alias: aliasKeyOf(record) ?? '',
+      kept: keptAlias(found.record, record) ? '1' : '',
+    });
     if (moved !== null && token !== null) await this.#slugs.release(before!, record, token);
     return moved;
   }
 
   /** Removes a key before its public id, so that it is rejected already between the two steps. */
   async remove(kind: CatalogKind, workspaceId: string, id: string): Promise<boolean> {
-    const given = { kind, id: part(id), channel: this.#roots.channel('notices'), workspaceId: kind === 'workspace' ? id : workspaceId, recordId: id, write: this.#ids.secret() };
+    const given = {
+      kind,
+      id: part(id),
+      channel: this.#roots.channel('notices'),
+      workspaceId: kind === 'workspace' ? id : workspaceId,
+      recordId: id,
+      write: this.#ids.secret(),
+    };
     const record = await this.#link.runDurable('remove-record', this.#root(kind, workspaceId), given);
     if (record === null) return false;
     if (kind === 'key' || kind === 'assistant') await this.#unname(kind, unpackRow<Key | Assistant>(record as Buffer));
@@ -100,9 +173,18 @@ export class RedisCatalog implements Catalog {
     return true;
   }
 
-  async list<K extends CatalogKind>(kind: K, workspaceId: string, { limit, after, order }: PageRequest): Promise<Page<CatalogRecords[K]>> {
+  async list<K extends CatalogKind>(
+    kind: K,
+    workspaceId: string,
+    { limit, after, order }: PageRequest,
+  ): Promise<Page<CatalogRecords[K]>> {
     const cursor = after === null ? '' : part(after);
-    const found = (await this.#link.run('list-records', this.#root(kind, workspaceId), { kind, order, after: cursor, count: limit + 1 })) as RedisReply[];
+    const found = (await this.#link.run('list-records', this.#root(kind, workspaceId), {
+      kind,
+      order,
+      after: cursor,
+      count: limit + 1,
+    })) as RedisReply[];
     const items = found.slice(0, limit).map((record) => unpackRow<CatalogRecords[K]>(record as Buffer));
     return { items, next: found.length > limit ? items.at(-1)!.id : null };
   }
@@ -130,8 +212,12 @@ export class RedisCatalog implements Catalog {
   /** Removes in bounded steps, the keys' public ids and the assistants' slugs first; the removal's mark goes last. */
   async #removeHoldings(workspaceId: string): Promise<void> {
     for (const kind of ['key', 'assistant'] as const) {
-      for (let after: string | null = null, more = true; more; ) {
-        const { items, next }: Page<Key | Assistant> = await this.list(kind, workspaceId, { limit: limits.scanRowsMax, after, order: 'asc' });
+      for (let after: string | null = null, more = true; more;) {
+        const { items, next }: Page<Key | Assistant> = await this.list(kind, workspaceId, {
+          limit: limits.scanRowsMax,
+          after,
+          order: 'asc',
+        });
         await Promise.all(items.map((record) => this.#unname(kind, record)));
         after = next;
         more = next !== null;
@@ -151,7 +237,10 @@ export class RedisCatalog implements Catalog {
   }
 
   async #publish({ publicId, workspaceId, id }: Key): Promise<void> {
-    await this.#link.sendDurable(...this.#publicKey(publicId, 'SET'), packRow({ workspaceId, id } satisfies PublicKeyRow));
+    await this.#link.sendDurable(
+      ...this.#publicKey(publicId, 'SET'),
+      packRow({ workspaceId, id } satisfies PublicKeyRow),
+    );
   }
 
   #publicKey(publicId: string, command: 'GET' | 'SET' | 'DEL'): [string, string, string] {

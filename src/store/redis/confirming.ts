@@ -1,6 +1,7 @@
 /**
- * Steps on one connection that count once a replica has them. Redis runs a connection's commands in order, so one WAIT confirms
- * every step that was sent before it. The first step is sent with a WAIT; steps sent while a WAIT is under way share the next one.
+ * Steps on one connection that count once a replica has them. Redis runs a connection's commands in order, so one WAIT
+ * confirms every step that was sent before it. The first step is sent with a WAIT; steps sent while a WAIT is under way
+ * share the next one.
  */
 import { limits } from '../../base/limits.ts';
 import { StoreUnavailable } from '../store.ts';
@@ -10,7 +11,10 @@ import type { RedisReply } from './reply.ts';
 type Command = (args: readonly (string | Buffer)[]) => Promise<RedisReply>;
 
 interface Confirmation {
-  /** Its place among the commands of the connection: the commands before it are confirmed with it. Infinite until it is sent. */
+  /**
+   * Its place among the commands of the connection: the commands before it are confirmed with it. Infinite until it is
+   * sent.
+   */
   place: number;
   /** How many replicas have those commands. */
   readonly replicas: Promise<number>;
@@ -37,8 +41,8 @@ export class Confirming {
   }
 
   /**
-   * Resolves with the reply once a replica has the step's write. Rejects with `StoreUnavailable` if no replica confirms it; the
-   * step may be applied all the same.
+   * Resolves with the reply once a replica has the step's write. Rejects with `StoreUnavailable` if no replica confirms
+   * it; the step may be applied all the same.
    */
   async send(root: string, args: readonly (string | Buffer)[]): Promise<RedisReply> {
     let place = Infinity;
@@ -73,8 +77,8 @@ export class Confirming {
   }
 
   /**
-   * WAIT covers only the connection's own last write (since Redis 7.2). A step that was sent a second time, or found a request
-   * remembered, has written nothing on this connection, so a write goes before each WAIT.
+   * WAIT covers only the connection's own last write (since Redis 7.2). A step that was sent a second time, or found a
+   * request remembered, has written nothing on this connection, so a write goes before each WAIT.
    */
   #wait(root: string): Promise<number> {
     const marked = this.#command(['SET', `${root}:confirmed`, '', 'PX', markMs]);

@@ -6,16 +6,21 @@ import { connectSingle } from './connection/single.ts';
 import type { RedisReply } from './reply.ts';
 
 export interface RedisConnection {
-  /** Connects; throws `StoreRefused` if no later attempt would succeed either, as with a wrong password or an untrusted certificate. */
+  /**
+   * Connects; throws `StoreRefused` if no later attempt would succeed either, as with a wrong password or an untrusted
+   * certificate.
+   */
   open(): Promise<void>;
-  /** The present reason for the loss of the connection, a sentence or the system's error code; null if there is none. */
+  /**
+   * The present reason for the loss of the connection, a sentence or the system's error code; null if there is none.
+   */
   readonly trouble: string | null;
   close(): Promise<void>;
   /** Sends a command to the node that has the key's slot. */
   send(key: string, args: Arguments): Promise<RedisReply>;
   /**
-   * As `send`, but waits until a replica has the command's write (`confirming.ts`). On a second connection, because a WAIT blocks all later
-   * commands on its connection.
+   * As `send`, but waits until a replica has the command's write (`confirming.ts`). On a second connection, because a
+   * WAIT blocks all later commands on its connection.
    */
   sendConfirmed(key: string, args: Arguments): Promise<RedisReply>;
   /** One for each primary that is known now: sends it a command, whatever its slots. */
@@ -25,4 +30,5 @@ export interface RedisConnection {
 
 export const isCluster = (url: string): boolean => /^rediss?-cluster:/.test(url);
 
-export const connect = (url: string, clock: Clock): RedisConnection => (isCluster(url) ? connectCluster(url, clock) : connectSingle(url));
+export const connect = (url: string, clock: Clock): RedisConnection =>
+  isCluster(url) ? connectCluster(url, clock) : connectSingle(url);

@@ -1,11 +1,12 @@
 /**
  * Budgets in their deepest debt, as far as this process knows: further requests on them are refused here.
  *
- * Since a budget was last seen, other processes can only have taken from it, so it holds at most what it held then and what it has
- * refilled since. If one request more would find less than one above the deepest debt, that request is refused and leaves the
- * budget in its deepest debt, whatever other processes did: the verdict, the wait and the state are exact without Redis. The debt
- * is written to Redis with the next batch. Another process that asks Redis in between finds a level that is too high by the refill
- * until then, and so returns a wait that is too short by as much, at most `redisDebtMs`.
+ * Since a budget was last seen, other processes can only have taken from it, so it holds at most what it held then and
+ * what it has refilled since. If one request more would find less than one above the deepest debt, that request is
+ * refused and leaves the budget in its deepest debt, whatever other processes did: the verdict, the wait and the state
+ * are exact without Redis. The debt is written to Redis with the next batch. Another process that asks Redis in between
+ * finds a level that is too high by the refill until then, and so returns a wait that is too short by as much, at most
+ * `redisDebtMs`.
  */
 import { floor, refilled, unitsPerRequest, type Bucket } from '../../../machines/budget.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -61,15 +62,19 @@ export class Debts {
       if (this.#unwritten.delete(debt)) void this.#report(debt);
       return null;
     }
-    debt.bucket = { level: floor(ceiling), at: Math.max(debt.bucket.at, debt.redisMs + Math.floor(now - debt.answeredAt)) };
+    debt.bucket = {
+      level: floor(ceiling),
+      at: Math.max(debt.bucket.at, debt.redisMs + Math.floor(now - debt.answeredAt)),
+    };
     this.#unwritten.add(debt);
     this.#timer ??= this.#clock.after(limits.redisDebtMs, () => void this.flush());
     return debt.bucket;
   }
 
   /**
-   * Returns the time of the level at which the budget refused last, and the milliseconds since this process saw it; both 0 if that is
-   * unknown or long ago. By them a client that waits as it was told passes although Redis's clock was set back meanwhile.
+   * Returns the time of the level at which the budget refused last, and the milliseconds since this process saw it;
+   * both 0 if that is unknown or long ago. By them a client that waits as it was told passes although Redis's clock was
+   * set back meanwhile.
    */
   lastSeen(place: BudgetPlace): { readonly seen: number; readonly waited: number } {
     const debt = this.#debts.get(nameOf(place));
@@ -90,7 +95,10 @@ export class Debts {
     keepNewest(this.#debts, limits.redisDebtsMax);
   }
 
-  /** Writes the requests refused here to Redis. A failed write is not repeated: it is worth no more than the refill of `redisDebtMs`. */
+  /**
+   * Writes the requests refused here to Redis. A failed write is not repeated: it is worth no more than the refill of
+   * `redisDebtMs`.
+   */
   async flush(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = null;
@@ -109,9 +117,10 @@ export class Debts {
 }
 
 /**
- * The highest level at which a request is refused without Redis. With a ceiling of one, a request may pass right above the deepest
- * debt; there the level must be low enough for the refusal to reach Redis first.
+ * The highest level at which a request is refused without Redis. With a ceiling of one, a request may pass right above
+ * the deepest debt; there the level must be low enough for the refusal to reach Redis first.
  */
-const certain = (ceiling: number): number => Math.min(floor(ceiling) + unitsPerRequest, unitsPerRequest - limits.redisDebtLateMs * ceiling);
+const certain = (ceiling: number): number =>
+  Math.min(floor(ceiling) + unitsPerRequest, unitsPerRequest - limits.redisDebtLateMs * ceiling);
 
 const nameOf = ({ workspaceId, keyId, budget }: BudgetPlace): string => `${workspaceId}/${keyId}/${budget}`;

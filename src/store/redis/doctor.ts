@@ -51,10 +51,22 @@ type Each = (id: string, nodes: readonly Node[], rule: Rule) => Promise<Check>;
 async function examineNodes(url: string, all: readonly Node[], examination: RedisExamination): Promise<Check[]> {
   const cluster = isCluster(url);
   const each: Each = (id, nodes, rule) => overNodes(id, nodes, rule, cluster);
-  const info = await each('info', all, (node) => node.learn().then(() => ok('answers'), (error: Error) => unanswered(error, node)));
+  const info = await each('info', all, (node) =>
+    node.learn().then(
+      () => ok('answers'),
+      (error: Error) => unanswered(error, node),
+    ),
+  );
   if (info.status === 'fail') return [info];
   const answering = all.filter((node) => node.answered);
-  const first = answering.length === 0 ? [] : [await each('kind', answering, (node) => kindOf(node, cluster)), await versions(answering, cluster), await each('loading', answering, server.loading)];
+  const first =
+    answering.length === 0
+      ? []
+      : [
+          await each('kind', answering, (node) => kindOf(node, cluster)),
+          await versions(answering, cluster),
+          await each('loading', answering, server.loading),
+        ];
   if (first.some(({ status }) => status === 'fail')) return first;
   return [
     ...(info.status === 'ok' ? [] : [info]),
@@ -65,7 +77,12 @@ async function examineNodes(url: string, all: readonly Node[], examination: Redi
 }
 
 /** The checks of the servers' reports about themselves. */
-async function answeringChecks(answering: readonly Node[], each: Each, cluster: boolean, { durability }: RedisExamination): Promise<Check[]> {
+async function answeringChecks(
+  answering: readonly Node[],
+  each: Each,
+  cluster: boolean,
+  { durability }: RedisExamination,
+): Promise<Check[]> {
   const primaries = answering.filter((node) => node.fact('role') === 'master');
   return [
     await each('disk-writes', answering, server.lastWrites),
@@ -75,17 +92,30 @@ async function answeringChecks(answering: readonly Node[], each: Each, cluster: 
 }
 
 /** The checks that send requests to the servers. */
-async function askedChecks(all: readonly Node[], each: Each, cluster: boolean, { allowVolatile }: RedisExamination): Promise<Check[]> {
+async function askedChecks(
+  all: readonly Node[],
+  each: Each,
+  cluster: boolean,
+  { allowVolatile }: RedisExamination,
+): Promise<Check[]> {
   const scripts = loadScripts();
   const primaries = all.filter((node) => node.fact('role') !== 'slave');
   // A server that is away has no clock; `append-only` reports that it is away.
   const timings = (await Promise.all(all.map((node) => node.timing().catch(() => [])))).flat();
-  const greatest = (measure: (timing: Timing) => number): Timing => timings.reduce((most, each) => (measure(each) > measure(most) ? each : most));
+  const greatest = (measure: (timing: Timing) => number): Timing =>
+    timings.reduce((most, each) => (measure(each) > measure(most) ? each : most));
   return [
     await each('eviction', all, server.eviction),
     await each('append-only', all, (node) => server.appendOnlyFile(node, allowVolatile)),
-    ...(cluster ? [check('cluster', await runRule(() => clusterState(all[0]!))), await each('slots', primaries, slotsClosed)] : []),
-    ...(timings.length === 0 ? [] : [check('clock', server.clockOf(greatest(({ aheadMs }) => Math.abs(aheadMs)))), check('round-trip', server.roundTrip(greatest(({ roundTripMs }) => roundTripMs)))]),
+    ...(cluster
+      ? [check('cluster', await runRule(() => clusterState(all[0]!))), await each('slots', primaries, slotsClosed)]
+      : []),
+    ...(timings.length === 0
+      ? []
+      : [
+          check('clock', server.clockOf(greatest(({ aheadMs }) => Math.abs(aheadMs)))),
+          check('round-trip', server.roundTrip(greatest(({ roundTripMs }) => roundTripMs))),
+        ]),
     await each('permissions', primaries, (node) => permissions(node, scripts, cluster)),
     await each('scripts', primaries, (node) => server.scriptsLoad(node, scripts)),
   ];
@@ -102,22 +132,40 @@ async function runRule(rule: () => Finding | Promise<Finding>): Promise<Finding>
   try {
     return await rule();
   } catch (error) {
-    return fail(`no answer: ${(error as Error).message || 'no answer in time'}`, 'Look into the log of Redis, and run this again.');
+    return fail(
+      `no answer: ${(error as Error).message || 'no answer in time'}`,
+      'Look into the log of Redis, and run this again.',
+    );
   }
 }
 
 const unanswered = (error: Error, { user }: Node): Finding =>
   error.message.includes('NOPERM')
-    ? warn('The user may not ask INFO: version, memory, disk and replicas were not checked.', `redis-cli ACL SETUSER ${user} +info, or run this as a user that may.`)
-    : fail(`Redis does not tell about itself: ${error.message || 'no answer in time'}`, 'Look into the log of Redis, and run this again.');
+    ? warn(
+        'The user may not ask INFO: version, memory, disk and replicas were not checked.',
+        `redis-cli ACL SETUSER ${user} +info, or run this as a user that may.`,
+      )
+    : fail(
+        `Redis does not tell about itself: ${error.message || 'no answer in time'}`,
+        'Look into the log of Redis, and run this again.',
+      );
 
 function kindOf(node: Node, cluster: boolean): Finding {
   const [mode, role] = [node.fact('redis_mode'), node.fact('role')];
-  if (mode === 'sentinel') return fail('This is a Sentinel, which stores nothing.', 'Give the address of the primary that it watches: SENTINEL GET-MASTER-ADDR-BY-NAME.');
-  if (cluster && mode !== 'cluster') return fail('This Redis is no cluster.', 'Write redis: instead of redis-cluster: in PARLEY_STORE.');
-  if (!cluster && mode === 'cluster') return fail('This Redis is a member of a cluster.', 'Write redis-cluster: instead of redis: in PARLEY_STORE.');
+  if (mode === 'sentinel')
+    return fail(
+      'This is a Sentinel, which stores nothing.',
+      'Give the address of the primary that it watches: SENTINEL GET-MASTER-ADDR-BY-NAME.',
+    );
+  if (cluster && mode !== 'cluster')
+    return fail('This Redis is no cluster.', 'Write redis: instead of redis-cluster: in PARLEY_STORE.');
+  if (!cluster && mode === 'cluster')
+    return fail('This Redis is a member of a cluster.', 'Write redis-cluster: instead of redis: in PARLEY_STORE.');
   if (!cluster && role === 'slave') {
-    return fail(`This Redis is a replica and takes no writes.`, `Give the address of its primary in PARLEY_STORE: ${node.fact('master_host')}:${node.fact('master_port')}.`);
+    return fail(
+      `This Redis is a replica and takes no writes.`,
+      `Give the address of its primary in PARLEY_STORE: ${node.fact('master_host')}:${node.fact('master_port')}.`,
+    );
   }
   return ok(cluster ? 'a cluster' : 'a single Redis, primary');
 }
@@ -127,7 +175,10 @@ async function versions(nodes: readonly Node[], cluster: boolean): Promise<Check
   const found = await overNodes('version', nodes, server.version, cluster);
   const different = new Set(nodes.map((node) => node.fact('redis_version')));
   if (found.status !== 'ok' || different.size === 1) return found;
-  return check('version', warn(`Redis ${[...different].sort().join(', ')} side by side`, 'Bring all members to the newest of them.'));
+  return check(
+    'version',
+    warn(`Redis ${[...different].sort().join(', ')} side by side`, 'Bring all members to the newest of them.'),
+  );
 }
 
 /** Reads as the store reads, over its own link. */
@@ -140,7 +191,15 @@ async function withRecords(url: string, { clock, ids, records }: RedisExaminatio
     const sessions = new RedisSessions(link, roots, new Registry(link, roots, clock, 'active'), ids);
     return await records({ catalog, sessions });
   } catch (error) {
-    return [check('records', fail(`The records cannot be read: ${(error as Error).message}`, 'Look into the log of Redis, and run this again.'))];
+    return [
+      check(
+        'records',
+        fail(
+          `The records cannot be read: ${(error as Error).message}`,
+          'Look into the log of Redis, and run this again.',
+        ),
+      ),
+    ];
   } finally {
     await link.close();
   }

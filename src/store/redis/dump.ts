@@ -1,15 +1,37 @@
 /**
- * Exports the store for many processes row by row. Redis keeps no snapshot for a reader, so writes made meanwhile may be in the
- * export or not. Each session is exported as it was at one moment: only its newest turn can still grow, and that turn is read
- * together with the session. A message of a turn that is withdrawn meanwhile may still be exported.
+ * Exports the store for many processes row by row. Redis keeps no snapshot for a reader, so writes made meanwhile may
+ * be in the export or not. Each session is exported as it was at one moment: only its newest turn can still grow, and
+ * that turn is read together with the session. A message of a turn that is withdrawn meanwhile may still be exported.
  */
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import type { CatalogKind, CatalogRecords, HistoryKind, Message, IdempotencyRecord, Move, Session, StopRequest, Turn, Versioned } from '../store.ts';
+import type {
+  CatalogKind,
+  CatalogRecords,
+  HistoryKind,
+  Message,
+  IdempotencyRecord,
+  Move,
+  Session,
+  StopRequest,
+  Turn,
+  Versioned,
+} from '../store.ts';
 import { unpackRow } from '../codec.ts';
 import { budgetNames, type Buckets } from '../budgets.ts';
 import { historyRow, dumpRows, usageRow } from '../dump.ts';
-import type { Answered, DumpPlace, DumpRow, DumpSource, DumpedHistoryRow, Holdings, MessageRow, SessionRow, TurnRow, UsageRow } from '../dump.ts';
+import type {
+  Answered,
+  DumpPlace,
+  DumpRow,
+  DumpSource,
+  DumpedHistoryRow,
+  Holdings,
+  MessageRow,
+  SessionRow,
+  TurnRow,
+  UsageRow,
+} from '../dump.ts';
 import { unpackMove } from '../moves.ts';
 import type { Grain } from '../usage.ts';
 import { bucketsOf } from './budgets.ts';
@@ -72,13 +94,23 @@ export class RedisSource implements DumpSource, Holdings {
     return dumpRows(this, nowMs, from);
   }
 
-  async *records<K extends CatalogKind>(kind: K, workspaceId: string, from: string | null): AsyncGenerator<Versioned<CatalogRecords[K]>> {
+  async *records<K extends CatalogKind>(
+    kind: K,
+    workspaceId: string,
+    from: string | null,
+  ): AsyncGenerator<Versioned<CatalogRecords[K]>> {
     const root = kind === 'workspace' ? this.#roots.workspaces : this.#roots.workspace(workspaceId);
     for await (const ids of this.#ids(`${root}:${kind}:ids`, from, limits.movingRowsMax)) {
-      const stored = await this.#fields(`${root}:${kind}`, ids.flatMap((id) => [id, `${id}/version`]));
+      const stored = await this.#fields(
+        `${root}:${kind}`,
+        ids.flatMap((id) => [id, `${id}/version`]),
+      );
       for (let at = 0; at < stored.length; at += 2) {
         if (stored[at] === null) continue;
-        yield { version: Number(textOfReply(stored[at + 1])), record: unpackRow<CatalogRecords[K]>(stored[at] as Buffer) };
+        yield {
+          version: Number(textOfReply(stored[at + 1])),
+          record: unpackRow<CatalogRecords[K]>(stored[at] as Buffer),
+        };
       }
     }
   }
@@ -94,7 +126,10 @@ export class RedisSource implements DumpSource, Holdings {
     return this.#history.read(kind, workspaceId, id);
   }
 
-  async *sessions(workspaceId: string, from: string | null): AsyncGenerator<SessionRow | DumpedHistoryRow | MessageRow | TurnRow> {
+  async *sessions(
+    workspaceId: string,
+    from: string | null,
+  ): AsyncGenerator<SessionRow | DumpedHistoryRow | MessageRow | TurnRow> {
     const root = this.#roots.workspace(workspaceId);
     for await (const ids of this.#ids(`${root}:sessions`, from, limits.movingSessionsMax)) {
       // All sessions at once, each with its first messages, because most conversations are short.
@@ -106,11 +141,16 @@ export class RedisSource implements DumpSource, Holdings {
   async *memories(workspaceId: string): AsyncGenerator<IdempotencyRecord> {
     const root = this.#roots.workspace(workspaceId);
     const key = `${root}:memory-ends`;
-    for (let end = 0, seen = 0; ; ) {
+    for (let end = 0, seen = 0; ;) {
       const given = [key, end, '+inf', 'WITHSCORES', 'LIMIT', seen, limits.movingRowsMax];
-      const found = ((await this.#link.send(key, 'ZRANGEBYSCORE', ...given)) as [RedisReply, number][]).map(([name, ends]) => ({ name: textOfReply(name), ends }));
+      const found = ((await this.#link.send(key, 'ZRANGEBYSCORE', ...given)) as [RedisReply, number][]).map(
+        ([name, ends]) => ({ name: textOfReply(name), ends }),
+      );
       if (found.length === 0) return;
-      const stored = await this.#fields(`${root}:memories`, found.map(({ name }) => name));
+      const stored = await this.#fields(
+        `${root}:memories`,
+        found.map(({ name }) => name),
+      );
       for (const [index, record] of stored.entries()) {
         if (record !== null) yield { ...unpackRow<IdempotencyRecord>(record as Buffer), untilMs: found[index]!.ends };
       }
@@ -133,19 +173,43 @@ export class RedisSource implements DumpSource, Holdings {
 
   /** A session as it is now; null if it was removed. */
   async #session(root: string, workspaceId: string, id: string): Promise<Asked | null> {
-    const answer = (await this.#link.run('dump-session', root, { session: id, count: limits.movingSessionsMax })) as RedisReply[] | null;
+    const answer = (await this.#link.run('dump-session', root, { session: id, count: limits.movingSessionsMax })) as
+      | RedisReply[]
+      | null;
     if (answer === null) return null;
-    const [record, version, withdrawn, oldest, newest, inFlight, moves] = answer as [Buffer, RedisReply, RedisReply, RedisReply[], RedisReply[], RedisReply[] | null, RedisReply[]];
+    const [record, version, withdrawn, oldest, newest, inFlight, moves] = answer as [
+      Buffer,
+      RedisReply,
+      RedisReply,
+      RedisReply[],
+      RedisReply[],
+      RedisReply[] | null,
+      RedisReply[],
+    ];
     const row: SessionRow = {
       type: 'session',
       version: Number(textOfReply(version)),
       record: unpackRow<Session>(record),
       withdrawn: withdrawn === null ? null : withdrawnOf(textOfReply(withdrawn)),
     };
-    return { row, flight: inFlight === null ? null : flightOf(workspaceId, inFlight), oldest: oldest.map(placed), newest: newest.map(placed), history: historyRow('session', workspaceId, row.record.id, moves.map((move) => unpackMove(move as Buffer))) };
+    return {
+      row,
+      flight: inFlight === null ? null : flightOf(workspaceId, inFlight),
+      oldest: oldest.map(placed),
+      newest: newest.map(placed),
+      history: historyRow(
+        'session',
+        workspaceId,
+        row.record.id,
+        moves.map((move) => unpackMove(move as Buffer)),
+      ),
+    };
   }
 
-  async *#rowsOf(root: string, { row, flight, oldest, newest, history }: Asked): AsyncGenerator<SessionRow | DumpedHistoryRow | MessageRow | TurnRow> {
+  async *#rowsOf(
+    root: string,
+    { row, flight, oldest, newest, history }: Asked,
+  ): AsyncGenerator<SessionRow | DumpedHistoryRow | MessageRow | TurnRow> {
     const { workspaceId, id } = row.record;
     yield row;
     yield* history;
@@ -155,11 +219,23 @@ export class RedisSource implements DumpSource, Holdings {
       yield* this.#messages(root, workspaceId, id, page, flight);
       next = page.at(-1)!.index + 1;
     }
-    yield* this.#messages(root, workspaceId, id, newest.filter(({ index }) => index >= next), flight);
+    yield* this.#messages(
+      root,
+      workspaceId,
+      id,
+      newest.filter(({ index }) => index >= next),
+      flight,
+    );
   }
 
   /** Messages, each turn after its own message. */
-  async *#messages(root: string, workspaceId: string, sessionId: string, messages: readonly Placed[], flight: TurnRow | null): AsyncGenerator<MessageRow | TurnRow> {
+  async *#messages(
+    root: string,
+    workspaceId: string,
+    sessionId: string,
+    messages: readonly Placed[],
+    flight: TurnRow | null,
+  ): AsyncGenerator<MessageRow | TurnRow> {
     const turns = await this.#turns(root, workspaceId, sessionId, messages);
     for (const { index, message } of messages) {
       yield { type: 'message', workspaceId, sessionId, index, record: message };
@@ -173,7 +249,16 @@ export class RedisSource implements DumpSource, Holdings {
   async *#between(root: string, sessionId: string, from: number, to: number): AsyncGenerator<Placed[]> {
     const key = `${root}:messages:${sessionId}`;
     while (from < to) {
-      const found = (await this.#link.send(key, 'ZRANGEBYSCORE', key, from, `(${to}`, 'LIMIT', 0, limits.movingSessionsMax)) as RedisReply[];
+      const found = (await this.#link.send(
+        key,
+        'ZRANGEBYSCORE',
+        key,
+        from,
+        `(${to}`,
+        'LIMIT',
+        0,
+        limits.movingSessionsMax,
+      )) as RedisReply[];
       if (found.length === 0) return;
       const page = found.map(placed);
       yield page;
@@ -182,14 +267,28 @@ export class RedisSource implements DumpSource, Holdings {
   }
 
   /** The finished turns of these messages, by id. */
-  async #turns(root: string, workspaceId: string, sessionId: string, messages: readonly Placed[]): Promise<Map<string, TurnRow>> {
-    const ids = messages.flatMap(({ message }) => (answers(message) && message.status !== 'streaming' ? [message.turnId] : []));
-    const stored = await this.#fields(`${root}:turns:${sessionId}`, ids.flatMap((id) => [part(id), `${part(id)}/begun`, `${part(id)}/finished`]));
+  async #turns(
+    root: string,
+    workspaceId: string,
+    sessionId: string,
+    messages: readonly Placed[],
+  ): Promise<Map<string, TurnRow>> {
+    const ids = messages.flatMap(({ message }) =>
+      answers(message) && message.status !== 'streaming' ? [message.turnId] : [],
+    );
+    const stored = await this.#fields(
+      `${root}:turns:${sessionId}`,
+      ids.flatMap((id) => [part(id), `${part(id)}/begun`, `${part(id)}/finished`]),
+    );
     const found = new Map<string, TurnRow>();
     for (const [index, id] of ids.entries()) {
       const [record, begun, finished] = stored.slice(index * 3, index * 3 + 3);
       if (record === null) continue;
-      const row = { record: unpackRow<Turn>(record as Buffer), begun: answeredOf(textOfReply(begun)), finished: answeredOf(textOfReply(finished)) };
+      const row = {
+        record: unpackRow<Turn>(record as Buffer),
+        begun: answeredOf(textOfReply(begun)),
+        finished: answeredOf(textOfReply(finished)),
+      };
       found.set(id, { type: 'turn', workspaceId, ...row, flight: null });
     }
     return found;
@@ -197,20 +296,30 @@ export class RedisSource implements DumpSource, Holdings {
 
   /** Counts by their hour or second, as a hash stores them. */
   async *#used(key: string, workspaceId: string, account: string, grain: Grain): AsyncGenerator<UsageRow> {
-    const starts = ((await this.#link.send(key, 'HKEYS', key)) as RedisReply[]).map((each) => Number(textOfReply(each))).sort((a, b) => a - b);
+    const starts = ((await this.#link.send(key, 'HKEYS', key)) as RedisReply[])
+      .map((each) => Number(textOfReply(each)))
+      .sort((a, b) => a - b);
     for (let at = 0; at < starts.length; at += limits.movingRowsMax) {
       const page = starts.slice(at, at + limits.movingRowsMax);
       const stored = await this.#fields(key, page.map(String));
       for (const [index, counts] of stored.entries()) {
-        if (counts !== null) yield usageRow([workspaceId, ...accountParts(account)], grain, page[index]!, textOfReply(counts).split(',').map(Number));
+        if (counts !== null)
+          yield usageRow(
+            [workspaceId, ...accountParts(account)],
+            grain,
+            page[index]!,
+            textOfReply(counts).split(',').map(Number),
+          );
       }
     }
   }
 
   /** The members of an index in order, from one on. */
   async *#ids(key: string, from: string | null, count: number): AsyncGenerator<string[]> {
-    for (let after = from === null ? '-' : `[${part(from)}`; ; ) {
-      const found = ((await this.#link.send(key, 'ZRANGEBYLEX', key, after, '+', 'LIMIT', 0, count)) as RedisReply[]).map(textOfReply);
+    for (let after = from === null ? '-' : `[${part(from)}`; ;) {
+      const found = (
+        (await this.#link.send(key, 'ZRANGEBYLEX', key, after, '+', 'LIMIT', 0, count)) as RedisReply[]
+      ).map(textOfReply);
       if (found.length === 0) return;
       yield found;
       after = `(${found.at(-1)!}`;
@@ -228,7 +337,8 @@ const placed = (stored: RedisReply): Placed => {
 };
 
 /** Whether the message is the assistant's message of a turn. */
-const answers = (message: Message): message is Message & { turnId: string } => message.role === 'assistant' && message.turnId !== null;
+const answers = (message: Message): message is Message & { turnId: string } =>
+  message.role === 'assistant' && message.turnId !== null;
 
 /** Epoch, owner and version, in the form in which the scripts keep an answer. */
 const answeredOf = (text: string): Answered => {
@@ -241,7 +351,10 @@ function withdrawnOf(text: string): SessionRow['withdrawn'] {
   return { turnId, ...answeredOf(text.slice(turnId.length + 1)) };
 }
 
-function flightOf(workspaceId: string, [record, begun, epoch, owner, stop, memory, calls, released]: RedisReply[]): TurnRow {
+function flightOf(
+  workspaceId: string,
+  [record, begun, epoch, owner, stop, memory, calls, released]: RedisReply[],
+): TurnRow {
   const made = callsOf(calls as RedisReply[]);
   const remembered = memory ? unpackRow<IdempotencyRecord>(memory as Buffer) : null;
   return {

@@ -1,4 +1,7 @@
-/** A Redis that evicts takes keys away when its memory is full: whole conversations, or parts of them, and nobody is told. */
+/**
+ * A Redis that evicts takes keys away when its memory is full: whole conversations, or parts of them, and nobody is
+ * told.
+ */
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { StoreUnavailable } from '../store.ts';
@@ -20,13 +23,17 @@ export class Eviction {
   }
 
   /**
-   * Asks each primary anew: the policy may be set while Redis runs, and a replica that takes over has its own. Rejects if one evicts. After the
-   * first time it does not wait for a primary that is slow: what it answers counts the next time.
+   * Asks each primary anew: the policy may be set while Redis runs, and a replica that takes over has its own. Rejects
+   * if one evicts. After the first time it does not wait for a primary that is slow: what it answers counts the next
+   * time.
    */
   async refuse(): Promise<void> {
     this.#asked ??= this.#ask().finally(() => (this.#asked = null));
     await (this.#isKnown ? this.#soon(this.#asked) : this.#asked);
-    if (this.#policy !== null) throw new StoreUnavailable(`Redis evicts keys (maxmemory-policy ${this.#policy}) and would lose acknowledged writes: set maxmemory-policy noeviction.`);
+    if (this.#policy !== null)
+      throw new StoreUnavailable(
+        `Redis evicts keys (maxmemory-policy ${this.#policy}) and would lose acknowledged writes: set maxmemory-policy noeviction.`,
+      );
   }
 
   #soon(asked: Promise<void>): Promise<void> {

@@ -1,4 +1,7 @@
-/** Calls that are ready at one moment go to Redis as one: a call costs more than most steps themselves, here and in Redis. */
+/**
+ * Calls that are ready at one moment go to Redis as one: a call costs more than most steps themselves, here and in
+ * Redis.
+ */
 
 interface Bounds<Item> {
   readonly itemsMax: number;
@@ -28,7 +31,10 @@ export class Gathering<Item, Answer> {
     this.#bounds = bounds;
   }
 
-  /** Adds an item to a call that is sent once all that is ready now has been added to it; resolves with the item's own answer. If the call fails, all its items fail; each is sent again by itself if one of them may be why. */
+  /**
+   * Adds an item to a call that is sent once all that is ready now has been added to it; resolves with the item's own
+   * answer. If the call fails, all its items fail; each is sent again by itself if one of them may be why.
+   */
   add(target: string, item: Item): Promise<Answer> {
     const { itemsMax, sizeMax = Infinity, sizeOf, mayBeOneItems } = this.#bounds;
     const size = sizeOf?.(item) ?? 0;

@@ -1,8 +1,9 @@
 /**
- * The replies that a connection owes. Replies come in the order of their commands, so a connection that owes its first reply for
- * too long has fallen silent, and gets no more commands. A network may lose everything without an error: as long as commands were
- * written, the client would take the connection for alive, and TCP would retry ever more seldom. A connection that nothing is
- * written to is closed (`limits.redisSilenceMs`), and the next one works as soon as the network does.
+ * The replies that a connection owes. Replies come in the order of their commands, so a connection that owes its first
+ * reply for too long has fallen silent, and gets no more commands. A network may lose everything without an error: as
+ * long as commands were written, the client would take the connection for alive, and TCP would retry ever more seldom.
+ * A connection that nothing is written to is closed (`limits.redisSilenceMs`), and the next one works as soon as the
+ * network does.
  */
 import { atTurnEnd, type Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
@@ -18,8 +19,9 @@ interface Debt {
 }
 
 /**
- * This long after a silent connection got its last command, it has been replaced by one that owes nothing, and its missing replies
- * no longer count, settled or not. The connection may have sent a ping of its own since, whose silence counts too.
+ * This long after a silent connection got its last command, it has been replaced by one that owes nothing, and its
+ * missing replies no longer count, settled or not. The connection may have sent a ping of its own since, whose silence
+ * counts too.
  */
 const replacedMs = limits.redisPingMs + limits.redisSilenceMs + limits.redisReconnectMsMax;
 
@@ -37,13 +39,15 @@ export class InFlightReplies {
   }
 
   /**
-   * Rejects with `StoreUnavailable` and sends nothing if the connection has fallen silent. Not at once: a process that was
-   * suspended must first read what has arrived, and synchronous retries would keep it from that.
+   * Rejects with `StoreUnavailable` and sends nothing if the connection has fallen silent. Not at once: a process that
+   * was suspended must first read what has arrived, and synchronous retries would keep it from that.
    */
   ask<T>(send: () => Promise<T>): Promise<T> {
     if (!this.#silent) return this.#send(send);
     return new Promise((resolve, reject) => {
-      atTurnEnd(() => (this.#silent ? reject(new StoreUnavailable('Redis has stopped answering.')) : resolve(this.#send(send))));
+      atTurnEnd(() =>
+        this.#silent ? reject(new StoreUnavailable('Redis has stopped answering.')) : resolve(this.#send(send)),
+      );
     });
   }
 

@@ -11,13 +11,20 @@ const mark = '--- @include ';
 export function luaFile(text: string): LuaFile {
   const lines = text.split('\n');
   return {
-    includes: lines.filter((line) => line.startsWith(mark)).map((line) => JSON.parse(line.slice(mark.length)) as string),
+    includes: lines
+      .filter((line) => line.startsWith(mark))
+      .map((line) => JSON.parse(line.slice(mark.length)) as string),
     code: lines.filter((line) => line.trim() !== '' && !line.trimStart().startsWith('--')).join('\n'),
   };
 }
 
 /** The helpers that a file includes and those that they include in turn: each once, after those that it calls. */
-export function helpersOf(file: LuaFile, read: (name: string) => LuaFile, path: readonly string[] = [], found = new Map<string, LuaFile>()): ReadonlyMap<string, LuaFile> {
+export function helpersOf(
+  file: LuaFile,
+  read: (name: string) => LuaFile,
+  path: readonly string[] = [],
+  found = new Map<string, LuaFile>(),
+): ReadonlyMap<string, LuaFile> {
   for (const name of file.includes) {
     if (path.includes(name)) throw new Error(`The helpers include each other: ${[...path, name].join(' → ')}.`);
     if (found.has(name)) continue;

@@ -1,7 +1,7 @@
 /**
- * The keys in Redis. All keys of a workspace begin with its root and are in the slot of the root's hash tag, so that each step is
- * one script on one shard. Keys outside a workspace have roots of their own: the list of workspaces, the workspaces that a sweep
- * must visit, and one root for each key's public id and each assistant's slug.
+ * The keys in Redis. All keys of a workspace begin with its root and are in the slot of the root's hash tag, so that
+ * each step is one script on one shard. Keys outside a workspace have roots of their own: the list of workspaces, the
+ * workspaces that a sweep must visit, and one root for each key's public id and each assistant's slug.
  */
 import { account, accountParts, byAccount, isAsked, memory, part } from '../embedded/keys.ts';
 
@@ -19,7 +19,9 @@ export class Roots {
     this.prefix = prefix;
   }
 
-  /** Names the installation, which channels need: Redis sends a published message to the listeners of all its databases. */
+  /**
+   * Names the installation, which channels need: Redis sends a published message to the listeners of all its databases.
+   */
   name(installation: string): void {
     this.#installation = installation;
   }
@@ -63,4 +65,5 @@ export class Roots {
 }
 
 /** A memory's name within its workspace. */
-export const memoryOf = (workspaceId: string, scope: string, key: string): string => memory(workspaceId, scope, key).split('/').at(-1)!;
+export const memoryOf = (workspaceId: string, scope: string, key: string): string =>
+  memory(workspaceId, scope, key).split('/').at(-1)!;

@@ -1,8 +1,9 @@
 /**
- * Ids for steps whose arguments alone do not tell a repeat from a new step. A step uses a lane of its target, which it has alone
- * until it settles, under a number that only grows; the target keeps, for each lane, the newest number with its answer. A number
- * that comes again gets the same answer. A number below the newest belongs to no step any more: its sender got its answer, or gave
- * up. So a target keeps no more than the number of steps that were ever under way at once.
+ * Ids for steps whose arguments alone do not tell a repeat from a new step. A step uses a lane of its target, which it
+ * has alone until it settles, under a number that only grows; the target keeps, for each lane, the newest number with
+ * its answer. A number that comes again gets the same answer. A number below the newest belongs to no step any more:
+ * its sender got its answer, or gave up. So a target keeps no more than the number of steps that were ever under way at
+ * once.
  */
 import type { Ids } from '../../base/ids.ts';
 
@@ -23,7 +24,10 @@ export class Sender {
     this.#name = ids.secret().slice(0, senderCharacters);
   }
 
-  /** Sends a step, perhaps several times, under one lane and number of its target; no other step uses the lane until it settles. */
+  /**
+   * Sends a step, perhaps several times, under one lane and number of its target; no other step uses the lane until it
+   * settles.
+   */
   async send<T>(target: string, step: (lane: string, number: number) => Promise<T>): Promise<T> {
     let lanes = this.#busy.get(target);
     if (lanes === undefined) this.#busy.set(target, (lanes = { free: [], made: 0 }));

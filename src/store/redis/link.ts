@@ -1,6 +1,6 @@
 /**
- * The link to Redis: every call has a deadline and a bounded number of tries. A step may be sent again after its reply was lost,
- * because it applies once; a call without an answer in time rejects with `StoreUnavailable`.
+ * The link to Redis: every call has a deadline and a bounded number of tries. A step may be sent again after its reply
+ * was lost, because it applies once; a call without an answer in time rejects with `StoreUnavailable`.
  */
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
@@ -15,8 +15,9 @@ import type { SendCommand } from './setting.ts';
 import { argumentsOf, gatheredSteps, steps, type Given, type ScriptName } from './steps.ts';
 
 /**
- * The guarantee of an answer. `committed`: the primary has the write. `replicated`: a replica has every write that a caller relies
- * on once it is answered. `replicated-output`: a replica also has each piece of output before a reader sees it.
+ * The guarantee of an answer. `committed`: the primary has the write. `replicated`: a replica has every write that a
+ * caller relies on once it is answered. `replicated-output`: a replica also has each piece of output before a reader
+ * sees it.
  */
 export type Durability = 'committed' | 'replicated' | 'replicated-output';
 
@@ -57,7 +58,10 @@ export class RedisLink {
     return this.#run(false, name, root, given, weight);
   }
 
-  /** As `run`, for writes that a caller relies on once they are answered: under `replicated` the answer waits for a replica. */
+  /**
+   * As `run`, for writes that a caller relies on once they are answered: under `replicated` the answer waits for a
+   * replica.
+   */
   runDurable<S extends ScriptName>(name: S, root: string, given: Given<S>): Promise<RedisReply> {
     return this.#run(this.#durability !== 'committed', name, root, given);
   }
@@ -77,7 +81,10 @@ export class RedisLink {
     if (this.#durability === 'replicated-output') await this.#confirm(root);
   }
 
-  /** A confirmed write covers earlier reads: the primary replicates everything that it has answered before it replicates this write. */
+  /**
+   * A confirmed write covers earlier reads: the primary replicates everything that it has answered before it replicates
+   * this write.
+   */
   #confirm(root: string): Promise<RedisReply> {
     return this.#within(() => this.#sendOne(true, root, ['EXISTS', root]), pauses);
   }
@@ -92,9 +99,16 @@ export class RedisLink {
     return this.#within(() => this.#sendOne(this.#durability !== 'committed', key, plain(given)), pauses);
   }
 
-  /** Returns a function for each primary that is known now, to ask it about itself. Its time limit is shorter than that of other calls. */
+  /**
+   * Returns a function for each primary that is known now, to ask it about itself. Its time limit is shorter than that
+   * of other calls.
+   */
   primaries(): readonly SendCommand[] {
-    return this.#connection.primaries().map((send) => (...words) => this.#within(() => send(words), [], 1, limits.redisAskMs));
+    return this.#connection.primaries().map(
+      (send) =>
+        (...words) =>
+          this.#within(() => send(words), [], 1, limits.redisAskMs),
+    );
   }
 
   /** Subscribes to a channel; `again` is called when messages may have been lost. */
@@ -102,9 +116,17 @@ export class RedisLink {
     return this.#within(() => this.#connection.subscribe(channel, heard, again), []);
   }
 
-  #run<S extends ScriptName>(confirmed: boolean, name: S, root: string, given: Given<S>, weight = 1): Promise<RedisReply> {
+  #run<S extends ScriptName>(
+    confirmed: boolean,
+    name: S,
+    root: string,
+    given: Given<S>,
+    weight = 1,
+  ): Promise<RedisReply> {
     const values = argumentsOf(name, given);
-    return gatheredSteps.has(name) ? this.#gathering(confirmed, name).add(root, values) : this.#call(confirmed, name, root, plain(values), weight);
+    return gatheredSteps.has(name)
+      ? this.#gathering(confirmed, name).add(root, values)
+      : this.#call(confirmed, name, root, plain(values), weight);
   }
 
   /** The calls of a step that go together. */
@@ -112,21 +134,30 @@ export class RedisLink {
     const kind = confirmed ? `${name} confirmed` : name;
     let gathering = this.#gatherings.get(kind);
     if (gathering === undefined) {
-      const send = (root: string, calls: readonly (readonly Argument[])[]) => this.#call(confirmed, name, root, [packer.packTexts(calls)], calls.length) as Promise<RedisReply[]>;
+      const send = (root: string, calls: readonly (readonly Argument[])[]) =>
+        this.#call(confirmed, name, root, [packer.packTexts(calls)], calls.length) as Promise<RedisReply[]>;
       this.#gatherings.set(kind, (gathering = new Gathering(send, { ...bounds, sizeOf: sizeOf(name) })));
     }
     return gathering;
   }
 
-  #call(confirmed: boolean, name: ScriptName, root: string, values: readonly (string | Buffer)[], weight: number): Promise<RedisReply> {
+  #call(
+    confirmed: boolean,
+    name: ScriptName,
+    root: string,
+    values: readonly (string | Buffer)[],
+    weight: number,
+  ): Promise<RedisReply> {
     const { source, digest } = this.#scripts[name];
-    const send = (command: string, script: string): Promise<RedisReply> => this.#sendOne(confirmed, root, [command, script, '1', root, ...values]);
+    const send = (command: string, script: string): Promise<RedisReply> =>
+      this.#sendOne(confirmed, root, [command, script, '1', root, ...values]);
     const load = async (): Promise<RedisReply> => {
       const reply = await send('EVAL', source);
       this.#loaded.add(digest);
       return reply;
     };
-    // An unknown digest costs a round trip, and under `replicated` the wait for a replica as well, so the first call sends the source.
+    // An unknown digest costs a round trip, and under `replicated` the wait for a replica as well, so the first call
+    // sends the source.
     const attempt = (): Promise<RedisReply> =>
       !this.#loaded.has(digest)
         ? load()
@@ -142,9 +173,15 @@ export class RedisLink {
   }
 
   /** `weight`: as how many calls it counts. */
-  #within<T>(attempt: () => Promise<T>, waits: readonly number[], weight = 1, ms: number = limits.redisCallMs): Promise<T> {
+  #within<T>(
+    attempt: () => Promise<T>,
+    waits: readonly number[],
+    weight = 1,
+    ms: number = limits.redisCallMs,
+  ): Promise<T> {
     // A call that was given up still counts until its connection answers or is closed: this bounds the memory.
-    if (this.#pending >= limits.redisCallsMax) return Promise.reject(new StoreUnavailable('Too many calls wait for Redis.'));
+    if (this.#pending >= limits.redisCallsMax)
+      return Promise.reject(new StoreUnavailable('Too many calls wait for Redis.'));
     return new Promise((resolve, reject) => {
       let over = false;
       const end = (settle: () => void): void => {
@@ -180,30 +217,42 @@ export class RedisLink {
 const bounds = {
   itemsMax: limits.redisGatheredMax,
   sizeMax: limits.redisGatheredCharactersMax,
-  mayBeOneItems: (error: unknown): boolean => error instanceof StoreUnavailable && error.cause instanceof Error && ofScript.test(error.cause.message),
+  mayBeOneItems: (error: unknown): boolean =>
+    error instanceof StoreUnavailable && error.cause instanceof Error && ofScript.test(error.cause.message),
 };
 
-/** The characters and bytes of a call's arguments, and those that the step reads: a turn's end reads all of its output. */
+/**
+ * The characters and bytes of a call's arguments, and those that the step reads: a turn's end reads all of its output.
+ */
 function sizeOf(name: ScriptName): (values: readonly Argument[]) => number {
   const position = name === 'finish-turn' ? steps[name].indexOf('position') : -1;
-  return (values) => values.reduce<number>((sum, value, index) => sum + (typeof value !== 'number' ? value.length : index === position ? value : 0), 0);
+  return (values) =>
+    values.reduce<number>(
+      (sum, value, index) => sum + (typeof value !== 'number' ? value.length : index === position ? value : 0),
+      0,
+    );
 }
 
 const because = (trouble: string | null): string => (trouble === null ? '' : ` (${trouble})`);
 
-const timedOut = (trouble: string | null): StoreUnavailable => new StoreUnavailable(`Redis did not answer in time${because(trouble)}.`);
+const timedOut = (trouble: string | null): StoreUnavailable =>
+  new StoreUnavailable(`Redis did not answer in time${because(trouble)}.`);
 
 const plain = (given: readonly Argument[]): (string | Buffer)[] =>
   given.map((each) => (typeof each === 'number' ? String(each) : typeof each === 'string' ? each : asBuffer(each)));
 
-const asBuffer = (bytes: Uint8Array): Buffer => (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Redis's own errors begin with a word in capitals; any other error arose on the way to Redis, and may pass. */
 const ofRedis = /^[A-Z]{3,} /;
 /** The errors of a script itself and of a row that has another type; all others are those of the server. */
 const ofScript = /^(?:ERR|WRONGTYPE) /;
 const mayPass = (error: Error): boolean =>
-  !(error instanceof StoreUnavailable) && (passing.test(error.message) || isDemoted(error.message) || !ofRedis.test(error.message));
+  !(error instanceof StoreUnavailable) &&
+  (passing.test(error.message) || isDemoted(error.message) || !ofRedis.test(error.message));
 
 const unavailable = (error: Error, trouble: string | null): StoreUnavailable =>
-  error instanceof StoreUnavailable ? error : new StoreUnavailable(`Redis could not answer: ${error.message}${because(trouble)}`, { cause: error });
+  error instanceof StoreUnavailable
+    ? error
+    : new StoreUnavailable(`Redis could not answer: ${error.message}${because(trouble)}`, { cause: error });

@@ -1,4 +1,7 @@
-/** The load of all processes in the last hour, a row for each process and step. Nobody relies on a row: none is waited for. */
+/**
+ * The load of all processes in the last hour, a row for each process and step. Nobody relies on a row: none is waited
+ * for.
+ */
 import { limits } from '../../base/limits.ts';
 import type { LoadBoard, LoadRow } from '../../base/metrics/load.ts';
 import type { Roots } from './keys.ts';

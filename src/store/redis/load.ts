@@ -3,7 +3,17 @@ import type { Clock } from '../../base/clock.ts';
 import { codePoints } from '../../base/text.ts';
 import { packRow } from '../codec.ts';
 import { bucketFullMs, holdsOtherData } from '../dump.ts';
-import type { Answered, AssistantRow, DumpProgress, DumpRow, DumpTarget, KeyRow, MessageRow, SessionRow, TurnRow } from '../dump.ts';
+import type {
+  Answered,
+  AssistantRow,
+  DumpProgress,
+  DumpRow,
+  DumpTarget,
+  KeyRow,
+  MessageRow,
+  SessionRow,
+  TurnRow,
+} from '../dump.ts';
 import { packMove } from '../moves.ts';
 import { aliasKeyOf } from '../records.ts';
 import { usageFields, floorTo, hourSeconds } from '../usage.ts';
@@ -63,15 +73,23 @@ export class RedisTarget implements DumpTarget {
   async load(rows: readonly DumpRow[], progress: DumpProgress): Promise<void> {
     const key = this.#roots.importing;
     // Before the first row, so that no server starts on a partial import.
-    if (progress.rows === rows.length) await this.#link.sendDurable(key, 'SET', key, packRow({ ...progress, rows: 0, done: false }));
+    if (progress.rows === rows.length)
+      await this.#link.sendDurable(key, 'SET', key, packRow({ ...progress, rows: 0, done: false }));
     await Promise.all(rows.map((row) => this.#put(row)));
     await this.#link.sendDurable(key, 'SET', key, packRow(progress));
   }
 
-  /** Whether the store holds anything: every row belongs to a workspace that exists, is being removed, or is registered with holdings. */
+  /**
+   * Whether the store holds anything: every row belongs to a workspace that exists, is being removed, or is registered
+   * with holdings.
+   */
   async #holdsRows(): Promise<boolean> {
     const { workspaces, registry } = this.#roots;
-    const counts = [[workspaces, 'ZCARD', `${workspaces}:workspace:ids`], [workspaces, 'SCARD', `${workspaces}:removals`], [registry, 'ZCARD', `${registry}:active`]] as const;
+    const counts = [
+      [workspaces, 'ZCARD', `${workspaces}:workspace:ids`],
+      [workspaces, 'SCARD', `${workspaces}:removals`],
+      [registry, 'ZCARD', `${registry}:active`],
+    ] as const;
     const found = await Promise.all(counts.map(([root, command, key]) => this.#link.send(root, command, key)));
     return found.some((count) => count !== 0);
   }
@@ -79,8 +97,10 @@ export class RedisTarget implements DumpTarget {
   async #put(row: DumpRow): Promise<void> {
     switch (row.type) {
       case 'workspace':
-        // For the sweep, and for turns without a living owner. A workspace that holds nothing is later removed from the lists.
-        for (const list of ['active', 'turning']) await this.#link.runDurable('register', this.#roots.registry, { list, workspace: row.record.id });
+        // For the sweep, and for turns without a living owner. A workspace that holds nothing is later removed from the
+        // lists.
+        for (const list of ['active', 'turning'])
+          await this.#link.runDurable('register', this.#roots.registry, { list, workspace: row.record.id });
         return this.#record(this.#roots.workspaces, row.type, row);
       case 'assistant':
         return this.#assistant(row);
@@ -93,7 +113,11 @@ export class RedisTarget implements DumpTarget {
         return this.#session(row);
       case 'history': {
         const { workspaceId, kind, id, moves } = row;
-        return void (await this.#link.runDurable('load-history', this.#roots.workspace(workspaceId), { kind, id: part(id), moves: moves.map(packMove) }));
+        return void (await this.#link.runDurable('load-history', this.#roots.workspace(workspaceId), {
+          kind,
+          id: part(id),
+          moves: moves.map(packMove),
+        }));
       }
       case 'message':
         return this.#message(row);
@@ -101,19 +125,42 @@ export class RedisTarget implements DumpTarget {
         return this.#turn(row);
       case 'memory': {
         const { scope, key, resultId, untilMs } = row.record;
-        const given = { memory: memoryOf(row.workspaceId, scope, key), record: packRow(row.record), result: resultId, ends: untilMs };
+        const given = {
+          memory: memoryOf(row.workspaceId, scope, key),
+          record: packRow(row.record),
+          result: resultId,
+          ends: untilMs,
+        };
         return void (await this.#link.runDurable('load-memory', this.#roots.workspace(row.workspaceId), given));
       }
       case 'usage': {
         const { workspaceId, assistantId, keyId, grain, start, counts } = row;
-        const place = { account: account(assistantId, keyId), hour: floorTo(start, hourSeconds), second: grain === 'second' ? start : '' };
-        await this.#link.runDurable('load-usage', this.#roots.workspace(workspaceId), { ...place, counts: usageFields.map((field) => counts[field] ?? 0).join(',') });
+        const place = {
+          account: account(assistantId, keyId),
+          hour: floorTo(start, hourSeconds),
+          second: grain === 'second' ? start : '',
+        };
+        await this.#link.runDurable('load-usage', this.#roots.workspace(workspaceId), {
+          ...place,
+          counts: usageFields.map((field) => counts[field] ?? 0).join(','),
+        });
       }
     }
   }
 
-  async #record(root: string, kind: string, { record, version }: { readonly record: { readonly id: string }; readonly version: number }, alias = ''): Promise<void> {
-    await this.#link.runDurable('load-record', root, { kind, id: part(record.id), record: packRow(record), version, alias });
+  async #record(
+    root: string,
+    kind: string,
+    { record, version }: { readonly record: { readonly id: string }; readonly version: number },
+    alias = '',
+  ): Promise<void> {
+    await this.#link.runDurable('load-record', root, {
+      kind,
+      id: part(record.id),
+      record: packRow(record),
+      version,
+      alias,
+    });
   }
 
   async #assistant(row: AssistantRow): Promise<void> {
@@ -134,7 +181,12 @@ export class RedisTarget implements DumpTarget {
     const buckets = Object.entries(row.budgets);
     if (buckets.length === 0) return;
     const key = `${root}:budget:${part(id)}`;
-    await this.#link.sendDurable(key, 'HSET', key, ...buckets.flatMap(([name, { level, at }]) => [name, `${level} ${at}`]));
+    await this.#link.sendDurable(
+      key,
+      'HSET',
+      key,
+      ...buckets.flatMap(([name, { level, at }]) => [name, `${level} ${at}`]),
+    );
     await this.#link.sendDurable(key, 'PEXPIREAT', key, Math.max(...buckets.map(([, { at }]) => at)) + bucketFullMs);
   }
 
@@ -152,7 +204,11 @@ export class RedisTarget implements DumpTarget {
   async #message({ workspaceId, sessionId, index, record }: MessageRow): Promise<void> {
     const turn = record.status === 'streaming' && record.turnId !== null ? part(record.turnId) : '';
     const given = { record: messageRecord(record), content: record.content, points: codePoints(record.content), turn };
-    await this.#link.runDurable('load-message', this.#roots.workspace(workspaceId), { session: part(sessionId), index, ...given });
+    await this.#link.runDurable('load-message', this.#roots.workspace(workspaceId), {
+      session: part(sessionId),
+      index,
+      ...given,
+    });
   }
 
   async #turn({ workspaceId, record, begun, finished, flight }: TurnRow): Promise<void> {

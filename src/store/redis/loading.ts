@@ -1,4 +1,7 @@
-/** A Redis that has just started answers LOADING until it has read its data; a cluster refuses steps for some seconds after that. */
+/**
+ * A Redis that has just started answers LOADING until it has read its data; a cluster refuses steps for some seconds
+ * after that.
+ */
 import type { Clock } from '../../base/clock.ts';
 import { StoreRefused } from '../store.ts';
 import { isLoading } from './connection/client.ts';
@@ -6,10 +9,16 @@ import { isLoading } from './connection/client.ts';
 const againMs = 250;
 /** Milliseconds between two reports. */
 const reportMs = 30_000;
-/** After LOADING was last seen, other failures may pass for this long: connections are replaced, and a cluster finds its members. */
+/**
+ * After LOADING was last seen, other failures may pass for this long: connections are replaced, and a cluster finds its
+ * members.
+ */
 const settledMs = 30_000;
 
-/** Repeats an attempt to open the store for as long as Redis reads its data; rejects as the attempt does if it fails otherwise. */
+/**
+ * Repeats an attempt to open the store for as long as Redis reads its data; rejects as the attempt does if it fails
+ * otherwise.
+ */
 export async function afterLoading(clock: Clock, report: () => void, attempt: () => Promise<void>): Promise<void> {
   let [loadingAt, reportedAt] = [-Infinity, -Infinity];
   for (;;) {

@@ -5,7 +5,9 @@ import type { RedisLink } from './link.ts';
 import type { RedisOrphans } from './orphans.ts';
 
 /** A notice as published. `leaseMs` is for the store itself: a lease that was given for less than usual, or cut. */
-type Published = (Notice | { readonly type: 'turn.leased'; readonly workspaceId: string }) & { readonly leaseMs?: number };
+type Published = (Notice | { readonly type: 'turn.leased'; readonly workspaceId: string }) & {
+  readonly leaseMs?: number;
+};
 
 export class RedisNotices {
   readonly #link: RedisLink;

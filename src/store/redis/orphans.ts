@@ -1,7 +1,7 @@
 /**
- * Turns whose lease has run out, found by any number of processes. A lease lasts at most `leaseMs`. So where no lease was found,
- * none can run out for `leaseMs`, and where some were found, none before the first of them. Therefore each workspace is queried
- * once in such a time, and a workspace that begins no turns is not queried.
+ * Turns whose lease has run out, found by any number of processes. A lease lasts at most `leaseMs`. So where no lease
+ * was found, none can run out for `leaseMs`, and where some were found, none before the first of them. Therefore each
+ * workspace is queried once in such a time, and a workspace that begins no turns is not queried.
  */
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
@@ -17,7 +17,9 @@ const askedAtOnce = 64;
 /** A workspace on the list, with the monotonic time from which one of its leases may have run out. */
 interface Watched extends Registered {
   readonly dueAt: number;
-  /** Whether this process has queried it before, so that `dueAt` covers all of its leases, not only those given since. */
+  /**
+   * Whether this process has queried it before, so that `dueAt` covers all of its leases, not only those given since.
+   */
   readonly looked: boolean;
 }
 
@@ -40,10 +42,18 @@ export class RedisOrphans {
   noteLease(workspaceId: string, leaseMs: number): void {
     if (leaseMs >= limits.leaseMs) return;
     const { dueAt, looked } = this.#watched.get(workspaceId) ?? { dueAt: Infinity, looked: false };
-    this.#watched.set(workspaceId, { workspaceId, stale: false, dueAt: Math.min(dueAt, this.#clock.monotonic() + leaseMs), looked });
+    this.#watched.set(workspaceId, {
+      workspaceId,
+      stale: false,
+      dueAt: Math.min(dueAt, this.#clock.monotonic() + leaseMs),
+      looked,
+    });
   }
 
-  /** Queries the workspaces that are due, many at once, each on its own shard. If a shard is away, the others are queried all the same. */
+  /**
+   * Queries the workspaces that are due, many at once, each on its own shard. If a shard is away, the others are
+   * queried all the same.
+   */
   async find(limit: number): Promise<TurnPlace[]> {
     const now = this.#clock.monotonic();
     if (now >= this.#listDueAt) await this.#list(now);
@@ -51,7 +61,9 @@ export class RedisOrphans {
     const found: TurnPlace[] = [];
     let failure: unknown = null;
     for (let at = 0; at < due.length && found.length < limit; at += askedAtOnce) {
-      for (const answer of await Promise.allSettled(due.slice(at, at + askedAtOnce).map((each) => this.#look(each, limit)))) {
+      for (const answer of await Promise.allSettled(
+        due.slice(at, at + askedAtOnce).map((each) => this.#look(each, limit)),
+      )) {
         if (answer.status === 'fulfilled') found.push(...answer.value);
         else failure = answer.reason;
       }
@@ -66,14 +78,20 @@ export class RedisOrphans {
     this.#watched.clear();
     for (const each of listed) {
       const known = before.get(each.workspaceId);
-      this.#watched.set(each.workspaceId, { ...each, ...(known?.looked ? { dueAt: known.dueAt, looked: true } : { dueAt: now, looked: false }) });
+      this.#watched.set(each.workspaceId, {
+        ...each,
+        ...(known?.looked ? { dueAt: known.dueAt, looked: true } : { dueAt: now, looked: false }),
+      });
     }
     this.#listDueAt = now + limits.leaseMs;
   }
 
   async #look({ workspaceId, stale }: Watched, limit: number): Promise<TurnPlace[]> {
     const askedAt = this.#clock.monotonic();
-    const [untilMs, lapsed] = (await this.#link.run('find-orphans', this.#roots.workspace(workspaceId), { limit })) as [number, RedisReply[]];
+    const [untilMs, lapsed] = (await this.#link.run('find-orphans', this.#roots.workspace(workspaceId), { limit })) as [
+      number,
+      RedisReply[],
+    ];
     if (stale && untilMs === -1) await this.#turning.unregister(workspaceId);
     const restMs = untilMs === -1 ? limits.leaseMs : Math.min(untilMs, limits.leaseMs);
     this.#watched.set(workspaceId, { workspaceId, stale, dueAt: askedAt + restMs, looked: true });

@@ -15,17 +15,22 @@ export const sessionFields = (session: Session) => ({
 });
 
 /**
- * The basis of a decision in the form that every script takes: the mark with its name, as the record contains it. No client gets
- * to see a mark, so no client can give its session a field that passes for one.
+ * The basis of a decision in the form that every script takes: the mark with its name, as the record contains it. No
+ * client gets to see a mark, so no client can give its session a field that passes for one.
  */
-export const basisFields = ({ version, mark }: Basis) => ({ version, mark: mark === undefined ? '' : packer.packField('mark', mark) });
+export const basisFields = ({ version, mark }: Basis) => ({
+  version,
+  mark: mark === undefined ? '' : packer.packField('mark', mark),
+});
 
 /** A message without its text, which is stored unpacked after it: so a script can append to it. */
 export const messageRecord = (message: Message): Uint8Array => packRow({ ...message, content: '' });
 
 /** A message that no longer changes: its record, its text and the text's code points; empty if there is none. */
 export const messageFields = (message: Message | null): { message: Argument; content: string; points: number } =>
-  message === null ? { message: '', content: '', points: 0 } : { message: messageRecord(message), content: message.content, points: codePoints(message.content) };
+  message === null
+    ? { message: '', content: '', points: 0 }
+    : { message: messageRecord(message), content: message.content, points: codePoints(message.content) };
 
 /** An earlier message as it is stored; empty if there is none. */
 export function amendsField(amends: AmendedMessage | undefined): Argument {
@@ -35,7 +40,10 @@ export function amendsField(amends: AmendedMessage | undefined): Argument {
   return Buffer.concat([Buffer.from(`${amends.index}:${points}::${record.length}:`), record, Buffer.from(content)]);
 }
 
-/** A stored message: index, code points, turn while it streams and the record's length, each ended by a colon; then the record; then the text. */
+/**
+ * A stored message: index, code points, turn while it streams and the record's length, each ended by a colon; then the
+ * record; then the text.
+ */
 export function readMessage(stored: RedisReply): { message: Message; index: string } {
   const bytes = stored as Buffer;
   const ends: number[] = [];
@@ -43,17 +51,35 @@ export function readMessage(stored: RedisReply): { message: Message; index: stri
   const recordAt = ends[3]! + 1;
   const textAt = recordAt + Number(bytes.toString('latin1', ends[2]! + 1, ends[3]));
   const record = unpackRow<Message>(bytes.subarray(recordAt, textAt));
-  return { message: { ...record, content: bytes.toString('utf8', textAt) }, index: bytes.toString('latin1', 0, ends[0]) };
+  return {
+    message: { ...record, content: bytes.toString('utf8', textAt) },
+    index: bytes.toString('latin1', 0, ends[0]),
+  };
 }
 
-/** The memory of a request: its name, its record, its result and the milliseconds that it lasts; empty if there is none. */
-export const memoryFields = (workspaceId: string, remember: IdempotencyRecord | null, nowMs: number): { memory: string; memoryRecord: Argument; result: string; lasts: number } => {
+/**
+ * The memory of a request: its name, its record, its result and the milliseconds that it lasts; empty if there is none.
+ */
+export const memoryFields = (
+  workspaceId: string,
+  remember: IdempotencyRecord | null,
+  nowMs: number,
+): { memory: string; memoryRecord: Argument; result: string; lasts: number } => {
   if (remember === null) return { memory: '', memoryRecord: '', result: '', lasts: 0 };
-  return { memory: memoryOf(workspaceId, remember.scope, remember.key), memoryRecord: packRow(remember), result: remember.resultId, lasts: remember.untilMs - nowMs };
+  return {
+    memory: memoryOf(workspaceId, remember.scope, remember.key),
+    memoryRecord: packRow(remember),
+    result: remember.resultId,
+    lasts: remember.untilMs - nowMs,
+  };
 };
 
 /** The memory that a turn is found by, as `memoryFields`. */
-export function foundFields(workspaceId: string, found: IdempotencyRecord | null, nowMs: number): { found: string; foundRecord: Argument; foundResult: string; foundLasts: number } {
+export function foundFields(
+  workspaceId: string,
+  found: IdempotencyRecord | null,
+  nowMs: number,
+): { found: string; foundRecord: Argument; foundResult: string; foundLasts: number } {
   const { memory, memoryRecord, result, lasts } = memoryFields(workspaceId, found, nowMs);
   return { found: memory, foundRecord: memoryRecord, foundResult: result, foundLasts: lasts };
 }

@@ -1,6 +1,6 @@
 /**
- * Lists of the workspaces that must be visited. A workspace is registered before a row is written to it that a visit must find: a
- * process that dies in between leaves an entry without holdings, which a later visit removes.
+ * Lists of the workspaces that must be visited. A workspace is registered before a row is written to it that a visit
+ * must find: a process that dies in between leaves an entry without holdings, which a later visit removes.
  */
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
@@ -10,11 +10,17 @@ import type { RedisLink } from './link.ts';
 import { textOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
 
-/** How long a process relies on an entry, and how old an entry must be to be removed: older, so that no process still relies on it. */
+/**
+ * How long a process relies on an entry, and how old an entry must be to be removed: older, so that no process still
+ * relies on it.
+ */
 const countsOnMs = 60_000;
 const staleMs = 2 * countsOnMs;
 
-/** `active`: workspaces with sessions, leases or memories, for the sweep. `turning`: workspaces that began turns lately, for their leases. */
+/**
+ * `active`: workspaces with sessions, leases or memories, for the sweep. `turning`: workspaces that began turns lately,
+ * for their leases.
+ */
 type List = 'active' | 'turning';
 
 export interface Registered {
@@ -54,11 +60,18 @@ export class Registry {
 
   /** Removes the entry if it is still stale. */
   async unregister(workspaceId: string): Promise<void> {
-    await this.#link.run('unregister', this.#roots.registry, { list: this.#list, workspace: workspaceId, stale: staleMs });
+    await this.#link.run('unregister', this.#roots.registry, {
+      list: this.#list,
+      workspace: workspaceId,
+      stale: staleMs,
+    });
   }
 
   async all(): Promise<Registered[]> {
-    const [fresh, stale] = (await this.#link.run('list-registered', this.#roots.registry, { list: this.#list, stale: staleMs })) as [RedisReply[], RedisReply[]];
+    const [fresh, stale] = (await this.#link.run('list-registered', this.#roots.registry, {
+      list: this.#list,
+      stale: staleMs,
+    })) as [RedisReply[], RedisReply[]];
     return [
       ...fresh.map((each) => ({ workspaceId: textOfReply(each), stale: false })),
       ...stale.map((each) => ({ workspaceId: textOfReply(each), stale: true })),

@@ -17,7 +17,8 @@ export class RedisRequests implements RequestStore {
   async find(workspaceId: string, scope: string, key: string): Promise<IdempotencyRecord | null> {
     const place = [this.#roots.workspace(workspaceId), { memory: memoryOf(workspaceId, scope, key) }] as const;
     if ((await this.#link.run('read-memory', ...place)) === null) return null;
-    // The answer based on this read acknowledges the request, and the first answer may have failed without a replica's confirmation.
+    // The answer based on this read acknowledges the request, and the first answer may have failed without a replica's
+    // confirmation.
     const record = await this.#link.runDurable('read-memory', ...place);
     return record === null ? null : unpackRow<IdempotencyRecord>(record as Buffer);
   }

@@ -13,10 +13,15 @@ export interface Script {
 export type Scripts = Readonly<Record<ScriptName, Script>>;
 
 // The build puts the folders beside the bundle, so that the relative paths are the same in both places.
-const readStep = (name: string): LuaFile => luaFile(readFileSync(new URL(`./steps/${name}.lua`, import.meta.url), 'utf8'));
-const readHelper = (name: string): LuaFile => luaFile(readFileSync(new URL(`./steps/includes/${name}.lua`, import.meta.url), 'utf8'));
+const readStep = (name: string): LuaFile =>
+  luaFile(readFileSync(new URL(`./steps/${name}.lua`, import.meta.url), 'utf8'));
+const readHelper = (name: string): LuaFile =>
+  luaFile(readFileSync(new URL(`./steps/includes/${name}.lua`, import.meta.url), 'utf8'));
 
-/** All steps; `edited` may change each step's script, which consists of the common lines, its helpers, the step's arguments and its file. */
+/**
+ * All steps; `edited` may change each step's script, which consists of the common lines, its helpers, the step's
+ * arguments and its file.
+ */
 export function loadScripts(edited: (source: string, name: ScriptName) => string = (source) => source): Scripts {
   const helpers = new Map<string, LuaFile>();
   const helper = (name: string): LuaFile => {

@@ -1,7 +1,23 @@
 /** Sessions and their messages. */
 import { limits } from '../../base/limits.ts';
 import type { Ids } from '../../base/ids.ts';
-import type { Basis, ChargedSession, ChargeSession, CreatedSession, CreateSession, IdempotencyRecord, Message, Move, Page, PageRequest, Session, SessionFilter, SessionStore, SettledLimit, Versioned } from '../store.ts';
+import type {
+  Basis,
+  ChargedSession,
+  ChargeSession,
+  CreatedSession,
+  CreateSession,
+  IdempotencyRecord,
+  Message,
+  Move,
+  Page,
+  PageRequest,
+  Session,
+  SessionFilter,
+  SessionStore,
+  SettledLimit,
+  Versioned,
+} from '../store.ts';
 import { unpackRow } from '../codec.ts';
 import { matchesRecord, spanOf } from '../sessions.ts';
 import { moveField } from './history.ts';
@@ -33,19 +49,23 @@ export class RedisSessions implements SessionStore {
   async create(step: CreateSession): Promise<CreatedSession> {
     const { session, greeting, earlier = [], remember, trialsMax, nowMs } = step;
     await this.#registry.register(session.workspaceId);
-    const [outcome, remembered] = (await this.#link.runDurable('create-session', this.#roots.workspace(session.workspaceId), {
-      session: part(session.id),
-      ...sessionFields(session),
-      assistant: part(session.assistantId),
-      account: account(session.assistantId, session.keyId),
-      created: session.createdAt,
-      ...messageFields(greeting),
-      ...memoryFields(session.workspaceId, remember, nowMs),
-      replaces: step.replaces ?? '',
-      trials: session.channel === 'console' ? (trialsMax ?? Number.MAX_SAFE_INTEGER) : '',
-      ...moveField(step.move),
-      earlier: earlier.flatMap((each) => Object.values(messageFields(each))),
-    })) as RedisReply[];
+    const [outcome, remembered] = (await this.#link.runDurable(
+      'create-session',
+      this.#roots.workspace(session.workspaceId),
+      {
+        session: part(session.id),
+        ...sessionFields(session),
+        assistant: part(session.assistantId),
+        account: account(session.assistantId, session.keyId),
+        created: session.createdAt,
+        ...messageFields(greeting),
+        ...memoryFields(session.workspaceId, remember, nowMs),
+        replaces: step.replaces ?? '',
+        trials: session.channel === 'console' ? (trialsMax ?? Number.MAX_SAFE_INTEGER) : '',
+        ...moveField(step.move),
+        earlier: earlier.flatMap((each) => Object.values(messageFields(each))),
+      },
+    )) as RedisReply[];
     if (textOfReply(outcome) === 'created') return { outcome: 'created', version: 1 };
     if (textOfReply(outcome) === 'full') return { outcome: 'full' };
     return { outcome: 'remembered', remembered: unpackRow<IdempotencyRecord>(remembered as Buffer) };
@@ -53,13 +73,34 @@ export class RedisSessions implements SessionStore {
 
   async read(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null> {
     const root = this.#roots.workspace(workspaceId);
-    const [record, version] = (await this.#link.send(root, 'HMGET', `${root}:session:${part(sessionId)}`, 'record', 'version')) as RedisReply[];
-    return record === null ? null : { record: unpackRow<Session>(record as Buffer), version: Number(textOfReply(version)) };
+    const [record, version] = (await this.#link.send(
+      root,
+      'HMGET',
+      `${root}:session:${part(sessionId)}`,
+      'record',
+      'version',
+    )) as RedisReply[];
+    return record === null
+      ? null
+      : { record: unpackRow<Session>(record as Buffer), version: Number(textOfReply(version)) };
   }
 
-  async save(session: Session, basis: Basis, move?: Move, settled: readonly SettledLimit[] = [], nowMs = 0): Promise<number | null> {
+  async save(
+    session: Session,
+    basis: Basis,
+    move?: Move,
+    settled: readonly SettledLimit[] = [],
+    nowMs = 0,
+  ): Promise<number | null> {
     const root = this.#roots.workspace(session.workspaceId);
-    const given = { session: part(session.id), ...basisFields(basis), ...sessionFields(session), write: this.#ids.secret(), ...moveField(move), settled: settledFields(settled, nowMs) };
+    const given = {
+      session: part(session.id),
+      ...basisFields(basis),
+      ...sessionFields(session),
+      write: this.#ids.secret(),
+      ...moveField(move),
+      settled: settledFields(settled, nowMs),
+    };
     return (await this.#link.runDurable('save-session', root, given)) as number | null;
   }
 
@@ -73,21 +114,35 @@ export class RedisSessions implements SessionStore {
     return name === 'charged' ? { outcome: name, version: answer[0] as number } : { outcome: name };
   }
 
-  async discard(session: Session, basis: Basis, remembered: Pick<IdempotencyRecord, 'scope' | 'key'> | null): Promise<boolean> {
+  async discard(
+    session: Session,
+    basis: Basis,
+    remembered: Pick<IdempotencyRecord, 'scope' | 'key'> | null,
+  ): Promise<boolean> {
     const { id, workspaceId, assistantId, keyId, channel, createdAt } = session;
     const memory = remembered === null ? '' : memoryOf(workspaceId, remembered.scope, remembered.key);
     const counted = channel === 'console' ? '' : account(assistantId, keyId);
-    const given = { session: part(id), ...basisFields(basis), account: counted, created: createdAt, memory, result: id };
+    const given = {
+      session: part(id),
+      ...basisFields(basis),
+      account: counted,
+      created: createdAt,
+      memory,
+      result: id,
+    };
     return (await this.#link.runDurable('discard-session', this.#roots.workspace(workspaceId), given)) === 1;
   }
 
   async list(workspaceId: string, filter: SessionFilter, page: PageRequest): Promise<Page<Session>> {
-    const indexes = filter.assistantIds === null ? [':sessions'] : [...new Set(filter.assistantIds)].map((id) => `:sessions:${part(id)}`);
+    const indexes =
+      filter.assistantIds === null
+        ? [':sessions']
+        : [...new Set(filter.assistantIds)].map((id) => `:sessions:${part(id)}`);
     if (indexes.length === 0) return { items: [], next: null };
     const items: Session[] = [];
     const wanted = page.limit + 1;
     const span = spanOf(filter, page.order, page.after === null ? null : part(page.after));
-    for (let after = span.after ?? ''; items.length < wanted; ) {
+    for (let after = span.after ?? ''; items.length < wanted;) {
       const [bound, records] = (await this.#link.run('list-sessions', this.#roots.workspace(workspaceId), {
         order: page.order,
         after,
@@ -115,12 +170,20 @@ export class RedisSessions implements SessionStore {
     return this.#transcript.page(workspaceId, sessionId, page);
   }
 
-  recentMessages(workspaceId: string, sessionId: string, before: number, charactersMax: number, messagesMax: number): Promise<Message[]> {
+  recentMessages(
+    workspaceId: string,
+    sessionId: string,
+    before: number,
+    charactersMax: number,
+    messagesMax: number,
+  ): Promise<Message[]> {
     return this.#transcript.recent(workspaceId, sessionId, before, charactersMax, messagesMax);
   }
 }
 
-/** How many sessions one step returns: more than are wanted where the record's own filter will leave most of them out. */
+/**
+ * How many sessions one step returns: more than are wanted where the record's own filter will leave most of them out.
+ */
 const found = ({ channels, keyId, createdFrom, createdBefore, beginning }: SessionFilter, wanted: number): number => {
   const narrow = channels?.length === 1 || [keyId, createdFrom, createdBefore, beginning].some((each) => each != null);
   return narrow ? Math.max(wanted, limits.listMax) : wanted;

@@ -1,7 +1,7 @@
 /**
- * The slugs of assistants. A slug is in a slot of its own, apart from its assistant's record: it is claimed first, then the
- * record is written, and a reader of the claim checks it against the record. A claim without such a record, because its writer
- * died or its answer was lost, may be replaced once no step of that writer can be under way any more.
+ * The slugs of assistants. A slug is in a slot of its own, apart from its assistant's record: it is claimed first, then
+ * the record is written, and a reader of the claim checks it against the record. A claim without such a record, because
+ * its writer died or its answer was lost, may be replaced once no step of that writer can be under way any more.
  */
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
@@ -35,7 +35,7 @@ export class RedisSlugs {
 
   /** Throws `SlugTaken` if another assistant has the slug or is about to have it. */
   async claim(slug: string, { workspaceId, id }: Place): Promise<void> {
-    for (let stale = ''; ; ) {
+    for (let stale = ''; ;) {
       const given = { workspaceId, id, token: this.#ids.secret(), stale };
       const claim = (await this.#link.runDurable('claim-slug', this.#roots.slug(slug), given)) as RedisReply[] | null;
       if (claim === null) return;
@@ -46,20 +46,32 @@ export class RedisSlugs {
     }
   }
 
-  /** The token by which the assistant's claim can be released later, unless the slug is claimed again meanwhile; null if it has no claim. */
+  /**
+   * The token by which the assistant's claim can be released later, unless the slug is claimed again meanwhile; null if
+   * it has no claim.
+   */
   async tokenOf(slug: string, { id }: Place): Promise<string | null> {
     const claim = await this.#claimOf(slug);
     return claim?.id === id ? claim.token : null;
   }
 
-  /** Frees the slug if the assistant has it. Without a token only for a removed assistant, because no step of it can claim the slug any more. */
+  /**
+   * Frees the slug if the assistant has it. Without a token only for a removed assistant, because no step of it can
+   * claim the slug any more.
+   */
   async release(slug: string, { id }: Place, token = ''): Promise<void> {
     await this.#link.runDurable('release-slug', this.#roots.slug(slug), { id, token });
   }
 
   async #claimOf(slug: string): Promise<(Place & { readonly token: string }) | null> {
     const key = `${this.#roots.slug(slug)}:assistant`;
-    const [workspaceId, id, token] = (await this.#link.send(key, 'HMGET', key, 'workspace', 'id', 'token')) as [RedisReply, RedisReply, RedisReply];
-    return id === null ? null : { workspaceId: textOfReply(workspaceId), id: textOfReply(id), token: textOfReply(token) };
+    const [workspaceId, id, token] = (await this.#link.send(key, 'HMGET', key, 'workspace', 'id', 'token')) as [
+      RedisReply,
+      RedisReply,
+      RedisReply,
+    ];
+    return id === null
+      ? null
+      : { workspaceId: textOfReply(workspaceId), id: textOfReply(id), token: textOfReply(token) };
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The arguments of each step: their names in the order in which they are sent. The scripts read them by these names (`workspaceId`
- * as `workspace_id`), callers pass them by these names, and the head of each Lua file lists them. A step's one key is the root
- * that its keys begin with.
+ * The arguments of each step: their names in the order in which they are sent. The scripts read them by these names
+ * (`workspaceId` as `workspace_id`), callers pass them by these names, and the head of each Lua file lists them. A
+ * step's one key is the root that its keys begin with.
  */
 import { unitsPerRequest } from '../../../machines/budget.ts';
 import { limits } from '../../base/limits.ts';
@@ -24,7 +24,19 @@ const counted = ['account', 'ended', 'failed', 'input', 'output', 'calls'] as co
 
 /** A last name with dots takes any number of arguments; the script finds the first of them at `NAME_at`. */
 export const steps = {
-  'create-session': ['session', ...session, 'assistant', 'account', 'created', ...message, ...memory, 'replaces', 'trials', 'move', '...earlier'],
+  'create-session': [
+    'session',
+    ...session,
+    'assistant',
+    'account',
+    'created',
+    ...message,
+    ...memory,
+    'replaces',
+    'trials',
+    'move',
+    '...earlier',
+  ],
   'save-session': ['session', ...basis, ...session, 'write', 'move', '...settled'],
   'charge-session': ['session', ...basis, ...session, 'write', '...asked'],
   'discard-session': ['session', ...basis, 'account', 'created', 'memory', 'result'],
@@ -36,21 +48,86 @@ export const steps = {
   'read-output-after': ['session', 'turn', 'position', 'channel', 'notice'],
   'read-memory': ['memory'],
 
-  'begin-turn': ['session', 'turn', 'owner', ...basis, 'lease', 'slots', 'slotsMax', ...session, 'turnRecord', 'index', ...message, 'reply', ...memory, ...found, 'short', 'channel', 'released', 'amends', 'move', '...asked'],
+  'begin-turn': [
+    'session',
+    'turn',
+    'owner',
+    ...basis,
+    'lease',
+    'slots',
+    'slotsMax',
+    ...session,
+    'turnRecord',
+    'index',
+    ...message,
+    'reply',
+    ...memory,
+    ...found,
+    'short',
+    'channel',
+    'released',
+    'amends',
+    'move',
+    '...asked',
+  ],
   'append-output': ['session', 'turn', 'epoch', 'owner', 'position', 'count', 'text', 'lease'],
   'renew-turn': ['session', 'turn', 'epoch', 'owner', 'lease'],
   'release-output': ['session', 'turn', 'epoch', 'owner', 'points'],
   'step-turn': ['session', 'turn', 'epoch', 'owner', 'from', 'amends', 'ended', 'open', '...calls'],
   'request-stop': ['session', 'turn', 'reason', 'lease', 'channel', 'workspaceId', 'sessionId', 'turnId'],
-  'finish-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'turnRecord', 'message', 'position', 'count', 'text', 'cut', ...counted, 'amends', 'move', '...settled'],
-  'withdraw-turn': ['session', 'turn', ...basis, 'epoch', 'owner', ...session, 'first', 'index', 'turnId', 'given', ...counted, 'amends', 'move', '...settled'],
+  'finish-turn': [
+    'session',
+    'turn',
+    ...basis,
+    'epoch',
+    'owner',
+    ...session,
+    'turnRecord',
+    'message',
+    'position',
+    'count',
+    'text',
+    'cut',
+    ...counted,
+    'amends',
+    'move',
+    '...settled',
+  ],
+  'withdraw-turn': [
+    'session',
+    'turn',
+    ...basis,
+    'epoch',
+    'owner',
+    ...session,
+    'first',
+    'index',
+    'turnId',
+    'given',
+    ...counted,
+    'amends',
+    'move',
+    '...settled',
+  ],
   'claim-turn': ['session', 'turn'],
   'take-over-turn': ['session', 'turn', 'owner', 'lease', 'token', 'latest'],
   'find-orphans': ['limit'],
   'count-slots': [],
 
   'create-record': ['kind', 'id', 'record', 'channel', 'workspaceId', 'recordId', 'alias', 'move'],
-  'replace-record': ['kind', 'id', 'record', 'channel', 'workspaceId', 'recordId', 'version', 'write', 'alias', 'kept', 'move'],
+  'replace-record': [
+    'kind',
+    'id',
+    'record',
+    'channel',
+    'workspaceId',
+    'recordId',
+    'version',
+    'write',
+    'alias',
+    'kept',
+    'move',
+  ],
   'remove-record': ['kind', 'id', 'channel', 'workspaceId', 'recordId', 'write'],
   'list-records': ['kind', 'order', 'after', 'count'],
   'claim-slug': ['workspaceId', 'id', 'token', 'stale'],
@@ -78,7 +155,20 @@ export const steps = {
   'load-record': ['kind', 'id', 'record', 'version', 'alias'],
   'load-session': ['session', 'version', ...session, 'assistant', 'withdrawn', 'trial'],
   'load-message': ['session', 'index', 'record', 'content', 'points', 'turn'],
-  'load-turn': ['session', 'turn', 'record', 'index', 'begun', 'finished', 'epoch', 'owner', 'stop', 'memory', 'released', '...calls'],
+  'load-turn': [
+    'session',
+    'turn',
+    'record',
+    'index',
+    'begun',
+    'finished',
+    'epoch',
+    'owner',
+    'stop',
+    'memory',
+    'released',
+    '...calls',
+  ],
   'load-memory': ['memory', 'record', 'result', 'ends'],
   'load-history': ['kind', 'id', '...moves'],
   'load-usage': ['account', 'hour', 'second', 'counts'],
@@ -110,10 +200,17 @@ export function argumentsOf<S extends ScriptName>(step: S, given: Given<S>): Arg
 }
 
 /**
- * Steps whose calls are sent as one argument, packed, and those of one moment together: node-redis writes each argument of bytes by itself,
- * Redis makes an object of each argument, and a call costs more than most of them ask for.
+ * Steps whose calls are sent as one argument, packed, and those of one moment together: node-redis writes each argument
+ * of bytes by itself, Redis makes an object of each argument, and a call costs more than most of them ask for.
  */
-export const gatheredSteps: ReadonlySet<ScriptName> = new Set(['create-session', 'save-session', 'begin-turn', 'append-output', 'finish-turn', 'withdraw-turn']);
+export const gatheredSteps: ReadonlySet<ScriptName> = new Set([
+  'create-session',
+  'save-session',
+  'begin-turn',
+  'append-output',
+  'finish-turn',
+  'withdraw-turn',
+]);
 
 /** The lines around the helpers and around a step's own code that run it for each call. */
 export const gatheredLines = {
@@ -122,7 +219,10 @@ export const gatheredLines = {
   after: 'end\nfor index, call in ipairs(calls) do\n  ARGV = call\n  answers[index] = step()\nend\nreturn answers\n',
 } as const;
 
-/** A lease that ends later than this from now was given before the clock was set back. Longer than `leaseMs`, since a step of a few seconds is no reason to drop one. */
+/**
+ * A lease that ends later than this from now was given before the clock was set back. Longer than `leaseMs`, since a
+ * step of a few seconds is no reason to drop one.
+ */
 const leaseMsMax = 90_000;
 
 /** Numbers that the scripts share with the TypeScript code. */
@@ -139,7 +239,9 @@ const constants: Readonly<Record<string, number>> = {
 export const constantNames = Object.keys(constants);
 
 /** The lines before the helpers: the constants, and the root from which each key is built. */
-export const commonLines = `${Object.entries(constants).map(([name, value]) => `local ${name} = ${value}\n`).join('')}local root = KEYS[1]\n`;
+export const commonLines = `${Object.entries(constants)
+  .map(([name, value]) => `local ${name} = ${value}\n`)
+  .join('')}local root = KEYS[1]\n`;
 
 /** An argument's name in the scripts. */
 export const luaName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -41,8 +41,8 @@ export class RedisSweep {
   }
 
   /**
-   * Deletes at most `limit` sessions, and expired memories; resolves with the number of sessions. If a shard is away, the others are swept all the same.
-   * The clock of a shard is believed as far as that of the caller.
+   * Deletes at most `limit` sessions, and expired memories; resolves with the number of sessions. If a shard is away,
+   * the others are swept all the same. The clock of a shard is believed as far as that of the caller.
    */
   async sessions(nowMs: number, limit: number): Promise<number> {
     const latest = nowMs + skewMsMax;
@@ -51,7 +51,12 @@ export class RedisSweep {
     let unanswered = 0;
     for (const { workspaceId, stale } of await this.#registry.all()) {
       try {
-        while ((await this.#link.run('sweep-memories', this.#roots.workspace(workspaceId), { limit: limits.removalRowsMax, latest })) === limits.removalRowsMax);
+        while (
+          (await this.#link.run('sweep-memories', this.#roots.workspace(workspaceId), {
+            limit: limits.removalRowsMax,
+            latest,
+          })) === limits.removalRowsMax
+        );
         deleted += await this.#workspace({ workspaceId, stale }, latest, limit - deleted);
         unanswered = 0;
       } catch (error) {
@@ -67,19 +72,31 @@ export class RedisSweep {
     const root = this.#roots.workspace(workspaceId);
     const retention = await this.#retentionSeconds(workspaceId);
     let deleted = 0;
-    for (let kept = 0; ; ) {
+    for (let kept = 0; ;) {
       const count = Math.min(limits.scanRowsMax, limit - deleted);
-      const [holds, aged] = (await this.#link.run('find-aged-sessions', root, { retention, latest, offset: kept, count })) as [RedisReply, RedisReply[]];
+      const [holds, aged] = (await this.#link.run('find-aged-sessions', root, {
+        retention,
+        latest,
+        offset: kept,
+        count,
+      })) as [RedisReply, RedisReply[]];
       if (stale && holds === 0) await this.#registry.unregister(workspaceId);
       if (aged.length === 0) return deleted;
-      const gone = await Promise.all(aged.map((session) => this.#link.run('sweep-session', root, { session: textOfReply(session), retention, latest })));
+      const gone = await Promise.all(
+        aged.map((session) =>
+          this.#link.run('sweep-session', root, { session: textOfReply(session), retention, latest }),
+        ),
+      );
       const went = gone.filter((each) => each === 1).length;
       deleted += went;
       kept += aged.length - went;
     }
   }
 
-  /** A workspace has no record if it was removed while a session was being created: its sessions get the default retention. */
+  /**
+   * A workspace has no record if it was removed while a session was being created: its sessions get the default
+   * retention.
+   */
   async #retentionSeconds(workspaceId: string): Promise<number> {
     const stored = await this.#catalog.read('workspace', workspaceId, workspaceId);
     return (stored?.record.retentionDays ?? limits.retentionDaysDefault) * daySeconds;

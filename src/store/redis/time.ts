@@ -40,7 +40,13 @@ export class RedisTime {
   #lookAgain(): void {
     if (this.#closed) return;
     // While Redis is away the last estimate is used.
-    this.#next = this.#clock.after(limits.redisTimeMs, () => void this.#look().catch(() => {}).then(() => this.#lookAgain()));
+    this.#next = this.#clock.after(
+      limits.redisTimeMs,
+      () =>
+        void this.#look()
+          .catch(() => {})
+          .then(() => this.#lookAgain()),
+    );
   }
 
   async #look(): Promise<void> {

@@ -21,29 +21,62 @@ export class RedisTranscript {
 
   async page(workspaceId: string, sessionId: string, { limit, after, order }: PageRequest): Promise<Page<Message>> {
     if (after !== null && !index.test(after)) return { items: [], next: null };
-    const answer = (await this.#link.run('list-messages', this.#roots.workspace(workspaceId), { session: part(sessionId), order, after: after ?? '', count: limit + 1 })) as RedisReply[];
+    const answer = (await this.#link.run('list-messages', this.#roots.workspace(workspaceId), {
+      session: part(sessionId),
+      order,
+      after: after ?? '',
+      count: limit + 1,
+    })) as RedisReply[];
     const calls = callsOf(answer.filter((each) => Array.isArray(each))[0] as unknown as RedisReply[] | undefined);
     const stored = answer.filter((each) => !Array.isArray(each));
-    const found = stored.slice(0, limit).map(readMessage).map((each) => (each.message.status === 'streaming' && calls.length > 0 ? { ...each, message: { ...each.message, toolCalls: calls } } : each));
-    if (found.some(({ message }) => message.status === 'streaming')) await this.#link.confirmOutput(this.#roots.workspace(workspaceId));
+    const found = stored
+      .slice(0, limit)
+      .map(readMessage)
+      .map((each) =>
+        each.message.status === 'streaming' && calls.length > 0
+          ? { ...each, message: { ...each.message, toolCalls: calls } }
+          : each,
+      );
+    if (found.some(({ message }) => message.status === 'streaming'))
+      await this.#link.confirmOutput(this.#roots.workspace(workspaceId));
     return { items: found.map(({ message }) => message), next: stored.length > limit ? found.at(-1)!.index : null };
   }
 
-  async recent(workspaceId: string, sessionId: string, before: number, charactersMax: number, messagesMax: number): Promise<Message[]> {
+  async recent(
+    workspaceId: string,
+    sessionId: string,
+    before: number,
+    charactersMax: number,
+    messagesMax: number,
+  ): Promise<Message[]> {
     const root = this.#roots.workspace(workspaceId);
-    const stored = (await this.#link.run('read-recent-messages', root, { session: part(sessionId), before, charactersMax, messagesMax })) as RedisReply[];
+    const stored = (await this.#link.run('read-recent-messages', root, {
+      session: part(sessionId),
+      before,
+      charactersMax,
+      messagesMax,
+    })) as RedisReply[];
     return stored.map((each) => readMessage(each).message).reverse();
   }
 
   async output({ workspaceId, sessionId, turnId }: TurnPlace): Promise<string> {
-    const [status, stored] = (await this.#link.run('read-output', this.#roots.workspace(workspaceId), { session: part(sessionId), turn: part(turnId) })) as [RedisReply, RedisReply];
+    const [status, stored] = (await this.#link.run('read-output', this.#roots.workspace(workspaceId), {
+      session: part(sessionId),
+      turn: part(turnId),
+    })) as [RedisReply, RedisReply];
     if (stored === null) return '';
     return textOfReply(status) === 'streaming' ? textOfReply(stored) : readMessage(stored).message.content;
   }
 
   async outputAfter({ workspaceId, sessionId, turnId }: TurnPlace, position: number): Promise<OutputAfter | null> {
     const notice = JSON.stringify({ type: 'turn.moved', workspaceId, sessionId, turnId } satisfies Notice);
-    const given = { session: part(sessionId), turn: part(turnId), position, channel: this.#roots.channel('notices'), notice };
+    const given = {
+      session: part(sessionId),
+      turn: part(turnId),
+      position,
+      channel: this.#roots.channel('notices'),
+      notice,
+    };
     const root = this.#roots.workspace(workspaceId);
     const found = (await this.#link.run('read-output-after', root, given)) as RedisReply[] | null;
     if (found === null) return null;
@@ -64,11 +97,12 @@ export class RedisTranscript {
 }
 
 /** The calls of a turn in flight, as a script answers them. */
-export const callsOf = (stored: readonly RedisReply[] | undefined): ToolCall[] => (stored ?? []).map((call) => unpackRow<ToolCall>(call as Buffer));
+export const callsOf = (stored: readonly RedisReply[] | undefined): ToolCall[] =>
+  (stored ?? []).map((call) => unpackRow<ToolCall>(call as Buffer));
 
 /** The last `points` code points of a text in UTF-8. */
 function lastCodePoints(bytes: Buffer, points: number): string {
   let at = bytes.length;
-  for (let left = points; left > 0 && at > 0; ) if ((bytes[--at]! & 0xc0) !== 0x80) left--;
+  for (let left = points; left > 0 && at > 0;) if ((bytes[--at]! & 0xc0) !== 0x80) left--;
   return bytes.toString('utf8', at);
 }

@@ -1,7 +1,25 @@
 /** A turn's steps. A lease is sent to Redis as a duration, because Redis's clock decides when it ends. */
 import type {
-  AppendOutput, AppendResult, BeginTurn, BegunTurn, Fence, Finished, IdempotencyRecord, FinishTurn, OutputAfter, Released, Renewed, StepTurn, TakenOver, Session, StopRequest, ToolCall, Turn, TurnPlace,
-  TurnStore, WithdrawTurn,
+  AppendOutput,
+  AppendResult,
+  BeginTurn,
+  BegunTurn,
+  Fence,
+  Finished,
+  IdempotencyRecord,
+  FinishTurn,
+  OutputAfter,
+  Released,
+  Renewed,
+  StepTurn,
+  TakenOver,
+  Session,
+  StopRequest,
+  ToolCall,
+  Turn,
+  TurnPlace,
+  TurnStore,
+  WithdrawTurn,
 } from '../store.ts';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
@@ -15,14 +33,25 @@ import { account, memoryOf, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { answersOf, askedFields, settledFields } from './limits.ts';
 import type { RedisLink } from './link.ts';
-import { amendsField, basisFields, foundFields, memoryFields, messageFields, messageRecord, sessionFields } from './records.ts';
+import {
+  amendsField,
+  basisFields,
+  foundFields,
+  memoryFields,
+  messageFields,
+  messageRecord,
+  sessionFields,
+} from './records.ts';
 import type { RedisOrphans } from './orphans.ts';
 import type { Registry } from './registry.ts';
 import { textOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
 import { callsOf, RedisTranscript } from './transcript.ts';
 
-/** The pauses before a piece is sent again that arrived before the piece it follows: a redirection or an unloaded script may reorder pieces. */
+/**
+ * The pauses before a piece is sent again that arrived before the piece it follows: a redirection or an unloaded script
+ * may reorder pieces.
+ */
 const overtakenMs = [5, 20, 80] as const;
 
 export class RedisTurns implements TurnStore {
@@ -36,7 +65,14 @@ export class RedisTurns implements TurnStore {
   readonly #transcript: RedisTranscript;
 
   /** `registries`: the lists on which a workspace is registered before a turn begins in it. */
-  constructor(link: RedisLink, roots: Roots, registries: readonly Registry[], orphans: RedisOrphans, clock: Clock, time?: StoreClock) {
+  constructor(
+    link: RedisLink,
+    roots: Roots,
+    registries: readonly Registry[],
+    orphans: RedisOrphans,
+    clock: Clock,
+    time?: StoreClock,
+  ) {
     this.#link = link;
     this.#roots = roots;
     this.#registries = registries;
@@ -52,74 +88,140 @@ export class RedisTurns implements TurnStore {
     const missing = this.#registries.filter((registry) => !registry.has(session.workspaceId));
     if (missing.length > 0) await Promise.all(missing.map((registry) => registry.register(session.workspaceId)));
     const lease = step.leaseUntilMs - nowMs;
-    const answer = (await this.#link.runDurable(
-      'begin-turn',
-      this.#roots.workspace(session.workspaceId),
-      {
-        session: part(session.id),
-        turn: part(turn.id),
-        owner,
-        ...basisFields(step),
-        lease,
-        slots: step.slot === null ? '' : part(step.slot.name),
-        slotsMax: step.slot === null ? '' : Math.min(step.slot.ceiling, Number.MAX_SAFE_INTEGER),
-        ...sessionFields(session),
-        turnRecord: packRow(turn),
-        index: turn.messageIndex,
-        ...messageFields(step.userMessage),
-        reply: messageRecord(streamingMessage(turn)),
-        ...memoryFields(session.workspaceId, step.remember, nowMs),
-        ...foundFields(session.workspaceId, step.found ?? null, nowMs),
-        short: lease < limits.leaseMs ? session.workspaceId : '',
-        channel: this.#roots.channel('notices'),
-        released: step.released ?? '',
-        amends: amendsField(step.amends),
-        ...moveField(step.move),
-        asked: askedFields(step.asked, nowMs),
-      },
-    )) as RedisReply[];
+    const answer = (await this.#link.runDurable('begin-turn', this.#roots.workspace(session.workspaceId), {
+      session: part(session.id),
+      turn: part(turn.id),
+      owner,
+      ...basisFields(step),
+      lease,
+      slots: step.slot === null ? '' : part(step.slot.name),
+      slotsMax: step.slot === null ? '' : Math.min(step.slot.ceiling, Number.MAX_SAFE_INTEGER),
+      ...sessionFields(session),
+      turnRecord: packRow(turn),
+      index: turn.messageIndex,
+      ...messageFields(step.userMessage),
+      reply: messageRecord(streamingMessage(turn)),
+      ...memoryFields(session.workspaceId, step.remember, nowMs),
+      ...foundFields(session.workspaceId, step.found ?? null, nowMs),
+      short: lease < limits.leaseMs ? session.workspaceId : '',
+      channel: this.#roots.channel('notices'),
+      released: step.released ?? '',
+      amends: amendsField(step.amends),
+      ...moveField(step.move),
+      asked: askedFields(step.asked, nowMs),
+    })) as RedisReply[];
     const [outcome, version, epoch] = answer;
     const name = textOfReply(outcome) as BegunTurn['outcome'];
     this.#orphans.noteLease(session.workspaceId, lease);
     if (name === 'remembered') return { outcome: name, remembered: unpackRow<IdempotencyRecord>(version as Buffer) };
     if (name === 'limited') return { outcome: name, answers: answersOf(answer.slice(1) as number[]) };
-    return name === 'begun' ? { outcome: name, version: version as number, fence: { epoch: epoch as number, owner } } : { outcome: name };
+    return name === 'begun'
+      ? { outcome: name, version: version as number, fence: { epoch: epoch as number, owner } }
+      : { outcome: name };
   }
 
   async append(step: AppendOutput): Promise<AppendResult> {
     const lease = step.leaseUntilMs === undefined ? '' : step.leaseUntilMs - step.nowMs!;
     if (lease !== '') this.#orphans.noteLease(step.workspaceId, lease);
     const root = this.#roots.workspace(step.workspaceId);
-    const { fence: { epoch, owner }, position, text } = step;
-    const piece = { session: part(step.sessionId), turn: part(step.turnId), epoch, owner, position, count: codePoints(text), text, lease };
+    const {
+      fence: { epoch, owner },
+      position,
+      text,
+    } = step;
+    const piece = {
+      session: part(step.sessionId),
+      turn: part(step.turnId),
+      epoch,
+      owner,
+      position,
+      count: codePoints(text),
+      text,
+      lease,
+    };
     const [outcome, stop] = await this.#place([position], () => this.#link.runOutput('append-output', root, piece));
-    return stop === undefined || stop === null ? (textOfReply(outcome) as 'stored' | 'fenced') : { stop: textOfReply(stop) as StopRequest };
+    return stop === undefined || stop === null
+      ? (textOfReply(outcome) as 'stored' | 'fenced')
+      : { stop: textOfReply(stop) as StopRequest };
   }
 
-  async renew({ workspaceId, sessionId, turnId }: TurnPlace, { epoch, owner }: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed> {
+  async renew(
+    { workspaceId, sessionId, turnId }: TurnPlace,
+    { epoch, owner }: Fence,
+    leaseUntilMs: number,
+    nowMs: number,
+  ): Promise<Renewed> {
     const lease = leaseUntilMs - nowMs;
     this.#orphans.noteLease(workspaceId, lease);
     const given = { session: part(sessionId), turn: part(turnId), epoch, owner, lease };
-    const [outcome, stop] = (await this.#link.run('renew-turn', this.#roots.workspace(workspaceId), given)) as RedisReply[];
-    return stop === undefined || stop === null ? (textOfReply(outcome) as 'renewed' | 'fenced') : { stop: textOfReply(stop) as StopRequest };
+    const [outcome, stop] = (await this.#link.run(
+      'renew-turn',
+      this.#roots.workspace(workspaceId),
+      given,
+    )) as RedisReply[];
+    return stop === undefined || stop === null
+      ? (textOfReply(outcome) as 'renewed' | 'fenced')
+      : { stop: textOfReply(stop) as StopRequest };
   }
 
-  async release({ workspaceId, sessionId, turnId }: TurnPlace, { epoch, owner }: Fence, points: number): Promise<Released> {
+  async release(
+    { workspaceId, sessionId, turnId }: TurnPlace,
+    { epoch, owner }: Fence,
+    points: number,
+  ): Promise<Released> {
     const given = { session: part(sessionId), turn: part(turnId), epoch, owner, points };
-    return textOfReply((await this.#link.run('release-output', this.#roots.workspace(workspaceId), given)) as RedisReply) as Released;
+    return textOfReply(
+      (await this.#link.run('release-output', this.#roots.workspace(workspaceId), given)) as RedisReply,
+    ) as Released;
   }
 
-  async step({ workspaceId, sessionId, turnId, fence: { epoch, owner }, from, calls, amends }: StepTurn): Promise<AppendResult> {
+  async step({
+    workspaceId,
+    sessionId,
+    turnId,
+    fence: { epoch, owner },
+    from,
+    calls,
+    amends,
+  }: StepTurn): Promise<AppendResult> {
     const ended = amends === undefined ? 0 : endedCalls(amends.message);
     const open = calls.map((call) => (hasEnded(call) ? '0' : '1')).join('');
-    const given = { session: part(sessionId), turn: part(turnId), epoch, owner, from, amends: amendsField(amends), ended, open, calls: calls.map((call) => packRow(call)) };
-    const [outcome, stop] = await this.#place([from], () => this.#link.runDurable('step-turn', this.#roots.workspace(workspaceId), given));
-    return stop === undefined || stop === null ? (textOfReply(outcome) as 'stored' | 'fenced') : { stop: textOfReply(stop) as StopRequest };
+    const given = {
+      session: part(sessionId),
+      turn: part(turnId),
+      epoch,
+      owner,
+      from,
+      amends: amendsField(amends),
+      ended,
+      open,
+      calls: calls.map((call) => packRow(call)),
+    };
+    const [outcome, stop] = await this.#place([from], () =>
+      this.#link.runDurable('step-turn', this.#roots.workspace(workspaceId), given),
+    );
+    return stop === undefined || stop === null
+      ? (textOfReply(outcome) as 'stored' | 'fenced')
+      : { stop: textOfReply(stop) as StopRequest };
   }
 
-  async requestStop({ workspaceId, sessionId, turnId }: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number): Promise<boolean> {
+  async requestStop(
+    { workspaceId, sessionId, turnId }: TurnPlace,
+    reason: StopRequest,
+    leaseUntilMs: number,
+    nowMs: number,
+  ): Promise<boolean> {
     const lease = leaseUntilMs - nowMs;
-    const given = { session: part(sessionId), turn: part(turnId), reason, lease, channel: this.#roots.channel('notices'), workspaceId, sessionId, turnId };
+    const given = {
+      session: part(sessionId),
+      turn: part(turnId),
+      reason,
+      lease,
+      channel: this.#roots.channel('notices'),
+      workspaceId,
+      sessionId,
+      turnId,
+    };
     const inFlight = (await this.#link.runDurable('request-stop', this.#roots.workspace(workspaceId), given)) === 1;
     if (inFlight) this.#orphans.noteLease(workspaceId, lease);
     return inFlight;
@@ -183,7 +285,14 @@ export class RedisTurns implements TurnStore {
     // A clock that is set ahead ends every lease at once: the owners get the time of a lease to renew theirs.
     if (this.#time?.isEven(limits.leaseMs) === false) return null;
     const latest = this.#time === undefined ? '' : this.#time.now() + setMsMin;
-    const seized = await this.#link.run('take-over-turn', root, { session: part(place.sessionId), turn: part(place.turnId), owner, lease, token: leaseUntilMs, latest });
+    const seized = await this.#link.run('take-over-turn', root, {
+      session: part(place.sessionId),
+      turn: part(place.turnId),
+      owner,
+      lease,
+      token: leaseUntilMs,
+      latest,
+    });
     if (seized === null) return null;
     const [epoch, stop] = seized as RedisReply[];
     return { epoch: epoch as number, owner, stop: stop === null ? null : (textOfReply(stop) as StopRequest) };
@@ -195,7 +304,13 @@ export class RedisTurns implements TurnStore {
 
   async read(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null> {
     const root = this.#roots.workspace(workspaceId);
-    const [record, claimed] = (await this.#link.send(root, 'HMGET', `${root}:turns:${part(sessionId)}`, part(turnId), `${part(turnId)}/claimed`)) as [RedisReply, RedisReply];
+    const [record, claimed] = (await this.#link.send(
+      root,
+      'HMGET',
+      `${root}:turns:${part(sessionId)}`,
+      part(turnId),
+      `${part(turnId)}/claimed`,
+    )) as [RedisReply, RedisReply];
     if (record === null) return null;
     const turn = unpackRow<Turn>(record as Buffer);
     return claimed === null ? turn : { ...turn, claimed: true };
@@ -206,7 +321,12 @@ export class RedisTurns implements TurnStore {
   }
 
   async calls({ workspaceId, sessionId, turnId }: TurnPlace): Promise<readonly ToolCall[]> {
-    return callsOf((await this.#link.run('read-calls', this.#roots.workspace(workspaceId), { session: part(sessionId), turn: part(turnId) })) as RedisReply[]);
+    return callsOf(
+      (await this.#link.run('read-calls', this.#roots.workspace(workspaceId), {
+        session: part(sessionId),
+        turn: part(turnId),
+      })) as RedisReply[],
+    );
   }
 
   outputAfter(place: TurnPlace, position: number): Promise<OutputAfter | null> {
@@ -217,20 +337,29 @@ export class RedisTurns implements TurnStore {
     return (await this.#link.run('count-slots', this.#roots.workspace(workspaceId), {})) as number;
   }
 
-  /** Sends a step that names positions in the output. One beyond the end would leave a gap that no later piece could fill. */
+  /**
+   * Sends a step that names positions in the output. One beyond the end would leave a gap that no later piece could
+   * fill.
+   */
   async #place(positions: readonly number[], send: () => Promise<RedisReply>): Promise<RedisReply[]> {
     for (let tries = 0; ; tries++) {
       const answer = (await send()) as RedisReply[];
       if (textOfReply(answer[0]) !== 'hole') return answer;
       const pause = overtakenMs[tries];
       const end = answer[1] as number;
-      if (pause === undefined) throw new RangeError(`Output at ${positions.find((position) => position > end)!} would leave a gap after ${end}.`);
+      if (pause === undefined)
+        throw new RangeError(
+          `Output at ${positions.find((position) => position > end)!} would leave a gap after ${end}.`,
+        );
       await new Promise<void>((resolve) => void this.#clock.after(pause, resolve));
     }
   }
 }
 
-/** Returns the usage that a turn adds, its account and its second, in the form that every script takes; a trial adds nothing. */
+/**
+ * Returns the usage that a turn adds, its account and its second, in the form that every script takes; a trial adds
+ * nothing.
+ */
 const countedFields = (session: Session, turn: Turn) => ({
   account: session.channel === 'console' ? '' : account(session.assistantId, session.keyId),
   ended: turn.endedAt ?? '',

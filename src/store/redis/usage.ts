@@ -1,4 +1,7 @@
-/** Usage for each account, an assistant with the API key if there is one: a hash of hours, and for each hour a hash of its seconds. */
+/**
+ * Usage for each account, an assistant with the API key if there is one: a hash of hours, and for each hour a hash of
+ * its seconds.
+ */
 import { limits } from '../../base/limits.ts';
 import type { CountUsage, UsageBucket, UsageQuery, UsageStore } from '../store.ts';
 import { floorTo, hourSeconds, stretches, Sums } from '../usage.ts';
@@ -18,8 +21,22 @@ export class RedisUsage implements UsageStore {
     this.#roots = roots;
   }
 
-  async count({ id, workspaceId, assistantId, keyId, at, speechCharacters, transcriptionSeconds }: CountUsage): Promise<void> {
-    const given = { write: id, account: account(assistantId, keyId), countedAt: at, speech: speechCharacters, seconds: transcriptionSeconds };
+  async count({
+    id,
+    workspaceId,
+    assistantId,
+    keyId,
+    at,
+    speechCharacters,
+    transcriptionSeconds,
+  }: CountUsage): Promise<void> {
+    const given = {
+      write: id,
+      account: account(assistantId, keyId),
+      countedAt: at,
+      speech: speechCharacters,
+      seconds: transcriptionSeconds,
+    };
     await this.#link.runDurable('count-usage', this.#roots.workspace(workspaceId), given);
   }
 
@@ -38,7 +55,7 @@ export class RedisUsage implements UsageStore {
   /** Reads fields by name and in parts, so that no single command reads the whole window, or hours outside it. */
   async #sum(key: string, { grain, from, to }: Stretch, sums: Sums): Promise<void> {
     const step = grain === 'hour' ? hourSeconds : 1;
-    for (let start = from; start < to; ) {
+    for (let start = from; start < to;) {
       const hourEnd = floorTo(start, hourSeconds) + hourSeconds;
       const end = Math.min(to, start + limits.scanRowsMax * step, grain === 'hour' ? Infinity : hourEnd);
       const fields = Array.from({ length: Math.ceil((end - start) / step) }, (_, index) => start + index * step);

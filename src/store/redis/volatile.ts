@@ -7,10 +7,16 @@ import { isQueryRefused, settingOf, unaskable, volatile } from './setting.ts';
 export async function refuseVolatile(link: RedisLink): Promise<void> {
   const settings = await Promise.all(link.primaries().map((ask) => settingOf(ask, 'appendonly').catch(unlessRefused)));
   if (settings.every((setting) => setting === null || setting === 'yes')) return;
-  throw new StoreUnavailable(`${volatile}: set appendonly yes and appendfsync everysec, or start with --allow-volatile.`);
+  throw new StoreUnavailable(
+    `${volatile}: set appendonly yes and appendfsync everysec, or start with --allow-volatile.`,
+  );
 }
 
 function unlessRefused(error: Error): null {
-  if (isQueryRefused(error)) throw new StoreUnavailable(`${unaskable}: allow it, or start with --allow-volatile if the service keeps its data.`, { cause: error });
+  if (isQueryRefused(error))
+    throw new StoreUnavailable(
+      `${unaskable}: allow it, or start with --allow-volatile if the service keeps its data.`,
+      { cause: error },
+    );
   return null;
 }

@@ -9,7 +9,12 @@ t.test('the words of a turn that was taken back before it could begin stay in ha
   const reply = { isLeft: false, words: null };
   const hearing = { take: () => words, putBack: (back: unknown) => void kept.push(back) };
   const endings = { returned: 0, owesWords: false, step: (act: () => unknown) => (step = act) };
-  const beginnings = new Beginnings({ hearing, endings, newReply: () => reply, send: () => t.fail('nothing is sent') } as unknown as BeginningsOptions);
+  const beginnings = new Beginnings({
+    hearing,
+    endings,
+    newReply: () => reply,
+    send: () => t.fail('nothing is sent'),
+  } as unknown as BeginningsOptions);
   beginnings.begin(null);
   reply.isLeft = true;
   await step();

@@ -14,28 +14,70 @@ import { ManualClock } from '../../providers/model/provider.ts';
 const socket: Socket = { bufferedBytes: 0, send: () => true, close: () => {} };
 
 /** An open call whose ear hears nothing, and the seconds counted for it. */
-function opened(kind: 'call' | 'realtime', channel: 'api' | 'console' = 'api', gone = { session: false, workspace: false }) {
+function opened(
+  kind: 'call' | 'realtime',
+  channel: 'api' | 'console' = 'api',
+  gone = { session: false, workspace: false },
+) {
   const clock = new ManualClock();
   const counted: number[] = [];
   const ears = { opened: 0 };
   const ear = { push: () => {}, backlogMs: 0, positionMs: 0, busy: false, deafen: () => {}, close: () => {} };
   const session = { workspaceId: 'wks_a', id: 'ses_a', expiresAt: 1e12, messageCount: 0 };
   const services = {
-    ...{ clock, ids: { secret: () => 'id' }, log: { warn: () => {}, error: () => {} }, draining: false, voice: { ear: () => (ears.opened++, ear) } },
-    store: { leaseMs: null, usage: { count: async (step: { transcriptionSeconds: number }) => void counted.push(step.transcriptionSeconds) } },
-    host: { turns: { population: { onBegun: () => () => {} } }, sessions: { population: { find: () => undefined }, of: async () => null, read: async () => (gone.session ? null : { machine: { state: 'open', context: {} } }) }, workspaces: { of: async () => (gone.workspace ? null : {}) } },
+    ...{
+      clock,
+      ids: { secret: () => 'id' },
+      log: { warn: () => {}, error: () => {} },
+      draining: false,
+      voice: { ear: () => (ears.opened++, ear) },
+    },
+    store: {
+      leaseMs: null,
+      usage: { count: async (step: { transcriptionSeconds: number }) => void counted.push(step.transcriptionSeconds) },
+    },
+    host: {
+      turns: { population: { onBegun: () => () => {} } },
+      sessions: {
+        population: { find: () => undefined },
+        of: async () => null,
+        read: async () => (gone.session ? null : { machine: { state: 'open', context: {} } }),
+      },
+      workspaces: { of: async () => (gone.workspace ? null : {}) },
+    },
   };
-  const facts = { id: 'call_a', workspaceId: 'wks_a', tokenUntilMs: clock.now() + 60_000, expiresAt: session.expiresAt, cause: nobody };
+  const facts = {
+    id: 'call_a',
+    workspaceId: 'wks_a',
+    tokenUntilMs: clock.now() + 60_000,
+    expiresAt: session.expiresAt,
+    cause: nobody,
+  };
   const options = {
-    ...{ actor: new SocketActor<CallEvent, CallOutcome>(callKind, facts, new Inspector(), () => {}), session: session as never, requestId: 'req_a', services: services as never },
-    ...{ party: { channel, workspaceId: 'wks_a' } as never, assistant: { record: { workspaceId: 'wks_a', id: 'asst_a', greeting: null } } as never, ready: { provider: { partials: true }, settings: {} } as never },
+    ...{
+      actor: new SocketActor<CallEvent, CallOutcome>(callKind, facts, new Inspector(), () => {}),
+      session: session as never,
+      requestId: 'req_a',
+      services: services as never,
+    },
+    ...{
+      party: { channel, workspaceId: 'wks_a' } as never,
+      assistant: { record: { workspaceId: 'wks_a', id: 'asst_a', greeting: null } } as never,
+      ready: { provider: { partials: true }, settings: {} } as never,
+    },
   };
-  const listener: SocketListener = kind === 'call' ? new CallSocket(options, settingsOf({} as never)) : new RealtimeSocket({ ...options, isBeta: false, model: 'asst_a' });
+  const listener: SocketListener =
+    kind === 'call'
+      ? new CallSocket(options, settingsOf({} as never))
+      : new RealtimeSocket({ ...options, isBeta: false, model: 'asst_a' });
   listener.opened(socket);
   return { clock, listener, counted, ears };
 }
 
-const second = { call: new Uint8Array(32_000), realtime: JSON.stringify({ type: 'input_audio_buffer.append', audio: Buffer.alloc(48_000).toString('base64') }) };
+const second = {
+  call: new Uint8Array(32_000),
+  realtime: JSON.stringify({ type: 'input_audio_buffer.append', audio: Buffer.alloc(48_000).toString('base64') }),
+};
 
 for (const kind of ['call', 'realtime'] as const) {
   t.test(`${kind}: audio that comes behind a fault opens no ear that nobody closes`, async (t) => {
@@ -55,7 +97,10 @@ for (const kind of ['call', 'realtime'] as const) {
     }
     t.equal(counted.length, minutes, 'a process that dies loses less than two minutes');
     listener.closed(1000);
-    t.equal(counted.reduce((sum, seconds) => sum + seconds, 0), minutes * 60);
+    t.equal(
+      counted.reduce((sum, seconds) => sum + seconds, 0),
+      minutes * 60,
+    );
   });
 }
 

@@ -8,11 +8,31 @@ t.test('a client is told of a withdrawal once nothing of the turn is stored, who
     let isGone = (): void => {};
     const ended = new Promise<void>((resolve) => (isGone = resolve));
     const events: string[] = [];
-    const runner = { turnId: 'turn_a', ended, endSpeech: (end: string) => events.push(end), machine: { context: {} }, log: { terminal: null } };
-    const reply = { messageId: 'msg_a', turnId: 'turn_a', words: 'Hello', isTold: true, hasCalled: false, runner, settle: async () => ({ points: 0 }) } as unknown as Reply;
+    const runner = {
+      turnId: 'turn_a',
+      ended,
+      endSpeech: (end: string) => events.push(end),
+      machine: { context: {} },
+      log: { terminal: null },
+    };
+    const reply = {
+      messageId: 'msg_a',
+      turnId: 'turn_a',
+      words: 'Hello',
+      isTold: true,
+      hasCalled: false,
+      runner,
+      settle: async () => ({ points: 0 }),
+    } as unknown as Reply;
     const endings = new Endings({
       services: { metrics: { calls: { interruptions: { inc: () => {} } } } },
-      ...{ isOver: () => false, reason: () => null, leave: () => {}, stays: () => {}, putBack: (words: unknown) => events.push(`put back: ${words}`) },
+      ...{
+        isOver: () => false,
+        reason: () => null,
+        leave: () => {},
+        stays: () => {},
+        putBack: (words: unknown) => events.push(`put back: ${words}`),
+      },
       ...{ tell: ({ type }: { type: string }) => events.push(type), failed: (error: unknown) => t.fail(String(error)) },
     } as unknown as EndingsOptions);
     if (way === 'cut') endings.cut(reply, 'client');
@@ -27,15 +47,30 @@ t.test('a client is told of a withdrawal once nothing of the turn is stored, who
 });
 
 t.test('a turn that a request has ended before its cut was answered is not taken back', async (t) => {
-  for (const runner of [{ machine: { context: { ending: 'aborted' } }, log: { terminal: null } }, { machine: { context: {} }, log: { terminal: { type: 'turn.aborted' } } }]) {
+  for (const runner of [
+    { machine: { context: { ending: 'aborted' } }, log: { terminal: null } },
+    { machine: { context: {} }, log: { terminal: { type: 'turn.aborted' } } },
+  ]) {
     const events: string[] = [];
     const reply = {
-      ...{ messageId: 'msg_a', turnId: 'turn_a', words: 'Hello', isTold: true, hasCalled: false, settle: async () => ({ points: 0 }) },
+      ...{
+        messageId: 'msg_a',
+        turnId: 'turn_a',
+        words: 'Hello',
+        isTold: true,
+        hasCalled: false,
+        settle: async () => ({ points: 0 }),
+      },
       runner: { ...runner, ended: Promise.resolve(), endSpeech: (end: string) => events.push(end) },
     } as unknown as Reply;
     const endings = new Endings({
       services: { metrics: { calls: { interruptions: { inc: () => {} } } } },
-      ...{ isOver: () => false, leave: () => {}, stays: () => events.push('stays'), putBack: (words: unknown) => events.push(`put back: ${words}`) },
+      ...{
+        isOver: () => false,
+        leave: () => {},
+        stays: () => events.push('stays'),
+        putBack: (words: unknown) => events.push(`put back: ${words}`),
+      },
       ...{ tell: () => {}, failed: () => {} },
     } as unknown as EndingsOptions);
     endings.cut(reply, 'speech');

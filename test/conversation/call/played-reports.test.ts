@@ -7,7 +7,11 @@ import { ManualClock } from '../../providers/model/provider.ts';
 function opened() {
   const clock = new ManualClock();
   const taken: [string, number][] = [];
-  const reports = new PlayedReports({ clock, knows: (id) => id.startsWith('msg_'), take: (id, samples) => void taken.push([id, samples]) });
+  const reports = new PlayedReports({
+    clock,
+    knows: (id) => id.startsWith('msg_'),
+    take: (id, samples) => void taken.push([id, samples]),
+  });
   return { clock, reports, taken };
 }
 
@@ -35,7 +39,10 @@ t.test('beyond the pace the highest report of each message is passed on, as ofte
   }
   t.ok(taken.length >= 199 && taken.length <= 201, `${taken.length} in ten seconds`);
   t.same(taken.at(-1), ['msg_1', 9_995]);
-  t.ok(taken.every(([id, samples], at) => id === 'msg_1' && (at === 0 || samples > taken[at - 1]![1])), 'in order, and of known messages alone');
+  t.ok(
+    taken.every(([id, samples], at) => id === 'msg_1' && (at === 0 || samples > taken[at - 1]![1])),
+    'in order, and of known messages alone',
+  );
 });
 
 t.test('the reports of two messages wait beside one another', async (t) => {
@@ -44,7 +51,10 @@ t.test('the reports of two messages wait beside one another', async (t) => {
   reports.add('msg_2', 20);
   t.same(taken, []);
   clock.advance(50);
-  t.same(taken, [['msg_1', 500], ['msg_2', 20]]);
+  t.same(taken, [
+    ['msg_1', 500],
+    ['msg_2', 20],
+  ]);
   t.equal(clock.timers, 0);
 });
 

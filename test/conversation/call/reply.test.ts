@@ -1,4 +1,7 @@
-/** The text of a reply that is stored while it is spoken: all that its listener may have heard, and no more (contract 18). */
+/**
+ * The text of a reply that is stored while it is spoken: all that its listener may have heard, and no more (contract
+ * 18).
+ */
 import t from 'tap';
 import { lastSentenceOf, Reply, type ReplyOptions } from '../../../src/conversation/call/reply.ts';
 import type { Narrated } from '../../../src/providers/voice/narration.ts';
@@ -11,7 +14,11 @@ const text = 'one two three four five six';
 const spans = text.split(' ').map((_, index) => ({ from: index * 160, to: index * 160 + 100 }));
 const samples = spans.at(-1)!.to;
 /** The text whose audio begins within so many samples. */
-const begunIn = (sent: number): string => text.split(' ').filter((_, index) => index * 160 < sent).join(' ');
+const begunIn = (sent: number): string =>
+  text
+    .split(' ')
+    .filter((_, index) => index * 160 < sent)
+    .join(' ');
 
 /** A reply that is spoken to a client that reports, and what is stored of it. */
 function spoken(kept: () => Promise<boolean> = async () => true) {
@@ -27,7 +34,15 @@ function spoken(kept: () => Promise<boolean> = async () => true) {
     ...{ clock: new StillClock(), rate, aheadMs, reports: () => true, isFree: () => true },
     narration: { spoken: narrated, push: () => {}, stop: () => {} },
     send: () => void frames.push(reply.mouth.cursor.sent),
-    ...{ ready: () => {}, due: () => {}, sent: () => {}, played: () => {}, delta: () => {}, unstored: () => {}, failed: (error: unknown) => t.fail(String(error)) },
+    ...{
+      ready: () => {},
+      due: () => {},
+      sent: () => {},
+      played: () => {},
+      delta: () => {},
+      unstored: () => {},
+      failed: (error: unknown) => t.fail(String(error)),
+    },
   } as unknown as ReplyOptions);
   reply.runner = runner as never;
   reply.text(text);
@@ -53,7 +68,11 @@ t.test('text is stored once its audio may be sent, at most as far ahead of the l
 t.test('a reply whose client is lost while a word of it is stored ends with what was sent', async (t) => {
   let store = (_: boolean): void => {};
   let waits = false;
-  const { reply, frames, text: stored } = spoken(() => (waits ? new Promise((resolve) => (store = resolve)) : Promise.resolve(true)));
+  const {
+    reply,
+    frames,
+    text: stored,
+  } = spoken(() => (waits ? new Promise((resolve) => (store = resolve)) : Promise.resolve(true)));
   reply.mouth.begin();
   await settled();
   t.same([stored(), frames.at(-1)], ['one two', 200]);
@@ -99,7 +118,10 @@ t.test('the last sentence of a text ends with the marks that close it', async (t
   const pattern = /[^.!?]*[.!?]*["'”’)*_]*$/u;
   const signs = ['a', ' ', '.', '!', '"', ')', '*'];
   for (let number = 0; number < signs.length ** 5; number++) {
-    const said = Array.from({ length: 5 }, (_, at) => signs[Math.floor(number / signs.length ** at) % signs.length]!).join('');
+    const said = Array.from(
+      { length: 5 },
+      (_, at) => signs[Math.floor(number / signs.length ** at) % signs.length]!,
+    ).join('');
     if (lastSentenceOf(said) !== (said.trimEnd().match(pattern)?.[0] ?? '')) return t.fail(JSON.stringify(said));
   }
 });

@@ -105,7 +105,9 @@ async function badBodies(t: Test, open: OpenEdge): Promise<void> {
 async function bodiesOfWhoGoes(t: Test, open: OpenEdge): Promise<void> {
   await t.test('a body that came whole is dropped once its client goes', async (t) => {
     const came = gate<Exchange>();
-    const { port } = await serve(t, open, { exchange: (exchange) => void exchange.body().then(() => came.open(exchange)) });
+    const { port } = await serve(t, open, {
+      exchange: (exchange) => void exchange.body().then(() => came.open(exchange)),
+    });
     const client = new RawClient(port);
     await client.send('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nabcd');
     const exchange = await came.promise;

@@ -63,7 +63,9 @@ async function requests(t: Test, open: OpenEdge): Promise<void> {
 
   await t.test('header values keep all but the spaces around them', async (t) => {
     const client = new RawClient(port);
-    await client.send('GET / HTTP/1.1\r\nHost: x\r\nX-One: \t a \t b \t \r\nX-Two:caf\xe9s\r\nX-Two: \xc3\xa9, \xe9x\r\n\r\n');
+    await client.send(
+      'GET / HTTP/1.1\r\nHost: x\r\nX-One: \t a \t b \t \r\nX-Two:caf\xe9s\r\nX-Two: \xc3\xa9, \xe9x\r\n\r\n',
+    );
     await client.until(/ok$/);
     t.same(last().headers('x-one'), ['a \t b']);
     t.equal(last().headers('x-two')[0], 'caf\xe9s', 'one character a byte');
@@ -91,7 +93,8 @@ async function wholeAnswers(t: Test, open: OpenEdge): Promise<void> {
   const { port } = await serve(t, open, {
     exchange: async (exchange) => {
       if (exchange.query === 'later') await Promise.resolve();
-      if (exchange.path === '/text') exchange.respond(201, { 'x-one': '1', 'content-type': 'text/plain; charset=utf-8' }, 'čaj 🍵');
+      if (exchange.path === '/text')
+        exchange.respond(201, { 'x-one': '1', 'content-type': 'text/plain; charset=utf-8' }, 'čaj 🍵');
       if (exchange.path === '/bytes') exchange.respond(200, {}, new Uint8Array([0, 255, 128]));
       if (exchange.path === '/none') exchange.respond(204, {});
       if (exchange.path === '/same') exchange.respond(304, { etag: '"1"' });
@@ -116,7 +119,11 @@ async function wholeAnswers(t: Test, open: OpenEdge): Promise<void> {
       t.equal(answer.headers['content-length'], '9');
       t.equal(answer.headers['x-one'], '1');
       const known = ['x-one', 'content-type', 'content-length', 'date', 'connection', 'keep-alive'];
-      t.same(Object.keys(answer.headers).filter((name) => !known.includes(name)), [], 'nothing else is added');
+      t.same(
+        Object.keys(answer.headers).filter((name) => !known.includes(name)),
+        [],
+        'nothing else is added',
+      );
       t.same([...(await ask(port, { path: `/bytes${query}`, agent })).bytes], [0, 255, 128]);
     });
 
@@ -153,7 +160,8 @@ async function wholeAnswers(t: Test, open: OpenEdge): Promise<void> {
 
 async function faults(t: Test, open: OpenEdge): Promise<void> {
   const warnings: string[] = [];
-  const warn = (warning: Error): number => warnings.push(`${warning.message} ${(warning as Error & { detail?: string }).detail}`);
+  const warn = (warning: Error): number =>
+    warnings.push(`${warning.message} ${(warning as Error & { detail?: string }).detail}`);
   process.on('warning', warn);
   t.teardown(() => process.off('warning', warn));
   const { port } = await serve(t, open, {

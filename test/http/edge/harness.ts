@@ -38,7 +38,11 @@ interface Teardown {
 export async function serve(
   t: Teardown,
   open: OpenEdge,
-  listener: { exchange?: (exchange: Exchange) => unknown; upgrade?: (upgrade: Upgrade) => unknown; refuse?: EdgeListener['refuse'] },
+  listener: {
+    exchange?: (exchange: Exchange) => unknown;
+    upgrade?: (upgrade: Upgrade) => unknown;
+    refuse?: EdgeListener['refuse'];
+  },
   changed: Partial<EdgeBounds> = {},
 ): Promise<Served> {
   const clock = new WheelClock();
@@ -75,7 +79,10 @@ export interface Ask {
 }
 
 /** One request by `node:http`, and the whole answer. */
-export function ask(port: number, { method = 'GET', path = '/', headers = {}, body, agent }: Ask = {}): Promise<Answer> {
+export function ask(
+  port: number,
+  { method = 'GET', path = '/', headers = {}, body, agent }: Ask = {},
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ host: '127.0.0.1', port, method, path, headers, agent: agent ?? false });
     request.on('error', reject);
@@ -159,4 +166,3 @@ export function gate<T = void>(): { promise: Promise<T>; open: (value: T) => voi
   const promise = new Promise<T>((resolve) => (open = resolve));
   return { promise, open };
 }
-

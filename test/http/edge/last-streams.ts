@@ -17,7 +17,11 @@ export async function lastStreams(t: Test, open: OpenEdge): Promise<void> {
 export const chunkedEnd = /\r\n0\r\n(?:X-End: 1\r\n)?\r\n$/;
 
 /** An edge that hands each exchange to the test that waits for that path. */
-async function exchanges(t: Test, open: OpenEdge, paths: readonly string[]): Promise<Served & { at(path: string): Promise<Exchange> }> {
+async function exchanges(
+  t: Test,
+  open: OpenEdge,
+  paths: readonly string[],
+): Promise<Served & { at(path: string): Promise<Exchange> }> {
   const gates = new Map(paths.map((path) => [path, gate<Exchange>()]));
   const served = await serve(t, open, { exchange: (exchange) => gates.get(exchange.path)!.open(exchange) });
   return { ...served, at: (path) => gates.get(path)!.promise };

@@ -93,7 +93,8 @@ async function tooLarge(t: Test, open: OpenEdge): Promise<void> {
         return false;
       };
       const { port } = await serve(t, open, {
-        upgrade: (upgrade) => upgrade.accept({ ...silent, opened: (socket) => (own = socket), tooLarge, closed: code.open }),
+        upgrade: (upgrade) =>
+          upgrade.accept({ ...silent, opened: (socket) => (own = socket), tooLarge, closed: code.open }),
       });
       const client = new Client(port);
       await client.opened;
@@ -112,7 +113,9 @@ async function tooLarge(t: Test, open: OpenEdge): Promise<void> {
       t.fail('it was told of one');
       return false;
     };
-    const { port } = await serve(t, open, { upgrade: (upgrade) => upgrade.accept({ ...silent, tooLarge, closed: code.open }) });
+    const { port } = await serve(t, open, {
+      upgrade: (upgrade) => upgrade.accept({ ...silent, tooLarge, closed: code.open }),
+    });
     const client = new Client(port);
     await client.opened;
     client.socket.close(1009);

@@ -1,4 +1,7 @@
-/** A body that pauses is waited for as long as our own bound says, and then refused in so many words, whatever an engine thinks of it (contract 2). */
+/**
+ * A body that pauses is waited for as long as our own bound says, and then refused in so many words, whatever an engine
+ * thinks of it (contract 2).
+ */
 import t from 'tap';
 import { openNodeEdge } from '../../../src/http/edge/node.ts';
 import { openUwsEdge } from '../../../src/http/edge/uws.ts';
@@ -11,12 +14,17 @@ t.test('a body that pauses', async (t) => {
   const engines = { node: openNodeEdge, uws: openUwsEdge };
   await Promise.all(
     Object.entries(engines).map(async ([name, open]) => {
-      const { port } = await serve(t, open, {
-        exchange: async (exchange) => {
-          const body = await exchange.body();
-          exchange.respond(400, {}, body.kind);
+      const { port } = await serve(
+        t,
+        open,
+        {
+          exchange: async (exchange) => {
+            const body = await exchange.body();
+            exchange.respond(400, {}, body.kind);
+          },
         },
-      }, { bodyMsMax });
+        { bodyMsMax },
+      );
       const framings = { 'Content-Length: 2': 'a', 'Transfer-Encoding: chunked': '1\r\na\r\n' };
       await Promise.all(
         Object.entries(framings).map(async ([line, first]) => {

@@ -7,16 +7,24 @@ import { RawClient, serve } from './harness.ts';
 import type { OpenEdge } from './harness.ts';
 import { passedOver, vectors } from './vectors.ts';
 
-/** The request that must never run: it hides in bytes that one reader takes for a body and another for the next request. */
+/**
+ * The request that must never run: it hides in bytes that one reader takes for a body and another for the next request.
+ */
 const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n';
 const { ambiguous, unreadable, bodies } = vectors('POST /outer', 'GET /outer', '', smuggled);
 
 const post = (lines: string, rest: string): string => `POST /outer HTTP/1.1\r\nHost: x\r\n${lines}\r\n\r\n${rest}`;
 
-/** A line for which a head must be refused, and the header named in the refusal; two hosts are refused by the parser of one engine. */
+/**
+ * A line for which a head must be refused, and the header named in the refusal; two hosts are refused by the parser of
+ * one engine.
+ */
 const faulty = { uws: ['Transfer-Encoding: identity', 'Transfer-Encoding'], node: ['Host: y', 'Host'] } as const;
 
-for (const [name, open] of [['node', openNodeEdge], ['uws', openUwsEdge]] as const) {
+for (const [name, open] of [
+  ['node', openNodeEdge],
+  ['uws', openUwsEdge],
+] as const) {
   await t.test(name, async (t) => {
     const { port, ran } = await record(t, open);
     const refuse = async (t: Test, label: string, text: string): Promise<void> => {
@@ -29,7 +37,11 @@ for (const [name, open] of [['node', openNodeEdge], ['uws', openUwsEdge]] as con
       client.destroy();
       await client.closed;
       const expected = passedOver[name].includes(label) ? ['/outer', '/smuggled'] : [];
-      t.same(ran.splice(0).filter((path) => path !== '/healthy'), expected, 'nothing ran');
+      t.same(
+        ran.splice(0).filter((path) => path !== '/healthy'),
+        expected,
+        'nothing ran',
+      );
     };
     await t.test('ambiguous framing', async (t) => {
       for (const [label, text] of Object.entries(ambiguous)) await t.test(label, (t) => refuse(t, label, text));
@@ -45,7 +57,9 @@ for (const [name, open] of [['node', openNodeEdge], ['uws', openUwsEdge]] as con
   });
 }
 
-/** An edge that answers with the body and notes the paths that ran. It answers a head that must not run with its fault. */
+/**
+ * An edge that answers with the body and notes the paths that ran. It answers a head that must not run with its fault.
+ */
 async function record(t: Test, open: OpenEdge): Promise<{ port: number; ran: string[] }> {
   const ran: string[] = [];
   const { port } = await serve(t, open, {
@@ -71,10 +85,14 @@ async function healthy(t: Test, port: number): Promise<void> {
   t.match(client.text, /^HTTP\/1.1 200/);
 }
 
-/** The answer to a head that is not to run is the connection's last, and what comes behind it runs neither before nor after it. */
+/**
+ * The answer to a head that is not to run is the connection's last, and what comes behind it runs neither before nor
+ * after it.
+ */
 async function refused(t: Test, port: number, ran: string[], engine: 'uws' | 'node'): Promise<void> {
   const [line, name] = faulty[engine];
-  const socket = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n';
+  const socket =
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n';
   const heads: readonly [text: string, fault: string][] = [
     [post('Transfer-Encoding: gzip, chunked', '0\r\n\r\n'), 'POST /outer Transfer-Encoding;'],
     [post('Transfer-Encoding: gzip, chunked', ''), 'POST /outer Transfer-Encoding;'],
@@ -143,16 +161,23 @@ async function readable(t: Test, port: number, ran: string[]): Promise<void> {
   };
   await answered(post('Transfer-Encoding: chunked', '3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n'), /outer=abcde;$/);
   await answered(post('transfer-ENCODING:chunked', '3\r\nabc\r\n0\r\n\r\n'), /outer=abc;$/);
-  for (const value of ['Chunked', 'CHUNKED', 'chunkeD', '  Chunked ']) await answered(post(`Transfer-Encoding: ${value}`, '3\r\nabc\r\n0\r\n\r\n'), /outer=abc;$/);
+  for (const value of ['Chunked', 'CHUNKED', 'chunkeD', '  Chunked '])
+    await answered(post(`Transfer-Encoding: ${value}`, '3\r\nabc\r\n0\r\n\r\n'), /outer=abc;$/);
   await answered(post('content-LENGTH:   3  ', 'abc'), /outer=abc;$/);
   await answered(post('Content-Length: 0003', 'abc'), /outer=abc;$/);
   await answered("GET /outer HTTP/1.1\r\nHost: x\r\nX_!#$%&'*+.^`|~1: y\r\n\r\n", /outer=;$/);
   await answered(`GET /outer HTTP/1.1\r\nHost: x\r\n${'X: y\r\n'.repeat(80)}\r\n`, /outer=;$/);
   await answered(`GET /outer HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(15_000)}\r\n\r\n`, /outer=;$/);
-  t.same(ran.splice(0), Array.from({ length: 11 }, () => '/outer'));
+  t.same(
+    ran.splice(0),
+    Array.from({ length: 11 }, () => '/outer'),
+  );
 
   await t.test('a body on the same connection ends where it ends', async (t) => {
-    await answered(post(`Content-Length: ${smuggled.length}`, smuggled) + 'GET /next HTTP/1.1\r\nHost: x\r\n\r\n', /outer=GET \/smuggled[^]*;/);
+    await answered(
+      post(`Content-Length: ${smuggled.length}`, smuggled) + 'GET /next HTTP/1.1\r\nHost: x\r\n\r\n',
+      /outer=GET \/smuggled[^]*;/,
+    );
     t.notOk(ran.splice(0).includes('/smuggled'));
   });
 

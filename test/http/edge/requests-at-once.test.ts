@@ -1,4 +1,7 @@
-/** On uws few requests of one turn of the event loop are answered as they are parsed, however many connections bring them. */
+/**
+ * On uws few requests of one turn of the event loop are answered as they are parsed, however many connections bring
+ * them.
+ */
 import t from 'tap';
 import { openUwsEdge } from '../../../src/http/edge/uws.ts';
 import { limits } from '../../../src/base/limits.ts';

@@ -12,14 +12,22 @@ export async function sharingContract(t: Test, open: OpenEdge, engine: 'uws' | '
   await t.test('a shared port is served by any worker, and by those that are left', async (t) => {
     const port = await probePort('127.0.0.1', 0);
     cluster.schedulingPolicy = cluster.SCHED_NONE;
-    cluster.setupPrimary({ execArgv: ['--import=tsx'], exec: fileURLToPath(new URL('./sharer.ts', import.meta.url)), args: [engine, String(port)] });
+    cluster.setupPrimary({
+      execArgv: ['--import=tsx'],
+      exec: fileURLToPath(new URL('./sharer.ts', import.meta.url)),
+      args: [engine, String(port)],
+    });
     const [one, two] = await Promise.all([start(t), start(t)]);
     const both = new Set([String(one.id), String(two.id)]);
     for (let i = 0; i < 10; i++) t.ok(both.has((await ask(port)).text));
 
     const clock = new WheelClock();
     const stranger = await open(deaf, bounds, clock);
-    await t.rejects(stranger.listen('127.0.0.1', port), { code: 'EADDRINUSE' }, 'it is not shared with who does not ask for it');
+    await t.rejects(
+      stranger.listen('127.0.0.1', port),
+      { code: 'EADDRINUSE' },
+      'it is not shared with who does not ask for it',
+    );
     await stranger.close(0);
     clock.stop();
 

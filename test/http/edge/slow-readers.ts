@@ -3,7 +3,10 @@ import type { Outlet } from '../../../src/base/edge.ts';
 import { bounds, gate, RawClient, serve } from './harness.ts';
 import type { OpenEdge } from './harness.ts';
 
-/** The edge's contract for backpressure, which every engine must keep: a client reads more slowly than the server writes. */
+/**
+ * The edge's contract for backpressure, which every engine must keep: a client reads more slowly than the server
+ * writes.
+ */
 export async function slowReaders(t: Test, open: OpenEdge): Promise<void> {
   await heldBack(t, open);
   await leftAlone(t, open);

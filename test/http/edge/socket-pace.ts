@@ -102,12 +102,27 @@ async function behindSlowReader(t: Test, open: OpenEdge): Promise<void> {
     await refused;
     client.socket.resume();
     t.equal(await client.closed, 1008);
-    t.same(client.messages.map((message) => message.length), [large.length, 'too fast'.length]);
+    t.same(
+      client.messages.map((message) => message.length),
+      [large.length, 'too fast'.length],
+    );
   });
 }
 
 /** A socket whose listener records messages, answers bytes, and notes when it is told of the pace. */
-async function paced(t: Test, open: OpenEdge, ignores = false): Promise<{ client: Client; clock: Stopped; told: string[]; heard: (string | Uint8Array)[]; code: Promise<number>; refused: Promise<void>; own(): Socket }> {
+async function paced(
+  t: Test,
+  open: OpenEdge,
+  ignores = false,
+): Promise<{
+  client: Client;
+  clock: Stopped;
+  told: string[];
+  heard: (string | Uint8Array)[];
+  code: Promise<number>;
+  refused: Promise<void>;
+  own(): Socket;
+}> {
   const clock = new Stopped();
   const code = gate<number>();
   const refused = gate();

@@ -28,7 +28,10 @@ async function handshake(t: Test, open: OpenEdge): Promise<void> {
       if (upgrade.query === 'later') await new Promise((resolve) => setImmediate(resolve));
       if (upgrade.path === '/refuse') return upgrade.respond(401, { 'x-request-id': 'req_1' }, 'no');
       upgrade.accept(
-        { ...silent, opened: (socket) => socket.send(`${upgrade.path} ${upgrade.headers('x-one')} ${upgrade.remoteAddress}`) },
+        {
+          ...silent,
+          opened: (socket) => socket.send(`${upgrade.path} ${upgrade.headers('x-one')} ${upgrade.remoteAddress}`),
+        },
         { 'x-request-id': 'req_2' },
         upgrade.headers('sec-websocket-protocol').length > 0 ? 'second' : undefined,
       );
@@ -58,7 +61,10 @@ async function handshake(t: Test, open: OpenEdge): Promise<void> {
   }
 }
 
-/** An engine that looks at a request's state after its memory has become the socket's closes the socket, or mixes up two connections. */
+/**
+ * An engine that looks at a request's state after its memory has become the socket's closes the socket, or mixes up two
+ * connections.
+ */
 async function acceptedLate(t: Test, open: OpenEdge): Promise<void> {
   const waiting: Upgrade[] = [];
   let arrived = gate();
@@ -112,9 +118,13 @@ async function acceptedLate(t: Test, open: OpenEdge): Promise<void> {
 
 const taken: Buffer[] = [];
 
-/** Takes small pieces of memory of every size and fills them with the flag that marks an answer of uWebSockets.js as the last of its connection. */
+/**
+ * Takes small pieces of memory of every size and fills them with the flag that marks an answer of uWebSockets.js as the
+ * last of its connection.
+ */
 function takeFreedMemory(): void {
-  for (let size = 8; size <= 512; size += 8) for (let each = 0; each < 4; each++) taken.push(Buffer.allocUnsafeSlow(size).fill(0x10));
+  for (let size = 8; size <= 512; size += 8)
+    for (let each = 0; each < 4; each++) taken.push(Buffer.allocUnsafeSlow(size).fill(0x10));
 }
 
 async function oddHandshakes(t: Test, open: OpenEdge): Promise<void> {
@@ -127,31 +137,34 @@ async function oddHandshakes(t: Test, open: OpenEdge): Promise<void> {
     client.destroy();
   });
 
-  await t.test('a message that comes before the handshake is over is not lost, or the connection is closed', async (t) => {
-    const came = gate<Upgrade>();
-    const got: (string | Uint8Array)[] = [];
-    const two = gate();
-    const { port } = await serve(t, open, {
-      exchange: (exchange) => exchange.respond(200, {}, 'healthy'),
-      upgrade: (upgrade) => came.open(upgrade),
-    });
-    const client = new RawClient(port);
-    await client.send(handshakeText());
-    const upgrade = await came.promise;
-    await client.send('\x81\x83\x00\x00\x00\x00one');
-    // The first message has certainly come once a later request is answered.
-    t.equal((await ask(port)).text, 'healthy');
-    upgrade.accept({
-      ...silent,
-      message: (data) => {
-        if (got.push(data) === 2) two.open();
-      },
-    });
-    await client.send('\x81\x83\x00\x00\x00\x00two').catch(() => {});
-    const ended = await Promise.race([two.promise.then(() => false), client.closed.then(() => true)]);
-    t.same(got, ended ? [] : ['one', 'two']);
-    client.destroy();
-  });
+  await t.test(
+    'a message that comes before the handshake is over is not lost, or the connection is closed',
+    async (t) => {
+      const came = gate<Upgrade>();
+      const got: (string | Uint8Array)[] = [];
+      const two = gate();
+      const { port } = await serve(t, open, {
+        exchange: (exchange) => exchange.respond(200, {}, 'healthy'),
+        upgrade: (upgrade) => came.open(upgrade),
+      });
+      const client = new RawClient(port);
+      await client.send(handshakeText());
+      const upgrade = await came.promise;
+      await client.send('\x81\x83\x00\x00\x00\x00one');
+      // The first message has certainly come once a later request is answered.
+      t.equal((await ask(port)).text, 'healthy');
+      upgrade.accept({
+        ...silent,
+        message: (data) => {
+          if (got.push(data) === 2) two.open();
+        },
+      });
+      await client.send('\x81\x83\x00\x00\x00\x00two').catch(() => {});
+      const ended = await Promise.race([two.promise.then(() => false), client.closed.then(() => true)]);
+      t.same(got, ended ? [] : ['one', 'two']);
+      client.destroy();
+    },
+  );
 
   await t.test('a client that goes before it is accepted', async (t) => {
     const came = gate<Upgrade>();
@@ -245,7 +258,11 @@ async function ends(t: Test, open: OpenEdge): Promise<void> {
   });
 
   await t.test('closed by the client, with a code and without', async (t) => {
-    for (const [sent, expected] of [[1000, 1000], [4001, 4001], [undefined, 1005]] as const) {
+    for (const [sent, expected] of [
+      [1000, 1000],
+      [4001, 4001],
+      [undefined, 1005],
+    ] as const) {
       const { client, code } = await connected(t, open, {});
       client.socket.close(sent);
       t.equal(await code, expected);
@@ -288,40 +305,47 @@ async function otherEnds(t: Test, open: OpenEdge): Promise<void> {
     await client.closed;
   });
 
-  await t.test('a peer that answers pings lives, and one that does not is dropped, whatever else it sends', async (t) => {
-    const clock = new StillClock();
-    const code = gate<number>();
-    const heard = new EventEmitter();
-    const listener = { ...deaf, upgrade: (upgrade: Upgrade) => upgrade.accept({ ...silent, message: () => void heard.emit('message'), closed: code.open }) };
-    const edge = await open(listener, bounds, clock);
-    const port = await edge.listen('127.0.0.1', 0);
-    t.teardown(() => {
-      clock.on('set', () => setImmediate(() => clock.fire()));
-      return edge.close(0);
-    });
-    const set = once(clock, 'set');
-    const client = new WebSocket(`ws://127.0.0.1:${port}`, { autoPong: false });
-    client.on('error', () => {});
-    await once(client, 'open');
-    t.same(await set, [bounds.socketSilentMs / 3], 'three pings go out in that time');
-    const pinged = async (): Promise<void> => {
-      const ping = once(client, 'ping');
-      clock.fire();
-      await ping;
-    };
-    for (let pings = 0; pings < 3; pings++) await pinged();
-    client.pong();
-    client.ping();
-    await once(client, 'pong');
-    for (let pings = 0; pings < 3; pings++) await pinged();
-    t.equal(client.readyState, WebSocket.OPEN, 'it has answered one in between');
+  await t.test(
+    'a peer that answers pings lives, and one that does not is dropped, whatever else it sends',
+    async (t) => {
+      const clock = new StillClock();
+      const code = gate<number>();
+      const heard = new EventEmitter();
+      const listener = {
+        ...deaf,
+        upgrade: (upgrade: Upgrade) =>
+          upgrade.accept({ ...silent, message: () => void heard.emit('message'), closed: code.open }),
+      };
+      const edge = await open(listener, bounds, clock);
+      const port = await edge.listen('127.0.0.1', 0);
+      t.teardown(() => {
+        clock.on('set', () => setImmediate(() => clock.fire()));
+        return edge.close(0);
+      });
+      const set = once(clock, 'set');
+      const client = new WebSocket(`ws://127.0.0.1:${port}`, { autoPong: false });
+      client.on('error', () => {});
+      await once(client, 'open');
+      t.same(await set, [bounds.socketSilentMs / 3], 'three pings go out in that time');
+      const pinged = async (): Promise<void> => {
+        const ping = once(client, 'ping');
+        clock.fire();
+        await ping;
+      };
+      for (let pings = 0; pings < 3; pings++) await pinged();
+      client.pong();
+      client.ping();
+      await once(client, 'pong');
+      for (let pings = 0; pings < 3; pings++) await pinged();
+      t.equal(client.readyState, WebSocket.OPEN, 'it has answered one in between');
 
-    client.send('I am here.');
-    await once(heard, 'message');
-    clock.fire();
-    t.equal(await code.promise, 1006);
-    await once(client, 'close');
-  });
+      client.send('I am here.');
+      await once(heard, 'message');
+      clock.fire();
+      t.equal(await code.promise, 1006);
+      await once(client, 'close');
+    },
+  );
 }
 
 /** More pings than those whose answers fit into the system's buffers, which may grow to 40 MB. */
@@ -353,7 +377,9 @@ async function slowSocket(t: Test, open: OpenEdge): Promise<void> {
     client.socket.resume();
     await drained.promise;
     const got = await client.received(sent);
-    t.ok(got.every((message, index) => (message as Buffer).length === 50_000 && (message as Buffer)[0] === index % 256));
+    t.ok(
+      got.every((message, index) => (message as Buffer).length === 50_000 && (message as Buffer)[0] === index % 256),
+    );
     client.socket.terminate();
     await client.closed;
   });
@@ -386,7 +412,12 @@ async function slowSocket(t: Test, open: OpenEdge): Promise<void> {
 
 async function pinging(t: Test, open: OpenEdge): Promise<void> {
   const code = gate<number>();
-  const { port } = await serve(t, open, { upgrade: (upgrade) => upgrade.accept({ ...silent, closed: code.open }) }, { socketTextsMax: Infinity });
+  const { port } = await serve(
+    t,
+    open,
+    { upgrade: (upgrade) => upgrade.accept({ ...silent, closed: code.open }) },
+    { socketTextsMax: Infinity },
+  );
   const client = new Client(port);
   await client.opened;
   client.socket.pause();
@@ -396,9 +427,11 @@ async function pinging(t: Test, open: OpenEdge): Promise<void> {
   let over = false;
   void code.promise.then(() => (over = true));
   let sent = 0;
-  // Once the client knows that it was cut, its pings fail at once, all in one turn of the event loop, and the listener is not told before.
+  // Once the client knows that it was cut, its pings fail at once, all in one turn of the event loop, and the listener
+  // is not told before.
   const isOpen = (): boolean => !over && client.socket.readyState === WebSocket.OPEN;
-  for (; isOpen() && sent < pingsMax; sent += 1000) await Promise.race([code.promise, Promise.all(Array.from({ length: 1000 }, ping))]);
+  for (; isOpen() && sent < pingsMax; sent += 1000)
+    await Promise.race([code.promise, Promise.all(Array.from({ length: 1000 }, ping))]);
   t.ok(sent < pingsMax, `cut after ${sent} pings`);
   if (sent < pingsMax) t.equal(await code.promise, 1006);
   client.socket.terminate();

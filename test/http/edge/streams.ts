@@ -17,7 +17,8 @@ async function streamsAndTheirConnections(t: Test, open: OpenEdge): Promise<void
   await t.test('pieces arrive as they are written, the head with the first', async (t) => {
     const opened = gate<Outlet>();
     const { port } = await serve(t, open, {
-      exchange: (exchange) => opened.open(exchange.stream(200, { 'content-type': 'text/event-stream', 'x-turn-id': 'turn_1' })),
+      exchange: (exchange) =>
+        opened.open(exchange.stream(200, { 'content-type': 'text/event-stream', 'x-turn-id': 'turn_1' })),
     });
     const client = new RawClient(port);
     await client.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -51,7 +52,11 @@ async function streamsAndTheirConnections(t: Test, open: OpenEdge): Promise<void
     const ports = new Set<number>();
     for (const query of ['', '?later']) {
       for (const method of ['GET', 'HEAD']) {
-        for (const [path, text] of [['/pieces', 'one two three'], ['/last', ' three'], ['/nothing', '']]) {
+        for (const [path, text] of [
+          ['/pieces', 'one two three'],
+          ['/last', ' three'],
+          ['/nothing', ''],
+        ]) {
           const answer = await ask(port, { method, path: `${path}${query}`, agent });
           t.equal(answer.text, method === 'HEAD' ? '' : text, `${method} ${path}${query}`);
           t.equal(answer.headers['x-streamed'], 'yes');

@@ -8,22 +8,46 @@ const requests = 20_000;
 const answeredBytesMax = 20_000_000;
 
 const kilobytes = (count: number): string => 'x'.repeat(count * 1024);
-const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n';
+const upgrade =
+  'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n';
 
 /** How a request is answered, and the bytes of it that count. */
-const kinds: Readonly<Record<string, { readonly method?: string; readonly lines?: string; readonly bytes: number; answer(exchange: Exchange): void }>> = {
+const kinds: Readonly<
+  Record<
+    string,
+    { readonly method?: string; readonly lines?: string; readonly bytes: number; answer(exchange: Exchange): void }
+  >
+> = {
   'small answers': { bytes: 2048, answer: (exchange) => exchange.respond(200, {}, kilobytes(2)) },
   'small answers of bytes': { bytes: 2048, answer: (exchange) => exchange.respond(401, {}, Buffer.alloc(2048)) },
   'answers of 60 KB': { bytes: 60 * 1024, answer: (exchange) => exchange.respond(200, {}, kilobytes(60)) },
-  'answers that come later': { bytes: 2048, answer: (exchange) => setImmediate(() => exchange.respond(200, {}, kilobytes(2))) },
+  'answers that come later': {
+    bytes: 2048,
+    answer: (exchange) => setImmediate(() => exchange.respond(200, {}, kilobytes(2))),
+  },
   'answers without a body': { bytes: 4096, answer: (exchange) => exchange.respond(304, { 'x-long': kilobytes(4) }) },
-  'answers with an empty body': { bytes: 4096, answer: (exchange) => exchange.respond(200, { 'x-long': kilobytes(4) }, '') },
-  'answers to HEAD': { method: 'HEAD', bytes: 4096, answer: (exchange) => exchange.respond(200, { 'x-long': kilobytes(4) }, 'body') },
+  'answers with an empty body': {
+    bytes: 4096,
+    answer: (exchange) => exchange.respond(200, { 'x-long': kilobytes(4) }, ''),
+  },
+  'answers to HEAD': {
+    method: 'HEAD',
+    bytes: 4096,
+    answer: (exchange) => exchange.respond(200, { 'x-long': kilobytes(4) }, 'body'),
+  },
   'streams in one piece': { bytes: 2048, answer: (exchange) => exchange.stream(200, {}).end(kilobytes(2)) },
   'streams in two': { bytes: 4096, answer: (exchange) => streamTwo(exchange, 2) },
   'streams with a last piece that is large': { bytes: 42 * 1024, answer: (exchange) => streamTwo(exchange, 40) },
-  'streams for HEAD': { method: 'HEAD', bytes: 4096, answer: (exchange) => exchange.stream(200, { 'x-long': kilobytes(4) }).end('x') },
-  'clients that wait to be asked': { lines: 'Expect: 100-continue\r\n', bytes: 2048, answer: (exchange) => exchange.respond(200, {}, kilobytes(2)) },
+  'streams for HEAD': {
+    method: 'HEAD',
+    bytes: 4096,
+    answer: (exchange) => exchange.stream(200, { 'x-long': kilobytes(4) }).end('x'),
+  },
+  'clients that wait to be asked': {
+    lines: 'Expect: 100-continue\r\n',
+    bytes: 2048,
+    answer: (exchange) => exchange.respond(200, {}, kilobytes(2)),
+  },
   'refused upgrades': { lines: upgrade, bytes: 2048, answer: (exchange) => exchange.respond(404, {}, kilobytes(2)) },
 };
 
@@ -53,9 +77,10 @@ export async function unreadAnswers(t: Test, open: OpenEdge): Promise<void> {
     });
   }
 
-
   await t.test('a client that reads gets every answer, in order', async (t) => {
-    const { port } = await serve(t, open, { exchange: (exchange) => exchange.respond(200, {}, `answer ${exchange.query};`) });
+    const { port } = await serve(t, open, {
+      exchange: (exchange) => exchange.respond(200, {}, `answer ${exchange.query};`),
+    });
     const client = new RawClient(port);
     const numbers = Array.from({ length: 20 * bounds.pipelinedMax }, (_, index) => index);
     for (let from = 0; from < numbers.length; from += bounds.pipelinedMax) {
@@ -63,7 +88,10 @@ export async function unreadAnswers(t: Test, open: OpenEdge): Promise<void> {
       void client.send(some.map((number) => `GET /?${number} HTTP/1.1\r\nHost: x\r\n\r\n`).join(''));
       await client.endsWith(`answer ${some.at(-1)};`);
     }
-    t.same([...client.text.matchAll(/answer (\d+);/g)].map(([, number]) => Number(number)), numbers);
+    t.same(
+      [...client.text.matchAll(/answer (\d+);/g)].map(([, number]) => Number(number)),
+      numbers,
+    );
     client.destroy();
   });
 
@@ -86,7 +114,9 @@ export async function unreadAnswers(t: Test, open: OpenEdge): Promise<void> {
     const client = new RawClient(port);
     client.socket.pause();
     const body = 'x'.repeat(bounds.bodyBytesMax);
-    void client.send(`${'GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(200)}POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    void client.send(
+      `${'GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(200)}POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
     await still(port, () => 0);
     client.socket.resume();
     await Promise.race([client.endsWith('65536 came;'), client.closed]);

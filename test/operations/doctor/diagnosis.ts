@@ -17,8 +17,15 @@ export interface Diagnosed {
   readonly unwell: readonly string[];
 }
 
-/** The embedded voice is off, unless the environment turns it on: it takes seconds to look at. `clockOffMs`: how far the doctor's own clock is ahead. `url`: where clients reach the server. */
-export async function diagnose(environment: Readonly<Record<string, string>>, clockOffMs = 0, url?: string): Promise<Diagnosed> {
+/**
+ * The embedded voice is off, unless the environment turns it on: it takes seconds to look at. `clockOffMs`: how far the
+ * doctor's own clock is ahead. `url`: where clients reach the server.
+ */
+export async function diagnose(
+  environment: Readonly<Record<string, string>>,
+  clockOffMs = 0,
+  url?: string,
+): Promise<Diagnosed> {
   const wheel = new WheelClock();
   const clock: Clock = {
     now: () => wheel.now() + clockOffMs,
@@ -27,9 +34,24 @@ export async function diagnose(environment: Readonly<Record<string, string>>, cl
     stop: () => wheel.stop(),
   };
   try {
-    const { ok, store, checks } = await examine({ PORT: '0', PARLEY_SECRET: secret, PARLEY_OPERATOR_TOKEN: 'operator-token-of-the-tests', PARLEY_VOICE_PROCESSES: '0', ...environment }, { clock, ids: randomIds(clock), url });
+    const { ok, store, checks } = await examine(
+      {
+        PORT: '0',
+        PARLEY_SECRET: secret,
+        PARLEY_OPERATOR_TOKEN: 'operator-token-of-the-tests',
+        PARLEY_VOICE_PROCESSES: '0',
+        ...environment,
+      },
+      { clock, ids: randomIds(clock), url },
+    );
     const of: Diagnosed['of'] = (id) => checks.find((one) => one.id === id) ?? { status: 'not looked at', found: '' };
-    return { ok, store, checks, of, unwell: checks.filter(({ status }) => status !== 'ok').map(({ status, id }) => `${status} ${id}`) };
+    return {
+      ok,
+      store,
+      checks,
+      of,
+      unwell: checks.filter(({ status }) => status !== 'ok').map(({ status, id }) => `${status} ${id}`),
+    };
   } finally {
     wheel.stop();
   }

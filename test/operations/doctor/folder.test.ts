@@ -21,7 +21,8 @@ const examined = (folder: string, environment: Readonly<Record<string, string>> 
   diagnose({ PARLEY_STORE: `lmdb:${folder}`, ...environment });
 
 /** Leaves out findings about the place of the test's folder. */
-const unwell = ({ unwell }: Diagnosed): string[] => unwell.filter((one) => !['warn filesystem', 'warn disk'].includes(one));
+const unwell = ({ unwell }: Diagnosed): string[] =>
+  unwell.filter((one) => !['warn filesystem', 'warn disk'].includes(one));
 
 async function stored(folder: string, run: (store: Store) => Promise<unknown>): Promise<void> {
   const store = lmdbStore(folder);
@@ -62,8 +63,14 @@ t.test('a store at rest is read without a change', async (t) => {
   t.equal(found.of('format').found, 'one workspace reads well');
   t.match(found.of('disk').found, /free, the store has \d+\.\d [KM]iB/);
   t.ok(before.equals(await readFile(join(folder, 'data.mdb'))));
-  t.match((await examined(folder, { PARLEY_SECRET: 'another secret of thirty-two characters' })).of('credentials'), { status: 'fail', found: /^1 of 1 do not open/ });
-  t.match((await examined(folder, kept)).of('credentials'), { status: 'fail', found: /no PARLEY_SECRET to open them with/ });
+  t.match((await examined(folder, { PARLEY_SECRET: 'another secret of thirty-two characters' })).of('credentials'), {
+    status: 'fail',
+    found: /^1 of 1 do not open/,
+  });
+  t.match((await examined(folder, kept)).of('credentials'), {
+    status: 'fail',
+    found: /no PARLEY_SECRET to open them with/,
+  });
 });
 
 t.test('secrets: for the owner alone, and not empty', { skip: process.platform === 'win32' }, async (t) => {
@@ -78,7 +85,10 @@ t.test('secrets: for the owner alone, and not empty', { skip: process.platform =
   await chmod(folder, 0o700);
   await chmod(join(folder, 'secret'), 0o600);
   await writeFile(join(folder, 'operator-token'), 'short\n');
-  t.match((await examined(folder, kept)).of('operator-token'), { status: 'fail', found: /has fewer than 24 characters/ });
+  t.match((await examined(folder, kept)).of('operator-token'), {
+    status: 'fail',
+    found: /has fewer than 24 characters/,
+  });
   await writeFile(join(folder, 'operator-token'), 'operator-token-of-the-tests\n');
   t.same(unwell(await examined(folder, kept)), []);
   await writeFile(join(folder, 'secret'), 'five5\n');
@@ -91,17 +101,29 @@ t.test('secrets: for the owner alone, and not empty', { skip: process.platform =
   t.equal((await stat(join(folder, 'secret'))).mode & 0o777, 0o600);
 });
 
-t.test('files of the store that others may read are named, with the command that closes them', { skip: process.platform === 'win32' }, async (t) => {
-  const folder = await temporaryFolder(t);
-  await stored(folder, (store) => store.catalog.create('workspace', workspace()));
-  t.equal((await examined(folder)).of('files').status, 'ok');
-  await chmod(join(folder, 'data.mdb'), 0o644);
-  t.match((await examined(folder)).of('files'), { status: 'warn', found: 'data.mdb is open to other users (mode 644)', advice: `chmod 600 ${join(folder, 'data.mdb')}` });
-  await chmod(join(folder, 'lock.mdb'), 0o640);
-  t.match((await examined(folder)).of('files'), { status: 'warn', found: /data\.mdb .*lock\.mdb/, advice: `chmod 600 ${join(folder, 'data.mdb')} ${join(folder, 'lock.mdb')}` });
-  await stored(folder, async () => {});
-  t.equal((await examined(folder)).of('files').status, 'ok', 'a start closes them');
-});
+t.test(
+  'files of the store that others may read are named, with the command that closes them',
+  { skip: process.platform === 'win32' },
+  async (t) => {
+    const folder = await temporaryFolder(t);
+    await stored(folder, (store) => store.catalog.create('workspace', workspace()));
+    t.equal((await examined(folder)).of('files').status, 'ok');
+    await chmod(join(folder, 'data.mdb'), 0o644);
+    t.match((await examined(folder)).of('files'), {
+      status: 'warn',
+      found: 'data.mdb is open to other users (mode 644)',
+      advice: `chmod 600 ${join(folder, 'data.mdb')}`,
+    });
+    await chmod(join(folder, 'lock.mdb'), 0o640);
+    t.match((await examined(folder)).of('files'), {
+      status: 'warn',
+      found: /data\.mdb .*lock\.mdb/,
+      advice: `chmod 600 ${join(folder, 'data.mdb')} ${join(folder, 'lock.mdb')}`,
+    });
+    await stored(folder, async () => {});
+    t.equal((await examined(folder)).of('files').status, 'ok', 'a start closes them');
+  },
+);
 
 t.test('a path that is no folder, or cannot be used', async (t) => {
   const above = await temporaryFolder(t);
@@ -131,7 +153,11 @@ t.test('rows of a later version', async (t) => {
   const raw = open<Buffer, string>({ path: folder, noSubdir: false, encoding: 'binary' });
   await raw.put(`workspace/${own.id}`, Buffer.of(0x92, 9, 0x80));
   await raw.close();
-  t.match((await examined(folder)).of('format'), { status: 'fail', found: /format 9; this version reads formats up to 2/, advice: /later version/ });
+  t.match((await examined(folder)).of('format'), {
+    status: 'fail',
+    found: /format 9; this version reads formats up to 2/,
+    advice: /later version/,
+  });
 });
 
 t.test('a store that a parley runs on: named, not looked into, not disturbed', async (t) => {
@@ -140,21 +166,33 @@ t.test('a store that a parley runs on: named, not looked into, not disturbed', a
   const port = new URL(server.url).port;
   const found = await examined(folder, { ...kept, PORT: port });
   t.same(unwell(found), []);
-  t.equal(found.of('store').found, `in use by a running parley (process ${server.child.pid}); its rows were not checked`);
+  t.equal(
+    found.of('store').found,
+    `in use by a running parley (process ${server.child.pid}); its rows were not checked`,
+  );
   t.equal(found.of('format').status, 'not looked at');
   t.equal(found.of('port').found, `${port} on 127.0.0.1 is served by a parley, which is ready`);
   const headers = { authorization: `Bearer ${server.operatorToken}`, 'content-type': 'application/json' };
-  const made = await fetch(`${server.url}/console/api/workspaces`, { method: 'POST', headers, body: '{"name":"second"}' });
+  const made = await fetch(`${server.url}/console/api/workspaces`, {
+    method: 'POST',
+    headers,
+    body: '{"name":"second"}',
+  });
   t.equal(made.status, 201);
   await server.kill('SIGKILL');
 
   const files = async (): Promise<[string, Buffer][]> => {
     const names = (await readdir(folder)).filter((name) => name !== 'lock.mdb').sort();
-    return Promise.all(names.map(async (name): Promise<[string, Buffer]> => [name, await readFile(join(folder, name))]));
+    return Promise.all(
+      names.map(async (name): Promise<[string, Buffer]> => [name, await readFile(join(folder, name))]),
+    );
   };
   const before = await files();
   const left = await examined(folder, { PARLEY_SECRET: secret });
-  t.ok(before.some(([name]) => name.startsWith('journal-')), 'some of it lies in the journal');
+  t.ok(
+    before.some(([name]) => name.startsWith('journal-')),
+    'some of it lies in the journal',
+  );
   t.same(await files(), before, 'which stays as it was');
   t.same(unwell(left), []);
   t.equal(left.of('store').found, 'opens, and no parley runs on it');

@@ -11,7 +11,8 @@ const addressOf = ({ port }: RedisServer): string => `127.0.0.1:${port}`;
 t.test('a cluster', { skip }, async (t) => {
   const cluster = await RedisCluster.start();
   t.teardown(() => cluster.stop());
-  const examined = (environment: Readonly<Record<string, string>> = {}): Promise<Diagnosed> => diagnose({ PARLEY_STORE: cluster.url, ...environment });
+  const examined = (environment: Readonly<Record<string, string>> = {}): Promise<Diagnosed> =>
+    diagnose({ PARLEY_STORE: cluster.url, ...environment });
   const replicated = { PARLEY_DURABILITY: 'replicated' };
 
   await t.test('nothing is wrong', async (t) => {
@@ -58,7 +59,10 @@ t.test('a cluster', { skip }, async (t) => {
     const found = await examined();
     t.same(found.unwell, ['warn reachable', 'warn replicas']);
     t.equal(found.of('reachable').found, `Nothing listens on ${addressOf(replica)}.`);
-    t.match(found.of('replicas'), { found: `${addressOf(first)}: no replica: its slots are gone with it`, advice: /add-node/ });
+    t.match(found.of('replicas'), {
+      found: `${addressOf(first)}: no replica: its slots are gone with it`,
+      advice: /add-node/,
+    });
     t.same((await examined(replicated)).unwell, ['warn reachable', 'fail replicas']);
   });
 
@@ -70,7 +74,11 @@ t.test('a cluster', { skip }, async (t) => {
     await first.kill();
     while (!(await primaries[1]!.command('CLUSTER', 'INFO')).includes('cluster_state:fail'));
     const found = await diagnose({ PARLEY_STORE: `redis-cluster://${addressOf(first)},${addressOf(primaries[1]!)}` });
-    t.match(found.of('cluster'), { status: 'fail', found: /^state fail, 1092[123] of 16384 slots served/, advice: /--cluster fix/ });
+    t.match(found.of('cluster'), {
+      status: 'fail',
+      found: /^state fail, 1092[123] of 16384 slots served/,
+      advice: /--cluster fix/,
+    });
     t.equal(found.of('format').status, 'not looked at');
   });
 });
@@ -79,7 +87,13 @@ t.test('a server that is no cluster, and no server at all', { skip }, async (t) 
   const server = await RedisServer.start(...appendOnly);
   t.teardown(() => server.stop());
   const url = server.url.replace('redis:', 'redis-cluster:');
-  t.match((await diagnose({ PARLEY_STORE: url })).of('kind'), { status: 'fail', advice: /redis: instead of redis-cluster:/ });
+  t.match((await diagnose({ PARLEY_STORE: url })).of('kind'), {
+    status: 'fail',
+    advice: /redis: instead of redis-cluster:/,
+  });
   await server.kill();
-  t.match((await diagnose({ PARLEY_STORE: `${url},${addressOf(server)}` })).of('reachable'), { status: 'fail', found: /Nothing listens on/ });
+  t.match((await diagnose({ PARLEY_STORE: `${url},${addressOf(server)}` })).of('reachable'), {
+    status: 'fail',
+    found: /Nothing listens on/,
+  });
 });

@@ -11,7 +11,8 @@ export async function redis(t: Test, ...settings: string[]): Promise<RedisServer
   return server;
 }
 
-export const examined = (server: RedisServer, environment: Readonly<Record<string, string>> = {}): Promise<Diagnosed> => diagnose({ PARLEY_STORE: server.url, ...environment });
+export const examined = (server: RedisServer, environment: Readonly<Record<string, string>> = {}): Promise<Diagnosed> =>
+  diagnose({ PARLEY_STORE: server.url, ...environment });
 
 /** Runs with the store of an installation. */
 export async function stored<T>(url: string, run: (store: Store) => Promise<T>): Promise<T> {

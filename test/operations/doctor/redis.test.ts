@@ -29,8 +29,15 @@ t.test('nothing is wrong, and nothing is changed', { skip }, async (t) => {
   t.match(found.of('version').found, /^Redis \d+\.\d+\.\d+$/);
   t.match(found.of('round-trip').found, /^\d+\.\d ms$/);
 
-  t.match((await diagnose({ PARLEY_STORE: server.url }, 5000)).of('clock'), { status: 'warn', found: /^(?:4\.9|5\.0)\d+ s behind ours$/, advice: /time service/ });
-  t.match((await diagnose({ PARLEY_STORE: server.url }, -5000)).of('clock'), { status: 'warn', found: /ahead of ours$/ });
+  t.match((await diagnose({ PARLEY_STORE: server.url }, 5000)).of('clock'), {
+    status: 'warn',
+    found: /^(?:4\.9|5\.0)\d+ s behind ours$/,
+    advice: /time service/,
+  });
+  t.match((await diagnose({ PARLEY_STORE: server.url }, -5000)).of('clock'), {
+    status: 'warn',
+    found: /ahead of ours$/,
+  });
 });
 
 t.test('credentials under another secret', { skip }, async (t) => {
@@ -42,7 +49,10 @@ t.test('credentials under another secret', { skip }, async (t) => {
     await store.catalog.create('credential', { ...first, sealed: openVault(secret, ids).seal(first, 'sk-1') });
   });
   const other = { PARLEY_SECRET: 'another secret of thirty-two characters' };
-  t.match((await examined(server, other)).of('credentials'), { status: 'fail', found: `1 of 1 do not open with this PARLEY_SECRET (${first.id})` });
+  t.match((await examined(server, other)).of('credentials'), {
+    status: 'fail',
+    found: `1 of 1 do not open with this PARLEY_SECRET (${first.id})`,
+  });
   await stored(server.url, (store) => store.catalog.create('credential', credential(own.id)));
   const found = await examined(server);
   t.match(found.of('credentials'), { status: 'warn', found: /^1 of 2 do not open/ });
@@ -54,16 +64,30 @@ t.test('rows of a later version', { skip }, async (t) => {
   const server = await redis(t, ...appendOnly);
   const own = workspace();
   await stored(server.url, (store) => store.catalog.create('workspace', own));
-  await server.command('EVAL', "redis.call('HSET', KEYS[1], ARGV[1], '\\146\\9\\128')", '1', 'parley:{workspaces}:workspace', own.id);
+  await server.command(
+    'EVAL',
+    "redis.call('HSET', KEYS[1], ARGV[1], '\\146\\9\\128')",
+    '1',
+    'parley:{workspaces}:workspace',
+    own.id,
+  );
   const found = await examined(server);
-  t.match(found.of('format'), { status: 'fail', found: /format 9; this version reads formats up to 2/, advice: /later version/ });
+  t.match(found.of('format'), {
+    status: 'fail',
+    found: /format 9; this version reads formats up to 2/,
+    advice: /later version/,
+  });
   t.equal(found.ok, false);
 });
 
 t.test('settings that lose acknowledged writes', { skip }, async (t) => {
   const volatile = await redis(t);
   const found = await examined(volatile);
-  t.match(found.of('append-only'), { status: 'fail', found: /keeps no append-only file/, advice: /CONFIG SET appendonly yes/ });
+  t.match(found.of('append-only'), {
+    status: 'fail',
+    found: /keeps no append-only file/,
+    advice: /CONFIG SET appendonly yes/,
+  });
   t.same(found.unwell, ['fail append-only']);
   t.match((await examined(volatile, { PARLEY_ALLOW_VOLATILE: '1' })).unwell, ['warn append-only']);
   await volatile.command('CONFIG', 'SET', 'appendonly', 'yes', 'appendfsync', 'no');
@@ -79,18 +103,38 @@ t.test('memory', { skip }, async (t) => {
   const used = Number(/used_memory:(\d+)/.exec(await server.command('INFO', 'memory'))![1]);
   for (const policy of ['allkeys-lru', 'volatile-ttl']) {
     await set('maxmemory-policy', policy);
-    t.match((await examined(server, { PARLEY_ALLOW_VOLATILE: '1' })).of('eviction'), { status: 'fail', found: new RegExp(policy), advice: /maxmemory-policy noeviction/ }, 'also without a maxmemory');
+    t.match(
+      (await examined(server, { PARLEY_ALLOW_VOLATILE: '1' })).of('eviction'),
+      { status: 'fail', found: new RegExp(policy), advice: /maxmemory-policy noeviction/ },
+      'also without a maxmemory',
+    );
   }
   const hidden = { PARLEY_STORE: server.url.replace('//', '//blind:pw@') };
   await server.command('ACL', 'SETUSER', 'blind', 'on', '>pw', '~*', '&*', '+@all', '-config');
-  t.match((await diagnose(hidden)).of('eviction'), { status: 'fail', found: /volatile-ttl/ }, 'where CONFIG may not be asked');
+  t.match(
+    (await diagnose(hidden)).of('eviction'),
+    { status: 'fail', found: /volatile-ttl/ },
+    'where CONFIG may not be asked',
+  );
   await server.command('ACL', 'SETUSER', 'blind', '-info', '+config|get');
-  t.match((await diagnose(hidden)).of('eviction'), { status: 'fail', found: /volatile-ttl/ }, 'where INFO may not be asked');
+  t.match(
+    (await diagnose(hidden)).of('eviction'),
+    { status: 'fail', found: /volatile-ttl/ },
+    'where INFO may not be asked',
+  );
   await server.command('ACL', 'SETUSER', 'blind', '-info', '-config');
-  t.match((await diagnose(hidden)).of('eviction'), { status: 'warn', found: /does not let parley read its eviction policy/, advice: /noeviction/ });
+  t.match((await diagnose(hidden)).of('eviction'), {
+    status: 'warn',
+    found: /does not let parley read its eviction policy/,
+    advice: /noeviction/,
+  });
   await set('maxmemory-policy', 'allkeys-lru');
   await set('maxmemory', String(used * 100));
-  t.match((await examined(server)).of('eviction'), { status: 'fail', found: /allkeys-lru/, advice: /maxmemory-policy noeviction/ });
+  t.match((await examined(server)).of('eviction'), {
+    status: 'fail',
+    found: /allkeys-lru/,
+    advice: /maxmemory-policy noeviction/,
+  });
   await set('maxmemory-policy', 'noeviction');
   t.same((await examined(server)).unwell, []);
   // The memory of the doctor's connections varies: about nine tenths, then far more than all.
@@ -98,7 +142,11 @@ t.test('memory', { skip }, async (t) => {
   await server.command('EVAL', "redis.call('SET', 'filler', string.rep('x', ARGV[1]))", '0', String(17_000_000 - used));
   t.match((await examined(server)).of('memory'), { status: 'warn', found: /MiB used of 19\.1 MiB/ });
   await set('maxmemory', '1000000');
-  t.match((await examined(server)).of('memory'), { status: 'fail', found: /every write is refused/, advice: /CONFIG SET maxmemory/ });
+  t.match((await examined(server)).of('memory'), {
+    status: 'fail',
+    found: /every write is refused/,
+    advice: /CONFIG SET maxmemory/,
+  });
 });
 
 t.test('a disk that does not take it', { skip }, async (t) => {
@@ -113,10 +161,25 @@ t.test('a disk that does not take it', { skip }, async (t) => {
 t.test('a replica: as the store, or missing', { skip }, async (t) => {
   const server = await redis(t, ...appendOnly);
   const replicated = { PARLEY_DURABILITY: 'replicated' };
-  t.match((await examined(server, replicated)).of('replicas'), { status: 'fail', found: /no replica follows/, advice: /REPLICAOF 127\.0\.0\.1 \d+, or PARLEY_DURABILITY=committed/ });
-  t.match((await examined(server, { PARLEY_DURABILITY: 'replicated-output' })).of('replicas'), { status: 'fail', found: /replicated-output refuses/ });
+  t.match((await examined(server, replicated)).of('replicas'), {
+    status: 'fail',
+    found: /no replica follows/,
+    advice: /REPLICAOF 127\.0\.0\.1 \d+, or PARLEY_DURABILITY=committed/,
+  });
+  t.match((await examined(server, { PARLEY_DURABILITY: 'replicated-output' })).of('replicas'), {
+    status: 'fail',
+    found: /replicated-output refuses/,
+  });
   t.equal((await examined(server)).of('replicas').status, 'ok');
-  const replica = await redis(t, ...appendOnly, '--replicaof', '127.0.0.1', String(server.port), '--repl-diskless-sync-delay', '0');
+  const replica = await redis(
+    t,
+    ...appendOnly,
+    '--replicaof',
+    '127.0.0.1',
+    String(server.port),
+    '--repl-diskless-sync-delay',
+    '0',
+  );
   // Waits until one follows.
   await server.command('WAIT', '1', '0');
   const followed = await examined(server, replicated);

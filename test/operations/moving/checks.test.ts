@@ -22,14 +22,19 @@ import { live } from './life.ts';
 import { inMemory, opened } from './places.ts';
 
 const secret = 'a secret of thirty-two characters';
-const hash = (lines: readonly string[]): string => createHash('sha256').update(lines.map((line) => `${line}\n`).join('')).digest('hex');
+const hash = (lines: readonly string[]): string =>
+  createHash('sha256')
+    .update(lines.map((line) => `${line}\n`).join(''))
+    .digest('hex');
 
 /** The file with a closing line that fits its rows. */
 function closed(lines: readonly string[]): string {
   const [header, ...rows] = lines.slice(0, -1) as [string, ...string[]];
   const counts: Record<string, number> = {};
   for (const row of rows) counts[JSON.parse(row).type] = (counts[JSON.parse(row).type] ?? 0) + 1;
-  return [header, ...rows, JSON.stringify({ type: 'end', rows: counts, sha256: hash(rows) })].map((line) => `${line}\n`).join('');
+  return [header, ...rows, JSON.stringify({ type: 'end', rows: counts, sha256: hash(rows) })]
+    .map((line) => `${line}\n`)
+    .join('');
 }
 
 /** The export of a store that has rows of every kind. */
@@ -40,18 +45,35 @@ async function exportedLines(folder: string): Promise<string[]> {
     const own = workspace({ id: scene.workspaceId });
     await store.catalog.create('workspace', own);
     const voice = { provider: 'openai', name: null, voice: 'v', credentialId: null };
-    const draft = assistant(own.id, { machine: snapshot('draft', { voice: false }), voice, alias: 'ada', toolIds: [], toolRoundsMax: 3 });
+    const draft = assistant(own.id, {
+      machine: snapshot('draft', { voice: false }),
+      voice,
+      alias: 'ada',
+      toolIds: [],
+      toolRoundsMax: 3,
+    });
     await store.catalog.create('assistant', draft, createdMove(draft.machine, Date.now(), nobody));
     const bodyDigest = JSON.stringify({ sessionId: 'ses_1', model: 'm', stored: true, previous: null });
     const remember = remembered(ids.make('turn'), Date.now() + 60_000, { scope: 'responses', key: 'turn', bodyDigest });
     const link = { visitorId: ids.make('vis'), clock: { untilMs: 1, dayMs: 0, chargedMs: 1, movedBy: 'x' } };
-    await store.sessions.create(scene.createStep({ session: scene.session({ keyId: key(own.id).id, link }), remember }));
+    await store.sessions.create(
+      scene.createStep({ session: scene.session({ keyId: key(own.id).id, link }), remember }),
+    );
     await live(store, Date.now());
   });
   const source = place.source();
   await source.open();
   const path = join(folder, 'export.jsonl');
-  await exportTo({ source, secret, version: '1.2.3', clock: new WheelClock(), ids, out: path, resume: false, onRows: () => {} });
+  await exportTo({
+    source,
+    secret,
+    version: '1.2.3',
+    clock: new WheelClock(),
+    ids,
+    out: path,
+    resume: false,
+    onRows: () => {},
+  });
   await source.close();
   return (await readFile(path, 'utf8')).trimEnd().split('\n');
 }
@@ -71,11 +93,13 @@ function changedAt(number: number, change: Change): string[] {
   return lines.with(number - 1, JSON.stringify(row));
 }
 
-const record = (field: string, value: unknown): Change => (row) => {
-  const names = field.split('.');
-  const holder = names.slice(0, -1).reduce((found, name) => (found[name] ??= {}), row.record);
-  holder[names.at(-1)!] = value;
-};
+const record =
+  (field: string, value: unknown): Change =>
+  (row) => {
+    const names = field.split('.');
+    const holder = names.slice(0, -1).reduce((found, name) => (found[name] ??= {}), row.record);
+    holder[names.at(-1)!] = value;
+  };
 
 /** A kind of row, its wrong fields with their values, and the field that the refusal names. */
 const wrong: readonly (readonly [string, Change, string, ((row: any) => boolean)?])[] = [
@@ -98,13 +122,25 @@ const wrong: readonly (readonly [string, Change, string, ((row: any) => boolean)
   ['assistant', record('alias', 'With Spaces'), 'alias'],
   ['assistant', record('maxCallSeconds', 0), 'max_call_seconds'],
   ['assistant', record('visitorFields', [{ name: '9 x', label: 'x', type: 'text', required: true }]), 'visitor_fields'],
-  ['assistant', record('visitorFields', Array(2).fill({ name: 'x', label: 'x', type: 'text', required: true })), 'visitor_fields'],
+  [
+    'assistant',
+    record('visitorFields', Array(2).fill({ name: 'x', label: 'x', type: 'text', required: true })),
+    'visitor_fields',
+  ],
   ['assistant', record('model.provider', 'nonsense'), 'model.provider'],
   ['assistant', record('model.temperature', 9), 'model.temperature'],
   ['assistant', record('model.outputTokensMax', 0), 'model.output_tokens_max'],
   ['assistant', record('model.historyTokensMax', 0), 'model.history_tokens_max'],
-  ['assistant', record('voice', { provider: 'nonsense', name: null, voice: null, credentialId: null }), 'voice.provider'],
-  ['assistant', record('voice', { provider: 'openai', name: null, transcriptionName: 5, voice: null, credentialId: null }), 'voice'],
+  [
+    'assistant',
+    record('voice', { provider: 'nonsense', name: null, voice: null, credentialId: null }),
+    'voice.provider',
+  ],
+  [
+    'assistant',
+    record('voice', { provider: 'openai', name: null, transcriptionName: 5, voice: null, credentialId: null }),
+    'voice',
+  ],
   ['assistant', record('toolIds', Array(17).fill('tool_1')), 'tool_ids'],
   ['assistant', record('toolRoundsMax', 0), 'tool_rounds_max'],
   ['assistant', record('machine.state', 'nonsense'), 'machine'],
@@ -117,7 +153,17 @@ const wrong: readonly (readonly [string, Change, string, ((row: any) => boolean)
   ['credential', record('baseUrl', 'https://example.com/v1/chat/completions'), 'base_url'],
   ['credential', record('provider', 'nonsense'), 'provider'],
   ['credential', record('header', 'Host'), 'header'],
-  ['credential', (row) => Object.assign(row.record, { kind: 'tool', provider: 'tool', baseUrl: 'https://a.example', header: 'Content-Length' }), 'header'],
+  [
+    'credential',
+    (row) =>
+      Object.assign(row.record, {
+        kind: 'tool',
+        provider: 'tool',
+        baseUrl: 'https://a.example',
+        header: 'Content-Length',
+      }),
+    'header',
+  ],
   ['credential', (row) => Object.assign(row.record, { kind: 'tool', provider: 'tool', baseUrl: null }), 'base_url'],
   ['tool', record('url', 'https://[::ffff:169.254.169.254]/'), 'url'],
   ['tool', record('url', null), 'url'],
@@ -129,7 +175,11 @@ const wrong: readonly (readonly [string, Change, string, ((row: any) => boolean)
   ['tool', (row) => void (row.record.functions[0].name = 'not a name'), 'functions'],
   ['tool', (row) => void row.record.functions.push(row.record.functions[0]), 'functions'],
   ['tool', (row) => void (row.record.functions[0].parameters = { type: 'array' }), 'functions\\[0\\].parameters'],
-  ['tool', (row) => void (row.record.functions[0].parameters = { type: 'object', $ref: 'https://a.example/schema' }), 'functions\\[0\\].parameters'],
+  [
+    'tool',
+    (row) => void (row.record.functions[0].parameters = { type: 'object', $ref: 'https://a.example/schema' }),
+    'functions\\[0\\].parameters',
+  ],
   ['key', record('limits.requests', 0), 'limits.requests'],
   ['key', record('limits.speech', 1e9), 'limits.speech'],
   ['key', record('digest', 'AAAA'), 'digest'],
@@ -140,20 +190,43 @@ const wrong: readonly (readonly [string, Change, string, ((row: any) => boolean)
   ['key', record('machine.context', { expiresAt: 'never', revokedAt: null, debt: null }), 'machine'],
   ['key', (row) => void (row.budgets = { requests: { level: -1e15, at: 1 } }), 'budgets.requests.level'],
   ['key', (row) => void (row.usedAt = 'yesterday'), 'usedAt'],
-  ['session', record('visitor', Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`f${index}`, 'x']))), 'visitor'],
+  [
+    'session',
+    record('visitor', Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`f${index}`, 'x']))),
+    'visitor',
+  ],
   ['session', record('metadata', { plan: 'x'.repeat(513) }), 'metadata'],
   ['session', record('maxCallSeconds', 0), 'maxCallSeconds'],
   ['session', (row) => void (row.record.expiresAt = row.record.machine.context.expiresAt = 1), 'expiresAt'],
   ['session', record('machine.state', 'nonsense'), 'machine'],
   ['session', record('machine.context', { expiresAt: 1, endedAt: null, activeTurnId: 5 }), 'machine'],
-  ['session', (row) => void (row.record.machine.context.activeTurnId = ids.make('turn')), 'machine', (row) => row.record.machine.state === 'open'],
-  ['session', (row) => void (row.record.machine.context.activeTurnId = null), 'machine', (row) => row.record.machine.state === 'streaming'],
-  ['session', (row) => void (row.record.machine.context.endedAt = null), 'machine', (row) => row.record.machine.state === 'ended'],
+  [
+    'session',
+    (row) => void (row.record.machine.context.activeTurnId = ids.make('turn')),
+    'machine',
+    (row) => row.record.machine.state === 'open',
+  ],
+  [
+    'session',
+    (row) => void (row.record.machine.context.activeTurnId = null),
+    'machine',
+    (row) => row.record.machine.state === 'streaming',
+  ],
+  [
+    'session',
+    (row) => void (row.record.machine.context.endedAt = null),
+    'machine',
+    (row) => row.record.machine.state === 'ended',
+  ],
   ['session', record('link', { visitorId: 'anybody', clock: null }), 'visitorId'],
   ['session', record('assistantId', '*'), 'assistantId'],
   ['session', record('channel', 'phone'), 'channel'],
   ['session', record('call', { id: 5, untilMs: 1 }), 'call'],
-  ['session', record('pending', { index: 0, calls: [{ id: ids.make('call'), name: 'x', wants: 'approval' }] }), 'pending'],
+  [
+    'session',
+    record('pending', { index: 0, calls: [{ id: ids.make('call'), name: 'x', wants: 'approval' }] }),
+    'pending',
+  ],
   ['session', record('workspaceId', ids.make('wks')), 'does not follow its workspace'],
   ['history', (row) => void (row.moves[0].to = 'nonsense'), 'moves\\[0\\]'],
   ['history', (row) => void (row.moves[0].snapshot.context = {}), 'moves\\[0\\]'],
@@ -167,7 +240,11 @@ const wrong: readonly (readonly [string, Change, string, ((row: any) => boolean)
   ['message', record('toolCalls', [{ ...toolCall({ id: ids.make('call') }), arguments: 'all' }]), 'toolCalls'],
   ['message', record('toolCalls', [{ ...toolCall({ id: ids.make('call') }), output: 5 }]), 'toolCalls'],
   ['message', record('toolCalls', [{ ...toolCall({ id: ids.make('call') }), opaque: { call: {} } }]), 'toolCalls'],
-  ['message', record('toolCalls', [{ ...toolCall({ id: ids.make('call') }), opaque: { origin: 'o', round: 'signed' } }]), 'toolCalls'],
+  [
+    'message',
+    record('toolCalls', [{ ...toolCall({ id: ids.make('call') }), opaque: { origin: 'o', round: 'signed' } }]),
+    'toolCalls',
+  ],
   ['message', (row) => void (row.sessionId = ids.make('ses')), 'does not follow its session'],
   ['message', (row) => void (row.index = 1e300), 'index'],
   ['turn', record('stopReason', 'aborted'), 'stopReason', (row) => row.record.status === 'completed'],
@@ -176,8 +253,18 @@ const wrong: readonly (readonly [string, Change, string, ((row: any) => boolean)
   ['turn', record('link', { before: null, taken: [] }), 'link'],
   ['turn', (row) => void (row.flight = null), 'flight', (row) => row.flight !== null],
   ['turn', (row) => void (row.finished = null), 'flight', (row) => row.finished !== null],
-  ['memory', (row) => void (row.record.bodyDigest = '{"sessionId":5}'), 'bodyDigest', (row) => row.record.scope === 'responses'],
-  ['memory', (row) => void (row.record.bodyDigest = 'no JSON'), 'bodyDigest', (row) => row.record.scope === 'responses'],
+  [
+    'memory',
+    (row) => void (row.record.bodyDigest = '{"sessionId":5}'),
+    'bodyDigest',
+    (row) => row.record.scope === 'responses',
+  ],
+  [
+    'memory',
+    (row) => void (row.record.bodyDigest = 'no JSON'),
+    'bodyDigest',
+    (row) => row.record.scope === 'responses',
+  ],
   ['memory', record('resultId', 'anything'), 'resultId'],
   ['usage', (row) => void (row.start += 1), 'start', (row) => row.grain === 'hour'],
   ['usage', (row) => void (row.assistantId = 'x'), 'assistantId'],
@@ -195,22 +282,31 @@ t.test('the untouched file is taken, as a file and from a pipe', async (t) => {
   t.equal(types.size, 11, [...types].join());
 });
 
-t.test('a row that the API would not take is refused by its line and its field, and nothing of the file is stored', async (t) => {
-  const path = join(await temporaryFolder(t), 'broken.jsonl');
-  for (const [type, change, field, fits] of wrong) {
-    const number = lineOf(type, fits);
-    t.ok(number > 0, `there is a ${type} for ${field}`);
-    const text = closed(changedAt(number, change));
-    await writeFile(path, text);
-    for (const from of [path, Readable.from([Buffer.from(text)])]) {
-      const there = await inMemory(t);
-      const message = new RegExp(`^Line ${number} cannot be taken in: .*${field}`);
-      await t.rejects(importFrom({ target: there.target(), secret, from, onRows: () => {} }), { message }, `${type}: ${field}`);
-      const stored = await opened(there, (store) => store.catalog.list('workspace', '', { limit: 1, after: null, order: 'asc' }));
-      t.same(stored.items, [], 'the store is empty');
+t.test(
+  'a row that the API would not take is refused by its line and its field, and nothing of the file is stored',
+  async (t) => {
+    const path = join(await temporaryFolder(t), 'broken.jsonl');
+    for (const [type, change, field, fits] of wrong) {
+      const number = lineOf(type, fits);
+      t.ok(number > 0, `there is a ${type} for ${field}`);
+      const text = closed(changedAt(number, change));
+      await writeFile(path, text);
+      for (const from of [path, Readable.from([Buffer.from(text)])]) {
+        const there = await inMemory(t);
+        const message = new RegExp(`^Line ${number} cannot be taken in: .*${field}`);
+        await t.rejects(
+          importFrom({ target: there.target(), secret, from, onRows: () => {} }),
+          { message },
+          `${type}: ${field}`,
+        );
+        const stored = await opened(there, (store) =>
+          store.catalog.list('workspace', '', { limit: 1, after: null, order: 'asc' }),
+        );
+        t.same(stored.items, [], 'the store is empty');
+      }
     }
-  }
-});
+  },
+);
 
 t.test('rows in another place than their own are refused', async (t) => {
   const path = join(await temporaryFolder(t), 'order.jsonl');
@@ -218,23 +314,44 @@ t.test('rows in another place than their own are refused', async (t) => {
   const files: [string, string[], RegExp][] = [
     ['a workspace twice', lines.toSpliced(own, 0, lines[own - 1]!), /the workspace wks_\w+ is in the file twice/],
     ['rows without their workspace', lines.toSpliced(own - 1, 1), /does not follow its workspace/],
-    ['messages without their session', lines.toSpliced(lineOf('message') - 2, 1), /does not follow its session|does not follow it/],
+    [
+      'messages without their session',
+      lines.toSpliced(lineOf('message') - 2, 1),
+      /does not follow its session|does not follow it/,
+    ],
   ];
   for (const [name, content, said] of files) {
     await writeFile(path, closed(content));
-    await t.rejects(importFrom({ target: (await inMemory(t)).target(), secret, from: path, onRows: () => {} }), { message: said }, name);
+    await t.rejects(
+      importFrom({ target: (await inMemory(t)).target(), secret, from: path, onRows: () => {} }),
+      { message: said },
+      name,
+    );
   }
 });
 
 /** Values of other types, too large, too small, too deep, and names that mean something to JavaScript. */
 const hostile: readonly unknown[] = [
-  null, true, -1, 0.5, 1e300, '', 'x'.repeat(100_000), '\ud800', '__proto__', [], {}, [[[]]], JSON.parse('{"__proto__":{"a":1}}'),
+  null,
+  true,
+  -1,
+  0.5,
+  1e300,
+  '',
+  'x'.repeat(100_000),
+  '\ud800',
+  '__proto__',
+  [],
+  {},
+  [[[]]],
+  JSON.parse('{"__proto__":{"a":1}}'),
   JSON.parse('['.repeat(2000) + ']'.repeat(2000)),
 ];
 
 function* leavesOf(value: unknown, path: readonly string[] = []): Generator<readonly string[]> {
   if (path.length > 0) yield path;
-  if (typeof value === 'object' && value !== null) for (const [name, item] of Object.entries(value)) yield* leavesOf(item, [...path, name]);
+  if (typeof value === 'object' && value !== null)
+    for (const [name, item] of Object.entries(value)) yield* leavesOf(item, [...path, name]);
 }
 
 t.test('a row with any field replaced is taken or refused, and never a fault', async (t) => {
@@ -263,10 +380,13 @@ t.test('a row with any field replaced is taken or refused, and never a fault', a
 t.test('the names of providers that a row may have are those that a server can offer', async (t) => {
   const server = await startServer(t, { env: { PARLEY_STORE: 'memory:', PARLEY_SYNTHETIC: '1' } });
   const house = await houseAt(server);
-  const statusOf = async (fields: object) => (await house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'x', ...fields } })).status;
-  for (const provider of modelProviders) t.equal(await statusOf({ model: { provider, name: provider === 'synthetic' ? 'tokens=1' : 'm' } }), 201, provider);
+  const statusOf = async (fields: object) =>
+    (await house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'x', ...fields } })).status;
+  for (const provider of modelProviders)
+    t.equal(await statusOf({ model: { provider, name: provider === 'synthetic' ? 'tokens=1' : 'm' } }), 201, provider);
   // `local` needs a folder.
-  for (const provider of voiceProviders.filter((name) => name !== 'local')) t.equal(await statusOf({ voice: { provider } }), 201, provider);
+  for (const provider of voiceProviders.filter((name) => name !== 'local'))
+    t.equal(await statusOf({ voice: { provider } }), 201, provider);
   t.equal(await statusOf({ model: { provider: 'nonsense', name: 'm' } }), 422);
 });
 
@@ -276,7 +396,9 @@ t.test('parley import refuses the export of a real server with one row changed, 
   await linked(house, 'hello');
   const shared = { PARLEY_SECRET: secret };
   const out = join(first.folder, 'out.jsonl');
-  const exported = await run(['export', '--out', out], { env: { ...shared, PARLEY_STORE: `lmdb:${join(first.folder, 'data')}` } });
+  const exported = await run(['export', '--out', out], {
+    env: { ...shared, PARLEY_STORE: `lmdb:${join(first.folder, 'data')}` },
+  });
   t.equal(exported.code, 0, exported.stderr);
   await first.stop();
   const whole = (await readFile(out, 'utf8')).trimEnd().split('\n');
@@ -288,7 +410,10 @@ t.test('parley import refuses the export of a real server with one row changed, 
   const into = { ...shared, PARLEY_STORE: `lmdb:${join(folder, 'data')}` };
   const text = closed(whole.with(at, JSON.stringify(broken)));
   await writeFile(out, text);
-  for (const ran of [await run(['import', '--from', out], { env: into }), await run(['import'], { env: into, input: text })]) {
+  for (const ran of [
+    await run(['import', '--from', out], { env: into }),
+    await run(['import'], { env: into, input: text }),
+  ]) {
     t.equal(ran.code, 1);
     const reason = `\`link.origins\` of the assistant ${broken.record.id} has the wrong type or a value that is not allowed`;
     t.equal(ran.stderr, `parley: Line ${at + 1} cannot be taken in: ${reason}.\n`);

@@ -23,13 +23,23 @@ const secret = 'a secret of thirty-two characters';
 async function exported(source: DumpSource, out: string, resume = false): Promise<Exported> {
   await source.open();
   try {
-    return await exportTo({ source, secret, version: '1.2.3', clock: new WheelClock(), ids, out, resume, onRows: () => {} });
+    return await exportTo({
+      source,
+      secret,
+      version: '1.2.3',
+      clock: new WheelClock(),
+      ids,
+      out,
+      resume,
+      onRows: () => {},
+    });
   } finally {
     await source.close();
   }
 }
 
-const imported = (target: DumpTarget, from: string, given = secret) => importFrom({ target, secret: given, from, onRows: () => {} });
+const imported = (target: DumpTarget, from: string, given = secret) =>
+  importFrom({ target, secret: given, from, onRows: () => {} });
 
 interface Scene {
   readonly place: Place;
@@ -96,7 +106,10 @@ async function resumes(t: Test, make: MakePlace, cuts: Cuts): Promise<void> {
     await t.rejects(imported(failing(there.target(), at, after), file), { message: 'cut' });
     if (at > 1 || after) {
       const unfinished = { message: /^An import into this store was cut\. Run parley import again/ };
-      await t.rejects(opened(there, async () => {}), unfinished);
+      await t.rejects(
+        opened(there, async () => {}),
+        unfinished,
+      );
       await t.rejects(exported(there.source(), path('half.jsonl')), unfinished);
     }
     const done = await imported(there.target(), file);
@@ -108,14 +121,30 @@ async function resumes(t: Test, make: MakePlace, cuts: Cuts): Promise<void> {
   }
 }
 
-t.test('an import into memory that was cut goes on', (t) => resumes(t, inMemory, [[1, false], [1, true], [2, false], [2, true], [3, false]]));
+t.test('an import into memory that was cut goes on', (t) =>
+  resumes(t, inMemory, [
+    [1, false],
+    [1, true],
+    [2, false],
+    [2, true],
+    [3, false],
+  ]),
+);
 
-t.test('an import into lmdb that was cut goes on', (t) => resumes(t, inFolder, [[1, true], [2, false]]));
+t.test('an import into lmdb that was cut goes on', (t) =>
+  resumes(t, inFolder, [
+    [1, true],
+    [2, false],
+  ]),
+);
 
 t.test('an import into redis that was cut goes on', { skip: whyNoRedis() ?? false }, async (t) => {
   const server = await RedisServer.start(...appendOnly);
   t.teardown(() => server.stop());
-  await resumes(t, onRedis(server.url), [[1, true], [2, false]]);
+  await resumes(t, onRedis(server.url), [
+    [1, true],
+    [2, false],
+  ]);
   const there = await onRedis(server.url)(t);
   const target = there.target();
   await target.open();
@@ -126,7 +155,11 @@ t.test('an import into redis that was cut goes on', { skip: whyNoRedis() ?? fals
   ] as const;
   await t.rejects(target.load(rows, { id: 'x', rows: 2, done: true }));
   await target.close();
-  await t.rejects(opened(there, async () => {}), { message: /^An import into this store was cut/ }, 'even in its first batch');
+  await t.rejects(
+    opened(there, async () => {}),
+    { message: /^An import into this store was cut/ },
+    'even in its first batch',
+  );
 
   const volatile = await RedisServer.start();
   t.teardown(() => volatile.stop());
@@ -138,23 +171,44 @@ t.test('a file that was cut or changed is refused before anything is written', a
   const { lines, path } = await scene(t);
   const broken = path('broken.jsonl');
   const last = lines.length;
-  const changed = (at: number, from: string | RegExp, to: string): string[] => lines.map((line, index) => (index === at ? line.replace(from, to) : line));
+  const changed = (at: number, from: string | RegExp, to: string): string[] =>
+    lines.map((line, index) => (index === at ? line.replace(from, to) : line));
   const message = lines.findIndex((line) => line.startsWith('{"type":"message"'));
   const wrong: [string, string[], RegExp][] = [
     ['no closing line', lines.slice(0, -1), new RegExp(`ends after line ${last - 1} without its closing line`)],
     ['a header alone', lines.slice(0, 1), /ends after line 1 without/],
     ['nothing', [], /^The file is empty\.$/],
     ['a row less', lines.toSpliced(9, 1), new RegExp(`has ${last - 3} rows where its closing line says ${last - 2}`)],
-    ['two rows in each other\'s place', lines.with(5, lines[6]!).with(6, lines[5]!), /checksum of the closing line/],
+    ["two rows in each other's place", lines.with(5, lines[6]!).with(6, lines[5]!), /checksum of the closing line/],
     ['a changed text', changed(message, '"content":"', '"content":"X'), /checksum of the closing line/],
-    ['a field of another type', changed(message, /"index":\d+/, '"index":"no"'), new RegExp(`^Line ${message + 1} cannot be taken in: index must be integer\\.$`)],
-    ['a field within', changed(message, /"role":"\w+"/, '"role":"root"'), new RegExp(`^Line ${message + 1} cannot be taken in: record\\.role `)],
-    ['a field less', changed(message, /"index":\d+,/, ''), new RegExp(`^Line ${message + 1} cannot be taken in: .*index`)],
-    ['an unknown row', changed(2, /"type":"\w+"/, '"type":"toString"'), /^Line 3 cannot be taken in: type must name a kind of row\.$/],
+    [
+      'a field of another type',
+      changed(message, /"index":\d+/, '"index":"no"'),
+      new RegExp(`^Line ${message + 1} cannot be taken in: index must be integer\\.$`),
+    ],
+    [
+      'a field within',
+      changed(message, /"role":"\w+"/, '"role":"root"'),
+      new RegExp(`^Line ${message + 1} cannot be taken in: record\\.role `),
+    ],
+    [
+      'a field less',
+      changed(message, /"index":\d+,/, ''),
+      new RegExp(`^Line ${message + 1} cannot be taken in: .*index`),
+    ],
+    [
+      'an unknown row',
+      changed(2, /"type":"\w+"/, '"type":"toString"'),
+      /^Line 3 cannot be taken in: type must name a kind of row\.$/,
+    ],
     ['no row', lines.with(4, 'null'), /^Line 5 cannot be taken in: type must/],
     ['no JSON', lines.with(4, '{"type'), /^Line 5 is not JSON\.$/],
     ['another file', ['{"log":1}'], /its first line is not a header/],
-    ['a later format', changed(0, '"format":2', '"format":3'), /^The file has format 3, of parley 1\.2\.3; this version reads formats up to 2\. Import it with that version/],
+    [
+      'a later format',
+      changed(0, '"format":2', '"format":3'),
+      /^The file has format 3, of parley 1\.2\.3; this version reads formats up to 2\. Import it with that version/,
+    ],
     ['a broken header', changed(0, '"id":', '"no":'), /^The header on line 1/],
   ];
   for (const [name, content, said] of wrong) {
@@ -178,7 +232,14 @@ t.test('a compressed file that was cut is known as such, and one that is none is
   const { place, path, lines } = await scene(t);
   const packed = path('export.jsonl.gz');
   await exported(place.source(), packed);
-  t.same(gunzipSync(await readFile(packed)).toString().trimEnd().split('\n').slice(1), lines.slice(1));
+  t.same(
+    gunzipSync(await readFile(packed))
+      .toString()
+      .trimEnd()
+      .split('\n')
+      .slice(1),
+    lines.slice(1),
+  );
   t.equal((await stat(packed)).mode & 0o777, 0o600, 'for its owner alone');
   await imported((await inMemory(t)).target(), packed);
   // The last bytes are a checksum of the packing alone.
@@ -192,7 +253,9 @@ t.test('a compressed file that was cut is known as such, and one that is none is
 
 t.test('another secret is refused with the way to the right one, and so is a store that holds anything', async (t) => {
   const { place, file, path } = await scene(t);
-  await t.rejects(imported((await inMemory(t)).target(), file, `${secret}!`), { message: /another PARLEY_SECRET\. Set PARLEY_SECRET to that of the exported installation/ });
+  await t.rejects(imported((await inMemory(t)).target(), file, `${secret}!`), {
+    message: /another PARLEY_SECRET\. Set PARLEY_SECRET to that of the exported installation/,
+  });
   const header = JSON.parse((await readFile(file, 'utf8')).split('\n')[0]!);
   t.notMatch(JSON.stringify(header), secret);
   const used = /^The store holds other data\. Import into an empty one/;
@@ -200,7 +263,11 @@ t.test('another secret is refused with the way to the right one, and so is a sto
   const there = await inMemory(t);
   await imported(there.target(), file);
   await exported(place.source(), path('later.jsonl'));
-  await t.rejects(imported(there.target(), path('later.jsonl')), { message: used }, 'a store that took in another file');
+  await t.rejects(
+    imported(there.target(), path('later.jsonl')),
+    { message: used },
+    'a store that took in another file',
+  );
 });
 
 t.test('a folder in which a server has been, and nothing is, takes an import', async (t) => {
@@ -211,10 +278,16 @@ t.test('a folder in which a server has been, and nothing is, takes an import', a
 });
 
 /** Resumes from the file of a process that died: its beginning, up to the middle of a row. */
-async function goesOn(t: Test, make: MakePlace, name: string, parts = [0, 0.001, 0.02, 0.1, 0.5, 0.8, 0.97, 1]): Promise<void> {
+async function goesOn(
+  t: Test,
+  make: MakePlace,
+  name: string,
+  parts = [0, 0.001, 0.02, 0.1, 0.5, 0.8, 0.97, 1],
+): Promise<void> {
   const { place, path, lines } = await scene(t, make);
   const out = path(name);
-  const read = async () => (name.endsWith('.gz') ? gunzipSync(await readFile(out)) : await readFile(out)).toString().trimEnd().split('\n');
+  const read = async () =>
+    (name.endsWith('.gz') ? gunzipSync(await readFile(out)) : await readFile(out)).toString().trimEnd().split('\n');
   t.equal((await exported(place.source(), out, true)).resumed, null, 'nothing to go on with');
   const whole = await readFile(out);
   let kept = 0;
@@ -250,7 +323,9 @@ t.test('an export of a folder that has moved on begins anew, and one of another 
   await opened(place, (store) => store.ping());
   t.equal((await exported(place.source(), out, true)).resumed, null);
   await writeFile(`${out}.part`, await readFile((await scene(t)).file));
-  await t.rejects(exported(place.source(), out, true), { message: /out\.jsonl\.part was begun from another installation/ });
+  await t.rejects(exported(place.source(), out, true), {
+    message: /out\.jsonl\.part was begun from another installation/,
+  });
 });
 
 t.test('however much there is, little of it is held at a time', async (t) => {
@@ -258,7 +333,9 @@ t.test('however much there is, little of it is held at a time', async (t) => {
   const count = 10 * limits.movingRowsMax;
   let told = 0;
   const { lines } = await scene(t);
-  const [workspace, template] = ['workspace', 'session'].map((type) => lines.find((line) => line.startsWith(`{"type":"${type}"`))!) as [string, string];
+  const [workspace, template] = ['workspace', 'session'].map((type) =>
+    lines.find((line) => line.startsWith(`{"type":"${type}"`))!,
+  ) as [string, string];
   const many: DumpSource = {
     name: 'memory',
     open: async () => {},
@@ -288,11 +365,32 @@ t.test('however much there is, little of it is held at a time', async (t) => {
 });
 
 t.test('the past of a turn in a history', async (t) => {
-  const past = { turnId: 'turn_1', version: 1, runsUntil: 1, shared: true, events: [{ type: 'output', at: 1 }], stoppedBy: { requestId: null, by: null } };
-  const row = (turn: unknown): object => ({ type: 'history', workspaceId: 'wks_1', kind: 'session', id: 'ses_1', moves: [{ ...move(1), ...(turn !== undefined && { turn }) }] });
+  const past = {
+    turnId: 'turn_1',
+    version: 1,
+    runsUntil: 1,
+    shared: true,
+    events: [{ type: 'output', at: 1 }],
+    stoppedBy: { requestId: null, by: null },
+  };
+  const row = (turn: unknown): object => ({
+    type: 'history',
+    workspaceId: 'wks_1',
+    kind: 'session',
+    id: 'ses_1',
+    moves: [{ ...move(1), ...(turn !== undefined && { turn }) }],
+  });
   t.same(rowOf(row(past)), row(past));
   t.same(rowOf(row(undefined)), row(undefined), 'of earlier versions');
-  for (const wrong of [null, 5, {}, { ...past, events: 'no' }, { ...past, events: [null] }, { ...past, events: Array(limits.turnEventsKept + 1).fill(past.events[0]) }, { ...past, stoppedBy: null }]) {
+  for (const wrong of [
+    null,
+    5,
+    {},
+    { ...past, events: 'no' },
+    { ...past, events: [null] },
+    { ...past, events: Array(limits.turnEventsKept + 1).fill(past.events[0]) },
+    { ...past, stoppedBy: null },
+  ]) {
     t.throws(() => rowOf(row(wrong)), { message: /^moves\.0\.turn/ }, JSON.stringify(wrong).slice(0, 60));
   }
 });

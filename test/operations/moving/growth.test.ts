@@ -6,7 +6,19 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import t from 'tap';
 import type { Test } from 'tap';
-import { abort, answered, end, onProvider, refused, say, sayInVain, sessionOf, synthetic, transcriptOf, until } from '../../api/talk.ts';
+import {
+  abort,
+  answered,
+  end,
+  onProvider,
+  refused,
+  say,
+  sayInVain,
+  sessionOf,
+  synthetic,
+  transcriptOf,
+  until,
+} from '../../api/talk.ts';
 import { openHouse, textOf, type House } from '../../api/house.ts';
 import { temporaryFolder } from '../../folders.ts';
 import { run } from '../../cli/support.ts';
@@ -28,8 +40,11 @@ const progress = /^(?:checking|importing|exporting) +.*\n/gm;
 function parley(folder: string, args: string[], env: Record<string, string> = {}, input?: string): Promise<Ran> {
   const { PATH, HOME, TMPDIR } = process.env;
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [command, ...args], { cwd: folder, env: { PATH, HOME, TMPDIR, ...env }, maxBuffer: 1e8 }, (error, stdout, stderr) =>
-      resolve({ code: error?.code ?? 0, stdout, stderr: stderr.replace(progress, '') }),
+    const child = execFile(
+      process.execPath,
+      [command, ...args],
+      { cwd: folder, env: { PATH, HOME, TMPDIR, ...env }, maxBuffer: 1e8 },
+      (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr: stderr.replace(progress, '') }),
     );
     child.stdin!.end(input);
   });
@@ -56,10 +71,14 @@ async function past(t: Test, house: House): Promise<Past> {
   const endless = await synthetic(house, 'tokens=100000,delay_ms=1,unicode=1');
   const { assistant: credited } = await onProvider(t, house, (response) => answered(response, ['from', ' afar']));
   const draft = (await house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'Draft' } })).json;
-  const [restricted, revoked, indebted] = await Promise.all([{ assistant_ids: [credited.id] }, {}, { limits: { requests: 2 } }].map((fields) => house.newKey(fields)));
+  const [restricted, revoked, indebted] = await Promise.all(
+    [{ assistant_ids: [credited.id] }, {}, { limits: { requests: 2 } }].map((fields) => house.newKey(fields)),
+  );
   await house.console(`/workspaces/${house.workspaceId}/keys/${revoked.id}/revoke`, { method: 'POST' });
 
-  const talk = (await house.ask('/sessions', { body: { assistant_id: open.id, metadata: { plan: 'gold' } }, ...once('session') })).json;
+  const talk = (
+    await house.ask('/sessions', { body: { assistant_id: open.id, metadata: { plan: 'gold' } }, ...once('session') })
+  ).json;
   const told = await say(house, talk.id, 'Hello', once('turn'));
   await told.rest();
   const ended = await house.session(credited.id);
@@ -92,19 +111,47 @@ async function past(t: Test, house: House): Promise<Past> {
 }
 
 /** Checks that all is unchanged for callers with their old keys. */
-async function stands(t: Test, house: House, { key, keys, assistants, sessions, turns, seen, transcripts, usage }: Past): Promise<void> {
+async function stands(
+  t: Test,
+  house: House,
+  { key, keys, assistants, sessions, turns, seen, transcripts, usage }: Past,
+): Promise<void> {
   const as = { key };
-  t.match(await sessionOf(house, sessions.talk.id), { status: 'open', metadata: { plan: 'gold' }, created_at: sessions.talk.created_at });
-  for (const [id, transcript] of Object.entries(transcripts)) t.same((await house.ask(`/sessions/${id}/transcript?limit=100`, as)).json.data, transcript);
+  t.match(await sessionOf(house, sessions.talk.id), {
+    status: 'open',
+    metadata: { plan: 'gold' },
+    created_at: sessions.talk.created_at,
+  });
+  for (const [id, transcript] of Object.entries(transcripts))
+    t.same((await house.ask(`/sessions/${id}/transcript?limit=100`, as)).json.data, transcript);
   refused(t, await house.ask('/assistants', { key: keys.revoked }), 401, 'revoked_api_key');
-  refused(t, await house.ask('/sessions', { key: keys.restricted, body: { assistant_id: assistants.open.id } }), 403, 'assistant_not_permitted');
+  refused(
+    t,
+    await house.ask('/sessions', { key: keys.restricted, body: { assistant_id: assistants.open.id } }),
+    403,
+    'assistant_not_permitted',
+  );
   t.equal((await house.ask(`/assistants/${assistants.credited.id}`, { key: keys.restricted })).status, 200);
-  refused(t, await house.ask('/sessions', { ...as, body: { assistant_id: assistants.draft.id } }), 409, 'assistant_not_published');
+  refused(
+    t,
+    await house.ask('/sessions', { ...as, body: { assistant_id: assistants.draft.id } }),
+    409,
+    'assistant_not_published',
+  );
   refused(t, await sayInVain(house, sessions.ended.id, 'Still there?', as), 409, 'session_ended');
 
-  const again = await house.ask('/sessions', { ...as, body: { assistant_id: assistants.open.id, metadata: { plan: 'gold' } }, ...once('session') });
+  const again = await house.ask('/sessions', {
+    ...as,
+    body: { assistant_id: assistants.open.id, metadata: { plan: 'gold' } },
+    ...once('session'),
+  });
   t.same([again.status, again.headers.get('idempotent-replayed'), again.json.id], [201, 'true', sessions.talk.id]);
-  refused(t, await house.ask('/sessions', { ...as, body: { assistant_id: assistants.credited.id }, ...once('session') }), 422, 'invalid_request');
+  refused(
+    t,
+    await house.ask('/sessions', { ...as, body: { assistant_id: assistants.credited.id }, ...once('session') }),
+    422,
+    'invalid_request',
+  );
   const replay = await say(house, sessions.talk.id, 'Hello', { ...as, headers: once('turn').headers });
   t.equal(replay.turnId, turns.talk, 'a retry joins the turn that there was');
   t.equal(textOf(await replay.rest()), transcripts[sessions.talk.id]!.at(-1).content);
@@ -114,7 +161,11 @@ async function stands(t: Test, house: House, { key, keys, assistants, sessions, 
   t.match(partial, { status: 'partial', stop_reason: 'error', turn_id: turns.flowing });
   t.ok(partial.content.startsWith(seen), 'what a client has seen of a turn in flight is in the transcript');
   const totals = (await house.ask('/usage', as)).json.totals;
-  t.same([totals.sessions, totals.turns, totals.failed_turns], [usage.sessions, usage.turns + 1, usage.failed_turns + 1], 'and it is counted, once');
+  t.same(
+    [totals.sessions, totals.turns, totals.failed_turns],
+    [usage.sessions, usage.turns + 1, usage.failed_turns + 1],
+    'and it is counted, once',
+  );
 
   const fresh = await house.ask('/sessions', { ...as, body: { assistant_id: assistants.credited.id } });
   t.equal(textOf(await (await say(house, fresh.json.id, 'Hi', as)).rest()), 'from afar', 'credentials open');
@@ -129,24 +180,53 @@ t.test('an installation in a folder goes on in Redis, and back', { skip: whyNoRe
 
   const running = await parley(first.folder, ['export', '--out', 'running.jsonl.gz']);
   t.same([running.code, running.stdout], [0, ''], running.stderr);
-  t.match(running.stderr, /^Exported \d+ rows: 1 workspace, 5 assistants, \d+ histories, 1 credential, \d+ keys, 4 sessions, .*\n$/, 'while the server runs');
+  t.match(
+    running.stderr,
+    /^Exported \d+ rows: 1 workspace, 5 assistants, \d+ histories, 1 credential, \d+ keys, 4 sessions, .*\n$/,
+    'while the server runs',
+  );
   const packed = join(first.folder, 'running.jsonl.gz');
   t.equal((await stat(packed)).mode & 0o777, 0o600);
-  const rows = gunzipSync(await readFile(packed)).toString().trimEnd().split('\n').map((line) => JSON.parse(line));
-  t.equal(rows.find(({ type, record }) => type === 'session' && record.id === told.sessions.flowing.id).record.machine.context.activeTurnId, told.turns.flowing);
-  t.ok(rows.find(({ type, record }) => type === 'message' && record.turnId === told.turns.flowing && record.status === 'streaming').record.content.startsWith(told.seen));
-  t.not(rows.find(({ type, record }) => type === 'turn' && record.id === told.turns.flowing).flight, null, 'a turn in flight is in it as it was');
+  const rows = gunzipSync(await readFile(packed))
+    .toString()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  t.equal(
+    rows.find(({ type, record }) => type === 'session' && record.id === told.sessions.flowing.id).record.machine.context
+      .activeTurnId,
+    told.turns.flowing,
+  );
+  t.ok(
+    rows
+      .find(
+        ({ type, record }) =>
+          type === 'message' && record.turnId === told.turns.flowing && record.status === 'streaming',
+      )
+      .record.content.startsWith(told.seen),
+  );
+  t.not(
+    rows.find(({ type, record }) => type === 'turn' && record.id === told.turns.flowing).flight,
+    null,
+    'a turn in flight is in it as it was',
+  );
   await first.kill('SIGKILL');
   const piped = await parley(first.folder, ['export']);
   t.equal(piped.code, 0, piped.stderr);
   const secret = (await readFile(join(first.folder, 'data', 'secret'), 'utf8')).trim();
-  t.notOk([secret, told.key, told.keys.indebted, 'canary-secret', operatorToken].some((each) => piped.stdout.includes(each)), 'no secret leaves in the clear');
+  t.notOk(
+    [secret, told.key, told.keys.indebted, 'canary-secret', operatorToken].some((each) => piped.stdout.includes(each)),
+    'no secret leaves in the clear',
+  );
   t.notMatch(piped.stderr, /not open/);
 
   const into = { PARLEY_STORE: server.url };
   const elsewhere = await temporaryFolder(t);
   const foreign = await run(['import'], { env: { ...into, PARLEY_SECRET: 'x'.repeat(32) }, input: piped.stdout });
-  t.same([foreign.code, foreign.stderr.split('.')[0]], [1, 'parley: The file was exported under another PARLEY_SECRET']);
+  t.same(
+    [foreign.code, foreign.stderr.split('.')[0]],
+    [1, 'parley: The file was exported under another PARLEY_SECRET'],
+  );
   const unset = await run(['import'], { env: into, input: piped.stdout });
   t.same([unset.code, unset.stderr.split(' ', 4).join(' ')], [2, 'parley: PARLEY_SECRET must be']);
   const shared = { ...into, PARLEY_SECRET: secret };
@@ -171,10 +251,15 @@ t.test('an installation in a folder goes on in Redis, and back', { skip: whyNoRe
   const back = { PARLEY_STORE: `lmdb:${folder}`, PARLEY_SECRET: secret };
   const returned = await run(['import', '--from', file], { env: back });
   t.match([returned.code, returned.stderr], [0, /^Imported /]);
-  t.equal((await readFile(join(folder, 'secret'), 'utf8')).trim(), secret, 'a server started on it opens what came along');
+  t.equal(
+    (await readFile(join(folder, 'secret'), 'utf8')).trim(),
+    secret,
+    'a server started on it opens what came along',
+  );
   t.same([(await stat(folder)).mode & 0o777, (await stat(join(folder, 'secret'))).mode & 0o777], [0o700, 0o600]);
   const third = await openHouse(t, { folder: elsewhere, embedded: true, env: { ...env, ...back } });
-  for (const [id, transcript] of Object.entries(told.transcripts)) t.same((await third.ask(`/sessions/${id}/transcript?limit=100`, { key: told.key })).json.data, transcript);
+  for (const [id, transcript] of Object.entries(told.transcripts))
+    t.same((await third.ask(`/sessions/${id}/transcript?limit=100`, { key: told.key })).json.data, transcript);
   t.match(await sessionOf(third, told.sessions.flowing.id), { status: 'open', active_turn_id: null });
   const busy = await run(['import', '--from', file], { env: back });
   t.match([busy.code, busy.stderr], [1, /is in use by another process/]);
@@ -183,12 +268,21 @@ t.test('an installation in a folder goes on in Redis, and back', { skip: whyNoRe
 t.test('the command says what is wrong in one line', async (t) => {
   const folder = join(await temporaryFolder(t), 'data');
   const said = async (args: string[], env: Record<string, string> = {}) => {
-    const { code, stderr } = await run(args, { env: { PARLEY_STORE: `lmdb:${folder}`, PARLEY_SECRET: 'x'.repeat(32), ...env }, input: '' });
+    const { code, stderr } = await run(args, {
+      env: { PARLEY_STORE: `lmdb:${folder}`, PARLEY_SECRET: 'x'.repeat(32), ...env },
+      input: '',
+    });
     return [code, stderr];
   };
   t.same(await said(['export']), [1, `parley: The folder ${folder} holds no store.\n`]);
-  t.same(await said(['export', '--resume']), [2, 'parley: --resume needs the name of a file, as in --out parley.jsonl.gz.\n']);
-  t.same(await said(['export', '--store', 'memory:']), [2, 'parley: PARLEY_STORE is memory:, which ends with its process: there is nothing to move.\n']);
+  t.same(await said(['export', '--resume']), [
+    2,
+    'parley: --resume needs the name of a file, as in --out parley.jsonl.gz.\n',
+  ]);
+  t.same(await said(['export', '--store', 'memory:']), [
+    2,
+    'parley: PARLEY_STORE is memory:, which ends with its process: there is nothing to move.\n',
+  ]);
   t.same(await said(['import', '--from', 'none.jsonl']), [1, 'parley: The file none.jsonl cannot be read (ENOENT).\n']);
   t.same(await said(['import']), [1, 'parley: The file is empty.\n']);
   const [code, line] = await said(['export'], { PARLEY_SECRET: '' });

@@ -1,6 +1,25 @@
-/** A store that has lived: everything it can hold, by the verbs that a server uses, and everything that can be asked of it. */
+/**
+ * A store that has lived: everything it can hold, by the verbs that a server uses, and everything that can be asked of
+ * it.
+ */
 import type { Fence, FinishTurn, Key, Session, Store, TurnPlace, WithdrawTurn } from '../../../src/store/store.ts';
-import { assistant, at, credential, ids, key, message, page, remembered, Scene, sessionState, snapshot, tool, toolCall, usageQuery, workspace } from '../../store/fixtures.ts';
+import {
+  assistant,
+  at,
+  credential,
+  ids,
+  key,
+  message,
+  page,
+  remembered,
+  Scene,
+  sessionState,
+  snapshot,
+  tool,
+  toolCall,
+  usageQuery,
+  workspace,
+} from '../../store/fixtures.ts';
 
 export interface Life {
   readonly scene: Scene;
@@ -27,34 +46,75 @@ export async function live(store: Store, nowMs: number): Promise<Life> {
 
   const quiet = await scene.created({ metadata: { 2: 'b', 1: 'a', Ünï: '👋\u0000"\n' } });
   const greeted = scene.session({ messageCount: 1, channel: 'link' });
-  await store.sessions.create(scene.createStep({ session: greeted, greeting: message(), remember: remembered(greeted.id, nowMs + 3_600_000) }));
+  await store.sessions.create(
+    scene.createStep({ session: greeted, greeting: message(), remember: remembered(greeted.id, nowMs + 3_600_000) }),
+  );
   const ended = await scene.created({ createdAt: now - 7200, machine: sessionState('ended', now + 600) });
   const odd = await scene.created({ metadata: JSON.parse('{"__proto__":"p","constructor":"c"}') });
-  const expired = await scene.created({ createdAt: now - 600, expiresAt: now - 1, machine: sessionState('expired', now - 1) });
+  const expired = await scene.created({
+    createdAt: now - 600,
+    expiresAt: now - 1,
+    machine: sessionState('expired', now - 1),
+  });
   await store.sessions.save({ ...expired, lastActivityAt: now - 5 }, at(1));
 
-  const endings = [['completed', 'end', null], ['aborted', 'aborted', null], ['failed', 'error', 'api_error'], ['failed', 'expired', 'session_expired']] as const;
+  const endings = [
+    ['completed', 'end', null],
+    ['aborted', 'aborted', null],
+    ['failed', 'error', 'api_error'],
+    ['failed', 'expired', 'session_expired'],
+  ] as const;
   for (const [index, [status, stopReason, errorCode]] of endings.entries()) {
-    const turn = await scene.streaming({ remember: remembered(ids.make('turn'), nowMs + 60_000 + index, { key: `k${index}` }) }, { createdAt: now - index * 4000 });
+    const turn = await scene.streaming(
+      { remember: remembered(ids.make('turn'), nowMs + 60_000 + index, { key: `k${index}` }) },
+      { createdAt: now - index * 4000 },
+    );
     await turn.append(0, 'Grüße 👋');
     const partial = status === 'completed' ? 'completed' : 'partial';
-    const step = turn.finishStep({ tail: { position: 7, text: ' und mehr' } }, { status, stopReason, errorCode, endedAt: now - index * 1800 });
+    const step = turn.finishStep(
+      { tail: { position: 7, text: ' und mehr' } },
+      { status, stopReason, errorCode, endedAt: now - index * 1800 },
+    );
     finishing.push({ ...step, message: { ...step.message, status: partial, stopReason, errorCode } });
     await store.turns.finish(finishing.at(-1)!);
   }
   const cut = await scene.streaming();
   await cut.append(0, 'Grüße 👋 und mehr');
-  finishing.push(cut.finishStep({ tail: { position: 16, text: ', ungehört' }, cutAt: 7 }, { status: 'aborted', stopReason: 'aborted' }));
+  finishing.push(
+    cut.finishStep(
+      { tail: { position: 16, text: ', ungehört' }, cutAt: 7 },
+      { status: 'aborted', stopReason: 'aborted' },
+    ),
+  );
   await store.turns.finish(finishing.at(-1)!);
-  const withdrawn = await scene.streaming({ remember: remembered(ids.make('turn'), nowMs + 60_000, { key: 'withdrawn' }) });
+  const withdrawn = await scene.streaming({
+    remember: remembered(ids.make('turn'), nowMs + 60_000, { key: 'withdrawn' }),
+  });
   withdrawing.push(withdrawn.withdrawStep());
   await store.turns.withdraw(withdrawing[0]!);
 
   const long = await longTalk(scene);
   const trial = await scene.created({ channel: 'console' });
   const flying = await inFlight(scene);
-  const told = [quiet, greeted, ended, expired, odd, withdrawn.before, long, trial, ...finishing.map(({ session }) => session)].map(({ id }) => id);
-  return { scene, keys, sessionIds: [...told, ...flying.map(({ sessionId }) => sessionId)], flying, finishing, withdrawing };
+  const told = [
+    quiet,
+    greeted,
+    ended,
+    expired,
+    odd,
+    withdrawn.before,
+    long,
+    trial,
+    ...finishing.map(({ session }) => session),
+  ].map(({ id }) => id);
+  return {
+    scene,
+    keys,
+    sessionIds: [...told, ...flying.map(({ sessionId }) => sessionId)],
+    flying,
+    finishing,
+    withdrawing,
+  };
 }
 
 async function longTalk(scene: Scene): Promise<Session> {
@@ -81,24 +141,54 @@ async function configure({ store, workspaceId, assistantId, now, nowMs }: Scene)
   await catalog.create('assistant', assistant(removed.id));
   await catalog.remove('workspace', removed.id, removed.id);
 
-  await catalog.create('assistant', assistant(workspaceId, { id: assistantId, machine: snapshot('published', { voice: true, since: null }) }));
-  await catalog.create('assistant', assistant(workspaceId, { voice: { provider: 'openai', name: null, voice: 'v', credentialId: 'crd_1' }, link: null }));
+  await catalog.create(
+    'assistant',
+    assistant(workspaceId, { id: assistantId, machine: snapshot('published', { voice: true, since: null }) }),
+  );
+  await catalog.create(
+    'assistant',
+    assistant(workspaceId, {
+      voice: { provider: 'openai', name: null, voice: 'v', credentialId: 'crd_1' },
+      link: null,
+    }),
+  );
   await catalog.create('assistant', assistant(workspaceId, { machine: snapshot('disabled', { voice: false }) }));
-  await catalog.create('credential', credential(workspaceId, { sealed: new Uint8Array(Array.from({ length: 256 }, (_, byte) => byte)) }));
+  await catalog.create(
+    'credential',
+    credential(workspaceId, { sealed: new Uint8Array(Array.from({ length: 256 }, (_, byte) => byte)) }),
+  );
   await catalog.create('tool', tool(workspaceId));
   const keys = [
     key(workspaceId),
     key(workspaceId, { assistantIds: [assistantId], name: 'restricted' }),
     key(workspaceId, { machine: snapshot('revoked', { expiresAt: null, revokedAt: now, debt: null }), revokedAt: now }),
-    key(workspaceId, { expiresAt: now - 10, machine: snapshot('expired', { expiresAt: now - 10, revokedAt: null, debt: null }) }),
-    key(workspaceId, { machine: snapshot('limited', { expiresAt: null, revokedAt: null, debt: { budget: 'requests', until: nowMs + 30_000 } }) }),
+    key(workspaceId, {
+      expiresAt: now - 10,
+      machine: snapshot('expired', { expiresAt: now - 10, revokedAt: null, debt: null }),
+    }),
+    key(workspaceId, {
+      machine: snapshot('limited', {
+        expiresAt: null,
+        revokedAt: null,
+        debt: { budget: 'requests', until: nowMs + 30_000 },
+      }),
+    }),
   ];
   for (const each of keys) await catalog.create('key', each);
   await catalog.replace('key', { ...keys[0]!, name: 'turned' }, 1);
-  await store.limits.takeBudgets(workspaceId, keys[0]!.id, [{ budget: 'requests', ceiling: 60 }, { budget: 'speech', ceiling: 30 }], nowMs);
+  await store.limits.takeBudgets(
+    workspaceId,
+    keys[0]!.id,
+    [
+      { budget: 'requests', ceiling: 60 },
+      { budget: 'speech', ceiling: 30 },
+    ],
+    nowMs,
+  );
   // Its bucket is full again by now, which says no more than when it was used.
   await store.limits.takeBudgets(workspaceId, keys[1]!.id, [{ budget: 'requests', ceiling: 60 }], nowMs - 600_000);
-  for (let count = 0; count < 9; count++) await store.limits.takeBudgets(workspaceId, keys[4]!.id, [{ budget: 'requests', ceiling: 3 }], nowMs);
+  for (let count = 0; count < 9; count++)
+    await store.limits.takeBudgets(workspaceId, keys[4]!.id, [{ budget: 'requests', ceiling: 3 }], nowMs);
   return [{ ...keys[0]!, name: 'turned' }, ...keys.slice(1)];
 }
 
@@ -116,9 +206,22 @@ async function inFlight(scene: Scene): Promise<TurnPlace[]> {
   await store.turns.takeOver(orphan.place, ids.secret(), nowMs + 600_000, nowMs + 1);
   const calling = await scene.streaming();
   await calling.append(0, 'Let me see. 👋');
-  const opaque = { origin: 'openai', id: 'call|0', call: { extra_content: { google: { thought_signature: 'CiQB+/=' } } }, round: { reasoning_details: [{ data: 'é👋', index: 0 }] } };
+  const opaque = {
+    origin: 'openai',
+    id: 'call|0',
+    call: { extra_content: { google: { thought_signature: 'CiQB+/=' } } },
+    round: { reasoning_details: [{ data: 'é👋', index: 0 }] },
+  };
   const running = toolCall({ id: ids.make('call'), position: 13, opaque });
-  await store.turns.step({ ...calling.place, fence: calling.fence, from: 0, calls: [running, toolCall({ id: ids.make('call'), position: 13, status: 'completed', output: 'shipped 👋', endedAtMs: 2000 })] });
+  await store.turns.step({
+    ...calling.place,
+    fence: calling.fence,
+    from: 0,
+    calls: [
+      running,
+      toolCall({ id: ids.make('call'), position: 13, status: 'completed', output: 'shipped 👋', endedAtMs: 2000 }),
+    ],
+  });
   const spoken = await scene.streaming({ released: 0 });
   await spoken.append(0, 'Good 👋 day.');
   await store.turns.release(spoken.place, spoken.fence, 6);
@@ -130,22 +233,54 @@ async function inFlight(scene: Scene): Promise<TurnPlace[]> {
 /** All that can be asked without changing anything. */
 export async function answers(store: Store, { scene, keys, sessionIds, flying, finishing }: Life): Promise<unknown> {
   const { workspaceId, assistantId, nowMs, now } = scene;
-  const listed = async (kind: 'workspace' | 'assistant' | 'key' | 'credential' | 'tool') => (await store.catalog.list(kind, workspaceId, page())).items;
-  const sessions = sessionIds.map(async (id) => [await store.sessions.read(workspaceId, id), (await store.sessions.messages(workspaceId, id, page())).items]);
-  const turns = [...flying, ...finishing.map(({ session, turn }) => ({ workspaceId, sessionId: session.id, turnId: turn.id }))];
+  const listed = async (kind: 'workspace' | 'assistant' | 'key' | 'credential' | 'tool') =>
+    (await store.catalog.list(kind, workspaceId, page())).items;
+  const sessions = sessionIds.map(async (id) => [
+    await store.sessions.read(workspaceId, id),
+    (await store.sessions.messages(workspaceId, id, page())).items,
+  ]);
+  const turns = [
+    ...flying,
+    ...finishing.map(({ session, turn }) => ({ workspaceId, sessionId: session.id, turnId: turn.id })),
+  ];
   const day = Math.floor(now / 86_400) * 86_400;
   const { items: assistants } = await store.catalog.list('assistant', workspaceId, page());
   return {
-    catalog: [await listed('workspace'), await listed('assistant'), await listed('key'), await listed('credential'), await listed('tool')],
-    versions: [await store.catalog.read('workspace', workspaceId, workspaceId), await store.catalog.read('assistant', workspaceId, assistantId)],
+    catalog: [
+      await listed('workspace'),
+      await listed('assistant'),
+      await listed('key'),
+      await listed('credential'),
+      await listed('tool'),
+    ],
+    versions: [
+      await store.catalog.read('workspace', workspaceId, workspaceId),
+      await store.catalog.read('assistant', workspaceId, assistantId),
+    ],
     keys: await Promise.all(keys.map(({ publicId }) => store.catalog.keyByPublicId(publicId))),
-    slugs: await Promise.all(assistants.map(async ({ link }) => link?.slug && (await store.catalog.assistantBySlug(link.slug)))),
+    slugs: await Promise.all(
+      assistants.map(async ({ link }) => link?.slug && (await store.catalog.assistantBySlug(link.slug))),
+    ),
     sessions: await Promise.all(sessions),
     recent: await Promise.all(sessionIds.map((id) => store.sessions.recentMessages(workspaceId, id, 1000, 200, 100))),
     listed: (await store.sessions.list(workspaceId, scene.filter(), page())).items,
-    open: (await store.sessions.list(workspaceId, scene.filter({ assistantIds: [assistantId], status: 'open' }), page({ order: 'desc' }))).items,
-    turns: await Promise.all(turns.map(async (place) => [await store.turns.read(workspaceId, place.sessionId, place.turnId), await store.turns.output(place), await store.turns.calls(place)])),
-    remembered: await Promise.all(['again', 'k0', 'k3', 'flying', 'withdrawn'].map((name) => untilAbout(store, workspaceId, name, nowMs))),
+    open: (
+      await store.sessions.list(
+        workspaceId,
+        scene.filter({ assistantIds: [assistantId], status: 'open' }),
+        page({ order: 'desc' }),
+      )
+    ).items,
+    turns: await Promise.all(
+      turns.map(async (place) => [
+        await store.turns.read(workspaceId, place.sessionId, place.turnId),
+        await store.turns.output(place),
+        await store.turns.calls(place),
+      ]),
+    ),
+    remembered: await Promise.all(
+      ['again', 'k0', 'k3', 'flying', 'withdrawn'].map((name) => untilAbout(store, workspaceId, name, nowMs)),
+    ),
     usage: await store.usage.read(workspaceId, usageQuery(day - 86_400, day + 2 * 86_400)),
     usageOfKey: await store.usage.read(workspaceId, usageQuery(day - 86_400, day + 2 * 86_400, { keyId: longKeyId })),
     usedAt: (await store.limits.readBudgets(workspaceId, keys, nowMs)).map(({ usedAt }) => usedAt),
@@ -159,4 +294,5 @@ async function untilAbout(store: Store, workspaceId: string, name: string, nowMs
 }
 
 /** Takes a turn over; resolves with the new owner's fence. */
-export const takeOver = (store: Store, place: TurnPlace, nowMs: number): Promise<Fence | null> => store.turns.takeOver(place, ids.secret(), nowMs + 60_000, nowMs);
+export const takeOver = (store: Store, place: TurnPlace, nowMs: number): Promise<Fence | null> =>
+  store.turns.takeOver(place, ids.secret(), nowMs + 60_000, nowMs);

@@ -35,8 +35,16 @@ async function move(t: Test, from: MakePlace, to: MakePlace): Promise<string> {
   const lines = await exported(here, join(folder, 'here.jsonl'));
   const first = await imported(there, join(folder, 'here.jsonl'));
   t.same([first.before, first.rows], [0, lines.length - 2]);
-  t.same((await exported(there, join(folder, 'there.jsonl'))).slice(1), lines.slice(1), 'the other store tells the same, to the byte');
-  t.same(await imported(there, join(folder, 'here.jsonl')), { ...first, before: first.rows }, 'a second time changes nothing');
+  t.same(
+    (await exported(there, join(folder, 'there.jsonl'))).slice(1),
+    lines.slice(1),
+    'the other store tells the same, to the byte',
+  );
+  t.same(
+    await imported(there, join(folder, 'here.jsonl')),
+    { ...first, before: first.rows },
+    'a second time changes nothing',
+  );
   t.same((await exported(there, join(folder, 'again.jsonl'))).slice(1), lines.slice(1));
 
   await opened(there, async (store) => {
@@ -47,23 +55,47 @@ async function move(t: Test, from: MakePlace, to: MakePlace): Promise<string> {
 }
 
 /** Steps that were taken are answered as they were, and new ones begin where the old ones ended. */
-async function goesOn(t: Test, store: Parameters<typeof live>[0], { scene, keys, flying, finishing, withdrawing }: Life): Promise<void> {
+async function goesOn(
+  t: Test,
+  store: Parameters<typeof live>[0],
+  { scene, keys, flying, finishing, withdrawing }: Life,
+): Promise<void> {
   const { workspaceId } = scene;
   const nowMs = Date.now();
   const trial = scene.session({ channel: 'console' });
-  t.equal((await store.sessions.create(scene.createStep({ session: trial, trialsMax: 1 }))).outcome, 'full', 'a trial keeps its place');
-  for (const step of finishing) t.same(await store.turns.finish(step), { outcome: 'finished', version: step.version + 1 });
-  for (const step of withdrawing) t.same(await store.turns.withdraw(step), { outcome: 'finished', version: step.version + 1 });
-  const debt = (await store.limits.takeBudgets(workspaceId, keys[4]!.id, [{ budget: 'requests', ceiling: 3 }], nowMs))[0]!;
+  t.equal(
+    (await store.sessions.create(scene.createStep({ session: trial, trialsMax: 1 }))).outcome,
+    'full',
+    'a trial keeps its place',
+  );
+  for (const step of finishing)
+    t.same(await store.turns.finish(step), { outcome: 'finished', version: step.version + 1 });
+  for (const step of withdrawing)
+    t.same(await store.turns.withdraw(step), { outcome: 'finished', version: step.version + 1 });
+  const debt = (
+    await store.limits.takeBudgets(workspaceId, keys[4]!.id, [{ budget: 'requests', ceiling: 3 }], nowMs)
+  )[0]!;
   t.same([debt.passed, debt.remaining], [false, 0]);
   t.ok(debt.retryAfterSeconds > 20, 'a debt is still to be paid off');
-  const [requests, speech] = await store.limits.takeBudgets(workspaceId, keys[0]!.id, [{ budget: 'requests', ceiling: 60 }, { budget: 'speech', ceiling: 30 }], nowMs);
+  const [requests, speech] = await store.limits.takeBudgets(
+    workspaceId,
+    keys[0]!.id,
+    [
+      { budget: 'requests', ceiling: 60 },
+      { budget: 'speech', ceiling: 30 },
+    ],
+    nowMs,
+  );
   t.ok(requests!.remaining < 60 && speech!.remaining < 30);
 
   if (store.leaseMs === null) {
     // Only an embedded store takes the caller's word for the time.
     await store.sweep(nowMs + 3 * 86_400_000, 0);
-    t.equal(await store.requests.find(workspaceId, 'key_1 /sessions', 'k0', nowMs), null, 'memories go when their time is over');
+    t.equal(
+      await store.requests.find(workspaceId, 'key_1 /sessions', 'k0', nowMs),
+      null,
+      'memories go when their time is over',
+    );
   }
 
   t.equal(await store.turns.inFlight(workspaceId), 0, 'turns that nobody runs take no slots');
@@ -71,14 +103,51 @@ async function goesOn(t: Test, store: Parameters<typeof live>[0], { scene, keys,
   t.same(orphans.map(({ turnId }) => turnId).sort(), flying.map(({ turnId }) => turnId).sort());
   for (const place of flying) {
     const fence = (await takeOver(store, place, nowMs))!;
-    const [session, turn, output] = [(await store.sessions.read(workspaceId, place.sessionId))!, (await store.turns.read(workspaceId, place.sessionId, place.turnId))!, await store.turns.output(place)];
-    const message = { id: turn.messageId, turnId: turn.id, role: 'assistant', content: '', status: 'partial', stopReason: 'error', errorCode: 'api_error', createdAt: 1 } as const;
+    const [session, turn, output] = [
+      (await store.sessions.read(workspaceId, place.sessionId))!,
+      (await store.turns.read(workspaceId, place.sessionId, place.turnId))!,
+      await store.turns.output(place),
+    ];
+    const message = {
+      id: turn.messageId,
+      turnId: turn.id,
+      role: 'assistant',
+      content: '',
+      status: 'partial',
+      stopReason: 'error',
+      errorCode: 'api_error',
+      createdAt: 1,
+    } as const;
     const tail = { position: [...output].length, text: '!' };
-    const sealed = { ...turn, status: 'failed', stopReason: 'error', errorCode: 'api_error', endedAt: scene.now } as const;
-    t.match(await store.turns.finish({ session: session.record, version: session.version, mark: session.record.mark, turn: sealed, message, tail, fence, nowMs }), { outcome: 'finished' });
-    t.equal((await scene.transcript.call({ ...scene, store, workspaceId }, place.sessionId)).at(-1)!.content, `${output}!`);
+    const sealed = {
+      ...turn,
+      status: 'failed',
+      stopReason: 'error',
+      errorCode: 'api_error',
+      endedAt: scene.now,
+    } as const;
+    t.match(
+      await store.turns.finish({
+        session: session.record,
+        version: session.version,
+        mark: session.record.mark,
+        turn: sealed,
+        message,
+        tail,
+        fence,
+        nowMs,
+      }),
+      { outcome: 'finished' },
+    );
+    t.equal(
+      (await scene.transcript.call({ ...scene, store, workspaceId }, place.sessionId)).at(-1)!.content,
+      `${output}!`,
+    );
   }
-  t.same((await store.turns.orphans(nowMs, 100)).filter((place) => place.workspaceId === workspaceId), []);
+  t.same(
+    (await store.turns.orphans(nowMs, 100)).filter((place) => place.workspaceId === workspaceId),
+    [],
+  );
   t.equal(await store.catalog.remove('workspace', workspaceId, workspaceId), true);
   t.equal(await store.sessions.read(workspaceId, flying[0]!.sessionId), null, 'and goes whole when its workspace goes');
 }
@@ -96,7 +165,11 @@ t.test('to and from Redis', { skip }, async (t) => {
   await t.test('lmdb to redis', async (t) => {
     const workspaceId = await move(t, inFolder, redis);
     const left = await server.command('--scan', '--pattern', `*${workspaceId}*`);
-    t.same(left.split('\n').filter((key) => !key.includes(':write:')), [''], 'nothing stays behind that was taken in');
+    t.same(
+      left.split('\n').filter((key) => !key.includes(':write:')),
+      [''],
+      'nothing stays behind that was taken in',
+    );
   });
   await t.test('redis to lmdb', (t) => move(t, redis, inFolder));
   await t.test('to and from a cluster', async (t) => {

@@ -46,39 +46,49 @@ async function converse(scene: Scene, stopped: () => boolean): Promise<void> {
   }
 }
 
-t.test('an export of Redis in use has each session as it was at one moment', { skip: whyNoRedis() ?? false }, async (t) => {
-  const server = await RedisServer.start(...appendOnly);
-  t.teardown(() => server.stop());
-  const place = await onRedis(server.url)(t);
-  await opened(place, async (store) => {
-    const scene = new Scene(store, Date.now());
-    await store.catalog.create('workspace', workspace({ id: scene.workspaceId }));
-    let over = false;
-    const talks = Promise.all(Array.from({ length: 4 }, () => converse(scene, () => over)));
-    let flying = 0;
-    for (let count = 0; count < 15; count++) {
-      const rows = await told(place);
-      for (const session of rows.filter((row) => row.type === 'session')) {
-        const { id, messageCount, machine } = session.record;
-        const messages = rows.filter((row) => row.type === 'message').filter(({ sessionId }) => sessionId === id);
-        const turns = rows.filter((row) => row.type === 'turn').filter(({ record }) => record.sessionId === id);
-        const flights = turns.filter(({ flight }) => flight !== null);
-        flying += flights.length;
-        const whole =
-          messages.length === messageCount &&
-          messages.every(({ index }, at) => index === at) &&
-          messages.filter(({ record }) => record.status === 'streaming').length === flights.length &&
-          turns.length === (messageCount - 1) / 2 &&
-          flights.length === (machine.state === 'streaming' ? 1 : 0) &&
-          turns.every(({ finished, flight }) => (finished === null) === (flight !== null));
-        if (!whole) t.fail('a session that never was', { session, messages: messages.length, turns: turns.length, flights: flights.length });
+t.test(
+  'an export of Redis in use has each session as it was at one moment',
+  { skip: whyNoRedis() ?? false },
+  async (t) => {
+    const server = await RedisServer.start(...appendOnly);
+    t.teardown(() => server.stop());
+    const place = await onRedis(server.url)(t);
+    await opened(place, async (store) => {
+      const scene = new Scene(store, Date.now());
+      await store.catalog.create('workspace', workspace({ id: scene.workspaceId }));
+      let over = false;
+      const talks = Promise.all(Array.from({ length: 4 }, () => converse(scene, () => over)));
+      let flying = 0;
+      for (let count = 0; count < 15; count++) {
+        const rows = await told(place);
+        for (const session of rows.filter((row) => row.type === 'session')) {
+          const { id, messageCount, machine } = session.record;
+          const messages = rows.filter((row) => row.type === 'message').filter(({ sessionId }) => sessionId === id);
+          const turns = rows.filter((row) => row.type === 'turn').filter(({ record }) => record.sessionId === id);
+          const flights = turns.filter(({ flight }) => flight !== null);
+          flying += flights.length;
+          const whole =
+            messages.length === messageCount &&
+            messages.every(({ index }, at) => index === at) &&
+            messages.filter(({ record }) => record.status === 'streaming').length === flights.length &&
+            turns.length === (messageCount - 1) / 2 &&
+            flights.length === (machine.state === 'streaming' ? 1 : 0) &&
+            turns.every(({ finished, flight }) => (finished === null) === (flight !== null));
+          if (!whole)
+            t.fail('a session that never was', {
+              session,
+              messages: messages.length,
+              turns: turns.length,
+              flights: flights.length,
+            });
+        }
       }
-    }
-    over = true;
-    await talks;
-    t.ok(flying > 0, 'turns in flight were among them');
-  });
-});
+      over = true;
+      await talks;
+      t.ok(flying > 0, 'turns in flight were among them');
+    });
+  },
+);
 
 t.test('a folder in use is told as it was when the export began', async (t) => {
   const place = await inFolder(t);
@@ -106,7 +116,8 @@ t.test('a folder in use is told as it was when the export began', async (t) => {
 /** Ends every session and makes another workspace. */
 async function change({ store, workspaceId, ...scene }: Scene): Promise<void> {
   const filter = { assistantIds: null, status: null, activeSince: 0, now: scene.now };
-  for (const { id } of (await store.sessions.list(workspaceId, filter, { limit: 300, after: null, order: 'asc' })).items) {
+  for (const { id } of (await store.sessions.list(workspaceId, filter, { limit: 300, after: null, order: 'asc' }))
+    .items) {
     const { record, version } = (await store.sessions.read(workspaceId, id))!;
     await store.sessions.save({ ...record, machine: snapshot('ended') }, at(version));
   }
@@ -115,7 +126,11 @@ async function change({ store, workspaceId, ...scene }: Scene): Promise<void> {
 
 t.test('a look at a folder finds one state, whatever its journal and its database are at', async (t) => {
   const folder = await temporaryFolder(t);
-  const writer = spawn(process.execPath, ['--import=tsx', fileURLToPath(new URL('./writing.ts', import.meta.url)), folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const writer = spawn(
+    process.execPath,
+    ['--import=tsx', fileURLToPath(new URL('./writing.ts', import.meta.url)), folder],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
   t.teardown(() => writer.kill('SIGKILL'));
   await Promise.race([once(writer.stdout, 'data'), once(writer, 'exit')]);
   const seen = new Set<number>();
@@ -134,7 +149,9 @@ t.test('a look at a folder finds one state, whatever its journal and its databas
 });
 
 /** A folder whose database the test changes while it is read. */
-async function movable(t: Test): Promise<{ folder: string; taken: (next: number, rows?: readonly [string, string][]) => void }> {
+async function movable(
+  t: Test,
+): Promise<{ folder: string; taken: (next: number, rows?: readonly [string, string][]) => void }> {
   const folder = await temporaryFolder(t);
   const database = open<Buffer, string>({ path: folder, noSubdir: false, encoding: 'binary', overlappingSync: true });
   t.teardown(() => database.close());

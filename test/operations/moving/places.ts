@@ -28,7 +28,11 @@ export type MakePlace = (t: Test) => Promise<Place>;
 
 export const inMemory: MakePlace = async () => {
   const engine = new MemoryEngine();
-  return { store: () => new EmbeddedStore(engine), source: () => new EmbeddedSource(engine), target: () => new EmbeddedTarget(engine) };
+  return {
+    store: () => new EmbeddedStore(engine),
+    source: () => new EmbeddedSource(engine),
+    target: () => new EmbeddedTarget(engine),
+  };
 };
 
 export const inFolder: MakePlace = async (t) => {
@@ -41,17 +45,19 @@ export const inFolder: MakePlace = async (t) => {
 };
 
 /** Keys of its own on a server that several share. */
-export const onRedis = (url: string): MakePlace => async (t) => {
-  const clock = new PatientClock();
-  t.teardown(async () => clock.stop());
-  const ids = randomIds(clock);
-  const prefix = `${ids.secret()}:`;
-  return {
-    store: () => redisStore(url, { clock, ids, prefix }),
-    source: () => new RedisSource(url, { clock, prefix }),
-    target: () => new RedisTarget(url, { clock, prefix, allowVolatile: false }),
+export const onRedis =
+  (url: string): MakePlace =>
+  async (t) => {
+    const clock = new PatientClock();
+    t.teardown(async () => clock.stop());
+    const ids = randomIds(clock);
+    const prefix = `${ids.secret()}:`;
+    return {
+      store: () => redisStore(url, { clock, ids, prefix }),
+      source: () => new RedisSource(url, { clock, prefix }),
+      target: () => new RedisTarget(url, { clock, prefix, allowVolatile: false }),
+    };
   };
-};
 
 /** Does something with the store open. */
 export async function opened<T>(place: Place, use: (store: Store) => Promise<T>): Promise<T> {

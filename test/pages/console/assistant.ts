@@ -11,12 +11,18 @@ export async function theAssistant(t: Test, console: Console): Promise<void> {
   await within(t, console, 'the link is set, and what the server refuses is said at the field', setLink);
   await within(t, console, 'what the link has used is there, and goes on being so', linkInUse);
   await within(t, console, "the widget's line has what was chosen", widgetLine);
-  await within(t, console, 'a trial leaves its reader in place, sends at no Enter of an input method, and says whole replies', trialRead);
+  await within(
+    t,
+    console,
+    'a trial leaves its reader in place, sends at no Enter of an input method, and says whole replies',
+    trialRead,
+  );
   await within(t, console, 'the voice is heard, and says why it is not', voiceHeard);
 }
 
 /** Removes the browser's complaints about answers 409 and 422. */
-const withoutRefusal = (complaints: string[]): void => void complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 4(09|22)/.test(one)));
+const withoutRefusal = (complaints: string[]): void =>
+  void complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 4(09|22)/.test(one)));
 
 const sectionNames = ['General', 'Model', 'Tools', 'Voice', 'Pre-chat form', 'Link', 'Widget'];
 
@@ -26,14 +32,26 @@ async function sectionsShown(t: Test, page: Page, { url, house }: Console): Prom
   await settled(page);
   const sections = page.getByRole('navigation', { name: 'Sections of the assistant' });
   t.same(await sections.getByRole('link').allTextContents(), sectionNames);
-  t.match(await page.getByText('Shown to visitors and in API listings.').textContent(), /visitors/, 'the note under Description is true');
+  t.match(
+    await page.getByText('Shown to visitors and in API listings.').textContent(),
+    /visitors/,
+    'the note under Description is true',
+  );
   await page.getByLabel('Greeting').fill('Typed in one section');
   for (const name of sectionNames) {
     await sections.getByRole('link', { name, exact: true }).click();
     await page.getByRole('region', { name, exact: true }).waitFor();
-    t.same(await page.locator('.fields:visible').evaluateAll((all) => all.map((one) => one.getAttribute('aria-label'))), [name], `${name} alone is shown`);
+    t.same(
+      await page.locator('.fields:visible').evaluateAll((all) => all.map((one) => one.getAttribute('aria-label'))),
+      [name],
+      `${name} alone is shown`,
+    );
     t.ok(Number(await page.evaluate('document.documentElement.scrollHeight')) <= 1500, `${name} is no long page`);
-    for (const act of [page.getByRole('button', { name: 'Save', exact: true }), page.getByLabel('Message', { exact: true })]) t.ok(await inView(page, act), `${name}: Save and the trial are in view`);
+    for (const act of [
+      page.getByRole('button', { name: 'Save', exact: true }),
+      page.getByLabel('Message', { exact: true }),
+    ])
+      t.ok(await inView(page, act), `${name}: Save and the trial are in view`);
   }
   // A field that the browser refuses is in another section.
   await sections.getByRole('link', { name: 'General' }).click();
@@ -46,7 +64,11 @@ async function sectionsShown(t: Test, page: Page, { url, house }: Console): Prom
   await sections.getByRole('link', { name: 'Tools' }).click();
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
-  t.match((await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`)).json, { greeting: 'Typed in one section', description: 'For everybody.' }, 'one button saves all of them');
+  t.match(
+    (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`)).json,
+    { greeting: 'Typed in one section', description: 'For everybody.' },
+    'one button saves all of them',
+  );
 }
 
 /** Whether all of an element is in the window, and nothing covers its middle. */
@@ -54,11 +76,18 @@ async function inView(page: Page, element: Locator): Promise<boolean> {
   const box = await element.boundingBox();
   const { width, height } = page.viewportSize()!;
   if (box === null || box.x < 0 || box.y < 0 || box.x + box.width > width || box.y + box.height > height) return false;
-  return element.evaluate((one, [x, y]) => one.contains(one.ownerDocument.elementFromPoint(x, y)), [box.x + box.width / 2, box.y + box.height / 2] as const);
+  return element.evaluate((one, [x, y]) => one.contains(one.ownerDocument.elementFromPoint(x, y)), [
+    box.x + box.width / 2,
+    box.y + box.height / 2,
+  ] as const);
 }
 
 async function onPhone(t: Test, page: Page, { url, house }: Console): Promise<void> {
-  const { id } = await house.assistant({ name: 'on a phone', channels: { link: true, widget: true }, link: { slug: 'phone', origins: [] } });
+  const { id } = await house.assistant({
+    name: 'on a phone',
+    channels: { link: true, widget: true },
+    link: { slug: 'phone', origins: [] },
+  });
   await page.setViewportSize({ width: 360, height: 740 });
   await page.goto(url(house.workspaceId, 'assistants', id));
   const sections = page.getByRole('navigation', { name: 'Sections of the assistant' });
@@ -67,13 +96,21 @@ async function onPhone(t: Test, page: Page, { url, house }: Console): Promise<vo
     await page.getByRole('region', { name, exact: true }).waitFor();
     for (const top of ['0', 'document.body.scrollHeight']) {
       await page.evaluate(`scrollTo(0, ${top})`);
-      for (const act of [page.getByRole('button', { name: 'Save', exact: true }), page.getByRole('link', { name: 'Try it' })]) t.ok(await inView(page, act), `${name}, ${top}: ${act}`);
+      for (const act of [
+        page.getByRole('button', { name: 'Save', exact: true }),
+        page.getByRole('link', { name: 'Try it' }),
+      ])
+        t.ok(await inView(page, act), `${name}, ${top}: ${act}`);
     }
   }
   await page.getByRole('link', { name: 'Try it' }).click();
   await page.getByLabel('Message', { exact: true }).waitFor();
   t.equal(await page.locator('.fields:visible').count(), 0, 'the trial is in the place of the form');
-  for (const act of [page.getByRole('button', { name: 'Save', exact: true }), page.getByLabel('Message', { exact: true })]) t.ok(await inView(page, act), 'Save and the message are in view');
+  for (const act of [
+    page.getByRole('button', { name: 'Save', exact: true }),
+    page.getByLabel('Message', { exact: true }),
+  ])
+    t.ok(await inView(page, act), 'Save and the message are in view');
   t.same(await findings(page, 'not contrast'), []);
   await page.getByRole('link', { name: 'Back to the form' }).click();
   await page.getByLabel('Name', { exact: true }).waitFor();
@@ -82,7 +119,8 @@ async function onPhone(t: Test, page: Page, { url, house }: Console): Promise<vo
 
 async function setReasoning(t: Test, page: Page, { url, house }: Console): Promise<void> {
   const { id } = await house.assistant({ name: 'thinker', model: { provider: 'openai', name: 'm' } });
-  const stored = async () => (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`)).json.model.reasoning;
+  const stored = async () =>
+    (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`)).json.model.reasoning;
   await page.goto(url(house.workspaceId, 'assistants', `${id}?section=model`));
   await settled(page);
   const choice = page.locator('[name="model.reasoning"]');
@@ -123,13 +161,27 @@ async function setLink(t: Test, page: Page, { url, house }: Console, complaints:
   await origins.fill('https://shop.example.com\nftp://nowhere');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.locator('textarea[aria-invalid="true"]').waitFor();
-  t.match(await page.locator('small.fault').textContent(), /^`link\.origins`: ftp:\/\/nowhere is no origin\./, 'the line that is refused is named');
+  t.match(
+    await page.locator('small.fault').textContent(),
+    /^`link\.origins`: ftp:\/\/nowhere is no origin\./,
+    'the line that is refused is named',
+  );
   await origins.fill('https://shop.example.com\nhttp://localhost:3000');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
   await sections.getByRole('link', { name: 'Link' }).click();
-  await page.getByRole('region', { name: 'The page' }).getByRole('link', { name: /\/p\/asked$/ }).waitFor();
-  t.match(await stored(), { channels: { link: true, widget: true }, link: { slug: 'asked', origins: ['https://shop.example.com', 'http://localhost:3000'], limits: { minutes_per_day: 30, concurrent_visitors: null } } });
+  await page
+    .getByRole('region', { name: 'The page' })
+    .getByRole('link', { name: /\/p\/asked$/ })
+    .waitFor();
+  t.match(await stored(), {
+    channels: { link: true, widget: true },
+    link: {
+      slug: 'asked',
+      origins: ['https://shop.example.com', 'http://localhost:3000'],
+      limits: { minutes_per_day: 30, concurrent_visitors: null },
+    },
+  });
   await page.getByLabel('Minutes per day').fill('');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
@@ -138,7 +190,10 @@ async function setLink(t: Test, page: Page, { url, house }: Console, complaints:
 }
 
 async function linkInUse(t: Test, page: Page, { url, house }: Console): Promise<void> {
-  const { id } = await house.assistant({ channels: { link: true }, link: { slug: 'used', limits: { messages_per_visitor_per_day: 1 } } });
+  const { id } = await house.assistant({
+    channels: { link: true },
+    link: { slug: 'used', limits: { messages_per_visitor_per_day: 1 } },
+  });
   await page.goto(url(house.workspaceId, 'assistants', `${id}?section=link`));
   await page.getByText('0 used, 0 refused today').waitFor();
   await page.getByText('0 present, 0 refused today').waitFor();
@@ -150,23 +205,38 @@ async function linkInUse(t: Test, page: Page, { url, house }: Console): Promise<
   await page.getByText('1 present, 0 refused today').waitFor();
   await page.getByText(/^1(\.\d)? used, 0 refused today/).waitFor();
   await page.getByText(/^1 refused today/).waitFor();
-  t.match(await page.getByRole('note').textContent(), /^A request came with X-Forwarded-For from an address that the server does not know as a proxy\. If it was your proxy.*PARLEY_TRUSTED_PROXIES.*made the header up/);
+  t.match(
+    await page.getByRole('note').textContent(),
+    /^A request came with X-Forwarded-For from an address that the server does not know as a proxy\. If it was your proxy.*PARLEY_TRUSTED_PROXIES.*made the header up/,
+  );
   t.same(await findings(page), []);
 }
 
 async function widgetLine(t: Test, page: Page, { url, house }: Console): Promise<void> {
-  const { id } = await house.assistant({ name: 'shown', greeting: 'Hello there.', channels: { widget: true }, link: { slug: 'shown', origins: [] } });
+  const { id } = await house.assistant({
+    name: 'shown',
+    greeting: 'Hello there.',
+    channels: { widget: true },
+    link: { slug: 'shown', origins: [] },
+  });
   await page.goto(url(house.workspaceId, 'assistants', `${id}?section=widget`));
   const part = page.getByRole('region', { name: 'The widget' });
   await part.getByText('No site is listed above').waitFor();
   const line = part.locator('.command code');
   const { snippet } = (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}/link`)).json;
-  t.equal((await line.textContent())!.replace(/http:\/\/[^/]+/, ''), snippet.replace(/http:\/\/[^/]+/, ''), "it is the server's");
+  t.equal(
+    (await line.textContent())!.replace(/http:\/\/[^/]+/, ''),
+    snippet.replace(/http:\/\/[^/]+/, ''),
+    "it is the server's",
+  );
   await part.getByLabel('Button label').fill('Ask "us" $& <now>');
   await part.getByLabel('Colours').selectOption('dark');
   await part.getByLabel('On the left').check();
   await part.getByLabel('Accent').fill('#ffcc00');
-  t.match(await line.textContent(), 'data-slug="shown" data-label="Ask &quot;us&quot; $&amp; &lt;now>" data-accent="#ffcc00" data-theme="dark" data-position="left" async></script>');
+  t.match(
+    await line.textContent(),
+    'data-slug="shown" data-label="Ask &quot;us&quot; $&amp; &lt;now>" data-accent="#ffcc00" data-theme="dark" data-position="left" async></script>',
+  );
   await part.getByText('Hello there.').waitFor();
   t.same(await findings(page), []);
   await part.getByRole('button', { name: 'Ask "us" $& <now>' }).click();
@@ -174,19 +244,27 @@ async function widgetLine(t: Test, page: Page, { url, house }: Console): Promise
 }
 
 async function trialRead(t: Test, page: Page, { url, house }: Console): Promise<void> {
-  const { id } = await house.assistant({ name: 'long', model: { provider: 'synthetic', name: 'tokens=400,delay_ms=10' } });
+  const { id } = await house.assistant({
+    name: 'long',
+    model: { provider: 'synthetic', name: 'tokens=400,delay_ms=10' },
+  });
   await page.goto(url(house.workspaceId, 'assistants', id));
   const box = page.getByLabel('Message', { exact: true });
   await box.fill('Hi');
   for (const how of ['isComposing: true', 'keyCode: 229']) {
-    const prevented = await page.evaluate(`!document.querySelector('.say textarea').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true, ${how} }))`);
+    const prevented = await page.evaluate(
+      `!document.querySelector('.say textarea').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true, ${how} }))`,
+    );
     t.notOk(prevented, `${how} belongs to the input method`);
   }
   t.equal(await box.inputValue(), 'Hi');
   await box.press('Enter');
   const room = (fields: string) => `(() => { const stage = document.querySelector('.stage'); return ${fields}; })()`;
   await until(page, room('stage.scrollHeight > stage.clientHeight + 60'));
-  t.ok(Number(await page.evaluate(room('stage.scrollHeight - stage.clientHeight - stage.scrollTop'))) < 60, 'who is at the end stays there');
+  t.ok(
+    Number(await page.evaluate(room('stage.scrollHeight - stage.clientHeight - stage.scrollTop'))) < 60,
+    'who is at the end stays there',
+  );
   const said = page.getByRole('log', { name: 'Replies' });
   t.equal(await said.textContent(), '', 'a reply that grows is not read out');
   // The event comes a frame later by itself, and more of the reply may come before it.
@@ -202,10 +280,16 @@ async function trialRead(t: Test, page: Page, { url, house }: Console): Promise<
 }
 
 async function voiceHeard(t: Test, page: Page, { url, house, standIn }: Console, complaints: string[]): Promise<void> {
-  const { id } = (await house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'spoken', channels: { voice: true }, voice: { provider: 'synthetic', name: 'audio_ms=200' } } })).json;
+  const { id } = (
+    await house.console(`/workspaces/${house.workspaceId}/assistants`, {
+      body: { name: 'spoken', channels: { voice: true }, voice: { provider: 'synthetic', name: 'audio_ms=200' } },
+    })
+  ).json;
   const path = `/workspaces/${house.workspaceId}/assistants/${id}`;
   await page.goto(url(house.workspaceId, 'assistants', `${id}?section=voice`));
-  const { data: voices } = (await (await fetch(`${standIn.url}/console/api${path}/voices`)).json()) as { data: { id: string; name: string }[] };
+  const { data: voices } = (await (await fetch(`${standIn.url}/console/api${path}/voices`)).json()) as {
+    data: { id: string; name: string }[];
+  };
   const last = voices.at(-1)!;
   const chosen = page.getByRole('combobox', { name: 'Voice', exact: true });
   await chosen.getByRole('option', { name: new RegExp(last.name) }).waitFor({ state: 'attached' });
@@ -221,6 +305,11 @@ async function voiceHeard(t: Test, page: Page, { url, house, standIn }: Console,
   await page.getByRole('group', { name: 'Hear it' }).getByRole('alert').waitFor();
   t.match(await page.getByRole('group', { name: 'Hear it' }).getByRole('alert').textContent(), /voice.*req_\w{26}/i);
   const now = Math.floor(Date.now() / 1000);
-  t.equal((await house.console(`/workspaces/${house.workspaceId}/usage?start=${now - 86_400}&end=${now + 86_400}`)).json.totals.speech_characters, 0, 'it counts in no usage');
+  t.equal(
+    (await house.console(`/workspaces/${house.workspaceId}/usage?start=${now - 86_400}&end=${now + 86_400}`)).json
+      .totals.speech_characters,
+    0,
+    'it counts in no usage',
+  );
   withoutRefusal(complaints);
 }

@@ -9,32 +9,83 @@ import { decide, eventsOf, type AnyEvent, type Standing } from '../../../src/pag
 import { drawingOf, rowOf, type Card } from '../../../src/pages/console/chart/drawing.ts';
 import { answerTo, questionsOf } from '../../../src/pages/console/chart/questions.ts';
 import { route, type Box, type Wire } from '../../../src/pages/console/chart/routing.ts';
-import { begun, codeOf, contextsOf, historyPath, stepsOf, turnOf, withPassing, withRows, withStep, type Step } from '../../../src/pages/console/chart/steps.ts';
+import {
+  begun,
+  codeOf,
+  contextsOf,
+  historyPath,
+  stepsOf,
+  turnOf,
+  withPassing,
+  withRows,
+  withStep,
+  type Step,
+} from '../../../src/pages/console/chart/steps.ts';
 import type { HistoryRow } from '../../../src/pages/console/types.ts';
 
 t.test('each transition of each machine has a row, and each row a transition', async (t) => {
   for (const kind of actorKinds) {
     const { cards, arrows } = drawingOf(kind);
     const transitions = transitionsOf(kinds[kind].machine);
-    t.same(cards.map(({ name }) => name), Object.keys(kinds[kind].machine.states), kind);
+    t.same(
+      cards.map(({ name }) => name),
+      Object.keys(kinds[kind].machine.states),
+      kind,
+    );
     for (const { state, event, target } of transitions) {
-      const rows = cards.find(({ name }) => name === state)!.rows.filter((row) => row.events.includes(event) && row.target === (target === state ? null : target));
+      const rows = cards
+        .find(({ name }) => name === state)!
+        .rows.filter((row) => row.events.includes(event) && row.target === (target === state ? null : target));
       t.ok(rows.length > 0, `${kind} ${state} ${event}`);
     }
-    const moves = new Set(transitions.filter(({ state, target }) => state !== target).map(({ state, target }) => `${state} ${target}`));
+    const moves = new Set(
+      transitions.filter(({ state, target }) => state !== target).map(({ state, target }) => `${state} ${target}`),
+    );
     t.same(new Set(arrows.map(({ key }) => key)), moves, `${kind}: arrows between states alone`);
   }
 });
 
 const contexts: Readonly<Record<ActorKind, readonly object[]>> = {
-  session: [{ expiresAt: 4_000_000_000, endedAt: null, activeTurnId: null }, { expiresAt: 4_000_000_000, endedAt: null, activeTurnId: 'turn_1' }],
-  turn: [begunTurn({ runsUntil: 9e15, shared: false }), { ...begunTurn({ runsUntil: 9e15, shared: true }), begun: true, ending: 'completed', refusal: 'late', waitUntil: 9e15 }],
-  call: [mintedCall({ tokenUntil: 9e15, expiresAt: 4_000_000_000 }), { ...mintedCall({ tokenUntil: 9e15, expiresAt: 4_000_000_000 }), turn: 'begun', replyUntil: 9e15 }, { ...mintedCall({ tokenUntil: 9e15, expiresAt: 4_000_000_000 }), turn: 'asked', failing: 'voice_unavailable', unspoken: 3, unheard: 2, owed: true }],
-  key: [{ expiresAt: null, revokedAt: null, debt: null }, { expiresAt: null, revokedAt: null, debt: { budget: 'requests', until: 9e15 } }],
-  workspace: [{ inFlight: 0, max: 2 }, { inFlight: 2, max: 2 }],
+  session: [
+    { expiresAt: 4_000_000_000, endedAt: null, activeTurnId: null },
+    { expiresAt: 4_000_000_000, endedAt: null, activeTurnId: 'turn_1' },
+  ],
+  turn: [
+    begunTurn({ runsUntil: 9e15, shared: false }),
+    {
+      ...begunTurn({ runsUntil: 9e15, shared: true }),
+      begun: true,
+      ending: 'completed',
+      refusal: 'late',
+      waitUntil: 9e15,
+    },
+  ],
+  call: [
+    mintedCall({ tokenUntil: 9e15, expiresAt: 4_000_000_000 }),
+    { ...mintedCall({ tokenUntil: 9e15, expiresAt: 4_000_000_000 }), turn: 'begun', replyUntil: 9e15 },
+    {
+      ...mintedCall({ tokenUntil: 9e15, expiresAt: 4_000_000_000 }),
+      turn: 'asked',
+      failing: 'voice_unavailable',
+      unspoken: 3,
+      unheard: 2,
+      owed: true,
+    },
+  ],
+  key: [
+    { expiresAt: null, revokedAt: null, debt: null },
+    { expiresAt: null, revokedAt: null, debt: { budget: 'requests', until: 9e15 } },
+  ],
+  workspace: [
+    { inFlight: 0, max: 2 },
+    { inFlight: 2, max: 2 },
+  ],
   assistant: [{ voice: true }, { voice: false }],
   socket: [{ tokenUntil: 9e15, expiresAt: null, reason: null }],
-  visitor: [{ clockUntil: 9e15, refusal: null }, { clockUntil: 0, refusal: { limit: 'minutes_per_day', until: 9e15 } }],
+  visitor: [
+    { clockUntil: 9e15, refusal: null },
+    { clockUntil: 0, refusal: { limit: 'minutes_per_day', until: 9e15 } },
+  ],
 };
 
 t.test('whatever happens takes a row that leads where it went and refuses with its code', async (t) => {
@@ -43,14 +94,26 @@ t.test('whatever happens takes a row that leads where it went and refuses with i
       for (const context of contexts[kind]) {
         for (const question of questionsOf(kind)) {
           const answer = answerTo(kind, { state, context }, question, 1_000_000)!;
-          const row = rowOf(drawingOf(kind), { event: question.event, from: state, to: answer.state, outcomes: answer.outcomes });
+          const row = rowOf(drawingOf(kind), {
+            event: question.event,
+            from: state,
+            to: answer.state,
+            outcomes: answer.outcomes,
+          });
           const code = codeOf(answer.outcomes);
           const refusal = row?.refusal ?? null;
-          t.ok(row !== undefined && (refusal === code || (code !== null && refusal?.startsWith('('))), `${kind} ${state} ${question.event} ${question.when ?? ''}: ${code ?? answer.state}`);
+          t.ok(
+            row !== undefined && (refusal === code || (code !== null && refusal?.startsWith('('))),
+            `${kind} ${state} ${question.event} ${question.when ?? ''}: ${code ?? answer.state}`,
+          );
         }
       }
     }
-    t.same(new Set(questionsOf(kind).map(({ event }) => event)), new Set(eventsOf(kind)), `${kind}: every event can be asked`);
+    t.same(
+      new Set(questionsOf(kind).map(({ event }) => event)),
+      new Set(eventsOf(kind)),
+      `${kind}: every event can be asked`,
+    );
   }
 });
 
@@ -69,7 +132,11 @@ t.test('a step takes the row of its case, also where one row is of several event
 });
 
 /** The history of a life, as the server writes it: what refused in a row is one row. */
-function historyOf(kind: ActorKind, start: Standing, events: readonly AnyEvent[]): { rows: HistoryRow[]; contexts: unknown[] } {
+function historyOf(
+  kind: ActorKind,
+  start: Standing,
+  events: readonly AnyEvent[],
+): { rows: HistoryRow[]; contexts: unknown[] } {
   const rows: HistoryRow[] = [];
   const after: unknown[] = [];
   let standing = start;
@@ -78,7 +145,21 @@ function historyOf(kind: ActorKind, start: Standing, events: readonly AnyEvent[]
     const { state, context, outcomes } = decide(kind, standing, event);
     const refused = codeOf(outcomes) !== null;
     if (!refused || state !== standing.state) seq++;
-    rows.push({ seq, at: Math.floor(Number(event['at']) / 1000), event: event.type, from: standing.state, to: state, outcomes: [...outcomes], refused, request_id: null, by: null, count: 1, data: null, context: null, version: 1 });
+    rows.push({
+      seq,
+      at: Math.floor(Number(event['at']) / 1000),
+      event: event.type,
+      from: standing.state,
+      to: state,
+      outcomes: [...outcomes],
+      refused,
+      request_id: null,
+      by: null,
+      count: 1,
+      data: null,
+      context: null,
+      version: 1,
+    });
     after.push(context);
     standing = { state, context };
   }
@@ -89,7 +170,11 @@ t.test('folding the history of a session gives its context at every step', async
   const expiresAt = 5000;
   const turnId = fc.constantFrom('turn_1', 'turn_2', 'turn_3');
   const happening = fc.oneof(
-    fc.record({ type: fc.constant('chat'), turnId, assistantRefusal: fc.constantFrom(null, null, 'assistant_disabled') }),
+    fc.record({
+      type: fc.constant('chat'),
+      turnId,
+      assistantRefusal: fc.constantFrom(null, null, 'assistant_disabled'),
+    }),
     fc.record({ type: fc.constantFrom('finished', 'abort'), turnId }),
     fc.record({ type: fc.constantFrom('end', 'tick') }, {}),
   );
@@ -98,10 +183,20 @@ t.test('folding the history of a session gives its context at every step', async
     fc.property(life, (given) => {
       let at = 4_000_000;
       const events = given.map(([event, wait]) => ({ ...event, at: (at += wait) }));
-      const { rows, contexts } = historyOf('session', { state: 'open', context: { expiresAt, endedAt: null, activeTurnId: null } }, events);
+      const { rows, contexts } = historyOf(
+        'session',
+        { state: 'open', context: { expiresAt, endedAt: null, activeTurnId: null } },
+        events,
+      );
       const steps = stepsOf(rows);
       // Equal refusals in a row are one step: of those the last counts.
-      const kept = rows.map((_, index) => index).filter((index) => stepsOf(rows.slice(0, index + 2)).length > stepsOf(rows.slice(0, index + 1)).length || index === rows.length - 1);
+      const kept = rows
+        .map((_, index) => index)
+        .filter(
+          (index) =>
+            stepsOf(rows.slice(0, index + 2)).length > stepsOf(rows.slice(0, index + 1)).length ||
+            index === rows.length - 1,
+        );
       const folded = contextsOf('session', steps, { expiresAt, endedAt: null });
       return JSON.stringify(folded) === JSON.stringify(kept.map((index) => contexts[index]));
     }),
@@ -111,29 +206,82 @@ t.test('folding the history of a session gives its context at every step', async
 });
 
 t.test('steps: a committed one comes once, equal refusals are counted, and each has a name', async (t) => {
-  const step = (seq: number, fields: Partial<Step> = {}): Step => ({ id: '', seq, at: 0, event: 'chat', from: 'open', to: 'streaming', outcomes: [{ type: 'turn.begun' }], refused: false, requestId: null, by: null, count: 1, ...fields });
-  const refusal = (seq: number, code = 'turn_in_progress'): Step => step(seq, { from: 'streaming', refused: true, outcomes: [{ type: 'refused', code }] });
-  const given = [step(1), step(1), refusal(1), refusal(1), refusal(1, 'assistant_disabled'), step(2, { event: 'finished', from: 'streaming', to: 'open' }), refusal(2)];
+  const step = (seq: number, fields: Partial<Step> = {}): Step => ({
+    id: '',
+    seq,
+    at: 0,
+    event: 'chat',
+    from: 'open',
+    to: 'streaming',
+    outcomes: [{ type: 'turn.begun' }],
+    refused: false,
+    requestId: null,
+    by: null,
+    count: 1,
+    ...fields,
+  });
+  const refusal = (seq: number, code = 'turn_in_progress'): Step =>
+    step(seq, { from: 'streaming', refused: true, outcomes: [{ type: 'refused', code }] });
+  const given = [
+    step(1),
+    step(1),
+    refusal(1),
+    refusal(1),
+    refusal(1, 'assistant_disabled'),
+    step(2, { event: 'finished', from: 'streaming', to: 'open' }),
+    refusal(2),
+  ];
   const steps = given.reduce(withStep, [] as readonly Step[]);
-  t.same(steps.map(({ id, count }) => [id, count]), [['1', 1], ['1r1', 2], ['1r2', 1], ['2', 1], ['2r1', 1]]);
+  t.same(
+    steps.map(({ id, count }) => [id, count]),
+    [
+      ['1', 1],
+      ['1r1', 2],
+      ['1r2', 1],
+      ['2', 1],
+      ['2r1', 1],
+    ],
+  );
 });
 
 /** A turn that is aborted, as its history has it, and its contexts. */
 function abortedTurn() {
   const context = begunTurn({ runsUntil: 9e15, shared: true });
-  const events = ['output', 'stored', 'stop', 'sealed'].map((type, index) => ({ type, at: 1000 * (index + 1), ...(type === 'stop' && { reason: 'aborted' }) }));
+  const events = ['output', 'stored', 'stop', 'sealed'].map((type, index) => ({
+    type,
+    at: 1000 * (index + 1),
+    ...(type === 'stop' && { reason: 'aborted' }),
+  }));
   const { rows, contexts: kept } = historyOf('turn', { state: 'waiting', context }, events);
-  return { context, rows: rows.map((row, index): HistoryRow => ({ ...row, data: events[index]!, context: kept[index] as Record<string, unknown> })), kept };
+  return {
+    context,
+    rows: rows.map((row, index): HistoryRow => ({
+      ...row,
+      data: events[index]!,
+      context: kept[index] as Record<string, unknown>,
+    })),
+    kept,
+  };
 }
 
 /** The same row as the feed tells it, with milliseconds. */
-const seenLive = ({ request_id, by, count, data: _, version: __, ...row }: HistoryRow): Step => ({ ...row, id: String(row.seq), at: row.at * 1000 + 7, requestId: request_id, by, count });
+const seenLive = ({ request_id, by, count, data: _, version: __, ...row }: HistoryRow): Step => ({
+  ...row,
+  id: String(row.seq),
+  at: row.at * 1000 + 7,
+  requestId: request_id,
+  by,
+  count,
+});
 
 t.test('a turn: steps that were seen live and rows of its history are one past, each once', async (t) => {
   const { rows, kept, context } = abortedTurn();
   const live = rows.slice(2).map(seenLive);
   const steps = withRows(live, rows);
-  t.same(steps.map(({ id, event }) => `${id} ${event}`), ['1 output', '2 stored', '3 stop', '4 sealed']);
+  t.same(
+    steps.map(({ id, event }) => `${id} ${event}`),
+    ['1 output', '2 stored', '3 stop', '4 sealed'],
+  );
   t.ok(steps[2] === live[0] && steps[3] === live[1], 'what was seen stays as it is');
   t.same(live.reduce(withStep, withRows([], rows)).length, 4, 'also where the history was first');
   t.equal(withRows(live, []), live, 'a history that has nothing takes nothing away');
@@ -148,17 +296,38 @@ t.test('a turn: steps that were seen live and rows of its history are one past, 
 
 t.test('the path of a history, and the turn that a step names', async (t) => {
   t.same(
-    (['session', 'key', 'assistant', 'turn', 'workspace', 'socket', 'visitor'] as const).map((kind) => historyPath(kind, 'x_1', 'ses_1')),
-    ['/sessions/x_1/history', '/keys/x_1/history', '/assistants/x_1/history', '/sessions/ses_1/turns/x_1/history', null, null, null],
+    (['session', 'key', 'assistant', 'turn', 'workspace', 'socket', 'visitor'] as const).map((kind) =>
+      historyPath(kind, 'x_1', 'ses_1'),
+    ),
+    [
+      '/sessions/x_1/history',
+      '/keys/x_1/history',
+      '/assistants/x_1/history',
+      '/sessions/ses_1/turns/x_1/history',
+      null,
+      null,
+      null,
+    ],
   );
   t.equal(historyPath('turn', 'turn_1', null), null, 'a turn whose session is not known');
   const context = { expiresAt: 4_000_000_000, endedAt: null, activeTurnId: null };
   const chat = { type: 'chat', at: 1, turnId: 'turn_1', assistantRefusal: null };
-  const { rows } = historyOf('session', { state: 'open', context }, [chat, { ...chat, turnId: 'turn_2' }, { type: 'abort', at: 1, turnId: 'turn_1' }, { type: 'finished', at: 1, turnId: 'turn_1' }]);
-  t.same(stepsOf(rows).map((step) => turnOf(step)), ['turn_1', null, null, 'turn_1'], 'a refused chat begins none');
+  const { rows } = historyOf('session', { state: 'open', context }, [
+    chat,
+    { ...chat, turnId: 'turn_2' },
+    { type: 'abort', at: 1, turnId: 'turn_1' },
+    { type: 'finished', at: 1, turnId: 'turn_1' },
+  ]);
+  t.same(
+    stepsOf(rows).map((step) => turnOf(step)),
+    ['turn_1', null, null, 'turn_1'],
+    'a refused chat begins none',
+  );
 });
 
-/** Cards where the page puts them, two in a row and the final ones in a row at the end, with rows of the given height. */
+/**
+ * Cards where the page puts them, two in a row and the final ones in a row at the end, with rows of the given height.
+ */
 function boxesOf(cards: readonly Card[], rowHeight: number, between: number): Map<string, Box> {
   const [living, final] = [cards.filter((card) => !card.final), cards.filter((card) => card.final)];
   const height = ({ rows }: Card): number => 50 + rows.length * rowHeight;
@@ -167,11 +336,20 @@ function boxesOf(cards: readonly Card[], rowHeight: number, between: number): Ma
   const line = (row: number, own: readonly Card[], width: number, gap: number) => {
     for (const [index, card] of own.entries()) {
       const left = 40 + index * (width + gap);
-      boxes.set(card.name, { row, column: left + width / 2 < 395 ? 0 : 1, left, right: left + width, top, bottom: top + height(card), final: card.final });
+      boxes.set(card.name, {
+        row,
+        column: left + width / 2 < 395 ? 0 : 1,
+        left,
+        right: left + width,
+        top,
+        bottom: top + height(card),
+        final: card.final,
+      });
     }
     top += Math.max(...own.map(height)) + 72;
   };
-  for (let row = 0; row < living.length / 2; row++) line(row, living.slice(row * 2, row * 2 + 2), (710 - between) / 2, between);
+  for (let row = 0; row < living.length / 2; row++)
+    line(row, living.slice(row * 2, row * 2 + 2), (710 - between) / 2, between);
   if (final.length > 0) line(Math.ceil(living.length / 2), final, (710 - (final.length - 1) * 16) / final.length, 16);
   return boxes;
 }
@@ -186,37 +364,86 @@ function pieces(path: string): Piece[] {
 
 /** Whether two straight pieces run on one another for more than a crossing. */
 function runTogether([ax1, ay1, ax2, ay2]: Piece, [bx1, by1, bx2, by2]: Piece): boolean {
-  const common = (one: number, two: number, three: number, four: number): number => Math.min(Math.max(one, two), Math.max(three, four)) - Math.max(Math.min(one, two), Math.min(three, four));
+  const common = (one: number, two: number, three: number, four: number): number =>
+    Math.min(Math.max(one, two), Math.max(three, four)) - Math.max(Math.min(one, two), Math.min(three, four));
   if (ax1 === ax2 && bx1 === bx2) return Math.abs(ax1 - bx1) < 3 && common(ay1, ay2, by1, by2) > 4;
   if (ay1 === ay2 && by1 === by2) return Math.abs(ay1 - by1) < 3 && common(ax1, ax2, bx1, bx2) > 4;
   return false;
 }
 
 t.test('no arrow crosses a card, and no two run on one another, unless they lead to the same state', async (t) => {
-  for (const [kind, rowHeight, between] of actorKinds.flatMap((kind) => [[kind, 25, 80], [kind, 23, 56], [kind, 41, 56]] as const)) {
+  for (const [kind, rowHeight, between] of actorKinds.flatMap(
+    (kind) =>
+      [
+        [kind, 25, 80],
+        [kind, 23, 56],
+        [kind, 41, 56],
+      ] as const,
+  )) {
     const { cards, arrows } = drawingOf(kind);
     const boxes = boxesOf(cards, rowHeight, between);
-    const wires: Wire[] = arrows.map(({ key, from, to, row }) => ({ key, from: boxes.get(from)!, to: boxes.get(to)!, y: boxes.get(from)!.top + 60 + cards.find(({ name }) => name === from)!.rows.findIndex((one) => one.key === row) * rowHeight }));
+    const wires: Wire[] = arrows.map(({ key, from, to, row }) => ({
+      key,
+      from: boxes.get(from)!,
+      to: boxes.get(to)!,
+      y:
+        boxes.get(from)!.top +
+        60 +
+        cards.find(({ name }) => name === from)!.rows.findIndex((one) => one.key === row) * rowHeight,
+    }));
     const drawn = [...route(wires)].map(([key, path]) => ({ key, to: key.split(' ')[1], path: pieces(path) }));
     t.same(new Set(drawn.map(({ key }) => key)), new Set(arrows.map(({ key }) => key)), kind);
     for (const { key, to, path } of drawn) {
       for (const [name, { left, right, top, bottom }] of boxes) {
-        const crosses = path.some(([x1, y1, x2, y2]) => Math.max(x1, x2) > left + 1 && Math.min(x1, x2) < right - 1 && Math.max(y1, y2) > top + 1 && Math.min(y1, y2) < bottom - 1);
+        const crosses = path.some(
+          ([x1, y1, x2, y2]) =>
+            Math.max(x1, x2) > left + 1 &&
+            Math.min(x1, x2) < right - 1 &&
+            Math.max(y1, y2) > top + 1 &&
+            Math.min(y1, y2) < bottom - 1,
+        );
         t.notOk(crosses, `${kind}: ${key} stays out of ${name}`);
       }
-      const beside = drawn.filter((other) => other.to !== to && other.path.some((one) => path.some((piece) => runTogether(one, piece))));
-      t.same(beside.map((other) => other.key), [], `${kind}: ${key} runs alone`);
+      const beside = drawn.filter(
+        (other) => other.to !== to && other.path.some((one) => path.some((piece) => runTogether(one, piece))),
+      );
+      t.same(
+        beside.map((other) => other.key),
+        [],
+        `${kind}: ${key} runs alone`,
+      );
       const [, y1, x2, y2] = path.at(-1)!;
       const { left, right, top, bottom } = boxes.get(to!)!;
-      t.ok(y1 === y2 ? [left, right].includes(x2) && y2 > top && y2 < bottom : [top, bottom].includes(y2) && x2 > left && x2 < right, `${kind}: ${key} ends at its state`);
+      t.ok(
+        y1 === y2
+          ? [left, right].includes(x2) && y2 > top && y2 < bottom
+          : [top, bottom].includes(y2) && x2 > left && x2 < right,
+        `${kind}: ${key} ends at its state`,
+      );
     }
   }
 });
 
 t.test('equal events in a row that change nothing in an actor without a history are one step', async (t) => {
-  const report = { event: 'report', from: 'speaking', to: 'speaking', outcomes: [{ type: 'unchanged' }], refused: false, requestId: null, by: null, count: 1 };
+  const report = {
+    event: 'report',
+    from: 'speaking',
+    to: 'speaking',
+    outcomes: [{ type: 'unchanged' }],
+    refused: false,
+    requestId: null,
+    by: null,
+    count: 1,
+  };
   const played = { ...report, event: 'played', to: 'listening', outcomes: [{ type: 'turn.finish' }] };
-  const steps = [report, report, report, report, played, report].map((step, index) => ({ ...step, seq: index + 1, at: index })).reduce(withPassing, [] as readonly Step[]);
-  t.match(steps, [{ id: '1', count: 1 }, { id: '2', seq: 4, at: 3, count: 3 }, { id: '5', count: 1 }, { id: '6', count: 1 }]);
+  const steps = [report, report, report, report, played, report]
+    .map((step, index) => ({ ...step, seq: index + 1, at: index }))
+    .reduce(withPassing, [] as readonly Step[]);
+  t.match(steps, [
+    { id: '1', count: 1 },
+    { id: '2', seq: 4, at: 3, count: 3 },
+    { id: '5', count: 1 },
+    { id: '6', count: 1 },
+  ]);
   t.equal(steps.length, 4);
 });

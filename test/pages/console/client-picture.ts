@@ -1,4 +1,7 @@
-/** The picture of docs/clients.md: a script for OpenAI's API, its output, and beside it the console's chart of its session. */
+/**
+ * The picture of docs/clients.md: a script for OpenAI's API, its output, and beside it the console's chart of its
+ * session.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
@@ -31,10 +34,16 @@ const written = (line: string): string => line.replaceAll('&', '&amp;').replaceA
 export async function takeClientPicture(console: Console, file: string): Promise<void> {
   const { house, browser } = console;
   const { id } = await house.assistant({ name: 'support', model: { provider: 'scripted', name: 'demo' } });
-  await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`, { method: 'PATCH', body: { alias: 'support' } });
+  await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`, {
+    method: 'PATCH',
+    body: { alias: 'support' },
+  });
   const run = async (): Promise<string> => {
     const source = script.replace('http://127.0.0.1:8080', house.url).replace('ak_…', house.key);
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', source], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', source], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
     if (code !== 0) throw new Error(`The script ended with ${code}.`);
     return output;
@@ -52,7 +61,9 @@ export async function takeClientPicture(console: Console, file: string): Promise
   if (complaints.length > 0) throw new Error(complaints.join('\n'));
   await context.close();
   const sheet = await browser.newPage({ viewport: { width: 1520, height: 700 } });
-  await sheet.setContent(`<style>${style}</style><main><aside><h2>talk.mjs</h2><pre>${written(script)}</pre><h2>node talk.mjs</h2><pre>${written(output)}</pre></aside><img src="data:image/png;base64,${chart}"></main>`);
+  await sheet.setContent(
+    `<style>${style}</style><main><aside><h2>talk.mjs</h2><pre>${written(script)}</pre><h2>node talk.mjs</h2><pre>${written(output)}</pre></aside><img src="data:image/png;base64,${chart}"></main>`,
+  );
   await sheet.locator('main').screenshot({ path: file });
   await sheet.close();
 }

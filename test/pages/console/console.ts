@@ -23,8 +23,16 @@ export async function openConsole(t: Owner): Promise<Console> {
   const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
   const standIn = await openStandIn(t, house);
   const browser = await openBrowser(t);
-  const open: Console['open'] = ({ width = 1440, colorScheme = 'light' } = {}) => openPage(browser, { origin: standIn.url, width, height: 900, colorScheme });
-  return { house, standIn, browser, open, shared: await open(), url: (...path) => [`${standIn.url}/console`, ...path].join('/') };
+  const open: Console['open'] = ({ width = 1440, colorScheme = 'light' } = {}) =>
+    openPage(browser, { origin: standIn.url, width, height: 900, colorScheme });
+  return {
+    house,
+    standIn,
+    browser,
+    open,
+    shared: await open(),
+    url: (...path) => [`${standIn.url}/console`, ...path].join('/'),
+  };
 }
 
 /** A test on a page, whose complaints are gathered meanwhile. */
@@ -47,7 +55,9 @@ const nothing = 'There is no such page';
 
 /** Follows a link of the console. */
 export const follow = (page: Page, address: string): Promise<void> =>
-  page.evaluate(`(() => { const link = document.createElement('a'); link.href = ${JSON.stringify(address)}; document.body.append(link); link.click(); link.remove(); })()`);
+  page.evaluate(
+    `(() => { const link = document.createElement('a'); link.href = ${JSON.stringify(address)}; document.body.append(link); link.click(); link.remove(); })()`,
+  );
 
 /** Follows a link to a page of nothing. */
 export async function turnAway(page: Page, { url }: Console): Promise<void> {
@@ -56,8 +66,8 @@ export async function turnAway(page: Page, { url }: Console): Promise<void> {
 }
 
 /**
- * Follows links from one page of the console to another, over a page of nothing since two may begin alike, and resolves when it shows its
- * content. What is loaded stays so: scripts, and axe, which costs a browser more than most pages.
+ * Follows links from one page of the console to another, over a page of nothing since two may begin alike, and resolves
+ * when it shows its content. What is loaded stays so: scripts, and axe, which costs a browser more than most pages.
  */
 export async function turnTo(page: Page, console: Console, address: string): Promise<void> {
   await turnAway(page, console);
@@ -65,14 +75,26 @@ export async function turnTo(page: Page, console: Console, address: string): Pro
   await content(page).filter({ hasNotText: nothing }).waitFor({ state: 'attached' });
 }
 
-/** Resolves once an expression is true in the page, looked at with each frame. The page's policy does not let it be given to `waitForFunction`. */
-export const until = (page: Page, expression: string): Promise<void> => page.evaluate(`new Promise((resolve) => { const look = () => (${expression}) ? resolve() : requestAnimationFrame(look); look(); })`);
+/**
+ * Resolves once an expression is true in the page, looked at with each frame. The page's policy does not let it be
+ * given to `waitForFunction`.
+ */
+export const until = (page: Page, expression: string): Promise<void> =>
+  page.evaluate(
+    `new Promise((resolve) => { const look = () => (${expression}) ? resolve() : requestAnimationFrame(look); look(); })`,
+  );
 
 const everything = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-/** The findings that keep somebody from using the page. The contrast of its texts takes axe as long as the rest; `faintTexts` looks at it as well. */
+/**
+ * The findings that keep somebody from using the page. The contrast of its texts takes axe as long as the rest;
+ * `faintTexts` looks at it as well.
+ */
 export async function findings(page: Page, what: 'all' | 'not contrast' = 'all'): Promise<string[]> {
-  const found = await axeFindings(page, { runOnly: everything, rules: { 'color-contrast': { enabled: what === 'all' } } });
+  const found = await axeFindings(page, {
+    runOnly: everything,
+    rules: { 'color-contrast': { enabled: what === 'all' } },
+  });
   const told = toldOf(found.filter(({ impact }) => impact === 'serious' || impact === 'critical'));
   // A target that the bar at the bottom covers in part is reached by scrolling.
   return told.filter((one) => !one.includes('partially obscured'));
@@ -91,10 +113,27 @@ export interface Furnished {
 
 /** A workspace as it looks after a morning: assistants, keys, a credential, talks that are over, and one that runs. */
 export async function furnish(house: House): Promise<Furnished> {
-  const assistant = await house.assistant({ name: 'support', greeting: 'Hello! What can I do for you?', model: { provider: 'synthetic', name: 'hang_at=40,delay_ms=5,tokens=200' } });
-  const quick = await house.assistant({ name: 'opening hours', visitor_fields: [{ name: 'email', type: 'email', required: false }], greeting: 'Hello! Ask me when we are open.', channels: { link: true, widget: true }, link: { slug: 'hours', origins: ['https://shop.example.com'] } });
+  const assistant = await house.assistant({
+    name: 'support',
+    greeting: 'Hello! What can I do for you?',
+    model: { provider: 'synthetic', name: 'hang_at=40,delay_ms=5,tokens=200' },
+  });
+  const quick = await house.assistant({
+    name: 'opening hours',
+    visitor_fields: [{ name: 'email', type: 'email', required: false }],
+    greeting: 'Hello! Ask me when we are open.',
+    channels: { link: true, widget: true },
+    link: { slug: 'hours', origins: ['https://shop.example.com'] },
+  });
   await house.console(`/workspaces/${house.workspaceId}/assistants`, { body: { name: 'returns' } });
-  await house.console(`/workspaces/${house.workspaceId}/credentials`, { body: { kind: 'model', provider: 'openai', base_url: 'https://api.example.com/v1', api_key: 'a-key-of-the-provider' } });
+  await house.console(`/workspaces/${house.workspaceId}/credentials`, {
+    body: {
+      kind: 'model',
+      provider: 'openai',
+      base_url: 'https://api.example.com/v1',
+      api_key: 'a-key-of-the-provider',
+    },
+  });
   const key = await house.newKey({ name: 'web shop', limits: { requests: 60 } });
   await house.newKey({ name: 'night batch', assistant_ids: [quick.id], expires_at: 2_000_000_000 });
   const talks = [];
@@ -112,7 +151,9 @@ export async function furnish(house: House): Promise<Furnished> {
   await visit.say(await visit.session({ visitor: { email: 'hedy@example.com' } }), 'When are you open?');
   await house.ask(`/sessions/${talks[0].id}/end`, { method: 'POST' });
   const session = await house.session(assistant.id);
-  const turn = await house.stream(`/sessions/${session.id}/chat`, { body: { message: 'Tell me all about it. <img src=x onerror=complain(1)>' } });
+  const turn = await house.stream(`/sessions/${session.id}/chat`, {
+    body: { message: 'Tell me all about it. <img src=x onerror=complain(1)>' },
+  });
   await house.ask(`/sessions/${session.id}/chat`, { body: { message: 'and?' } });
   await house.ask(`/sessions/${session.id}/chat`, { body: { message: 'and?' } });
   // Somebody is signed in elsewhere.

@@ -23,23 +23,30 @@ export async function crowds(t: Test, console: Console): Promise<void> {
 const idOf = (number: number): string => `ses_${String(number).padStart(26, 'z')}`;
 
 /** Sessions by pages, without a server that would have to make them. */
-const sessions = (house: { workspaceId: string }, asked: (string | null)[]) => (after: string | null): object => {
-  asked.push(after);
-  const from = Number(after ?? 0);
-  const data = Array.from({ length: 100 }, (_, index) => ({
-    id: idOf(all - from - index),
-    object: 'session',
-    assistant_id: 'asst_1',
-    workspace_id: house.workspaceId,
-    status: 'open',
-    channel: 'api',
-    visitor: {},
-    metadata: {},
-    active_turn_id: null,
-    created_at: 1_790_000_000 - from - index,
-  }));
-  return { object: 'list', data, has_more: from + 100 < all, next_cursor: from + 100 < all ? String(from + 100) : null };
-};
+const sessions =
+  (house: { workspaceId: string }, asked: (string | null)[]) =>
+  (after: string | null): object => {
+    asked.push(after);
+    const from = Number(after ?? 0);
+    const data = Array.from({ length: 100 }, (_, index) => ({
+      id: idOf(all - from - index),
+      object: 'session',
+      assistant_id: 'asst_1',
+      workspace_id: house.workspaceId,
+      status: 'open',
+      channel: 'api',
+      visitor: {},
+      metadata: {},
+      active_turn_id: null,
+      created_at: 1_790_000_000 - from - index,
+    }));
+    return {
+      object: 'list',
+      data,
+      has_more: from + 100 < all,
+      next_cursor: from + 100 < all ? String(from + 100) : null,
+    };
+  };
 
 /** How many groups of a hundred rows there are, and how many of them the browser draws. */
 const drawn = `(() => {
@@ -60,7 +67,8 @@ async function manySessions(t: Test, page: Page, { url, house, standIn }: Consol
   const table = page.getByRole('table', { name: 'Sessions' });
   await table.waitFor();
   t.ok(asked.length <= 2, `${asked.length} pages are read for the first look`);
-  // As fast as the pages come: each brings the end of the list, which asks for the next. Asked of the page itself, since a locator looks at every row.
+  // As fast as the pages come: each brings the end of the list, which asks for the next. Asked of the page itself,
+  // since a locator looks at every row.
   while (asked.length < all / 100) {
     await page.evaluate('scrollTo(0, document.body.scrollHeight)');
     await until(page, `document.querySelectorAll('.rows .group').length >= ${asked.length}`);
@@ -76,7 +84,9 @@ async function manySessions(t: Test, page: Page, { url, house, standIn }: Consol
   await page.evaluate('scrollTo(0, 0)');
   await until(page, shows(0, all));
   // A change in one row draws one group.
-  await page.evaluate(`changed = 0; for (const group of document.querySelectorAll('.rows .group')) new MutationObserver(() => changed++).observe(group, { subtree: true, childList: true, characterData: true, attributes: true, attributeFilter: ['class'] })`);
+  await page.evaluate(
+    `changed = 0; for (const group of document.querySelectorAll('.rows .group')) new MutationObserver(() => changed++).observe(group, { subtree: true, childList: true, characterData: true, attributes: true, attributeFilter: ['class'] })`,
+  );
   await page.getByText('More filters').click();
   t.equal(await page.evaluate('changed'), 0, 'and none is drawn anew for what stands beside the list');
   stop();
@@ -97,7 +107,10 @@ const feedOfTest = `(() => {
   };
 })()`;
 
-/** Sends so many events, each in a task of its own as a socket does, and counts the frames of that time and how often the page was drawn. */
+/**
+ * Sends so many events, each in a task of its own as a socket does, and counts the frames of that time and how often
+ * the page was drawn.
+ */
 const burst = (workspaceId: string, count: number): string => `(async () => {
   let [drawings, frames, over] = [0, 0, false];
   const observer = new MutationObserver(() => drawings++);
@@ -138,7 +151,11 @@ async function stalled(t: Test, page: Page, { url, house, standIn }: Console): P
   standIn.stall();
   const turn = await house.stream(`/sessions/${one.id}/chat`, { body: { message: 'Hi' } });
   await turn.next();
-  t.equal(await page.locator('.state[aria-current="true"]').getAttribute('data-state'), 'open', 'nothing of it has come');
+  t.equal(
+    await page.locator('.state[aria-current="true"]').getAttribute('data-state'),
+    'open',
+    'nothing of it has come',
+  );
   await page.clock.fastForward(20_000);
   await page.clock.fastForward(10_000);
   const said = page.getByText('The connection is lost. Reconnecting');

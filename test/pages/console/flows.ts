@@ -4,7 +4,8 @@ import type { Page } from 'playwright-core';
 import { settled, within, type Console, type Furnished } from './console.ts';
 
 export async function flows(t: Test, console: Console, full: Furnished): Promise<void> {
-  const inFull = (name: string, run: (t: Test, page: Page, console: Console, full: Furnished) => Promise<void>) => within(t, console, name, (t, page) => run(t, page, console, full));
+  const inFull = (name: string, run: (t: Test, page: Page, console: Console, full: Furnished) => Promise<void>) =>
+    within(t, console, name, (t, page) => run(t, page, console, full));
   await inFull('a key is created and revoked with the keyboard alone', keyByKeyboard);
   await inFull('an assistant is written, published and disabled with the keyboard alone', assistantByKeyboard);
   await inFull('a past is gone through with the arrow keys, and every step has its address', scrubbing);
@@ -101,10 +102,17 @@ async function assistantByKeyboard(t: Test, page: Page, { url, house }: Console)
 }
 
 const current = (page: Page) => page.locator('.state[aria-current="true"]');
-const isIn = (page: Page, state: string): Promise<void> => page.locator(`.state[data-state="${state}"][aria-current="true"]`).waitFor();
+const isIn = (page: Page, state: string): Promise<void> =>
+  page.locator(`.state[data-state="${state}"][aria-current="true"]`).waitFor();
 
 const historyOf = async ({ standIn, house }: Console, id: string): Promise<{ seq: number; to: string }[]> =>
-  ((await (await fetch(`${standIn.url}/console/api/workspaces/${house.workspaceId}/sessions/${id}/history?order=asc&limit=100`)).json()) as { data: { seq: number; to: string }[] }).data;
+  (
+    (await (
+      await fetch(
+        `${standIn.url}/console/api/workspaces/${house.workspaceId}/sessions/${id}/history?order=asc&limit=100`,
+      )
+    ).json()) as { data: { seq: number; to: string }[] }
+  ).data;
 
 async function scrubbing(t: Test, page: Page, console: Console, { ended }: Furnished): Promise<void> {
   const { url, house } = console;
@@ -118,12 +126,27 @@ async function scrubbing(t: Test, page: Page, console: Console, { ended }: Furni
     seen.push([new URL(page.url()).searchParams.get('at'), await current(page).getAttribute('data-state')]);
   }
   const told = rows.slice(-5, -1).toReversed();
-  t.same(seen, told.map(({ seq, to }) => [String(seq), to]), 'state by state');
-  t.same(told.map(({ to }) => to), ['open', 'streaming', 'open', 'streaming']);
-  t.match(await page.getByRole('region', { name: 'Context' }).textContent(), /activeTurnId turn_\w{26}/, 'with the context of that moment');
+  t.same(
+    seen,
+    told.map(({ seq, to }) => [String(seq), to]),
+    'state by state',
+  );
+  t.same(
+    told.map(({ to }) => to),
+    ['open', 'streaming', 'open', 'streaming'],
+  );
+  t.match(
+    await page.getByRole('region', { name: 'Context' }).textContent(),
+    /activeTurnId turn_\w{26}/,
+    'with the context of that moment',
+  );
   await page.reload();
   await isIn(page, 'streaming');
-  t.equal(await page.getByRole('slider').getAttribute('aria-valuenow'), String(rows.length - 4), 'the address has the step');
+  t.equal(
+    await page.getByRole('slider').getAttribute('aria-valuenow'),
+    String(rows.length - 4),
+    'the address has the step',
+  );
   await page.getByRole('slider').focus();
   await page.keyboard.press('End');
   await isIn(page, 'ended');
@@ -135,7 +158,11 @@ async function whatIf(t: Test, page: Page, { url, house }: Console, { session }:
   await isIn(page, 'streaming');
   const answer = page.locator('.what-if output');
   const box = page.getByLabel('What would happen if it got');
-  for (const [question, expected] of [['chat', /Refused: turn_in_progress.*It stays streaming/], ['end', /streaming → ended/], ['chat: the session is past its seconds', /Refused: session_expired.*streaming → expired/]] as const) {
+  for (const [question, expected] of [
+    ['chat', /Refused: turn_in_progress.*It stays streaming/],
+    ['end', /streaming → ended/],
+    ['chat: the session is past its seconds', /Refused: session_expired.*streaming → expired/],
+  ] as const) {
     await box.selectOption({ label: question });
     t.match(await answer.textContent(), expected, question);
   }
@@ -202,7 +229,9 @@ async function theTranscript(t: Test, page: Page, { url, house }: Console, { ses
   const said = page.getByRole('article', { name: 'Visitor' }).first();
   t.match(await said.textContent(), /<img src=x onerror=complain\(1\)>/, 'what a visitor says is text');
   t.equal(await page.locator('.said img').count(), 0);
-  const one = await house.session((await house.assistant({ name: 'cut short', model: { provider: 'synthetic', name: 'fail_at=5,delay_ms=5' } })).id);
+  const one = await house.session(
+    (await house.assistant({ name: 'cut short', model: { provider: 'synthetic', name: 'fail_at=5,delay_ms=5' } })).id,
+  );
   await (await house.stream(`/sessions/${one.id}/chat`, { body: { message: 'Hi' } })).rest();
   await page.goto(url(house.workspaceId, 'sessions', one.id));
   t.match(await page.locator('.cut').textContent(), /the provider failed/, 'what was cut says why');
@@ -242,7 +271,10 @@ async function theRows(t: Test, page: Page, { url, house }: Console, { ended }: 
   for (const width of [1440, 360]) {
     await page.setViewportSize({ width, height: 900 });
     await page.goto(url(house.workspaceId, `sessions?assistant_id=${assistant.id}`));
-    const row = page.getByRole('table', { name: 'Sessions' }).getByRole('row').filter({ has: page.locator(`a[title="${id}"]`) });
+    const row = page
+      .getByRole('table', { name: 'Sessions' })
+      .getByRole('row')
+      .filter({ has: page.locator(`a[title="${id}"]`) });
     await page.getByLabel('Assistant').getByRole('option', { name: 'row by row' }).waitFor({ state: 'attached' });
     await row.getByText('row by row').filter({ visible: true }).waitFor();
     const text = await row.innerText();
@@ -261,15 +293,37 @@ async function theRows(t: Test, page: Page, { url, house }: Console, { ended }: 
 }
 
 async function usageOnce(t: Test, page: Page, { url, standIn, house }: Console): Promise<void> {
-  const day = (start: number, turns: number) => ({ start, sessions: 3 * turns, turns, failed_turns: 5 * turns, input_tokens: 1007 * turns, output_tokens: 2003 * turns, speech_characters: 4001 * turns, transcription_seconds: 811 * turns, tool_calls: 13 * turns });
+  const day = (start: number, turns: number) => ({
+    start,
+    sessions: 3 * turns,
+    turns,
+    failed_turns: 5 * turns,
+    input_tokens: 1007 * turns,
+    output_tokens: 2003 * turns,
+    speech_characters: 4001 * turns,
+    transcription_seconds: 811 * turns,
+    tool_calls: 13 * turns,
+  });
   for (const turns of [[131, 137], [131]]) {
     const data = turns.map((each, index) => day(1_795_824_000 + 86_400 * index, each));
-    const totals = day(0, turns.reduce((sum, each) => sum + each, 0));
-    const stop = standIn.answer(/\/usage\?/, 200, () => ({ object: 'usage', start: 0, end: 1, bucket: 'day', data, totals }));
+    const totals = day(
+      0,
+      turns.reduce((sum, each) => sum + each, 0),
+    );
+    const stop = standIn.answer(/\/usage\?/, 200, () => ({
+      object: 'usage',
+      start: 0,
+      end: 1,
+      bucket: 'day',
+      data,
+      totals,
+    }));
     await page.goto(url(house.workspaceId, 'usage'));
     await page.getByText('Spoken characters').first().waitFor();
     const text = await page.locator('main').innerText();
-    for (const figure of [...data, totals].flatMap(({ turns, output_tokens: out, input_tokens: into, speech_characters: speech }) => [turns, out, into, speech])) {
+    for (const figure of [...data, totals].flatMap(
+      ({ turns, output_tokens: out, input_tokens: into, speech_characters: speech }) => [turns, out, into, speech],
+    )) {
       const said = text.match(new RegExp(`(?<![\\d,])${figure.toLocaleString('en')}(?![\\d,])`, 'g')) ?? [];
       t.equal(said.length, 1, `${figure} stands once`);
     }
@@ -280,12 +334,18 @@ async function usageOnce(t: Test, page: Page, { url, standIn, house }: Console):
 async function signedOut(t: Test, { open, url, house, standIn }: Console): Promise<void> {
   const { page, context } = await open();
   const path = url(house.workspaceId, 'keys');
-  const nobody = { error: { type: 'authentication_error', code: 'missing_api_key', message: 'No API key was sent.' }, request_id: `req_${'0'.repeat(26)}` };
+  const nobody = {
+    error: { type: 'authentication_error', code: 'missing_api_key', message: 'No API key was sent.' },
+    request_id: `req_${'0'.repeat(26)}`,
+  };
   const stop = standIn.answer(/^\/console\/api\/(me|workspaces)/, 401, nobody);
   await page.goto(path);
   await page.getByLabel('Operator token').waitFor();
   t.equal(page.url(), path, 'the address stays');
-  const wrong = standIn.answer(/\/sign-in$/, 429, { error: { type: 'rate_limit_error', code: 'rate_limited', message: 'Rate limit exceeded. Retry in 60 seconds.' }, request_id: `req_${'1'.repeat(26)}` });
+  const wrong = standIn.answer(/\/sign-in$/, 429, {
+    error: { type: 'rate_limit_error', code: 'rate_limited', message: 'Rate limit exceeded. Retry in 60 seconds.' },
+    request_id: `req_${'1'.repeat(26)}`,
+  });
   await page.getByLabel('Operator token').fill('wrong');
   await page.keyboard.press('Enter');
   t.match(await page.getByRole('alert').textContent(), /Retry in 60 seconds\..*req_1{26}/, 'a refusal says what to do');
@@ -293,7 +353,11 @@ async function signedOut(t: Test, { open, url, house, standIn }: Console): Promi
   const kept = standIn.answer(/\/sign-in$/, 204, null);
   await page.keyboard.press('Enter');
   await page.getByText('The browser did not keep the sign-in.').waitFor();
-  t.match(await page.getByRole('alert').textContent(), /HTTPS/, 'a browser that keeps no cookie is told so, without a loop');
+  t.match(
+    await page.getByRole('alert').textContent(),
+    /HTTPS/,
+    'a browser that keeps no cookie is told so, without a loop',
+  );
   stop();
   await page.keyboard.press('Enter');
   await page.getByRole('table', { name: 'Keys' }).waitFor();

@@ -1,4 +1,7 @@
-/** The picture of a call on its chart, with its last half minute above it: a reply that goes on after a word, and one that is cut. */
+/**
+ * The picture of a call on its chart, with its last half minute above it: a reply that goes on after a word, and one
+ * that is cut.
+ */
 import { pause, realClock } from '../../../src/client/clock.ts';
 import { opened } from '../../api/caller.ts';
 import { openHouse } from '../../api/house.ts';
@@ -15,7 +18,11 @@ export async function takeLanePicture(owner: Owner, file: string): Promise<void>
   const house = await openHouse(owner, { env: { PARLEY_SYNTHETIC: '1', PARLEY_VOICE_PROCESSES: '0' } });
   const standIn = await openStandIn(owner, house);
   const browser = await openBrowser(owner);
-  const caller = await opened(house, { texts: 'where_is_my_order|yes|no_stop', model: 'tokens=100,delay_ms=0', characterMs: 60 });
+  const caller = await opened(house, {
+    texts: 'where_is_my_order|yes|no_stop',
+    model: 'tokens=100,delay_ms=0',
+    characterMs: 60,
+  });
   const wait = (ms: number): Promise<void> => pause(realClock, ms, new AbortController().signal);
   let said: Buffer = Buffer.alloc(0);
   const microphone = setInterval(() => {
@@ -23,8 +30,21 @@ export async function takeLanePicture(owner: Owner, file: string): Promise<void>
     said = said.subarray(pieceBytes);
   }, pieceMs);
   // Half a second of what came is still to be heard.
-  const reports = setInterval(() => caller.send({ type: 'played', message_id: caller.message, samples: Math.max(0, (caller.received.get(caller.message) ?? 0) - 8_000) }), reportMs);
-  const { page, complaints } = await openPage(browser, { origin: standIn.url, width: 1280, height: 720, reducedMotion: 'no-preference' });
+  const reports = setInterval(
+    () =>
+      caller.send({
+        type: 'played',
+        message_id: caller.message,
+        samples: Math.max(0, (caller.received.get(caller.message) ?? 0) - 8_000),
+      }),
+    reportMs,
+  );
+  const { page, complaints } = await openPage(browser, {
+    origin: standIn.url,
+    width: 1280,
+    height: 720,
+    reducedMotion: 'no-preference',
+  });
   await page.goto(`${standIn.url}/console/${house.workspaceId}/live/session/${caller.session.id}`);
   await page.getByRole('link', { name: 'Call', exact: true }).click();
   await page.getByRole('region', { name: 'The last 30 seconds' }).waitFor();

@@ -9,12 +9,18 @@ import { turnTo, within, type Console } from './console.ts';
 export async function liveLists(t: Test, console: Console): Promise<void> {
   await within(t, console, 'Live on a phone begins with its list', onPhone);
   await within(t, console, 'Live lists sessions and turns that begin while it is open', onLive);
-  await within(t, console, 'Sessions announces the sessions that match its filters, and its rows follow their states', onSessions);
+  await within(
+    t,
+    console,
+    'Sessions announces the sessions that match its filters, and its rows follow their states',
+    onSessions,
+  );
   await within(t, console, 'a transcript shows a turn that is over before its session is read again', onTranscript);
   await within(t, console, "a key's page shows what a request takes of its budgets", onKey);
 }
 
-const rows = (page: Page, label: string) => page.getByRole('table', { name: label }).locator('.group, [role="rowgroup"]').locator('[role="row"]:not(.names)');
+const rows = (page: Page, label: string) =>
+  page.getByRole('table', { name: label }).locator('.group, [role="rowgroup"]').locator('[role="row"]:not(.names)');
 
 async function onPhone(t: Test, page: Page, console: Console): Promise<void> {
   const { house, url } = console;
@@ -78,7 +84,11 @@ async function onSessions(t: Test, page: Page, console: Console): Promise<void> 
     await row.filter({ hasText: 'ended' }).waitFor();
     await turn.rest();
   }
-  await turnTo(page, console, url(house.workspaceId, `sessions?assistant_id=${(await house.assistant({ name: 'empty' })).id}`));
+  await turnTo(
+    page,
+    console,
+    url(house.workspaceId, `sessions?assistant_id=${(await house.assistant({ name: 'empty' })).id}`),
+  );
   await page.getByText('No session matches').waitFor();
   const { id: shop } = (await house.console('/workspaces', { body: { name: 'soon busy' } })).json;
   await turnTo(page, console, url(shop, 'sessions'));
@@ -91,14 +101,22 @@ async function onSessions(t: Test, page: Page, console: Console): Promise<void> 
 
 async function onTranscript(t: Test, page: Page, console: Console): Promise<void> {
   const { house, url } = console;
-  const { id } = await house.session((await house.assistant({ name: 'quick', model: { provider: 'synthetic', name: 'tokens=1' } })).id);
+  const { id } = await house.session(
+    (await house.assistant({ name: 'quick', model: { provider: 'synthetic', name: 'tokens=1' } })).id,
+  );
   await turnTo(page, console, url(house.workspaceId, 'sessions', id));
   await page.getByText('Nothing was said yet.').waitFor();
   for (let turn = 1; turn <= 3; turn++) {
     const said = await house.stream(`/sessions/${id}/chat`, { body: { message: `Message ${turn}` } });
     await said.rest();
-    await page.getByRole('article', { name: 'Visitor' }).filter({ hasText: `Message ${turn}` }).waitFor();
-    await page.getByRole('article', { name: 'Assistant' }).nth(turn - 1).waitFor();
+    await page
+      .getByRole('article', { name: 'Visitor' })
+      .filter({ hasText: `Message ${turn}` })
+      .waitFor();
+    await page
+      .getByRole('article', { name: 'Assistant' })
+      .nth(turn - 1)
+      .waitFor();
   }
   t.equal(await page.getByRole('article').count(), 6, 'each message once');
 }
@@ -119,29 +137,62 @@ export async function everyKind(t: Test, page: Page, { url, house }: Console): P
   for (const kind of actorKinds) {
     await t.test(kind, async (t) => {
       await page.goto(url(house.workspaceId, kind === 'session' ? 'live' : `live?kind=${kind}`));
-      await page.getByRole('navigation', { name: 'Kinds of actors' }).locator('[aria-current]').filter({ hasText: '0' }).waitFor();
+      await page
+        .getByRole('navigation', { name: 'Kinds of actors' })
+        .locator('[aria-current]')
+        .filter({ hasText: '0' })
+        .waitFor();
       await arrivals(t, page, house.workspaceId, kind, say);
     });
   }
 }
 
-async function arrivals(t: Test, page: Page, workspace: string, kind: ActorKind, say: (message: object) => Promise<unknown>): Promise<void> {
+async function arrivals(
+  t: Test,
+  page: Page,
+  workspace: string,
+  kind: ActorKind,
+  say: (message: object) => Promise<unknown>,
+): Promise<void> {
   const [first, second] = drawingOf(kind).cards.map(({ name }) => name) as [string, string | undefined];
   const actorOf = (number: number) => ({ kind, id: `${kind}_${number}`, workspace_id: workspace });
   for (let number = 1; number <= 3; number++) {
     await say({ type: 'activated', at: number, actor: actorOf(number), state: first });
-    await rows(page, 'Actors').filter({ hasText: `${kind}_${number}` }).waitFor();
+    await rows(page, 'Actors')
+      .filter({ hasText: `${kind}_${number}` })
+      .waitFor();
   }
   t.equal(await rows(page, 'Actors').count(), 3);
   if (second !== undefined) {
-    await say({ type: 'event', seq: 1, at: 9, actor: actorOf(2), event: 'x', from: first, to: second, context: {}, outcomes: [], refused: false, request_id: null, by: null, data: { type: 'x' } });
-    await rows(page, 'Actors').filter({ hasText: `${kind}_2` }).filter({ hasText: second }).waitFor();
+    await say({
+      type: 'event',
+      seq: 1,
+      at: 9,
+      actor: actorOf(2),
+      event: 'x',
+      from: first,
+      to: second,
+      context: {},
+      outcomes: [],
+      refused: false,
+      request_id: null,
+      by: null,
+      data: { type: 'x' },
+    });
+    await rows(page, 'Actors')
+      .filter({ hasText: `${kind}_2` })
+      .filter({ hasText: second })
+      .waitFor();
   }
   await say({ type: 'passivated', at: 10, actor: actorOf(1), state: first });
-  await rows(page, 'Actors').filter({ hasText: `${kind}_1` }).waitFor({ state: 'detached' });
+  await rows(page, 'Actors')
+    .filter({ hasText: `${kind}_1` })
+    .waitFor({ state: 'detached' });
   await say({ type: 'dropped', count: 7 });
   await page.locator('.happened').getByText('7 left out').waitFor();
   await say({ type: 'actors', at: 11, actors: [{ ...actorOf(4), state: first, context: null }] });
-  await rows(page, 'Actors').filter({ hasText: `${kind}_4` }).waitFor();
+  await rows(page, 'Actors')
+    .filter({ hasText: `${kind}_4` })
+    .waitFor();
   t.equal(await rows(page, 'Actors').count(), 1, 'after a loss the list is that of the feed');
 }

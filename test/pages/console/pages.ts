@@ -1,4 +1,7 @@
-/** Every page of the console, empty and full, light and dark, on a phone and a desk: readable by all, and within its policy. */
+/**
+ * Every page of the console, empty and full, light and dark, on a phone and a desk: readable by all, and within its
+ * policy.
+ */
 import type { Test } from 'tap';
 import type { Page } from 'playwright-core';
 import { faintTexts, overflow } from '../../browser.ts';
@@ -12,17 +15,44 @@ export async function everyPage(t: Test, console: Console, full: Furnished): Pro
   const { tool, asked } = await withTool(house);
   const paths = [
     ...[`${w}/live`, `${w}/live?kind=key`, `${w}/live?kind=turn`, `${w}/live?kind=socket`, `${w}/live?state=streaming`],
-    ...[`${w}/live/session/${full.session.id}`, `${w}/live/session/${full.ended.id}?at=2`, `${w}/live/turn/${full.turn.turnId}?session=${full.session.id}`, `${w}/live/turn/${full.over}?session=${full.ended.id}&at=2`, `${w}/live/turn/${full.over}`, `${w}/live/key/${full.key.id}`, `${w}/live/assistant/${full.assistant.id}`],
-    ...[`${w}/assistants`, `${w}/assistants/new`, ...['', '?section=model', '?section=pre-chat', '?section=link', '?section=widget', '?section=try'].map((query) => `${w}/assistants/${full.assistant.id}${query}`)],
-    ...[`${w}/tools`, `${w}/tools/${tool}`, `${w}/assistants/${asked.assistant}?section=tools`, `${w}/sessions/${asked.session}`, `${w}/live/turn/${asked.turn}?session=${asked.session}`],
+    ...[
+      `${w}/live/session/${full.session.id}`,
+      `${w}/live/session/${full.ended.id}?at=2`,
+      `${w}/live/turn/${full.turn.turnId}?session=${full.session.id}`,
+      `${w}/live/turn/${full.over}?session=${full.ended.id}&at=2`,
+      `${w}/live/turn/${full.over}`,
+      `${w}/live/key/${full.key.id}`,
+      `${w}/live/assistant/${full.assistant.id}`,
+    ],
+    ...[
+      `${w}/assistants`,
+      `${w}/assistants/new`,
+      ...['', '?section=model', '?section=pre-chat', '?section=link', '?section=widget', '?section=try'].map(
+        (query) => `${w}/assistants/${full.assistant.id}${query}`,
+      ),
+    ],
+    ...[
+      `${w}/tools`,
+      `${w}/tools/${tool}`,
+      `${w}/assistants/${asked.assistant}?section=tools`,
+      `${w}/sessions/${asked.session}`,
+      `${w}/live/turn/${asked.turn}?session=${asked.session}`,
+    ],
     ...[`${w}/keys`, `${w}/keys/${full.key.id}`, `${w}/credentials`, `${w}/usage`],
-    ...[`${w}/sessions`, `${w}/sessions?status=ended&channel=api`, `${w}/sessions/${full.session.id}`, `${w}/sessions/${full.ended.id}`],
+    ...[
+      `${w}/sessions`,
+      `${w}/sessions?status=ended&channel=api`,
+      `${w}/sessions/${full.session.id}`,
+      `${w}/sessions/${full.ended.id}`,
+    ],
     ...['load', 'workspaces', 'people', 'sign-in'],
     ...['live', 'assistants', 'keys', 'sessions', 'tools', 'credentials', 'usage'].map((name) => `${bare}/${name}`),
   ];
   const { page, complaints, context } = await console.open();
   const look = async (path: string, open: () => Promise<unknown>): Promise<void> => {
-    const name = path.replaceAll(/(wks|ses|turn|key|asst|tool)_\w+/g, (id) => (id === bare ? 'bare' : id.split('_')[0]!));
+    const name = path.replaceAll(/(wks|ses|turn|key|asst|tool)_\w+/g, (id) =>
+      id === bare ? 'bare' : id.split('_')[0]!,
+    );
     await t.test(name, (t) => looked(t, page, open, complaints));
   };
   for (const path of ['nowhere', `${w}/nowhere`]) await look(path, () => page.goto(console.url(path)));
@@ -35,17 +65,48 @@ export async function everyPage(t: Test, console: Console, full: Furnished): Pro
 /** A tool with two functions, one of them off, and a session in which a call of it waits for its caller. */
 async function withTool(house: House) {
   const parameters = { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] };
-  const functions = [{ name: 'look_up_order', description: 'Looks an order up.', parameters }, { name: 'cancel_order_at_once_and_send_the_money_back_to_who_has_paid_it', description: 'Cancels an order.', parameters, enabled: false, approval: 'always' }];
-  const tool = (await house.console(`/workspaces/${house.workspaceId}/tools`, { body: { kind: 'http', name: 'Orders', url: 'https://orders.example.com/a/very/long/path/that/has/to/be/broken/somewhere', functions } })).json.id;
-  const held = (await house.console(`/workspaces/${house.workspaceId}/tools`, { body: { kind: 'client', name: 'Camera', functions: [{ name: 'take_picture', description: null, parameters }] } })).json.id;
-  const assistant = (await house.assistant({ name: 'photographer', model: { provider: 'synthetic', name: 'call=take_picture,calls=2' }, tool_ids: [tool, held] })).id;
+  const functions = [
+    { name: 'look_up_order', description: 'Looks an order up.', parameters },
+    {
+      name: 'cancel_order_at_once_and_send_the_money_back_to_who_has_paid_it',
+      description: 'Cancels an order.',
+      parameters,
+      enabled: false,
+      approval: 'always',
+    },
+  ];
+  const tool = (
+    await house.console(`/workspaces/${house.workspaceId}/tools`, {
+      body: {
+        kind: 'http',
+        name: 'Orders',
+        url: 'https://orders.example.com/a/very/long/path/that/has/to/be/broken/somewhere',
+        functions,
+      },
+    })
+  ).json.id;
+  const held = (
+    await house.console(`/workspaces/${house.workspaceId}/tools`, {
+      body: { kind: 'client', name: 'Camera', functions: [{ name: 'take_picture', description: null, parameters }] },
+    })
+  ).json.id;
+  const assistant = (
+    await house.assistant({
+      name: 'photographer',
+      model: { provider: 'synthetic', name: 'call=take_picture,calls=2' },
+      tool_ids: [tool, held],
+    })
+  ).id;
   const session = (await house.session(assistant)).id;
   const stream = await house.stream(`/sessions/${session}/chat`, { body: { message: 'Show me' } });
   await stream.rest();
   return { tool, asked: { assistant, session, turn: stream.turnId } };
 }
 
-/** Checks a page on a phone, and then in a window that grows: the pages' scripts read the width only where they follow it. */
+/**
+ * Checks a page on a phone, and then in a window that grows: the pages' scripts read the width only where they follow
+ * it.
+ */
 async function looked(t: Test, page: Page, open: () => Promise<unknown>, complaints: string[]): Promise<void> {
   complaints.length = 0;
   await page.setViewportSize({ width: 360, height: 900 });
@@ -74,7 +135,8 @@ const ragged = `[...document.querySelectorAll('.state')].filter((card) => {
 }).map(({ dataset }) => dataset.state)`;
 
 /** Resolves when what follows the width of the window has done so. */
-const drawn = (page: Page): Promise<void> => page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))');
+const drawn = (page: Page): Promise<void> =>
+  page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))');
 
 async function greeting(t: Test, { open, url, house }: Console, session: string): Promise<void> {
   const { page, complaints, context } = await open();
@@ -82,8 +144,14 @@ async function greeting(t: Test, { open, url, house }: Console, session: string)
   await page.goto(url(house.workspaceId, 'sessions', session));
   await page.getByText('6 * 7 = 42.').waitFor();
   t.equal(await said.count(), 1, 'of a session');
-  t.match(await page.getByRole('article').first().innerText(), /^Hello! Ask me when we are open\.\s+greeting/, 'and is called one');
-  const { id } = (await house.console(`/workspaces/${house.workspaceId}/assistants`)).json.data.find(({ name }: { name: string }) => name === 'opening hours');
+  t.match(
+    await page.getByRole('article').first().innerText(),
+    /^Hello! Ask me when we are open\.\s+greeting/,
+    'and is called one',
+  );
+  const { id } = (await house.console(`/workspaces/${house.workspaceId}/assistants`)).json.data.find(
+    ({ name }: { name: string }) => name === 'opening hours',
+  );
   await page.goto(url(house.workspaceId, 'assistants', id));
   const talk = page.getByRole('region', { name: 'Talk' });
   await talk.getByText('Hello! Ask me when we are open.').waitFor();
@@ -97,7 +165,10 @@ async function greeting(t: Test, { open, url, house }: Console, session: string)
 
 async function failing(t: Test, { open, url, house, standIn }: Console): Promise<void> {
   const { page, complaints, context } = await open();
-  const stop = standIn.answer(/\/keys\?/, 500, { error: { type: 'api_error', code: 'api_error', message: 'Something went wrong.' }, request_id: `req_${'0'.repeat(26)}` });
+  const stop = standIn.answer(/\/keys\?/, 500, {
+    error: { type: 'api_error', code: 'api_error', message: 'Something went wrong.' },
+    request_id: `req_${'0'.repeat(26)}`,
+  });
   await page.goto(url(house.workspaceId, 'keys'));
   await page.getByRole('alert').waitFor();
   t.match(await page.getByRole('alert').textContent(), /Something went wrong\..*req_0{26}/);
@@ -106,6 +177,9 @@ async function failing(t: Test, { open, url, house, standIn }: Console): Promise
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('table', { name: 'Keys' }).waitFor();
   t.equal(await page.getByRole('alert').count(), 0, 'and is mended by trying again');
-  t.same(complaints.filter((one) => !one.includes('500')), []);
+  t.same(
+    complaints.filter((one) => !one.includes('500')),
+    [],
+  );
   await context.close();
 }

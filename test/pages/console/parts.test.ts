@@ -16,17 +16,35 @@ t.test('labels are as fine as the steps between them', (t) => {
   for (const step of increments) {
     const labels = Array.from({ length: 8 }, (_, index) => labelOf(noon + index * step, step, noon));
     // From half a day on the hours come again, beside the name of another day.
-    if (step < 3 * hour || step >= 24 * hour) t.equal(new Set(labels).size, labels.length, `${step} s: ${labels.join(' ')}`);
+    if (step < 3 * hour || step >= 24 * hour)
+      t.equal(new Set(labels).size, labels.length, `${step} s: ${labels.join(' ')}`);
   }
   const midnight = new Date(2026, 8, 22).getTime() / 1000;
-  t.same([[midnight, 60], [midnight, 5], [midnight + 60, 60], [midnight + 5, 5]].map(([at, step]) => labelOf(at!, step!, noon)), ['22 Sept', '22 Sept', '00:01', '00:00:05']);
+  t.same(
+    [
+      [midnight, 60],
+      [midnight, 5],
+      [midnight + 60, 60],
+      [midnight + 5, 5],
+    ].map(([at, step]) => labelOf(at!, step!, noon)),
+    ['22 Sept', '22 Sept', '00:01', '00:00:05'],
+  );
   t.end();
 });
 
 t.test('a date has its year where that is another one', (t) => {
-  const [now, midnight] = [new Date(2026, 10, 28, 12), new Date(2025, 10, 28)].map((date) => date.getTime() / 1000) as [number, number];
-  t.same([moment(now, now), moment(midnight, now), moment(midnight, midnight)], ['28 Nov, 12:00', '28 Nov 2025, 00:00', '28 Nov, 00:00']);
-  t.same([labelOf(midnight, 3600, now), labelOf(midnight, 86_400, now), labelOf(midnight, 86_400, midnight)], ['28 Nov 2025', '28 Nov 2025', '28 Nov']);
+  const [now, midnight] = [new Date(2026, 10, 28, 12), new Date(2025, 10, 28)].map((date) => date.getTime() / 1000) as [
+    number,
+    number,
+  ];
+  t.same(
+    [moment(now, now), moment(midnight, now), moment(midnight, midnight)],
+    ['28 Nov, 12:00', '28 Nov 2025, 00:00', '28 Nov, 00:00'],
+  );
+  t.same(
+    [labelOf(midnight, 3600, now), labelOf(midnight, 86_400, now), labelOf(midnight, 86_400, midnight)],
+    ['28 Nov 2025', '28 Nov 2025', '28 Nov'],
+  );
   t.end();
 });
 
@@ -40,7 +58,31 @@ t.test('a plot is never without width', (t) => {
 });
 
 t.test('the form takes the origins that the server takes', (t) => {
-  const hosts = ['https://a.example', 'https://a.example.', 'https://a.example:8443', 'https://*.a.example', 'https://*.a.example:1', 'https://[::1]:1', 'http://localhost', 'http://localhost:3000', 'http://localhost:', '*', 'https://', 'https://a b', 'https://a.example/', 'https://a.example/path', 'http://a.example', 'ftp://nowhere', 'a.example', 'https://a.example:99999', 'https://1.2.3.4.5', `https://${'a'.repeat(300)}`, 'https://user@a.example', 'https://a.example?x', '**'];
+  const hosts = [
+    'https://a.example',
+    'https://a.example.',
+    'https://a.example:8443',
+    'https://*.a.example',
+    'https://*.a.example:1',
+    'https://[::1]:1',
+    'http://localhost',
+    'http://localhost:3000',
+    'http://localhost:',
+    '*',
+    'https://',
+    'https://a b',
+    'https://a.example/',
+    'https://a.example/path',
+    'http://a.example',
+    'ftp://nowhere',
+    'a.example',
+    'https://a.example:99999',
+    'https://1.2.3.4.5',
+    `https://${'a'.repeat(300)}`,
+    'https://user@a.example',
+    'https://a.example?x',
+    '**',
+  ];
   for (const host of hosts) t.same(badOrigins(` ${host} `), isOrigin(host) ? [] : [host], host);
   t.same(badOrigins('*\n\n ftp://nowhere\nhttps://a.example\nx'), ['ftp://nowhere', 'x'], 'line by line');
   t.end();
@@ -48,13 +90,27 @@ t.test('the form takes the origins that the server takes', (t) => {
 
 t.test('what the worst day may cost', async (t) => {
   t.same([linkDefaults, addressDefaults], [linkLimits, linkAddressLimits], 'the form has the defaults of the server');
-  const said = (limits: object, fields = {}) => worstDay({ provider: 'openai', outputTokens: '', linkLimits: limits, ...fields });
-  t.match(said({}), /for 600 minutes, and for up to 150 more .* 4\.5 million output tokens\. What the model reads comes on top/);
+  const said = (limits: object, fields = {}) =>
+    worstDay({ provider: 'openai', outputTokens: '', linkLimits: limits, ...fields });
+  t.match(
+    said({}),
+    /for 600 minutes, and for up to 150 more .* 4\.5 million output tokens\. What the model reads comes on top/,
+  );
   t.match(said({}, { outputTokens: '500' }), /A reply has at most 500 tokens\./);
   t.match(said({}, { provider: 'scripted' }), /4\.5 million output tokens\. The embedded model costs nothing\.$/);
-  t.match(said({ minutes_per_day: 'none', concurrent_visitors: '1' }), /1 visitor is answered without a pause .* 8\.6 million/);
-  t.match(said({ minutes_per_day: '10', concurrent_visitors: 'none' }), /for 10 minutes\. .* 60,000 output tokens, and the turns that still run then/);
-  t.match(said({ minutes_per_day: '5000', concurrent_visitors: '1' }), /8\.6 million/, 'a day has no more minutes than it has');
+  t.match(
+    said({ minutes_per_day: 'none', concurrent_visitors: '1' }),
+    /1 visitor is answered without a pause .* 8\.6 million/,
+  );
+  t.match(
+    said({ minutes_per_day: '10', concurrent_visitors: 'none' }),
+    /for 10 minutes\. .* 60,000 output tokens, and the turns that still run then/,
+  );
+  t.match(
+    said({ minutes_per_day: '5000', concurrent_visitors: '1' }),
+    /8\.6 million/,
+    'a day has no more minutes than it has',
+  );
   t.match(said({ minutes_per_day: 'none', concurrent_visitors: 'none' }), /Nothing bounds/);
   t.match(said({ messages_per_visitor_per_day: '0' }), /nobody is answered/);
 });

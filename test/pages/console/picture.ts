@@ -13,7 +13,11 @@ export interface Picture {
 }
 
 /** Takes it; resolves with what the page complained of. */
-export async function take(console: Console, { colorScheme, width = 1440, height = width < 720 ? 760 : 800, path, set }: Picture, file: string): Promise<string[]> {
+export async function take(
+  console: Console,
+  { colorScheme, width = 1440, height = width < 720 ? 760 : 800, path, set }: Picture,
+  file: string,
+): Promise<string[]> {
   const { page, complaints, context } = await console.open({ width, colorScheme });
   await page.setViewportSize({ width, height });
   await page.goto(console.url(...path));

@@ -7,7 +7,8 @@ import { turnAway, turnTo, type Console } from './console.ts';
 export async function plots(t: Test, console: Console): Promise<void> {
   const { page, complaints, context } = await console.open();
   await page.addInitScript(keeping);
-  for (const steps of [1, 2, 8, 60, 720]) await t.test(`Load after ${steps * 5} s`, (t) => ofAge(t, page, console, steps));
+  for (const steps of [1, 2, 8, 60, 720])
+    await t.test(`Load after ${steps * 5} s`, (t) => ofAge(t, page, console, steps));
   await t.test('Load of a quiet server', (t) => quiet(t, page, console));
   t.same(complaints, []);
   await context.close();
@@ -25,19 +26,59 @@ Path2D.prototype.arc = function (...circle) { dots++; return arc.apply(this, cir
 type Text = readonly [x: number, y: number, text: string, width: number, canvas: number];
 
 const last = Math.floor(new Date(2026, 8, 21, 18, 46, 40).getTime() / 1000);
-const busy = (at: number) => ({ requests: at % 7, refused: at % 2, turns_in_flight: at % 3, open_calls: at % 4, voice_to_voice_p50_ms: 500 + (at % 50), voice_to_voice_p99_ms: 700 + (at % 50), events: 11 * at, first_output_p50_ms: 0.1 + at / 900, first_output_p99_ms: 0.3 + at / 500, loop_lag_ms: 0.02 * (at % 5), store_ms: 0.01 * (at % 4), memory_bytes: (90 + (at % 9)) * 2 ** 20 });
-const idle = { requests: 0, refused: 0, turns_in_flight: 0, open_calls: 0, voice_to_voice_p50_ms: null, voice_to_voice_p99_ms: null, events: 0, first_output_p50_ms: null, first_output_p99_ms: null, loop_lag_ms: null, store_ms: null, memory_bytes: null };
-const loadOf = (stepOf: (at: number) => object) => ({ object: 'load', step_seconds: 5, data: Array.from({ length: 720 }, (_, at) => ({ start: last - (719 - at) * 5, ...stepOf(at) })) });
+const busy = (at: number) => ({
+  requests: at % 7,
+  refused: at % 2,
+  turns_in_flight: at % 3,
+  open_calls: at % 4,
+  voice_to_voice_p50_ms: 500 + (at % 50),
+  voice_to_voice_p99_ms: 700 + (at % 50),
+  events: 11 * at,
+  first_output_p50_ms: 0.1 + at / 900,
+  first_output_p99_ms: 0.3 + at / 500,
+  loop_lag_ms: 0.02 * (at % 5),
+  store_ms: 0.01 * (at % 4),
+  memory_bytes: (90 + (at % 9)) * 2 ** 20,
+});
+const idle = {
+  requests: 0,
+  refused: 0,
+  turns_in_flight: 0,
+  open_calls: 0,
+  voice_to_voice_p50_ms: null,
+  voice_to_voice_p99_ms: null,
+  events: 0,
+  first_output_p50_ms: null,
+  first_output_p99_ms: null,
+  loop_lag_ms: null,
+  store_ms: null,
+  memory_bytes: null,
+};
+const loadOf = (stepOf: (at: number) => object) => ({
+  object: 'load',
+  step_seconds: 5,
+  data: Array.from({ length: 720 }, (_, at) => ({ start: last - (719 - at) * 5, ...stepOf(at) })),
+});
 
 /** Resolves with the texts of the plots once Load has drawn them. */
 async function drawn(page: Page): Promise<readonly (readonly Text[])[]> {
-  await page.evaluate(`new Promise((resolve) => { const look = () => [...document.querySelectorAll('canvas')].filter(({ texts }) => texts?.length > 2).length === 9 ? requestAnimationFrame(() => requestAnimationFrame(resolve)) : setTimeout(look, 20); look(); })`);
-  return (await page.evaluate(`[...document.querySelectorAll('canvas')].map(({ texts }) => texts)`)) as readonly (readonly Text[])[];
+  await page.evaluate(
+    `new Promise((resolve) => { const look = () => [...document.querySelectorAll('canvas')].filter(({ texts }) => texts?.length > 2).length === 9 ? requestAnimationFrame(() => requestAnimationFrame(resolve)) : setTimeout(look, 20); look(); })`,
+  );
+  return (await page.evaluate(
+    `[...document.querySelectorAll('canvas')].map(({ texts }) => texts)`,
+  )) as readonly (readonly Text[])[];
 }
 
 /** One turn now and then. */
 async function quiet(t: Test, page: Page, console: Console): Promise<void> {
-  const stop = console.standIn.answer(/api\/load$/, 200, () => loadOf((at) => ({ ...busy(at), turns_in_flight: Number(at % 100 === 0), ...(at % 100 > 0 && { first_output_p50_ms: null, first_output_p99_ms: null }) })));
+  const stop = console.standIn.answer(/api\/load$/, 200, () =>
+    loadOf((at) => ({
+      ...busy(at),
+      turns_in_flight: Number(at % 100 === 0),
+      ...(at % 100 > 0 && { first_output_p50_ms: null, first_output_p99_ms: null }),
+    })),
+  );
   await page.goto(console.url('load'));
   const [, turns] = await drawn(page);
   t.notMatch(turns!.map(([, , text]) => text).join(' '), /\d\.\d/, 'no half of a turn');
@@ -61,8 +102,14 @@ async function ofAge(t: Test, page: Page, console: Console, steps: number): Prom
         t.ok(said.length > 0 && new Set(said).size === said.length, `${width} px: ${said.join(' ')}`);
       }
       const sorted = times.toSorted(([one], [other]) => one - other);
-      t.ok(sorted.every(([x, , , wide], at) => at === 0 || x - sorted[at - 1]![0] >= wide), 'no time covers another');
-      t.ok(times.every(([x, , , wide, canvas]) => x - wide / 2 >= 0 && x + wide / 2 <= canvas), 'and none is cut');
+      t.ok(
+        sorted.every(([x, , , wide], at) => at === 0 || x - sorted[at - 1]![0] >= wide),
+        'no time covers another',
+      );
+      t.ok(
+        times.every(([x, , , wide, canvas]) => x - wide / 2 >= 0 && x + wide / 2 <= canvas),
+        'and none is cut',
+      );
     }
     t.equal(await page.evaluate('dots > 0'), steps === 1, 'a point only where no line can be');
     t.ok(Number(await page.evaluate(overflow)) <= 0);

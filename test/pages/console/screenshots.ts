@@ -1,6 +1,7 @@
 /**
- * `npm run screenshots`: the pictures of the documents, of pages as they are; `-- NAME…`: those with these names alone. `-- --look FOLDER`: the call bar
- * in each state on every page that has one, wide and narrow, light and dark, for the eye alone.
+ * `npm run screenshots`: the pictures of the documents, of pages as they are; `-- NAME…`: those with these names alone.
+ * `-- --look FOLDER`: the call bar in each state on every page that has one, wide and narrow, light and dark, for the
+ * eye alone.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,9 +34,12 @@ const picturesOf = (workspace: string, { session, ended, assistant, key }: Furni
 
 /** A conversation of another visitor while the page is open. */
 async function somethingHappens(page: Page, { house }: Console): Promise<void> {
-  const assistant = (await house.console(`/workspaces/${house.workspaceId}/assistants`)).json.data.find(({ name }: { name: string }) => name === 'opening hours');
+  const assistant = (await house.console(`/workspaces/${house.workspaceId}/assistants`)).json.data.find(
+    ({ name }: { name: string }) => name === 'opening hours',
+  );
   const one = await house.session(assistant.id);
-  for (const message of ['Hello', 'What is 12 plus 30?']) await (await house.stream(`/sessions/${one.id}/chat`, { body: { message } })).rest();
+  for (const message of ['Hello', 'What is 12 plus 30?'])
+    await (await house.stream(`/sessions/${one.id}/chat`, { body: { message } })).rest();
   await page.locator('.happened li').nth(3).waitFor();
 }
 
@@ -61,12 +65,30 @@ async function theLink(page: Page): Promise<void> {
 async function toolPictures(owner: Owner, house: Console['house']): Promise<readonly Picture[]> {
   const { id } = await newTool(house, { url: await openTool(owner) });
   const slow = await newTool(house, { name: 'Stock', url: await openTool(owner, 'silent') });
-  const assistant = await house.assistant({ name: 'stock', model: { provider: 'synthetic', name: 'call=look_up_order,calls=2' }, tool_ids: [slow.id] });
+  const assistant = await house.assistant({
+    name: 'stock',
+    model: { provider: 'synthetic', name: 'call=look_up_order,calls=2' },
+    tool_ids: [slow.id],
+  });
   const session = (await house.session(assistant.id)).id;
   const { turnId } = await house.stream(`/sessions/${session}/chat`, { body: { message: 'Is it there?' } });
   return [
-    { name: 'tool', colorScheme: 'light', width: 1280, height: 620, path: [house.workspaceId, 'tools', id], set: aTestCall },
-    { name: 'calling', colorScheme: 'light', width: 1000, height: 430, path: [house.workspaceId, 'live', 'turn', `${turnId}?session=${session}`], set: whileItCalls },
+    {
+      name: 'tool',
+      colorScheme: 'light',
+      width: 1280,
+      height: 620,
+      path: [house.workspaceId, 'tools', id],
+      set: aTestCall,
+    },
+    {
+      name: 'calling',
+      colorScheme: 'light',
+      width: 1000,
+      height: 430,
+      path: [house.workspaceId, 'live', 'turn', `${turnId}?session=${session}`],
+      set: whileItCalls,
+    },
   ];
 }
 
@@ -105,20 +127,33 @@ const console = await openConsole(owner);
 const furnished = await furnish(console.house);
 mkdirSync(folder, { recursive: true });
 const isWanted = (name: string): boolean => named.length === 0 || named.includes(name);
-for (const picture of [...picturesOf(console.house.workspaceId, furnished), ...(await toolPictures(owner, console.house))]) {
+for (const picture of [
+  ...picturesOf(console.house.workspaceId, furnished),
+  ...(await toolPictures(owner, console.house)),
+]) {
   if (!isWanted(picture.name)) continue;
   const complaints = await take(console, picture, `${folder}${picture.name}.png`);
-  process.stdout.write(`docs/console/${picture.name}.png${complaints.length > 0 ? ` (${complaints.join('; ')})` : ''}\n`);
+  process.stdout.write(
+    `docs/console/${picture.name}.png${complaints.length > 0 ? ` (${complaints.join('; ')})` : ''}\n`,
+  );
 }
-for (const [name, take] of [['turns', (file: string) => takeTurnPicture(console, file)], ['lane', (file: string) => takeLanePicture(owner, file)], ['client', (file: string) => takeClientPicture(console, file)]] as const) {
+for (const [name, take] of [
+  ['turns', (file: string) => takeTurnPicture(console, file)],
+  ['lane', (file: string) => takeLanePicture(owner, file)],
+  ['client', (file: string) => takeClientPicture(console, file)],
+] as const) {
   if (!isWanted(name)) continue;
   await take(`${folder}${name}.png`);
   process.stdout.write(`docs/console/${name}.png\n`);
 }
 const linkFolder = fileURLToPath(new URL('../../../docs/link/', import.meta.url));
-for (const name of await takePictures(console.house, console.browser, linkFolder, named)) process.stdout.write(`docs/link/${name}\n`);
+for (const name of await takePictures(console.house, console.browser, linkFolder, named))
+  process.stdout.write(`docs/link/${name}\n`);
 const widgetFolder = fileURLToPath(new URL('../../../docs/widget/', import.meta.url));
-if (isWanted('widget')) for (const name of await takeWidgetPictures(owner, console.house, widgetFolder)) process.stdout.write(`docs/widget/${name}\n`);
+if (isWanted('widget'))
+  for (const name of await takeWidgetPictures(owner, console.house, widgetFolder))
+    process.stdout.write(`docs/widget/${name}\n`);
 const callFolder = fileURLToPath(new URL('../../../docs/call/', import.meta.url));
-if (isWanted('call')) for (const name of await takeCallPictures(owner, callFolder)) process.stdout.write(`docs/call/${name}\n`);
+if (isWanted('call'))
+  for (const name of await takeCallPictures(owner, callFolder)) process.stdout.write(`docs/call/${name}\n`);
 await leave();

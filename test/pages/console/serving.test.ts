@@ -22,7 +22,9 @@ t.test(`on ${edge}`, async (t) => {
   const house = await openHouse(t);
   const page = await get(house, '/console');
   const text = page.bytes.toString();
-  await t.test('the page has its policy, is never kept and is the same at every address of its own', (t) => thePage(t, house, page));
+  await t.test('the page has its policy, is never kept and is the same at every address of its own', (t) =>
+    thePage(t, house, page),
+  );
   await t.test('its files never change under their names, and come compressed', (t) => itsFiles(t, house, text));
   await t.test("what is the API's stays the API's", (t) => notTheApi(t, house));
   await t.test('by TLS it asks browsers for TLS from then on', (t) => byTls(t));
@@ -42,14 +44,31 @@ async function thePage(t: Test, house: House, { status, headers, bytes }: Got): 
     'x-frame-options': 'DENY',
     'x-request-id': /^req_/,
   });
-  const believed = await get(house, '/console', { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'parley.example.com' });
+  const believed = await get(house, '/console', {
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': 'parley.example.com',
+  });
   t.equal(believed.headers['strict-transport-security'], undefined, 'nobody is believed who is not trusted');
   t.notMatch(pagesPolicy, /unsafe|\*|http/);
-  for (const needed of ["default-src 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "base-uri 'none'"]) t.ok(pagesPolicy.includes(needed), needed);
-  t.notMatch(bytes.toString(), /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|https?:\/\/(?!www\.w3\.org)/, 'nothing inline, nothing from elsewhere');
+  for (const needed of [
+    "default-src 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "base-uri 'none'",
+  ])
+    t.ok(pagesPolicy.includes(needed), needed);
+  t.notMatch(
+    bytes.toString(),
+    /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|https?:\/\/(?!www\.w3\.org)/,
+    'nothing inline, nothing from elsewhere',
+  );
   for (const path of ['/console/', '/console/live', '/console/wks_1/sessions/ses_1?at=2', '/console/a/b/c%20d']) {
     const other = await get(house, path);
-    t.same([other.status, other.bytes.equals(bytes), other.headers['content-security-policy']], [200, true, pagesPolicy], path);
+    t.same(
+      [other.status, other.bytes.equals(bytes), other.headers['content-security-policy']],
+      [200, true, pagesPolicy],
+      path,
+    );
   }
   const head = await get(house, '/console', {}, 'HEAD');
   t.same([head.status, head.bytes.length, head.headers['content-type']], [200, 0, 'text/html; charset=utf-8']);
@@ -57,16 +76,23 @@ async function thePage(t: Test, house: House, { status, headers, bytes }: Got): 
 
 async function byTls(t: Test): Promise<void> {
   const trusting = await openHouse(t, { env: { PARLEY_TRUSTED_PROXIES: '127.0.0.1' } });
-  const strict = async (headers: Record<string, string>): Promise<string | undefined> => (await get(trusting, '/console/live', headers)).headers['strict-transport-security'];
+  const strict = async (headers: Record<string, string>): Promise<string | undefined> =>
+    (await get(trusting, '/console/live', headers)).headers['strict-transport-security'];
   const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'parley.example.com' };
   t.equal(await strict(forwarded), 'max-age=31536000');
-  t.equal(await strict({ ...forwarded, 'x-forwarded-host': 'localhost:8443' }), undefined, 'a name of loopback is shared with other servers');
+  t.equal(
+    await strict({ ...forwarded, 'x-forwarded-host': 'localhost:8443' }),
+    undefined,
+    'a name of loopback is shared with other servers',
+  );
   t.equal(await strict({ ...forwarded, 'x-forwarded-proto': 'http' }), undefined, 'not by plain HTTP');
   t.equal(await strict({}), undefined);
   await trusting.stop();
 }
 
-const filesOf = (text: string): string[] => [...new Set([...text.matchAll(/(?:href|src)="(\/console\/[^"]+)"/g)].map(([, path]) => path!))];
+const filesOf = (text: string): string[] => [
+  ...new Set([...text.matchAll(/(?:href|src)="(\/console\/[^"]+)"/g)].map(([, path]) => path!)),
+];
 
 async function itsFiles(t: Test, house: House, text: string): Promise<void> {
   const files = filesOf(text);
@@ -74,9 +100,20 @@ async function itsFiles(t: Test, house: House, text: string): Promise<void> {
   for (const path of files) {
     t.match(path, /^\/console\/assets\/[\w.-]+-[A-Z0-9]{8}\.(js|css)$/);
     const plain = await get(house, path);
-    t.match(plain.headers, { 'cache-control': 'public, max-age=31536000, immutable', 'x-content-type-options': 'nosniff', 'cross-origin-resource-policy': 'same-origin', 'x-request-id': /^req_/ });
-    t.match(plain.headers['content-type'], path.endsWith('.js') ? 'text/javascript; charset=utf-8' : 'text/css; charset=utf-8');
-    for (const [coding, decode] of [['br', brotliDecompressSync], ['gzip', gunzipSync]] as const) {
+    t.match(plain.headers, {
+      'cache-control': 'public, max-age=31536000, immutable',
+      'x-content-type-options': 'nosniff',
+      'cross-origin-resource-policy': 'same-origin',
+      'x-request-id': /^req_/,
+    });
+    t.match(
+      plain.headers['content-type'],
+      path.endsWith('.js') ? 'text/javascript; charset=utf-8' : 'text/css; charset=utf-8',
+    );
+    for (const [coding, decode] of [
+      ['br', brotliDecompressSync],
+      ['gzip', gunzipSync],
+    ] as const) {
       const coded = await get(house, path, { 'accept-encoding': coding });
       t.equal(coded.headers['content-encoding'], coding);
       t.ok(decode(coded.bytes).equals(plain.bytes), `${path}, ${coding}`);
@@ -85,7 +122,14 @@ async function itsFiles(t: Test, house: House, text: string): Promise<void> {
 }
 
 async function notTheApi(t: Test, house: House): Promise<void> {
-  for (const path of ['/console/api', '/console/api/', '/console/api/nowhere', '/console/api/workspaces/wks_1/nowhere', '/console/assets/main-00000000.js', '/consoles']) {
+  for (const path of [
+    '/console/api',
+    '/console/api/',
+    '/console/api/nowhere',
+    '/console/api/workspaces/wks_1/nowhere',
+    '/console/assets/main-00000000.js',
+    '/consoles',
+  ]) {
     const { status, headers, bytes } = await get(house, path);
     t.same([status, headers['content-type']], [404, 'application/json; charset=utf-8'], path);
     const { error, request_id: id } = JSON.parse(bytes.toString());
@@ -102,27 +146,55 @@ async function reached(house: House, paths: readonly string[]): Promise<Map<stri
     if (found.has(path)) return;
     const { bytes } = await get(house, path);
     found.set(path, bytes);
-    for (const [, name] of bytes.toString().matchAll(/(?:from|import)\s*"\.\/([\w.-]+\.js)"/g)) await visit(`/console/assets/${name}`);
+    for (const [, name] of bytes.toString().matchAll(/(?:from|import)\s*"\.\/([\w.-]+\.js)"/g))
+      await visit(`/console/assets/${name}`);
   };
   for (const path of paths) await visit(path);
   return found;
 }
 
-const packed = (files: Iterable<Buffer>): number => [...files].reduce((sum, bytes) => sum + gzipSync(bytes, { level: 9 }).length, 0);
+const packed = (files: Iterable<Buffer>): number =>
+  [...files].reduce((sum, bytes) => sum + gzipSync(bytes, { level: 9 }).length, 0);
 
 async function sizes(t: Test, house: House, text: string): Promise<void> {
   const files = filesOf(text);
-  const first = await reached(house, files.filter((path) => path.endsWith('.js')));
-  const style = await get(house, files.find((path) => path.endsWith('.css'))!);
-  const lazy = [...new Set([...first.values()].flatMap((bytes) => [...bytes.toString().matchAll(/import\("\.\/([\w.-]+\.js)"\)/g)].map(([, name]) => `/console/assets/${name}`)))];
+  const first = await reached(
+    house,
+    files.filter((path) => path.endsWith('.js')),
+  );
+  const style = await get(
+    house,
+    files.find((path) => path.endsWith('.css'))!,
+  );
+  const lazy = [
+    ...new Set(
+      [...first.values()].flatMap((bytes) =>
+        [...bytes.toString().matchAll(/import\("\.\/([\w.-]+\.js)"\)/g)].map(([, name]) => `/console/assets/${name}`),
+      ),
+    ),
+  ];
   const opened = async (name: string): Promise<number> => {
-    const all = await reached(house, lazy.filter((path) => path.includes(`/${name}-`)));
+    const all = await reached(
+      house,
+      lazy.filter((path) => path.includes(`/${name}-`)),
+    );
     t.ok(all.size > 0, name);
     return packed([...all].filter(([path]) => !first.has(path)).map(([, bytes]) => bytes));
   };
-  const desk = await reached(house, lazy.filter((path) => path.includes('/desk-')));
-  const plots = [...desk.values()].flatMap((bytes) => [...bytes.toString().matchAll(/import\("\.\/(uPlot[\w.-]+\.js)"\)/g)].map(([, name]) => `/console/assets/${name}`));
-  const measured = { first: packed(first.values()), style: packed([style.bytes]), charts: await opened('charts'), desk: await opened('desk'), plots: packed((await reached(house, plots)).values()) };
+  const desk = await reached(
+    house,
+    lazy.filter((path) => path.includes('/desk-')),
+  );
+  const plots = [...desk.values()].flatMap((bytes) =>
+    [...bytes.toString().matchAll(/import\("\.\/(uPlot[\w.-]+\.js)"\)/g)].map(([, name]) => `/console/assets/${name}`),
+  );
+  const measured = {
+    first: packed(first.values()),
+    style: packed([style.bytes]),
+    charts: await opened('charts'),
+    desk: await opened('desk'),
+    plots: packed((await reached(house, plots)).values()),
+  };
   t.comment(JSON.stringify(measured));
   t.ok(measured.first <= 35_000, `first load: ${measured.first} bytes of script`);
   t.ok(measured.style <= 8000, `${measured.style} bytes of styles`);

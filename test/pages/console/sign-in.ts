@@ -23,11 +23,18 @@ async function byLink(t: Test, house: House, browser: Browser): Promise<void> {
   page.on('request', (request) => asked.push(`${request.method()} ${request.url()}`));
   await page.goto(address);
   await page.getByRole('button', { name: 'Sign in' }).waitFor();
-  t.same(asked.filter((one) => one.includes(token) || one.startsWith('POST')), [], 'nothing is sent before the click, and the token is in no address');
+  t.same(
+    asked.filter((one) => one.includes(token) || one.startsWith('POST')),
+    [],
+    'nothing is sent before the click, and the token is in no address',
+  );
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('navigation', { name: 'Console' }).getByText('Ada').waitFor();
   t.notOk(page.url().includes('#'), 'the fragment is gone');
-  t.same(asked.filter((one) => one.includes(token)), []);
+  t.same(
+    asked.filter((one) => one.includes(token)),
+    [],
+  );
   await page.reload();
   await page.getByRole('navigation', { name: 'Console' }).getByText('Ada').waitFor();
   const stored = await page.evaluate('JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }])');

@@ -5,7 +5,12 @@ import type { House, Stream } from '../../api/house.ts';
 import { settled, within, type Console } from './console.ts';
 
 export async function turns(t: Test, console: Console): Promise<void> {
-  await within(t, console, 'what a turn did before its page was opened, does meanwhile and has done stands there, each once', running);
+  await within(
+    t,
+    console,
+    'what a turn did before its page was opened, does meanwhile and has done stands there, each once',
+    running,
+  );
   await within(t, console, 'what a turn did in another process stands there once it is over', elsewhere);
   await within(t, console, 'a turn that was withdrawn is reached from its session, and has its past', withdrawn);
   await within(t, console, "each reply leads to its turn's page", fromTranscript);
@@ -16,13 +21,16 @@ const rows = (page: Page) => page.getByRole('list', { name: /Steps/ }).getByRole
 
 /** The steps that the page lists, oldest first, once there are as many. */
 async function listed(page: Page, count: number): Promise<string[]> {
-  await rows(page).nth(count - 1).waitFor();
+  await rows(page)
+    .nth(count - 1)
+    .waitFor();
   const texts = await rows(page).locator('button > span').allInnerTexts();
   return texts.toReversed().map((text) => text.split('\n')[0]!);
 }
 
 const current = (page: Page) => page.locator('.state[aria-current="true"]');
-const isIn = (page: Page, state: string): Promise<void> => page.locator(`.state[data-state="${state}"][aria-current="true"]`).waitFor();
+const isIn = (page: Page, state: string): Promise<void> =>
+  page.locator(`.state[data-state="${state}"][aria-current="true"]`).waitFor();
 
 async function begun(house: House, model: string): Promise<{ id: string; turn: Stream }> {
   const assistant = await house.assistant({ name: model, model: { provider: 'synthetic', name: model } });
@@ -49,7 +57,11 @@ async function running(t: Test, page: Page, { url, house }: Console): Promise<vo
   await isIn(page, 'aborted');
   t.same(await listed(page, 4), all, 'and once it is over');
   await page.getByRole('slider').focus();
-  for (const [at, state] of [['3', 'sealing'], ['2', 'answering'], ['1', 'starting']]) {
+  for (const [at, state] of [
+    ['3', 'sealing'],
+    ['2', 'answering'],
+    ['1', 'starting'],
+  ]) {
     await page.keyboard.press('ArrowLeft');
     t.same([new URL(page.url()).searchParams.get('at'), await current(page).getAttribute('data-state')], [at, state]);
     const context = await page.getByRole('region', { name: 'Context' }).textContent();
@@ -76,19 +88,31 @@ async function elsewhere(t: Test, page: Page, { url, house, standIn }: Console):
   stop();
   await house.ask(`/sessions/${id}/turns/${turn.turnId}/abort`, { method: 'POST' });
   await isIn(page, 'aborted');
-  t.same(await listed(page, 4), ['output waiting → starting', 'stored starting → answering', 'stop answering → sealing', 'sealed sealing → aborted']);
+  t.same(await listed(page, 4), [
+    'output waiting → starting',
+    'stored starting → answering',
+    'stop answering → sealing',
+    'sealed sealing → aborted',
+  ]);
   t.equal(await page.getByText('another process').count(), 0);
   await turn.rest();
 }
 
 async function withdrawn(t: Test, page: Page, { url, house }: Console): Promise<void> {
-  const assistant = await house.assistant({ name: 'failing', model: { provider: 'synthetic', name: 'tokens=1,fail_at=0' } });
+  const assistant = await house.assistant({
+    name: 'failing',
+    model: { provider: 'synthetic', name: 'tokens=1,fail_at=0' },
+  });
   const { id } = await house.session(assistant.id);
   t.equal((await house.ask(`/sessions/${id}/chat`, { body: { message: 'Hi' } })).status, 503);
   await page.goto(url(house.workspaceId, 'live', 'session', id));
   t.same(await listed(page, 3), ['create open', 'chat open → streaming', 'finished streaming → open']);
   const links = page.getByRole('link', { name: /Turn of step/ });
-  t.same(await Promise.all((await links.all()).map((link) => link.getAttribute('aria-label'))), ['Turn of step 3', 'Turn of step 2'], 'the steps that name it lead to it');
+  t.same(
+    await Promise.all((await links.all()).map((link) => link.getAttribute('aria-label'))),
+    ['Turn of step 3', 'Turn of step 2'],
+    'the steps that name it lead to it',
+  );
   await links.first().click();
   await isIn(page, 'withdrawn');
   t.same(await listed(page, 2), ['failed waiting → withdrawing', 'withdrawn withdrawing → withdrawn']);
@@ -105,7 +129,11 @@ async function fromTranscript(t: Test, page: Page, { url, house }: Console): Pro
   t.equal(await page.getByRole('article').getByRole('link').count(), 1, 'what the visitor said has none');
   await reply.focus();
   await page.keyboard.press('Tab');
-  t.equal(await page.evaluate('getComputedStyle(document.activeElement.parentElement).opacity'), '1', 'it is seen where it has the focus');
+  t.equal(
+    await page.evaluate('getComputedStyle(document.activeElement.parentElement).opacity'),
+    '1',
+    'it is seen where it has the focus',
+  );
   await page.keyboard.press('Enter');
   await isIn(page, 'completed');
   t.same(new URL(page.url()).search, `?session=${id}`);
@@ -118,7 +146,10 @@ async function unknown(t: Test, page: Page, { url, house, standIn }: Console, co
   const path = `/sessions/${id}/turns/${turn.turnId}/history`;
   const { data } = (await house.console(`/workspaces/${house.workspaceId}${path}`)).json;
   const address = url(house.workspaceId, 'live', 'turn', `${turn.turnId}?session=${id}`);
-  for (const [known, note] of [[[], 'Its steps are not known: '], [data.slice(2), 'It is over, but its last steps are not known: ']] as const) {
+  for (const [known, note] of [
+    [[], 'Its steps are not known: '],
+    [data.slice(2), 'It is over, but its last steps are not known: '],
+  ] as const) {
     const stop = standIn.answer(history, 200, lists(known));
     await page.goto(address);
     await settled(page);

@@ -1,4 +1,7 @@
-/** The limits of one address: its places and its minutes, over midnight, ends, withdrawals and deaths of processes (contract 9). */
+/**
+ * The limits of one address: its places and its minutes, over midnight, ends, withdrawals and deaths of processes
+ * (contract 9).
+ */
 import t from 'tap';
 import { nobody } from '../../../src/actors/cause.ts';
 import { limits } from '../../../src/base/limits.ts';
@@ -187,32 +190,40 @@ t.test('a session that expires while no process runs its turn settles its addres
   after.host.close();
 });
 
-t.test('somebody who speaks on a voice socket is charged to the address of the socket, up to its minutes', async (t) => {
-  const scene = await Scene.open();
-  const { id } = await linkSession(scene, 'vis_1');
-  const use = (address: string) =>
-    visitorOf(scene, 'vis_1', { ...unlimited, minutes_per_address: 2, places_per_address: 1 }, address);
-  const speaks = async (address: string) =>
-    scene.host.sessions.keepPresent(await scene.actor(id), use(address), scene.clock.now() + limits.linkSocketAheadMs, nobody);
-  await scene.host.sessions.spend(await scene.actor(id), use('a'));
-  t.same(await usedAt(scene, 'a'), { ms: hold, visitors: 1 });
-  for (let ms = 0; ms < 100_000; ms += limits.linkSocketMs) {
-    await speaks('a');
-    await pass(scene, limits.linkSocketMs);
-  }
-  const { ms } = await usedAt(scene, 'a');
-  t.ok(ms >= 100_000 && ms <= 120_000, String(ms));
-  for (let times = 0; times < 4; times++) {
-    await speaks('a').catch(() => {});
-    await pass(scene, limits.linkSocketMs);
-  }
-  const [[refusing]] = [await refusal(speaks('a'))];
-  t.same(refusing, ['minutes_per_address'], 'a clock that runs stops as well');
-  t.ok((await usedAt(scene, 'a')).ms < 120_000 + limits.linkSocketAheadMs);
-  await speaks('b');
-  t.equal((await usedAt(scene, 'b')).visitors, 1, 'another address has minutes of its own');
-  scene.host.close();
-});
+t.test(
+  'somebody who speaks on a voice socket is charged to the address of the socket, up to its minutes',
+  async (t) => {
+    const scene = await Scene.open();
+    const { id } = await linkSession(scene, 'vis_1');
+    const use = (address: string) =>
+      visitorOf(scene, 'vis_1', { ...unlimited, minutes_per_address: 2, places_per_address: 1 }, address);
+    const speaks = async (address: string) =>
+      scene.host.sessions.keepPresent(
+        await scene.actor(id),
+        use(address),
+        scene.clock.now() + limits.linkSocketAheadMs,
+        nobody,
+      );
+    await scene.host.sessions.spend(await scene.actor(id), use('a'));
+    t.same(await usedAt(scene, 'a'), { ms: hold, visitors: 1 });
+    for (let ms = 0; ms < 100_000; ms += limits.linkSocketMs) {
+      await speaks('a');
+      await pass(scene, limits.linkSocketMs);
+    }
+    const { ms } = await usedAt(scene, 'a');
+    t.ok(ms >= 100_000 && ms <= 120_000, String(ms));
+    for (let times = 0; times < 4; times++) {
+      await speaks('a').catch(() => {});
+      await pass(scene, limits.linkSocketMs);
+    }
+    const [[refusing]] = [await refusal(speaks('a'))];
+    t.same(refusing, ['minutes_per_address'], 'a clock that runs stops as well');
+    t.ok((await usedAt(scene, 'a')).ms < 120_000 + limits.linkSocketAheadMs);
+    await speaks('b');
+    t.equal((await usedAt(scene, 'b')).visitors, 1, 'another address has minutes of its own');
+    scene.host.close();
+  },
+);
 
 t.test('a voice socket that was silent takes its place anew, if one is free', async (t) => {
   const scene = await Scene.open();

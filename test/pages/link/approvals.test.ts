@@ -24,9 +24,19 @@ t.teardown(() => {
   orders.close();
 });
 
-const send = { name: 'send_order', description: 'Sends an order.', parameters: { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] } };
+const send = {
+  name: 'send_order',
+  description: 'Sends an order.',
+  parameters: { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] },
+};
 const made = await house.console(`/workspaces/${house.workspaceId}/tools`, {
-  body: { kind: 'http', name: 'Orders', url: `http://127.0.0.1:${(orders.address() as AddressInfo).port}/`, approval: 'always', functions: [send] },
+  body: {
+    kind: 'http',
+    name: 'Orders',
+    url: `http://127.0.0.1:${(orders.address() as AddressInfo).port}/`,
+    approval: 'always',
+    functions: [send],
+  },
 });
 const withTool = { tool_ids: [made.json.id], greeting: null };
 const ofScript = { ...withTool, model: { provider: 'scripted', name: 'demo' } };
@@ -35,49 +45,62 @@ const browser = whyNoBrowser ? null! : await openBrowser(t);
 const approvalOf = (page: Page) => page.locator('#approval');
 const callsOf = async (page: Page): Promise<any[]> => {
   const { session } = JSON.parse((await page.evaluate('Object.values(localStorage)[0]')) as string);
-  return (await transcriptOf(house, session)).flatMap(({ tool_calls: calls }) => calls.map(({ status }: { status: string }) => status));
+  return (await transcriptOf(house, session)).flatMap(({ tool_calls: calls }) =>
+    calls.map(({ status }: { status: string }) => status),
+  );
 };
 
 t.test('each language has words of its own for it', async (t) => {
   t.same(Object.keys(approvalWords), languages);
-  for (const key of ['question', 'approve', 'decline', 'note'] as const) t.equal(new Set(languages.map((language) => approvalWords[language][key])).size, languages.length, key);
+  for (const key of ['question', 'approve', 'decline', 'note'] as const)
+    t.equal(new Set(languages.map((language) => approvalWords[language][key])).size, languages.length, key);
   for (const { question } of Object.values(approvalWords)) t.match(question, /\{name\}/);
 });
 
-t.test('a call is sent once it is approved, with the keyboard alone, and is told to a screen reader', { skip: whyNoBrowser }, async (t) => {
-  await linked(house, 'approve', ofScript);
-  const { page, complaints, context } = await openLink(browser, `${house.url}/p/approve`);
-  const asked: string[] = [];
-  page.on('request', (request) => void (request.url().includes('/link/approval-') && asked.push(request.url())));
-  const before = called;
-  await say(page, 'Hello');
-  await quiet(page);
-  t.same([await approvalOf(page).count(), asked.length], [0, 0], 'nothing is loaded for it before it is needed');
-  await say(page, '/call send_order {"order": "<b>7</b> \u202E12", "gift": {"paper": true}}');
-  await approvalOf(page).getByRole('button', { name: 'Approve' }).waitFor();
-  const text = await approvalOf(page).innerText();
-  for (const part of ['asks for your approval:', 'send_order', 'order', '<b>7</b> [U+202E]12', '{"paper":true}']) t.match(text, part);
-  await page.locator('[role="log"]').filter({ hasText: 'send_order' }).waitFor({ state: 'attached' });
-  t.equal(called, before);
-  t.same(await findings(page), []);
+t.test(
+  'a call is sent once it is approved, with the keyboard alone, and is told to a screen reader',
+  { skip: whyNoBrowser },
+  async (t) => {
+    await linked(house, 'approve', ofScript);
+    const { page, complaints, context } = await openLink(browser, `${house.url}/p/approve`);
+    const asked: string[] = [];
+    page.on('request', (request) => void (request.url().includes('/link/approval-') && asked.push(request.url())));
+    const before = called;
+    await say(page, 'Hello');
+    await quiet(page);
+    t.same([await approvalOf(page).count(), asked.length], [0, 0], 'nothing is loaded for it before it is needed');
+    await say(page, '/call send_order {"order": "<b>7</b> \u202E12", "gift": {"paper": true}}');
+    await approvalOf(page).getByRole('button', { name: 'Approve' }).waitFor();
+    const text = await approvalOf(page).innerText();
+    for (const part of ['asks for your approval:', 'send_order', 'order', '<b>7</b> [U+202E]12', '{"paper":true}'])
+      t.match(text, part);
+    await page.locator('[role="log"]').filter({ hasText: 'send_order' }).waitFor({ state: 'attached' });
+    t.equal(called, before);
+    t.same(await findings(page), []);
 
-  await page.reload();
-  await approvalOf(page).getByRole('button', { name: 'Approve' }).waitFor();
-  t.equal(await replies(page).count(), 1, 'a reply without words is not shown');
-  await page.locator('#message').focus();
-  for (let steps = 0; steps < 9 && (await page.evaluate('document.activeElement.textContent')) !== 'Approve'; steps++) await page.keyboard.press('Shift+Tab');
-  await page.keyboard.press('Enter');
-  await approvalOf(page).waitFor({ state: 'hidden' });
-  t.equal(await page.evaluate('document.activeElement.id'), 'message');
-  await replies(page).nth(1).filter({ hasText: 'done' }).waitFor();
-  t.same([await callsOf(page), called], [['completed'], before + 1]);
-  t.same(complaints, []);
-  await context.close();
-});
+    await page.reload();
+    await approvalOf(page).getByRole('button', { name: 'Approve' }).waitFor();
+    t.equal(await replies(page).count(), 1, 'a reply without words is not shown');
+    await page.locator('#message').focus();
+    for (let steps = 0; steps < 9 && (await page.evaluate('document.activeElement.textContent')) !== 'Approve'; steps++)
+      await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Enter');
+    await approvalOf(page).waitFor({ state: 'hidden' });
+    t.equal(await page.evaluate('document.activeElement.id'), 'message');
+    await replies(page).nth(1).filter({ hasText: 'done' }).waitFor();
+    t.same([await callsOf(page), called], [['completed'], before + 1]);
+    t.same(complaints, []);
+    await context.close();
+  },
+);
 
 t.test('each of several calls has its answer; a message declines', { skip: whyNoBrowser }, async (t) => {
   await linked(house, 'several', { ...withTool, name: 'call=send_order,calls=2,tokens=2,delay_ms=0' });
-  const { page, complaints, context } = await openLink(browser, `${house.url}/p/several`, { width: 390, height: 760, locale: 'ar' });
+  const { page, complaints, context } = await openLink(browser, `${house.url}/p/several`, {
+    width: 390,
+    height: 760,
+    locale: 'ar',
+  });
   const before = called;
   await say(page, 'Hello');
   await approvalOf(page).filter({ hasText: '(1/2)' }).waitFor();

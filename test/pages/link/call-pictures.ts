@@ -1,4 +1,7 @@
-/** The pictures of a call: for docs/call.md and the README the link's page while the assistant speaks, and the bar in each state. */
+/**
+ * The pictures of a call: for docs/call.md and the README the link's page while the assistant speaks, and the bar in
+ * each state.
+ */
 import { mkdirSync } from 'node:fs';
 import { openHouse } from '../../api/house.ts';
 import { openBrowser } from '../../browser.ts';
@@ -14,31 +17,57 @@ const pictures = [
   { name: 'phone', options: { width: 360, height: 640, colorScheme: 'dark' } },
 ] as const;
 
-const switches = (clip: string): string[] => ['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${clip}%noloop`];
-const looks = [{ colorScheme: 'light', ground: '#fafaf8' }, { colorScheme: 'dark', ground: '#141416' }] as const;
+const switches = (clip: string): string[] => [
+  '--use-fake-ui-for-media-stream',
+  '--use-fake-device-for-media-stream',
+  `--use-file-for-fake-audio-capture=${clip}%noloop`,
+];
+const looks = [
+  { colorScheme: 'light', ground: '#fafaf8' },
+  { colorScheme: 'dark', ground: '#141416' },
+] as const;
 
-const unlimited = { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null };
+const unlimited = {
+  minutes_per_day: null,
+  concurrent_visitors: null,
+  messages_per_visitor_per_day: null,
+  messages_per_address_per_hour: null,
+};
 const voice = { provider: 'synthetic', name: 'character_ms=60', transcription_name: 'texts=What_can_you_do?' };
-const shop = { name: 'Corner shop', greeting: 'Good day! What can I do for you?', model: { provider: 'scripted', name: 'demo' }, voice };
+const shop = {
+  name: 'Corner shop',
+  greeting: 'Good day! What can I do for you?',
+  model: { provider: 'scripted', name: 'demo' },
+  voice,
+};
 
 /** Returns the names of the files, without the folder. */
 export async function takeCallPictures(t: Owner, folder: string): Promise<string[]> {
   // Without voice processes loudness alone is taken for speech.
   const house = await openHouse(t, { env: { PARLEY_SYNTHETIC: '1', PARLEY_VOICE_PROCESSES: '0' } });
-  await house.assistant({ ...shop, channels: { voice: true, link: true, widget: false }, link: { slug: 'shop', limits: unlimited, origins: [] } });
+  await house.assistant({
+    ...shop,
+    channels: { voice: true, link: true, widget: false },
+    link: { slug: 'shop', limits: unlimited, origins: [] },
+  });
   const browser = await openBrowser(t, ...switches(await phraseFor(t, { beforeMs: 4_000 })));
   mkdirSync(folder, { recursive: true });
   for (const { name, options } of pictures) {
     const { page, complaints, context } = await openLink(browser, `${house.url}/p/shop`, options);
     await page.getByRole('button', { name: 'Call', exact: true }).click();
     // Some words into the reply.
-    await page.locator('#messages li.assistant').nth(1).filter({ hasText: /(\S+\s+){9}/ }).waitFor();
+    await page
+      .locator('#messages li.assistant')
+      .nth(1)
+      .filter({ hasText: /(\S+\s+){9}/ })
+      .waitFor();
     if (complaints.length > 0) throw new Error(complaints.join('\n'));
     await page.screenshot({ path: `${folder}${name}.png` });
     await context.close();
   }
   const columns = [];
-  for (const { colorScheme, ground } of looks) columns.push({ ground, pictures: await taken(await onLink(browser, house, 'shop', { width: 420, colorScheme })) });
+  for (const { colorScheme, ground } of looks)
+    columns.push({ ground, pictures: await taken(await onLink(browser, house, 'shop', { width: 420, colorScheme })) });
   await sheetOf(browser, columns, `${folder}states.png`);
   return [...pictures.map(({ name }) => name), 'states'].map((name) => `${name}.png`);
 }
@@ -49,7 +78,11 @@ export async function takeCallSheets(t: Owner, folder: string): Promise<string[]
   const args = switches(await phraseFor(t, { beforeMs: 4_000 }));
   const sites = await openSites(t, house, ...args);
   const standIn = await openStandIn(t, house);
-  const { id } = await house.assistant({ ...shop, channels: { voice: true, link: true, widget: true }, link: { slug: 'shop', limits: unlimited, origins: [sites.origin] } });
+  const { id } = await house.assistant({
+    ...shop,
+    channels: { voice: true, link: true, widget: true },
+    link: { slug: 'shop', limits: unlimited, origins: [sites.origin] },
+  });
   sites.put('/', { tags: ['data-slug="shop"'] });
   const browser = await openBrowser(t, ...args);
   const trial = `${standIn.url}/console/${house.workspaceId}/assistants/${id}`;
@@ -57,14 +90,17 @@ export async function takeCallSheets(t: Owner, folder: string): Promise<string[]
   const names: string[] = [];
   // Four trials may run at a time.
   for (const width of [360, 1280]) {
-    const places: Readonly<Record<string, (look: { width: number; colorScheme: 'light' | 'dark' }) => Promise<Called>>> = {
+    const places: Readonly<
+      Record<string, (look: { width: number; colorScheme: 'light' | 'dark' }) => Promise<Called>>
+    > = {
       link: (look) => onLink(browser, house, 'shop', look),
       widget: (look) => onWidget(sites, 'shop', look),
       trial: (look) => onTrial(browser, trial, look),
     };
     for (const [place, open] of Object.entries(places)) {
       const columns = [];
-      for (const { colorScheme, ground } of looks) columns.push({ ground, pictures: await taken(await open({ width, colorScheme })) });
+      for (const { colorScheme, ground } of looks)
+        columns.push({ ground, pictures: await taken(await open({ width, colorScheme })) });
       names.push(`call-${place}-${width}.png`);
       await sheetOf(browser, columns, `${folder}${names.at(-1)}`);
     }

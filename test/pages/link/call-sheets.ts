@@ -1,4 +1,7 @@
-/** The call bar in each of its states, one beneath the other on a sheet: of the link's page, the widget and the console's trial. */
+/**
+ * The call bar in each of its states, one beneath the other on a sheet: of the link's page, the widget and the
+ * console's trial.
+ */
 import type { Browser, BrowserContextOptions, Frame, Page } from 'playwright-core';
 import type { House } from '../../api/house.ts';
 import { openPage } from '../../browser.ts';
@@ -80,10 +83,19 @@ export async function barsOf({ root, lines }: Called): Promise<Buffer[]> {
 }
 
 /** Pictures in columns, as one: each column on the ground that its pages have. */
-export async function sheetOf(browser: Browser, columns: readonly { readonly ground: string; readonly pictures: readonly Buffer[] }[], path: string): Promise<void> {
+export async function sheetOf(
+  browser: Browser,
+  columns: readonly { readonly ground: string; readonly pictures: readonly Buffer[] }[],
+  path: string,
+): Promise<void> {
   const page = await browser.newPage();
-  const cells = columns.map(({ ground, pictures }) => `<div style="background:${ground}">${pictures.map((picture) => `<img src="data:image/png;base64,${picture.toString('base64')}">`).join('')}</div>`);
-  await page.setContent(`<style>main { display: inline-flex; } div { padding: 12px 20px; } img { display: block; margin: 8px 0; }</style><main>${cells.join('')}</main>`);
+  const cells = columns.map(
+    ({ ground, pictures }) =>
+      `<div style="background:${ground}">${pictures.map((picture) => `<img src="data:image/png;base64,${picture.toString('base64')}">`).join('')}</div>`,
+  );
+  await page.setContent(
+    `<style>main { display: inline-flex; } div { padding: 12px 20px; } img { display: block; margin: 8px 0; }</style><main>${cells.join('')}</main>`,
+  );
   await page.locator('main').screenshot({ path });
   await page.close();
 }

@@ -1,4 +1,7 @@
-/** The call bar in every state and with every hint, on the link's page: the service's side of the call is the test's own. */
+/**
+ * The call bar in every state and with every hint, on the link's page: the service's side of the call is the test's
+ * own.
+ */
 import t, { type Test } from 'tap';
 import type { Page } from 'playwright-core';
 import { openHouse } from '../../api/house.ts';
@@ -10,24 +13,48 @@ import { scriptCalls, type Line, type Lines } from './scripted-call.ts';
 import { linked } from './visits.ts';
 
 const house = await openHouse(t, { env: { PARLEY_SYNTHETIC: '1' } });
-const unlimited = { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null };
-await linked(house, 'states', { channels: { voice: true, link: true, widget: true }, voice: { provider: 'synthetic', name: 'audio_ms=50' }, greeting: null, limits: unlimited });
-const device = ['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${await phraseFor(t)}%noloop`];
+const unlimited = {
+  minutes_per_day: null,
+  concurrent_visitors: null,
+  messages_per_visitor_per_day: null,
+  messages_per_address_per_hour: null,
+};
+await linked(house, 'states', {
+  channels: { voice: true, link: true, widget: true },
+  voice: { provider: 'synthetic', name: 'audio_ms=50' },
+  greeting: null,
+  limits: unlimited,
+});
+const device = [
+  '--use-fake-ui-for-media-stream',
+  '--use-fake-device-for-media-stream',
+  `--use-file-for-fake-audio-capture=${await phraseFor(t)}%noloop`,
+];
 const browser = whyNoBrowser ? null! : await openBrowser(t, ...device);
 
 const bar = (page: Page) => page.locator('#call');
 const mark = (page: Page) => bar(page).locator('.mark');
 const hint = (page: Page) => bar(page).getByRole('status');
 const said = (page: Page, text: string): Promise<void> => hint(page).filter({ hasText: text }).waitFor();
-const words = (page: Page, text: string): Promise<void> => bar(page).locator('.doing').filter({ hasText: text }).waitFor();
+const words = (page: Page, text: string): Promise<void> =>
+  bar(page).locator('.doing').filter({ hasText: text }).waitFor();
 
 type Calling = (t: Test, page: Page, line: Line, lines: Lines) => Promise<void>;
 
 /** A test in a call that is open. */
-const calling = (name: string, run: Calling, options: { width?: number; colorScheme?: 'dark'; reducedMotion?: 'no-preference'; before?: string } = {}) =>
+const calling = (
+  name: string,
+  run: Calling,
+  options: { width?: number; colorScheme?: 'dark'; reducedMotion?: 'no-preference'; before?: string } = {},
+) =>
   t.test(name, { skip: whyNoBrowser }, async (t) => {
     const { before, ...opening } = options;
-    const { page, complaints, context } = await openPage(browser, { origin: new URL(house.url).origin, locale: 'en-GB', networkFailures: 'expected', ...opening });
+    const { page, complaints, context } = await openPage(browser, {
+      origin: new URL(house.url).origin,
+      locale: 'en-GB',
+      networkFailures: 'expected',
+      ...opening,
+    });
     if (before !== undefined) await page.addInitScript(before);
     const lines = await scriptCalls(page);
     await page.goto(`${house.url}/p/states`);
@@ -39,38 +66,54 @@ const calling = (name: string, run: Calling, options: { width?: number; colorSch
   });
 
 for (const options of [{ width: 720 }, { width: 360, colorScheme: 'dark' }, { width: 320 }] as const) {
-  calling(`each state in words, at ${options.width} px`, async (t, page, line) => {
-    /** The state is said in words, and nobody is kept from using the bar. */
-    const shows = async (state: string, text: string, interruptible: boolean): Promise<void> => {
-      await words(page, text);
-      t.equal(await mark(page).getAttribute('data-state'), state);
-      t.equal(await mark(page).getAttribute('aria-disabled'), String(!interruptible), `${state} can be interrupted: ${interruptible}`);
-      t.same([await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], 0], state);
-      // Beside the contrast only the size of what is pressed depends on the width, and is least there.
-      if (options.width === 320) t.same(await findings(page, 'not contrast'), [], state);
-    };
-    await shows('opening', 'Connecting', false);
-    line.ready();
-    await shows('listening', 'Listening', false);
-    line.partial('when do you');
-    await shows('hearing', 'Hearing you', false);
-    line.asks('When do you open?');
-    await shows('thinking', 'Thinking', true);
-    line.state('held');
-    await shows('held', 'Waiting for you', true);
-    line.speaks('We open at nine, on Sundays at ten');
-    await shows('speaking', 'Speaking', true);
-    t.equal(await bar(page).locator('.line.long').count(), options.width === 360 ? 1 : 0, 'a text that is too long fades in');
-    line.pauses();
-    await shows('paused', 'Paused', true);
-    t.match(await line.heard('played'), { message_id: 'msg_1', samples: Number }, 'the pause is answered with what was played');
-    line.cut();
-    await shows('listening', 'Listening', false);
-    line.state('busy');
-    await shows('busy', 'Another message is answered first', false);
-    line.lose();
-    await shows('lost', 'Connection lost, trying again', false);
-  }, options);
+  calling(
+    `each state in words, at ${options.width} px`,
+    async (t, page, line) => {
+      /** The state is said in words, and nobody is kept from using the bar. */
+      const shows = async (state: string, text: string, interruptible: boolean): Promise<void> => {
+        await words(page, text);
+        t.equal(await mark(page).getAttribute('data-state'), state);
+        t.equal(
+          await mark(page).getAttribute('aria-disabled'),
+          String(!interruptible),
+          `${state} can be interrupted: ${interruptible}`,
+        );
+        t.same([await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], 0], state);
+        // Beside the contrast only the size of what is pressed depends on the width, and is least there.
+        if (options.width === 320) t.same(await findings(page, 'not contrast'), [], state);
+      };
+      await shows('opening', 'Connecting', false);
+      line.ready();
+      await shows('listening', 'Listening', false);
+      line.partial('when do you');
+      await shows('hearing', 'Hearing you', false);
+      line.asks('When do you open?');
+      await shows('thinking', 'Thinking', true);
+      line.state('held');
+      await shows('held', 'Waiting for you', true);
+      line.speaks('We open at nine, on Sundays at ten');
+      await shows('speaking', 'Speaking', true);
+      t.equal(
+        await bar(page).locator('.line.long').count(),
+        options.width === 360 ? 1 : 0,
+        'a text that is too long fades in',
+      );
+      line.pauses();
+      await shows('paused', 'Paused', true);
+      t.match(
+        await line.heard('played'),
+        { message_id: 'msg_1', samples: Number },
+        'the pause is answered with what was played',
+      );
+      line.cut();
+      await shows('listening', 'Listening', false);
+      line.state('busy');
+      await shows('busy', 'Another message is answered first', false);
+      line.lose();
+      await shows('lost', 'Connection lost, trying again', false);
+    },
+    options,
+  );
 }
 
 calling('a call that was lost is taken up again, and what was heard stays', async (t, page, line, lines) => {
@@ -93,7 +136,9 @@ calling('a call that was lost is taken up again, and what was heard stays', asyn
 });
 
 calling('Space interrupts a reply, and scrolls where there is none', async (t, page, line) => {
-  await page.evaluate("addEventListener('keydown', ({ defaultPrevented }) => (globalThis.prevented = defaultPrevented))");
+  await page.evaluate(
+    "addEventListener('keydown', ({ defaultPrevented }) => (globalThis.prevented = defaultPrevented))",
+  );
   line.ready();
   await words(page, 'Listening');
   await page.locator('#scroller').press('Space');
@@ -156,23 +201,29 @@ calling('the last minute is counted', async (t, page, line) => {
 /** A microphone of zeros: what a browser gives where it is switched off. */
 const silent = `navigator.mediaDevices.getUserMedia = async () => (globalThis.stream = new AudioContext().createMediaStreamDestination().stream);`;
 
-calling('a microphone that gives nothing, one that is unplugged, and another one', async (t, page, line) => {
-  line.ready();
-  await said(page, 'The microphone gives nothing. Is it switched off?');
-  await page.keyboard.press('m');
-  await words(page, 'You are muted');
-  await page.evaluate(`(() => {
+calling(
+  'a microphone that gives nothing, one that is unplugged, and another one',
+  async (t, page, line) => {
+    line.ready();
+    await said(page, 'The microphone gives nothing. Is it switched off?');
+    await page.keyboard.press('m');
+    await words(page, 'You are muted');
+    await page.evaluate(`(() => {
     globalThis.another = navigator.mediaDevices.getUserMedia;
     navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotFoundError'));
     const [track] = stream.getTracks();
     track.stop();
     track.dispatchEvent(new Event('ended'));
   })()`);
-  await said(page, 'The microphone is gone. Plug one in to go on.');
-  t.same(await findings(page), []);
-  await page.evaluate('navigator.mediaDevices.getUserMedia = another; void navigator.mediaDevices.dispatchEvent(new Event("devicechange"))');
-  await hint(page).filter({ hasNotText: 'gone' }).waitFor({ state: 'attached' });
-}, { before: silent });
+    await said(page, 'The microphone is gone. Plug one in to go on.');
+    t.same(await findings(page), []);
+    await page.evaluate(
+      'navigator.mediaDevices.getUserMedia = another; void navigator.mediaDevices.dispatchEvent(new Event("devicechange"))',
+    );
+    await hint(page).filter({ hasNotText: 'gone' }).waitFor({ state: 'attached' });
+  },
+  { before: silent },
+);
 
 /** Microphones of which the browser says that it cancels the echo of other pages alone, unless told. */
 const echoing = `globalThis.opened = 0;
@@ -192,30 +243,37 @@ async function replaced(page: Page, cancels: boolean): Promise<void> {
   await until(() => page.evaluate(`opened > ${before}`) as Promise<boolean>);
 }
 
-calling('a microphone that hears the reply: headphones are asked for, until one says so or a reply has been heard', async (t, page, line) => {
-  const advice = 'Use headphones to speak over the reply.';
-  line.ready();
-  await said(page, advice);
-  t.same([await findings(page, 'not contrast'), await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], [], 0]);
-  line.asks('When do you open?');
-  await words(page, 'Thinking');
-  line.fails('assistant_unavailable');
-  await said(page, 'There was no reply.');
-  t.not(await hint(page).textContent(), advice, 'what goes wrong is said instead');
-  line.asks('When do you open?');
-  await said(page, advice);
-  line.speaks('We open at nine');
-  await words(page, 'Speaking');
-  await hint(page).filter({ hasText: advice }).waitFor();
-  line.cut();
-  await hint(page).locator('p').waitFor({ state: 'detached' });
-  await replaced(page, true);
-  t.equal(await hint(page).textContent(), '');
-  await replaced(page, false);
-  await said(page, advice);
-  await hint(page).getByRole('button', { name: 'I have headphones' }).click();
-  await hint(page).locator('p').waitFor({ state: 'detached' });
-}, { before: echoing, width: 360 });
+calling(
+  'a microphone that hears the reply: headphones are asked for, until one says so or a reply has been heard',
+  async (t, page, line) => {
+    const advice = 'Use headphones to speak over the reply.';
+    line.ready();
+    await said(page, advice);
+    t.same(
+      [await findings(page, 'not contrast'), await page.evaluate(faintTexts), await page.evaluate(overflow)],
+      [[], [], 0],
+    );
+    line.asks('When do you open?');
+    await words(page, 'Thinking');
+    line.fails('assistant_unavailable');
+    await said(page, 'There was no reply.');
+    t.not(await hint(page).textContent(), advice, 'what goes wrong is said instead');
+    line.asks('When do you open?');
+    await said(page, advice);
+    line.speaks('We open at nine');
+    await words(page, 'Speaking');
+    await hint(page).filter({ hasText: advice }).waitFor();
+    line.cut();
+    await hint(page).locator('p').waitFor({ state: 'detached' });
+    await replaced(page, true);
+    t.equal(await hint(page).textContent(), '');
+    await replaced(page, false);
+    await said(page, advice);
+    await hint(page).getByRole('button', { name: 'I have headphones' }).click();
+    await hint(page).locator('p').waitFor({ state: 'detached' });
+  },
+  { before: echoing, width: 360 },
+);
 
 /** Keeps the page's context of sound, and counts its tones: half a second of sound at once, which no reply sends. */
 const sounds = `globalThis.tones = 0;
@@ -226,16 +284,20 @@ MessagePort.prototype.postMessage = function (message, ...rest) {
 };
 globalThis.AudioContext = class extends AudioContext { constructor(...given) { super(...given); globalThis.context ??= this; } };`;
 
-calling('the sound is taken away, and comes back with a click', async (t, page, line) => {
-  line.ready();
-  await words(page, 'Listening');
-  await page.evaluate('context.suspend()');
-  await said(page, 'The sound is interrupted.');
-  t.same([await findings(page, 'not contrast'), await page.evaluate(faintTexts)], [[], []]);
-  await hint(page).getByRole('button', { name: 'Go on' }).click();
-  await hint(page).locator('p').waitFor({ state: 'detached' });
-  t.equal(await page.evaluate('context.state'), 'running');
-}, { before: sounds });
+calling(
+  'the sound is taken away, and comes back with a click',
+  async (t, page, line) => {
+    line.ready();
+    await words(page, 'Listening');
+    await page.evaluate('context.suspend()');
+    await said(page, 'The sound is interrupted.');
+    t.same([await findings(page, 'not contrast'), await page.evaluate(faintTexts)], [[], []]);
+    await hint(page).getByRole('button', { name: 'Go on' }).click();
+    await hint(page).locator('p').waitFor({ state: 'detached' });
+    t.equal(await page.evaluate('context.state'), 'running');
+  },
+  { before: sounds },
+);
 
 /** Keeps the page's contexts of sound and its streams of microphones. */
 const kept = `globalThis.contexts = [];
@@ -253,59 +315,85 @@ async function hears(line: Line): Promise<void> {
 
 const away = 'The microphone is interrupted: nobody hears you.';
 
-calling('a microphone and a loudspeaker that are taken away are said, and both come back with a click', async (t, page, line) => {
-  line.ready();
-  await words(page, 'Listening');
-  await hears(line);
-  await page.evaluate('Promise.all(contexts.map((context) => context.suspend()))');
-  await said(page, away);
-  await words(page, 'You are not heard');
-  t.same([await findings(page, 'not contrast'), await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], [], 0]);
-  await hint(page).getByRole('button', { name: 'Go on' }).click();
-  await hint(page).locator('p').waitFor({ state: 'detached' });
-  t.equal(await page.evaluate(states), 'running,running');
-  await hears(line);
-  await words(page, 'Listening');
-}, { before: kept, width: 360 });
+calling(
+  'a microphone and a loudspeaker that are taken away are said, and both come back with a click',
+  async (t, page, line) => {
+    line.ready();
+    await words(page, 'Listening');
+    await hears(line);
+    await page.evaluate('Promise.all(contexts.map((context) => context.suspend()))');
+    await said(page, away);
+    await words(page, 'You are not heard');
+    t.same(
+      [await findings(page, 'not contrast'), await page.evaluate(faintTexts), await page.evaluate(overflow)],
+      [[], [], 0],
+    );
+    await hint(page).getByRole('button', { name: 'Go on' }).click();
+    await hint(page).locator('p').waitFor({ state: 'detached' });
+    t.equal(await page.evaluate(states), 'running,running');
+    await hears(line);
+    await words(page, 'Listening');
+  },
+  { before: kept, width: 360 },
+);
 
-calling('a microphone that is taken away alone is said, and comes back with the page', async (_, page, line) => {
-  line.ready();
-  await hears(line);
-  const turn = (state: string) => page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true }); document.dispatchEvent(new Event('visibilitychange'));`);
-  await turn('hidden');
-  // The loudspeaker was made in the handler of the click, before the microphone.
-  await page.evaluate('contexts.at(-1).suspend()');
-  await said(page, away);
-  await turn('visible');
-  await hint(page).locator('p').waitFor({ state: 'detached' });
-  await hears(line);
-}, { before: kept });
+calling(
+  'a microphone that is taken away alone is said, and comes back with the page',
+  async (_, page, line) => {
+    line.ready();
+    await hears(line);
+    const turn = (state: string) =>
+      page.evaluate(
+        `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true }); document.dispatchEvent(new Event('visibilitychange'));`,
+      );
+    await turn('hidden');
+    // The loudspeaker was made in the handler of the click, before the microphone.
+    await page.evaluate('contexts.at(-1).suspend()');
+    await said(page, away);
+    await turn('visible');
+    await hint(page).locator('p').waitFor({ state: 'detached' });
+    await hears(line);
+  },
+  { before: kept },
+);
 
-calling('a microphone of which nothing comes, whatever the browser says of it, is opened anew by the second click', async (t, page, line) => {
-  line.ready();
-  await hears(line);
-  const opened = (await page.evaluate('streams.length')) as number;
-  await page.evaluate("(() => { const context = contexts.at(-1); context.addEventListener('statechange', (event) => event.stopImmediatePropagation(), { capture: true }); context.resume = async () => {}; Object.defineProperty(context, 'state', { value: 'running' }); AudioContext.prototype.suspend.call(context); })()");
-  await said(page, away);
-  const goOn = hint(page).getByRole('button', { name: 'Go on' });
-  await goOn.click();
-  t.equal(await page.evaluate('streams.length'), opened);
-  await goOn.click();
-  await hint(page).locator('p').waitFor({ state: 'detached' });
-  t.same(await page.evaluate("streams.map((stream) => stream.getTracks()[0].readyState)"), ['ended', 'live']);
-  await hears(line);
-}, { before: kept });
+calling(
+  'a microphone of which nothing comes, whatever the browser says of it, is opened anew by the second click',
+  async (t, page, line) => {
+    line.ready();
+    await hears(line);
+    const opened = (await page.evaluate('streams.length')) as number;
+    await page.evaluate(
+      "(() => { const context = contexts.at(-1); context.addEventListener('statechange', (event) => event.stopImmediatePropagation(), { capture: true }); context.resume = async () => {}; Object.defineProperty(context, 'state', { value: 'running' }); AudioContext.prototype.suspend.call(context); })()",
+    );
+    await said(page, away);
+    const goOn = hint(page).getByRole('button', { name: 'Go on' });
+    await goOn.click();
+    t.equal(await page.evaluate('streams.length'), opened);
+    await goOn.click();
+    await hint(page).locator('p').waitFor({ state: 'detached' });
+    t.same(await page.evaluate('streams.map((stream) => stream.getTracks()[0].readyState)'), ['ended', 'live']);
+    await hears(line);
+  },
+  { before: kept },
+);
 
-calling('a microphone that the browser mutes is said, and is opened anew by a click', async (t, page, line) => {
-  line.ready();
-  await hears(line);
-  await page.evaluate("(() => { const [track] = streams.at(-1).getTracks(); track.enabled = false; Object.defineProperty(track, 'muted', { value: true }); track.dispatchEvent(new Event('mute')); })()");
-  await said(page, away);
-  await hint(page).getByRole('button', { name: 'Go on' }).click();
-  await hint(page).locator('p').waitFor({ state: 'detached' });
-  t.same(await page.evaluate("streams.map((stream) => stream.getTracks()[0].readyState)"), ['ended', 'live']);
-  await hears(line);
-}, { before: kept });
+calling(
+  'a microphone that the browser mutes is said, and is opened anew by a click',
+  async (t, page, line) => {
+    line.ready();
+    await hears(line);
+    await page.evaluate(
+      "(() => { const [track] = streams.at(-1).getTracks(); track.enabled = false; Object.defineProperty(track, 'muted', { value: true }); track.dispatchEvent(new Event('mute')); })()",
+    );
+    await said(page, away);
+    await hint(page).getByRole('button', { name: 'Go on' }).click();
+    await hint(page).locator('p').waitFor({ state: 'detached' });
+    t.same(await page.evaluate('streams.map((stream) => stream.getTracks()[0].readyState)'), ['ended', 'live']);
+    await hears(line);
+  },
+  { before: kept },
+);
 
 /** The browser's microphones, of which the first is its choice. */
 const choices = `${kept}
@@ -318,40 +406,53 @@ navigator.mediaDevices.enumerateDevices = async () => [
 ];
 globalThis.change = (to) => { choice = to; navigator.mediaDevices.dispatchEvent(new Event('devicechange')); };`;
 
-calling('a new default microphone is followed, and one that cannot be opened is not', async (t, page, line) => {
-  const tracks = (): Promise<string[]> => page.evaluate('streams.map((stream) => stream.getTracks()[0].readyState)');
-  line.ready();
-  await hears(line);
-  await page.evaluate("change('built in')");
-  await page.evaluate("change('headset')");
-  await until(async () => (await tracks()).join() === 'ended,live');
-  await hears(line);
-  await page.evaluate("navigator.mediaDevices.getUserMedia = async () => { globalThis.refused = true; throw new DOMException('', 'NotReadableError'); }");
-  await page.evaluate("change('built in')");
-  await until(() => page.evaluate('globalThis.refused === true') as Promise<boolean>);
-  await hears(line);
-  t.same(await tracks(), ['ended', 'live'], 'the one before is heard still');
-  await words(page, 'Listening');
-  t.equal(await hint(page).textContent(), '');
-}, { before: choices });
-
-for (const [name, reducedMotion] of [['a long thought has a soft sound', 'no-preference'], ['with reduced motion it is silent', undefined]] as const) {
-  calling(name, async (t, page, line) => {
-    await page.clock.install();
+calling(
+  'a new default microphone is followed, and one that cannot be opened is not',
+  async (t, page, line) => {
+    const tracks = (): Promise<string[]> => page.evaluate('streams.map((stream) => stream.getTracks()[0].readyState)');
     line.ready();
-    line.asks('When do you open?');
-    await words(page, 'Thinking');
-    const tones = (): Promise<number> => page.evaluate('tones');
-    // The page's clock goes on by itself as well.
-    await page.clock.runFor(700);
-    t.equal(await tones(), 0, 'a short one has none');
-    await page.clock.runFor(900);
-    t.equal(await tones(), reducedMotion === undefined ? 0 : 1);
-    line.speaks('We');
-    await words(page, 'Speaking');
-    await page.clock.runFor(10_000);
-    t.equal(await tones(), reducedMotion === undefined ? 0 : 1, 'none while it speaks');
-  }, { before: sounds, ...(reducedMotion && { reducedMotion }) });
+    await hears(line);
+    await page.evaluate("change('built in')");
+    await page.evaluate("change('headset')");
+    await until(async () => (await tracks()).join() === 'ended,live');
+    await hears(line);
+    await page.evaluate(
+      "navigator.mediaDevices.getUserMedia = async () => { globalThis.refused = true; throw new DOMException('', 'NotReadableError'); }",
+    );
+    await page.evaluate("change('built in')");
+    await until(() => page.evaluate('globalThis.refused === true') as Promise<boolean>);
+    await hears(line);
+    t.same(await tracks(), ['ended', 'live'], 'the one before is heard still');
+    await words(page, 'Listening');
+    t.equal(await hint(page).textContent(), '');
+  },
+  { before: choices },
+);
+
+for (const [name, reducedMotion] of [
+  ['a long thought has a soft sound', 'no-preference'],
+  ['with reduced motion it is silent', undefined],
+] as const) {
+  calling(
+    name,
+    async (t, page, line) => {
+      await page.clock.install();
+      line.ready();
+      line.asks('When do you open?');
+      await words(page, 'Thinking');
+      const tones = (): Promise<number> => page.evaluate('tones');
+      // The page's clock goes on by itself as well.
+      await page.clock.runFor(700);
+      t.equal(await tones(), 0, 'a short one has none');
+      await page.clock.runFor(900);
+      t.equal(await tones(), reducedMotion === undefined ? 0 : 1);
+      line.speaks('We');
+      await words(page, 'Speaking');
+      await page.clock.runFor(10_000);
+      t.equal(await tones(), reducedMotion === undefined ? 0 : 1, 'none while it speaks');
+    },
+    { before: sounds, ...(reducedMotion && { reducedMotion }) },
+  );
 }
 
 for (const [reason, error, text] of [

@@ -17,58 +17,88 @@ import { linked } from './visits.ts';
 // Without voice processes loudness alone is taken for speech.
 const house = await openHouse(t, { env: { PARLEY_SYNTHETIC: '1', PARLEY_VOICE_PROCESSES: '0' } });
 const voice = { provider: 'synthetic', name: 'character_ms=40', transcription_name: 'texts=where_is_my_order' };
-const spoken = { channels: { voice: true, link: true, widget: true }, voice, greeting: null, name: 'tokens=40,delay_ms=0' };
-const device = ['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${await phraseFor(t)}%noloop`];
+const spoken = {
+  channels: { voice: true, link: true, widget: true },
+  voice,
+  greeting: null,
+  name: 'tokens=40,delay_ms=0',
+};
+const device = [
+  '--use-fake-ui-for-media-stream',
+  '--use-fake-device-for-media-stream',
+  `--use-file-for-fake-audio-capture=${await phraseFor(t)}%noloop`,
+];
 const browser = whyNoBrowser ? null! : await openBrowser(t, ...device);
 
 const bar = (page: Page | Frame) => page.locator('#call');
-const state = (page: Page | Frame, name: string): Promise<void> => bar(page).locator(`.mark[data-state="${name}"]`).waitFor();
+const state = (page: Page | Frame, name: string): Promise<void> =>
+  bar(page).locator(`.mark[data-state="${name}"]`).waitFor();
 const call = (page: Page | Frame): Promise<void> => page.getByRole('button', { name: 'Call', exact: true }).click();
 const hangUp = (page: Page | Frame): Promise<void> => bar(page).getByRole('button', { name: 'Hang up' }).click();
 const reply = (page: Page | Frame) => page.locator('#messages li.assistant .said');
-const sessionOf = async (page: Page | Frame): Promise<string> => JSON.parse((await page.evaluate('Object.values(localStorage)[0]')) as string).session;
+const sessionOf = async (page: Page | Frame): Promise<string> =>
+  JSON.parse((await page.evaluate('Object.values(localStorage)[0]')) as string).session;
 /** Resolves once something of the last reply was heard. */
-const heard = (page: Page | Frame): Promise<boolean> => until(async () => ((await reply(page).last().textContent()) ?? '').includes(' '));
+const heard = (page: Page | Frame): Promise<boolean> =>
+  until(async () => ((await reply(page).last().textContent()) ?? '').includes(' '));
 
 t.test('each language has words of its own for it', async (t) => {
   t.same(Object.keys(callWords), languages);
-  for (const key of Object.keys(callWords.en) as (keyof typeof callWords.en)[]) t.ok(new Set(languages.map((language) => callWords[language][key])).size >= languages.length - 1, key);
+  for (const key of Object.keys(callWords.en) as (keyof typeof callWords.en)[])
+    t.ok(new Set(languages.map((language) => callWords[language][key])).size >= languages.length - 1, key);
   for (const { timeLeft } of Object.values(callWords)) t.match(timeLeft, '{seconds}');
 });
 
-t.test('a turn is heard, interrupted by the space bar, and is what the transcript has', { skip: whyNoBrowser }, async (t) => {
-  await linked(house, 'turn', spoken);
-  const { page, complaints, context } = await openLink(browser, `${house.url}/p/turn`, { width: 360, height: 700 });
-  const loaded: string[] = [];
-  page.on('request', (request) => void (request.url().includes('/link/call-') && loaded.push(request.url())));
-  await page.locator('#message').waitFor();
-  t.same(loaded, [], 'nothing is loaded for it before');
-  await call(page);
-  await state(page, 'hearing');
-  t.equal(await page.locator('#talk').isVisible(), false, 'the bar stands in place of the text field');
-  // A screen reader is told the words that were understood.
-  await page.locator('[role="log"]').filter({ hasText: 'where is my order' }).waitFor({ state: 'attached' });
-  await state(page, 'speaking');
-  await heard(page);
-  t.same([await findings(page, 'not contrast'), await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], [], 0]);
-  t.match(await bar(page).locator('.doing').innerText(), 'Speaking');
-  t.equal(await bar(page).locator('.line u').count(), 1, 'the word under way is marked');
-  await page.keyboard.press('Space');
-  await page.locator('#messages li.cut').waitFor();
-  await state(page, 'listening');
-  t.match(await bar(page).locator('.line').innerText(), /\|$/);
-  const [said, cut] = await transcriptOf(house, await sessionOf(page));
-  t.match([said, cut], [{ content: 'where is my order', voice: {} }, { status: 'partial', voice: { heard: 'played', cut_by: 'client' } }]);
-  t.equal(await reply(page).last().innerText(), cut!.content, 'the page shows what was heard');
+t.test(
+  'a turn is heard, interrupted by the space bar, and is what the transcript has',
+  { skip: whyNoBrowser },
+  async (t) => {
+    await linked(house, 'turn', spoken);
+    const { page, complaints, context } = await openLink(browser, `${house.url}/p/turn`, { width: 360, height: 700 });
+    const loaded: string[] = [];
+    page.on('request', (request) => void (request.url().includes('/link/call-') && loaded.push(request.url())));
+    await page.locator('#message').waitFor();
+    t.same(loaded, [], 'nothing is loaded for it before');
+    await call(page);
+    await state(page, 'hearing');
+    t.equal(await page.locator('#talk').isVisible(), false, 'the bar stands in place of the text field');
+    // A screen reader is told the words that were understood.
+    await page.locator('[role="log"]').filter({ hasText: 'where is my order' }).waitFor({ state: 'attached' });
+    await state(page, 'speaking');
+    await heard(page);
+    t.same(
+      [await findings(page, 'not contrast'), await page.evaluate(faintTexts), await page.evaluate(overflow)],
+      [[], [], 0],
+    );
+    t.match(await bar(page).locator('.doing').innerText(), 'Speaking');
+    t.equal(await bar(page).locator('.line u').count(), 1, 'the word under way is marked');
+    await page.keyboard.press('Space');
+    await page.locator('#messages li.cut').waitFor();
+    await state(page, 'listening');
+    t.match(await bar(page).locator('.line').innerText(), /\|$/);
+    const [said, cut] = await transcriptOf(house, await sessionOf(page));
+    t.match(
+      [said, cut],
+      [
+        { content: 'where is my order', voice: {} },
+        { status: 'partial', voice: { heard: 'played', cut_by: 'client' } },
+      ],
+    );
+    t.equal(await reply(page).last().innerText(), cut!.content, 'the page shows what was heard');
 
-  await hangUp(page);
-  await bar(page).waitFor({ state: 'detached' });
-  await page.locator('#send').waitFor();
-  t.same([await page.locator('#messages li').count(), await replies(page).count()], [2, 1], 'each message once, as the service has it');
-  t.equal((await house.ask(`/sessions/${await sessionOf(page)}`)).json.active_call_id, null);
-  t.same(complaints, []);
-  await context.close();
-});
+    await hangUp(page);
+    await bar(page).waitFor({ state: 'detached' });
+    await page.locator('#send').waitFor();
+    t.same(
+      [await page.locator('#messages li').count(), await replies(page).count()],
+      [2, 1],
+      'each message once, as the service has it',
+    );
+    t.equal((await house.ask(`/sessions/${await sessionOf(page)}`)).json.active_call_id, null);
+    t.same(complaints, []);
+    await context.close();
+  },
+);
 
 t.test('by keyboard: it is muted, typed into, and hung up', { skip: whyNoBrowser }, async (t) => {
   await linked(house, 'typed', { ...spoken, name: 'tokens=3,delay_ms=0' });
@@ -77,7 +107,11 @@ t.test('by keyboard: it is muted, typed into, and hung up', { skip: whyNoBrowser
   await state(page, 'listening');
   t.equal(await page.evaluate('document.activeElement.id'), 'call');
   await page.locator('#scroller').press('m');
-  t.equal(await bar(page).getByRole('button', { name: 'Mute' }).getAttribute('aria-pressed'), 'false', 'a letter counts in the bar alone');
+  t.equal(
+    await bar(page).getByRole('button', { name: 'Mute' }).getAttribute('aria-pressed'),
+    'false',
+    'a letter counts in the bar alone',
+  );
   await bar(page).press('m');
   await bar(page).getByRole('button', { name: 'Mute' }).and(page.locator('[aria-pressed="true"]')).waitFor();
   t.match(await bar(page).locator('.doing').innerText(), 'You are muted');
@@ -89,7 +123,10 @@ t.test('by keyboard: it is muted, typed into, and hung up', { skip: whyNoBrowser
   await page.locator('li.user:has-text("Am I muted?") + li.assistant[aria-busy="false"]').waitFor();
   t.same([await findings(page, 'not contrast'), await page.evaluate(faintTexts)], [[], []]);
   t.equal(await page.locator('#message').inputValue(), '', 'a space in the text field is a space');
-  t.match((await transcriptOf(house, await sessionOf(page))).slice(-2), [{ content: 'Am I muted?', voice: null }, { status: 'completed', voice: { heard: 'played', cut_by: null } }]);
+  t.match((await transcriptOf(house, await sessionOf(page))).slice(-2), [
+    { content: 'Am I muted?', voice: null },
+    { status: 'completed', voice: { heard: 'played', cut_by: null } },
+  ]);
   await bar(page).getByRole('button', { name: 'Hang up' }).focus();
   await page.keyboard.press('Space');
   await bar(page).waitFor({ state: 'detached' });
@@ -107,7 +144,8 @@ t.test('what goes wrong is said in words', { skip: whyNoBrowser }, async (t) => 
     t.equal(await bar(page).count(), 0);
     t.equal(await page.locator('#message').isVisible(), true, 'one can still write');
   };
-  const device = (name: string): Promise<void> => page.evaluate(`navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', '${name}'))`);
+  const device = (name: string): Promise<void> =>
+    page.evaluate(`navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', '${name}'))`);
   await page.locator('#message').waitFor();
   await page.evaluate('globalThis.real = navigator.mediaDevices.getUserMedia');
   await device('NotAllowedError');
@@ -115,7 +153,8 @@ t.test('what goes wrong is said in words', { skip: whyNoBrowser }, async (t) => 
   await device('NotFoundError');
   await fails(/No microphone can be used/);
   await page.evaluate('navigator.mediaDevices.getUserMedia = real');
-  const change = (body: object) => house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}`, { method: 'PATCH', body });
+  const change = (body: object) =>
+    house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}`, { method: 'PATCH', body });
   await change({ channels: { voice: false } });
   await fails(/Voice is not available/);
   await change({ channels: { voice: true }, link: { limits: { messages_per_visitor_per_day: 0 } } });
@@ -123,7 +162,11 @@ t.test('what goes wrong is said in words', { skip: whyNoBrowser }, async (t) => 
   await change({ channels: { voice: false } });
   await page.reload();
   await page.locator('#message').waitFor();
-  t.equal(await page.getByRole('button', { name: 'Call', exact: true }).count(), 0, 'where voice is off there is no call');
+  t.equal(
+    await page.getByRole('button', { name: 'Call', exact: true }).count(),
+    0,
+    'where voice is off there is no call',
+  );
   await context.close();
 });
 
@@ -149,7 +192,12 @@ t.test('in the widget, where closing it hangs up', { skip: whyNoBrowser }, async
 
 t.test("in the console's trial, with its chart", { skip: whyNoBrowser }, async (t) => {
   const standIn = await openStandIn(t, house);
-  const { id } = await house.assistant({ name: 'on trial', channels: { voice: true }, model: { provider: 'synthetic', name: 'tokens=40,delay_ms=0' }, voice });
+  const { id } = await house.assistant({
+    name: 'on trial',
+    channels: { voice: true },
+    model: { provider: 'synthetic', name: 'tokens=40,delay_ms=0' },
+    voice,
+  });
   const { page, complaints, context } = await openPage(browser, { origin: standIn.url, height: 900 });
   await page.goto(`${standIn.url}/console/${house.workspaceId}/assistants/${id}`);
   await call(page);
@@ -158,10 +206,19 @@ t.test("in the console's trial, with its chart", { skip: whyNoBrowser }, async (
   await said.filter({ hasText: 'word word' }).waitFor();
   t.equal(await page.getByRole('article', { name: 'Visitor' }).getByText('where is my order').count(), 1);
   t.same([await seriousFindings(page), await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], [], 0]);
-  t.same(await page.evaluate("(() => { const line = document.querySelector('#call .line'); return [getComputedStyle(line, '::after').content, line.getBoundingClientRect().height]; })()"), ['none', 24], "it has the look of the bar, and nothing of the console's");
+  t.same(
+    await page.evaluate(
+      "(() => { const line = document.querySelector('#call .line'); return [getComputedStyle(line, '::after').content, line.getBoundingClientRect().height]; })()",
+    ),
+    ['none', 24],
+    "it has the look of the bar, and nothing of the console's",
+  );
   await page.keyboard.press('Space');
   // The transcript says what cut it.
-  await said.filter({ hasText: 'interrupted by the caller' }).filter({ hasText: /, spoken, \d+\.\d s/ }).waitFor();
+  await said
+    .filter({ hasText: 'interrupted by the caller' })
+    .filter({ hasText: /, spoken, \d+\.\d s/ })
+    .waitFor();
   await hangUp(page);
   await bar(page).waitFor({ state: 'detached' });
   await page.getByLabel('Message', { exact: true }).waitFor();

@@ -1,11 +1,25 @@
-/** The clock of a visitor's session: the minutes that it charges, on which day, and the minutes that it gives back (contract 9). */
+/**
+ * The clock of a visitor's session: the minutes that it charges, on which day, and the minutes that it gives back
+ * (contract 9).
+ */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { nobody } from '../../../src/actors/cause.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { StoreUnavailable, type Store } from '../../../src/store/store.ts';
 import { pass, Scene, withSteps } from '../../host/scene.ts';
-import { dayMs, lateAtNight, linkSession, refusal, say, sealed, unlimited, used, visitorOf, type LinkTurn } from './stage.ts';
+import {
+  dayMs,
+  lateAtNight,
+  linkSession,
+  refusal,
+  say,
+  sealed,
+  unlimited,
+  used,
+  visitorOf,
+  type LinkTurn,
+} from './stage.ts';
 
 const hold = limits.linkHoldMs;
 
@@ -32,7 +46,11 @@ t.test('a turn is charged from its message to a minute after its seal, and no ti
   t.same(await used(scene), { ms: longMs + hold, visitors: 1 });
   await pass(scene, 10_000);
   await sealed(await say(scene, id, use));
-  t.same(await used(scene), { ms: longMs + hold + 10_000, visitors: 1 }, 'a message while the clock runs charges what it moves on');
+  t.same(
+    await used(scene),
+    { ms: longMs + hold + 10_000, visitors: 1 },
+    'a message while the clock runs charges what it moves on',
+  );
   await pass(scene, hold - 1);
   t.same((await used(scene)).visitors, 1);
   await pass(scene, 1);
@@ -89,7 +107,12 @@ t.test('an open voice socket is charged while it is open, and its visitor is pre
   const { id } = await linkSession(scene, 'vis_1');
   const listens = async (ms: number, { host } = scene): Promise<void> => {
     for (let left = ms; left > 0; left -= limits.linkSocketMs) {
-      await host.sessions.keepPresent((await host.sessions.of(scene.workspaceId, id))!, use, scene.clock.now() + ahead, nobody);
+      await host.sessions.keepPresent(
+        (await host.sessions.of(scene.workspaceId, id))!,
+        use,
+        scene.clock.now() + ahead,
+        nobody,
+      );
       await pass(scene, Math.min(left, limits.linkSocketMs));
     }
   };
@@ -111,13 +134,26 @@ t.test('an open voice socket is charged while it is open, and its visitor is pre
   const [{ visitors }, before] = [await used(scene), await used(scene)];
   t.equal(visitors, 1, "while a turn runs the clock is the turn's");
   await sealed(turn);
-  t.equal((await used(scene)).ms, longer + limits.linkSocketMs + longMs + limits.linkSocketMs + hold, 'and all of the time is charged once');
+  t.equal(
+    (await used(scene)).ms,
+    longer + limits.linkSocketMs + longMs + limits.linkSocketMs + hold,
+    'and all of the time is charged once',
+  );
   t.ok(before.ms <= longer + ahead + hold);
   const one = await used(scene);
   await pass(scene, hold + 1_000);
   await Promise.all([listens(60_000), listens(0)]);
   const second = scene.beside(scene.store);
-  await Promise.all([scene, second].map(async ({ host }) => host.sessions.keepPresent((await host.sessions.of(scene.workspaceId, id))!, use, scene.clock.now() + ahead, nobody)));
+  await Promise.all(
+    [scene, second].map(async ({ host }) =>
+      host.sessions.keepPresent(
+        (await host.sessions.of(scene.workspaceId, id))!,
+        use,
+        scene.clock.now() + ahead,
+        nobody,
+      ),
+    ),
+  );
   t.equal((await used(scene)).ms, one.ms + 60_000 + ahead, 'by two sockets, of two processes, once');
   await scene.host.sessions.end(await scene.actor(id));
   t.same(await used(scene), { ms: one.ms + 60_000, visitors: 0 }, 'the end gives back what lies ahead');
@@ -130,13 +166,23 @@ t.test('an open voice socket is charged while it is open, and its visitor is pre
 t.test('an open voice socket over midnight, and beyond its session', async (t) => {
   const scene = await lateAtNight(7_000);
   const { id, expiresAt } = await linkSession(scene, 'vis_1', 20);
-  const keep = async (): Promise<void> => scene.host.sessions.keepPresent(await scene.actor(id), visitorOf(scene, 'vis_1'), scene.clock.now() + limits.linkSocketAheadMs, nobody);
+  const keep = async (): Promise<void> =>
+    scene.host.sessions.keepPresent(
+      await scene.actor(id),
+      visitorOf(scene, 'vis_1'),
+      scene.clock.now() + limits.linkSocketAheadMs,
+      nobody,
+    );
   await keep();
   t.equal((await used(scene)).ms, limits.linkSocketAheadMs);
   await pass(scene, 7_000);
   t.equal((await used(scene)).ms, 0, 'a new day');
   await keep();
-  t.equal((await used(scene)).ms, expiresAt * 1000 - scene.clock.now() - (limits.linkSocketAheadMs - 7_000), 'no clock runs beyond its session');
+  t.equal(
+    (await used(scene)).ms,
+    expiresAt * 1000 - scene.clock.now() - (limits.linkSocketAheadMs - 7_000),
+    'no clock runs beyond its session',
+  );
   await pass(scene, 14_000);
   await keep();
   t.same((await used(scene)).visitors, 0);
@@ -153,7 +199,11 @@ t.test('at midnight', async (t) => {
   const other = await linkSession(scene, 'vis_2');
   t.same(await refusal(say(scene, other.id, visitorOf(scene, 'vis_2', strict))), [['minutes_per_day'], 30]);
   await pass(scene, 29_000);
-  t.same(await refusal(say(scene, other.id, visitorOf(scene, 'vis_2', strict))), [['minutes_per_day'], 1], 'to the second');
+  t.same(
+    await refusal(say(scene, other.id, visitorOf(scene, 'vis_2', strict))),
+    [['minutes_per_day'], 1],
+    'to the second',
+  );
   await pass(scene, 1000);
   t.equal((await used(scene)).ms, 0, 'a new day');
   await pass(scene, 20_000);
@@ -167,7 +217,10 @@ t.test('at midnight', async (t) => {
   await scene.host.sessions.end(await scene.actor(third.id));
   t.equal((await used(scene)).ms, 5000);
   await sealed(await say(scene, other.id, visitorOf(scene, 'vis_2', strict)));
-  t.same(await refusal(say(scene, other.id, visitorOf(scene, 'vis_2', strict))), [['minutes_per_day', 'messages_per_visitor_per_day'], (dayMs - 25_000) / 1000]);
+  t.same(await refusal(say(scene, other.id, visitorOf(scene, 'vis_2', strict))), [
+    ['minutes_per_day', 'messages_per_visitor_per_day'],
+    (dayMs - 25_000) / 1000,
+  ]);
   scene.host.close();
 });
 
@@ -182,7 +235,11 @@ t.test('the waits of places and addresses, and the longest of several', async (t
   await pass(scene, 12_500);
   t.same(await refusal(ask('b')), [['concurrent_visitors'], 48]);
   await sealed(await say(scene, one.id, visitorOf(scene, 'vis_1', narrow, 'a')));
-  t.same(await refusal(ask('a')), [['concurrent_visitors', 'messages_per_address_per_hour'], 1788], 'half an hour for one, of which 12.5 s are over');
+  t.same(
+    await refusal(ask('a')),
+    [['concurrent_visitors', 'messages_per_address_per_hour'], 1788],
+    'half an hour for one, of which 12.5 s are over',
+  );
   await pass(scene, 47_000);
   t.same(await refusal(ask('b')), [['concurrent_visitors'], 13]);
   await pass(scene, 13_000);
@@ -192,7 +249,12 @@ t.test('the waits of places and addresses, and the longest of several', async (t
 
 t.test('a withdrawn turn leaves all as it was', async (t) => {
   const scene = await Scene.open();
-  const narrow = { minutes_per_day: 2, concurrent_visitors: 1, messages_per_visitor_per_day: 2, messages_per_address_per_hour: 2 };
+  const narrow = {
+    minutes_per_day: 2,
+    concurrent_visitors: 1,
+    messages_per_visitor_per_day: 2,
+    messages_per_address_per_hour: 2,
+  };
   const use = visitorOf(scene, 'vis_1', narrow);
   const { id } = await linkSession(scene, 'vis_1');
   await sealed(await say(scene, id, use));
@@ -226,7 +288,12 @@ t.test('a lost answer to a begin takes nothing, once the turn is withdrawn', asy
     },
   };
   const scene = plain.beside(withSteps(plain.store, steps));
-  const use = visitorOf(scene, 'vis_1', { minutes_per_day: 1, concurrent_visitors: 1, messages_per_visitor_per_day: 1, messages_per_address_per_hour: 1 });
+  const use = visitorOf(scene, 'vis_1', {
+    minutes_per_day: 1,
+    concurrent_visitors: 1,
+    messages_per_visitor_per_day: 1,
+    messages_per_address_per_hour: 1,
+  });
   const { id } = await linkSession(scene, 'vis_1');
   await t.rejects(say(scene, id, use), { message: 'no answer' });
   await pass(scene, limits.storeRetryMsMax);

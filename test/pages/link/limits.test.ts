@@ -7,12 +7,18 @@ import { appendOnly, RedisServer, whyNoRedis } from '../../store/redis-server.ts
 import { limitsOf, linked, statusOf, verdict, Visit } from './visits.ts';
 
 const none = {
-  ...{ minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null },
+  ...{
+    minutes_per_day: null,
+    concurrent_visitors: null,
+    messages_per_visitor_per_day: null,
+    messages_per_address_per_hour: null,
+  },
   ...{ places_per_address: null, minutes_per_address: null },
 };
 const noRefusals = Object.fromEntries(Object.keys(none).map((name) => [name, 0]));
 const secondsToMidnight = (): number => 86_400 - (Math.floor(Date.now() / 1000) % 86_400);
-const isToMidnight = (seconds: number | null): boolean => seconds !== null && Math.abs(seconds - secondsToMidnight()) <= 30;
+const isToMidnight = (seconds: number | null): boolean =>
+  seconds !== null && Math.abs(seconds - secondsToMidnight()) <= 30;
 
 const cases: Record<string, (t: Test, house: House) => Promise<void>> = {};
 /** The header of a trusted proxy with its client's address. */
@@ -25,7 +31,10 @@ cases['messages of a visitor in a day, over all sessions'] = async (t, house) =>
   t.equal((await visit.say(one)).status, 200);
   t.equal((await visit.say(other)).status, 200);
   const refused = await visit.say(one);
-  t.same([refused.status, refused.json.error.code, refused.headers.get('x-ratelimit-limit')], [429, 'rate_limited', null]);
+  t.same(
+    [refused.status, refused.json.error.code, refused.headers.get('x-ratelimit-limit')],
+    [429, 'rate_limited', null],
+  );
   t.ok(isToMidnight(verdict(refused)[1]), String(verdict(refused)[1]));
   t.equal(refused.json.error.message, `Rate limit exceeded. Retry in ${verdict(refused)[1]} seconds.`);
   t.equal((await visit.ask('/sessions', { body: {} })).status, 201, 'a session is no message');
@@ -50,12 +59,26 @@ cases['messages and sessions of an address in an hour, and what a forged header 
   t.equal((await second.ask(`/sessions/${opened.id}`)).status, 200, 'reading costs nothing');
   // Only the address that the trusted proxy saw counts; addresses that a client wrote before it do not.
   t.equal((await (await visitFrom('198.51.100.1, 203.0.113.7')).ask('/sessions', { body: {} })).status, 429);
-  t.equal((await (await visitFrom('::ffff:203.0.113.7')).ask('/sessions', { body: {} })).status, 429, 'IPv4 in IPv6 is IPv4');
+  t.equal(
+    (await (await visitFrom('::ffff:203.0.113.7')).ask('/sessions', { body: {} })).status,
+    429,
+    'IPv4 in IPv6 is IPv4',
+  );
   t.equal((await (await visitFrom('203.0.113.8')).ask('/sessions', { body: {} })).status, 201);
-  for (const address of ['2001:db8:0:1234::1', '2001:db8:0:1234::2:3', '2001:db8:0:1211::9']) await (await visitFrom(address)).session();
+  for (const address of ['2001:db8:0:1234::1', '2001:db8:0:1234::2:3', '2001:db8:0:1211::9'])
+    await (await visitFrom(address)).session();
   const rotated = ['2001:db8:0:1200::1', '2001:db8:0:12ff::1', '2001:db8:0:1277:1:2:3:4'];
-  for (const address of rotated) t.equal((await (await visitFrom(address)).ask('/sessions', { body: {} })).status, 429, `${address} is in the same /56`);
-  t.equal((await (await visitFrom('2001:db8:0:1300::1')).ask('/sessions', { body: {} })).status, 201, 'the next /56 is another line');
+  for (const address of rotated)
+    t.equal(
+      (await (await visitFrom(address)).ask('/sessions', { body: {} })).status,
+      429,
+      `${address} is in the same /56`,
+    );
+  t.equal(
+    (await (await visitFrom('2001:db8:0:1300::1')).ask('/sessions', { body: {} })).status,
+    201,
+    'the next /56 is another line',
+  );
 };
 
 cases['visitors at a time'] = async (t, house) => {
@@ -75,8 +98,14 @@ cases['visitors at a time'] = async (t, house) => {
   t.equal((await other.say(theirs)).status, 200);
 };
 
-cases['one address takes half of the places, with silent voice sockets too, and half of the minutes'] = async (t, house) => {
-  const spoken = { channels: { voice: true, link: true, widget: true }, voice: { provider: 'synthetic', name: 'audio_ms=50' } };
+cases['one address takes half of the places, with silent voice sockets too, and half of the minutes'] = async (
+  t,
+  house,
+) => {
+  const spoken = {
+    channels: { voice: true, link: true, widget: true },
+    voice: { provider: 'synthetic', name: 'audio_ms=50' },
+  };
   const assistant = await linked(house, 'half', spoken);
   const listens = async (address: string): Promise<[number, number | null]> => {
     const visit = await Visit.to(house, 'half', from(address));
@@ -88,19 +117,28 @@ cases['one address takes half of the places, with silent voice sockets too, and 
   const verdicts: (readonly [number, number | null])[] = [];
   for (let visitor = 0; visitor < 25; visitor++) verdicts.push(await listens('203.0.113.20'));
   t.equal(verdicts.filter(([status]) => status === 201).length, 12);
-  t.ok(verdicts.every(([status, seconds]) => status === 201 || (status === 429 && seconds! >= 1 && seconds! <= 60)), String(verdicts.at(-1)));
+  t.ok(
+    verdicts.every(([status, seconds]) => status === 201 || (status === 429 && seconds! >= 1 && seconds! <= 60)),
+    String(verdicts.at(-1)),
+  );
   t.same((await statusOf(house, assistant)).refused, { ...noRefusals, places_per_address: 13 });
   t.same(await listens('203.0.113.21'), [201, null], 'another address gets in');
   t.equal((await statusOf(house, assistant)).visitors_present, 13);
 
   await limitsOf(house, assistant, { ...none, minutes_per_address: 2 });
-  const [here, there] = [await Visit.to(house, 'half', from('203.0.113.22')), await Visit.to(house, 'half', from('203.0.113.23'))];
+  const [here, there] = [
+    await Visit.to(house, 'half', from('203.0.113.22')),
+    await Visit.to(house, 'half', from('203.0.113.23')),
+  ];
   for (const status of [200, 200, 429]) t.equal((await here.say(await here.session())).status, status);
   const refused = await here.say(await here.session());
   t.ok(isToMidnight(verdict(refused)[1]), String(verdict(refused)[1]));
   t.equal((await there.say(await there.session())).status, 200);
   t.equal((await statusOf(house, assistant)).refused.minutes_per_address, 2);
-  t.match((await house.ask('/metrics', { key: null })).text, /parley_limited_total\{budget="places_per_address"\} 13\n[^]*parley_limited_total\{budget="minutes_per_address"\} 2\n/);
+  t.match(
+    (await house.ask('/metrics', { key: null })).text,
+    /parley_limited_total\{budget="places_per_address"\} 13\n[^]*parley_limited_total\{budget="minutes_per_address"\} 2\n/,
+  );
 };
 
 /** A voice socket on which nobody speaks. */
@@ -117,7 +155,8 @@ cases['minutes of a day: a message charges one at once, an end gives back what l
   t.equal((await one.say(first)).status, 200);
   const used = (await statusOf(house, assistant)).minutes_used;
   t.ok(used >= 1 && used <= 1.3, String(used));
-  for (const refused of [await other.say(theirs), await one.say(first)]) t.ok(refused.status === 429 && isToMidnight(verdict(refused)[1]));
+  for (const refused of [await other.say(theirs), await one.say(first)])
+    t.ok(refused.status === 429 && isToMidnight(verdict(refused)[1]));
   await one.ask(`/sessions/${first.id}/end`, { method: 'POST' });
   t.ok((await statusOf(house, assistant)).minutes_used <= 0.3);
   t.equal((await other.say(theirs)).status, 200);
@@ -138,7 +177,12 @@ cases['0 lets nobody in, null everybody'] = async (t, house) => {
 };
 
 cases['all or none: what one limit refuses, no other is charged'] = async (t, house) => {
-  const limits = { minutes_per_day: 2, concurrent_visitors: 2, messages_per_visitor_per_day: 1, messages_per_address_per_hour: 4 };
+  const limits = {
+    minutes_per_day: 2,
+    concurrent_visitors: 2,
+    messages_per_visitor_per_day: 1,
+    messages_per_address_per_hour: 4,
+  };
   const assistant = await linked(house, 'all-or-none', { limits });
   const visit = await Visit.to(house, 'all-or-none', from('192.0.2.99'));
   const session = await visit.session();
@@ -148,18 +192,33 @@ cases['all or none: what one limit refuses, no other is charged'] = async (t, ho
   const { minutes_used, refused } = await statusOf(house, assistant);
   t.same([minutes_used, refused.messages_per_visitor_per_day], [before.minutes_used, 5]);
   const other = await Visit.to(house, 'all-or-none', from('192.0.2.99'));
-  t.equal((await other.say(await other.session())).status, 200, 'the address has paid for two sessions and two messages');
+  t.equal(
+    (await other.say(await other.session())).status,
+    200,
+    'the address has paid for two sessions and two messages',
+  );
   t.equal((await other.ask('/sessions', { body: {} })).status, 429);
 };
 
 cases['a turn that is withdrawn gives back what it took'] = async (t, house) => {
-  const limits = { minutes_per_day: 1, concurrent_visitors: 1, messages_per_visitor_per_day: 1, messages_per_address_per_hour: 2 };
+  const limits = {
+    minutes_per_day: 1,
+    concurrent_visitors: 1,
+    messages_per_visitor_per_day: 1,
+    messages_per_address_per_hour: 2,
+  };
   const assistant = await linked(house, 'withdrawn', { name: 'fail_at=0', limits });
   const visit = await Visit.to(house, 'withdrawn', from('192.0.2.98'));
   const session = await visit.session();
   for (let again = 0; again < 3; again++) t.equal((await visit.say(session)).json.error.code, 'assistant_unavailable');
-  t.same([(await statusOf(house, assistant)).minutes_used, (await statusOf(house, assistant)).visitors_present], [0, 0]);
-  await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}`, { method: 'PATCH', body: { model: { provider: 'synthetic', name: 'tokens=1' } } });
+  t.same(
+    [(await statusOf(house, assistant)).minutes_used, (await statusOf(house, assistant)).visitors_present],
+    [0, 0],
+  );
+  await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}`, {
+    method: 'PATCH',
+    body: { model: { provider: 'synthetic', name: 'tokens=1' } },
+  });
   t.equal((await visit.say(session)).status, 200);
   t.equal((await visit.say(session)).status, 429);
 };
@@ -176,7 +235,10 @@ cases['one turn at a time, whatever the session'] = async (t, house) => {
   const theirs = await someone.stream(await someone.session());
   await theirs.next();
   await someone.ask(`/sessions/${(await someone.session()).id}/end`, { method: 'POST' });
-  t.equal((await visit.ask(`/sessions/${one.id}/turns/${stream.turnId}/abort`, { method: 'POST' })).json.status, 'aborted');
+  t.equal(
+    (await visit.ask(`/sessions/${one.id}/turns/${stream.turnId}/abort`, { method: 'POST' })).json.status,
+    'aborted',
+  );
   await stream.rest();
   const next = await visit.stream(other);
   await next.next();
@@ -189,9 +251,14 @@ cases['one turn at a time, whatever the session'] = async (t, house) => {
 };
 
 const noRedis = whyNoRedis();
-for (const [store, skip] of [['memory', false], ['redis', noRedis ?? false]] as const) {
+for (const [store, skip] of [
+  ['memory', false],
+  ['redis', noRedis ?? false],
+] as const) {
   t.test(`on ${store}`, { skip }, async (t) => {
-    const house = await openHouse(t, { env: { PARLEY_TRUSTED_PROXIES: '127.0.0.1', ...(store === 'redis' && (await onRedis(t))) } });
+    const house = await openHouse(t, {
+      env: { PARLEY_TRUSTED_PROXIES: '127.0.0.1', ...(store === 'redis' && (await onRedis(t))) },
+    });
     for (const [name, run] of Object.entries(cases)) await t.test(name, (t) => run(t, house));
   });
 }

@@ -8,14 +8,40 @@ const source = fileURLToPath(new URL('../../../src/pages/link/markdown.ts', impo
 
 /** The output allowed: elements, each with its attributes beside `dir`. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  P: [], BR: [], STRONG: [], EM: [], DEL: [], CODE: [], PRE: [], UL: [], OL: ['start'], LI: [], BLOCKQUOTE: [], HR: [], H2: [], H3: [], H4: [], H5: [], H6: [],
-  TABLE: [], THEAD: [], TBODY: [], TR: [], TH: ['class'], TD: ['class'], A: ['href', 'target', 'rel'], SPAN: ['class'],
+  P: [],
+  BR: [],
+  STRONG: [],
+  EM: [],
+  DEL: [],
+  CODE: [],
+  PRE: [],
+  UL: [],
+  OL: ['start'],
+  LI: [],
+  BLOCKQUOTE: [],
+  HR: [],
+  H2: [],
+  H3: [],
+  H4: [],
+  H5: [],
+  H6: [],
+  TABLE: [],
+  THEAD: [],
+  TBODY: [],
+  TR: [],
+  TH: ['class'],
+  TD: ['class'],
+  A: ['href', 'target', 'rel'],
+  SPAN: ['class'],
 };
 
 const examples: readonly (readonly [string, string])[] = [
   ['Hello', '<p>Hello</p>'],
   ['one\ntwo  \nthree\n\nfour', '<p>one<br>two<br>three</p><p>four</p>'],
-  ['*a* _b_ **c** __d__ ~~e~~ ***f***', '<p><em>a</em> <em>b</em> <strong>c</strong> <strong>d</strong> <del>e</del> <strong><em>f</em></strong></p>'],
+  [
+    '*a* _b_ **c** __d__ ~~e~~ ***f***',
+    '<p><em>a</em> <em>b</em> <strong>c</strong> <strong>d</strong> <del>e</del> <strong><em>f</em></strong></p>',
+  ],
   ['2 * 3 * 4, snake_case_name, 5*6*7, * a', '<p>2 * 3 * 4, snake_case_name, 5<em>6</em>7, * a</p>'],
   ['**bold *and* more** **open', '<p><strong>bold <em>and</em> more</strong> **open</p>'],
   ['`code` ``a ` b`` `open', '<p><code>code</code> <code>a ` b</code> `open</p>'],
@@ -29,48 +55,185 @@ const examples: readonly (readonly [string, string])[] = [
   ['```js\nlet a = "<b>";\n\n```\nafter', '<pre><code>let a = "&lt;b&gt;";\n</code></pre><p>after</p>'],
   ['~~~\nopen', '<pre><code>open</code></pre>'],
   ['---\n***', '<hr><hr>'],
-  ['| a | b |\n|---|--:|\n| 1 | 2 |\n| 3 |', '<table><thead><tr><th>a</th><th class="right">b</th></tr></thead><tbody><tr><td>1</td><td class="right">2</td></tr><tr><td>3</td><td class="right"></td></tr></tbody></table>'],
-  ['| a | b |\n|---|---|\n| one<br>two<BR/> three | `<br>` &lt;br> |', '<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>one<br>two<br> three</td><td><code>&lt;br&gt;</code> &amp;lt;br&gt;</td></tr></tbody></table>'],
+  [
+    '| a | b |\n|---|--:|\n| 1 | 2 |\n| 3 |',
+    '<table><thead><tr><th>a</th><th class="right">b</th></tr></thead><tbody><tr><td>1</td><td class="right">2</td></tr><tr><td>3</td><td class="right"></td></tr></tbody></table>',
+  ],
+  [
+    '| a | b |\n|---|---|\n| one<br>two<BR/> three | `<br>` &lt;br> |',
+    '<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>one<br>two<br> three</td><td><code>&lt;br&gt;</code> &amp;lt;br&gt;</td></tr></tbody></table>',
+  ],
   ['one<br />two <br x> <brr> \\<br> <b', '<p>one<br>two &lt;br x&gt; &lt;brr&gt; &lt;br&gt; &lt;b</p>'],
-  ['<b>raw</b> & <img src=x onerror=alert(1)>', '<p>&lt;b&gt;raw&lt;/b&gt; &amp; &lt;img src=x onerror=alert(1)&gt;</p>'],
-  ['[a](javascript:alert(1)) [b](data:text/html,x) [c](/path) [d](java\tscript:x)', '<p>[a](javascript:alert(1)) [b](data:text/html,x) [c](/path) [d](java\tscript:x)</p>'],
+  [
+    '<b>raw</b> & <img src=x onerror=alert(1)>',
+    '<p>&lt;b&gt;raw&lt;/b&gt; &amp; &lt;img src=x onerror=alert(1)&gt;</p>',
+  ],
+  [
+    '[a](javascript:alert(1)) [b](data:text/html,x) [c](/path) [d](java\tscript:x)',
+    '<p>[a](javascript:alert(1)) [b](data:text/html,x) [c](/path) [d](java\tscript:x)</p>',
+  ],
 ];
 
-const anchor = (href: string, text: string, host = ''): string => `<a href="${href}" target="_blank" rel="noopener noreferrer nofollow ugc">${text}</a>${host && `<span class="host" dir="ltr"> (${host})</span>`}`;
+const anchor = (href: string, text: string, host = ''): string =>
+  `<a href="${href}" target="_blank" rel="noopener noreferrer nofollow ugc">${text}</a>${host && `<span class="host" dir="ltr"> (${host})</span>`}`;
 const links: readonly (readonly [string, string])[] = [
   ['[the menu](https://a.example/b)', anchor('https://a.example/b', 'the menu', 'a.example')],
   ['[a.example](https://a.example/b)', anchor('https://a.example/b', 'a.example')],
-  ['[https://good.example](https://bad.example/)', anchor('https://bad.example/', 'https://good.example', 'bad.example')],
-  ['[good.example/bad.example](https://bad.example/)', anchor('https://bad.example/', 'good.example/bad.example', 'bad.example')],
-  ['https://good.example@bad.example/x', anchor('https://bad.example/x', 'https://good.example@bad.example/x', 'bad.example')],
+  [
+    '[https://good.example](https://bad.example/)',
+    anchor('https://bad.example/', 'https://good.example', 'bad.example'),
+  ],
+  [
+    '[good.example/bad.example](https://bad.example/)',
+    anchor('https://bad.example/', 'good.example/bad.example', 'bad.example'),
+  ],
+  [
+    'https://good.example@bad.example/x',
+    anchor('https://bad.example/x', 'https://good.example@bad.example/x', 'bad.example'),
+  ],
   ['(see https://a.example/b_(c).)', `(see ${anchor('https://a.example/b_(c)', 'https://a.example/b_(c)')}.)`],
   ['**https://a.example**', `<strong>${anchor('https://a.example/', 'https://a.example')}</strong>`],
   ['<https://a.example/?a=b&c>', anchor('https://a.example/?a=b&amp;c', 'https://a.example/?a=b&amp;c')],
-  ['<mailto:a@b.example> [me](mailto:a@b.example)', `${anchor('mailto:a@b.example', 'mailto:a@b.example')} ${anchor('mailto:a@b.example', 'me', 'a@b.example')}`],
-  ['[+49 (30) 12-34](tel:+49301234) <tel:112> [us](tel:+49301234) [+49 30 1](tel:+4990099)', `${anchor('tel:+49301234', '+49 (30) 12-34')} ${anchor('tel:112', 'tel:112')} ${anchor('tel:+49301234', 'us', '+49301234')} ${anchor('tel:+4990099', '+49 30 1', '+4990099')}`],
-  ['[a](tel:%2A21%2A0900%23) [b](tel:+49?x) [c](tel:*#06#) [d](tel:) [e](tel:javascript)', '[a](tel:%2A21%2A0900%23) [b](tel:+49?x) [c](tel:*#06#) [d](tel:) [e](tel:javascript)'],
+  [
+    '<mailto:a@b.example> [me](mailto:a@b.example)',
+    `${anchor('mailto:a@b.example', 'mailto:a@b.example')} ${anchor('mailto:a@b.example', 'me', 'a@b.example')}`,
+  ],
+  [
+    '[+49 (30) 12-34](tel:+49301234) <tel:112> [us](tel:+49301234) [+49 30 1](tel:+4990099)',
+    `${anchor('tel:+49301234', '+49 (30) 12-34')} ${anchor('tel:112', 'tel:112')} ${anchor('tel:+49301234', 'us', '+49301234')} ${anchor('tel:+4990099', '+49 30 1', '+4990099')}`,
+  ],
+  [
+    '[a](tel:%2A21%2A0900%23) [b](tel:+49?x) [c](tel:*#06#) [d](tel:) [e](tel:javascript)',
+    '[a](tel:%2A21%2A0900%23) [b](tel:+49?x) [c](tel:*#06#) [d](tel:) [e](tel:javascript)',
+  ],
   ['![a cat](https://a.example/cat.png?secret)', anchor('https://a.example/cat.png?secret', 'a cat', 'a.example')],
   ['![](https://a.example/cat.png)', anchor('https://a.example/cat.png', 'https://a.example/cat.png')],
-  ['[a [b](https://b.example) c](https://a.example)', `[a ${anchor('https://b.example/', 'b', 'b.example')} c](${anchor('https://a.example/', 'https://a.example')})`],
-  ['[**a** `b`](https://a.example "title")', anchor('https://a.example/', '<strong>a</strong> <code>b</code>', 'a.example')],
+  [
+    '[a [b](https://b.example) c](https://a.example)',
+    `[a ${anchor('https://b.example/', 'b', 'b.example')} c](${anchor('https://a.example/', 'https://a.example')})`,
+  ],
+  [
+    '[**a** `b`](https://a.example "title")',
+    anchor('https://a.example/', '<strong>a</strong> <code>b</code>', 'a.example'),
+  ],
   ['[1] and [x]: y', '[1] and [x]: y'],
 ];
 
 /** Texts that were made to break out, and pieces of them put together by chance. */
 const pieces = [
-  ...['<script>alert(1)</script>', '<img src=x onerror=alert(1)>', '<svg/onload=alert(1)>', '<iframe srcdoc="<b>">', '</p></div>', '<!--', '-->', '<![CDATA[', '&lt;b&gt;', '&#x6a;avascript:', '<a href="javascript:x">', '<style>*{}</style>', '<math><mi//xlink:href="data:x,y">'],
-  ...['[a](', '[a](javascript:alert(1))', '[a](JaVaScRiPt:x)', '[a](java\nscript:x)', '[a](\u0001javascript:x)', '[a](data:text/html;base64,PHN2Zz4=)', '[a](vbscript:x)', '[a](tel:+49 30)', '<tel:+4930>', '<br>', '<br onclick=x>', '<br/', '[a](blob:https://a.example/1)', '[a](file:///etc)', '[a](//a.example)', '[a](https://a.example" onclick="x)', "[a](https://a.example' style='x)", '[a](<https://a.example>)', '![x](https://a.example/"onerror=x)', '<https://a.example/"onmouseover=x>', '<javascript:x>', '[a]: javascript:x', '[a][b]', '](', ')', '[', ']', '!['],
-  ...['**', '*', '__', '_', '~~', '~', '`', '``', '```', '~~~\n', '```html\n', '# ', '###### ', '- ', '1. ', '999999999. ', '> ', '| a | b |\n|---|---|\n', '|', '\n', '\n\n', '    ', '\t', '---\n', '***\n', '\\', '\\[', '\0', '\u202e', '\u2028', '\ufeff', '😀', '\ud83d', 'مرحبا', '日本', 'word ', 'https://a.example/', 'http://[', 'https://a.example:99999/', 'mailto:a@b.example?body=x', '"', "'", '{{7*7}}', '${x}', '%0a', 'constructor', '__proto__'],
+  ...[
+    '<script>alert(1)</script>',
+    '<img src=x onerror=alert(1)>',
+    '<svg/onload=alert(1)>',
+    '<iframe srcdoc="<b>">',
+    '</p></div>',
+    '<!--',
+    '-->',
+    '<![CDATA[',
+    '&lt;b&gt;',
+    '&#x6a;avascript:',
+    '<a href="javascript:x">',
+    '<style>*{}</style>',
+    '<math><mi//xlink:href="data:x,y">',
+  ],
+  ...[
+    '[a](',
+    '[a](javascript:alert(1))',
+    '[a](JaVaScRiPt:x)',
+    '[a](java\nscript:x)',
+    '[a](\u0001javascript:x)',
+    '[a](data:text/html;base64,PHN2Zz4=)',
+    '[a](vbscript:x)',
+    '[a](tel:+49 30)',
+    '<tel:+4930>',
+    '<br>',
+    '<br onclick=x>',
+    '<br/',
+    '[a](blob:https://a.example/1)',
+    '[a](file:///etc)',
+    '[a](//a.example)',
+    '[a](https://a.example" onclick="x)',
+    "[a](https://a.example' style='x)",
+    '[a](<https://a.example>)',
+    '![x](https://a.example/"onerror=x)',
+    '<https://a.example/"onmouseover=x>',
+    '<javascript:x>',
+    '[a]: javascript:x',
+    '[a][b]',
+    '](',
+    ')',
+    '[',
+    ']',
+    '![',
+  ],
+  ...[
+    '**',
+    '*',
+    '__',
+    '_',
+    '~~',
+    '~',
+    '`',
+    '``',
+    '```',
+    '~~~\n',
+    '```html\n',
+    '# ',
+    '###### ',
+    '- ',
+    '1. ',
+    '999999999. ',
+    '> ',
+    '| a | b |\n|---|---|\n',
+    '|',
+    '\n',
+    '\n\n',
+    '    ',
+    '\t',
+    '---\n',
+    '***\n',
+    '\\',
+    '\\[',
+    '\0',
+    '\u202e',
+    '\u2028',
+    '\ufeff',
+    '😀',
+    '\ud83d',
+    'مرحبا',
+    '日本',
+    'word ',
+    'https://a.example/',
+    'http://[',
+    'https://a.example:99999/',
+    'mailto:a@b.example?body=x',
+    '"',
+    "'",
+    '{{7*7}}',
+    '${x}',
+    '%0a',
+    'constructor',
+    '__proto__',
+  ],
 ];
 
 t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
   const browser = await openBrowser(t);
   const page = await browser.newPage();
   page.setDefaultTimeout(300_000);
-  const { outputFiles } = await build({ entryPoints: [source], bundle: true, write: false, format: 'iife', globalName: 'made', target: 'chrome120' });
+  const { outputFiles } = await build({
+    entryPoints: [source],
+    bundle: true,
+    write: false,
+    format: 'iife',
+    globalName: 'made',
+    target: 'chrome120',
+  });
   await page.evaluate(outputFiles[0]!.text.replace('var made', 'globalThis.made'));
   const shown = (text: string, open = false): Promise<string> =>
-    page.evaluate(`(() => { const into = document.createElement('div'); new made.Markdown(into).show(${JSON.stringify(text)}, ${open}); return into.innerHTML.replaceAll(' dir="auto"', ''); })()`) as Promise<string>;
+    page.evaluate(
+      `(() => { const into = document.createElement('div'); new made.Markdown(into).show(${JSON.stringify(text)}, ${open}); return into.innerHTML.replaceAll(' dir="auto"', ''); })()`,
+    ) as Promise<string>;
 
   await t.test('its output', async (t) => {
     for (const [text, html] of examples) t.equal(await shown(text), html, JSON.stringify(text));
@@ -96,7 +259,7 @@ t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
   });
 
   await t.test('10,000 hostile texts make no element and no attribute that is not on the list', async (t) => {
-    const offences = await page.evaluate(`(() => {
+    const offences = (await page.evaluate(`(() => {
       const allowed = ${JSON.stringify(allowed)}, pieces = ${JSON.stringify(pieces)};
       let seed = 20261123;
       const drawn = (count) => { seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0; return Math.floor(seed / 2 ** 32 * count); };
@@ -120,14 +283,40 @@ t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
         }
       }
       return { elements, offences: [...offences].slice(0, 20) };
-    })()`) as { elements: number; offences: string[] };
+    })()`)) as { elements: number; offences: string[] };
     t.same(offences.offences, []);
     t.ok(offences.elements > 30_000, `${offences.elements} elements`);
   });
 
   await t.test('long texts that repeat what costs most are shown within the time of a test', async (t) => {
-    for (const piece of ['*a', '**a ', '[', '](', '[a](', '`', '` `` ', '> ', '- \n\n', '- a\n\n', '```\n```\n', '# # #', ' \na', '_ _', '|', 'a|\n|-|\n', 'https://', '((((', '~~a', '\\', '![', '<https://a', '#']) {
-      const length = (await page.evaluate(`(() => { const into = document.createElement('div'); new made.Markdown(into).show(${JSON.stringify(piece)}.repeat(${Math.ceil(60_000 / piece.length)}), false); return into.childNodes.length; })()`)) as number;
+    for (const piece of [
+      '*a',
+      '**a ',
+      '[',
+      '](',
+      '[a](',
+      '`',
+      '` `` ',
+      '> ',
+      '- \n\n',
+      '- a\n\n',
+      '```\n```\n',
+      '# # #',
+      ' \na',
+      '_ _',
+      '|',
+      'a|\n|-|\n',
+      'https://',
+      '((((',
+      '~~a',
+      '\\',
+      '![',
+      '<https://a',
+      '#',
+    ]) {
+      const length = (await page.evaluate(
+        `(() => { const into = document.createElement('div'); new made.Markdown(into).show(${JSON.stringify(piece)}.repeat(${Math.ceil(60_000 / piece.length)}), false); return into.childNodes.length; })()`,
+      )) as number;
       t.ok(length > 0, JSON.stringify(piece));
     }
   });

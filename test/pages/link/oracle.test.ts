@@ -54,22 +54,32 @@ class Oracle {
 
   /** The time used by all, or at one address. */
   usedMs(address?: string): number {
-    const counted = [...this.over, ...this.talks].filter(({ visitor }) => address === undefined || addressOf(visitor) === address);
+    const counted = [...this.over, ...this.talks].filter(
+      ({ visitor }) => address === undefined || addressOf(visitor) === address,
+    );
     return counted.reduce((sum, { spans }) => sum + measure(spans), 0);
   }
 
   present(now: number): Set<string> {
-    return new Set(this.talks.filter(({ spans, turn }) => turn !== null || spans.some(([, to]) => to > now)).map(({ visitor }) => visitor));
+    return new Set(
+      this.talks
+        .filter(({ spans, turn }) => turn !== null || spans.some(([, to]) => to > now))
+        .map(({ visitor }) => visitor),
+    );
   }
 
   refill(now: number): void {
     const { messages_per_address_per_hour: ceiling } = ceilings;
-    for (const [address, level] of this.#levels) this.#levels.set(address, Math.min(ceiling * hourMs, level + (now - this.#at) * ceiling));
+    for (const [address, level] of this.#levels)
+      this.#levels.set(address, Math.min(ceiling * hourMs, level + (now - this.#at) * ceiling));
     this.#at = now;
   }
 
   pay(address: string, messages: number): void {
-    this.#levels.set(address, Math.min(ceilings.messages_per_address_per_hour * hourMs, this.#levels.get(address)! - messages * hourMs));
+    this.#levels.set(
+      address,
+      Math.min(ceilings.messages_per_address_per_hour * hourMs, this.#levels.get(address)! - messages * hourMs),
+    );
   }
 
   /** Returns the answer that a message of this talk must get. */
@@ -99,7 +109,11 @@ interface Step {
 }
 
 const step: fc.Arbitrary<Step> = fc.record({
-  kind: fc.oneof({ weight: 6, arbitrary: fc.constant('say' as const) }, { weight: 4, arbitrary: fc.constantFrom('seal' as const, 'wait' as const) }, { weight: 1, arbitrary: fc.constantFrom('withdraw' as const, 'end' as const) }),
+  kind: fc.oneof(
+    { weight: 6, arbitrary: fc.constant('say' as const) },
+    { weight: 4, arbitrary: fc.constantFrom('seal' as const, 'wait' as const) },
+    { weight: 1, arbitrary: fc.constantFrom('withdraw' as const, 'end' as const) },
+  ),
   which: fc.nat(2 * visitors.length - 1),
   ms: fc.oneof(fc.nat(30_000), fc.constantFrom(hold, hold - 1, 1)),
 });
@@ -131,7 +145,8 @@ class Life {
     const now = scene.clock.now();
     const due = oracle.verdict(talk, now);
     const turn = await say(scene, talk.id, this.#use(talk)).catch((error: unknown) => error);
-    const got = turn instanceof LinkRefused ? turn.limiters.join(' ') : turn instanceof Failure ? turn.code : 'accepted';
+    const got =
+      turn instanceof LinkRefused ? turn.limiters.join(' ') : turn instanceof Failure ? turn.code : 'accepted';
     if (got !== due) throw new Error(`at ${now} ${talk.visitor} got ${got}, not ${due}: ${String(turn)}`);
     this.answers.add(got);
     if (got !== 'accepted') return;
@@ -172,7 +187,8 @@ class Life {
 
   async #wait(ms: number): Promise<void> {
     // No turn runs into the limits of a provider or of a turn.
-    for (const talk of this.oracle.talks) if (talk.turn !== null && this.scene.clock.now() + ms - talk.turn.since > 50_000) await this.#over(talk, false);
+    for (const talk of this.oracle.talks)
+      if (talk.turn !== null && this.scene.clock.now() + ms - talk.turn.since > 50_000) await this.#over(talk, false);
     this.scene.clock.advance(ms);
   }
 }
@@ -184,8 +200,12 @@ async function live(steps: readonly Step[], answers: Set<string>): Promise<void>
     for (const visitor of [...visitors, ...visitors]) life.oracle.talks.push(await life.talk(visitor));
     for (const each of steps) {
       await life.take(life.oracle.talks[each.which]!, each);
-      const [due, got] = [{ ms: life.oracle.usedMs(), visitors: life.oracle.present(scene.clock.now()).size }, await used(scene)];
-      if (due.ms !== got.ms || due.visitors !== got.visitors) throw new Error(`after ${JSON.stringify(each)}: ${JSON.stringify(got)}, not ${JSON.stringify(due)}`);
+      const [due, got] = [
+        { ms: life.oracle.usedMs(), visitors: life.oracle.present(scene.clock.now()).size },
+        await used(scene),
+      ];
+      if (due.ms !== got.ms || due.visitors !== got.visitors)
+        throw new Error(`after ${JSON.stringify(each)}: ${JSON.stringify(got)}, not ${JSON.stringify(due)}`);
     }
     for (const answer of life.answers) answers.add(answer);
   } finally {
@@ -196,34 +216,80 @@ async function live(steps: readonly Step[], answers: Set<string>): Promise<void>
 
 t.test('random lives of five visitors at two addresses, with two sessions each', async (t) => {
   const answers = new Set<string>();
-  await t.resolves(fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => live(steps, answers)), { numRuns: 60, seed: 7 }));
+  await t.resolves(
+    fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => live(steps, answers)),
+      { numRuns: 60, seed: 7 },
+    ),
+  );
   const alone = ['accepted', 'turn_in_progress', 'visitor_turn', ...Object.keys(ceilings)];
-  t.same(alone.filter((answer) => !answers.has(answer)), [], 'each limit refused alone');
+  t.same(
+    alone.filter((answer) => !answers.has(answer)),
+    [],
+    'each limit refused alone',
+  );
 });
 
-t.test('many processes that begin turns at once pass exactly as often as the limits let through', { skip: whyNoRedis() ?? false }, async (t) => {
-  const server = await RedisServer.start(...appendOnly);
-  t.teardown(() => server.stop());
-  const prefix = `${ids.secret()}:`;
-  const opened = await Promise.all([1, 2, 3, 4].map(() => openStore(server.url, { prefix })));
-  t.teardown(() => Promise.all(opened.map(({ dispose }) => dispose())));
-  const scenes = opened.map(({ store }) => store);
-  const scene = new StoreScene(scenes[0]!, Date.now());
-  const begin = async (index: number, over: object): Promise<string> => {
-    const visitorId = `vis_${index % 40}`;
-    const session = await scene.created({ channel: 'link', link: { visitorId, clock: null } });
-    const use = { assistantId: scene.assistantId, visitorId, addressKey: () => 'a', limits: { minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null, places_per_address: null, minutes_per_address: null, ...over }, placeMsMax: 600_000 };
-    const { asked } = admission(use, session, scene.nowMs, use.placeMsMax, 'turn');
-    const answer = await scenes[index % 4]!.turns.begin(scene.beginStep(session, 1, { slot: null, asked }));
-    return answer.outcome === 'begun' ? visitorId : answer.outcome;
-  };
-  const all = async (over: object) => (await Promise.all(Array.from({ length: 160 }, (_, index) => begin(index, over)))).filter((answer) => answer !== 'limited');
-  t.equal((await all({ messages_per_address_per_hour: 30 })).length, 30);
-  t.equal((await all({ messages_per_visitor_per_day: 2 })).length, 80, 'two of each visitor: what was sent while there was no ceiling is not counted');
-  t.equal((await all({ concurrent_visitors: 39 })).length, 160, 'who has a place keeps it, whatever the ceiling becomes');
-  const [usedMs] = await scene.store.limits.used(scene.workspaceId, [{ kind: 'counter', name: `${scene.assistantId}/minutes`, periodMs: 86_400_000 }], scene.nowMs);
-  const minutes = usedMs! / 60_000;
-  t.equal((await all({ minutes_per_day: minutes + 7 })).length, 7);
-  t.equal((await all({ places_per_address: 23 })).length, 92, 'four messages of each visitor who has a place of the address');
-  t.equal((await all({ minutes_per_address: 92 + 9 })).length, 9);
-});
+t.test(
+  'many processes that begin turns at once pass exactly as often as the limits let through',
+  { skip: whyNoRedis() ?? false },
+  async (t) => {
+    const server = await RedisServer.start(...appendOnly);
+    t.teardown(() => server.stop());
+    const prefix = `${ids.secret()}:`;
+    const opened = await Promise.all([1, 2, 3, 4].map(() => openStore(server.url, { prefix })));
+    t.teardown(() => Promise.all(opened.map(({ dispose }) => dispose())));
+    const scenes = opened.map(({ store }) => store);
+    const scene = new StoreScene(scenes[0]!, Date.now());
+    const begin = async (index: number, over: object): Promise<string> => {
+      const visitorId = `vis_${index % 40}`;
+      const session = await scene.created({ channel: 'link', link: { visitorId, clock: null } });
+      const use = {
+        assistantId: scene.assistantId,
+        visitorId,
+        addressKey: () => 'a',
+        limits: {
+          minutes_per_day: null,
+          concurrent_visitors: null,
+          messages_per_visitor_per_day: null,
+          messages_per_address_per_hour: null,
+          places_per_address: null,
+          minutes_per_address: null,
+          ...over,
+        },
+        placeMsMax: 600_000,
+      };
+      const { asked } = admission(use, session, scene.nowMs, use.placeMsMax, 'turn');
+      const answer = await scenes[index % 4]!.turns.begin(scene.beginStep(session, 1, { slot: null, asked }));
+      return answer.outcome === 'begun' ? visitorId : answer.outcome;
+    };
+    const all = async (over: object) =>
+      (await Promise.all(Array.from({ length: 160 }, (_, index) => begin(index, over)))).filter(
+        (answer) => answer !== 'limited',
+      );
+    t.equal((await all({ messages_per_address_per_hour: 30 })).length, 30);
+    t.equal(
+      (await all({ messages_per_visitor_per_day: 2 })).length,
+      80,
+      'two of each visitor: what was sent while there was no ceiling is not counted',
+    );
+    t.equal(
+      (await all({ concurrent_visitors: 39 })).length,
+      160,
+      'who has a place keeps it, whatever the ceiling becomes',
+    );
+    const [usedMs] = await scene.store.limits.used(
+      scene.workspaceId,
+      [{ kind: 'counter', name: `${scene.assistantId}/minutes`, periodMs: 86_400_000 }],
+      scene.nowMs,
+    );
+    const minutes = usedMs! / 60_000;
+    t.equal((await all({ minutes_per_day: minutes + 7 })).length, 7);
+    t.equal(
+      (await all({ places_per_address: 23 })).length,
+      92,
+      'four messages of each visitor who has a place of the address',
+    );
+    t.equal((await all({ minutes_per_address: 92 + 9 })).length, 9);
+  },
+);

@@ -1,4 +1,7 @@
-/** The link's page in a browser: a conversation as a visitor has it, with every network and server that visitors have (contract 9). */
+/**
+ * The link's page in a browser: a conversation as a visitor has it, with every network and server that visitors have
+ * (contract 9).
+ */
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { openHouse, type House } from '../../api/house.ts';
@@ -10,9 +13,12 @@ import { openLink, quiet, replies, say } from './browser.ts';
 import { linked } from './visits.ts';
 
 /** The session that the page keeps. */
-const sessionOf = async (page: Page): Promise<string> => JSON.parse((await page.evaluate('Object.values(localStorage)[0]')) as string).session;
-const textOf = async (page: Page): Promise<string> => ((await replies(page).last().locator('.said').textContent()) ?? '').trim();
-const grows = (page: Page, index: number): Promise<void> => replies(page).nth(index).locator('.said').filter({ hasText: 'word word' }).waitFor();
+const sessionOf = async (page: Page): Promise<string> =>
+  JSON.parse((await page.evaluate('Object.values(localStorage)[0]')) as string).session;
+const textOf = async (page: Page): Promise<string> =>
+  ((await replies(page).last().locator('.said').textContent()) ?? '').trim();
+const grows = (page: Page, index: number): Promise<void> =>
+  replies(page).nth(index).locator('.said').filter({ hasText: 'word word' }).waitFor();
 
 /** Checks that the page has the service's messages, each character once. */
 async function same(t: Test, house: House, page: Page, status = 'completed'): Promise<void> {
@@ -21,7 +27,10 @@ async function same(t: Test, house: House, page: Page, status = 'completed'): Pr
   t.equal(await textOf(page), stored.content.trim());
 }
 
-/** Lets more than the minute pass in which the client itself tries again, and more than the 45 s of silence before, wherever they begin. */
+/**
+ * Lets more than the minute pass in which the client itself tries again, and more than the 45 s of silence before,
+ * wherever they begin.
+ */
 async function minutesUntilOffline(page: Page): Promise<void> {
   await until(async () => {
     for (let passed = 0; passed < 120; passed += 10) await page.clock.fastForward(10_000);
@@ -33,35 +42,48 @@ const house = await openHouse(t);
 const browser = whyNoBrowser ? null! : await openBrowser(t);
 const open = (slug: string, options = {}) => openLink(browser, `${house.url}/p/${slug}`, options);
 
-t.test('nothing is kept before the first message; replies stream; a new conversation is a new session', { skip: whyNoBrowser }, async (t) => {
-  await linked(house, 'first', { name: 'tokens=60,delay_ms=10', greeting: 'Good day.' });
-  const { page, complaints, context } = await open('first');
-  await replies(page).filter({ hasText: 'Good day.' }).waitFor();
-  const kept = 'Object.keys(localStorage).length + Object.keys(sessionStorage).length';
-  t.same([await page.evaluate(kept), await context.cookies(), (await page.evaluate('indexedDB.databases()') as unknown[]).length], [0, [], 0]);
-  await page.evaluate(`globalThis.lengths = new Set(); new MutationObserver(() => lengths.add(document.querySelector('#messages li:last-child .said').textContent.length)).observe(document.querySelector('#messages'), { subtree: true, childList: true, characterData: true });`);
-  await say(page, 'Hello <b>there</b>');
-  await page.locator('#messages li.user').filter({ hasText: 'Hello <b>there</b>' }).waitFor();
-  await quiet(page);
-  t.ok((await page.evaluate('lengths.size') as number) > 3, 'it grows');
-  await same(t, house, page);
-  t.same([await page.evaluate(kept), await context.cookies()], [1, []]);
-  t.equal(await page.title(), await page.locator('h1').innerText());
-  const before = await sessionOf(page);
-  await page.getByRole('button', { name: 'New conversation' }).click();
-  await page.locator('#notice').getByRole('button', { name: 'Cancel' }).click();
-  t.equal(await replies(page).count(), 2);
-  await page.getByRole('button', { name: 'New conversation' }).click();
-  await page.locator('#notice').getByRole('button', { name: 'New conversation' }).click();
-  await until(async () => (await replies(page).count()) === 1);
-  t.equal(await page.evaluate(kept), 0);
-  await until(async () => (await house.ask(`/sessions/${before}`)).json.status === 'ended');
-  await say(page, 'Again');
-  await quiet(page);
-  t.not(await sessionOf(page), before);
-  t.same(complaints, []);
-  await context.close();
-});
+t.test(
+  'nothing is kept before the first message; replies stream; a new conversation is a new session',
+  { skip: whyNoBrowser },
+  async (t) => {
+    await linked(house, 'first', { name: 'tokens=60,delay_ms=10', greeting: 'Good day.' });
+    const { page, complaints, context } = await open('first');
+    await replies(page).filter({ hasText: 'Good day.' }).waitFor();
+    const kept = 'Object.keys(localStorage).length + Object.keys(sessionStorage).length';
+    t.same(
+      [
+        await page.evaluate(kept),
+        await context.cookies(),
+        ((await page.evaluate('indexedDB.databases()')) as unknown[]).length,
+      ],
+      [0, [], 0],
+    );
+    await page.evaluate(
+      `globalThis.lengths = new Set(); new MutationObserver(() => lengths.add(document.querySelector('#messages li:last-child .said').textContent.length)).observe(document.querySelector('#messages'), { subtree: true, childList: true, characterData: true });`,
+    );
+    await say(page, 'Hello <b>there</b>');
+    await page.locator('#messages li.user').filter({ hasText: 'Hello <b>there</b>' }).waitFor();
+    await quiet(page);
+    t.ok(((await page.evaluate('lengths.size')) as number) > 3, 'it grows');
+    await same(t, house, page);
+    t.same([await page.evaluate(kept), await context.cookies()], [1, []]);
+    t.equal(await page.title(), await page.locator('h1').innerText());
+    const before = await sessionOf(page);
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    await page.locator('#notice').getByRole('button', { name: 'Cancel' }).click();
+    t.equal(await replies(page).count(), 2);
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    await page.locator('#notice').getByRole('button', { name: 'New conversation' }).click();
+    await until(async () => (await replies(page).count()) === 1);
+    t.equal(await page.evaluate(kept), 0);
+    await until(async () => (await house.ask(`/sessions/${before}`)).json.status === 'ended');
+    await say(page, 'Again');
+    await quiet(page);
+    t.not(await sessionOf(page), before);
+    t.same(complaints, []);
+    await context.close();
+  },
+);
 
 t.test('a reload in mid-reply goes on with it, and stop stops it', { skip: whyNoBrowser }, async (t) => {
   await linked(house, 'reload', { name: 'tokens=100000,delay_ms=10' });
@@ -89,12 +111,17 @@ t.test('a page that was put to sleep goes on where its connection had died', { s
   way.fault = (line) => (line.endsWith('/chat') ? { kind: 'silence', bytes: 700 } : null);
   const { page, complaints, context } = await openLink(browser, `${way.url}/p/sleep`);
   // The check for silence would find it as well, after 45 s: here only the waking can.
-  await context.addInitScript('const later = setTimeout; globalThis.setTimeout = (run, ms, ...given) => (ms > 40_000 ? 0 : later(run, ms, ...given));');
+  await context.addInitScript(
+    'const later = setTimeout; globalThis.setTimeout = (run, ms, ...given) => (ms > 40_000 ? 0 : later(run, ms, ...given));',
+  );
   await page.reload();
   await say(page, 'Hello');
   await grows(page, 0);
   const session = await sessionOf(page);
-  const turn = (state: string) => page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true }); document.dispatchEvent(new Event('visibilitychange'));`);
+  const turn = (state: string) =>
+    page.evaluate(
+      `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true }); document.dispatchEvent(new Event('visibilitychange'));`,
+    );
   await turn('hidden');
   await until(async () => (await transcriptOf(house, session)).at(-1).status === 'completed');
   t.notOk(way.asked.some(({ line }) => line.endsWith('/events')));
@@ -104,53 +131,71 @@ t.test('a page that was put to sleep goes on where its connection had died', { s
   await turn('visible');
   await quiet(page);
   await same(t, house, page);
-  t.ok(way.asked.some(({ line }) => line.endsWith('/events')), 'it was resumed');
+  t.ok(
+    way.asked.some(({ line }) => line.endsWith('/events')),
+    'it was resumed',
+  );
   t.same(complaints, []);
   await context.close();
 });
 
-t.test('more than a minute without network: the reply goes on, and what was written meanwhile is sent', { skip: whyNoBrowser }, async (t) => {
-  await linked(house, 'offline', { name: 'tokens=200,delay_ms=10' });
-  const way = await Faulty.open(t, house.url);
-  way.fault = (line) => (line.endsWith('/chat') ? { kind: 'silence', bytes: 700 } : null);
-  const { page, complaints, context } = await openLink(browser, `${way.url}/p/offline`);
-  await page.clock.install();
-  await page.reload();
-  await page.locator('#message').waitFor();
-  await page.evaluate("globalThis.heard = []; new MutationObserver((records) => heard.push(...records.flatMap(({ addedNodes }) => [...addedNodes].map(({ textContent }) => textContent)))).observe(document.querySelector('[aria-live]'), { childList: true })");
-  await say(page, 'Hello');
-  await grows(page, 0);
-  way.fault = () => null;
-  await context.setOffline(true);
-  const session = await sessionOf(page);
-  await minutesUntilOffline(page);
-  // The notice comes with the first attempt that fails: now the client gives up as well.
-  await minutesUntilOffline(page);
-  await until(async () => (await transcriptOf(house, session)).at(-1).status === 'completed');
-  await context.setOffline(false);
-  await quiet(page);
-  await same(t, house, page);
-  t.equal(await page.locator('#notice').innerText(), '');
-  t.same(await page.evaluate('heard'), [`${await page.locator('h1').innerText()}: ${'word '.repeat(200).trim()}`], 'what came before the cut is no reply that has ended');
-  await context.setOffline(true);
-  await say(page, 'And?');
-  await minutesUntilOffline(page);
-  t.match(await page.locator('#messages li.user').last().innerText(), 'Sending');
-  // It is sent after a reload as well.
-  await context.setOffline(false);
-  await page.reload();
-  await until(async () => (await replies(page).count()) === 2);
-  await quiet(page);
-  await same(t, house, page);
-  t.same((await transcriptOf(house, session)).map(({ role, content }) => (role === 'user' ? content : role)), ['Hello', 'assistant', 'And?', 'assistant']);
-  t.same(complaints, []);
-  await context.close();
-});
+t.test(
+  'more than a minute without network: the reply goes on, and what was written meanwhile is sent',
+  { skip: whyNoBrowser },
+  async (t) => {
+    await linked(house, 'offline', { name: 'tokens=200,delay_ms=10' });
+    const way = await Faulty.open(t, house.url);
+    way.fault = (line) => (line.endsWith('/chat') ? { kind: 'silence', bytes: 700 } : null);
+    const { page, complaints, context } = await openLink(browser, `${way.url}/p/offline`);
+    await page.clock.install();
+    await page.reload();
+    await page.locator('#message').waitFor();
+    await page.evaluate(
+      "globalThis.heard = []; new MutationObserver((records) => heard.push(...records.flatMap(({ addedNodes }) => [...addedNodes].map(({ textContent }) => textContent)))).observe(document.querySelector('[aria-live]'), { childList: true })",
+    );
+    await say(page, 'Hello');
+    await grows(page, 0);
+    way.fault = () => null;
+    await context.setOffline(true);
+    const session = await sessionOf(page);
+    await minutesUntilOffline(page);
+    // The notice comes with the first attempt that fails: now the client gives up as well.
+    await minutesUntilOffline(page);
+    await until(async () => (await transcriptOf(house, session)).at(-1).status === 'completed');
+    await context.setOffline(false);
+    await quiet(page);
+    await same(t, house, page);
+    t.equal(await page.locator('#notice').innerText(), '');
+    t.same(
+      await page.evaluate('heard'),
+      [`${await page.locator('h1').innerText()}: ${'word '.repeat(200).trim()}`],
+      'what came before the cut is no reply that has ended',
+    );
+    await context.setOffline(true);
+    await say(page, 'And?');
+    await minutesUntilOffline(page);
+    t.match(await page.locator('#messages li.user').last().innerText(), 'Sending');
+    // It is sent after a reload as well.
+    await context.setOffline(false);
+    await page.reload();
+    await until(async () => (await replies(page).count()) === 2);
+    await quiet(page);
+    await same(t, house, page);
+    t.same(
+      (await transcriptOf(house, session)).map(({ role, content }) => (role === 'user' ? content : role)),
+      ['Hello', 'assistant', 'And?', 'assistant'],
+    );
+    t.same(complaints, []);
+    await context.close();
+  },
+);
 
 t.test('storage that is denied costs a reload alone', { skip: whyNoBrowser }, async (t) => {
   await linked(house, 'denied');
   const { page, complaints, context } = await open('denied');
-  await context.addInitScript(`Object.defineProperty(globalThis, 'localStorage', { get() { throw new DOMException('Denied', 'SecurityError'); } });`);
+  await context.addInitScript(
+    `Object.defineProperty(globalThis, 'localStorage', { get() { throw new DOMException('Denied', 'SecurityError'); } });`,
+  );
   await page.reload();
   for (const text of ['One', 'Two']) {
     await say(page, text);
@@ -161,24 +206,28 @@ t.test('storage that is denied costs a reload alone', { skip: whyNoBrowser }, as
   await context.close();
 });
 
-t.test('two pages of one visitor: the other\'s reply is followed, and no message is lost', { skip: whyNoBrowser }, async (t) => {
-  await linked(house, 'two', { name: 'tokens=100000,delay_ms=10' });
-  const { page, complaints, context } = await open('two');
-  await say(page, 'Hello');
-  await grows(page, 0);
-  const other = await context.newPage();
-  await other.goto(page.url());
-  await grows(other, 0);
-  await page.getByRole('button', { name: 'Stop the reply' }).click();
-  await Promise.all([quiet(page), quiet(other)]);
-  await say(other, 'Mine');
-  await until(async () => (await replies(other).count()) === 2);
-  await say(page, 'Yours');
-  await until(async () => (await page.locator('#message').inputValue()) === 'Yours');
-  await until(async () => (await replies(page).count()) === 2);
-  t.same(complaints, []);
-  await context.close();
-});
+t.test(
+  "two pages of one visitor: the other's reply is followed, and no message is lost",
+  { skip: whyNoBrowser },
+  async (t) => {
+    await linked(house, 'two', { name: 'tokens=100000,delay_ms=10' });
+    const { page, complaints, context } = await open('two');
+    await say(page, 'Hello');
+    await grows(page, 0);
+    const other = await context.newPage();
+    await other.goto(page.url());
+    await grows(other, 0);
+    await page.getByRole('button', { name: 'Stop the reply' }).click();
+    await Promise.all([quiet(page), quiet(other)]);
+    await say(other, 'Mine');
+    await until(async () => (await replies(other).count()) === 2);
+    await say(page, 'Yours');
+    await until(async () => (await page.locator('#message').inputValue()) === 'Yours');
+    await until(async () => (await replies(page).count()) === 2);
+    t.same(complaints, []);
+    await context.close();
+  },
+);
 
 t.test('a server that is killed and starts again in mid-reply', { skip: whyNoBrowser }, async (t) => {
   const folder = await temporaryFolder(t);

@@ -11,12 +11,18 @@ const admissions = Number(process.env['PARLEY_ADMISSIONS'] ?? admissionsFew);
 const lanes = 10;
 
 const none = {
-  ...{ minutes_per_day: null, concurrent_visitors: null, messages_per_visitor_per_day: null, messages_per_address_per_hour: null },
+  ...{
+    minutes_per_day: null,
+    concurrent_visitors: null,
+    messages_per_visitor_per_day: null,
+    messages_per_address_per_hour: null,
+  },
   ...{ places_per_address: null, minutes_per_address: null },
 };
 
 /** The same visitor, as another process sees one. */
-const at = (house: House, visit: Visit): Visit => Object.assign(Object.create(Visit.prototype) as Visit, visit, { house });
+const at = (house: House, visit: Visit): Visit =>
+  Object.assign(Object.create(Visit.prototype) as Visit, visit, { house });
 
 /** Polls until the store's other processes have sealed a dead one's turns. */
 async function until<T>(ask: () => Promise<T>, holds: (answer: T) => boolean): Promise<T> {
@@ -30,7 +36,9 @@ t.test('processes', { skip: whyNoRedis() ?? false }, async (t) => {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
   const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
-  const houses = (await Promise.all(Array.from({ length: admissions === admissionsFew ? 2 : 4 }, () => openHouse(t, { env })))) as unknown as readonly [House, House];
+  const houses = (await Promise.all(
+    Array.from({ length: admissions === admissionsFew ? 2 : 4 }, () => openHouse(t, { env })),
+  )) as unknown as readonly [House, House];
   await t.test('a token and a limit are good at all of them', (t) => together(t, houses));
   await t.test('many admissions at all of them pass exactly as often as the limit says', (t) => exact(t, houses));
   await t.test('while the store is away each path answers so, as the document says', (t) => away(t, houses[0], redis));
@@ -54,7 +62,10 @@ async function away(t: Test, house: House, redis: RedisServer): Promise<void> {
     visit.ask(`${path}/turns/${turn}/events`),
     visit.say(session),
   ]).finally(() => redis.signal('SIGCONT'));
-  t.same(answers.map(({ status }) => status), answers.map(() => 503));
+  t.same(
+    answers.map(({ status }) => status),
+    answers.map(() => 503),
+  );
 }
 
 async function together(t: Test, [one, other]: readonly [House, House]): Promise<void> {
@@ -63,7 +74,8 @@ async function together(t: Test, [one, other]: readonly [House, House]): Promise
   const sessions = await Promise.all(Array.from({ length: 6 }, () => at(other, visit).session()));
   const verdicts: number[] = [];
   for (let round = 0; round < 4; round++) {
-    for (const [index, session] of sessions.entries()) verdicts.push(verdict(await at([one, other][index % 2]!, visit).say(session))[0]);
+    for (const [index, session] of sessions.entries())
+      verdicts.push(verdict(await at([one, other][index % 2]!, visit).say(session))[0]);
   }
   t.equal(verdicts.filter((status) => status === 200).length, 12);
   t.equal(verdicts.filter((status) => status === 429).length, 12);
@@ -78,7 +90,12 @@ async function together(t: Test, [one, other]: readonly [House, House]): Promise
 /** Each of many visitors says one word, at all processes at once. A message charges a minute when it is accepted. */
 async function exact(t: Test, houses: readonly House[]): Promise<void> {
   const ceiling = Math.ceil(admissions / 3);
-  for (const limit of ['concurrent_visitors', 'minutes_per_day', 'places_per_address', 'minutes_per_address'] as const) {
+  for (const limit of [
+    'concurrent_visitors',
+    'minutes_per_day',
+    'places_per_address',
+    'minutes_per_address',
+  ] as const) {
     const slug = `exact-${limit.replaceAll('_', '-')}`;
     const assistant = await linked(houses[0]!, slug, { name: 'tokens=1', limits: { ...none, [limit]: ceiling } });
     const verdicts: number[] = [];
@@ -96,7 +113,10 @@ async function exact(t: Test, houses: readonly House[]): Promise<void> {
 }
 
 async function killed(t: Test, [one, other]: readonly [House, House]): Promise<void> {
-  const assistant = await linked(one, 'killed', { name: 'tokens=1000000,delay_ms=5', limits: { ...none, concurrent_visitors: 1 } });
+  const assistant = await linked(one, 'killed', {
+    name: 'tokens=1000000,delay_ms=5',
+    limits: { ...none, concurrent_visitors: 1 },
+  });
   const visit = await Visit.to(other, 'killed');
   const [session, second] = [await visit.session(), await visit.session()];
   const stream = await at(one, visit).stream(session);
@@ -104,7 +124,10 @@ async function killed(t: Test, [one, other]: readonly [House, House]): Promise<v
   await stream.next();
   t.same(verdict(await visit.say(second)), [429, 1], 'one turn at a time, wherever it runs');
   await one.kill('SIGKILL');
-  const transcript = await until(async () => (await visit.ask(`/sessions/${session.id}/transcript`)).json.data, (messages) => messages.at(-1).status !== 'streaming');
+  const transcript = await until(
+    async () => (await visit.ask(`/sessions/${session.id}/transcript`)).json.data,
+    (messages) => messages.at(-1).status !== 'streaming',
+  );
   t.match(transcript.at(-1), { status: 'partial', error_code: 'api_error' });
   const { visitors_present, minutes_used } = await statusOf(other, assistant);
   t.equal(visitors_present, 1, 'the clock runs on for a minute');

@@ -20,7 +20,12 @@ const markdown = [
   '[+49 30 12345](tel:+493012345)',
 ].join('\n\n');
 
-async function open(slug: string, greeting: string | null, options: Parameters<typeof openLink>[2] = {}, fields: object = {}) {
+async function open(
+  slug: string,
+  greeting: string | null,
+  options: Parameters<typeof openLink>[2] = {},
+  fields: object = {},
+) {
   await linked(house, slug, { greeting, channels: { voice: true, link: true, widget: true }, voice, ...fields });
   const opened = await openLink(browser, `${house.url}/p/${slug}`, options);
   if (greeting !== null) await replies(opened.page).first().waitFor();
@@ -76,7 +81,11 @@ t.test('a selection outlasts the text that streams behind it, and the end of the
 const sheets = (pdf: Buffer): number => pdf.toString('latin1').match(/\/Type\s*\/Page\b/g)!.length;
 
 t.test('printing prints the whole conversation, and nothing to press', skip, async (t) => {
-  const { page, context } = await open('print', `${'A line of the greeting.\n\n'.repeat(150)}${markdown}`, { width: 1000, height: 500, colorScheme: 'dark' });
+  const { page, context } = await open('print', `${'A line of the greeting.\n\n'.repeat(150)}${markdown}`, {
+    width: 1000,
+    height: 500,
+    colorScheme: 'dark',
+  });
   t.ok(sheets(await page.pdf({ format: 'A4' })) >= 4);
   await page.emulateMedia({ media: 'print' });
   const printed = (await page.evaluate(`(() => {
@@ -93,7 +102,9 @@ t.test('printing prints the whole conversation, and nothing to press', skip, asy
 });
 
 t.test('a reply is copied as it was written', skip, async (t) => {
-  const { page, complaints, context } = await open('copy', markdown, { permissions: ['clipboard-read', 'clipboard-write'] });
+  const { page, complaints, context } = await open('copy', markdown, {
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
   const button = replies(page).first().getByRole('button', { name: 'Copy' });
   await button.focus();
   await page.keyboard.press('Enter');
@@ -116,19 +127,26 @@ t.test('a reply is copied as it was written', skip, async (t) => {
   await context.close();
 });
 
-t.test('a reply that streams, fails or is empty, and a message of the visitor, have no button to copy', skip, async (t) => {
-  const { page, context } = await open('streams', null, {}, { name: 'tokens=100000,delay_ms=10' });
-  await say(page, 'Hello');
-  await replies(page).first().locator('.said').filter({ hasText: 'word word' }).waitFor();
-  t.equal(await page.getByRole('button', { name: 'Copy' }).count(), 0);
-  await page.getByRole('button', { name: 'Stop the reply' }).click();
-  await quiet(page);
-  await page.getByRole('button', { name: 'Copy' }).waitFor();
-  t.equal(await page.getByRole('button', { name: 'Copy' }).count(), 1);
-  await context.close();
-});
+t.test(
+  'a reply that streams, fails or is empty, and a message of the visitor, have no button to copy',
+  skip,
+  async (t) => {
+    const { page, context } = await open('streams', null, {}, { name: 'tokens=100000,delay_ms=10' });
+    await say(page, 'Hello');
+    await replies(page).first().locator('.said').filter({ hasText: 'word word' }).waitFor();
+    t.equal(await page.getByRole('button', { name: 'Copy' }).count(), 0);
+    await page.getByRole('button', { name: 'Stop the reply' }).click();
+    await quiet(page);
+    await page.getByRole('button', { name: 'Copy' }).waitFor();
+    t.equal(await page.getByRole('button', { name: 'Copy' }).count(), 1);
+    await context.close();
+  },
+);
 
-/** The left edges of a line of text, of the texts of both lists, of the loudspeaker as it is drawn, and whether the markers lie within the text's edge. */
+/**
+ * The left edges of a line of text, of the texts of both lists, of the loudspeaker as it is drawn, and whether the
+ * markers lie within the text's edge.
+ */
 const edges = `(() => {
   const left = (node) => { const range = document.createRange(); range.selectNodeContents(node); return Math.round(range.getClientRects()[0].left); };
   const said = document.querySelector('.said');
@@ -143,7 +161,13 @@ t.test('bullets, numbers and the buttons stand in line', skip, async (t) => {
     const { text, bullet, number, picture } = (await page.evaluate(edges)) as Record<string, number>;
     t.equal(bullet, number, 'the texts of both lists');
     t.equal(picture, text, 'the loudspeaker and the text above it');
-    t.same(await page.evaluate("[...document.querySelectorAll('.said ul, .said ol')].map((list) => getComputedStyle(list).listStyleType)"), ['"\u2022 "', 'decimal'], 'a marker of a bullet ends as that of a number, by a space');
+    t.same(
+      await page.evaluate(
+        "[...document.querySelectorAll('.said ul, .said ol')].map((list) => getComputedStyle(list).listStyleType)",
+      ),
+      ['"\u2022 "', 'decimal'],
+      'a marker of a bullet ends as that of a number, by a space',
+    );
     await context.close();
   }
 });
@@ -151,7 +175,10 @@ t.test('bullets, numbers and the buttons stand in line', skip, async (t) => {
 t.test('New conversation is said in words in every language, also at 360 px', skip, async (t) => {
   await linked(house, 'words', { greeting: 'Good day.', name: 'tokens=2,delay_ms=0' });
   for (const language of languages) {
-    const { page, complaints, context } = await openLink(browser, `${house.url}/p/words?lang=${language}`, { width: 360, height: 640 });
+    const { page, complaints, context } = await openLink(browser, `${house.url}/p/words?lang=${language}`, {
+      width: 360,
+      height: 640,
+    });
     await say(page, 'Hello');
     await quiet(page);
     const button = page.locator('header button').first();
@@ -164,4 +191,6 @@ t.test('New conversation is said in words in every language, also at 360 px', sk
 
 /** Whether each button of the header lies within the page, and none over the name. */
 const within = (page: Page): Promise<unknown> =>
-  page.evaluate(`[...document.querySelectorAll('header button:not([hidden])')].every((one) => { const box = one.getBoundingClientRect(), name = document.querySelector('#name bdi').getBoundingClientRect(); return box.left >= 0 && box.right <= innerWidth && (box.left >= name.right || box.right <= name.left) && box.height >= 44; })`);
+  page.evaluate(
+    `[...document.querySelectorAll('header button:not([hidden])')].every((one) => { const box = one.getBoundingClientRect(), name = document.querySelector('#name bdi').getBoundingClientRect(); return box.left >= 0 && box.right <= innerWidth && (box.left >= name.right || box.right <= name.left) && box.height >= 44; })`,
+  );

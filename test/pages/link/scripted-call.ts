@@ -1,4 +1,7 @@
-/** The service's side of a call as a test wants it: the states of a page's call bar, without a voice that would have to bring them about. */
+/**
+ * The service's side of a call as a test wants it: the states of a page's call bar, without a voice that would have to
+ * bring them about.
+ */
 import type { Page, WebSocketRoute } from 'playwright-core';
 import { patience } from '../../browser.ts';
 import { phrase } from '../../phrase.ts';
@@ -34,8 +37,22 @@ export class Line {
 
   /** The call is open, and nobody speaks. */
   ready(expiresAt: number | null = null): void {
-    const formats = { sample_rate: 16_000, encoding: 'pcm_s16le', output_sample_rate: 24_000, output_encoding: 'pcm_s16le' };
-    this.send({ type: 'ready', call_id: 'call_1', session_id: 'ses_1', ...formats, turn_silence_ms: 500, ahead_ms: 1000, barge_in: 'words', expires_at: expiresAt });
+    const formats = {
+      sample_rate: 16_000,
+      encoding: 'pcm_s16le',
+      output_sample_rate: 24_000,
+      output_encoding: 'pcm_s16le',
+    };
+    this.send({
+      type: 'ready',
+      call_id: 'call_1',
+      session_id: 'ses_1',
+      ...formats,
+      turn_silence_ms: 500,
+      ahead_ms: 1000,
+      barge_in: 'words',
+      expires_at: expiresAt,
+    });
     this.state('listening');
   }
 
@@ -78,7 +95,17 @@ export class Line {
   }
 
   cut(): void {
-    this.send({ type: 'audio.clear', message_id: this.#message }, { type: 'state', state: 'listening' }, { type: 'turn.aborted', turn_id: this.#turn, message_id: this.#message, stop_reason: 'aborted', cut_by: 'client' });
+    this.send(
+      { type: 'audio.clear', message_id: this.#message },
+      { type: 'state', state: 'listening' },
+      {
+        type: 'turn.aborted',
+        turn_id: this.#turn,
+        message_id: this.#message,
+        stop_reason: 'aborted',
+        cut_by: 'client',
+      },
+    );
   }
 
   fails(code: string, begun = true): void {

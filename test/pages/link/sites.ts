@@ -36,7 +36,10 @@ export interface Sites {
   /** Puts a page on the site; its path. */
   put(path: string, page: SitePage): string;
   /** Opens a page as a new visitor. */
-  visit(path: string, options?: BrowserContextOptions & { readonly origin?: string; readonly init?: string }): Promise<Visitor>;
+  visit(
+    path: string,
+    options?: BrowserContextOptions & { readonly origin?: string; readonly init?: string },
+  ): Promise<Visitor>;
 }
 
 export const phone: BrowserContextOptions = { viewport: { width: 390, height: 760 }, hasTouch: true, isMobile: true };
@@ -47,9 +50,13 @@ export async function openSites(t: Owner, house: House, ...args: readonly string
     const page = pages.get(path);
     if (page === undefined) return void response.writeHead(404).end();
     const { title = 'Shop', head = '', body = '', tags = ['data-slug="widget"'], query = '', headers = {} } = page;
-    const scripts = tags.map((attributes) => `<script src="${house.url}/widget.js${query}" ${attributes} async></script>`).join('');
+    const scripts = tags
+      .map((attributes) => `<script src="${house.url}/widget.js${query}" ${attributes} async></script>`)
+      .join('');
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', ...headers });
-    response.end(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"><title>${title}</title>${head}${scripts}<main><h1>${title}</h1>${body}</main></html>`);
+    response.end(
+      `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"><title>${title}</title>${head}${scripts}<main><h1>${title}</h1>${body}</main></html>`,
+    );
   };
   const server = createServer((request, response) => answer(new URL(request.url!, 'http://site').pathname, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -76,8 +83,14 @@ export async function openSites(t: Owner, house: House, ...args: readonly string
       if (init !== undefined) await context.addInitScript(init);
       const page = await context.newPage();
       page.on('pageerror', (error) => complaints.push(String(error)));
-      page.on('console', (message) => void (['error', 'warning'].includes(message.type()) && complaints.push(message.text())));
-      page.on('request', (request) => void (request.url().startsWith(house.url) && asked.push(new URL(request.url()).pathname)));
+      page.on(
+        'console',
+        (message) => void (['error', 'warning'].includes(message.type()) && complaints.push(message.text())),
+      );
+      page.on(
+        'request',
+        (request) => void (request.url().startsWith(house.url) && asked.push(new URL(request.url()).pathname)),
+      );
       await page.goto(at + path);
       return { page, context, complaints, asked };
     },
@@ -108,8 +121,12 @@ export async function say(frame: Frame, text: string): Promise<void> {
 
 /** Resolves when a script in the page says true, under any policy that the page has. */
 export async function until(page: Page | Frame, script: string): Promise<void> {
-  const looking = page.evaluate(`new Promise((said) => { const look = () => ((${script}) ? said() : setTimeout(look, 20)); look(); })`);
+  const looking = page.evaluate(
+    `new Promise((said) => { const look = () => ((${script}) ? said() : setTimeout(look, 20)); look(); })`,
+  );
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error(`never: ${script}`)), patience)));
+  const late = new Promise<never>(
+    (_, reject) => (timer = setTimeout(() => reject(new Error(`never: ${script}`)), patience)),
+  );
   await Promise.race([looking, late]).finally(() => clearTimeout(timer));
 }

@@ -56,14 +56,27 @@ export async function linkSession(
 /** A message: the turn that it begins. Throws the refusal. */
 export async function say(scene: Scene, sessionId: string, use: VisitorUse, remember = null): Promise<LinkTurn> {
   const model = new StagedModel();
-  const wanted = { message: 'Hello', assistantRefusal: null, takesSlot: false, use, remember, model, reports: unreported };
+  const wanted = {
+    message: 'Hello',
+    assistantRefusal: null,
+    takesSlot: false,
+    use,
+    remember,
+    model,
+    reports: unreported,
+  };
   const started = await scene.host.turns.begin(await scene.actor(sessionId), wanted);
   if (started.kind !== 'started') throw new Error(`The turn is ${started.kind}.`);
   return { runner: started.runner, model: model.sink! };
 }
 
 /** Minutes and visitors as the console shows them, in milliseconds. */
-export async function used({ store, workspaceId, assistantId, clock }: Scene): Promise<{ ms: number; visitors: number }> {
+export async function used({
+  store,
+  workspaceId,
+  assistantId,
+  clock,
+}: Scene): Promise<{ ms: number; visitors: number }> {
   const [ms, visitors] = await store.limits.used(workspaceId, shownUse(assistantId), clock.now());
   return { ms: ms!, visitors: visitors! };
 }

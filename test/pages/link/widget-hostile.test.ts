@@ -1,4 +1,7 @@
-/** The widget on sites that are rough with it, or must not have it; and what site and frame can learn of each other (promise L3). */
+/**
+ * The widget on sites that are rough with it, or must not have it; and what site and frame can learn of each other
+ * (promise L3).
+ */
 import t, { type Test } from 'tap';
 import type { Frame, Page } from 'playwright-core';
 import { openHouse } from '../../api/house.ts';
@@ -26,7 +29,11 @@ for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(win
 t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
   const house = await openHouse(t);
   const sites = await openSites(t, house);
-  await linked(house, 'widget', { greeting: 'Good day.', name: `tokens=3,delay_ms=0,text=${secret}`, origins: [sites.origin] });
+  await linked(house, 'widget', {
+    greeting: 'Good day.',
+    name: `tokens=3,delay_ms=0,text=${secret}`,
+    origins: [sites.origin],
+  });
   await roughSite(t, sites);
   await sitesThatMayNot(t, sites);
   await whatTheSiteLearns(t, sites);
@@ -36,25 +43,49 @@ t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
 async function roughSite(t: Test, sites: Sites): Promise<void> {
   const { house } = sites;
   const policy = `default-src 'none'; script-src ${house.url}; frame-src ${house.url}; style-src 'nonce-own'; require-trusted-types-for 'script'; trusted-types 'none'; base-uri 'none'; frame-ancestors 'none'`;
-  sites.put('/rough', { head: rough, body: '<img name="parley" id="parley"><form><input name="body"></form>', headers: { 'content-security-policy': policy, 'x-frame-options': 'DENY', 'permissions-policy': 'microphone=()', 'cross-origin-opener-policy': 'same-origin' } });
-  for (const [name, options] of [['desktop', { viewport: { width: 1280, height: 800 } }], ['phone', phone]] as const) {
-    await t.test(`${name}: rules for every element, a strict policy, objects that have properties too many, no storage`, async (t) => {
-      const { page, context, complaints, asked } = await sites.visit('/rough', { ...options, init: polluted });
-      await launcherOf(page).waitFor();
-      t.same(asked, ['/widget.js']);
-      const { width, height } = page.viewportSize()!;
-      const box = (await launcherOf(page).boundingBox())!;
-      t.same([box.x + box.width, box.y + box.height, box.width, box.height], [width - 20, height - 20, 52, 52]);
-      t.same(await page.evaluate(`(() => { const button = document.querySelector('[popover]').shadowRoot.querySelector('button'); const { backgroundColor, opacity, fontSize, visibility } = getComputedStyle(button); return [backgroundColor, opacity, fontSize, visibility]; })()`), ['rgb(61, 79, 214)', '1', '16px', 'visible']);
-      await page.mouse.click(box.x + 26, box.y + 26);
-      const frame = await frameOf(page);
-      await say(frame, 'Hello');
-      t.match(await frame.locator('#messages').innerText(), secret);
-      const panel = (await page.locator('[popover] dialog').boundingBox())!;
-      t.same([panel.width, panel.height], name === 'phone' ? [width, height] : [400, 640]);
-      t.same(complaints.filter((one) => !/permissions policy|microphone|'data:,'/i.test(one)), [], 'the policy was not violated once');
-      await context.close();
-    });
+  sites.put('/rough', {
+    head: rough,
+    body: '<img name="parley" id="parley"><form><input name="body"></form>',
+    headers: {
+      'content-security-policy': policy,
+      'x-frame-options': 'DENY',
+      'permissions-policy': 'microphone=()',
+      'cross-origin-opener-policy': 'same-origin',
+    },
+  });
+  for (const [name, options] of [
+    ['desktop', { viewport: { width: 1280, height: 800 } }],
+    ['phone', phone],
+  ] as const) {
+    await t.test(
+      `${name}: rules for every element, a strict policy, objects that have properties too many, no storage`,
+      async (t) => {
+        const { page, context, complaints, asked } = await sites.visit('/rough', { ...options, init: polluted });
+        await launcherOf(page).waitFor();
+        t.same(asked, ['/widget.js']);
+        const { width, height } = page.viewportSize()!;
+        const box = (await launcherOf(page).boundingBox())!;
+        t.same([box.x + box.width, box.y + box.height, box.width, box.height], [width - 20, height - 20, 52, 52]);
+        t.same(
+          await page.evaluate(
+            `(() => { const button = document.querySelector('[popover]').shadowRoot.querySelector('button'); const { backgroundColor, opacity, fontSize, visibility } = getComputedStyle(button); return [backgroundColor, opacity, fontSize, visibility]; })()`,
+          ),
+          ['rgb(61, 79, 214)', '1', '16px', 'visible'],
+        );
+        await page.mouse.click(box.x + 26, box.y + 26);
+        const frame = await frameOf(page);
+        await say(frame, 'Hello');
+        t.match(await frame.locator('#messages').innerText(), secret);
+        const panel = (await page.locator('[popover] dialog').boundingBox())!;
+        t.same([panel.width, panel.height], name === 'phone' ? [width, height] : [400, 640]);
+        t.same(
+          complaints.filter((one) => !/permissions policy|microphone|'data:,'/i.test(one)),
+          [],
+          'the policy was not violated once',
+        );
+        await context.close();
+      },
+    );
   }
 }
 
@@ -65,54 +96,90 @@ const stub = `<script>window.parley = function () { (parley.q = parley.q || []).
 async function sitesThatMayNot(t: Test, sites: Sites): Promise<void> {
   const { house, origin, otherOrigin } = sites;
   for (const [name, tag, code, line] of [
-    ['a site that is not listed', 'data-slug="widget"', 'assistant_not_permitted', `parley: "widget" is not available at ${otherOrigin}. List this origin in the assistant's settings: `],
-    ['a slug of nobody', 'data-slug="nobody"', 'assistant_not_found', 'parley: no assistant has the widget on under the slug "nobody". '],
+    [
+      'a site that is not listed',
+      'data-slug="widget"',
+      'assistant_not_permitted',
+      `parley: "widget" is not available at ${otherOrigin}. List this origin in the assistant's settings: `,
+    ],
+    [
+      'a slug of nobody',
+      'data-slug="nobody"',
+      'assistant_not_found',
+      'parley: no assistant has the widget on under the slug "nobody". ',
+    ],
   ] as const) {
-    await t.test(`${name}: the frame says "Not available here", and one line in the console says what to do`, async (t) => {
-      sites.put('/plain', { head: stub, tags: [tag] });
-      for (const options of [{}, phone]) {
-        const { page, context, complaints } = await sites.visit('/plain', { ...options, origin: otherOrigin });
-        await launcherOf(page).click();
-        await page.frameLocator('iframe').getByText('Not available here.').waitFor();
-        await until(page, 'errors.length === 1');
-        await page.evaluate(late);
-        t.same(await page.evaluate('errors'), [code]);
-        const lines = complaints.filter((one) => one.startsWith('parley'));
-        t.equal(lines.length, 1);
-        t.ok(lines[0]!.startsWith(line), lines[0]!);
-        await page.frameLocator('iframe').getByRole('button', { name: 'Close' }).click();
-        await page.locator('[popover] dialog').waitFor({ state: 'hidden' });
-        await context.close();
-      }
-    });
+    await t.test(
+      `${name}: the frame says "Not available here", and one line in the console says what to do`,
+      async (t) => {
+        sites.put('/plain', { head: stub, tags: [tag] });
+        for (const options of [{}, phone]) {
+          const { page, context, complaints } = await sites.visit('/plain', { ...options, origin: otherOrigin });
+          await launcherOf(page).click();
+          await page.frameLocator('iframe').getByText('Not available here.').waitFor();
+          await until(page, 'errors.length === 1');
+          await page.evaluate(late);
+          t.same(await page.evaluate('errors'), [code]);
+          const lines = complaints.filter((one) => one.startsWith('parley'));
+          t.equal(lines.length, 1);
+          t.ok(lines[0]!.startsWith(line), lines[0]!);
+          await page.frameLocator('iframe').getByRole('button', { name: 'Close' }).click();
+          await page.locator('[popover] dialog').waitFor({ state: 'hidden' });
+          await context.close();
+        }
+      },
+    );
   }
   await t.test('a browser that does not say what it loads shows no page, and the line comes late', async (t) => {
     sites.put('/plain', { head: stub });
     const { page, context, complaints } = await sites.visit('/plain', { ...phone, origin: otherOrigin });
     await context.route('**/frame?*', async (route) => {
       const answer = await fetch(route.request().url(), { headers: { accept: 'text/html' } });
-      await route.fulfill({ status: answer.status, headers: Object.fromEntries(answer.headers), body: await answer.text() });
+      await route.fulfill({
+        status: answer.status,
+        headers: Object.fromEntries(answer.headers),
+        body: await answer.text(),
+      });
     });
-    const answered = page.waitForEvent('framenavigated', (one) => one !== page.mainFrame() && one.url() !== 'about:blank');
+    const answered = page.waitForEvent(
+      'framenavigated',
+      (one) => one !== page.mainFrame() && one.url() !== 'about:blank',
+    );
     await launcherOf(page).tap();
     t.match((await answered).url(), /^chrome-error:/);
     await page.evaluate(late);
     await until(page, 'errors.length === 1');
-    t.match(complaints.at(-1), `no page for "widget"; see its link's origins for ${otherOrigin} and the frame-src here`, "the site's owner is told");
+    t.match(
+      complaints.at(-1),
+      `no page for "widget"; see its link's origins for ${otherOrigin} and the frame-src here`,
+      "the site's owner is told",
+    );
     await launcherOf(page).tap();
     await page.locator('[popover] dialog').waitFor({ state: 'hidden' });
     t.pass('on a phone it covers no way out');
     await context.close();
   });
   await t.test('nor by the name of a listed one', async (t) => {
-    sites.put('/forged', { tags: [], body: `<iframe src="${house.url}/p/widget/frame?host=${encodeURIComponent(origin)}"></iframe><iframe src="${house.url}/p/widget"></iframe>` });
+    sites.put('/forged', {
+      tags: [],
+      body: `<iframe src="${house.url}/p/widget/frame?host=${encodeURIComponent(origin)}"></iframe><iframe src="${house.url}/p/widget"></iframe>`,
+    });
     const { page, context } = await sites.visit('/forged', { origin: otherOrigin });
     await page.waitForLoadState();
-    t.same(page.frames().slice(1).map((one) => one.url().slice(0, 13)), ['chrome-error:', 'chrome-error:']);
+    t.same(
+      page
+        .frames()
+        .slice(1)
+        .map((one) => one.url().slice(0, 13)),
+      ['chrome-error:', 'chrome-error:'],
+    );
     await context.close();
   });
   await t.test('a policy without our origin in frame-src', async (t) => {
-    sites.put('/policy', { head: stub, headers: { 'content-security-policy': `script-src ${house.url} 'unsafe-inline'; frame-src 'none'` } });
+    sites.put('/policy', {
+      head: stub,
+      headers: { 'content-security-policy': `script-src ${house.url} 'unsafe-inline'; frame-src 'none'` },
+    });
     const { page, context, asked } = await sites.visit('/policy');
     await launcherOf(page).click();
     await page.evaluate(late);
@@ -149,12 +216,21 @@ async function whatTheSiteLearns(t: Test, sites: Sites): Promise<void> {
     await page.evaluate(`parley('close')`);
     await until(page, `overheard.some(([where, said]) => where === 'event' && said.includes('close'))`);
     const overheard = (await page.evaluate('overheard')) as [string, string][];
-    t.ok(overheard.some(([where]) => where === 'window') && overheard.some(([where]) => where === 'from the frame'), 'it heard what there was to hear');
-    const fields: Record<string, string[]> = { ready: ['dir', 'lang', 'name', 'type'], unread: ['count', 'type'], close: ['type'], error: ['code', 'type'] };
+    t.ok(
+      overheard.some(([where]) => where === 'window') && overheard.some(([where]) => where === 'from the frame'),
+      'it heard what there was to hear',
+    );
+    const fields: Record<string, string[]> = {
+      ready: ['dir', 'lang', 'name', 'type'],
+      unread: ['count', 'type'],
+      close: ['type'],
+      error: ['code', 'type'],
+    };
     for (const [where, said] of overheard) {
       t.notMatch(said, new RegExp(`${secret}|Ada|1200|Good day|ses_|vis_|turn_|msg_`), where);
       if (where === 'from the frame') t.same(Object.keys(JSON.parse(said)).sort(), fields[JSON.parse(said).type], said);
-      if (where === 'performance') t.notMatch(said, /\/p\/widget\/(sessions|visitors|about)/, 'it does not even see what the frame asks for');
+      if (where === 'performance')
+        t.notMatch(said, /\/p\/widget\/(sessions|visitors|about)/, 'it does not even see what the frame asks for');
     }
     const tried = await page.evaluate(`(() => {
       const { contentWindow, contentDocument } = document.querySelector('[popover]').shadowRoot.querySelector('iframe');
@@ -168,32 +244,55 @@ async function whatTheSiteLearns(t: Test, sites: Sites): Promise<void> {
   });
 }
 
-/** Greets the loader as the page in the frame does: from the site itself, from another frame of it, and from another site's. */
+/**
+ * Greets the loader as the page in the frame does: from the site itself, from another frame of it, and from another
+ * site's.
+ */
 async function forge(t: Test, page: Page): Promise<void> {
   const greeting = `const { port1, port2 } = new MessageChannel(); port1.postMessage({ type: 'close' }); TARGET.postMessage('parley:hello:1', '*', [port2]);`;
   await page.evaluate(`{ ${greeting.replace('TARGET', 'window')} }`);
-  await page.evaluate(`{ const frame = document.createElement('iframe'); document.body.append(frame); window.forging = frame.contentWindow; }`);
+  await page.evaluate(
+    `{ const frame = document.createElement('iframe'); document.body.append(frame); window.forging = frame.contentWindow; }`,
+  );
   await page.evaluate(`forging.eval(${JSON.stringify(`{ ${greeting.replace('TARGET', 'parent')} }`)})`);
   // They were delivered in order, and so was this.
-  await page.evaluate(`new Promise((done) => { addEventListener('message', ({ data }) => data === 'last' && done()); postMessage('last', '*'); })`);
-  t.equal(((await page.evaluate('overheard')) as [string, string][]).filter(([, said]) => said === 'parley:hello:1').length, 3);
+  await page.evaluate(
+    `new Promise((done) => { addEventListener('message', ({ data }) => data === 'last' && done()); postMessage('last', '*'); })`,
+  );
+  t.equal(
+    ((await page.evaluate('overheard')) as [string, string][]).filter(([, said]) => said === 'parley:hello:1').length,
+    3,
+  );
   // A message that the site posts straight to the frame's window is not taken for one from the port either.
-  await page.evaluate(`document.querySelector('[popover]').shadowRoot.querySelector('iframe').contentWindow.postMessage({ type: 'new' }, '*')`);
+  await page.evaluate(
+    `document.querySelector('[popover]').shadowRoot.querySelector('iframe').contentWindow.postMessage({ type: 'new' }, '*')`,
+  );
   const frame = page.frames().find((one) => one.url().includes('/frame?')) as Frame;
-  await frame.evaluate('new Promise((done) => { const { port1, port2 } = new MessageChannel(); port1.onmessage = done; port2.postMessage(1); })');
+  await frame.evaluate(
+    'new Promise((done) => { const { port1, port2 } = new MessageChannel(); port1.onmessage = done; port2.postMessage(1); })',
+  );
   t.match(await frame.locator('#messages').innerText(), secret, 'the conversation is the same');
 }
 
 async function whatTheFrameLearns(t: Test, sites: Sites): Promise<void> {
   await t.test('what the frame can learn of the site: its origin', async (t) => {
-    sites.put('/account/4711', { head: `<meta name="referrer" content="unsafe-url"><script>document.cookie = 'basket=full'; localStorage.setItem('basket', 'full'); window.basket = 'full'</script>` });
+    sites.put('/account/4711', {
+      head: `<meta name="referrer" content="unsafe-url"><script>document.cookie = 'basket=full'; localStorage.setItem('basket', 'full'); window.basket = 'full'</script>`,
+    });
     const { page, context } = await sites.visit('/account/4711?token=hidden#part');
     const referrers: (string | undefined)[] = [];
-    page.on('request', (request) => void (request.frame() !== page.mainFrame() && referrers.push(request.headers()['referer'])));
+    page.on(
+      'request',
+      (request) => void (request.frame() !== page.mainFrame() && referrers.push(request.headers()['referer'])),
+    );
     await launcherOf(page).click();
     const frame = await frameOf(page);
     await say(frame, 'Hello');
-    t.same(referrers.filter((one) => one && !one.startsWith(sites.house.url)), [], 'no request of the frame names a page of the site');
+    t.same(
+      referrers.filter((one) => one && !one.startsWith(sites.house.url)),
+      [],
+      'no request of the frame names a page of the site',
+    );
     const learnt = (await frame.evaluate(`(() => {
       const read = (what) => { try { return String(what()); } catch ({ name }) { return name; } };
       return [document.referrer, document.cookie, [...location.ancestorOrigins].join(), ...[() => parent.document, () => parent.location.href, () => parent.basket, () => parent.localStorage].map(read), read(() => localStorage.getItem('basket'))];

@@ -14,7 +14,12 @@ const boxOf = async (page: Page, what: 'panel' | 'launcher'): Promise<number[]> 
   const { x, y, width, height } = (await (what === 'panel' ? panelOf(page) : launcherOf(page)).boundingBox())!;
   return [x, y, width, height].map(Math.round);
 };
-const zooms = [['body', 'body { zoom: 1.5 }'], ['html', 'html { zoom: 80% }'], ['both', 'html { zoom: 1.2 } body { zoom: 1.5 }'], ['transform', 'body { transform: scale(1.4) }']] as const;
+const zooms = [
+  ['body', 'body { zoom: 1.5 }'],
+  ['html', 'html { zoom: 80% }'],
+  ['both', 'html { zoom: 1.2 } body { zoom: 1.5 }'],
+  ['transform', 'body { transform: scale(1.4) }'],
+] as const;
 
 t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
   const sites = await openSites(t, house);
@@ -58,7 +63,11 @@ async function zooming(t: Test, sites: Sites): Promise<void> {
     await launcherOf(page).click();
     await frameOf(page);
     const before = await boxOf(page, 'panel');
-    for (const change of ["document.body.style.zoom = '1.5'", "document.documentElement.style.zoom = '0.8'", "document.body.style.zoom = ''"]) {
+    for (const change of [
+      "document.body.style.zoom = '1.5'",
+      "document.documentElement.style.zoom = '0.8'",
+      "document.body.style.zoom = ''",
+    ]) {
       await page.evaluate(change);
       await page.evaluate('new Promise(requestAnimationFrame)');
       t.same(await boxOf(page, 'panel'), before, change);
@@ -73,7 +82,10 @@ async function writtenAnew(t: Test, sites: Sites): Promise<void> {
     const tag = `<script src="${house.url}/widget.js" data-slug="widget" async><\\/script>`;
     for (const [name, script] of [
       ['in one piece', `document.write('${written}'); document.close();`],
-      ['in pieces', `document.open(); setTimeout(() => { document.write('<!doctype html><title>New</title>'); setTimeout(() => { document.write('<body><h1>New</h1>'); document.close(); }, 50); }, 50);`],
+      [
+        'in pieces',
+        `document.open(); setTimeout(() => { document.write('<!doctype html><title>New</title>'); setTimeout(() => { document.write('<body><h1>New</h1>'); document.close(); }, 50); }, 50);`,
+      ],
       ['with the tag in it again', `document.write('${written}${tag}'); document.close();`],
       ['twice', `document.write('<p>Old'); document.close(); document.write('${written}'); document.close();`],
     ] as const) {
@@ -101,7 +113,11 @@ async function writtenAnew(t: Test, sites: Sites): Promise<void> {
 
 async function writtenTag(t: Test, sites: Sites): Promise<void> {
   await t.test('a tag that is written while the page loads has its widget', async (t) => {
-    sites.put('/writes', { tags: [], head: `<script>document.write('<script src="${house.url}/widget.js" data-slug="widget" async><\\/script>')</script>`, body: '<p>Text</p>' });
+    sites.put('/writes', {
+      tags: [],
+      head: `<script>document.write('<script src="${house.url}/widget.js" data-slug="widget" async><\\/script>')</script>`,
+      body: '<p>Text</p>',
+    });
     const { page, context, complaints } = await sites.visit('/writes');
     await launcherOf(page).click();
     await frameOf(page);

@@ -17,7 +17,14 @@ const body = `<p>Bread from our own oven, six days a week. Order until four in t
 <h2>Where we are</h2><p>Mill Lane 4, beside the old bridge. Open from seven to one, on Saturdays from six to twelve.</p>`;
 
 const wanted = { bread: 'Rye with caraway, 1 kg', loaves: 2, fetched: 'Saturday, 8 o’clock' };
-const order = { name: 'place_order', description: 'Places an order.', parameters: { type: 'object', properties: { bread: { type: 'string' }, loaves: { type: 'integer' }, fetched: { type: 'string' } } } };
+const order = {
+  name: 'place_order',
+  description: 'Places an order.',
+  parameters: {
+    type: 'object',
+    properties: { bread: { type: 'string' }, loaves: { type: 'integer' }, fetched: { type: 'string' } },
+  },
+};
 
 interface Picture {
   readonly name: string;
@@ -30,9 +37,20 @@ interface Picture {
 }
 
 const pictures: readonly Picture[] = [
-  { name: 'open', slug: 'bakery', options: { viewport: { width: 1280, height: 800 }, colorScheme: 'light' }, message: 'What is 6 * 4.50?' },
+  {
+    name: 'open',
+    slug: 'bakery',
+    options: { viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
+    message: 'What is 6 * 4.50?',
+  },
   { name: 'phone', slug: 'bakery', options: { ...phone, colorScheme: 'dark' }, message: 'What is 6 * 4.50?' },
-  { name: 'approval', slug: 'bakery-orders', options: { viewport: { width: 880, height: 760 }, colorScheme: 'light' }, message: 'Two rye with caraway, please, for Saturday at eight.', waits: true },
+  {
+    name: 'approval',
+    slug: 'bakery-orders',
+    options: { viewport: { width: 880, height: 760 }, colorScheme: 'light' },
+    message: 'Two rye with caraway, please, for Saturday at eight.',
+    waits: true,
+  },
 ];
 
 /** Takes the pictures into a folder; resolves with their paths. */
@@ -40,17 +58,63 @@ export async function takeWidgetPictures(t: Owner, house: House, folder: string)
   const sites = await openSites(t, house);
   const greeting = 'Good morning! Ask me about bread, orders and opening hours.';
   const channels = { voice: false, link: false, widget: true };
-  await house.assistant({ name: 'The bakery', greeting, channels, model: { provider: 'scripted', name: 'demo' }, link: { slug: 'bakery', origins: [sites.origin] } });
-  const tool = await house.console(`/workspaces/${house.workspaceId}/tools`, { body: { kind: 'http', name: 'Orders', url: 'https://orders.example.com/call', approval: 'always', functions: [order] } });
+  await house.assistant({
+    name: 'The bakery',
+    greeting,
+    channels,
+    model: { provider: 'scripted', name: 'demo' },
+    link: { slug: 'bakery', origins: [sites.origin] },
+  });
+  const tool = await house.console(`/workspaces/${house.workspaceId}/tools`, {
+    body: {
+      kind: 'http',
+      name: 'Orders',
+      url: 'https://orders.example.com/call',
+      approval: 'always',
+      functions: [order],
+    },
+  });
   const model = await provider((response) => {
     response.writeHead(200, eventStream);
     response.write(delta('I can order that:'));
-    response.end(data({ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: order.name, arguments: JSON.stringify(wanted) } }] }, finish_reason: 'tool_calls' }] }) + done);
+    response.end(
+      data({
+        choices: [
+          {
+            index: 0,
+            delta: {
+              tool_calls: [
+                {
+                  index: 0,
+                  id: 'call_1',
+                  type: 'function',
+                  function: { name: order.name, arguments: JSON.stringify(wanted) },
+                },
+              ],
+            },
+            finish_reason: 'tool_calls',
+          },
+        ],
+      }) + done,
+    );
   });
   t.teardown(() => model.close());
   const credential = await credentialOf(house, 'openai', model.baseUrl);
-  await house.assistant({ name: 'The bakery', greeting, channels, tool_ids: [tool.json.id], model: { provider: 'openai', name: 'baker', credential_id: credential.id }, link: { slug: 'bakery-orders', origins: [sites.origin] } });
-  for (const slug of ['bakery', 'bakery-orders']) sites.put(`/${slug}`, { title: 'Mill Lane Bakery', head: style, body, tags: [`data-slug="${slug}" data-label="Ask the baker" data-accent="#8a4b16"`] });
+  await house.assistant({
+    name: 'The bakery',
+    greeting,
+    channels,
+    tool_ids: [tool.json.id],
+    model: { provider: 'openai', name: 'baker', credential_id: credential.id },
+    link: { slug: 'bakery-orders', origins: [sites.origin] },
+  });
+  for (const slug of ['bakery', 'bakery-orders'])
+    sites.put(`/${slug}`, {
+      title: 'Mill Lane Bakery',
+      head: style,
+      body,
+      tags: [`data-slug="${slug}" data-label="Ask the baker" data-accent="#8a4b16"`],
+    });
   mkdirSync(folder, { recursive: true });
   for (const { name, slug, options, message, waits } of pictures) {
     const { page, context } = await sites.visit(`/${slug}`, { ...options, reducedMotion: 'reduce' });

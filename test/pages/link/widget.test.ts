@@ -1,4 +1,7 @@
-/** The widget on the site of somebody who wants it there: launcher, panel, keyboard, phone, attributes and commands (contract 9). */
+/**
+ * The widget on the site of somebody who wants it there: launcher, panel, keyboard, phone, attributes and commands
+ * (contract 9).
+ */
 import { gunzipSync, gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import type { Page } from 'playwright-core';
@@ -12,14 +15,22 @@ const stub = `window.parley = window.parley || function () { (parley.q = parley.
 /** Notes every event of the first widget in `happened`. */
 const noting = `${stub} window.happened = []; for (const name of ['ready', 'open', 'close', 'unread', 'error']) parley('on', name, ({ type, detail }) => happened.push([type, detail.slug, detail.count].filter((part) => part !== undefined).join(' ')));`;
 
-const call = (page: Page, ...given: unknown[]): Promise<unknown> => page.evaluate((words) => (globalThis as unknown as { parley: (...words: unknown[]) => void }).parley(...words), given);
+const call = (page: Page, ...given: unknown[]): Promise<unknown> =>
+  page.evaluate(
+    (words) => (globalThis as unknown as { parley: (...words: unknown[]) => void }).parley(...words),
+    given,
+  );
 const happened = (page: Page): Promise<string[]> => page.evaluate('happened');
 /** The element that has the focus, in the widget's root as well. */
 const focused = (page: Page): Promise<string> =>
-  page.evaluate(`(() => { let element = document.activeElement; while (element.shadowRoot) element = element.shadowRoot.activeElement; return element.id || element.localName; })()`);
+  page.evaluate(
+    `(() => { let element = document.activeElement; while (element.shadowRoot) element = element.shadowRoot.activeElement; return element.id || element.localName; })()`,
+  );
 /** The colour of the launcher, and which schemes it follows. */
 const looksOf = (page: Page): Promise<unknown> =>
-  page.evaluate(`(() => { const button = document.querySelector('[popover]').shadowRoot.querySelector('button'); return [getComputedStyle(button).backgroundColor, getComputedStyle(button.parentElement).colorScheme]; })()`);
+  page.evaluate(
+    `(() => { const button = document.querySelector('[popover]').shadowRoot.querySelector('button'); return [getComputedStyle(button).backgroundColor, getComputedStyle(button.parentElement).colorScheme]; })()`,
+  );
 const panelOf = (page: Page) => page.locator('div[popover] dialog');
 
 const house = await openHouse(t);
@@ -28,23 +39,44 @@ t.test('without a browser', async (t) => {
   const get = (headers: Record<string, string> = {}) => fetch(`${house.url}/widget.js`, { headers });
   const answer = await get();
   const header = (name: string): string | null => answer.headers.get(name);
-  t.same([answer.status, header('content-type'), header('x-content-type-options'), header('cross-origin-resource-policy'), header('set-cookie')], [200, 'text/javascript; charset=utf-8', 'nosniff', 'cross-origin', null]);
+  t.same(
+    [
+      answer.status,
+      header('content-type'),
+      header('x-content-type-options'),
+      header('cross-origin-resource-policy'),
+      header('set-cookie'),
+    ],
+    [200, 'text/javascript; charset=utf-8', 'nosniff', 'cross-origin', null],
+  );
   t.match(header('cache-control'), /max-age=3600/);
   t.equal((await get({ 'if-none-match': header('etag')! })).status, 304);
   const text = await answer.text();
   t.ok(gzipSync(text).length <= 4608, `${gzipSync(text).length} bytes, compressed`);
   t.equal((await get({ 'accept-encoding': 'gzip' })).headers.get('content-encoding'), 'gzip', 'it is sent so');
   t.ok(gunzipSync(gzipSync(text)).equals(Buffer.from(text)));
-  t.notMatch(text, /eval|innerHTML|sessionStorage|indexedDB|\bcookie|fetch\(|XMLHttp|sendBeacon/, 'it asks for nothing');
+  t.notMatch(
+    text,
+    /eval|innerHTML|sessionStorage|indexedDB|\bcookie|fetch\(|XMLHttp|sendBeacon/,
+    'it asks for nothing',
+  );
   t.same(text.match(/https?:[^"'`]*/g), ['http://www.w3.org/2000/svg']);
 });
 
 t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
   const sites = await openSites(t, house);
   const { origin } = sites;
-  await linked(house, 'widget', { greeting: 'Good day.', name: 'tokens=3,delay_ms=0,text=confidence', origins: [origin], visitor_fields: ['email', 'name'].map((name) => ({ name, label: name, type: 'text', required: false })) });
+  await linked(house, 'widget', {
+    greeting: 'Good day.',
+    name: 'tokens=3,delay_ms=0,text=confidence',
+    origins: [origin],
+    visitor_fields: ['email', 'name'].map((name) => ({ name, label: name, type: 'text', required: false })),
+  });
   await linked(house, 'sales', { name: 'tokens=3,delay_ms=0', origins: [origin] });
-  sites.put('/', { head: `<script>${noting}</script>`, body: '<p><button id="own">Help</button> <a id="link" href="#there">There</a></p><div style="height: 3000px"></div>' });
+  sites.put('/', {
+    head: `<script>${noting}</script>`,
+    body: '<p><button id="own">Help</button> <a id="link" href="#there">There</a></p><div style="height: 3000px"></div>',
+  });
   await fromOpeningToClosing(t, sites);
   await onPhones(t, sites);
   await commands(t, sites);
@@ -62,9 +94,13 @@ async function fromOpeningToClosing(t: Test, sites: Sites): Promise<void> {
     t.same(asked, ['/widget.js']);
     t.same(await findings(page), [], 'axe finds nothing on the launcher');
     await page.keyboard.press('Tab');
-    for (let presses = 0; presses < 4 && (await focused(page)) !== 'button'; presses++) await page.keyboard.press('Tab');
+    for (let presses = 0; presses < 4 && (await focused(page)) !== 'button'; presses++)
+      await page.keyboard.press('Tab');
     t.equal(await focused(page), 'button', 'the launcher is reached by Tab');
-    t.match(await launcherOf(page).evaluate((button) => [button.ariaExpanded, button.ariaHasPopup]), ['false', 'dialog']);
+    t.match(await launcherOf(page).evaluate((button) => [button.ariaExpanded, button.ariaHasPopup]), [
+      'false',
+      'dialog',
+    ]);
     await page.keyboard.press('Enter');
     const frame = await frameOf(page);
     await until(frame, `document.hasFocus() && document.activeElement.matches('input, textarea')`);
@@ -84,8 +120,16 @@ async function fromOpeningToClosing(t: Test, sites: Sites): Promise<void> {
     await page.mouse.click(1280 - 46, 800 - 46);
     await panelOf(page).waitFor({ state: 'hidden' });
     t.same(await happened(page), ['ready widget', 'open widget', 'close widget', 'open widget', 'close widget']);
-    t.same(asked.filter((path) => path === '/p/widget/frame'), ['/p/widget/frame'], 'one frame');
-    t.same([await context.cookies(), await page.evaluate('[localStorage.length, sessionStorage.length]')], [[], [0, 0]], 'nothing is stored on the site');
+    t.same(
+      asked.filter((path) => path === '/p/widget/frame'),
+      ['/p/widget/frame'],
+      'one frame',
+    );
+    t.same(
+      [await context.cookies(), await page.evaluate('[localStorage.length, sessionStorage.length]')],
+      [[], [0, 0]],
+      'nothing is stored on the site',
+    );
     t.same(complaints, []);
     await context.close();
   });
@@ -110,7 +154,11 @@ async function onPhones(t: Test, sites: Sites): Promise<void> {
     await page.setViewportSize({ width: 390, height: 760 });
     await page.goBack();
     await panelOf(page).waitFor({ state: 'hidden' });
-    t.same([await page.evaluate('[location.pathname, history.state, scrollY]')], [['/', { of: 'the site' }, 500]], 'the site is where it was');
+    t.same(
+      [await page.evaluate('[location.pathname, history.state, scrollY]')],
+      [['/', { of: 'the site' }, 500]],
+      'the site is where it was',
+    );
     await page.goForward();
     await panelOf(page).waitFor();
     await page.reload();
@@ -131,7 +179,11 @@ async function onPhones(t: Test, sites: Sites): Promise<void> {
     await context.close();
   });
   await t.test('on its side, and wider again', async (t) => {
-    const { page, context } = await sites.visit('/', { viewport: { width: 760, height: 390 }, hasTouch: true, isMobile: true });
+    const { page, context } = await sites.visit('/', {
+      viewport: { width: 760, height: 390 },
+      hasTouch: true,
+      isMobile: true,
+    });
     await launcherOf(page).tap();
     await page.locator('div[popover] dialog:modal').waitFor();
     await page.setViewportSize({ width: 1200, height: 800 });
@@ -143,10 +195,16 @@ async function onPhones(t: Test, sites: Sites): Promise<void> {
 
 async function commands(t: Test, sites: Sites): Promise<void> {
   await t.test('the commands, before and after it is there', async (t) => {
-    sites.put('/early', { head: `<script>${noting} parley('open'); parley('visitor', { email: 'ada@example.com', nonsense: 1 }); parley('visitor', { name: 'Ada' });</script>`, body: '<p>Text</p>' });
+    sites.put('/early', {
+      head: `<script>${noting} parley('open'); parley('visitor', { email: 'ada@example.com', nonsense: 1 }); parley('visitor', { name: 'Ada' });</script>`,
+      body: '<p>Text</p>',
+    });
     const { page, context, complaints } = await sites.visit('/early');
     const frame = await frameOf(page);
-    await until(frame, `[...document.querySelectorAll('input')].map(({ value }) => value).join() === 'ada@example.com,Ada'`);
+    await until(
+      frame,
+      `[...document.querySelectorAll('input')].map(({ value }) => value).join() === 'ada@example.com,Ada'`,
+    );
     await call(page, 'close');
     await panelOf(page).waitFor({ state: 'hidden' });
     await call(page, 'toggle');
@@ -169,7 +227,11 @@ async function commands(t: Test, sites: Sites): Promise<void> {
     await call(page, 'nonsense');
     t.equal(complaints.length, 1, 'what is no command is said in the console, and throws nothing');
     await call(page, 'destroy');
-    t.same(await page.evaluate(`[document.querySelectorAll('[popover], iframe').length, parley.widgets.length]`), [0, 0], 'nothing is left of it');
+    t.same(
+      await page.evaluate(`[document.querySelectorAll('[popover], iframe').length, parley.widgets.length]`),
+      [0, 0],
+      'nothing is left of it',
+    );
     t.equal(complaints.length, 1);
     await context.close();
   });
@@ -202,12 +264,22 @@ async function attributes(t: Test, sites: Sites): Promise<void> {
     t.same(await findings(page), [], 'what is on the accent can be read');
     await launcherOf(page).click();
     const frame = await frameOf(page);
-    t.same(await frame.evaluate('Object.fromEntries(new URLSearchParams(location.search))'), { host: sites.origin, mode: 'panel', lang: 'de', scheme: 'dark', accent: '#ffd500' });
+    t.same(await frame.evaluate('Object.fromEntries(new URLSearchParams(location.search))'), {
+      host: sites.origin,
+      mode: 'panel',
+      lang: 'de',
+      scheme: 'dark',
+      accent: '#ffd500',
+    });
     t.same(complaints, []);
     await context.close();
   });
   await t.test("the site's own button, on a page from right to left", async (t) => {
-    sites.put('/own', { tags: ['data-slug="widget" data-launcher=".help"'], head: `<script>document.documentElement.dir = 'rtl'</script>`, body: '<p><button class="help" id="own"><b>Help</b></button></p>' });
+    sites.put('/own', {
+      tags: ['data-slug="widget" data-launcher=".help"'],
+      head: `<script>document.documentElement.dir = 'rtl'</script>`,
+      body: '<p><button class="help" id="own"><b>Help</b></button></p>',
+    });
     const { page, context, complaints } = await sites.visit('/own');
     await launcherOf(page).waitFor({ state: 'attached' });
     t.notOk(await launcherOf(page).isVisible());
@@ -222,7 +294,10 @@ async function attributes(t: Test, sites: Sites): Promise<void> {
     await context.close();
   });
   await t.test('within the page', async (t) => {
-    sites.put('/inline', { tags: ['data-slug="widget" data-inline="#here"'], body: '<div id="here" style="height: 500px; width: 600px"></div>' });
+    sites.put('/inline', {
+      tags: ['data-slug="widget" data-inline="#here"'],
+      body: '<div id="here" style="height: 500px; width: 600px"></div>',
+    });
     const { page, context, complaints } = await sites.visit('/inline', phone);
     const frame = await frameOf(page);
     const box = await page.locator('#here section').boundingBox();
@@ -251,7 +326,10 @@ async function settingsInTheAddress(t: Test, sites: Sites): Promise<void> {
     await context.close();
   });
   await t.test('an attribute goes before the query', async (t) => {
-    sites.put('/both', { tags: ['data-slug="widget" data-label="Ask us"', ''], query: '?slug=sales&amp;label=Sales&amp;locale=fr' });
+    sites.put('/both', {
+      tags: ['data-slug="widget" data-label="Ask us"', ''],
+      query: '?slug=sales&amp;label=Sales&amp;locale=fr',
+    });
     const { page, context, complaints } = await sites.visit('/both');
     await until(page, 'parley.widgets?.length === 2');
     t.same(await page.evaluate('parley.widgets.map(({ slug }) => slug).sort()'), ['sales', 'widget']);
@@ -267,7 +345,10 @@ async function settingsInTheAddress(t: Test, sites: Sites): Promise<void> {
     await context.close();
   });
   // A module from elsewhere needs a permission that we do not give, so a proxy of the site gives it here.
-  for (const [how, tag] of [['that a script puts in', ''], ['that is a module', `tag.type = 'module';`]] as const) {
+  for (const [how, tag] of [
+    ['that a script puts in', ''],
+    ['that is a module', `tag.type = 'module';`],
+  ] as const) {
     await t.test(`a tag ${how}, twice`, async (t) => {
       sites.put('/inserted', { tags: [] });
       const { page, context, complaints } = await sites.visit('/inserted');
@@ -288,12 +369,18 @@ async function settingsInTheAddress(t: Test, sites: Sites): Promise<void> {
 
 async function twoOnOnePage(t: Test, sites: Sites): Promise<void> {
   await t.test('two on one page', async (t) => {
-    sites.put('/two', { tags: ['data-slug="widget"', 'data-slug="sales"', 'data-slug="sales"'], head: `<script>${noting}</script>` });
+    sites.put('/two', {
+      tags: ['data-slug="widget"', 'data-slug="sales"', 'data-slug="sales"'],
+      head: `<script>${noting}</script>`,
+    });
     const { page, context, complaints } = await sites.visit('/two', { viewport: { width: 1280, height: 800 } });
     await launcherOf(page).nth(1).waitFor();
     await until(page, 'parley.widgets.length === 2');
     t.equal(await launcherOf(page).count(), 2, 'one for each slug');
-    const [one, other] = [(await launcherOf(page).nth(0).boundingBox())!, (await launcherOf(page).nth(1).boundingBox())!];
+    const [one, other] = [
+      (await launcherOf(page).nth(0).boundingBox())!,
+      (await launcherOf(page).nth(1).boundingBox())!,
+    ];
     t.ok(Math.abs(one.y - other.y) >= 52, 'neither covers the other');
     const [first, second] = (await page.evaluate('parley.widgets.map(({ slug }) => slug)')) as [string, string];
     await call(page, `${second}.open`);
@@ -301,10 +388,16 @@ async function twoOnOnePage(t: Test, sites: Sites): Promise<void> {
     await page.locator('dialog[open]').waitFor();
     await call(page, 'open');
     await frameOf(page, first);
-    await until(page, `[...document.querySelectorAll('[popover]')].filter(({ shadowRoot }) => shadowRoot.querySelector('[open]')).length === 1`);
+    await until(
+      page,
+      `[...document.querySelectorAll('[popover]')].filter(({ shadowRoot }) => shadowRoot.querySelector('[open]')).length === 1`,
+    );
     t.pass('one that opens closes the other');
     await call(page, '*.hide');
-    await until(page, `[...document.querySelectorAll('[popover]')].every(({ shadowRoot }) => !shadowRoot.querySelector('button').checkVisibility())`);
+    await until(
+      page,
+      `[...document.querySelectorAll('[popover]')].every(({ shadowRoot }) => !shadowRoot.querySelector('button').checkVisibility())`,
+    );
     await call(page, `${first}.destroy`);
     t.same(await page.evaluate('parley.widgets.map(({ slug }) => slug)'), [second]);
     t.same(complaints, []);
@@ -322,7 +415,9 @@ async function pagesThatChange(t: Test, sites: Sites): Promise<void> {
     await page.goBack();
     t.ok(await panelOf(page).isVisible(), "the site's back button is the site's where the panel leaves room for it");
     t.match(await frame.evaluate('document.body.innerText'), /confidence/, 'the frame has stayed');
-    await page.evaluate(`document.querySelector('main').replaceChildren(); const tag = document.createElement('script'); tag.dataset.slug = 'widget'; tag.src = document.querySelector('script[data-slug]').src; document.body.append(tag); new Promise((loaded) => tag.onload = loaded)`);
+    await page.evaluate(
+      `document.querySelector('main').replaceChildren(); const tag = document.createElement('script'); tag.dataset.slug = 'widget'; tag.src = document.querySelector('script[data-slug]').src; document.body.append(tag); new Promise((loaded) => tag.onload = loaded)`,
+    );
     t.equal(await launcherOf(page).count(), 1, 'a tag that is put in again makes no second one');
     await page.evaluate(`document.body.replaceChildren()`);
     await launcherOf(page).waitFor();
@@ -331,7 +426,9 @@ async function pagesThatChange(t: Test, sites: Sites): Promise<void> {
     await panelOf(page).waitFor();
     await frameOf(page);
     t.pass('it comes back where the page was emptied or replaced, as open as it was');
-    await page.evaluate(`window.takes = 0; new MutationObserver(() => { const one = document.querySelector('[popover]'); if (one) { takes++; one.remove(); } }).observe(document.body, { childList: true }); document.querySelector('[popover]').remove()`);
+    await page.evaluate(
+      `window.takes = 0; new MutationObserver(() => { const one = document.querySelector('[popover]'); if (one) { takes++; one.remove(); } }).observe(document.body, { childList: true }); document.querySelector('[popover]').remove()`,
+    );
     await until(page, `!document.querySelector('[popover]') && takes > 10`);
     t.pass('but not for ever');
     await page.evaluate(`parley('destroy')`);
@@ -345,46 +442,71 @@ const denied = `if (window !== top) for (const name of ['localStorage', 'session
 
 async function remembers(t: Test, sites: Sites): Promise<void> {
   const kept = (page: Page): Promise<string | null> => page.evaluate(`localStorage.getItem('parley:widget')`);
-  const texts = async (page: Page): Promise<string> => (await (await frameOf(page)).locator('#messages').innerText()).replaceAll(/\s+/g, ' ');
-  await t.test('with data-remember the site keeps the conversation where the browser denies the frame its storage', async (t) => {
-    sites.put('/remember', { tags: ['data-slug="widget" data-remember'], head: `<script>${stub} parley('open')</script>` });
-    const { page, context, complaints } = await sites.visit('/remember', { init: denied });
-    const frame = await frameOf(page);
-    t.equal(await kept(page), null, 'nothing is stored before the first message');
-    await say(frame, 'My first word');
-    const text = (await kept(page))!;
-    const { visitor, session, ...rest } = JSON.parse(text);
-    t.match([visitor.token, session, rest], [/^vt_|^\w/, /^ses_/, { pending: null }]);
-    t.notMatch(text, 'My first word', 'it has no message');
-    await page.reload();
-    await (await frameOf(page)).getByText('My first word').waitFor();
-    await say(await frameOf(page), 'My second word');
-    const reloaded = page.waitForEvent('framenavigated', (one) => one.url().includes('/p/widget/frame'));
-    await page.evaluate(`document.body = document.createElement('body')`);
-    await reloaded;
-    await (await frameOf(page)).getByText('My second word').waitFor();
-    t.match(await texts(page), /My first word.*My second word/, 'also where the frame is loaded again');
-    await page.evaluate(`parley('new')`);
-    await until(page, `localStorage.getItem('parley:widget') === null`);
-    t.equal(await page.evaluate('localStorage.length'), 0, 'a new conversation removes it');
-    t.same(complaints, []);
-    await context.close();
-  });
-  await t.test('without it, with a word for no, and where the site has no storage, each page begins anew', async (t) => {
-    for (const [tag, init] of [['', denied], ['data-remember="false"', denied], ['data-remember', denied.replace('if (window !== top) ', '')]] as const) {
-      sites.put('/forget', { tags: [`data-slug="widget" ${tag}`], head: `<script>${stub} parley('open')</script>` });
-      const { page, context, complaints } = await sites.visit('/forget', { init });
-      await say(await frameOf(page), 'My first word');
-      if (tag !== 'data-remember') t.equal(await page.evaluate('localStorage.length'), 0, tag);
+  const texts = async (page: Page): Promise<string> =>
+    (await (await frameOf(page)).locator('#messages').innerText()).replaceAll(/\s+/g, ' ');
+  await t.test(
+    'with data-remember the site keeps the conversation where the browser denies the frame its storage',
+    async (t) => {
+      sites.put('/remember', {
+        tags: ['data-slug="widget" data-remember'],
+        head: `<script>${stub} parley('open')</script>`,
+      });
+      const { page, context, complaints } = await sites.visit('/remember', { init: denied });
+      const frame = await frameOf(page);
+      t.equal(await kept(page), null, 'nothing is stored before the first message');
+      await say(frame, 'My first word');
+      const text = (await kept(page))!;
+      const { visitor, session, ...rest } = JSON.parse(text);
+      t.match([visitor.token, session, rest], [/^vt_|^\w/, /^ses_/, { pending: null }]);
+      t.notMatch(text, 'My first word', 'it has no message');
       await page.reload();
-      t.notMatch(await texts(page), 'My first word', tag);
+      await (await frameOf(page)).getByText('My first word').waitFor();
+      await say(await frameOf(page), 'My second word');
+      const reloaded = page.waitForEvent('framenavigated', (one) => one.url().includes('/p/widget/frame'));
+      await page.evaluate(`document.body = document.createElement('body')`);
+      await reloaded;
+      await (await frameOf(page)).getByText('My second word').waitFor();
+      t.match(await texts(page), /My first word.*My second word/, 'also where the frame is loaded again');
+      await page.evaluate(`parley('new')`);
+      await until(page, `localStorage.getItem('parley:widget') === null`);
+      t.equal(await page.evaluate('localStorage.length'), 0, 'a new conversation removes it');
       t.same(complaints, []);
       await context.close();
-    }
-  });
+    },
+  );
+  await t.test(
+    'without it, with a word for no, and where the site has no storage, each page begins anew',
+    async (t) => {
+      for (const [tag, init] of [
+        ['', denied],
+        ['data-remember="false"', denied],
+        ['data-remember', denied.replace('if (window !== top) ', '')],
+      ] as const) {
+        sites.put('/forget', { tags: [`data-slug="widget" ${tag}`], head: `<script>${stub} parley('open')</script>` });
+        const { page, context, complaints } = await sites.visit('/forget', { init });
+        await say(await frameOf(page), 'My first word');
+        if (tag !== 'data-remember') t.equal(await page.evaluate('localStorage.length'), 0, tag);
+        await page.reload();
+        t.notMatch(await texts(page), 'My first word', tag);
+        t.same(complaints, []);
+        await context.close();
+      }
+    },
+  );
   await t.test('what a script of the site puts there is no conversation', async (t) => {
-    for (const value of ['', 'null', '{}', '"text"', '{"session":1,"visitor":{"token":2}}', '{"session":"ses_1","visitor":{"token":"vt_1","id":"vis_1","expires_at":9999999999}}', '{'.repeat(10_000)]) {
-      sites.put('/forged', { tags: ['data-slug="widget" data-remember'], head: `<script>${stub} localStorage.setItem('parley:widget', ${JSON.stringify(value)}); parley('open')</script>` });
+    for (const value of [
+      '',
+      'null',
+      '{}',
+      '"text"',
+      '{"session":1,"visitor":{"token":2}}',
+      '{"session":"ses_1","visitor":{"token":"vt_1","id":"vis_1","expires_at":9999999999}}',
+      '{'.repeat(10_000),
+    ]) {
+      sites.put('/forged', {
+        tags: ['data-slug="widget" data-remember'],
+        head: `<script>${stub} localStorage.setItem('parley:widget', ${JSON.stringify(value)}); parley('open')</script>`,
+      });
       const { page, context } = await sites.visit('/forged');
       await say(await frameOf(page), 'Hello');
       t.match(await texts(page), 'confidence', value.slice(0, 40));

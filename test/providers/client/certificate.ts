@@ -1,4 +1,7 @@
-/** A certificate for provider.test that nobody but these tests trusts: signed by itself, valid from 2020 on for a hundred years. */
+/**
+ * A certificate for provider.test that nobody but these tests trusts: signed by itself, valid from 2020 on for a
+ * hundred years.
+ */
 
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBbDCCAROgAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA1wcm92aWRl

@@ -1,4 +1,7 @@
-/** Answers over a real connection, in pieces that no server would choose; and requests that must not say more than they should. */
+/**
+ * Answers over a real connection, in pieces that no server would choose; and requests that must not say more than they
+ * should.
+ */
 import t from 'tap';
 import manifest from '../../../package.json' with { type: 'json' };
 import { providerBounds, type ProviderHttp } from '../../../src/providers/client.ts';
@@ -19,7 +22,10 @@ async function meanwhile(t: Hooks, http: ProviderHttp): Promise<() => Promise<vo
 t.test('the bytes of a request', async (t) => {
   const server = await raw(t, ({ socket }) => void socket.write(answerOf('')));
   const http = client(t);
-  await post(http, `${server.baseUrl}//`, { headers: { authorization: 'Bearer caf\xe9\tx', 'x-empty': '' }, body: '{"a":"größe"}' }).settled;
+  await post(http, `${server.baseUrl}//`, {
+    headers: { authorization: 'Bearer caf\xe9\tx', 'x-empty': '' },
+    body: '{"a":"größe"}',
+  }).settled;
   t.equal(
     server.arrivals[0]!.text,
     `POST /v1/chat HTTP/1.1\r\nhost: 127.0.0.1:${server.port}\r\nconnection: keep-alive\r\nuser-agent: parley/${manifest.version}\r\nauthorization: Bearer caf\xe9\tx\r\nx-empty: \r\n` +
@@ -32,15 +38,35 @@ t.test('the bytes of a request', async (t) => {
 t.test('nothing that is given can add to a request', async (t) => {
   const server = await raw(t, ({ socket }) => void socket.write(answerOf('')));
   const http = client(t);
-  const values = ['a\r\nx-injected: 1', 'a\nb', 'a\rb', 'a\0b', 'a\x7fb', 'a\x0bb', '日本', '\u0120', 'a\r\n\r\nGET / HTTP/1.1'];
-  for (const value of values) t.equal(await post(http, server.baseUrl, { headers: { authorization: value } }).settled, 'credential', JSON.stringify(value));
-  for (const name of ['a b', 'a:', '', 'a\r\nb', 'ä']) t.equal(await post(http, server.baseUrl, { headers: { [name]: 'x' } }).settled, 'credential', JSON.stringify(name));
-  for (const path of ['/a b', '/a\r\nx: y', '/a\0', '/ä', '/a HTTP/1.1\r\n\r\nGET /']) t.equal(await post(http, server.baseUrl, { path }).settled, 'address', JSON.stringify(path));
+  const values = [
+    'a\r\nx-injected: 1',
+    'a\nb',
+    'a\rb',
+    'a\0b',
+    'a\x7fb',
+    'a\x0bb',
+    '日本',
+    '\u0120',
+    'a\r\n\r\nGET / HTTP/1.1',
+  ];
+  for (const value of values)
+    t.equal(
+      await post(http, server.baseUrl, { headers: { authorization: value } }).settled,
+      'credential',
+      JSON.stringify(value),
+    );
+  for (const name of ['a b', 'a:', '', 'a\r\nb', 'ä'])
+    t.equal(await post(http, server.baseUrl, { headers: { [name]: 'x' } }).settled, 'credential', JSON.stringify(name));
+  for (const path of ['/a b', '/a\r\nx: y', '/a\0', '/ä', '/a HTTP/1.1\r\n\r\nGET /'])
+    t.equal(await post(http, server.baseUrl, { path }).settled, 'address', JSON.stringify(path));
   t.equal(server.sockets.length, 0);
   // The URL parser drops line ends and quotes the rest.
   for (const part of ['/v1\r\nx-injected: 1', '/v1 HTTP/1.1\r\nx-injected: 1', '/v1\tx', '/ü']) {
     t.equal(await post(http, `http://127.0.0.1:${server.port}${part}`).settled, 'ended', part);
-    t.match(server.arrivals.at(-1)!.text, /^POST \/[!-~]+\/chat HTTP\/1.1\r\nhost: 127\.0\.0\.1:\d+\r\nconnection: keep-alive\r\nuser-agent: parley\/[\d.]+\r\nauthorization: Bearer k\r\ncontent-length: 2\r\n\r\n\{\}$/);
+    t.match(
+      server.arrivals.at(-1)!.text,
+      /^POST \/[!-~]+\/chat HTTP\/1.1\r\nhost: 127\.0\.0\.1:\d+\r\nconnection: keep-alive\r\nuser-agent: parley\/[\d.]+\r\nauthorization: Bearer k\r\ncontent-length: 2\r\n\r\n\{\}$/,
+    );
   }
 });
 
@@ -52,7 +78,8 @@ t.test('every answer of the parser, in one piece and byte by byte', async (t) =>
       server.answer = ({ socket }) => {
         const send = (from: number): void => {
           if (from >= text.length) return void socket.end();
-          if (!socket.destroyed) socket.write(text.slice(from, from + size), 'latin1', () => setImmediate(() => send(from + size)));
+          if (!socket.destroyed)
+            socket.write(text.slice(from, from + size), 'latin1', () => setImmediate(() => send(from + size)));
         };
         send(0);
       };
@@ -174,7 +201,10 @@ t.test('a server that is done before it has read the request', async (t) => {
 t.test('the body of a refusal is drained up to its bound, to the byte', async (t) => {
   for (const over of [0, 1]) {
     const max = 1000;
-    const server = await raw(t, ({ socket }) => void socket.write(answerOf('x'.repeat(max + over)).replace('200', '503')));
+    const server = await raw(
+      t,
+      ({ socket }) => void socket.write(answerOf('x'.repeat(max + over)).replace('200', '503')),
+    );
     const http = client(t, { errorBytesMax: max });
     const told = post(http, server.baseUrl);
     t.equal(await told.settled, 'status');
@@ -189,7 +219,10 @@ t.test('the body of a refusal is drained up to its bound, to the byte', async (t
 t.test('the next address of a name, when one does not answer', async (t) => {
   const server = await raw(t, ({ socket }) => void socket.write(answerOf('hi')));
   const addresses = ['127.0.0.2', '127.0.0.1'].map((address) => ({ address, family: 4 }));
-  const told = post(client(t, {}, { lookup: (_name, _options, callback) => callback(null, addresses) }), `http://two.test:${server.port}`);
+  const told = post(
+    client(t, {}, { lookup: (_name, _options, callback) => callback(null, addresses) }),
+    `http://two.test:${server.port}`,
+  );
   t.equal(await told.settled, 'ended');
   t.equal(told.body, 'hi');
 });

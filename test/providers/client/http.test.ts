@@ -11,18 +11,23 @@ const serving = async (t: Hooks, answer: Provider['answer']): Promise<Provider> 
   return server;
 };
 
-const answering: Provider['answer'] = (response) => response.writeHead(200, eventStream).end(delta('ok', 'stop') + done);
+const answering: Provider['answer'] = (response) =>
+  response.writeHead(200, eventStream).end(delta('ok', 'stop') + done);
 
 t.test('statuses, and redirects are not followed', async (t) => {
   const elsewhere = await serving(t, answering);
   const statuses = {
-    credential: [401, 403], rate_limit: [429], redirect: [301, 302, 303, 307, 308], status: [402, 404, 409, 418, 500, 502, 503, 529],
+    credential: [401, 403],
+    rate_limit: [429],
+    redirect: [301, 302, 303, 307, 308],
+    status: [402, 404, 409, 418, 500, 502, 503, 529],
   };
   const server = await serving(t, () => {});
   const model = openaiModel(client(t));
   for (const [failure, codes] of Object.entries(statuses)) {
     for (const code of codes) {
-      server.answer = (response) => response.writeHead(code, { location: `${elsewhere.baseUrl}/chat/completions` }).end('{"error":{}}');
+      server.answer = (response) =>
+        response.writeHead(code, { location: `${elsewhere.baseUrl}/chat/completions` }).end('{"error":{}}');
       const heard = ask(model, { baseUrl: server.baseUrl });
       t.equal(await heard.settled, failure, String(code));
       t.same(heard.endings, [failure]);
@@ -33,7 +38,10 @@ t.test('statuses, and redirects are not followed', async (t) => {
 
 t.test('connections are kept after an answer and after a refusal', async (t) => {
   const refusing: Provider['answer'] = (response) => response.writeHead(429, { 'content-length': 2 }).end('{}');
-  for (const [answer, ending] of [[answering, 'end'], [refusing, 'rate_limit']] as const) {
+  for (const [answer, ending] of [
+    [answering, 'end'],
+    [refusing, 'rate_limit'],
+  ] as const) {
     const server = await serving(t, answer);
     const model = openaiModel(client(t));
     for (let turn = 0; turn < 20; turn++) t.equal(await ask(model, { baseUrl: server.baseUrl }).settled, ending);
@@ -65,7 +73,9 @@ t.test('an answer that is over but whose connection stays busy is let go after t
   t.same(heard.endings, ['end']);
 });
 
-/** The client, and `came`, which resolves once the listener of its call was told of the head of an answer, or of data. */
+/**
+ * The client, and `came`, which resolves once the listener of its call was told of the head of an answer, or of data.
+ */
 function telling(http: ProviderHttp): { http: ProviderHttp; came(what: 'head' | 'data'): Promise<unknown> } {
   const told = new EventEmitter();
   const post: ProviderHttp['post'] = (asked, listener, within) => {
@@ -84,10 +94,34 @@ t.test('waiting in vain', async (t) => {
   const role = 'data: {"choices":[{"delta":{"role":"assistant"}}]}\n\n';
   const cases: [string, Provider['answer'], 'head' | 'data' | null, number, string][] = [
     ['no answer at all', () => {}, null, 100, 'first_output_timeout'],
-    ['a head and no more', (response) => response.writeHead(200, eventStream).flushHeaders(), 'head', 100, 'first_output_timeout'],
-    ['a role and no text', (response) => response.writeHead(200, eventStream).write(role), 'data', 100, 'first_output_timeout'],
-    ['silence midway', (response) => response.writeHead(200, eventStream).write(delta('some')), 'data', 100, 'idle_timeout'],
-    ['silence after the finish', (response) => response.writeHead(200, eventStream).write(delta('some', 'stop')), 'data', 50, 'end'],
+    [
+      'a head and no more',
+      (response) => response.writeHead(200, eventStream).flushHeaders(),
+      'head',
+      100,
+      'first_output_timeout',
+    ],
+    [
+      'a role and no text',
+      (response) => response.writeHead(200, eventStream).write(role),
+      'data',
+      100,
+      'first_output_timeout',
+    ],
+    [
+      'silence midway',
+      (response) => response.writeHead(200, eventStream).write(delta('some')),
+      'data',
+      100,
+      'idle_timeout',
+    ],
+    [
+      'silence after the finish',
+      (response) => response.writeHead(200, eventStream).write(delta('some', 'stop')),
+      'data',
+      50,
+      'end',
+    ],
   ];
   for (const [name, answer, last, waitMs, ending] of cases) {
     const clock = new ManualClock();
@@ -132,7 +166,9 @@ t.test('a name server or a host that never answers', async (t) => {
   const clock = new ManualClock();
   let asked: () => void = () => {};
   const lookedUp = new Promise<void>((resolve) => (asked = resolve));
-  const heard = ask(openaiModel(client(t, { connectMs: 100 }, { clock, lookup: () => asked() })), { baseUrl: 'http://silent.test/v1' });
+  const heard = ask(openaiModel(client(t, { connectMs: 100 }, { clock, lookup: () => asked() })), {
+    baseUrl: 'http://silent.test/v1',
+  });
   await lookedUp;
   clock.advance(100);
   t.equal(await heard.settled, 'connect');
@@ -142,10 +178,33 @@ t.test('a name server or a host that never answers', async (t) => {
 t.test('a connection that breaks', async (t) => {
   const cases: [string, Provider['answer'], string, string][] = [
     ['before the head', (response) => response.socket!.destroy(), 'cut', ''],
-    ['midway', (response) => response.writeHead(200, eventStream).write(delta('some'), () => response.socket!.destroy()), 'cut', 'some'],
-    ['by a reset', (response) => response.writeHead(200, eventStream).write(delta('some'), () => response.socket!.resetAndDestroy()), 'cut', ''],
-    ['after the finish', (response) => response.writeHead(200, eventStream).write(delta('all', 'stop'), () => response.socket!.destroy()), 'end', 'all'],
-    ['within JSON', (response) => response.writeHead(200, { 'content-type': 'application/json', 'content-length': 99 }).write('{"a":', () => response.socket!.destroy()), 'cut', ''],
+    [
+      'midway',
+      (response) => response.writeHead(200, eventStream).write(delta('some'), () => response.socket!.destroy()),
+      'cut',
+      'some',
+    ],
+    [
+      'by a reset',
+      (response) => response.writeHead(200, eventStream).write(delta('some'), () => response.socket!.resetAndDestroy()),
+      'cut',
+      '',
+    ],
+    [
+      'after the finish',
+      (response) => response.writeHead(200, eventStream).write(delta('all', 'stop'), () => response.socket!.destroy()),
+      'end',
+      'all',
+    ],
+    [
+      'within JSON',
+      (response) =>
+        response
+          .writeHead(200, { 'content-type': 'application/json', 'content-length': 99 })
+          .write('{"a":', () => response.socket!.destroy()),
+      'cut',
+      '',
+    ],
     ['what is no HTTP', (response) => response.socket!.end('SSH-2.0-x\r\n\r\n'), 'malformed', ''],
   ];
   for (const [name, answer, ending, said] of cases) {
@@ -174,7 +233,9 @@ t.test('cancelling closes the connection to the provider, whatever it is doing',
 });
 
 t.test('cancelling from within a piece: the rest of the same read is not heard', async (t) => {
-  const server = await serving(t, (response) => response.writeHead(200, eventStream).end(delta('1') + delta('2') + delta('3', 'stop') + done));
+  const server = await serving(t, (response) =>
+    response.writeHead(200, eventStream).end(delta('1') + delta('2') + delta('3', 'stop') + done),
+  );
   const heard = ask(openaiModel(client(t)), { baseUrl: server.baseUrl });
   heard.text = (piece) => {
     heard.pieces.push(piece);
@@ -187,7 +248,9 @@ t.test('cancelling from within a piece: the rest of the same read is not heard',
 });
 
 t.test('a hundred answers at once', async (t) => {
-  const server = await serving(t, (response, { body }) => response.writeHead(200, eventStream).end(delta(body.model) + delta('.', 'stop') + done));
+  const server = await serving(t, (response, { body }) =>
+    response.writeHead(200, eventStream).end(delta(body.model) + delta('.', 'stop') + done),
+  );
   const model = openaiModel(client(t));
   const all = Array.from({ length: 100 }, (_, index) => ask(model, { baseUrl: server.baseUrl, name: `m${index}` }));
   for (const [index, heard] of all.entries()) {
@@ -221,16 +284,29 @@ t.test('closing the client while it connects leaves nothing behind', async (t) =
 });
 
 /** Resolves with how a look-up ended. */
-const lookedUp = (http: ReturnType<typeof client>, baseUrl: string, headers: Record<string, string> = {}): Promise<string> =>
+const lookedUp = (
+  http: ReturnType<typeof client>,
+  baseUrl: string,
+  headers: Record<string, string> = {},
+): Promise<string> =>
   new Promise((resolve) => {
-    const call = http.get({ baseUrl, path: '/models', headers }, { head: () => (call.release(), resolve('head')), data() {}, ended() {}, failed: resolve });
+    const call = http.get(
+      { baseUrl, path: '/models', headers },
+      { head: () => (call.release(), resolve('head')), data() {}, ended() {}, failed: resolve },
+    );
   });
 
 t.test('a look-up has no body, and the guards and bounds of a post', async (t) => {
   const server = await serving(t, (response) => response.writeHead(200, { 'content-length': 2 }).end('{}'));
   const http = client(t);
-  for (let time = 0; time < 3; time++) t.equal(await lookedUp(http, server.baseUrl, { accept: 'application/json' }), 'head');
-  t.match(server.requests[0], { method: 'GET', path: '/v1/models', body: null, headers: { accept: 'application/json', 'content-length': undefined } });
+  for (let time = 0; time < 3; time++)
+    t.equal(await lookedUp(http, server.baseUrl, { accept: 'application/json' }), 'head');
+  t.match(server.requests[0], {
+    method: 'GET',
+    path: '/v1/models',
+    body: null,
+    headers: { accept: 'application/json', 'content-length': undefined },
+  });
   await ask(openaiModel(http), { baseUrl: server.baseUrl }).settled;
   t.equal(server.requests.at(-1)!.method, 'POST');
   t.equal(await lookedUp(http, server.baseUrl, { 'x-key': 'a\nb' }), 'credential');

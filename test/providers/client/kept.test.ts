@@ -1,4 +1,7 @@
-/** The pool over sockets that a test simulates: the connections kept when there are very many, and races between two events. */
+/**
+ * The pool over sockets that a test simulates: the connections kept when there are very many, and races between two
+ * events.
+ */
 import t from 'tap';
 import { limits } from '../../../src/base/limits.ts';
 import type { ProviderConnection, ConnectionUser } from '../../../src/providers/client/connection.ts';
@@ -44,7 +47,8 @@ function play(clock = new ManualClock()) {
 
 t.test('no more than so many are kept over all origins', async (t) => {
   const { use } = play();
-  for (let index = 0; index < limits.providerKeptTotalMax; index++) t.equal(use(`h${index}.test`).socket.destroyed, false);
+  for (let index = 0; index < limits.providerKeptTotalMax; index++)
+    t.equal(use(`h${index}.test`).socket.destroyed, false);
   t.equal(use('more.test').socket.destroyed, true);
 });
 

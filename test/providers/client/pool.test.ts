@@ -56,7 +56,13 @@ t.test('origins do not share', async (t) => {
   const servers = [await raw(t, answering), await raw(t, answering)];
   const http = client(t);
   for (const { baseUrl } of [...servers, ...servers]) t.equal(await post(http, baseUrl).settled, 'ended');
-  t.same(servers.map(({ sockets, arrivals }) => [sockets.length, arrivals.length]), [[1, 2], [1, 2]]);
+  t.same(
+    servers.map(({ sockets, arrivals }) => [sockets.length, arrivals.length]),
+    [
+      [1, 2],
+      [1, 2],
+    ],
+  );
   t.equal(await post(http, servers[0]!.baseUrl.replace('/v1', '/other/')).settled, 'ended', 'another path');
   t.equal(servers[0]!.sockets.length, 1);
 });
@@ -98,7 +104,11 @@ t.test('an answer to a request that is still being written', async (t) => {
 });
 
 t.test('a connection is kept for as long as the server says, less a second, and not beyond the bound', async (t) => {
-  for (const [header, keptMs] of [['Keep-Alive: timeout=5\r\n', 4000], ['Keep-Alive: timeout=600\r\n', limits.providerKeptMsMax], ['', limits.providerKeptMsMax]] as const) {
+  for (const [header, keptMs] of [
+    ['Keep-Alive: timeout=5\r\n', 4000],
+    ['Keep-Alive: timeout=600\r\n', limits.providerKeptMsMax],
+    ['', limits.providerKeptMsMax],
+  ] as const) {
     const clock = new ManualClock();
     const server = await raw(t, ({ socket }) => void socket.write(answerOf('hi', header)));
     const http = client(t, {}, { clock });
@@ -116,7 +126,10 @@ t.test('a connection is kept for as long as the server says, less a second, and 
 });
 
 t.test('each kept connection has its own time, whichever comes first', async (t) => {
-  for (const seconds of [[20, 10], [10, 20]]) {
+  for (const seconds of [
+    [20, 10],
+    [10, 20],
+  ]) {
     const clock = new ManualClock();
     const server = await raw(t, () => {});
     const http = client(t, {}, { clock });
@@ -173,7 +186,10 @@ t.test('a kept connection that closes, or speaks out of turn, is dropped at once
 });
 
 /** A server that has kept a connection and breaks it when the next request comes; the answer to those after that. */
-const breaking = (way: (arrival: Parameters<Raw['answer']>[0]) => void): Raw['answer'] => (arrival) => (arrival.request === 1 ? way(arrival) : answering(arrival));
+const breaking =
+  (way: (arrival: Parameters<Raw['answer']>[0]) => void): Raw['answer'] =>
+  (arrival) =>
+    arrival.request === 1 ? way(arrival) : answering(arrival);
 
 t.test('a request on a kept connection that breaks before a byte came is sent once more, on a new one', async (t) => {
   const ways: [string, Raw['answer']][] = [
@@ -188,7 +204,11 @@ t.test('a request on a kept connection that breaks before a byte came is sent on
     const told = post(http, server.baseUrl, { body: '{"a":1}' });
     t.equal(await told.settled, 'ended', name);
     t.equal(told.body, 'connection 1', name);
-    t.same(server.arrivals.map(({ connection }) => connection), [0, 0, 1], name);
+    t.same(
+      server.arrivals.map(({ connection }) => connection),
+      [0, 0, 1],
+      name,
+    );
     t.equal(server.arrivals[2]!.text, server.arrivals[1]!.text, name);
     t.same(told.endings, ['ended'], name);
   }
@@ -209,7 +229,8 @@ t.test('a second kept connection is not what it is sent on again', async (t) => 
   await server.reached(2);
   server.arrivals.forEach(answering);
   await Promise.all(both.map(({ settled }) => settled));
-  server.answer = ({ socket, connection }) => (connection === 2 ? void socket.write(answerOf('new')) : socket.destroy());
+  server.answer = ({ socket, connection }) =>
+    connection === 2 ? void socket.write(answerOf('new')) : socket.destroy();
   const told = post(http, server.baseUrl);
   t.equal(await told.settled, 'ended');
   t.equal(told.body, 'new');
@@ -218,7 +239,10 @@ t.test('a second kept connection is not what it is sent on again', async (t) => 
 t.test('a request that may have run is not sent again', async (t) => {
   const cases: [string, Raw['answer']][] = [
     ['a byte had come', ({ socket }) => socket.write('H', () => socket.destroy())],
-    ['an interim answer had come', ({ socket }) => socket.write('HTTP/1.1 100 Continue\r\n\r\n', () => socket.destroy())],
+    [
+      'an interim answer had come',
+      ({ socket }) => socket.write('HTTP/1.1 100 Continue\r\n\r\n', () => socket.destroy()),
+    ],
     ['a head had come', ({ socket }) => socket.write(chunked, () => socket.destroy())],
     ['what came was malformed', ({ socket }) => socket.write('?\r\n')],
   ];
@@ -235,9 +259,15 @@ t.test('a request that may have run is not sent again', async (t) => {
 });
 
 t.test('nor is one that the server had for longer than a packet takes', async (t) => {
-  for (const [waitedMs, requests] of [[limits.providerRepeatMsMax, 3], [limits.providerRepeatMsMax + 1, 2]] as const) {
+  for (const [waitedMs, requests] of [
+    [limits.providerRepeatMsMax, 3],
+    [limits.providerRepeatMsMax + 1, 2],
+  ] as const) {
     const clock = new ManualClock();
-    const server = await raw(t, breaking(() => {}));
+    const server = await raw(
+      t,
+      breaking(() => {}),
+    );
     const http = client(t, {}, { clock });
     await post(http, server.baseUrl).settled;
     const told = post(http, server.baseUrl);
@@ -250,7 +280,10 @@ t.test('nor is one that the server had for longer than a packet takes', async (t
 });
 
 t.test('nor is one that nobody waits for', async (t) => {
-  const server = await raw(t, breaking(() => {}));
+  const server = await raw(
+    t,
+    breaking(() => {}),
+  );
   const http = client(t);
   await post(http, server.baseUrl).settled;
   const told = post(http, server.baseUrl);

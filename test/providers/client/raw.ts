@@ -1,4 +1,6 @@
-/** A provider of bytes: it reads requests whole and answers with whatever a test writes. And a listener that remembers. */
+/**
+ * A provider of bytes: it reads requests whole and answers with whatever a test writes. And a listener that remembers.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -25,10 +27,17 @@ export interface Raw {
 }
 
 /** Listens with `server`, whose every socket comes in `event`. */
-export async function raw(t: Hooks, answer: Raw['answer'], server: Server = createServer(), event = 'connection'): Promise<Raw> {
+export async function raw(
+  t: Hooks,
+  answer: Raw['answer'],
+  server: Server = createServer(),
+  event = 'connection',
+): Promise<Raw> {
   const waiting: (() => void)[] = [];
   const open = new Set<Socket>();
-  server.on('connection', (socket: Socket) => open.add(socket.on('close', () => open.delete(socket)).on('error', () => {})));
+  server.on('connection', (socket: Socket) =>
+    open.add(socket.on('close', () => open.delete(socket)).on('error', () => {})),
+  );
   server.on(event, (socket: Socket) => {
     const connection = self.sockets.push(socket.setNoDelay(true)) - 1;
     let text = '';
@@ -111,11 +120,16 @@ export class Told implements ProviderListener {
   }
 }
 
-export function post(http: ProviderHttp, baseUrl: string, over: Partial<ProviderPost> = {}): Told & { call: ProviderCall } {
+export function post(
+  http: ProviderHttp,
+  baseUrl: string,
+  over: Partial<ProviderPost> = {},
+): Told & { call: ProviderCall } {
   const told = new Told();
   const call = http.post({ baseUrl, path: '/chat', headers: { authorization: 'Bearer k' }, body: '{}', ...over }, told);
   return Object.assign(told, { call });
 }
 
 /** An answer that leaves its connection open. */
-export const answerOf = (body: string, more = ''): string => `HTTP/1.1 200 OK\r\n${more}content-length: ${body.length}\r\n\r\n${body}`;
+export const answerOf = (body: string, more = ''): string =>
+  `HTTP/1.1 200 OK\r\n${more}content-length: ${body.length}\r\n\r\n${body}`;

@@ -11,7 +11,11 @@ const made = (request: ProviderGet | ProviderPost, target = targetOf(request.bas
 };
 
 t.test('a request is its head, its headers and its body', async (t) => {
-  const get = { baseUrl: 'http://127.0.0.1:1/v1', path: '/models', headers: { authorization: 'Bearer a', accept: '*/*' } };
+  const get = {
+    baseUrl: 'http://127.0.0.1:1/v1',
+    path: '/models',
+    headers: { authorization: 'Bearer a', accept: '*/*' },
+  };
   const head = ` HTTP/1.1\r\nhost: 127.0.0.1:1\r\nconnection: keep-alive\r\nuser-agent: parley/${manifest.version}\r\nauthorization: Bearer a\r\naccept: */*\r\n`;
   t.equal(made(get), `GET /v1/models${head}\r\n`);
   t.equal(made({ ...get, body: 'é' }), `POST /v1/models${head}content-length: 2\r\n\r\nÃ©`);
@@ -22,8 +26,19 @@ t.test('a request is its head, its headers and its body', async (t) => {
 
 t.test('each request to a target is as the first one to it would be', async (t) => {
   const baseUrl = 'http://127.0.0.1:1/v1';
-  const headers = fc.array(fc.constantFrom('a', 'b', 'a\nb', ''), { minLength: 3, maxLength: 3 }).map((values) => Object.fromEntries(['authorization', 'accept', 'x-key'].flatMap((name, index) => (values[index] ? [[name, values[index]!]] : []))));
-  const request = fc.record({ baseUrl: fc.constant(baseUrl), path: fc.constantFrom('/a', '/b', '/a b'), headers, body: fc.constantFrom('', '{}', undefined) });
+  const headers = fc
+    .array(fc.constantFrom('a', 'b', 'a\nb', ''), { minLength: 3, maxLength: 3 })
+    .map((values) =>
+      Object.fromEntries(
+        ['authorization', 'accept', 'x-key'].flatMap((name, index) => (values[index] ? [[name, values[index]!]] : [])),
+      ),
+    );
+  const request = fc.record({
+    baseUrl: fc.constant(baseUrl),
+    path: fc.constantFrom('/a', '/b', '/a b'),
+    headers,
+    body: fc.constantFrom('', '{}', undefined),
+  });
   fc.assert(
     fc.property(fc.array(request, { maxLength: 8 }), (requests) => {
       const target = targetOf(baseUrl, true)!;

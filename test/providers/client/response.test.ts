@@ -20,7 +20,13 @@ t.test('answers and what they come to', async (t) => {
 t.test('the fields read from a head', async (t) => {
   const head = (text: string) => readIn(bytesOf(`${text}\r\n`), []).head;
   t.same(head(`${ok}Content-Type: Text/HTML; charset=UTF-8\r\nCONTENT-ENCODING: GZip\r\ncontent-length: 7\r\n`), {
-    status: 200, contentType: 'text/html; charset=utf-8', contentEncoding: 'gzip', mcpSession: '', location: '', body: 7, keptMs: Infinity,
+    status: 200,
+    contentType: 'text/html; charset=utf-8',
+    contentEncoding: 'gzip',
+    mcpSession: '',
+    location: '',
+    body: 7,
+    keptMs: Infinity,
   });
   t.equal(head(`${ok}content-encoding: identity\r\ncontent-encoding: gzip\r\n`)?.contentEncoding, 'identity, gzip');
   t.equal(head(`${ok}Mcp-Session-Id:  aB-1 \r\n`)?.mcpSession, 'aB-1');
@@ -72,7 +78,12 @@ t.test('data is not copied, and an ending does not wait for the next read', asyn
 });
 
 t.test('stopping from within a call: nothing more is told', async (t) => {
-  const texts = [`${ok}content-length: 2\r\n\r\nhi`, `${ok}transfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`, `${ok}content-length: 0\r\n\r\n`, `${ok}\r\nhi`];
+  const texts = [
+    `${ok}content-length: 2\r\n\r\nhi`,
+    `${ok}transfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`,
+    `${ok}content-length: 0\r\n\r\n`,
+    `${ok}\r\nhi`,
+  ];
   for (const text of texts) {
     for (const when of ['head', 'data']) {
       const seen: string[] = [];
@@ -80,22 +91,35 @@ t.test('stopping from within a call: nothing more is told', async (t) => {
         seen.push(what);
         if (what === when) parser.stop();
       };
-      const parser: ResponseParser = new ResponseParser({ head: hear('head'), data: hear('data'), ended: hear('ended'), malformed: hear('malformed') });
+      const parser: ResponseParser = new ResponseParser({
+        head: hear('head'),
+        data: hear('data'),
+        ended: hear('ended'),
+        malformed: hear('malformed'),
+      });
       parser.feed(bytesOf(text), text.length);
       parser.finish();
-      t.same(seen, when === 'head' ? ['head'] : text.includes('hi') ? ['head', 'data'] : ['head', 'ended'], `${when}: ${text}`);
+      t.same(
+        seen,
+        when === 'head' ? ['head'] : text.includes('hi') ? ['head', 'data'] : ['head', 'ended'],
+        `${when}: ${text}`,
+      );
     }
   }
 });
 
 /** The kind of ending, too, must not depend on where the reads fall. */
-const splits = (length: number) => fc.array(fc.nat({ max: length }), { maxLength: 40 }).map((cuts) => cuts.sort((a, b) => a - b));
+const splits = (length: number) =>
+  fc.array(fc.nat({ max: length }), { maxLength: 40 }).map((cuts) => cuts.sort((a, b) => a - b));
 
 t.test('however the bytes are split, the calls are the same', async (t) => {
   for (const [name, [text]] of Object.entries(vectors)) {
     const bytes = bytesOf(text);
     t.same(readIn(bytes, Array.from(bytes.keys())), readIn(bytes, []), `${name}: byte by byte`);
-    fc.assert(fc.property(splits(bytes.length), (cuts) => assert.deepEqual(readIn(bytes, cuts), readIn(bytes, []))), { numRuns: 20 });
+    fc.assert(
+      fc.property(splits(bytes.length), (cuts) => assert.deepEqual(readIn(bytes, cuts), readIn(bytes, []))),
+      { numRuns: 20 },
+    );
   }
 });
 
@@ -105,14 +129,19 @@ t.test('any body arrives as it was sent', async () => {
   const property = fc.property(bodies, fc.array(fc.nat({ max: 4000 }), { maxLength: 30 }), (pieces, cuts) => {
     const chunks = pieces.map((piece) => Buffer.from(piece));
     const whole = Buffer.concat(chunks);
-    const framed = chunks.map((chunk) => Buffer.concat([bytesOf(`${chunk.length.toString(16)}\r\n`), chunk, bytesOf('\r\n')]));
+    const framed = chunks.map((chunk) =>
+      Buffer.concat([bytesOf(`${chunk.length.toString(16)}\r\n`), chunk, bytesOf('\r\n')]),
+    );
     const answers = [
       Buffer.concat([bytesOf(`${ok}transfer-encoding: chunked\r\n\r\n`), ...framed, bytesOf('0\r\n\r\n')]),
       Buffer.concat([bytesOf(`${ok}content-length: ${whole.length}\r\n\r\n`), whole]),
       Buffer.concat([bytesOf(`${ok}\r\n`), whole]),
     ];
     return answers.every((bytes) => {
-      const { body, ending } = readIn(bytes, cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b));
+      const { body, ending } = readIn(
+        bytes,
+        cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b),
+      );
       return ending === 'ended' && body === whole.toString('latin1');
     });
   });
@@ -120,14 +149,21 @@ t.test('any body arrives as it was sent', async () => {
 });
 
 /** Small harm to the bytes: one replaced, put in, taken out, or a stretch repeated. */
-const harms = fc.array(fc.tuple(fc.nat({ max: 3 }), fc.nat(), fc.constantFrom(...bytesOf('\r\n\0 \t:;,0159aAfFxX-+\x7f\x80\xff'))), { minLength: 1, maxLength: 4 });
-const short = Object.values(vectors).map(([text]) => text).filter((text) => text.length < 500);
+const harms = fc.array(
+  fc.tuple(fc.nat({ max: 3 }), fc.nat(), fc.constantFrom(...bytesOf('\r\n\0 \t:;,0159aAfFxX-+\x7f\x80\xff'))),
+  { minLength: 1, maxLength: 4 },
+);
+const short = Object.values(vectors)
+  .map(([text]) => text)
+  .filter((text) => text.length < 500);
 
 function harmed(text: string, harm: readonly (readonly [number, number, number])[]): Buffer {
   let bytes = bytesOf(text);
   for (const [kind, place, byte] of harm) {
     const at = place % (bytes.length + 1);
-    const middle = [Buffer.of(byte), Buffer.of(byte), Buffer.alloc(0), bytes.subarray(Math.max(0, at - 7), at + 7)][kind]!;
+    const middle = [Buffer.of(byte), Buffer.of(byte), Buffer.alloc(0), bytes.subarray(Math.max(0, at - 7), at + 7)][
+      kind
+    ]!;
     bytes = Buffer.concat([bytes.subarray(0, at), middle, bytes.subarray(kind === 0 || kind === 2 ? at + 1 : at)]);
   }
   return bytes;
@@ -136,7 +172,13 @@ function harmed(text: string, harm: readonly (readonly [number, number, number])
 t.test('harmed answers: no throw, no hang, one ending, and the same one for every split', async () => {
   const property = fc.property(fc.constantFrom(...short), harms, splits(500), (text, harm, cuts) => {
     const bytes = harmed(text, harm);
-    assert.deepEqual(readIn(bytes, cuts.filter((cut) => cut < bytes.length)), readIn(bytes, []));
+    assert.deepEqual(
+      readIn(
+        bytes,
+        cuts.filter((cut) => cut < bytes.length),
+      ),
+      readIn(bytes, []),
+    );
   });
   fc.assert(property, { numRuns: 2000 });
 });
@@ -174,8 +216,9 @@ function readByNode(bytes: Buffer): Promise<Other> {
 }
 
 /**
- * Forms that the standard lets a client accept and Node refuses: a tab after a length, some characters in an extension and white space before it, a line feed
- * alone, a length given twice, a later minor version, interim answers of HTTP/1.0, a folded length. Everything else that we accept, Node accepts, and reads alike.
+ * Forms that the standard lets a client accept and Node refuses: a tab after a length, some characters in an extension
+ * and white space before it, a line feed alone, a length given twice, a later minor version, interim answers of
+ * HTTP/1.0, a folded length. Everything else that we accept, Node accepts, and reads alike.
  */
 const apart = /\t|;|(?<!\r)\n|content-length[^]*(?:content-length|,)|HTTP\/1\.(?:[2-9]|0 1)|\n /i;
 
@@ -189,5 +232,8 @@ async function readsAlike(bytes: Buffer): Promise<void> {
 
 t.test('what is accepted, harmed or not, reads as Node reads it', async () => {
   for (const [text] of Object.values(vectors)) await readsAlike(bytesOf(text));
-  await fc.assert(fc.asyncProperty(fc.constantFrom(...short), harms, (text, harm) => readsAlike(harmed(text, harm))), { numRuns: 1000 });
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...short), harms, (text, harm) => readsAlike(harmed(text, harm))),
+    { numRuns: 1000 },
+  );
 });

@@ -12,11 +12,20 @@ import { answerOf, post, raw, type Raw } from './raw.ts';
 const answering: Raw['answer'] = ({ socket }) => void socket.write(answerOf('hi'));
 
 const serving = (t: Hooks, answer: Raw['answer'] = answering): Promise<Raw> =>
-  raw(t, answer, createServer({ cert: certificate, key: privateKey, ALPNProtocols: ['h2', 'http/1.1'] }).on('tlsClientError', () => {}), 'secureConnection');
+  raw(
+    t,
+    answer,
+    createServer({ cert: certificate, key: privateKey, ALPNProtocols: ['h2', 'http/1.1'] }).on(
+      'tlsClientError',
+      () => {},
+    ),
+    'secureConnection',
+  );
 
 /** Every name leads to this machine. */
 function client(t: Hooks, { ca, clock = new WheelClock() }: { ca?: string; clock?: Clock } = {}): ProviderHttp {
-  const lookup = (_name: string, _options: object, callback: (error: null, addresses: LookupAddress[]) => void): void => callback(null, [{ address: '127.0.0.1', family: 4 }]);
+  const lookup = (_name: string, _options: object, callback: (error: null, addresses: LookupAddress[]) => void): void =>
+    callback(null, [{ address: '127.0.0.1', family: 4 }]);
   const http = providerHttp({ clock, allowPrivate: true, lookup, ...(ca !== undefined && { ca }) });
   t.teardown(async () => {
     await http.close();
@@ -97,7 +106,8 @@ t.test('the environment cannot switch verification off', async (t) => {
 t.test('a certificate for another name is refused, the second time as well, and by address', async (t) => {
   const server = await serving(t);
   const http = client(t, { ca: certificate });
-  for (const host of ['other.test', 'other.test', '127.0.0.1', 'a.provider.test']) t.equal(await post(http, urlOf(server, host)).settled, 'connect', host);
+  for (const host of ['other.test', 'other.test', '127.0.0.1', 'a.provider.test'])
+    t.equal(await post(http, urlOf(server, host)).settled, 'connect', host);
   t.equal(server.arrivals.length, 0);
 });
 
@@ -116,7 +126,10 @@ t.test('a session is taken up again', async (t) => {
 });
 
 t.test('pieces, a cut, and the end of a connection as the end of an answer', async (t) => {
-  const server = await serving(t, ({ socket }) => void socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhe'));
+  const server = await serving(
+    t,
+    ({ socket }) => void socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhe'),
+  );
   const http = client(t, { ca: certificate });
   const told = post(http, urlOf(server));
   await told.has('he');
@@ -142,7 +155,8 @@ t.test('the bound on connecting spans the handshake; closing ends it', async (t)
   const silent = await raw(t, () => {});
   const clock = new ManualClock();
   const http = client(t, { clock });
-  const reached = (): Promise<void> => new Promise((resolve) => (silent.sockets.length > 0 ? resolve() : void setImmediate(() => resolve(reached()))));
+  const reached = (): Promise<void> =>
+    new Promise((resolve) => (silent.sockets.length > 0 ? resolve() : void setImmediate(() => resolve(reached()))));
   const told = post(http, urlOf(silent));
   await reached();
   clock.advance(9_999);
@@ -157,14 +171,18 @@ t.test('the bound on connecting spans the handshake; closing ends it', async (t)
   await Promise.all(silent.sockets.map(closed));
 });
 
-t.test('a server that speaks HTTP/2 over TLS is known by its SETTINGS frame, and one of HTTP/1.1 is not taken for it', async (t) => {
-  const settings = Buffer.from('000000040000000000', 'hex');
-  const speaking: Raw['answer'] = ({ socket, text }) => void (text.startsWith('PRI * HTTP/2.0') ? socket.write(settings) : socket.destroy());
-  const [both, older] = [await serving(t, speaking), await serving(t)];
-  const http = client(t, { ca: certificate });
-  t.equal(await http.speaksHttp2(urlOf(both)), true);
-  t.equal((both.sockets[0] as TLSSocket).alpnProtocol, 'h2', 'it is the protocol that was offered');
-  t.equal(await http.speaksHttp2(urlOf(older)), false);
-  t.equal(await client(t).speaksHttp2(urlOf(both)), false, 'a certificate that is not trusted');
-  t.equal(await http.speaksHttp2('https://169.254.169.254/v1'), false, 'an address that may not be called');
-});
+t.test(
+  'a server that speaks HTTP/2 over TLS is known by its SETTINGS frame, and one of HTTP/1.1 is not taken for it',
+  async (t) => {
+    const settings = Buffer.from('000000040000000000', 'hex');
+    const speaking: Raw['answer'] = ({ socket, text }) =>
+      void (text.startsWith('PRI * HTTP/2.0') ? socket.write(settings) : socket.destroy());
+    const [both, older] = [await serving(t, speaking), await serving(t)];
+    const http = client(t, { ca: certificate });
+    t.equal(await http.speaksHttp2(urlOf(both)), true);
+    t.equal((both.sockets[0] as TLSSocket).alpnProtocol, 'h2', 'it is the protocol that was offered');
+    t.equal(await http.speaksHttp2(urlOf(older)), false);
+    t.equal(await client(t).speaksHttp2(urlOf(both)), false, 'a certificate that is not trusted');
+    t.equal(await http.speaksHttp2('https://169.254.169.254/v1'), false, 'an address that may not be called');
+  },
+);

@@ -1,4 +1,6 @@
-/** The operator's proxy: https goes through it to the address that was checked, and everything else is as without it. */
+/**
+ * The operator's proxy: https goes through it to the address that was checked, and everything else is as without it.
+ */
 import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
@@ -33,12 +35,14 @@ async function proxy(t: Hooks): Promise<TestProxy> {
       if (self.refusal === null) return;
       if (self.refusal !== undefined) return void client.write(self.refusal);
       const port = Number(/^CONNECT \S+:(\d+) /.exec(head)![1]);
-      const provider = keep(connect(port, '127.0.0.1', () => {
-        // In two pieces, as a slow network has it.
-        client.write('HTTP/1.1 200 Connection est');
-        setImmediate(() => client.write('ablished\r\nvia: test\r\n\r\n'));
-        client.pipe(provider).pipe(client);
-      }));
+      const provider = keep(
+        connect(port, '127.0.0.1', () => {
+          // In two pieces, as a slow network has it.
+          client.write('HTTP/1.1 200 Connection est');
+          setImmediate(() => client.write('ablished\r\nvia: test\r\n\r\n'));
+          client.pipe(provider).pipe(client);
+        }),
+      );
     });
   });
   server.listen(0, '127.0.0.1');
@@ -52,11 +56,22 @@ async function proxy(t: Hooks): Promise<TestProxy> {
   return self;
 }
 
-function client(t: Hooks, through: TestProxy, { allowPrivate = true, user = '' } = {}): { http: ProviderHttp; clock: ManualClock; asked: string[] } {
+function client(
+  t: Hooks,
+  through: TestProxy,
+  { allowPrivate = true, user = '' } = {},
+): { http: ProviderHttp; clock: ManualClock; asked: string[] } {
   const asked: string[] = [];
-  const lookup = (name: string, _options: object, callback: (error: null, addresses: LookupAddress[]) => void): void => {
+  const lookup = (
+    name: string,
+    _options: object,
+    callback: (error: null, addresses: LookupAddress[]) => void,
+  ): void => {
     asked.push(name);
-    callback(null, [{ address: '::1', family: 6 }, { address: '127.0.0.1', family: 4 }]);
+    callback(null, [
+      { address: '::1', family: 6 },
+      { address: '127.0.0.1', family: 4 },
+    ]);
   };
   const clock = new ManualClock();
   const { providerProxy } = readConfig({ PARLEY_PROVIDER_PROXY: `http://${user}127.0.0.1:${through.port}` });
@@ -66,7 +81,12 @@ function client(t: Hooks, through: TestProxy, { allowPrivate = true, user = '' }
 }
 
 const serving = (t: Hooks, answer: Raw['answer'] = ({ socket }) => void socket.write(answerOf('hi'))): Promise<Raw> =>
-  raw(t, answer, createSecureServer({ cert: certificate, key: privateKey }).on('tlsClientError', () => {}), 'secureConnection');
+  raw(
+    t,
+    answer,
+    createSecureServer({ cert: certificate, key: privateKey }).on('tlsClientError', () => {}),
+    'secureConnection',
+  );
 
 t.test('a request through the proxy, which is told the address; the provider hears the name', async (t) => {
   const [server, through] = [await serving(t), await proxy(t)];
@@ -77,7 +97,13 @@ t.test('a request through the proxy, which is told the address; the provider hea
     t.equal(told.body, 'hi');
   }
   const authorization = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;
-  t.same(through.heads, [`CONNECT 127.0.0.1:${server.port} HTTP/1.1\r\nhost: 127.0.0.1:${server.port}\r\nproxy-authorization: ${authorization}\r\n\r\n`], 'once: the connection is kept');
+  t.same(
+    through.heads,
+    [
+      `CONNECT 127.0.0.1:${server.port} HTTP/1.1\r\nhost: 127.0.0.1:${server.port}\r\nproxy-authorization: ${authorization}\r\n\r\n`,
+    ],
+    'once: the connection is kept',
+  );
   t.same(asked, ['provider.test'], 'the name is looked up here');
   t.equal((server.sockets[0] as TLSSocket & { servername: string }).servername, 'provider.test');
   t.match(server.arrivals[0]!.text, `host: provider.test:${server.port}\r\n`);
@@ -158,7 +184,14 @@ t.test('the setting', async (t) => {
   t.same(of('http://proxy.example'), { hostname: 'proxy.example', port: 80, authorization: null });
   t.equal(of('http://a%:%ff@proxy')!.authorization, `Basic ${Buffer.from('a%:\xff', 'latin1').toString('base64')}`);
   t.same(of('http://[::1]:3128/'), { hostname: '::1', port: 3128, authorization: null });
-  for (const wrong of ['proxy:3128', 'https://proxy', 'socks5://proxy', 'http://proxy/path', 'http://proxy?x', 'http://'])
+  for (const wrong of [
+    'proxy:3128',
+    'https://proxy',
+    'socks5://proxy',
+    'http://proxy/path',
+    'http://proxy?x',
+    'http://',
+  ])
     t.throws(() => of(wrong), { message: /^PARLEY_PROVIDER_PROXY must be http:/ }, wrong);
   t.throws(() => of('socks5://me:secret@proxy'), { message: /^(?!.*secret)/ }, 'a password is not echoed');
 });

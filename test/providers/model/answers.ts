@@ -44,7 +44,8 @@ const headOf = (count: number): string => `${ok}a: ${long(count - ok.length - 7)
 const lines = (count: number): string => 'a: b\r\n'.repeat(count);
 const chunked = 'transfer-encoding: chunked\r\n\r\n';
 const extension = (count: number): string => `${ok}${chunked}1;${long(count)}\r\na\r\n0\r\n\r\n`;
-const interim = (count: number): string => 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(count) + `${ok}content-length: 2\r\n\r\nhi`;
+const interim = (count: number): string =>
+  'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(count) + `${ok}content-length: 2\r\n\r\nhi`;
 
 /** Vectors by name: the bytes, in latin1, and how they end; the body where there is one. */
 export const vectors: Readonly<Record<string, readonly [bytes: string, ending: Reading['ending'], body?: string]>> = {
@@ -62,7 +63,11 @@ export const vectors: Readonly<Record<string, readonly [bytes: string, ending: R
   'HTTP/1.0': ['HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nhi', 'ended', 'hi'],
   'HTTP/1.0 in chunks': [`HTTP/1.0 200 OK\r\n${chunked}2\r\nhi\r\n0\r\n\r\n`, 'ended', 'hi'],
   chunks: [`${ok}${chunked}5\r\nhello\r\nB\r\n, big world\r\n0\r\n\r\n`, 'ended', 'hello, big world'],
-  'small and large digits': [`${ok}${chunked}00a\r\n0123456789\r\nA\r\n0123456789\r\n000\r\n\r\n`, 'ended', '01234567890123456789'],
+  'small and large digits': [
+    `${ok}${chunked}00a\r\n0123456789\r\nA\r\n0123456789\r\n000\r\n\r\n`,
+    'ended',
+    '01234567890123456789',
+  ],
   'chunk extensions': [`${ok}${chunked}2;a=b;c="d e"\r\nhi\r\n0;last\r\n\r\n`, 'ended', 'hi'],
   'white space before an extension': [`${ok}${chunked}2 \t;a=b\r\nhi\r\n0\r\n\r\n`, 'ended', 'hi'],
   trailers: [`${ok}${chunked}2\r\nhi\r\n0\r\nDigest: abc\r\nb: c\r\n\r\n`, 'ended', 'hi'],
@@ -70,9 +75,16 @@ export const vectors: Readonly<Record<string, readonly [bytes: string, ending: R
   'another coding name in capitals': [`${ok}Transfer-Encoding: Chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`, 'ended', 'hi'],
   'an extension at its bound': [extension(limits.providerChunkExtensionBytesMax), 'ended', 'a'],
   'no content': ['HTTP/1.1 204 No Content\r\n\r\n', 'ended'],
-  'not modified, with the length of what was not sent': ['HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n', 'ended'],
+  'not modified, with the length of what was not sent': [
+    'HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n',
+    'ended',
+  ],
   'interim answers': [interim(limits.providerInterimMax), 'ended', 'hi'],
-  'an interim answer with a length': [`HTTP/1.1 100 Continue\r\ncontent-length: 7\r\n\r\n${ok}content-length: 2\r\n\r\nhi`, 'ended', 'hi'],
+  'an interim answer with a length': [
+    `HTTP/1.1 100 Continue\r\ncontent-length: 7\r\n\r\n${ok}content-length: 2\r\n\r\nhi`,
+    'ended',
+    'hi',
+  ],
   'a head at its bound': [`${headOf(limits.headerBytesMax)}hi`, 'ended', 'hi'],
   'headers at their bound': [`${ok}${lines(limits.headersCountMax)}\r\nhi`, 'ended', 'hi'],
   'trailers at their bound': [`${ok}${chunked}0\r\n${lines(limits.headersCountMax)}\r\n`, 'ended'],
@@ -111,12 +123,21 @@ export const vectors: Readonly<Record<string, readonly [bytes: string, ending: R
   'NUL in a folded line': [`${ok}a: b\r\n \0\r\n\r\n`, 'malformed'],
   'a bare carriage return in a folded line': [`${ok}a: b\r\n c\rd: e\r\n\r\n`, 'malformed'],
   'a length that is folded into two': [`${ok}content-length: 2\r\n 3\r\n\r\nhi`, 'malformed'],
-  'a coding that is folded into two': [`${ok}transfer-encoding: chunked\r\n ,chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`, 'malformed'],
+  'a coding that is folded into two': [
+    `${ok}transfer-encoding: chunked\r\n ,chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`,
+    'malformed',
+  ],
   'a list of two lengths': [`${ok}content-length: 2, 3\r\n\r\nhi!`, 'malformed'],
   'a list with an empty length': [`${ok}content-length: 2,\r\n\r\nhi`, 'malformed'],
   'a length and an empty one': [`${ok}content-length: 2\r\ncontent-length:\r\n\r\nhi`, 'malformed'],
-  'three lengths, two alike': [`${ok}content-length: 2\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nhi!`, 'malformed'],
-  'one length twice, and chunks': [`${ok}content-length: 2\r\ncontent-length: 2\r\n${chunked}2\r\nhi\r\n0\r\n\r\n`, 'malformed'],
+  'three lengths, two alike': [
+    `${ok}content-length: 2\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nhi!`,
+    'malformed',
+  ],
+  'one length twice, and chunks': [
+    `${ok}content-length: 2\r\ncontent-length: 2\r\n${chunked}2\r\nhi\r\n0\r\n\r\n`,
+    'malformed',
+  ],
   'a folded first line': [`${ok} a: b\r\n\r\n`, 'malformed'],
   'a space before the colon': [`${ok}content-length : 2\r\n\r\nhi`, 'malformed'],
   'no colon': [`${ok}content-length\r\n\r\n`, 'malformed'],
@@ -129,7 +150,10 @@ export const vectors: Readonly<Record<string, readonly [bytes: string, ending: R
   'a length before a no-break space': [`${ok}content-length: 2\xa0\r\n\r\nhi`, 'malformed'],
   'a length beyond counting': [`${ok}content-length: 9999999999999999\r\n\r\nhi`, 'malformed'],
   'a length and chunks': [`${ok}content-length: 2\r\n${chunked}2\r\nhi\r\n0\r\n\r\n`, 'malformed'],
-  'chunks and a length': [`${ok}transfer-encoding: chunked\r\ncontent-length: 2\r\n\r\n2\r\nhi\r\n0\r\n\r\n`, 'malformed'],
+  'chunks and a length': [
+    `${ok}transfer-encoding: chunked\r\ncontent-length: 2\r\n\r\n2\r\nhi\r\n0\r\n\r\n`,
+    'malformed',
+  ],
   'a coding that is not chunked': [`${ok}transfer-encoding: gzip\r\n\r\nhi`, 'malformed'],
   'chunked and another coding': [`${ok}transfer-encoding: gzip, chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`, 'malformed'],
   'chunked twice': [`${ok}transfer-encoding: chunked\r\n${chunked}2\r\nhi\r\n0\r\n\r\n`, 'malformed'],

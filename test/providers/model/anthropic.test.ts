@@ -10,35 +10,67 @@ const serving = async (t: Hooks, answer: Provider['answer']) => {
   return { server, baseUrl: server.baseUrl, model: anthropicModel(client(t)) };
 };
 
-const event = (value: { type: string; [key: string]: unknown }): string => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
+const event = (value: { type: string; [key: string]: unknown }): string =>
+  `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
 const start = event({ type: 'message_start', message: { usage: { input_tokens: 12, output_tokens: 1 } } });
-const text = (piece: string): string => event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: piece } });
+const text = (piece: string): string =>
+  event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: piece } });
 const stopping = event({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 34 } });
 const stop = event({ type: 'message_stop' });
 
 t.test('the request', async (t) => {
-  const { server, baseUrl, model } = await serving(t, (response) => response.writeHead(200, eventStream).end(start + text('hi') + stopping + stop));
-  const messages = [{ role: 'assistant', content: 'Welcome.' }, { role: 'user', content: 'a' }, { role: 'user', content: 'b' }, { role: 'assistant', content: 'c' }, { role: 'user', content: 'd' }] as const;
-  t.equal(await ask(model, { baseUrl, systemPrompt: 'Be kind.', messages, temperature: 1.5, outputTokensMax: 9 }).settled, 'end');
+  const { server, baseUrl, model } = await serving(t, (response) =>
+    response.writeHead(200, eventStream).end(start + text('hi') + stopping + stop),
+  );
+  const messages = [
+    { role: 'assistant', content: 'Welcome.' },
+    { role: 'user', content: 'a' },
+    { role: 'user', content: 'b' },
+    { role: 'assistant', content: 'c' },
+    { role: 'user', content: 'd' },
+  ] as const;
+  t.equal(
+    await ask(model, { baseUrl, systemPrompt: 'Be kind.', messages, temperature: 1.5, outputTokensMax: 9 }).settled,
+    'end',
+  );
   const { path, headers, body } = server.requests[0]!;
   t.equal(path, '/v1/messages');
   t.equal(headers['x-api-key'], 'secret');
   t.equal(headers['anthropic-version'], '2023-06-01');
   t.equal(headers.authorization, undefined);
   t.same(body, {
-    model: 'm1', stream: true, max_tokens: 9, temperature: 1, system: 'Be kind.',
-    messages: [{ role: 'user', content: 'a\n\nb' }, { role: 'assistant', content: 'c' }, { role: 'user', content: 'd' }],
+    model: 'm1',
+    stream: true,
+    max_tokens: 9,
+    temperature: 1,
+    system: 'Be kind.',
+    messages: [
+      { role: 'user', content: 'a\n\nb' },
+      { role: 'assistant', content: 'c' },
+      { role: 'user', content: 'd' },
+    ],
   });
   await ask(model, { baseUrl }).settled;
-  t.same(server.requests[1]!.body, { model: 'm1', stream: true, max_tokens: limits.outputTokensDefault, messages: [{ role: 'user', content: 'hello' }] });
+  t.same(server.requests[1]!.body, {
+    model: 'm1',
+    stream: true,
+    max_tokens: limits.outputTokensDefault,
+    messages: [{ role: 'user', content: 'hello' }],
+  });
 });
 
 t.test('text, usage and the events that say nothing', async (t) => {
   const { baseUrl, model } = await serving(t, (response) => {
     response.writeHead(200, eventStream);
-    response.write(start + event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }) + event({ type: 'ping' }));
+    response.write(
+      start +
+        event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }) +
+        event({ type: 'ping' }),
+    );
     response.write(event({ type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'hm' } }));
-    response.write(text('Hel') + event({ type: 'invented_later' }) + text('lo') + event({ type: 'content_block_stop', index: 0 }));
+    response.write(
+      text('Hel') + event({ type: 'invented_later' }) + text('lo') + event({ type: 'content_block_stop', index: 0 }),
+    );
     response.end(stopping + stop);
   });
   const heard = ask(model, { baseUrl });
@@ -67,12 +99,21 @@ t.test('how an answer ends', async (t) => {
 
 t.test('an endpoint that does not stream', async (t) => {
   const bodies: [object, string][] = [
-    [{ type: 'message', content: [{ type: 'thinking' }, { type: 'text', text: 'whole' }], usage: { input_tokens: 5, output_tokens: 6 } }, 'end'],
+    [
+      {
+        type: 'message',
+        content: [{ type: 'thinking' }, { type: 'text', text: 'whole' }],
+        usage: { input_tokens: 5, output_tokens: 6 },
+      },
+      'end',
+    ],
     [{ type: 'error', error: {} }, 'provider_error'],
     [{}, 'malformed'],
   ];
   for (const [body, ending] of bodies) {
-    const { baseUrl, model } = await serving(t, (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body)));
+    const { baseUrl, model } = await serving(t, (response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
+    );
     const heard = ask(model, { baseUrl });
     t.equal(await heard.settled, ending);
     t.equal(heard.said, ending === 'end' ? 'whole' : '');

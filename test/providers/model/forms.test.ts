@@ -1,4 +1,7 @@
-/** Answers in all their forms: the events read from each, however its bytes come, and from a second request to the same provider. */
+/**
+ * Answers in all their forms: the events read from each, however its bytes come, and from a second request to the same
+ * provider.
+ */
 import t from 'tap';
 import { limits } from '../../../src/base/limits.ts';
 import { anthropicModel } from '../../../src/providers/model/anthropic.ts';
@@ -12,7 +15,10 @@ import { ask, client, data, delta, done, Heard, request } from './provider.ts';
 const models = { openai: openaiModel, anthropic: anthropicModel };
 
 t.test('over a connection', async (t) => {
-  const usual = { openai: forms.get('openai: the usual stream')!, anthropic: forms.get('anthropic: the usual stream')! };
+  const usual = {
+    openai: forms.get('openai: the usual stream')!,
+    anthropic: forms.get('anthropic: the usual stream')!,
+  };
   let answer = usual.openai;
   const server = await raw(t, ({ socket }) => {
     const { then } = answer;
@@ -35,14 +41,31 @@ t.test('over a connection', async (t) => {
 });
 
 /** Reads a body whose pieces end at the cuts, without a connection. */
-function hear({ kind, reasoning = 'hidden', then }: Pick<Form, 'kind' | 'reasoning' | 'then'>, body: Buffer, cuts: Iterable<number>): Heard {
+function hear(
+  { kind, reasoning = 'hidden', then }: Pick<Form, 'kind' | 'reasoning' | 'then'>,
+  body: Buffer,
+  cuts: Iterable<number>,
+): Heard {
   let listener!: ProviderListener;
   const call = { outputBegan() {}, outputEnded() {}, release() {}, cancel() {}, hold() {}, resume() {} };
-  const http: ProviderHttp = { post: (_post, given) => ((listener = given), call), get: () => call, speaksHttp2: () => Promise.resolve(false),
-    now: () => 0, close: async () => {} };
+  const http: ProviderHttp = {
+    post: (_post, given) => ((listener = given), call),
+    get: () => call,
+    speaksHttp2: () => Promise.resolve(false),
+    now: () => 0,
+    close: async () => {},
+  };
   const heard = new Heard();
   models[kind](http).start(request({ reasoning }), heard);
-  listener.head('', '', { status: 200, contentType: '', contentEncoding: '', mcpSession: '', location: '', body: 'until close', keptMs: 0 });
+  listener.head('', '', {
+    status: 200,
+    contentType: '',
+    contentEncoding: '',
+    mcpSession: '',
+    location: '',
+    body: 'until close',
+    keptMs: 0,
+  });
   let from = 0;
   for (const cut of [...cuts, body.length]) {
     // As by a connection, whose reads are one buffer, and which says nothing more once it is let go.
@@ -71,7 +94,11 @@ t.test('however the bytes are cut, with whatever line ends, behind a mark or not
     for (const lineEnd of ['\n', '\r\n', '\r']) {
       for (const mark of ['', '\ufeff']) {
         const body = Buffer.from(mark + form.body.replaceAll('\n', lineEnd));
-        for (const [how, cuts] of [['whole', []], ['byte by byte', everyByte(body)], ['in halves', [body.length >> 1]]] as const) {
+        for (const [how, cuts] of [
+          ['whole', []],
+          ['byte by byte', everyByte(body)],
+          ['in halves', [body.length >> 1]],
+        ] as const) {
           if (sums(hear(form, body, cuts)) !== sums(whole)) apart.push(`${JSON.stringify(mark + lineEnd)} ${how}`);
         }
       }
@@ -94,13 +121,28 @@ const reads = function* (body: Buffer): Generator<number> {
 
 t.test('a hundred thousand of what says nothing cost no more than to read them', async (t) => {
   const nothings = {
-    'empty events': 'data:\n\n', 'line ends': '\n', 'line ends, CR': '\r', 'line ends, CRLF': '\r\n', comments: ':\n', 'comments, each an event': ': wait\n\n', 'comments, CR': ':\r',
-    pings: 'event: ping\ndata: ping\n\n', 'unknown fields': 'x\n', 'retry times': 'retry: 1\n', 'empty choices': data({ choices: [] }), 'empty deltas': delta(''), 'reasoning in a field': data({ choices: [{ delta: { reasoning: 'hm' } }] }),
-    'white space': delta(' '), 'reasoning in tags': delta('<think>'), 'beginnings of a closing tag': delta('</think'),
+    'empty events': 'data:\n\n',
+    'line ends': '\n',
+    'line ends, CR': '\r',
+    'line ends, CRLF': '\r\n',
+    comments: ':\n',
+    'comments, each an event': ': wait\n\n',
+    'comments, CR': ':\r',
+    pings: 'event: ping\ndata: ping\n\n',
+    'unknown fields': 'x\n',
+    'retry times': 'retry: 1\n',
+    'empty choices': data({ choices: [] }),
+    'empty deltas': delta(''),
+    'reasoning in a field': data({ choices: [{ delta: { reasoning: 'hm' } }] }),
+    'white space': delta(' '),
+    'reasoning in tags': delta('<think>'),
+    'beginnings of a closing tag': delta('</think'),
   };
   for (const [name, nothing] of Object.entries(nothings)) {
     const within = name.includes('closing') ? delta('<think>') : '';
-    const body = Buffer.from(`${within}${nothing.repeat(times)}\n\n${within === '' ? '' : delta('</think>')}${delta('Hello', 'stop')}${done}`);
+    const body = Buffer.from(
+      `${within}${nothing.repeat(times)}\n\n${within === '' ? '' : delta('</think>')}${delta('Hello', 'stop')}${done}`,
+    );
     let heard!: Heard;
     // Ten times the time that it takes; a quadratic parser would take hundreds of times as long.
     t.ok(cpuMs(() => (heard = hear({ kind: 'openai' }, body, reads(body)))) < 5000, name);
@@ -111,11 +153,22 @@ t.test('a hundred thousand of what says nothing cost no more than to read them',
 
 t.test('answers that grow without an end are bounded', async (t) => {
   const many = 'x'.repeat(limits.providerEventCharactersMax + 1);
-  const bodies = { 'a line': `data: ${many}`, 'a comment': `: ${many}`, 'a name': `event: ${many}`, 'an event of many lines': `data: ${'x'.repeat(99)}\n`.repeat(limits.providerEventCharactersMax / 100 + 1), JSON: `{"a":"${many}"`, 'a list': `["${many}"` };
+  const bodies = {
+    'a line': `data: ${many}`,
+    'a comment': `: ${many}`,
+    'a name': `event: ${many}`,
+    'an event of many lines': `data: ${'x'.repeat(99)}\n`.repeat(limits.providerEventCharactersMax / 100 + 1),
+    JSON: `{"a":"${many}"`,
+    'a list': `["${many}"`,
+  };
   for (const [name, body] of Object.entries(bodies)) {
     const bytes = Buffer.from(body);
     t.same(hear({ kind: 'openai' }, bytes, reads(bytes)).endings, ['malformed'], name);
-    t.same(sums(hear({ kind: 'openai' }, Buffer.concat([Buffer.from(delta('Hello', 'stop')), bytes]), reads(bytes))), sums(hear({ kind: 'openai' }, Buffer.from(delta('Hello', 'stop')), [])), `${name}, after the finish`);
+    t.same(
+      sums(hear({ kind: 'openai' }, Buffer.concat([Buffer.from(delta('Hello', 'stop')), bytes]), reads(bytes))),
+      sums(hear({ kind: 'openai' }, Buffer.from(delta('Hello', 'stop')), [])),
+      `${name}, after the finish`,
+    );
   }
   const space = delta(' '.repeat(1000));
   const heard = hear({ kind: 'openai' }, Buffer.from(space.repeat(2 + limits.providerSpaceCharactersMax / 1000)), []);
@@ -124,5 +177,6 @@ t.test('answers that grow without an end are bounded', async (t) => {
 
 t.test('a list nested deeper than any is none', async (t) => {
   const deep = '['.repeat(1_000_000);
-  for (const body of [`data: {"choices":${deep}`, `{"choices":${deep}`, `data: ${deep}\n\n`]) t.not(hear({ kind: 'openai' }, Buffer.from(body), []).endings[0], 'end');
+  for (const body of [`data: {"choices":${deep}`, `{"choices":${deep}`, `data: ${deep}\n\n`])
+    t.not(hear({ kind: 'openai' }, Buffer.from(body), []).endings[0], 'end');
 });

@@ -9,8 +9,19 @@ const conversation = [say('assistant', 'aaaa'), say('user', 'bbbb'), say('assist
 const cut = (messages: readonly ModelMessage[], tokensMax: number) => cutHistory(messages, tokensMax).messages;
 
 t.test('all of it where it fits, and then ever fewer from the front; an answer goes with its question', async (t) => {
-  for (const [tokens, kept] of [[100, 4], [4, 4], [3, 3], [2, 1], [1, 1], [0, 1]] as const) {
-    t.same(cutHistory(conversation, tokens), { messages: conversation.slice(4 - kept), leftOut: 4 - kept }, `${tokens} tokens`);
+  for (const [tokens, kept] of [
+    [100, 4],
+    [4, 4],
+    [3, 3],
+    [2, 1],
+    [1, 1],
+    [0, 1],
+  ] as const) {
+    t.same(
+      cutHistory(conversation, tokens),
+      { messages: conversation.slice(4 - kept), leftOut: 4 - kept },
+      `${tokens} tokens`,
+    );
   }
 });
 
@@ -22,33 +33,68 @@ t.test('the newest message of the user stays whole, whatever it costs', async (t
 });
 
 t.test('a message that does not fit hides those before it, small as they are', async (t) => {
-  t.same(cutHistory([say('user', 'a'), say('assistant', 'x'.repeat(100)), say('user', 'b')], 10), { messages: [say('user', 'b')], leftOut: 2 });
+  t.same(cutHistory([say('user', 'a'), say('assistant', 'x'.repeat(100)), say('user', 'b')], 10), {
+    messages: [say('user', 'b')],
+    leftOut: 2,
+  });
 });
 
 t.test('messages without text are dropped, and none of them is missed', async (t) => {
-  t.same(cutHistory([say('user', 'a'), say('assistant', ''), say('assistant', ' \n'), say('user', 'b')], 100), { messages: [say('user', 'a'), say('user', 'b')], leftOut: 0 });
+  t.same(cutHistory([say('user', 'a'), say('assistant', ''), say('assistant', ' \n'), say('user', 'b')], 100), {
+    messages: [say('user', 'a'), say('user', 'b')],
+    leftOut: 0,
+  });
   t.same(cut([], 100), []);
 });
 
 t.test('an estimate counts Latin by four, other alphabets by two and the rest by one', async (t) => {
-  const cases: [string, number][] = [['', 0], ['a', 1], ['abcd', 1], ['abcde', 2], ['grüße ñ', 2], ['привет', 3], ['αβ', 1], ['日本語', 3], ['한국어', 3], ['😀😀', 2], ['ab日', 2], ['“a”', 2], ['ｱＡ', 2]];
+  const cases: [string, number][] = [
+    ['', 0],
+    ['a', 1],
+    ['abcd', 1],
+    ['abcde', 2],
+    ['grüße ñ', 2],
+    ['привет', 3],
+    ['αβ', 1],
+    ['日本語', 3],
+    ['한국어', 3],
+    ['😀😀', 2],
+    ['ab日', 2],
+    ['“a”', 2],
+    ['ｱＡ', 2],
+  ];
   for (const [text, tokens] of cases) t.equal(estimateTokens(text), tokens, text);
   t.equal(estimateInputTokens([{ content: 'a' }, { content: 'bcd' }, { content: '日' }]), 2, 'rounded up once');
-  t.equal(cut([say('user', '日本語日'), say('assistant', 'ok'), say('user', 'x')], 5).length, 1, 'four characters are four tokens');
+  t.equal(
+    cut([say('user', '日本語日'), say('assistant', 'ok'), say('user', 'x')], 5).length,
+    1,
+    'four characters are four tokens',
+  );
 });
 
 t.test('neighbours of one role are one message, and an answer that stands first may go', async (t) => {
-  const of = (roles: string) => [...roles].map((role, index) => say(role === 'u' ? 'user' : 'assistant', String(index)));
+  const of = (roles: string) =>
+    [...roles].map((role, index) => say(role === 'u' ? 'user' : 'assistant', String(index)));
   t.same(alternating(of('aau'), false), [say('user', '2')]);
   t.same(alternating(of('aau'), true), [say('assistant', '0\n\n1'), say('user', '2')]);
   t.same(alternating(of('uuaau'), false), [say('user', '0\n\n1'), say('assistant', '2\n\n3'), say('user', '4')]);
   t.same(alternating([], true), []);
-  t.same(withPromptInside(of('aua'), 'Be kind.'), [say('assistant', '0'), say('user', 'Be kind.\n\n1'), say('assistant', '2')]);
+  t.same(withPromptInside(of('aua'), 'Be kind.'), [
+    say('assistant', '0'),
+    say('user', 'Be kind.\n\n1'),
+    say('assistant', '2'),
+  ]);
 });
 
 t.test('whatever was said before, roles alternate, nothing is empty, and the newest message stands last', async (t) => {
-  const content = fc.oneof(fc.constantFrom('', ' ', '\n'), fc.string({ minLength: 1, maxLength: 40, unit: 'grapheme' }), fc.constant('x'.repeat(400)));
-  const before = fc.array(fc.record({ role: fc.constantFrom('user' as const, 'assistant' as const), content }), { maxLength: 12 });
+  const content = fc.oneof(
+    fc.constantFrom('', ' ', '\n'),
+    fc.string({ minLength: 1, maxLength: 40, unit: 'grapheme' }),
+    fc.constant('x'.repeat(400)),
+  );
+  const before = fc.array(fc.record({ role: fc.constantFrom('user' as const, 'assistant' as const), content }), {
+    maxLength: 12,
+  });
   const now = fc.string({ minLength: 1, maxLength: 200 }).filter((text) => text.trim() !== '');
   fc.assert(
     fc.property(before, now, fc.nat(200), fc.boolean(), (said, message, tokensMax, answerFirst) => {
@@ -64,7 +110,10 @@ t.test('whatever was said before, roles alternate, nothing is empty, and the new
         sent.at(-1)!.content.endsWith(message) &&
         (leftOut === 0 || sent[0]!.role === 'user') &&
         messages.length + leftOut === readable &&
-        (messages.length === 1 || leftOut === 0 || estimateTokens(messages.map(({ content }) => content).join('')) <= Math.max(tokensMax, estimateTokens(message)))
+        (messages.length === 1 ||
+          leftOut === 0 ||
+          estimateTokens(messages.map(({ content }) => content).join('')) <=
+            Math.max(tokensMax, estimateTokens(message)))
       );
     }),
     { numRuns: 1000, seed: Number(process.env['PARLEY_TEST_SEED'] ?? 20_261_125) },

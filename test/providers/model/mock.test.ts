@@ -1,4 +1,6 @@
-/** Against a mock provider that was written elsewhere, so that our reading of the wire formats is not checked by itself. */
+/**
+ * Against a mock provider that was written elsewhere, so that our reading of the wire formats is not checked by itself.
+ */
 import t from 'tap';
 import { LLMock } from '@copilotkit/aimock';
 import { anthropicModel } from '../../../src/providers/model/anthropic.ts';
@@ -12,11 +14,17 @@ for (const make of [openaiModel, anthropicModel]) {
   t.test(make.name, async (t) => {
     const mock = new LLMock({ port: 0, chunkSize: 3 });
     // Usage under the names of both formats.
-    mock.onMessage('hello', { content: long, usage: { prompt_tokens: 11, completion_tokens: 22, input_tokens: 11, output_tokens: 22 } });
+    mock.onMessage('hello', {
+      content: long,
+      usage: { prompt_tokens: 11, completion_tokens: 22, input_tokens: 11, output_tokens: 22 },
+    });
     mock.onMessage('broken', { content: long }, { truncateAfterChunks: 8, latency: 5 });
     mock.onMessage('garbage', { content: long }, { chaos: { malformedRate: 1 } });
     mock.onMessage('hang up', { content: long }, { chaos: { disconnectRate: 1 } });
-    mock.onMessage('order', { content: 'Let me see.', toolCalls: orders.map((order) => ({ name: 'look_up', arguments: JSON.stringify({ order }) })) });
+    mock.onMessage('order', {
+      content: 'Let me see.',
+      toolCalls: orders.map((order) => ({ name: 'look_up', arguments: JSON.stringify({ order }) })),
+    });
     await mock.start();
     t.teardown(() => mock.stop());
     const model = make(client(t));
@@ -29,7 +37,11 @@ for (const make of [openaiModel, anthropicModel]) {
     t.ok(heard.pieces.length > 10, 'streamed');
     t.same(heard.usageGiven, { inputTokens: 11, outputTokens: 22 });
 
-    for (const [status, failure] of [[429, 'rate_limit'], [401, 'credential'], [500, 'status']] as const) {
+    for (const [status, failure] of [
+      [429, 'rate_limit'],
+      [401, 'credential'],
+      [500, 'status'],
+    ] as const) {
       mock.nextRequestError(status, { message: 'no', type: 'x' });
       t.equal(await saying('hello').settled, failure);
     }
@@ -40,9 +52,18 @@ for (const make of [openaiModel, anthropicModel]) {
     t.equal(await saying('hang up').settled, 'cut');
     t.equal(await saying('hello').settled, 'end', 'and it goes on');
 
-    const calling = ask(model, { baseUrl, name: 'any', messages: [{ role: 'user', content: 'order' }], tools: [{ name: 'look_up', description: null, parameters: { type: 'object' } }] });
+    const calling = ask(model, {
+      baseUrl,
+      name: 'any',
+      messages: [{ role: 'user', content: 'order' }],
+      tools: [{ name: 'look_up', description: null, parameters: { type: 'object' } }],
+    });
     t.equal(await calling.settled, 'end');
     t.equal(calling.said, 'Let me see.');
-    t.same(calling.calls.map(({ name, arguments: given }) => [name, JSON.parse(given)]), orders.map((order) => ['look_up', { order }]), 'calls side by side, in pieces');
+    t.same(
+      calling.calls.map(({ name, arguments: given }) => [name, JSON.parse(given)]),
+      orders.map((order) => ['look_up', { order }]),
+      'calls side by side, in pieces',
+    );
   });
 }

@@ -11,48 +11,82 @@ const serving = async (t: Hooks, answer: Provider['answer']) => {
 };
 
 t.test('the request: method, path, key and body', async (t) => {
-  const { server, baseUrl, model } = await serving(t, (response) => response.writeHead(200, eventStream).end(delta('hi', 'stop') + done));
-  const messages = [{ role: 'assistant', content: 'Welcome.' }, { role: 'user', content: 'hello' }] as const;
-  const heard = ask(model, { baseUrl: `${baseUrl}/`, systemPrompt: 'Be kind.', messages, temperature: 0, outputTokensMax: 9 });
+  const { server, baseUrl, model } = await serving(t, (response) =>
+    response.writeHead(200, eventStream).end(delta('hi', 'stop') + done),
+  );
+  const messages = [
+    { role: 'assistant', content: 'Welcome.' },
+    { role: 'user', content: 'hello' },
+  ] as const;
+  const heard = ask(model, {
+    baseUrl: `${baseUrl}/`,
+    systemPrompt: 'Be kind.',
+    messages,
+    temperature: 0,
+    outputTokensMax: 9,
+  });
   t.equal(await heard.settled, 'end');
   const { path, headers, body } = server.requests[0]!;
   t.equal(path, '/v1/chat/completions');
   t.equal(headers.authorization, 'Bearer secret');
   t.equal(headers['content-type'], 'application/json');
   t.same(body, {
-    model: 'm1', stream: true, stream_options: { include_usage: true }, temperature: 0, max_tokens: 9,
+    model: 'm1',
+    stream: true,
+    stream_options: { include_usage: true },
+    temperature: 0,
+    max_tokens: 9,
     messages: [{ role: 'system', content: 'Be kind.' }, ...messages],
   });
   await ask(model, { baseUrl }).settled;
-  t.same(server.requests[1]!.body, { model: 'm1', stream: true, stream_options: { include_usage: true }, messages: [{ role: 'user', content: 'hello' }] });
+  t.same(server.requests[1]!.body, {
+    model: 'm1',
+    stream: true,
+    stream_options: { include_usage: true },
+    messages: [{ role: 'user', content: 'hello' }],
+  });
 });
 
-t.test('role-only chunks, empty choices, comments and unknown fields are passed over; usage comes once, before the end', async (t) => {
-  const { baseUrl, model } = await serving(t, (response) => {
-    response.writeHead(200, eventStream);
-    response.write(': hold on\n\n');
-    response.write(data({ choices: [{ delta: { role: 'assistant' }, finish_reason: null }], usage: null }));
-    response.write(data({ choices: [{ delta: { role: 'assistant', content: '' }, finish_reason: '' }] }));
-    response.write(data({ choices: [{ delta: { content: null, reasoning_content: 'hm' } }] }));
-    response.write(delta('Hel') + delta('lo'));
-    response.write(data({ choices: [{ delta: {}, finish_reason: 'stop' }] }));
-    response.write(data({ choices: [], usage: { prompt_tokens: 11, completion_tokens: 1 } }));
-    response.write(data({ choices: [], usage: { prompt_tokens: 11, completion_tokens: 7 } }));
-    response.end(done);
-  });
-  const heard = ask(model, { baseUrl });
-  t.equal(await heard.settled, 'end');
-  t.same(heard.pieces, ['Hel', 'lo']);
-  t.same(heard.usageGiven, { inputTokens: 11, outputTokens: 7 });
-});
+t.test(
+  'role-only chunks, empty choices, comments and unknown fields are passed over; usage comes once, before the end',
+  async (t) => {
+    const { baseUrl, model } = await serving(t, (response) => {
+      response.writeHead(200, eventStream);
+      response.write(': hold on\n\n');
+      response.write(data({ choices: [{ delta: { role: 'assistant' }, finish_reason: null }], usage: null }));
+      response.write(data({ choices: [{ delta: { role: 'assistant', content: '' }, finish_reason: '' }] }));
+      response.write(data({ choices: [{ delta: { content: null, reasoning_content: 'hm' } }] }));
+      response.write(delta('Hel') + delta('lo'));
+      response.write(data({ choices: [{ delta: {}, finish_reason: 'stop' }] }));
+      response.write(data({ choices: [], usage: { prompt_tokens: 11, completion_tokens: 1 } }));
+      response.write(data({ choices: [], usage: { prompt_tokens: 11, completion_tokens: 7 } }));
+      response.end(done);
+    });
+    const heard = ask(model, { baseUrl });
+    t.equal(await heard.settled, 'end');
+    t.same(heard.pieces, ['Hel', 'lo']);
+    t.same(heard.usageGiven, { inputTokens: 11, outputTokens: 7 });
+  },
+);
 
 t.test('several events in one read are read like one after another', async (t) => {
   const texts = Array.from({ length: 40 }, (_, index) => `w${index} `);
   const { baseUrl, model } = await serving(t, (response) => {
     response.writeHead(200, eventStream);
-    response.write(texts.slice(0, 10).map((text) => delta(text)).join(''));
+    response.write(
+      texts
+        .slice(0, 10)
+        .map((text) => delta(text))
+        .join(''),
+    );
     for (const text of texts.slice(10, 20)) response.write(delta(text));
-    const rest = texts.slice(20).map((text) => delta(text)).join('') + delta('', 'stop') + done;
+    const rest =
+      texts
+        .slice(20)
+        .map((text) => delta(text))
+        .join('') +
+      delta('', 'stop') +
+      done;
     response.write(rest.slice(0, 700));
     response.end(rest.slice(700));
   });
@@ -85,7 +119,20 @@ t.test('a model that is held says nothing more until it goes on', async (t) => {
 t.test('CRLF, content parts, and an answer under a plain content type', async (t) => {
   const { baseUrl, model } = await serving(t, (response) => {
     response.writeHead(200, { 'content-type': 'text/plain' });
-    response.write(data({ choices: [{ delta: { content: [{ type: 'thinking', thinking: 'x' }, { type: 'text', text: 'ok' }] } }] }).replaceAll('\n', '\r\n'));
+    response.write(
+      data({
+        choices: [
+          {
+            delta: {
+              content: [
+                { type: 'thinking', thinking: 'x' },
+                { type: 'text', text: 'ok' },
+              ],
+            },
+          },
+        ],
+      }).replaceAll('\n', '\r\n'),
+    );
     response.end((delta('!', 'length') + done).replaceAll('\n', '\r\n'));
   });
   const heard = ask(model, { baseUrl });
@@ -99,15 +146,50 @@ t.test('how an answer ends', async (t) => {
     ['[DONE] without a finish reason', (r) => r.writeHead(200, eventStream).end(delta('a') + done), 'end', 'a'],
     ['neither', (r) => r.writeHead(200, eventStream).end(delta('a')), 'cut', 'a'],
     ['nothing at all', (r) => r.writeHead(200, eventStream).end(), 'cut', ''],
-    ['an error member', (r) => r.writeHead(200, eventStream).end(delta('a') + data({ error: { message: 'no' } })), 'provider_error', 'a'],
-    ['an error object', (r) => r.writeHead(200, eventStream).end(data({ object: 'error', message: 'no' })), 'provider_error', ''],
-    ['an error event', (r) => r.writeHead(200, eventStream).end(`${delta('a')}event: error\ndata: oops\n\n`), 'provider_error', 'a'],
-    ['an error as the finish reason', (r) => r.writeHead(200, eventStream).end(delta('a', 'error') + done), 'provider_error', 'a'],
-    ['data that is not JSON', (r) => r.writeHead(200, eventStream).end(`${delta('a')}data: {"choices\n\n${delta('b', 'stop')}`), 'malformed', 'a'],
+    [
+      'an error member',
+      (r) => r.writeHead(200, eventStream).end(delta('a') + data({ error: { message: 'no' } })),
+      'provider_error',
+      'a',
+    ],
+    [
+      'an error object',
+      (r) => r.writeHead(200, eventStream).end(data({ object: 'error', message: 'no' })),
+      'provider_error',
+      '',
+    ],
+    [
+      'an error event',
+      (r) => r.writeHead(200, eventStream).end(`${delta('a')}event: error\ndata: oops\n\n`),
+      'provider_error',
+      'a',
+    ],
+    [
+      'an error as the finish reason',
+      (r) => r.writeHead(200, eventStream).end(delta('a', 'error') + done),
+      'provider_error',
+      'a',
+    ],
+    [
+      'data that is not JSON',
+      (r) => r.writeHead(200, eventStream).end(`${delta('a')}data: {"choices\n\n${delta('b', 'stop')}`),
+      'malformed',
+      'a',
+    ],
     ['JSON that is no object', (r) => r.writeHead(200, eventStream).end('data: 7\n\n'), 'malformed', ''],
     ['a page', (r) => r.writeHead(200, { 'content-type': 'text/html' }).end('<p>'), 'malformed', ''],
-    ['a coding that nobody asked for', (r) => r.writeHead(200, { ...eventStream, 'content-encoding': 'gzip' }).end('x'), 'malformed', ''],
-    ['a flood without a line end', (r) => r.writeHead(200, eventStream).end(`data: ${'x'.repeat(limits.providerEventCharactersMax + 1)}`), 'malformed', ''],
+    [
+      'a coding that nobody asked for',
+      (r) => r.writeHead(200, { ...eventStream, 'content-encoding': 'gzip' }).end('x'),
+      'malformed',
+      '',
+    ],
+    [
+      'a flood without a line end',
+      (r) => r.writeHead(200, eventStream).end(`data: ${'x'.repeat(limits.providerEventCharactersMax + 1)}`),
+      'malformed',
+      '',
+    ],
   ];
   for (const [name, answer, ending, said] of cases) {
     const { baseUrl, model } = await serving(t, answer);
@@ -133,7 +215,10 @@ t.test('characters split between reads arrive whole', async (t) => {
 
 t.test('an endpoint that does not stream', async (t) => {
   const json = { 'content-type': 'application/json; charset=utf-8' };
-  const whole = JSON.stringify({ choices: [{ message: { role: 'assistant', content: 'grüß dich' }, finish_reason: 'stop' }], usage: { prompt_tokens: 3, completion_tokens: 4 } });
+  const whole = JSON.stringify({
+    choices: [{ message: { role: 'assistant', content: 'grüß dich' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 3, completion_tokens: 4 },
+  });
   const { server, baseUrl, model } = await serving(t, (response) => {
     response.writeHead(200, json);
     for (const byte of Buffer.from(whole)) response.write(Buffer.of(byte));
@@ -143,14 +228,21 @@ t.test('an endpoint that does not stream', async (t) => {
   t.equal(await heard.settled, 'end');
   t.equal(heard.said, 'grüß dich');
   t.same(heard.usageGiven, { inputTokens: 3, outputTokens: 4 });
-  for (const [body, ending] of [['{"error":{"message":"no"}}', 'provider_error'], ['{"choices":', 'malformed'], ['{}', 'malformed'], ['[]', 'malformed']] as const) {
+  for (const [body, ending] of [
+    ['{"error":{"message":"no"}}', 'provider_error'],
+    ['{"choices":', 'malformed'],
+    ['{}', 'malformed'],
+    ['[]', 'malformed'],
+  ] as const) {
     server.answer = (response) => response.writeHead(200, json).end(body);
     t.equal(await ask(model, { baseUrl }).settled, ending, body);
   }
 });
 
 t.test('cancelling at once sends nothing', async (t) => {
-  const { server, baseUrl, model } = await serving(t, (response) => response.writeHead(200, eventStream).end(delta('ok', 'stop') + done));
+  const { server, baseUrl, model } = await serving(t, (response) =>
+    response.writeHead(200, eventStream).end(delta('ok', 'stop') + done),
+  );
   const cancelled = ask(model, { baseUrl });
   cancelled.asked.cancel();
   t.equal(await ask(model, { baseUrl }).settled, 'end');

@@ -6,7 +6,14 @@ import type { AddressInfo, Socket } from 'node:net';
 import { WheelClock } from '../../../src/base/clock.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { OpaqueFields } from '../../../src/base/opaque-fields.ts';
-import type { Model, ModelCall, ModelFailure, ModelRequest, ModelSink, ModelUsage } from '../../../src/providers/model.ts';
+import type {
+  Model,
+  ModelCall,
+  ModelFailure,
+  ModelRequest,
+  ModelSink,
+  ModelUsage,
+} from '../../../src/providers/model.ts';
 import { providerBounds, providerHttp } from '../../../src/providers/client.ts';
 import type { ProviderBounds, ProviderHttp } from '../../../src/providers/client.ts';
 import type { Lookup } from '../../../src/providers/client/address.ts';
@@ -112,8 +119,8 @@ export interface Provider {
 }
 
 /**
- * A stand-in never closes a kept connection by its own clock: after its process stood still for longer, as on a busy machine, it would close one
- * on which a request waits to be read.
+ * A stand-in never closes a kept connection by its own clock: after its process stood still for longer, as on a busy
+ * machine, it would close one on which a request waits to be read.
  */
 export const keepsConnections = { keepAliveTimeout: 0 };
 
@@ -123,7 +130,12 @@ export async function provider(answer: Provider['answer']): Promise<Provider> {
     let text = '';
     incoming.setEncoding('utf8').on('data', (piece: string) => (text += piece));
     incoming.on('end', () => {
-      const seen = { method: incoming.method!, path: incoming.url!, headers: incoming.headers, body: text === '' ? null : JSON.parse(text) };
+      const seen = {
+        method: incoming.method!,
+        path: incoming.url!,
+        headers: incoming.headers,
+        body: text === '' ? null : JSON.parse(text),
+      };
       self.requests.push(seen);
       self.answer(response, seen);
       for (const resolve of waiting.splice(0)) resolve();
@@ -158,9 +170,18 @@ export const closed = (socket: Socket): Promise<void> =>
   new Promise((resolve) => (socket.closed ? resolve() : void socket.once('close', () => resolve())));
 
 /** A client that may call private addresses, closed with the test. */
-export function client(t: Hooks, bounds: Partial<ProviderBounds> = {}, over: { clock?: Clock; allowPrivate?: boolean; lookup?: Lookup } = {}): ProviderHttp {
+export function client(
+  t: Hooks,
+  bounds: Partial<ProviderBounds> = {},
+  over: { clock?: Clock; allowPrivate?: boolean; lookup?: Lookup } = {},
+): ProviderHttp {
   const clock = over.clock ?? new WheelClock();
-  const http = providerHttp({ clock, allowPrivate: over.allowPrivate ?? true, bounds: { ...providerBounds, ...bounds }, lookup: over.lookup });
+  const http = providerHttp({
+    clock,
+    allowPrivate: over.allowPrivate ?? true,
+    bounds: { ...providerBounds, ...bounds },
+    lookup: over.lookup,
+  });
   t.teardown(async () => {
     await http.close();
     clock.stop();

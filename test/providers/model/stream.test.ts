@@ -1,4 +1,7 @@
-/** However a stream is cut into chunks, and however its events resemble each other, its result is that of a plain parser. */
+/**
+ * However a stream is cut into chunks, and however its events resemble each other, its result is that of a plain
+ * parser.
+ */
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
@@ -82,25 +85,44 @@ function plainly(stream: string): string[] {
 
 /** The stream's chunks: mostly one event each, now and then cut or joined anywhere. */
 const chunks = (() => {
-  const text = fc.oneof({ weight: 4, arbitrary: fc.constantFrom('a', 'b ', 'token', '') }, { weight: 1, arbitrary: fc.constantFrom('"', '\\', '\n', 'é', '😀', 'usage', '[DONE]', '\ue000') });
-  const body = fc.record({ text, more: fc.constantFrom({}, {}, {}, {}, { id: 'token' }, { usage: {} }, { end: true }, { error: {} }) });
+  const text = fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom('a', 'b ', 'token', '') },
+    { weight: 1, arbitrary: fc.constantFrom('"', '\\', '\n', 'é', '😀', 'usage', '[DONE]', '\ue000') },
+  );
+  const body = fc.record({
+    text,
+    more: fc.constantFrom({}, {}, {}, {}, { id: 'token' }, { usage: {} }, { end: true }, { error: {} }),
+  });
   const data = fc.oneof(
     { weight: 12, arbitrary: body.map(({ text, more }) => JSON.stringify({ delta: { content: text }, ...more })) },
     { weight: 1, arbitrary: fc.constantFrom('[DONE]', 'not JSON', '', '[]') },
   );
-  const event = fc.record({ data, head: fc.constantFrom('', '', '', '', 'event: piece\n', 'event: error\n', ': note\n', 'id: 7\n'), end: fc.constantFrom('\n\n', '\n\n', '\n\n', '\r\n\r\n', '\r\r', '\n\r', '\n', '\r', '\r\n', '\n\n\n') });
-  const sameHead = fc.constantFrom(null, null, '', 'event: piece\n');
-  return fc.record({ events: fc.array(event, { minLength: 4, maxLength: 40, size: 'max' }), cuts: fc.array(fc.nat(), { maxLength: 5 }), joins: fc.array(fc.nat(40), { maxLength: 3 }), sameHead }).map(({ events, cuts, joins, sameHead }) => {
-    const pieces = events.map(({ data, head, end }) => `${sameHead ?? head}data: ${data}${sameHead === null ? end : '\n\n'}`);
-    for (const at of joins) if (at + 1 < pieces.length) pieces.splice(at, 2, pieces[at]! + pieces[at + 1]!);
-    for (const cut of cuts) {
-      const index = cut % pieces.length;
-      const piece = pieces[index]!;
-      const at = cut % (piece.length + 1);
-      pieces.splice(index, 1, piece.slice(0, at), piece.slice(at));
-    }
-    return pieces;
+  const event = fc.record({
+    data,
+    head: fc.constantFrom('', '', '', '', 'event: piece\n', 'event: error\n', ': note\n', 'id: 7\n'),
+    end: fc.constantFrom('\n\n', '\n\n', '\n\n', '\r\n\r\n', '\r\r', '\n\r', '\n', '\r', '\r\n', '\n\n\n'),
   });
+  const sameHead = fc.constantFrom(null, null, '', 'event: piece\n');
+  return fc
+    .record({
+      events: fc.array(event, { minLength: 4, maxLength: 40, size: 'max' }),
+      cuts: fc.array(fc.nat(), { maxLength: 5 }),
+      joins: fc.array(fc.nat(40), { maxLength: 3 }),
+      sameHead,
+    })
+    .map(({ events, cuts, joins, sameHead }) => {
+      const pieces = events.map(
+        ({ data, head, end }) => `${sameHead ?? head}data: ${data}${sameHead === null ? end : '\n\n'}`,
+      );
+      for (const at of joins) if (at + 1 < pieces.length) pieces.splice(at, 2, pieces[at]! + pieces[at + 1]!);
+      for (const cut of cuts) {
+        const index = cut % pieces.length;
+        const piece = pieces[index]!;
+        const at = cut % (piece.length + 1);
+        pieces.splice(index, 1, piece.slice(0, at), piece.slice(at));
+      }
+      return pieces;
+    });
 })();
 
 t.test('a stream in chunks says what it says in one', async () => {
@@ -131,7 +153,13 @@ function countParsed(t: Test): { times: number } {
 t.test('the events of a short answer are parsed once each', async (t) => {
   const parsed = countParsed(t);
   const reader = new StreamReader(dialect, new Heard());
-  const events = ['{"role":"assistant"}', '{"delta":{"content":"a"}}', '{"delta":{"content":"b"}}', '{"end":true}', '{"usage":{}}'];
+  const events = [
+    '{"role":"assistant"}',
+    '{"delta":{"content":"a"}}',
+    '{"delta":{"content":"b"}}',
+    '{"end":true}',
+    '{"usage":{}}',
+  ];
   for (const event of events) reader.feed(`data: ${event}\n\n`);
   reader.feed('data: [DONE]\n\n');
   t.equal(parsed.times, events.length);
@@ -143,7 +171,8 @@ t.test('events that differ in their text alone are not parsed', async (t) => {
     const heard = new Heard();
     const reader = new StreamReader(dialect, heard);
     parsed.times = 0;
-    for (let number = 0; number < 1000; number++) reader.feed(`${head}data: {"id":"c","delta":{"content":"piece ${number} "}}\n\n`);
+    for (let number = 0; number < 1000; number++)
+      reader.feed(`${head}data: {"id":"c","delta":{"content":"piece ${number} "}}\n\n`);
     t.ok(parsed.times < 10, `${parsed.times} of 1000`);
     t.equal(heard.texts, 1000);
     t.match(heard.said[0], /^text piece 0 piece 1 .* piece 999 $/);

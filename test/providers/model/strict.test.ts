@@ -1,4 +1,7 @@
-/** Models that refuse parameters that others take: the request that they accept in the end, which the next turn sends at once. */
+/**
+ * Models that refuse parameters that others take: the request that they accept in the end, which the next turn sends at
+ * once.
+ */
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
 import { limits } from '../../../src/base/limits.ts';
@@ -8,7 +11,18 @@ import { openaiModel } from '../../../src/providers/model/openai.ts';
 import type { ModelMessage, ModelRequest } from '../../../src/providers/model.ts';
 import { ask, client, closed, data, delta, done, eventStream, ManualClock, provider } from './provider.ts';
 import type { Hooks, Provider } from './provider.ts';
-import { alternation, inTheirWords, noEmpty, noSystem, refuse, sentCharacters, tooLong, unknown, unless, window } from './strict.ts';
+import {
+  alternation,
+  inTheirWords,
+  noEmpty,
+  noSystem,
+  refuse,
+  sentCharacters,
+  tooLong,
+  unknown,
+  unless,
+  window,
+} from './strict.ts';
 
 const serving = async (t: Hooks, answer: Provider['answer'], of = openaiModel, clock?: ManualClock) => {
   const server = await provider(answer);
@@ -23,9 +37,15 @@ const serving = async (t: Hooks, answer: Provider['answer'], of = openaiModel, c
   return { server, model, turn, sent: () => server.requests.at(-1)!.body };
 };
 
-const anthropicAnswer = 'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n';
+const anthropicAnswer =
+  'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n';
 const say = (role: 'user' | 'assistant', content: string): ModelMessage => ({ role, content });
-const [greeting, first, reply, second] = [say('assistant', 'Welcome.'), say('user', 'hello'), say('assistant', 'hi'), say('user', 'and?')];
+const [greeting, first, reply, second] = [
+  say('assistant', 'Welcome.'),
+  say('user', 'hello'),
+  say('assistant', 'hi'),
+  say('user', 'and?'),
+];
 
 t.test('a template that wants roles to alternate gets the history without the greeting', async (t) => {
   for (const speaks of [true, false]) {
@@ -33,7 +53,11 @@ t.test('a template that wants roles to alternate gets the history without the gr
     const { turn, sent } = await serving(t, unless(check, noEmpty));
     t.equal((await turn({ systemPrompt: 'Be kind.', messages: [greeting, first] }))[0], 'end');
     t.same(sent().messages, [{ role: 'system', content: 'Be kind.' }, first]);
-    t.same(await turn({ systemPrompt: 'Be kind.', messages: [greeting, first, reply, second] }), ['end', speaks ? 1 : 2], 'the second turn knows, once a reason was given');
+    t.same(
+      await turn({ systemPrompt: 'Be kind.', messages: [greeting, first, reply, second] }),
+      ['end', speaks ? 1 : 2],
+      'the second turn knows, once a reason was given',
+    );
     t.same(sent().messages, [{ role: 'system', content: 'Be kind.' }, first, reply, second]);
     t.same(await turn({ messages: [greeting, first, second] }), ['end', 1], 'also behind a turn that left no answer');
     t.same(sent().messages, [say('user', 'hello\n\nand?')]);
@@ -43,7 +67,12 @@ t.test('a template that wants roles to alternate gets the history without the gr
 t.test('no answer, however empty, makes the next request one that strict templates refuse', async (t) => {
   const { turn, sent } = await serving(t, unless(alternation, noEmpty));
   const empty = say('assistant', '');
-  for (const messages of [[first, empty, second], [first, second], [first, say('assistant', ' \n'), first, empty, second], [first, say('assistant', 'cut'), reply, second]]) {
+  for (const messages of [
+    [first, empty, second],
+    [first, second],
+    [first, say('assistant', ' \n'), first, empty, second],
+    [first, say('assistant', 'cut'), reply, second],
+  ]) {
     t.same(await turn({ messages: cutHistory(messages, 100).messages }), ['end', 1], JSON.stringify(messages));
     t.ok(sent().messages.at(-1).content.endsWith('and?'));
   }
@@ -73,21 +102,36 @@ t.test('parameters that a model refuses, in any combination, are left out, and n
       const over = { temperature: 0.5, outputTokensMax: 9 };
       t.equal((await turn(over))[0], 'end', about);
       const first = server.requests.length;
-      t.ok(server.requests.length <= (speaks ? refused.length + 1 : limits.providerAttemptsMax), `${about}: ${server.requests.length} requests`);
+      t.ok(
+        server.requests.length <= (speaks ? refused.length + 1 : limits.providerAttemptsMax),
+        `${about}: ${server.requests.length} requests`,
+      );
       const bound = refused.includes('max_tokens') ? 'max_completion_tokens' : 'max_tokens';
       const kept = ['stream_options', 'temperature', bound].filter((field) => !refused.includes(field));
       const fieldsOf = () => fields.filter((field) => sent()[field] !== undefined);
-      t.same(fieldsOf(), fields.filter((field) => kept.includes(field)), about);
+      t.same(
+        fieldsOf(),
+        fields.filter((field) => kept.includes(field)),
+        about,
+      );
       // Without a reason a shape is learnt once it has worked twice where the plain one was refused.
-      for (let turns = 2; turns <= 3; turns++) t.same(await turn(over), ['end', turns === 2 && !speaks && first > 1 ? 2 : 1], `${about}: turn ${turns}`);
-      t.same(fieldsOf(), fields.filter((field) => kept.includes(field)), about);
+      for (let turns = 2; turns <= 3; turns++)
+        t.same(await turn(over), ['end', turns === 2 && !speaks && first > 1 ? 2 : 1], `${about}: turn ${turns}`);
+      t.same(
+        fieldsOf(),
+        fields.filter((field) => kept.includes(field)),
+        about,
+      );
     }
   }
 });
 
 t.test('parameters and a template at once', async (t) => {
   for (const speaks of [true, false]) {
-    const { turn } = await serving(t, unless(unknown(['stream_options', 'max_tokens', 'temperature'], speaks), noSystem, alternation));
+    const { turn } = await serving(
+      t,
+      unless(unknown(['stream_options', 'max_tokens', 'temperature'], speaks), noSystem, alternation),
+    );
     const over = { temperature: 0.5, outputTokensMax: 9, systemPrompt: 'Be kind.', messages: [greeting, first] };
     const [ending, requests] = await turn(over);
     t.equal(ending, 'end');
@@ -136,7 +180,12 @@ t.test('a refusal of the request itself is asked for a bounded number of times, 
   t.ok(requests <= limits.providerAttemptsMax, `${requests} requests`);
   server.answer = unless();
   t.same(await turn(over), ['end', 1]);
-  t.match(sent(), { temperature: 0.5, max_tokens: 9, stream_options: {}, messages: [{ role: 'system' }, greeting, first] });
+  t.match(sent(), {
+    temperature: 0.5,
+    max_tokens: 9,
+    stream_options: {},
+    messages: [{ role: 'system' }, greeting, first],
+  });
 });
 
 t.test('no other status is tried twice', async (t) => {
@@ -144,15 +193,29 @@ t.test('no other status is tried twice', async (t) => {
     const { turn } = await serving(t, (response) => refuse(response, { ...tooLong['vLLM']!, status }));
     t.equal((await turn({ messages: [first, reply, second] }))[1], 1, String(status));
   }
-  for (const body of ['', '{}', '{"error":"the model runner has crashed"}', '{"error":{"message":"temperature of the GPU is too high"}}']) {
+  for (const body of [
+    '',
+    '{}',
+    '{"error":"the model runner has crashed"}',
+    '{"error":{"message":"temperature of the GPU is too high"}}',
+  ]) {
     const { turn } = await serving(t, (response) => refuse(response, { status: 500, body }));
-    t.same(await turn({ messages: [greeting, first, reply, second], temperature: 1, systemPrompt: 'Be kind.' }), ['status', 1], `500 ${body}`);
+    t.same(
+      await turn({ messages: [greeting, first, reply, second], temperature: 1, systemPrompt: 'Be kind.' }),
+      ['status', 1],
+      `500 ${body}`,
+    );
   }
 });
 
 t.test('no attempt begins after a minute, and none after the first output', async (t) => {
   const clock = new ManualClock();
-  const late = await serving(t, (response) => (clock.advance(limits.providerAttemptsMs / 2 + 1), refuse(response, { status: 400, body: '{}' })), openaiModel, clock);
+  const late = await serving(
+    t,
+    (response) => (clock.advance(limits.providerAttemptsMs / 2 + 1), refuse(response, { status: 400, body: '{}' })),
+    openaiModel,
+    clock,
+  );
   t.same(await late.turn({ temperature: 1, outputTokensMax: 9 }), ['status', 2]);
   const cut = await serving(t, (response) => {
     response.writeHead(200, eventStream);
@@ -164,13 +227,18 @@ t.test('no attempt begins after a minute, and none after the first output', asyn
 t.test('a body of a refusal that never ends, is cut, or is no text', async (t) => {
   const clock = new ManualClock();
   const cases: [string, Provider['answer']][] = [
-    ['cut', (response) => void response.writeHead(400, { 'content-length': 100 }).write('{"a"', () => response.destroy())],
+    [
+      'cut',
+      (response) => void response.writeHead(400, { 'content-length': 100 }).write('{"a"', () => response.destroy()),
+    ],
     ['large', (response) => void response.writeHead(400).end('x'.repeat(10 * limits.providerErrorBytesMax))],
     ['binary', (response) => void response.writeHead(400).end(Buffer.from([0xff, 0xfe, 0, 0x80]))],
     ['none', (response) => void response.writeHead(400).end()],
   ];
   for (const [name, refusing] of cases) {
-    const { turn } = await serving(t, (response, seen) => (seen.body.stream_options === undefined ? unless()(response, seen) : refusing(response, seen)));
+    const { turn } = await serving(t, (response, seen) =>
+      seen.body.stream_options === undefined ? unless()(response, seen) : refusing(response, seen),
+    );
     t.same(await turn(), ['end', 2], name);
   }
   const { server, model } = await serving(t, (response) => void response.writeHead(400).write('{'), openaiModel, clock);
@@ -181,7 +249,10 @@ t.test('a body of a refusal that never ends, is cut, or is no text', async (t) =
   t.same([heard.endings, server.requests.length], [[], 1], 'cancelled meanwhile');
 });
 
-const long = (count: number): ModelMessage[] => Array.from({ length: count }, (_, index) => say(index % 2 === 0 ? 'user' : 'assistant', `${index} ${'x'.repeat(400)}`));
+const long = (count: number): ModelMessage[] =>
+  Array.from({ length: count }, (_, index) =>
+    say(index % 2 === 0 ? 'user' : 'assistant', `${index} ${'x'.repeat(400)}`),
+  );
 const history = [...long(20), say('user', 'now')];
 
 t.test('a history that is too long is halved once, whoever says so, and stays so', async (t) => {
@@ -201,72 +272,117 @@ const within: Readonly<Record<string, (body: string) => string>> = {
   'an event named error': (body) => `event: error\ndata: ${body}\n\n`,
   'an event without a name': (body) => `data: ${body}\n\n`,
   'an event, and then the end': (body) => `data: ${body}\n\n${done}`,
-  'an event behind what says nothing': (body) => `: waiting\n\n${data({ choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] })}data: ${body}\n\n${done}`,
+  'an event behind what says nothing': (body) =>
+    `: waiting\n\n${data({ choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] })}data: ${body}\n\n${done}`,
   'a field of its own': (body) => `error: ${body}\n\n`,
   'one object': (body) => body,
 };
 
 t.test('a 200 or a 500 that says that it is too long is one, too', async (t) => {
-  const bodies = Object.entries(tooLong).filter(([, { status, body }]) => status !== 413 && JSON.parse(body).error !== undefined);
+  const bodies = Object.entries(tooLong).filter(
+    ([, { status, body }]) => status !== 413 && JSON.parse(body).error !== undefined,
+  );
   const asked = { messages: history, temperature: 0.5, outputTokensMax: 9 };
   const check = async (about: string, answer: Provider['answer'], of = openaiModel): Promise<void> => {
-    const { server, model, turn, sent } = await serving(t, (response, seen) => (sentCharacters(seen.body) > 5000 ? answer(response, seen) : unless()(response, seen)), of);
+    const { server, model, turn, sent } = await serving(
+      t,
+      (response, seen) => (sentCharacters(seen.body) > 5000 ? answer(response, seen) : unless()(response, seen)),
+      of,
+    );
     const heard = ask(model, { baseUrl: server.baseUrl, ...asked });
     t.same([await heard.settled, heard.said, server.requests.length], ['end', 'ok', 2], about);
     t.same(heard.leftOutGiven, [history.length - sent().messages.length], `${about}: what was left out`);
-    t.match(sent(), { temperature: 0.5, max_tokens: 9, stream_options: {} }, `${about}: it teaches nothing of parameters`);
+    t.match(
+      sent(),
+      { temperature: 0.5, max_tokens: 9, stream_options: {} },
+      `${about}: it teaches nothing of parameters`,
+    );
     t.same(await turn(asked), ['end', 1], `${about}: the next turn knows`);
   };
   for (const [name, { body }] of bodies) {
     await check(`${name}: 500`, (response) => refuse(response, { status: 500, body }));
-    for (const [form, text] of Object.entries(within)) await check(`${name}: ${form}`, (response) => response.writeHead(200, eventStream).end(text(body)));
+    for (const [form, text] of Object.entries(within))
+      await check(`${name}: ${form}`, (response) => response.writeHead(200, eventStream).end(text(body)));
   }
-  for (const body of Object.values(inTheirWords)) await check(body, (response) => refuse(response, { status: 500, body }));
+  for (const body of Object.values(inTheirWords))
+    await check(body, (response) => refuse(response, { status: 500, body }));
 });
 
 t.test('Anthropic: an error event that says that it is too long', async (t) => {
-  const { server, turn } = await serving(t, (response, { body }) => {
-    const said = sentCharacters(body) > 5000 ? `event: error\ndata: ${tooLong['Anthropic']!.body}\n\n` : anthropicAnswer;
-    response.writeHead(200, eventStream).end(`event: ping\ndata: {"type":"ping"}\n\n${said}`);
-  }, anthropicModel);
+  const { server, turn } = await serving(
+    t,
+    (response, { body }) => {
+      const said =
+        sentCharacters(body) > 5000 ? `event: error\ndata: ${tooLong['Anthropic']!.body}\n\n` : anthropicAnswer;
+      response.writeHead(200, eventStream).end(`event: ping\ndata: {"type":"ping"}\n\n${said}`);
+    },
+    anthropicModel,
+  );
   t.same(await turn({ messages: history }), ['end', 2]);
   t.same(await turn({ messages: history }), ['end', 1]);
-  server.answer = (response) => void response.writeHead(200, eventStream).end('event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n');
+  server.answer = (response) =>
+    void response
+      .writeHead(200, eventStream)
+      .end('event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n');
   t.same(await turn({ messages: history }), ['provider_error', 1]);
 });
 
 t.test('a template that wants roles to alternate may say so with a 200 or a 500', async (t) => {
   const { body } = alternation({ messages: [greeting] })!;
   const error = JSON.stringify({ error: JSON.parse(body) });
-  const ways: Record<string, (response: ServerResponse) => void> = { '500': (response) => refuse(response, { status: 500, body: error }) };
-  for (const [form, text] of Object.entries(within)) ways[form] = (response) => void response.writeHead(200, eventStream).end(text(error));
+  const ways: Record<string, (response: ServerResponse) => void> = {
+    '500': (response) => refuse(response, { status: 500, body: error }),
+  };
+  for (const [form, text] of Object.entries(within))
+    ways[form] = (response) => void response.writeHead(200, eventStream).end(text(error));
   for (const [way, refusing] of Object.entries(ways)) {
-    const { turn, sent } = await serving(t, (response, seen) => (alternation(seen.body) === null ? unless()(response, seen) : refusing(response)));
+    const { turn, sent } = await serving(t, (response, seen) =>
+      alternation(seen.body) === null ? unless()(response, seen) : refusing(response),
+    );
     t.same(await turn({ messages: [greeting, first], temperature: 0.5 }), ['end', 2], way);
     t.match(sent(), { messages: [first], temperature: 0.5, stream_options: {} });
     t.same(await turn({ messages: [greeting, first, reply, second] }), ['end', 1], `${way}: the next turn knows`);
   }
 });
 
-t.test('nothing is asked again once an answer has begun, in text or in thought, nor for an error that says nothing of this', async (t) => {
-  const error = `data: ${tooLong['OpenAI']!.body}\n\n`;
-  for (const begun of [delta('some'), data({ choices: [{ index: 0, delta: { reasoning_content: 'hm' } }] }), delta('<think>')]) {
-    const { turn } = await serving(t, (response) => void response.writeHead(200, eventStream).end(begun + error));
-    t.same(await turn({ messages: history }), ['provider_error', 1], begun);
-  }
-  for (const said of ['{"error":{"message":"overloaded","code":502}}', '{"error":{"message":"temperature of the GPU is too high"}}', '{"error":"rate limit"}']) {
-    const { turn } = await serving(t, (response) => void response.writeHead(200, eventStream).end(`data: ${said}\n\n`));
-    t.same(await turn({ messages: [greeting, ...history], temperature: 1, systemPrompt: 'Be kind.' }), ['provider_error', 1], said);
-  }
-  const { server, turn } = await serving(t, (response) => void response.writeHead(200, eventStream).end(error));
-  t.same(await turn({ messages: history }), ['provider_error', 2], 'once more, with half');
-  server.answer = (response) => void response.writeHead(200, eventStream).end(delta('ok', 'stop') + error);
-  t.same(await turn({ messages: history }), ['end', 1], 'what has said its finish is complete');
-});
+t.test(
+  'nothing is asked again once an answer has begun, in text or in thought, nor for an error that says nothing of this',
+  async (t) => {
+    const error = `data: ${tooLong['OpenAI']!.body}\n\n`;
+    for (const begun of [
+      delta('some'),
+      data({ choices: [{ index: 0, delta: { reasoning_content: 'hm' } }] }),
+      delta('<think>'),
+    ]) {
+      const { turn } = await serving(t, (response) => void response.writeHead(200, eventStream).end(begun + error));
+      t.same(await turn({ messages: history }), ['provider_error', 1], begun);
+    }
+    for (const said of [
+      '{"error":{"message":"overloaded","code":502}}',
+      '{"error":{"message":"temperature of the GPU is too high"}}',
+      '{"error":"rate limit"}',
+    ]) {
+      const { turn } = await serving(
+        t,
+        (response) => void response.writeHead(200, eventStream).end(`data: ${said}\n\n`),
+      );
+      t.same(
+        await turn({ messages: [greeting, ...history], temperature: 1, systemPrompt: 'Be kind.' }),
+        ['provider_error', 1],
+        said,
+      );
+    }
+    const { server, turn } = await serving(t, (response) => void response.writeHead(200, eventStream).end(error));
+    t.same(await turn({ messages: history }), ['provider_error', 2], 'once more, with half');
+    server.answer = (response) => void response.writeHead(200, eventStream).end(delta('ok', 'stop') + error);
+    t.same(await turn({ messages: history }), ['end', 1], 'what has said its finish is complete');
+  },
+);
 
 t.test('an answer that is asked for again can be cancelled, and the refused one is closed', async (t) => {
   const { server, model } = await serving(t, (response, { body }) => {
-    if (sentCharacters(body) > 5000) response.writeHead(200, eventStream).write(`data: ${tooLong['OpenAI']!.body}\n\n${delta('late', 'stop')}${done}`);
+    if (sentCharacters(body) > 5000)
+      response.writeHead(200, eventStream).write(`data: ${tooLong['OpenAI']!.body}\n\n${delta('late', 'stop')}${done}`);
     else response.writeHead(200, eventStream).write(delta('new'));
   });
   const heard = ask(model, { baseUrl: server.baseUrl, messages: history });
@@ -305,34 +421,57 @@ t.test('the message itself is always sent, and nothing is halved where there is 
 });
 
 t.test('a reply whose bound is too large is no history that is too long', async (t) => {
-  const said = "'max_tokens' or 'max_completion_tokens' is too large: 5000. This model's maximum context length is 4096 tokens and your request has 20 input tokens (5000 > 4096 - 20).";
-  const { turn, sent } = await serving(t, unless((body) => (body.max_tokens ?? body.max_completion_tokens ?? 0) > 100 ? { status: 400, body: JSON.stringify({ message: said }) } : null));
+  const said =
+    "'max_tokens' or 'max_completion_tokens' is too large: 5000. This model's maximum context length is 4096 tokens and your request has 20 input tokens (5000 > 4096 - 20).";
+  const { turn, sent } = await serving(
+    t,
+    unless((body) =>
+      (body.max_tokens ?? body.max_completion_tokens ?? 0) > 100
+        ? { status: 400, body: JSON.stringify({ message: said }) }
+        : null,
+    ),
+  );
   t.same(await turn({ outputTokensMax: 5000, messages: history }), ['end', 3]);
   t.equal(sent().messages.length, history.length);
 });
 
-t.test('a window fifty times smaller than the history is found within a few turns, and the message alone is sent in the end', async (t) => {
-  for (const newest of ['now', 'x'.repeat(150)]) {
-    const { turn, sent } = await serving(t, unless(window(160, tooLong['OpenAI']!)));
-    const messages = [...long(20), say('user', newest)];
-    const endings: string[] = [];
-    for (let turns = 0; turns < 6; turns++) {
-      const [ending, requests] = await turn({ systemPrompt: 'Be kind.', messages });
-      t.ok(requests <= 2);
-      endings.push(ending);
+t.test(
+  'a window fifty times smaller than the history is found within a few turns, and the message alone is sent in the end',
+  async (t) => {
+    for (const newest of ['now', 'x'.repeat(150)]) {
+      const { turn, sent } = await serving(t, unless(window(160, tooLong['OpenAI']!)));
+      const messages = [...long(20), say('user', newest)];
+      const endings: string[] = [];
+      for (let turns = 0; turns < 6; turns++) {
+        const [ending, requests] = await turn({ systemPrompt: 'Be kind.', messages });
+        t.ok(requests <= 2);
+        endings.push(ending);
+      }
+      t.same(endings.slice(-3), ['end', 'end', 'end'], endings.join());
+      t.same(sent().messages, [{ role: 'system', content: 'Be kind.' }, say('user', newest)]);
+      t.same(
+        await turn({ systemPrompt: 'Be kind.', messages: [...messages, say('assistant', 'hi'), second] }),
+        ['end', 1],
+        'the next one begins there',
+      );
     }
-    t.same(endings.slice(-3), ['end', 'end', 'end'], endings.join());
-    t.same(sent().messages, [{ role: 'system', content: 'Be kind.' }, say('user', newest)]);
-    t.same(await turn({ systemPrompt: 'Be kind.', messages: [...messages, say('assistant', 'hi'), second] }), ['end', 1], 'the next one begins there');
-  }
-});
+  },
+);
 
 t.test('Anthropic: a temperature that a model refuses, and a history that is too long', async (t) => {
-  const { server, turn, sent } = await serving(t, (response, { body }) => {
-    if (body.temperature !== undefined) return refuse(response, { status: 400, body: '{"type":"error","error":{"type":"invalid_request_error","message":"`temperature` is deprecated for this model."}}' });
-    if (sentCharacters(body) > 5000) return refuse(response, tooLong['Anthropic']!);
-    response.writeHead(200, eventStream).end(anthropicAnswer);
-  }, anthropicModel);
+  const { server, turn, sent } = await serving(
+    t,
+    (response, { body }) => {
+      if (body.temperature !== undefined)
+        return refuse(response, {
+          status: 400,
+          body: '{"type":"error","error":{"type":"invalid_request_error","message":"`temperature` is deprecated for this model."}}',
+        });
+      if (sentCharacters(body) > 5000) return refuse(response, tooLong['Anthropic']!);
+      response.writeHead(200, eventStream).end(anthropicAnswer);
+    },
+    anthropicModel,
+  );
   t.same(await turn({ messages: [greeting, ...history], temperature: 0.5 }), ['end', 3]);
   t.equal(sent().messages[0].role, 'user');
   t.same(await turn({ messages: [greeting, ...history], temperature: 0.5 }), ['end', 1]);

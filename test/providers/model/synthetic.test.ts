@@ -4,15 +4,54 @@ import { parseSynthetic, syntheticKeys, syntheticModel } from '../../../src/prov
 import { ask, ManualClock } from './provider.ts';
 
 t.test('a name is read strictly', async (t) => {
-  const defaults = { tokens: 20, delayMs: 0, firstMs: 0, failAt: null, failAs: 'provider_error', hangAt: null, text: 'word', unicode: false, usage: true, call: null, calls: 1, callRounds: 1, callBad: false };
+  const defaults = {
+    tokens: 20,
+    delayMs: 0,
+    firstMs: 0,
+    failAt: null,
+    failAs: 'provider_error',
+    hangAt: null,
+    text: 'word',
+    unicode: false,
+    usage: true,
+    call: null,
+    calls: 1,
+    callRounds: 1,
+    callBad: false,
+  };
   t.same(parseSynthetic(''), defaults);
-  t.same(parseSynthetic('tokens=200, delay_ms=20,first_ms=5,fail_at=50,fail_as=cut,hang_at=7,text=a=b,unicode=1,usage=0'), {
-    ...defaults, tokens: 200, delayMs: 20, firstMs: 5, failAt: 50, failAs: 'cut', hangAt: 7, text: 'a=b', unicode: true, usage: false,
-  });
+  t.same(
+    parseSynthetic('tokens=200, delay_ms=20,first_ms=5,fail_at=50,fail_as=cut,hang_at=7,text=a=b,unicode=1,usage=0'),
+    {
+      ...defaults,
+      tokens: 200,
+      delayMs: 20,
+      firstMs: 5,
+      failAt: 50,
+      failAs: 'cut',
+      hangAt: 7,
+      text: 'a=b',
+      unicode: true,
+      usage: false,
+    },
+  );
   for (const [name, bad] of [
-    ['tokens=x', 'tokens'], ['tokens=', 'tokens'], ['tokens', 'tokens'], ['tokens=-1', 'tokens'], ['tokens=1.5', 'tokens'], ['tokens=1e3', 'tokens'],
-    ['tokens=1000001', 'tokens'], ['tokens=1,tokens=1', 'tokens'], ['tokens=1,speed=2', 'speed'], ['tokens=1,', ''], ['unicode=yes', 'unicode'],
-    ['fail_as=boredom', 'fail_as'], ['text=', 'text'], ['__proto__=1', '__proto__'], ['constructor=1', 'constructor'], ['Tokens=1', 'Tokens'],
+    ['tokens=x', 'tokens'],
+    ['tokens=', 'tokens'],
+    ['tokens', 'tokens'],
+    ['tokens=-1', 'tokens'],
+    ['tokens=1.5', 'tokens'],
+    ['tokens=1e3', 'tokens'],
+    ['tokens=1000001', 'tokens'],
+    ['tokens=1,tokens=1', 'tokens'],
+    ['tokens=1,speed=2', 'speed'],
+    ['tokens=1,', ''],
+    ['unicode=yes', 'unicode'],
+    ['fail_as=boredom', 'fail_as'],
+    ['text=', 'text'],
+    ['__proto__=1', '__proto__'],
+    ['constructor=1', 'constructor'],
+    ['Tokens=1', 'Tokens'],
   ] as const) {
     t.equal(parseSynthetic(name), bad, name);
   }
@@ -29,7 +68,14 @@ t.test('every key is documented and understood', async (t) => {
 
 const playing = (name: string) => {
   const clock = new ManualClock();
-  return { clock, heard: ask(syntheticModel(clock), { name, messages: [{ role: 'user', content: '12345678' }], systemPrompt: '1234' }) };
+  return {
+    clock,
+    heard: ask(syntheticModel(clock), {
+      name,
+      messages: [{ role: 'user', content: '12345678' }],
+      systemPrompt: '1234',
+    }),
+  };
 };
 
 t.test('pieces come at their times', async (t) => {
@@ -48,7 +94,13 @@ t.test('pieces come at their times', async (t) => {
 });
 
 t.test('failing, before the first piece and later, as it is told', async (t) => {
-  for (const [name, pieces, ending] of [['fail_at=0', 0, 'provider_error'], ['fail_at=4,fail_as=cut', 4, 'cut'], ['tokens=4,fail_at=4', 4, 'provider_error'], ['tokens=3,fail_at=4', 3, 'end'], ['tokens=0', 0, 'end']] as const) {
+  for (const [name, pieces, ending] of [
+    ['fail_at=0', 0, 'provider_error'],
+    ['fail_at=4,fail_as=cut', 4, 'cut'],
+    ['tokens=4,fail_at=4', 4, 'provider_error'],
+    ['tokens=3,fail_at=4', 3, 'end'],
+    ['tokens=0', 0, 'end'],
+  ] as const) {
     const { clock, heard } = playing(name);
     t.same(heard.endings, [], 'never before start has returned');
     clock.advance(0);

@@ -9,12 +9,14 @@ const said = (data: string): string | null => {
   const content = choices?.[0]?.delta?.content;
   return usage !== undefined || typeof content !== 'string' ? null : content;
 };
-const event = (content: string, more: object = {}): string => JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content } }], ...more });
+const event = (content: string, more: object = {}): string =>
+  JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content } }], ...more });
 
 t.test('an event that differs in its text alone is not read', async (t) => {
   const template = templateOf(event('Hello'), 'Hello', said)!;
   for (const text of ['', ' there', 'é 😀', 'a'.repeat(10_000), 'Hello']) t.equal(textBy(template, event(text)), text);
-  for (const text of ['a "quote"', 'a\nline', 'back\\slash', '\u0001']) t.equal(textBy(template, event(text)), null, 'what is escaped is read');
+  for (const text of ['a "quote"', 'a\nline', 'back\\slash', '\u0001'])
+    t.equal(textBy(template, event(text)), null, 'what is escaped is read');
   t.equal(textBy(template, event('x', { usage: {} })), null);
   t.equal(textBy(template, event('x', { id: 'd' })), null);
   t.equal(textBy(template, template.before.slice(0, -1) + template.after), null, 'before and after share no character');
@@ -32,13 +34,25 @@ t.test('no template where it is not certain which characters are the text', asyn
 });
 
 t.test('whatever the events are, it says what reading them says', async (t) => {
-  const text = fc.oneof(fc.constantFrom('', 'a', 'id', 'c', 'content', '"', '\\', ' a', '}', 'a\ue000'), fc.string({ unit: 'grapheme', maxLength: 6 }));
-  const more = fc.dictionary(fc.constantFrom('id', 'usage', 'a', 'x'), fc.oneof(text, fc.record({ content: text })), { maxKeys: 2 });
-  const written = fc.record({ content: text, more, early: fc.boolean(), escaped: fc.boolean(), spaced: fc.boolean() }).map(({ content, more, early, escaped, spaced }) => {
-    const choices = [{ delta: { content } }];
-    const plain = JSON.stringify(early ? { choices, ...more } : { ...more, choices }, null, spaced ? 1 : 0);
-    return escaped ? plain.replace(/"content":( ?)"([a-z])/, (_, space: string, letter: string) => `"content":${space}"\\u00${letter.charCodeAt(0).toString(16)}`) : plain;
+  const text = fc.oneof(
+    fc.constantFrom('', 'a', 'id', 'c', 'content', '"', '\\', ' a', '}', 'a\ue000'),
+    fc.string({ unit: 'grapheme', maxLength: 6 }),
+  );
+  const more = fc.dictionary(fc.constantFrom('id', 'usage', 'a', 'x'), fc.oneof(text, fc.record({ content: text })), {
+    maxKeys: 2,
   });
+  const written = fc
+    .record({ content: text, more, early: fc.boolean(), escaped: fc.boolean(), spaced: fc.boolean() })
+    .map(({ content, more, early, escaped, spaced }) => {
+      const choices = [{ delta: { content } }];
+      const plain = JSON.stringify(early ? { choices, ...more } : { ...more, choices }, null, spaced ? 1 : 0);
+      return escaped
+        ? plain.replace(
+            /"content":( ?)"([a-z])/,
+            (_, space: string, letter: string) => `"content":${space}"\\u00${letter.charCodeAt(0).toString(16)}`,
+          )
+        : plain;
+    });
   let hits = 0;
   fc.assert(
     fc.property(fc.array(written, { minLength: 2, maxLength: 6, size: 'max' }), text, (events, other) => {

@@ -24,7 +24,9 @@ const { caseNames, rowOf } = await import('../../api/strict-table.ts');
 const wanted = provider === 'all' ? strictNames : [provider];
 const firstWidth = Math.max(...strictNames.map(({ length }) => length));
 const line = (name: string, cells: readonly string[]): void =>
-  void process.stdout.write(`${[name.padEnd(firstWidth), ...cells.map((cell, index) => cell.padEnd(caseNames[index]?.length ?? 0))].join('  ').trimEnd()}\n`);
+  void process.stdout.write(
+    `${[name.padEnd(firstWidth), ...cells.map((cell, index) => cell.padEnd(caseNames[index]?.length ?? 0))].join('  ').trimEnd()}\n`,
+  );
 
 const undo: (() => Promise<unknown>)[] = [];
 const owner: Owner = { teardown: (run) => undo.unshift(run) };
@@ -38,10 +40,14 @@ try {
     const { outcomes, refused } = await rowOf(owner, house, name, { isSilent: silent });
     progress.end();
     line(name, [...outcomes.map((outcome) => (outcome === null ? 'ok' : 'FAILED')), String(refused)]);
-    failures.push(...outcomes.flatMap((outcome, at) => (outcome === null ? [] : [`${name}, ${caseNames[at]!}: ${outcome}`])));
+    failures.push(
+      ...outcomes.flatMap((outcome, at) => (outcome === null ? [] : [`${name}, ${caseNames[at]!}: ${outcome}`])),
+    );
   }
   const cases = wanted.length * caseNames.length;
-  process.stdout.write(`${cases - failures.length} of ${cases} conversations go well\n${failures.map((failure) => `\n${failure}\n`).join('')}`);
+  process.stdout.write(
+    `${cases - failures.length} of ${cases} conversations go well\n${failures.map((failure) => `\n${failure}\n`).join('')}`,
+  );
 } finally {
   for (const run of undo) await run();
 }

@@ -1,4 +1,7 @@
-/** A strict provider: refuses as the real one does, and else answers as the synthetic model would that the request names, or that its last message asks for. */
+/**
+ * A strict provider: refuses as the real one does, and else answers as the synthetic model would that the request
+ * names, or that its last message asks for.
+ */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,7 +22,9 @@ export interface StrictProvider {
   readonly requests: any[];
   /** The refusals, in the provider's words. */
   readonly refused: string[];
-  /** Asked for each request that is taken: after how many bytes of its answer the connection is cut; null: it is not. */
+  /**
+   * Asked for each request that is taken: after how many bytes of its answer the connection is cut; null: it is not.
+   */
   cutAfter: (body: any) => number | null;
 }
 
@@ -49,7 +54,9 @@ export async function strictProvider(t: Hooks, name: StrictName, { isSilent = fa
       const refusal = mode.rule(body, issued);
       if (refusal === null) return answer(mode, body, issued, () => ++rounds, cutting(response, self.cutAfter(body)));
       self.refused.push(refusal.body);
-      response.writeHead(refusal.status, { 'content-type': 'application/json' }).end(isSilent ? '{"error":{"message":"Bad Request"}}' : refusal.body);
+      response
+        .writeHead(refusal.status, { 'content-type': 'application/json' })
+        .end(isSilent ? '{"error":{"message":"Bad Request"}}' : refusal.body);
     });
   });
   server.listen(0, '127.0.0.1');
@@ -58,7 +65,14 @@ export async function strictProvider(t: Hooks, name: StrictName, { isSilent = fa
     server.closeAllConnections();
     server.close();
   });
-  const self: StrictProvider = { name, kind: mode.kind, baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, requests: [], refused: [], cutAfter: () => null };
+  const self: StrictProvider = {
+    name,
+    kind: mode.kind,
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    requests: [],
+    refused: [],
+    cutAfter: () => null,
+  };
   return self;
 }
 
@@ -95,18 +109,36 @@ function answer(mode: StrictMode, body: any, issued: Issued, number: () => numbe
   });
 }
 
-/** `call NAME N times`, `… for ever` and `… badly` in the last message of the user, where the model's name is no synthetic one. */
+/**
+ * `call NAME N times`, `… for ever` and `… badly` in the last message of the user, where the model's name is no
+ * synthetic one.
+ */
 const command = /call (\S+) (\d) times( for ever| badly)?/;
 
 function asked(body: any): ModelRequest {
   const messages = neutral(body);
   const last = messages.findLast(({ role }) => role === 'user')?.content ?? '';
   const [, name, count, how] = command.exec(last) ?? [];
-  const made = name === undefined ? 'tokens=3' : `call=${name},calls=${count},tokens=3${how === ' for ever' ? ',call_rounds=100' : ''}${how === ' badly' ? ',call_bad=1' : ''}`;
-  const tools = (body.tools ?? []).map((tool: any) => ({ name: tool.name ?? tool.function.name, description: null, parameters: tool.input_schema ?? tool.function.parameters }));
+  const made =
+    name === undefined
+      ? 'tokens=3'
+      : `call=${name},calls=${count},tokens=3${how === ' for ever' ? ',call_rounds=100' : ''}${how === ' badly' ? ',call_bad=1' : ''}`;
+  const tools = (body.tools ?? []).map((tool: any) => ({
+    name: tool.name ?? tool.function.name,
+    description: null,
+    parameters: tool.input_schema ?? tool.function.parameters,
+  }));
   return {
     name: typeof parseSynthetic(body.model) === 'string' ? made : body.model,
-    systemPrompt: null, messages, tools, temperature: null, outputTokensMax: null, reasoning: 'hidden', baseUrl: null, apiKey: null, assistantName: '',
+    systemPrompt: null,
+    messages,
+    tools,
+    temperature: null,
+    outputTokensMax: null,
+    reasoning: 'hidden',
+    baseUrl: null,
+    apiKey: null,
+    assistantName: '',
   };
 }
 
@@ -114,9 +146,15 @@ function asked(body: any): ModelRequest {
 function neutral(body: any): ModelMessage[] {
   return body.messages.flatMap(({ role, content, tool_calls: calls }: any): ModelMessage[] => {
     const blocks: any[] = Array.isArray(content) ? content : [];
-    const text = Array.isArray(content) ? blocks.filter(({ type }) => type === 'text').map((block) => block.text).join('') : (content ?? '');
+    const text = Array.isArray(content)
+      ? blocks
+          .filter(({ type }) => type === 'text')
+          .map((block) => block.text)
+          .join('')
+      : (content ?? '');
     const isCalling = (calls?.length ?? 0) > 0 || blocks.some(({ type }) => type === 'tool_use');
-    if (role === 'tool' || (role === 'user' && text === '' && blocks.length > 0)) return [{ role: 'tool', callId: '', content: text }];
+    if (role === 'tool' || (role === 'user' && text === '' && blocks.length > 0))
+      return [{ role: 'tool', callId: '', content: text }];
     if (role === 'system') return [];
     return [{ role, content: text, ...(isCalling && { calls: [] }) }];
   });
@@ -129,13 +167,16 @@ interface Speech {
 }
 
 function openaiSpeech(out: Out): Speech {
-  const chunk = (delta: object, finish: string | null = null): void => out.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
+  const chunk = (delta: object, finish: string | null = null): void =>
+    out.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
   return {
     text: (content) => chunk({ content }),
     end(calls, { inputTokens, outputTokens }) {
       for (const delta of calls) chunk(delta);
       chunk({}, calls.length === 0 ? 'stop' : 'tool_calls');
-      out.write(`data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: inputTokens, completion_tokens: outputTokens } })}\n\ndata: [DONE]\n\n`);
+      out.write(
+        `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: inputTokens, completion_tokens: outputTokens } })}\n\ndata: [DONE]\n\n`,
+      );
       out.end();
     },
   };
@@ -143,14 +184,17 @@ function openaiSpeech(out: Out): Speech {
 
 function anthropicSpeech(out: Out): Speech {
   let index = -1;
-  const event = (type: string, fields: object): void => out.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`);
+  const event = (type: string, fields: object): void =>
+    out.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`);
   const block = (start: object, deltas: readonly object[]): void => {
     index++;
     event('content_block_start', { index, content_block: start });
     for (const delta of deltas) event('content_block_delta', { index, delta });
     event('content_block_stop', { index });
   };
-  event('message_start', { message: { type: 'message', role: 'assistant', content: [], usage: { input_tokens: 1, output_tokens: 1 } } });
+  event('message_start', {
+    message: { type: 'message', role: 'assistant', content: [], usage: { input_tokens: 1, output_tokens: 1 } },
+  });
   return {
     text(text) {
       if (index < 0) event('content_block_start', { index: (index = 0), content_block: { type: 'text', text: '' } });
@@ -158,10 +202,20 @@ function anthropicSpeech(out: Out): Speech {
     },
     end(calls, { inputTokens, outputTokens }) {
       for (const { type, ...fields } of calls as any[]) {
-        if (type === 'thinking') block({ type, thinking: '', signature: '' }, [{ type: 'thinking_delta', thinking: fields.thinking }, { type: 'signature_delta', signature: fields.signature }]);
-        else block({ type, id: fields.id, name: fields.name, input: {} }, [{ type: 'input_json_delta', partial_json: fields.input }]);
+        if (type === 'thinking')
+          block({ type, thinking: '', signature: '' }, [
+            { type: 'thinking_delta', thinking: fields.thinking },
+            { type: 'signature_delta', signature: fields.signature },
+          ]);
+        else
+          block({ type, id: fields.id, name: fields.name, input: {} }, [
+            { type: 'input_json_delta', partial_json: fields.input },
+          ]);
       }
-      event('message_delta', { delta: { stop_reason: calls.length === 0 ? 'end_turn' : 'tool_use' }, usage: { input_tokens: inputTokens, output_tokens: outputTokens } });
+      event('message_delta', {
+        delta: { stop_reason: calls.length === 0 ? 'end_turn' : 'tool_use' },
+        usage: { input_tokens: inputTokens, output_tokens: outputTokens },
+      });
       event('message_stop', {});
       out.end();
     },

@@ -11,7 +11,10 @@ const order = {
     order: { type: 'string' },
     count: { type: ['integer', 'null'], minimum: 1 },
     size: { enum: ['s', 'm'] },
-    parts: { type: 'array', items: { type: 'object', required: ['code'], properties: { code: { $ref: '#/$defs/code' } } } },
+    parts: {
+      type: 'array',
+      items: { type: 'object', required: ['code'], properties: { code: { $ref: '#/$defs/code' } } },
+    },
     pair: { prefixItems: [{ type: 'string' }], items: { type: 'number' } },
     both: { allOf: [{ type: 'object' }, { properties: { a: { const: 1 } } }] },
     none: false,
@@ -41,7 +44,9 @@ const sentences: readonly (readonly [given: Readonly<Record<string, unknown>>, s
 ];
 
 for (const [given, sentence] of sentences) {
-  t.test(`${JSON.stringify(given)}: ${sentence}`, async (t) => t.equal(misfitOf(order, JSON.parse(JSON.stringify({ order: '7', ...given }))), sentence));
+  t.test(`${JSON.stringify(given)}: ${sentence}`, async (t) =>
+    t.equal(misfitOf(order, JSON.parse(JSON.stringify({ order: '7', ...given }))), sentence),
+  );
 }
 
 t.test('what is too much is told too, and a check without an end is not', async (t) => {
@@ -50,6 +55,9 @@ t.test('what is too much is told too, and a check without an end is not', async 
   t.match(wrongArguments({ type: 'object' }, deep), /deep/);
   t.match(wrongArguments({ type: 'object' }, { a: 'x'.repeat(limits.toolArgumentsBytesMax) }), /32 KiB/);
   t.match(wrongArguments({ type: 'object', maxProperties: 0 }, { a: 1 }), 'The whole does not fit `maxProperties`: 0.');
-  const many = { type: 'object', properties: { a: { items: { enum: Array.from({ length: 1000 }, (_, index) => index) } } } };
+  const many = {
+    type: 'object',
+    properties: { a: { items: { enum: Array.from({ length: 1000 }, (_, index) => index) } } },
+  };
   t.equal(misfitOf(many, { a: Array.from({ length: 10_000 }, () => -1) }), '`a[0]` does not fit `enum`.');
 });

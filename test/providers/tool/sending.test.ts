@@ -4,18 +4,32 @@ import type { ToolAccess } from '../../../src/providers/tool.ts';
 import { failed, sendWithin, type Sent } from '../../../src/providers/tool/sending.ts';
 import { ManualClock } from '../model/provider.ts';
 
-const access: ToolAccess = { workspaceId: 'wks_1', kind: 'http', url: 'http://127.0.0.1:9/', timeoutSeconds: 20, repeatable: true, secrets: [], headers: {} };
+const access: ToolAccess = {
+  workspaceId: 'wks_1',
+  kind: 'http',
+  url: 'http://127.0.0.1:9/',
+  timeoutSeconds: 20,
+  repeatable: true,
+  secrets: [],
+  headers: {},
+};
 const passing: Sent = { result: failed('refused'), again: 'repeatable' };
 
 /** Sends, and moves the clock by so much in each pause: how often the tool was tried, and with what result. */
 async function triesWith(movesMs: readonly number[], tool: ToolAccess = access, stands?: () => Promise<boolean>) {
   const clock = new ManualClock();
   let tries = 0;
-  const result = sendWithin(clock, tool, new AbortController().signal, (end) => {
-    tries++;
-    queueMicrotask(() => end(passing));
-    return () => {};
-  }, stands);
+  const result = sendWithin(
+    clock,
+    tool,
+    new AbortController().signal,
+    (end) => {
+      tries++;
+      queueMicrotask(() => end(passing));
+      return () => {};
+    },
+    stands,
+  );
   for (const moveMs of movesMs) {
     await new Promise(setImmediate);
     clock.advance(moveMs);
@@ -29,18 +43,35 @@ t.test('three times in all', async (t) => {
   t.same(await triesWith([250, 1000], { ...access, repeatable: false }), { tries: 1, result: failed('refused') });
 });
 
-t.test('not after the time of the call, and not where the process stood still: another may have the turn', async (t) => {
-  t.same(await triesWith([5_000]), { tries: 1, result: failed('refused') }, 'longer than a lease');
-  t.same(await triesWith([250, 1_300], { ...access, timeoutSeconds: 1.5 }), { tries: 2, result: failed('refused') }, 'a pause that would outlast it');
-  t.same(await triesWith([1_800], { ...access, timeoutSeconds: 1 }), { tries: 1, result: failed('refused') }, 'a pause that did');
-});
+t.test(
+  'not after the time of the call, and not where the process stood still: another may have the turn',
+  async (t) => {
+    t.same(await triesWith([5_000]), { tries: 1, result: failed('refused') }, 'longer than a lease');
+    t.same(
+      await triesWith([250, 1_300], { ...access, timeoutSeconds: 1.5 }),
+      { tries: 2, result: failed('refused') },
+      'a pause that would outlast it',
+    );
+    t.same(
+      await triesWith([1_800], { ...access, timeoutSeconds: 1 }),
+      { tries: 1, result: failed('refused') },
+      'a pause that did',
+    );
+  },
+);
 
-t.test('not once its turn runs here no more, nor while nobody knows: that is asked before each further try', async (t) => {
-  let asked = 0;
-  const until = (most: number) => async () => asked++ < most;
-  t.same(await triesWith([250, 1000], access, until(Infinity)), { tries: 3, result: failed('refused') });
-  t.equal(asked, 2);
-  asked = 0;
-  t.same(await triesWith([250, 1000], access, until(1)), { tries: 2, result: failed('refused') });
-  t.same(await triesWith([250], access, () => Promise.reject(new Error('away'))), { tries: 1, result: failed('refused') });
-});
+t.test(
+  'not once its turn runs here no more, nor while nobody knows: that is asked before each further try',
+  async (t) => {
+    let asked = 0;
+    const until = (most: number) => async () => asked++ < most;
+    t.same(await triesWith([250, 1000], access, until(Infinity)), { tries: 3, result: failed('refused') });
+    t.equal(asked, 2);
+    asked = 0;
+    t.same(await triesWith([250, 1000], access, until(1)), { tries: 2, result: failed('refused') });
+    t.same(await triesWith([250], access, () => Promise.reject(new Error('away'))), {
+      tries: 1,
+      result: failed('refused'),
+    });
+  },
+);

@@ -3,7 +3,11 @@ import t from 'tap';
 import { addressed, type Addressed, type SpokenReply } from '../../../src/providers/voice/addressed.ts';
 import { unfinished } from '../../../src/providers/voice/unfinished.ts';
 
-const reply: SpokenReply = { lately: 'We are open from nine to six. It’s a small shop.', lastSentence: 'It’s a small shop.', outlasted: false };
+const reply: SpokenReply = {
+  lately: 'We are open from nine to six. It’s a small shop.',
+  lastSentence: 'It’s a small shop.',
+  outlasted: false,
+};
 const asks: SpokenReply = { ...reply, lastSentence: 'Shall I book it?' };
 const outlasted: SpokenReply = { ...reply, outlasted: true };
 
@@ -53,7 +57,8 @@ t.test('a text of one word again and again is looked at once', async (t) => {
 });
 
 t.test('unfinished texts', async (t) => {
-  const listed = 'a an the and or but so because that if of to in on at for with from my your is are was um uh er'.split(' ');
+  const listed =
+    'a an the and or but so because that if of to in on at for with from my your is are was um uh er'.split(' ');
   for (const word of [...listed, 'zero', 'twelve', 'thirty', 'hundred', 'million']) {
     t.ok(unfinished(`I said ${word}`), word);
     t.ok(unfinished(`I SAID ${word.toUpperCase()}`), `${word} in capitals`);
@@ -62,5 +67,17 @@ t.test('unfinished texts', async (t) => {
     t.ok(unfinished(`I said ${word}.`), `${word} with the full stop of a recogniser`);
   }
   for (const text of ['Well,', 'call 555', '12', 'it is twenty-five', 'On the 3.']) t.ok(unfinished(text), text);
-  for (const text of ['', 'Hello', 'We are done.', 'That is all!', 'what is your name?', 'the end', "don't", 'someone', 'often', "what it's"]) t.notOk(unfinished(text), text);
+  for (const text of [
+    '',
+    'Hello',
+    'We are done.',
+    'That is all!',
+    'what is your name?',
+    'the end',
+    "don't",
+    'someone',
+    'often',
+    "what it's",
+  ])
+    t.notOk(unfinished(text), text);
 });

@@ -1,4 +1,7 @@
-/** Bounds on the cost of one client of a transcription socket: the buffer for a slow reader, and the audio of a fast sender (contract 8, promise V5). */
+/**
+ * Bounds on the cost of one client of a transcription socket: the buffer for a slow reader, and the audio of a fast
+ * sender (contract 8, promise V5).
+ */
 import t, { type Test } from 'tap';
 import type { AudioSettings } from '../../../src/conversation/transcription-socket.ts';
 import { TranscriptionSocket } from '../../../src/conversation/transcription-socket.ts';
@@ -37,12 +40,27 @@ class Stuck implements Socket {
   }
 }
 
-const visitor = { workspaceId: 'wks_a', id: 'vis_a', kind: 'visitor', name: 'vis_a', channel: 'link', assistantIds: ['asst_a'], visitor: { addressKey: () => 'somewhere' } } as const;
+const visitor = {
+  workspaceId: 'wks_a',
+  id: 'vis_a',
+  kind: 'visitor',
+  name: 'vis_a',
+  channel: 'link',
+  assistantIds: ['asst_a'],
+  visitor: { addressKey: () => 'somewhere' },
+} as const;
 
 const text = 'word '.repeat(200).trim();
 
-/** A socket, which is open, over a detector to which everything but silence is speech, and a recogniser that always hears much. */
-function opened(settings: Partial<AudioSettings> = {}, meanwhile: (actor: SocketActor<SocketEvent, SocketOutcome>) => void = () => {}, session: Session | null = null) {
+/**
+ * A socket, which is open, over a detector to which everything but silence is speech, and a recogniser that always
+ * hears much.
+ */
+function opened(
+  settings: Partial<AudioSettings> = {},
+  meanwhile: (actor: SocketActor<SocketEvent, SocketOutcome>) => void = () => {},
+  session: Session | null = null,
+) {
   const clock = new ManualClock();
   const openedAt = clock.monotonic();
   /** `charged`: when the visitor's presence was charged, and for how long, in milliseconds. */
@@ -54,7 +72,9 @@ function opened(settings: Partial<AudioSettings> = {}, meanwhile: (actor: Socket
   const detector = {
     chances: async (samples: Int16Array) => {
       seen.detected += samples.length;
-      return Float32Array.from({ length: samples.length / windowSamples }, (_, window) => (samples[window * windowSamples] === 0 ? 0 : 1));
+      return Float32Array.from({ length: samples.length / windowSamples }, (_, window) =>
+        samples[window * windowSamples] === 0 ? 0 : 1,
+      );
     },
     close: () => {},
   };
@@ -70,14 +90,35 @@ function opened(settings: Partial<AudioSettings> = {}, meanwhile: (actor: Socket
     voice: { detector: () => detector, ladder: { stretchFor: () => 1 } },
     metrics: { limited: { inc: () => {} }, voice: { utterances: { inc: () => {} } } },
   };
-  const facts = { id: 'tok_a', workspaceId: 'wks_a', tokenUntilMs: clock.now() + 60_000, expiresAt: null, cause: nobody };
+  const facts = {
+    id: 'tok_a',
+    workspaceId: 'wks_a',
+    tokenUntilMs: clock.now() + 60_000,
+    expiresAt: null,
+    cause: nobody,
+  };
   const actor = new SocketActor<SocketEvent, SocketOutcome>(socketKind, facts, new Inspector(), () => {});
   actor.send({ type: 'open', at: clock.now(), refusal: null });
   const provider = { provider: 'synthetic', partials: true, takesLanguage: () => true, transcribe: async () => text };
   const ready = { provider, settings: {}, access: { baseUrl: null, apiKey: null } };
   const listener = new TranscriptionSocket({
-    ...{ actor, session, party: visitor, requestId: 'req_a', ready: ready as never, assistant: { record } as never, services: services as never },
-    settings: { encoding: 'pcm_s16le', sampleRate: 16_000, language: null, silenceMs: 300, partials: true, ...settings },
+    ...{
+      actor,
+      session,
+      party: visitor,
+      requestId: 'req_a',
+      ready: ready as never,
+      assistant: { record } as never,
+      services: services as never,
+    },
+    settings: {
+      encoding: 'pcm_s16le',
+      sampleRate: 16_000,
+      language: null,
+      silenceMs: 300,
+      partials: true,
+      ...settings,
+    },
   });
   const socket = new Stuck();
   meanwhile(actor);
@@ -123,7 +164,10 @@ t.test('a slow reader loses partials, then its socket', async (t: Test) => {
   t.ok(starts - finals <= 1 && finals > 100, `${starts} starts and ${finals} finals`);
 });
 
-for (const [name, frameMs] of [['in small frames', 20], ['in large ones', 5_000]] as const) {
+for (const [name, frameMs] of [
+  ['in small frames', 20],
+  ['in large ones', 5_000],
+] as const) {
   t.test(`a fast sender has ten seconds taken, ${name}`, async (t: Test) => {
     const { listener, socket, seen } = opened();
     for (let sentMs = 0; sentMs < 60_000; sentMs += frameMs) listener.message(speech(frameMs));
@@ -143,7 +187,11 @@ t.test('frames of no byte and of one, a hundred thousand of each', async (t: Tes
   }
   await settled();
   t.equal(socket.closedWith, null);
-  t.same(socket.of('audio.received').map(({ audio_ms: ms }) => ms), [1000, 2000, 3000], '50,000 samples');
+  t.same(
+    socket.of('audio.received').map(({ audio_ms: ms }) => ms),
+    [1000, 2000, 3000],
+    '50,000 samples',
+  );
   t.ok(seen.detected <= 50_000);
 });
 
@@ -153,16 +201,33 @@ t.test('messages that come while their decoder is loaded are taken in order, and
   listener.message('{"type":"finish"}');
   listener.message('no message');
   await until(() => socket.closedWith !== null);
-  t.match([socket.closedWith, socket.sent.at(-1)], [1008, { type: 'error', code: 'invalid_request' }], 'the packet, which is none, comes first');
-  for (const [what, bytes] of [['many', 10], ['large ones', 100_000]] as const) {
+  t.match(
+    [socket.closedWith, socket.sent.at(-1)],
+    [1008, { type: 'error', code: 'invalid_request' }],
+    'the packet, which is none, comes first',
+  );
+  for (const [what, bytes] of [
+    ['many', 10],
+    ['large ones', 100_000],
+  ] as const) {
     const flooded = opened({ encoding: 'opus' });
-    for (let frame = 0; frame < 100_000 && flooded.socket.closedWith === null; frame++) flooded.listener.message(new Uint8Array(bytes));
-    t.match([flooded.socket.closedWith, flooded.socket.sent.at(-1)], [1008, { type: 'error', code: 'rate_limited' }], what);
+    for (let frame = 0; frame < 100_000 && flooded.socket.closedWith === null; frame++)
+      flooded.listener.message(new Uint8Array(bytes));
+    t.match(
+      [flooded.socket.closedWith, flooded.socket.sent.at(-1)],
+      [1008, { type: 'error', code: 'rate_limited' }],
+      what,
+    );
   }
 });
 
 t.test('messages after a finish or an error are ignored', async (t: Test) => {
-  for (const first of ['{"type":"finish"}', '{"type":"unknown"}', '[]', `{"type":"flush","more":"${'x'.repeat(limits.socketTextCharactersMax)}"}`]) {
+  for (const first of [
+    '{"type":"finish"}',
+    '{"type":"unknown"}',
+    '[]',
+    `{"type":"flush","more":"${'x'.repeat(limits.socketTextCharactersMax)}"}`,
+  ]) {
     const { listener, socket } = opened();
     listener.message(speech(100));
     listener.message(first);
@@ -170,7 +235,10 @@ t.test('messages after a finish or an error are ignored', async (t: Test) => {
     for (let again = 0; again < 100_000; again++) listener.message(again % 2 === 0 ? '{"type":"start"}' : speech(1));
     await settled();
     if (first.includes('finish')) {
-      t.match(socket.sent.slice(before).filter(({ type }) => type === 'done'), [{ audio_ms: 100 }]);
+      t.match(
+        socket.sent.slice(before).filter(({ type }) => type === 'done'),
+        [{ audio_ms: 100 }],
+      );
       t.equal(socket.closedWith, 1000);
     } else {
       t.equal(socket.closedWith, 1008);
@@ -180,7 +248,8 @@ t.test('messages after a finish or an error are ignored', async (t: Test) => {
   }
 });
 
-const session = (link: object | undefined): Session => ({ workspaceId: 'wks_a', id: 'ses_a', expiresAt: 1e12, link }) as never;
+const session = (link: object | undefined): Session =>
+  ({ workspaceId: 'wks_a', id: 'ses_a', expiresAt: 1e12, link }) as never;
 const ofVisitor = session({ visitorId: 'vis_a', clock: null });
 
 async function passes(clock: ManualClock, ms: number): Promise<void> {
@@ -190,29 +259,36 @@ async function passes(clock: ManualClock, ms: number): Promise<void> {
   }
 }
 
-t.test("a visitor's silent socket is charged for a minute from its opening, and from the next speech on", async (t: Test) => {
-  const { clock, listener, socket, seen } = opened({}, () => {}, ofVisitor);
-  const { linkSilenceMs, linkSocketMs, linkSocketAheadMs } = limits;
-  await settled();
-  await passes(clock, 2 * linkSilenceMs);
-  t.same(seen.charged[0], [0, linkSocketAheadMs], 'at once');
-  t.equal(seen.charged.length, linkSilenceMs / linkSocketMs);
-  t.equal(Math.max(...seen.charged.map(([at, ms]) => at + ms)), linkSilenceMs, 'to the millisecond');
-  listener.message(speech(100));
-  await settled();
-  t.same(seen.charged.at(-1), [2 * linkSilenceMs, linkSocketAheadMs], 'as soon as somebody speaks');
-  t.equal(socket.of('speech.started').length, 1);
-  for (let spoken = 0; spoken < 2 * linkSilenceMs; spoken += 1_000) {
-    listener.message(speech(1_000));
-    await passes(clock, 1_000);
-  }
-  t.equal(Math.max(...seen.charged.map(([at, ms]) => at + ms)), 4 * linkSilenceMs + linkSocketAheadMs, 'for as long as somebody speaks');
-  const before = seen.charged.length;
-  listener.closed();
-  await passes(clock, linkSilenceMs);
-  t.equal(seen.charged.length, before, 'not after its close');
-  t.equal(clock.timers, 0);
-});
+t.test(
+  "a visitor's silent socket is charged for a minute from its opening, and from the next speech on",
+  async (t: Test) => {
+    const { clock, listener, socket, seen } = opened({}, () => {}, ofVisitor);
+    const { linkSilenceMs, linkSocketMs, linkSocketAheadMs } = limits;
+    await settled();
+    await passes(clock, 2 * linkSilenceMs);
+    t.same(seen.charged[0], [0, linkSocketAheadMs], 'at once');
+    t.equal(seen.charged.length, linkSilenceMs / linkSocketMs);
+    t.equal(Math.max(...seen.charged.map(([at, ms]) => at + ms)), linkSilenceMs, 'to the millisecond');
+    listener.message(speech(100));
+    await settled();
+    t.same(seen.charged.at(-1), [2 * linkSilenceMs, linkSocketAheadMs], 'as soon as somebody speaks');
+    t.equal(socket.of('speech.started').length, 1);
+    for (let spoken = 0; spoken < 2 * linkSilenceMs; spoken += 1_000) {
+      listener.message(speech(1_000));
+      await passes(clock, 1_000);
+    }
+    t.equal(
+      Math.max(...seen.charged.map(([at, ms]) => at + ms)),
+      4 * linkSilenceMs + linkSocketAheadMs,
+      'for as long as somebody speaks',
+    );
+    const before = seen.charged.length;
+    listener.closed();
+    await passes(clock, linkSilenceMs);
+    t.equal(seen.charged.length, before, 'not after its close');
+    t.equal(clock.timers, 0);
+  },
+);
 
 t.test('a socket whose visitor a limit does not let in again is closed when speech begins', async (t: Test) => {
   const { clock, listener, socket, seen } = opened({}, () => {}, ofVisitor);

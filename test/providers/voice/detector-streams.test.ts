@@ -13,7 +13,10 @@ function scene() {
   const forgotten: number[] = [];
   const member = { forget: (stream: number) => void forgotten.push(stream) } as unknown as VoiceProcess;
   let answer = (): void => {};
-  const stream = new DetectorStream(7, () => new Promise((resolve) => (answer = () => resolve({ chances: new Float32Array(1), member }))));
+  const stream = new DetectorStream(
+    7,
+    () => new Promise((resolve) => (answer = () => resolve({ chances: new Float32Array(1), member }))),
+  );
   return { forgotten, stream, answer: () => answer() };
 }
 
@@ -36,49 +39,64 @@ t.test('closed before the first answer', async (t) => {
   t.same(forgotten, [7]);
 });
 
-t.test('parts that come while the detector is at work go to it together, and each has its own answer', { skip: !canListen() && 'the packages that listen are not installed' }, async (t) => {
-  const { fork } = childProcess;
-  const sent: Order[] = [];
-  const counted = ((...given: Parameters<typeof fork>) => {
-    const child = fork(...given);
-    const send = child.send.bind(child) as (order: Order, sent: (error: Error | null) => void) => boolean;
-    child.send = ((order: Order, done: (error: Error | null) => void) => {
-      sent.push(order);
-      return send(order, done);
-    }) as typeof child.send;
-    return child;
-  }) as typeof fork;
-  const clock = new WheelClock();
-  const member = new VoiceProcess(clock, () => {}, counted);
-  t.teardown(() => {
+t.test(
+  'parts that come while the detector is at work go to it together, and each has its own answer',
+  { skip: !canListen() && 'the packages that listen are not installed' },
+  async (t) => {
+    const { fork } = childProcess;
+    const sent: Order[] = [];
+    const counted = ((...given: Parameters<typeof fork>) => {
+      const child = fork(...given);
+      const send = child.send.bind(child) as (order: Order, sent: (error: Error | null) => void) => boolean;
+      child.send = ((order: Order, done: (error: Error | null) => void) => {
+        sent.push(order);
+        return send(order, done);
+      }) as typeof child.send;
+      return child;
+    }) as typeof fork;
+    const clock = new WheelClock();
+    const member = new VoiceProcess(clock, () => {}, counted);
+    t.teardown(() => {
+      member.end();
+      clock.stop();
+    });
+    let ids = 0;
+    const id = (): number => ids++;
+    const noise = (seed: number): Int16Array =>
+      Int16Array.from({ length: 1024 }, (_, at) => Math.round(3000 * Math.sin(at / (seed + 2))));
+    const alone: Detected[] = [];
+    for (const stream of [0, 1, 2, 3]) alone.push(await member.detect(id, { stream, samples: noise(stream) }));
+    t.equal(sent.length, 4);
+    // The same audio on streams of their own.
+    const together = await Promise.all(
+      [0, 1, 2, 3].map((stream) => member.detect(id, { stream: 10 + stream, samples: noise(stream) })),
+    );
+    t.equal(sent.length, 6, 'the first at once, the others with the next message');
+    t.strictSame(together, alone);
+    t.equal(new Set(alone.map(String)).size, 4, 'their answers differ');
+    const odd = member.detect(id, { stream: 20, samples: 'none' as unknown as Int16Array });
+    const [failed, after] = await Promise.all([
+      member.detect(id, { stream: 21, samples: null as unknown as Int16Array }),
+      member.detect(id, { stream: 22, samples: noise(0) }),
+      odd,
+    ]);
+    t.match(failed, { failed: String });
+    t.ok(after instanceof Float32Array, 'one that fails takes no other with it');
+    // Audio that it has and audio that waits for it are both lost.
+    process.kill(member.pid, 'SIGSTOP');
+    const lost = [30, 31].map((stream) => member.detect(id, { stream, samples: noise(stream) }));
     member.end();
-    clock.stop();
-  });
-  let ids = 0;
-  const id = (): number => ids++;
-  const noise = (seed: number): Int16Array => Int16Array.from({ length: 1024 }, (_, at) => Math.round(3000 * Math.sin(at / (seed + 2))));
-  const alone: Detected[] = [];
-  for (const stream of [0, 1, 2, 3]) alone.push(await member.detect(id, { stream, samples: noise(stream) }));
-  t.equal(sent.length, 4);
-  // The same audio on streams of their own.
-  const together = await Promise.all([0, 1, 2, 3].map((stream) => member.detect(id, { stream: 10 + stream, samples: noise(stream) })));
-  t.equal(sent.length, 6, 'the first at once, the others with the next message');
-  t.strictSame(together, alone);
-  t.equal(new Set(alone.map(String)).size, 4, 'their answers differ');
-  const odd = member.detect(id, { stream: 20, samples: 'none' as unknown as Int16Array });
-  const [failed, after] = await Promise.all([member.detect(id, { stream: 21, samples: null as unknown as Int16Array }), member.detect(id, { stream: 22, samples: noise(0) }), odd]);
-  t.match(failed, { failed: String });
-  t.ok(after instanceof Float32Array, 'one that fails takes no other with it');
-  // Audio that it has and audio that waits for it are both lost.
-  process.kill(member.pid, 'SIGSTOP');
-  const lost = [30, 31].map((stream) => member.detect(id, { stream, samples: noise(stream) }));
-  member.end();
-  t.strictSame(await Promise.all(lost), ['ended', 'ended']);
-});
+    t.strictSame(await Promise.all(lost), ['ended', 'ended']);
+  },
+);
 
 t.test('an order that loads a model has longer than one whose model is loaded', async (t) => {
   const clock = new ManualClock();
-  const child = Object.assign(new EventEmitter(), { pid: 1, send: () => true, kill: () => void child.emit('exit', null, 'SIGKILL') });
+  const child = Object.assign(new EventEmitter(), {
+    pid: 1,
+    send: () => true,
+    kill: () => void child.emit('exit', null, 'SIGKILL'),
+  });
   const member = new VoiceProcess(clock, () => {}, (() => child) as unknown as typeof childProcess.fork);
   let ids = 0;
   const detect = (): Promise<Detected> => member.detect(() => ids++, { stream: 0, samples: new Int16Array(512) });
@@ -107,11 +125,16 @@ t.test('a process that the system does not start is over, whether Node throws th
   const throwing = (): never => {
     throw new Error('spawn ENOMEM');
   };
-  for (const [start, why] of [[unborn, 'spawn EMFILE'], [throwing, 'spawn ENOMEM']] as const) {
+  for (const [start, why] of [
+    [unborn, 'spawn EMFILE'],
+    [throwing, 'spawn ENOMEM'],
+  ] as const) {
     const told = new Promise<string>((resolve) => {
       const member = new VoiceProcess(new ManualClock(), resolve, start as unknown as typeof childProcess.fork);
       t.strictSame([member.started, member.alive, member.idle], [false, false, false]);
-      member.run({ do: 'transcribe', id: 1, samples: new Int16Array(512), guess: [], folder: null }).then((report) => t.equal(report, 'ended'), t.fail);
+      member
+        .run({ do: 'transcribe', id: 1, samples: new Int16Array(512), guess: [], folder: null })
+        .then((report) => t.equal(report, 'ended'), t.fail);
       member.drop(1);
       member.forget(1);
       member.end();

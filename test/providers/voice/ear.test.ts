@@ -41,7 +41,10 @@ const settled = async (): Promise<void> => {
 
 type Saying = string | Error;
 
-/** An ear to which everything but silence is voice, and the transcripts of its utterances in order; the last is repeated. */
+/**
+ * An ear to which everything but silence is voice, and the transcripts of its utterances in order; the last is
+ * repeated.
+ */
 function listening(t: Test, texts: readonly Saying[], options: Partial<EarOptions> = {}) {
   const clock = movedClock();
   const events: EarEvent[] = [];
@@ -53,7 +56,11 @@ function listening(t: Test, texts: readonly Saying[], options: Partial<EarOption
     turnSilenceMs: 500,
     partials: false,
     repeats: true,
-    detector: { chances: async (samples) => Float32Array.from({ length: samples.length / 512 }, (_, window) => (samples[window * 512] === 0 ? 0 : 1)), close: () => {} },
+    detector: {
+      chances: async (samples) =>
+        Float32Array.from({ length: samples.length / 512 }, (_, window) => (samples[window * 512] === 0 ? 0 : 1)),
+      close: () => {},
+    },
     async transcribe(_samples, { number }) {
       asked++;
       const text = texts[Math.min(number, texts.length) - 1]!;
@@ -79,7 +86,16 @@ function listening(t: Test, texts: readonly Saying[], options: Partial<EarOption
     for (const samples of audio) ear.push(samples);
     await settled();
   };
-  return { ear, clock, events, seen, hear, calls: () => asked, during: (other: SpokenReply | null) => void (reply = other), overs: () => seen.filter((one) => one === 'over').length };
+  return {
+    ear,
+    clock,
+    events,
+    seen,
+    hear,
+    calls: () => asked,
+    during: (other: SpokenReply | null) => void (reply = other),
+    overs: () => seen.filter((one) => one === 'over').length,
+  };
 }
 
 t.test('a finished text ends its turn after the silence, an unfinished one after 2.4 times that', async (t) => {
@@ -97,7 +113,14 @@ t.test('a finished text ends its turn after the silence, an unfinished one after
     t.equal(overs(), 1, `${text} ${base}: then`);
     t.same(ear.take(), { text, fromMs: 320, toMs: 960 });
     t.equal(ear.take(), null);
-    t.same(seen, ['voice 1 at 320', `heard 1 ${text}: counts`, `early ${text}`, `heard 1 ${text}: counts`, 'quiet 1', 'over']);
+    t.same(seen, [
+      'voice 1 at 320',
+      `heard 1 ${text}: counts`,
+      `early ${text}`,
+      `heard 1 ${text}: counts`,
+      'quiet 1',
+      'over',
+    ]);
     t.match(events, [
       { type: 'speech.started', utterance: 1, at_ms: 320 },
       { type: 'speech.stopped', utterance: 1, at_ms: 960 },
@@ -117,7 +140,11 @@ t.test('a pause within the silence goes on with one utterance, whose early text 
 });
 
 t.test('while no words are found at the beginning, they are looked for more often', async (t) => {
-  for (const [empties, expected] of [[0, [352, 1_024, 1_504]], [1, [352, 480, 1_024, 1_504]], [9, [352, 480, 608, 736, 864, 992, 1_024, 1_504]]] as const) {
+  for (const [empties, expected] of [
+    [0, [352, 1_024, 1_504]],
+    [1, [352, 480, 1_024, 1_504]],
+    [9, [352, 480, 608, 736, 864, 992, 1_024, 1_504]],
+  ] as const) {
     const looks: number[] = [];
     const { hear } = listening(t, [], {
       partials: true,
@@ -135,7 +162,8 @@ t.test('while no words are found at the beginning, they are looked for more ofte
 t.test('the early text is that of the final, also where stable words were heard otherwise', async (t) => {
   const { ear, seen, hear, events } = listening(t, [], {
     partials: true,
-    transcribe: async (_samples, _utterance, urgency) => (urgency === 'partial' ? 'we are open from nine until six today' : 'he are open from nine until six today'),
+    transcribe: async (_samples, _utterance, urgency) =>
+      urgency === 'partial' ? 'we are open from nine until six today' : 'he are open from nine until six today',
   });
   for (let piece = 0; piece < 50; piece++) await hear(voice(100));
   await hear(silence(700));
@@ -159,7 +187,11 @@ t.test('a recogniser without early texts waits as long, over several utterances 
 
 t.test('an utterance that is cut at ten seconds goes on in the same turn, however late its text is', async (t) => {
   let say = (_text: string): void => {};
-  const late = listening(t, [], { repeats: false, transcribe: (_, { number }) => (number === 1 ? new Promise((resolve) => (say = resolve)) : Promise.resolve('and the end')) });
+  const late = listening(t, [], {
+    repeats: false,
+    transcribe: (_, { number }) =>
+      number === 1 ? new Promise((resolve) => (say = resolve)) : Promise.resolve('and the end'),
+  });
   await late.hear(voice(11_000));
   await late.hear(voice(1_000));
   // The voice goes on when the text of the cut comes: the turn has not ended.
@@ -169,7 +201,11 @@ t.test('an utterance that is cut at ten seconds goes on in the same turn, howeve
   await late.hear(silence(600));
   t.equal(late.overs(), 1);
   t.equal(late.ear.take()?.text, 'A long story and the end');
-  const later = listening(t, [], { repeats: false, transcribe: (_, { number }) => (number === 1 ? new Promise((resolve) => (say = resolve)) : Promise.resolve('and the end')) });
+  const later = listening(t, [], {
+    repeats: false,
+    transcribe: (_, { number }) =>
+      number === 1 ? new Promise((resolve) => (say = resolve)) : Promise.resolve('and the end'),
+  });
   await later.hear(voice(11_000), silence(600));
   t.equal(later.overs(), 0);
   say('A long story');
@@ -289,12 +325,20 @@ t.test('a clear drops what was said behind the last flush, and nothing that come
   t.equal(ear.text, 'Hello.', 'the flush does not wait for the audio behind it');
   await cleared;
   await hear(silence(600));
-  t.same(events.filter(({ type }) => type === 'transcript.final').map((event) => 'text' in event && event.text), ['Hello.', 'Go.'], 'audio that was not looked at is no utterance');
+  t.same(
+    events.filter(({ type }) => type === 'transcript.final').map((event) => 'text' in event && event.text),
+    ['Hello.', 'Go.'],
+    'audio that was not looked at is no utterance',
+  );
   await hear(voice(640));
   const again = ear.clear();
   await again;
   await hear(silence(600));
-  t.match(events.at(-1), { type: 'transcript.final', utterance: 3, text: '', reason: 'flush', ignored: null }, 'an utterance under way has no words');
+  t.match(
+    events.at(-1),
+    { type: 'transcript.final', utterance: 3, text: '', reason: 'flush', ignored: null },
+    'an utterance under way has no words',
+  );
   t.equal(ear.text, 'Hello. Go.');
   t.equal(calls(), 2, 'and is not transcribed');
   t.equal(seen.filter((one) => one === 'over').length, 1);

@@ -29,11 +29,19 @@ t.test('WAV and PCM are the samples', async (t) => {
   const parts = pieces(sound, 700, 1);
   t.ok(Buffer.from(await streamed('pcm', 16_000, parts)).equals(bytesOf(sound)));
   const wav = Buffer.from(await streamed('wav', 16_000, parts));
-  t.same([wav.length, wav.readUInt32LE(4), wav.readUInt32LE(40)], [44 + sound.byteLength, 0xffffffff, 0xffffffff], 'streamed, its size is open, and nothing follows its data');
+  t.same(
+    [wav.length, wav.readUInt32LE(4), wav.readUInt32LE(40)],
+    [44 + sound.byteLength, 0xffffffff, 0xffffffff],
+    'streamed, its size is open, and nothing follows its data',
+  );
   t.ok(isSame(readWav(wav).samples, sound));
   const { bytes } = await encodeWhole('wav', 16_000, sound);
   const whole = Buffer.from(bytes);
-  t.same([whole.length, whole.readUInt32LE(4), whole.readUInt32LE(40)], [44 + sound.byteLength, 36 + sound.byteLength, sound.byteLength], 'whole, its size is exact');
+  t.same(
+    [whole.length, whole.readUInt32LE(4), whole.readUInt32LE(40)],
+    [44 + sound.byteLength, 36 + sound.byteLength, sound.byteLength],
+    'whole, its size is exact',
+  );
   t.equal((await streamed('wav', 16_000, [])).length, 44, 'of nothing, a header');
 });
 
@@ -60,8 +68,14 @@ t.test('bytes come with the sound, not after it', async (t) => {
   const sound = voice(16_000, 1);
   for (const format of speechFormats) {
     const encoder = await encoderFor(format, 16_000, false);
-    const sizes = Array.from({ length: 10 }, (_, at) => encoder.push(sound.subarray(at * 1600, (at + 1) * 1600)).length);
-    t.ok(sizes.every((size) => size > 0), `${format}: each 100 ms brings some: ${sizes}`);
+    const sizes = Array.from(
+      { length: 10 },
+      (_, at) => encoder.push(sound.subarray(at * 1600, (at + 1) * 1600)).length,
+    );
+    t.ok(
+      sizes.every((size) => size > 0),
+      `${format}: each 100 ms brings some: ${sizes}`,
+    );
   }
 });
 
@@ -77,6 +91,9 @@ t.test('streams that interleave do not disturb one another', async (t) => {
       parts.forEach((own, index) => at < own.length && outs[index]!.push(encoders[index]!.push(own[at]!)));
     }
     encoders.forEach((encoder, index) => outs[index]!.push(encoder.end()));
-    t.ok(outs.every((out, index) => Buffer.from(joined(out)).equals(alone[index]!)), `${format}: what each is alone, also from an encoder that was used before`);
+    t.ok(
+      outs.every((out, index) => Buffer.from(joined(out)).equals(alone[index]!)),
+      `${format}: what each is alone, also from an encoder that was used before`,
+    );
   }
 });

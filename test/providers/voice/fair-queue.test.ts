@@ -46,8 +46,14 @@ t.test('callers take turns, however many orders each has', (t) => {
 });
 
 t.test('long orders cost a caller its turns', (t) => {
-  t.equal(run(queueOf(...jobs('a1 a2', 'speech', 1_000), ...jobs('b1 b2 b3 b4 b5 b6 b7'))), 'a1 b1 b2 b3 b4 b5 b6 b7 a2');
-  t.equal(run(queueOf(...jobs('a1 a2 a3', 'speech', 300), ...jobs('b1 b2 b3 b4 b5 b6 b7'))), 'a1 b1 b2 b3 a2 b4 b5 b6 a3 b7');
+  t.equal(
+    run(queueOf(...jobs('a1 a2', 'speech', 1_000), ...jobs('b1 b2 b3 b4 b5 b6 b7'))),
+    'a1 b1 b2 b3 b4 b5 b6 b7 a2',
+  );
+  t.equal(
+    run(queueOf(...jobs('a1 a2 a3', 'speech', 300), ...jobs('b1 b2 b3 b4 b5 b6 b7'))),
+    'a1 b1 b2 b3 a2 b4 b5 b6 a3 b7',
+  );
   t.end();
 });
 
@@ -72,12 +78,15 @@ t.test('callers of one order each keep nobody waiting for longer than a round', 
   t.end();
 });
 
-t.test('speech that is waited for comes before that made ahead within a caller, and keeps no other caller waiting', (t) => {
-  t.equal(run(queueOf(job('a1', 'ahead'), job('a2'), job('a3', 'ahead'), job('a4'))), 'a2 a4 a1 a3');
-  const queue = queueOf(job('b1', 'ahead'), ...jobs('a1 a2 a3'));
-  t.equal(run(queue), 'b1 a1 a2 a3');
-  t.end();
-});
+t.test(
+  'speech that is waited for comes before that made ahead within a caller, and keeps no other caller waiting',
+  (t) => {
+    t.equal(run(queueOf(job('a1', 'ahead'), job('a2'), job('a3', 'ahead'), job('a4'))), 'a2 a4 a1 a3');
+    const queue = queueOf(job('b1', 'ahead'), ...jobs('a1 a2 a3'));
+    t.equal(run(queue), 'b1 a1 a2 a3');
+    t.end();
+  },
+);
 
 t.test('finals come before partials, whoever sends them', (t) => {
   t.equal(run(queueOf(job('a1', 'partial'), job('b1', 'partial'), ...jobs('b2 b3 a2', 'final'))), 'a2 b2 b3 a1 b1');

@@ -6,7 +6,8 @@ const listener = (chance = 0, emit: (event: ListenerEvent) => void = () => {}): 
   new Listener({
     silenceMs: 300,
     partials: false,
-    repeats: true, ends: () => {},
+    repeats: true,
+    ends: () => {},
     detect: async (samples) => new Float32Array(samples.length / 512).fill(chance),
     transcribe: async () => '',
     stretch: () => 1,
@@ -30,11 +31,22 @@ for (const samples of [100, 512, 700]) {
 }
 
 t.test('no utterance ends behind the audio', async (t) => {
-  for (const [samples, endMs] of [[20_800, 1_300], [20_480, 1_280], [20_481, 1_280]] as const) {
+  for (const [samples, endMs] of [
+    [20_800, 1_300],
+    [20_480, 1_280],
+    [20_481, 1_280],
+  ] as const) {
     const events: ListenerEvent[] = [];
     const heard = listener(1, (event) => void events.push(event));
     heard.push(new Int16Array(samples));
     await heard.finish();
-    t.match(events, [{ type: 'speech.started', at_ms: 0 }, { type: 'transcript.final', start_ms: 0, end_ms: endMs, reason: 'finish' }], `${samples} samples`);
+    t.match(
+      events,
+      [
+        { type: 'speech.started', at_ms: 0 },
+        { type: 'transcript.final', start_ms: 0, end_ms: endMs, reason: 'finish' },
+      ],
+      `${samples} samples`,
+    );
   }
 });

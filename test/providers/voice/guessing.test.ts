@@ -5,7 +5,12 @@ import { Recogniser } from '../../../src/providers/voice/engine/moonshine.ts';
 
 const speak = await openFlite();
 const recogniser = await Recogniser.open(null);
-const { samples } = speak('I would like to book a table for four people on Friday evening.', { name: 'slt', file: null }, 1, false);
+const { samples } = speak(
+  'I would like to book a table for four people on Friday evening.',
+  { name: 'slt', file: null },
+  1,
+  false,
+);
 const whole = await recogniser.decode(samples);
 
 t.test('the words', (t) => {
@@ -25,21 +30,27 @@ t.test('a guess that is right, too long, or of something else', async (t) => {
   t.same(await recogniser.decode(samples, whole.tokens), whole);
   const beyond = [...whole.tokens, ...new Array<number>(200).fill(300)];
   t.match((await recogniser.decode(samples, beyond)).text.toLowerCase(), /book a table for four people on friday/);
-  t.match((await recogniser.decode(samples, [300, 301, 302])).text.toLowerCase(), /book a table for four people on friday/);
+  t.match(
+    (await recogniser.decode(samples, [300, 301, 302])).text.toLowerCase(),
+    /book a table for four people on friday/,
+  );
 });
 
-t.test('a guess that is right is one run of the decoder: it asks no more than once whether the result is wanted', async (t) => {
-  let asked = 0;
-  const count = (): boolean => {
-    asked++;
-    return false;
-  };
-  await recogniser.decode(samples, [], count);
-  t.ok(asked >= whole.tokens.length, 'once for each token');
-  asked = 0;
-  await recogniser.decode(samples, whole.tokens, count);
-  t.equal(asked, 1, 'at its end alone');
-});
+t.test(
+  'a guess that is right is one run of the decoder: it asks no more than once whether the result is wanted',
+  async (t) => {
+    let asked = 0;
+    const count = (): boolean => {
+      asked++;
+      return false;
+    };
+    await recogniser.decode(samples, [], count);
+    t.ok(asked >= whole.tokens.length, 'once for each token');
+    asked = 0;
+    await recogniser.decode(samples, whole.tokens, count);
+    t.equal(asked, 1, 'at its end alone');
+  },
+);
 
 t.test('a cancelled decoding has no text', async (t) => {
   const { tokens, text } = await recogniser.decode(samples, [], () => true);

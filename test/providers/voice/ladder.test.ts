@@ -29,7 +29,9 @@ t.test('partials become rarer, then stop, then new sockets are refused; and back
 
 t.test('a load that is mostly of one caller takes partials and sockets from that caller alone', (t) => {
   const waiting = { final: 9, speech: 0, ahead: 0, partial: 0 } as const;
-  const ladder = new Ladder({ load: { waiting, busy: 0.95, finalWaitsMs: 2_000, dominant: 'a' } }, { monotonic: () => 0 } as Clock);
+  const ladder = new Ladder({ load: { waiting, busy: 0.95, finalWaitsMs: 2_000, dominant: 'a' } }, {
+    monotonic: () => 0,
+  } as Clock);
   t.same([ladder.stretchFor('a'), ladder.isFullFor('a')], [Infinity, true]);
   t.same([ladder.stretchFor('b'), ladder.isFullFor('b')], [1, false]);
   t.equal(ladder.rung, 'full', 'what the metrics show');

@@ -1,4 +1,6 @@
-/** Clients that leave, and what ends while something is still owed: the work stops, and the server lives (contract 8). */
+/**
+ * Clients that leave, and what ends while something is still owed: the work stops, and the server lives (contract 8).
+ */
 import { request } from 'node:http';
 import t, { type Test } from 'tap';
 import { edge, openHouse, type House } from '../../api/house.ts';
@@ -29,10 +31,12 @@ interface World {
   readonly sentence: Buffer;
 }
 
-const lives = async (t: Test, house: House, what: string): Promise<void> => void t.equal((await house.ask('/healthz', { key: null })).status, 200, what);
+const lives = async (t: Test, house: House, what: string): Promise<void> =>
+  void t.equal((await house.ask('/healthz', { key: null })).status, 200, what);
 
 /** An assistant whose recogniser never answers. */
-const mute = (house: House): Promise<any> => speaker(house, { voice: { provider: 'synthetic', transcription_name: 'hang_at=0' } });
+const mute = (house: House): Promise<any> =>
+  speaker(house, { voice: { provider: 'synthetic', transcription_name: 'hang_at=0' } });
 
 async function owed(t: Test, { house, sentence }: World): Promise<void> {
   const { id } = await mute(house);
@@ -54,7 +58,9 @@ async function owed(t: Test, { house, sentence }: World): Promise<void> {
   t.equal(ended.heard.at(-1)!.code, 'session_ended');
   await lives(t, house, 'after the end of its session');
 
-  const { id: failing } = await speaker(house, { voice: { provider: 'synthetic', transcription_name: 'fail_at=0,delay_ms=300' } });
+  const { id: failing } = await speaker(house, {
+    voice: { provider: 'synthetic', transcription_name: 'fail_at=0,delay_ms=300' },
+  });
   const failed = await talk(house, failing, { query: '&partials=false' });
   failed.burst(Buffer.concat([sentence, silence(500)]));
   failed.send({ type: 'finish' });
@@ -70,7 +76,10 @@ async function early(t: Test, { house, upstream }: World): Promise<void> {
   const { id } = await onUpstream(house, upstream);
   const before = await characters(house);
   const asked = upstream.asked.length;
-  const client = request(`${house.url}/speech`, { method: 'POST', headers: { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' } });
+  const client = request(`${house.url}/speech`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' },
+  });
   client.on('error', () => {});
   client.end(JSON.stringify({ assistant_id: id, text: 'One. Two. Three.', stream: false }));
   await until(() => upstream.asked.length > asked);
@@ -101,7 +110,10 @@ async function behind(t: Test, { house, sentence }: World): Promise<void> {
   talker.send({ type: 'finish' });
   talker.send(new Uint8Array(1024 * 1024 + 1));
   t.equal(await talker.closed, 1000);
-  t.match(talker.heard.filter(({ type }) => type === 'transcript.final'), [{ reason: 'finish' }]);
+  t.match(
+    talker.heard.filter(({ type }) => type === 'transcript.final'),
+    [{ reason: 'finish' }],
+  );
 
   const opus = await talk(house, id, { query: '&encoding=opus&sample_rate=96000' });
   opus.send(new Uint8Array(0));
@@ -129,24 +141,62 @@ async function cut(t: Test, { house, sentence }: World): Promise<void> {
   talker.burst(sentence.subarray(32 * 1200));
   talker.send({ type: 'finish' });
   t.equal(await talker.closed, 1000);
-  const order = talker.heard.filter(({ type }) => type === 'speech.started' || type === 'transcript.final').map(({ type, utterance }) => `${type} ${utterance}`);
+  const order = talker.heard
+    .filter(({ type }) => type === 'speech.started' || type === 'transcript.final')
+    .map(({ type, utterance }) => `${type} ${utterance}`);
   t.same(order, ['speech.started 1', 'transcript.final 1', 'speech.started 2', 'transcript.final 2']);
 }
 
 async function disguised(t: Test, { house, upstream }: World): Promise<void> {
   const { id } = await onUpstream(house, upstream);
-  const json = ['{"error":{"message":"no"}}', '{}', '{\n}', '[]', '[{"a":1}]', '[null]', '\n{"error":"x"}', ' \r\n\t[1]', '\ufeff{"error":"x"}', `{"error":"Größe ${'é'.repeat(40)}"}`];
+  const json = [
+    '{"error":{"message":"no"}}',
+    '{}',
+    '{\n}',
+    '[]',
+    '[{"a":1}]',
+    '[null]',
+    '\n{"error":"x"}',
+    ' \r\n\t[1]',
+    '\ufeff{"error":"x"}',
+    `{"error":"Größe ${'é'.repeat(40)}"}`,
+  ];
   const frames: Buffer[] = [];
   for (const speed of [0.5, 2]) {
-    const body = JSON.stringify({ assistant_id: (await speaker(house)).id, text: 'Hello there.', format: 'mp3', speed });
-    const spokenAs = await fetch(`${house.url}/speech`, { method: 'POST', headers: { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' }, body });
+    const body = JSON.stringify({
+      assistant_id: (await speaker(house)).id,
+      text: 'Hello there.',
+      format: 'mp3',
+      speed,
+    });
+    const spokenAs = await fetch(`${house.url}/speech`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${house.key}`, 'content-type': 'application/json' },
+      body,
+    });
     frames.push(Buffer.from(await spokenAs.arrayBuffer()));
   }
-  const boxes = ['RF64\xff\xff\xff\xffWAVE', 'RIFX', 'FORM', '\0\0\0\x20ftypM4A ', '\x1aE\xdf\xa3'].map((begin) => Buffer.from(begin, 'latin1'));
-  for (const text of [...frames, ...boxes, ...json, '<!doctype html>', '<html>', `\n\n<html>${'<p>'.repeat(40)}`, 'ID3\u0004rest', 'OggSrest', 'fLaCrest']) {
+  const boxes = ['RF64\xff\xff\xff\xffWAVE', 'RIFX', 'FORM', '\0\0\0\x20ftypM4A ', '\x1aE\xdf\xa3'].map((begin) =>
+    Buffer.from(begin, 'latin1'),
+  );
+  for (const text of [
+    ...frames,
+    ...boxes,
+    ...json,
+    '<!doctype html>',
+    '<html>',
+    `\n\n<html>${'<p>'.repeat(40)}`,
+    'ID3\u0004rest',
+    'OggSrest',
+    'fLaCrest',
+  ]) {
     for (const type of ['audio/pcm', 'application/octet-stream']) {
       upstream.answer = (response) => response.writeHead(200, { 'content-type': type }).end(text);
-      t.equal((await house.ask('/speech', { body: { assistant_id: id, text: 'Hi' } })).json?.error?.code, 'voice_unavailable', `${type}: ${JSON.stringify(text.toString().slice(0, 20))}`);
+      t.equal(
+        (await house.ask('/speech', { body: { assistant_id: id, text: 'Hi' } })).json?.error?.code,
+        'voice_unavailable',
+        `${type}: ${JSON.stringify(text.toString().slice(0, 20))}`,
+      );
     }
   }
   upstream.answer = (response) => {
@@ -155,18 +205,29 @@ async function disguised(t: Test, { house, upstream }: World): Promise<void> {
     const next = (): void => void (rest.length > 0 ? response.write(rest.shift(), next) : response.end());
     next();
   };
-  t.equal((await house.ask('/speech', { body: { assistant_id: id, text: 'Hi' } })).json?.error?.code, 'voice_unavailable', 'byte by byte');
+  t.equal(
+    (await house.ask('/speech', { body: { assistant_id: id, text: 'Hi' } })).json?.error?.code,
+    'voice_unavailable',
+    'byte by byte',
+  );
 }
 
 /** Samples may begin with any bytes, those of a text too. */
 async function mistakable(t: Test, { house, upstream }: World): Promise<void> {
   const { id } = await onUpstream(house, upstream);
   const begins = ['{}', '{"', '[1', '[]', '<a', '\n{"', '  {}'];
-  const bodies = begins.map((begin) => Buffer.concat([Buffer.from(begin), Buffer.from(Int16Array.from({ length: 200 }, (_, index) => 300 * Math.sin(index)).buffer)]));
+  const bodies = begins.map((begin) =>
+    Buffer.concat([
+      Buffer.from(begin),
+      Buffer.from(Int16Array.from({ length: 200 }, (_, index) => 300 * Math.sin(index)).buffer),
+    ]),
+  );
   bodies.push(Buffer.from([0, 0]), Buffer.from('RIFF and so on'.slice(0, 3)));
   for (const body of bodies) {
     upstream.answer = (response) => response.writeHead(200, { 'content-type': 'audio/pcm' }).end(body);
-    const { status, text } = await house.ask('/speech', { body: { assistant_id: id, text: 'Hi', format: 'pcm', stream: false } });
+    const { status, text } = await house.ask('/speech', {
+      body: { assistant_id: id, text: 'Hi', format: 'pcm', stream: false },
+    });
     t.match({ status, text }, { status: 200 }, body.toString('hex', 0, 4));
   }
 }

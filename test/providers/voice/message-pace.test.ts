@@ -53,8 +53,13 @@ async function transcription(t: Test, house: House, id: string): Promise<void> {
 
 async function watcher(t: Test, house: House): Promise<void> {
   for (const format of ['', '?format=stately']) {
-    for (const send of [(socket: WebSocket) => socket.send('{"type":"unwatch"}'), (socket: WebSocket) => socket.ping()]) {
-      const socket = new WebSocket(`${house.url.replace('http', 'ws')}/console/api/inspect${format}`, { headers: { authorization: `Bearer ${house.operatorToken}` } });
+    for (const send of [
+      (socket: WebSocket) => socket.send('{"type":"unwatch"}'),
+      (socket: WebSocket) => socket.ping(),
+    ]) {
+      const socket = new WebSocket(`${house.url.replace('http', 'ws')}/console/api/inspect${format}`, {
+        headers: { authorization: `Bearer ${house.operatorToken}` },
+      });
       let last: unknown = null;
       socket.on('error', () => {}).on('message', (data) => (last = JSON.parse(String(data))));
       await once(socket, 'open');

@@ -18,7 +18,12 @@ const clock = new WheelClock();
 t.teardown(() => clock.stop());
 const synthetic = syntheticVoice(clock);
 
-function narrating(t: Test, provider: VoiceProvider, name = 'character_ms=10', options: Partial<NarrationOptions> = {}) {
+function narrating(
+  t: Test,
+  provider: VoiceProvider,
+  name = 'character_ms=10',
+  options: Partial<NarrationOptions> = {},
+) {
   const counted: number[] = [];
   const narration = new Narration({
     provider,
@@ -40,7 +45,8 @@ async function all(narration: Narration): Promise<Narrated[]> {
   return found;
 }
 
-const samplesIn = (narrated: readonly Narrated[]): number => narrated.reduce((sum, one) => sum + (one.type === 'frame' ? one.samples : 0), 0);
+const samplesIn = (narrated: readonly Narrated[]): number =>
+  narrated.reduce((sum, one) => sum + (one.type === 'frame' ? one.samples : 0), 0);
 const plansIn = (narrated: readonly Narrated[]) => narrated.flatMap((one) => (one.type === 'plan' ? [one.plan] : []));
 
 /** A voice that knows no words, in pieces. */
@@ -60,7 +66,13 @@ t.test('sentences with their plans', async (t) => {
     narration.push('too late');
     const narrated = await all(narration);
     const ms = rate / 1000;
-    t.match(narrated.filter(({ type }) => type === 'sentence'), [{ from: 0, to: 8, start: 0 }, { from: 9, to: 26, start: 80 * ms }]);
+    t.match(
+      narrated.filter(({ type }) => type === 'sentence'),
+      [
+        { from: 0, to: 8, start: 0 },
+        { from: 9, to: 26, start: 80 * ms },
+      ],
+    );
     t.equal(samplesIn(narrated), (80 + 110) * ms);
     const [one, other] = plansIn(narrated);
     t.same([one!.samples, other!.samples], [80 * ms, 110 * ms]);
@@ -69,7 +81,10 @@ t.test('sentences with their plans', async (t) => {
     t.equal(heardAt(other!, 0), 10);
     t.equal(heardAt(other!, 110 * ms), 26);
     t.same(counted, [9, 17]);
-    t.ok(narrated.findIndex(({ type }) => type === 'plan') < narrated.findIndex(({ type }) => type === 'frame'), 'known words come before the audio');
+    t.ok(
+      narrated.findIndex(({ type }) => type === 'plan') < narrated.findIndex(({ type }) => type === 'frame'),
+      'known words come before the audio',
+    );
   }
 });
 
@@ -85,7 +100,11 @@ const late = (silentMs: number, wordsKnown: boolean): VoiceProvider => ({
     async function* parts() {
       for (let at = 0; at < whole.length; at += 160) yield whole.subarray(at, at + 160);
     }
-    return { sampleRate, pieces: parts(), ...(wordsKnown && { words: words!.map(({ from, to }) => ({ from: from + silent, to: to + silent })) }) };
+    return {
+      sampleRate,
+      pieces: parts(),
+      ...(wordsKnown && { words: words!.map(({ from, to }) => ({ from: from + silent, to: to + silent })) }),
+    };
   },
 });
 
@@ -95,15 +114,40 @@ t.test('a reply begins with its first sound, and pauses between its sentences st
     narration.push('One two. Three four. ');
     narration.end();
     const narrated = await all(narration);
-    return { plans: plansIn(narrated), samples: samplesIn(narrated), frames: narrated.filter(({ type }) => type === 'frame').length };
+    return {
+      plans: plansIn(narrated),
+      samples: samplesIn(narrated),
+      frames: narrated.filter(({ type }) => type === 'frame').length,
+    };
   };
-  const [plain, trimmed, inProportion, slow] = await Promise.all([told(late(0, true)), told(late(200, true)), told(late(200, false)), told(late(600, true))]);
-  t.same(trimmed.plans[0]!.words, plain.plans[0]!.words.map((word) => ({ ...word, begin: word.begin + 80 - 1, half: word.half + 80 - 1 })), 'words move with their audio');
-  for (const { plans } of [trimmed, inProportion]) t.same(plans.map(({ samples }) => samples), [80 * 16 + 80 - 1, (110 + 200) * 16]);
+  const [plain, trimmed, inProportion, slow] = await Promise.all([
+    told(late(0, true)),
+    told(late(200, true)),
+    told(late(200, false)),
+    told(late(600, true)),
+  ]);
+  t.same(
+    trimmed.plans[0]!.words,
+    plain.plans[0]!.words.map((word) => ({ ...word, begin: word.begin + 80 - 1, half: word.half + 80 - 1 })),
+    'words move with their audio',
+  );
+  for (const { plans } of [trimmed, inProportion])
+    t.same(
+      plans.map(({ samples }) => samples),
+      [80 * 16 + 80 - 1, (110 + 200) * 16],
+    );
   t.ok(inProportion.plans[0]!.words[0]!.half > 80, 'the first sound is behind what stays of the silence');
-  t.same(slow.plans.map(({ samples }) => samples), [680 * 16, 710 * 16], 'a long silence is meant');
+  t.same(
+    slow.plans.map(({ samples }) => samples),
+    [680 * 16, 710 * 16],
+    'a long silence is meant',
+  );
   const silence = await told(late(300, false), 'audio_ms=0');
-  t.same(silence.plans.map(({ samples }) => samples), [300 * 16, 300 * 16], 'nothing sounds');
+  t.same(
+    silence.plans.map(({ samples }) => samples),
+    [300 * 16, 300 * 16],
+    'nothing sounds',
+  );
 });
 
 t.test('sentences are told as they are written, and pieces of them are not', async (t) => {
@@ -132,10 +176,14 @@ t.test('a sentence of minutes, whole or in pieces, with its plan as early as can
     synthetic.speak(request).then(({ pieces, sampleRate }) => ({
       sampleRate,
       pieces: (async function* () {
-        for await (const piece of pieces) for (let at = 0; at < piece.length; at += 16_000) yield piece.subarray(at, at + 16_000);
+        for await (const piece of pieces)
+          for (let at = 0; at < piece.length; at += 16_000) yield piece.subarray(at, at + 16_000);
       })(),
     }));
-  for (const [name, provider, early] of [['whole', synthetic, true], ['pieces', untimed(sliced), false]] as const) {
+  for (const [name, provider, early] of [
+    ['whole', synthetic, true],
+    ['pieces', untimed(sliced), false],
+  ] as const) {
     const { narration } = narrating(t, provider, 'character_ms=1000');
     narration.push(text);
     narration.end();
@@ -187,7 +235,15 @@ t.test('it is stopped, has nothing to say, or fails', async (t) => {
   }, new VoiceFailed('provider_error'));
   t.ok(found.includes('frame'), 'the sentence before was spoken');
   let asked: SentenceRequest | null = null;
-  const hanging = narrating(t, untimed((request) => ((asked = request), new Promise((_, reject) => request.signal.addEventListener('abort', () => reject(new Error('left'))))))).narration;
+  const hanging = narrating(
+    t,
+    untimed(
+      (request) => (
+        (asked = request),
+        new Promise((_, reject) => request.signal.addEventListener('abort', () => reject(new Error('left'))))
+      ),
+    ),
+  ).narration;
   hanging.push('One one. Two');
   const stopped = all(hanging);
   hanging.stop();
@@ -207,7 +263,10 @@ t.test('the embedded voice knows its words to the sample', async (t) => {
   const lead = leadOf(samples, 16_000);
   t.ok(lead > 1_600, 'flite begins with silence');
   t.equal(plan!.samples, samples.length - lead);
-  t.same(plan!.words.map(({ begin }) => begin), words!.filter(({ from, to }) => from < to).map(({ from }) => Math.max(0, from - lead)));
+  t.same(
+    plan!.words.map(({ begin }) => begin),
+    words!.filter(({ from, to }) => from < to).map(({ from }) => Math.max(0, from - lead)),
+  );
   t.equal(heardAt(plan!, samples.length), codePoints(raw));
 });
 

@@ -10,7 +10,11 @@ interface Sentence {
   readonly rate: number;
 }
 
-function sent(output: OutgoingAudio, sentences: readonly Sentence[], decode = samplesOf): { frames: Frame[]; samples: Int16Array; starts: number[] } {
+function sent(
+  output: OutgoingAudio,
+  sentences: readonly Sentence[],
+  decode = samplesOf,
+): { frames: Frame[]; samples: Int16Array; starts: number[] } {
   const frames: Frame[] = [];
   const starts: number[] = [];
   for (const { samples, rate } of sentences) {
@@ -24,7 +28,8 @@ function sent(output: OutgoingAudio, sentences: readonly Sentence[], decode = sa
 }
 
 const second = (rate: number): Sentence => ({ samples: tone(440, rate, rate), rate });
-const largestStep = (samples: Int16Array): number => samples.reduce((most, sample, at) => Math.max(most, Math.abs(sample - (samples[at - 1] ?? 0))), 0);
+const largestStep = (samples: Int16Array): number =>
+  samples.reduce((most, sample, at) => Math.max(most, Math.abs(sample - (samples[at - 1] ?? 0))), 0);
 
 t.test('every rate: frames of 20 ms, of all that was taken, as loud as it was', async (t) => {
   for (const rate of [8_000, 11_025, 16_000, 24_000, 44_100, 48_000]) {
@@ -38,14 +43,22 @@ t.test('every rate: frames of 20 ms, of all that was taken, as loud as it was', 
 });
 
 t.test('no click between sentences, whatever their edges', async (t) => {
-  const cut = (from: number): Sentence => ({ samples: tone(440, 16_000, 4_000).subarray(from, from + 3_000), rate: 16_000 });
+  const cut = (from: number): Sentence => ({
+    samples: tone(440, 16_000, 4_000).subarray(from, from + 3_000),
+    rate: 16_000,
+  });
   for (const rate of [8_000, 16_000, 24_000]) {
     const { samples } = sent(new OutgoingAudio('pcm_s16le', rate), [cut(9), cut(17), { ...cut(9), rate: 24_000 }]);
     const steepest = largestStep(tone(660, rate, rate));
     t.ok(largestStep(samples) < 1.3 * steepest, `${rate}: ${largestStep(samples)} is no step of a tone, ${steepest}`);
     t.ok(Math.abs(samples.at(-1)!) < steepest / 4);
   }
-  for (const length of [0, 1, 2, 79, 80, 81, 160]) t.equal(sent(new OutgoingAudio('pcm_s16le', 16_000), [{ samples: tone(440, 16_000, length), rate: 16_000 }]).samples.length, length);
+  for (const length of [0, 1, 2, 79, 80, 81, 160])
+    t.equal(
+      sent(new OutgoingAudio('pcm_s16le', 16_000), [{ samples: tone(440, 16_000, length), rate: 16_000 }]).samples
+        .length,
+      length,
+    );
 });
 
 t.test('places of a sentence', async (t) => {
@@ -63,15 +76,24 @@ t.test('places of a sentence', async (t) => {
 });
 
 t.test('the laws of telephones', async (t) => {
-  for (const [encoding, decode] of [['pcm_mulaw', samplesOfMuLaw], ['pcm_alaw', samplesOfALaw]] as const) {
+  for (const [encoding, decode] of [
+    ['pcm_mulaw', samplesOfMuLaw],
+    ['pcm_alaw', samplesOfALaw],
+  ] as const) {
     const { frames, samples } = sent(new OutgoingAudio(encoding, 8_000), [second(8_000)], decode);
     t.same([samples.length, frames[0]!.bytes.length], [8_000, 160]);
     const { samples: linear } = sent(new OutgoingAudio('pcm_s16le', 8_000), [second(8_000)]);
-    t.ok(linear.every((sample, at) => Math.abs(sample - samples[at]!) <= 16 + Math.abs(sample) / 25), encoding);
+    t.ok(
+      linear.every((sample, at) => Math.abs(sample - samples[at]!) <= 16 + Math.abs(sample) / 25),
+      encoding,
+    );
   }
   // Each byte comes back from its own sample, but for the two zeros of µ-law.
   const bytes = Uint8Array.from({ length: 256 }, (_, byte) => byte);
   t.same(bytesOfALaw(samplesOfALaw(bytes)), bytes);
-  t.same(bytesOfMuLaw(samplesOfMuLaw(bytes)), bytes.map((byte) => (byte === 0x7f ? 0xff : byte)));
+  t.same(
+    bytesOfMuLaw(samplesOfMuLaw(bytes)),
+    bytes.map((byte) => (byte === 0x7f ? 0xff : byte)),
+  );
   t.same([...bytesOfMuLaw(Int16Array.of(-32_768, 32_767))], [0x00, 0x80]);
 });

@@ -12,7 +12,12 @@ import { tone } from './sounds.ts';
 function plan(raw: string, from = 0) {
   const said = englishOf(speakableText(raw));
   const pieces = said.split(' ');
-  return planOf({ from, raw, said }, pieces.map((_, index) => ({ from: index * 100, to: (index + 1) * 100 })), pieces.length * 100, englishOf);
+  return planOf(
+    { from, raw, said },
+    pieces.map((_, index) => ({ from: index * 100, to: (index + 1) * 100 })),
+    pieces.length * 100,
+    englishOf,
+  );
 }
 
 /** The texts that are heard one after another, the samples from which they are. */
@@ -31,18 +36,36 @@ t.test('a word counts once half of it was played', async (t) => {
   for (const [raw, ...heard] of [
     ['Hello, there!', [50, 'Hello,'], [150, 'Hello, there!']],
     ['  Hello  there ', [50, '  Hello'], [150, '  Hello  there']],
-    ['It is **very** good 🎉🎉 - yes', [50, 'It'], [150, 'It is'], [250, 'It is **very**'], [350, 'It is **very** good 🎉🎉 -'], [550, 'It is **very** good 🎉🎉 - yes']],
-    ['See [our page](https://example.com/a) now', [50, 'See'], [150, 'See [our'], [250, 'See [our page](https://example.com/a)'], [350, 'See [our page](https://example.com/a) now']],
+    [
+      'It is **very** good 🎉🎉 - yes',
+      [50, 'It'],
+      [150, 'It is'],
+      [250, 'It is **very**'],
+      [350, 'It is **very** good 🎉🎉 -'],
+      [550, 'It is **very** good 🎉🎉 - yes'],
+    ],
+    [
+      'See [our page](https://example.com/a) now',
+      [50, 'See'],
+      [150, 'See [our'],
+      [250, 'See [our page](https://example.com/a)'],
+      [350, 'See [our page](https://example.com/a) now'],
+    ],
     ['It costs €5 today', [50, 'It'], [150, 'It costs'], [300, 'It costs €5'], [450, 'It costs €5 today']],
     ['Add ½ cup', [50, 'Add'], [200, 'Add ½'], [350, 'Add ½ cup']],
     ['🎉 Hello', [50, '🎉 Hello']],
     ['- one', [50, '- one']],
-  ] as const) t.same(steps(raw), heard, raw);
+  ] as const)
+    t.same(steps(raw), heard, raw);
 });
 
 t.test('a script without spaces', async (t) => {
   const raw = '今日は、東京です。 สวัสดีครับ ok';
-  const planned = planOf({ from: 0, raw, said: raw }, wordsOf(raw).map((_, index) => ({ from: index * 100, to: (index + 1) * 100 })), 10_000);
+  const planned = planOf(
+    { from: 0, raw, said: raw },
+    wordsOf(raw).map((_, index) => ({ from: index * 100, to: (index + 1) * 100 })),
+    10_000,
+  );
   const heard = planned.words.map(({ textEnd }) => Array.from(raw).slice(0, textEnd).join(''));
   t.ok(heard.length > 4, 'more words than pieces');
   t.ok(heard.includes('今日は、'));
@@ -66,7 +89,9 @@ t.test('positions never go back, end no word in its middle, and take any text', 
       const at = heardAt(planned, samples);
       t.ok(at >= last && at <= planned.to, 'no way back');
       last = at;
-      const text = Array.from(raw).slice(0, at - 3).join('');
+      const text = Array.from(raw)
+        .slice(0, at - 3)
+        .join('');
       if (text !== '' && (/\s$/u.test(text) || /^\S/u.test(raw.slice(text.length)))) t.fail(`"${text}" of "${raw}"`);
     }
   }
@@ -75,13 +100,32 @@ t.test('positions never go back, end no word in its middle, and take any text', 
 t.test('in proportion to characters between the first sound and the last, and the pauses', async (t) => {
   const sounds = (...ms: number[]): Sounds => {
     const found = new Sounds(1000);
-    for (const [index, length] of ms.entries()) found.push(index % 2 === 0 ? new Int16Array(length) : tone(100, 1000, length));
+    for (const [index, length] of ms.entries())
+      found.push(index % 2 === 0 ? new Int16Array(length) : tone(100, 1000, length));
     return found;
   };
   const spans = (text: string, heard: Sounds) => spansInProportion(text, heard).map(({ from, to }) => [from, to]);
-  t.same(spans('abcd ef', sounds(200, 600, 300)), [[200, 600], [600, 800]]);
-  t.same(spans('ab, c def', sounds(100, 300, 200, 400)), [[100, 400], [600, 700], [700, 1000]], 'a pause at its comma');
-  t.same(spans('abc def', sounds(100, 300, 200, 300)), [[100, 400], [600, 900]], 'a pause without one lies between');
+  t.same(spans('abcd ef', sounds(200, 600, 300)), [
+    [200, 600],
+    [600, 800],
+  ]);
+  t.same(
+    spans('ab, c def', sounds(100, 300, 200, 400)),
+    [
+      [100, 400],
+      [600, 700],
+      [700, 1000],
+    ],
+    'a pause at its comma',
+  );
+  t.same(
+    spans('abc def', sounds(100, 300, 200, 300)),
+    [
+      [100, 400],
+      [600, 900],
+    ],
+    'a pause without one lies between',
+  );
   t.same(spans('ab', sounds(100, 300, 50, 300)), [[100, 750]], 'a short gap is no pause');
   t.same(spans('ab', sounds(500)), [[0, 500]], 'silence');
   t.same(spans('ab', sounds()), [[0, 0]], 'nothing');

@@ -6,7 +6,8 @@ import { edge, openHouse, type House } from '../../api/house.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../../store/redis-server.ts';
 import { mint, open, silence, speaker, talk, type Talker } from './talker.ts';
 
-const remove = async (t: Test, house: House): Promise<void> => void t.equal((await house.console(`/workspaces/${house.workspaceId}`, { method: 'DELETE' })).status, 204);
+const remove = async (t: Test, house: House): Promise<void> =>
+  void t.equal((await house.console(`/workspaces/${house.workspaceId}`, { method: 'DELETE' })).status, 204);
 
 /** Each socket got its error and its close, and is in no census any more. */
 async function areEnded(t: Test, talkers: readonly Talker[], houses: readonly House[]): Promise<void> {
@@ -14,7 +15,8 @@ async function areEnded(t: Test, talkers: readonly Talker[], houses: readonly Ho
     t.equal(await closed, 1008);
     t.match(heard.at(-1), { type: 'error', code: 'session_ended' });
   }
-  for (const house of houses) t.match((await house.ask('/metrics', { key: null })).text, /parley_actors\{kind="socket"\} 0\n/);
+  for (const house of houses)
+    t.match((await house.ask('/metrics', { key: null })).text, /parley_actors\{kind="socket"\} 0\n/);
 }
 
 t.test(edge, async (t) => {
@@ -24,7 +26,12 @@ t.test(edge, async (t) => {
   const talkers = [await talk(house, id), await talk(house, id, { sessionId }), await talk(house, id)];
   talkers[0]!.burst(silence(2_000));
   // Tokens whose sockets are being opened meanwhile: they are refused, or closed like the others.
-  const urls = await Promise.all(Array.from({ length: 8 }, async () => `${house.url.replace('http', 'ws')}/transcription?token=${(await mint(house, id)).token}`));
+  const urls = await Promise.all(
+    Array.from(
+      { length: 8 },
+      async () => `${house.url.replace('http', 'ws')}/transcription?token=${(await mint(house, id)).token}`,
+    ),
+  );
   const opening = urls.slice(0, 4).map((url) => open(url));
   await Promise.all([remove(t, house), ...urls.slice(4).map(async (url) => void opening.push(open(url)))]);
   await areEnded(t, talkers, []);
@@ -45,11 +52,20 @@ t.test('in every process', lacking === null ? {} : { skip: lacking }, async (t) 
   const houses = await Promise.all([1, 2].map(() => openHouse(t, { env })));
   const [one, two] = houses as [House, House];
   const { id } = await speaker(one);
-  const watcher = new WebSocket(`${two.url.replace('http', 'ws')}/console/api/inspect?workspace=${one.workspaceId}`, { headers: { authorization: `Bearer ${two.operatorToken}` } });
+  const watcher = new WebSocket(`${two.url.replace('http', 'ws')}/console/api/inspect?workspace=${one.workspaceId}`, {
+    headers: { authorization: `Bearer ${two.operatorToken}` },
+  });
   await once(watcher, 'open');
-  const talkers = [await talk(one, id), await talk(one, id, { opens: two.url }), await talk(one, id, { opens: two.url })];
+  const talkers = [
+    await talk(one, id),
+    await talk(one, id, { opens: two.url }),
+    await talk(one, id, { opens: two.url }),
+  ];
   for (const talker of talkers) talker.burst(silence(2_000));
-  const stream = await two.stream(`/sessions/${(await one.session((await one.assistant({ model: { provider: 'synthetic', name: 'tokens=100000,delay_ms=20' } })).id)).id}/chat`, { body: { message: 'Hello' } });
+  const stream = await two.stream(
+    `/sessions/${(await one.session((await one.assistant({ model: { provider: 'synthetic', name: 'tokens=100000,delay_ms=20' } })).id)).id}/chat`,
+    { body: { message: 'Hello' } },
+  );
   await remove(t, one);
   await areEnded(t, talkers, houses);
   await stream.rest().then(

@@ -1,4 +1,7 @@
-/** Repetitions by a client or a provider on one stream of audio: each time it costs little, and what waits is bounded (contract 12). */
+/**
+ * Repetitions by a client or a provider on one stream of audio: each time it costs little, and what waits is bounded
+ * (contract 12).
+ */
 import t from 'tap';
 import { limits } from '../../../src/base/limits.ts';
 import { Listener, type ListenerEvent, type ListenerOptions } from '../../../src/providers/voice/listener.ts';
@@ -7,7 +10,10 @@ import { Tape } from '../../../src/providers/voice/tape.ts';
 
 const second = new Int16Array(16_000).fill(1000);
 
-/** A listener to which everything but silence is speech. Its detector waits while it is held, and finals until they are said. */
+/**
+ * A listener to which everything but silence is speech. Its detector waits while it is held, and finals until they are
+ * said.
+ */
 function listening(options: Partial<ListenerOptions> = {}) {
   const events: ListenerEvent[] = [];
   const seen = { detections: 0, failure: null as unknown };
@@ -103,7 +109,11 @@ t.test('a second cut waits for its own final', async (t) => {
   await sayCut(listener, 2);
   asked.get(1)!('text');
   await settled();
-  t.same(order(), ['started 1', 'final 1', 'started 2'], 'the third utterance is not announced before the final of the second');
+  t.same(
+    order(),
+    ['started 1', 'final 1', 'started 2'],
+    'the third utterance is not announced before the final of the second',
+  );
   asked.get(2)!('text');
   await settled();
   t.same(order(), ['started 1', 'final 1', 'started 2', 'final 2', 'started 3']);
@@ -114,7 +124,10 @@ t.test('partials that wait behind a cut are one for each utterance', async (t) =
   const { listener, asked, order, events } = listening({
     partials: true,
     repeats: true,
-    transcribe: (_, { number }, urgency) => (urgency === 'partial' ? Promise.resolve(`word ${decoded++} and more`) : new Promise((resolve) => asked.set(number, resolve))),
+    transcribe: (_, { number }, urgency) =>
+      urgency === 'partial'
+        ? Promise.resolve(`word ${decoded++} and more`)
+        : new Promise((resolve) => asked.set(number, resolve)),
   });
   listener.push(second);
   await settled();
@@ -149,7 +162,10 @@ t.test('audio sample by sample', async (t) => {
 
 t.test('pieces of a provider, a sample each, while nobody reads', async (t) => {
   const calls: string[] = [];
-  const pieces = new AudioPieces(() => calls.push('hold'), () => calls.push('resume'));
+  const pieces = new AudioPieces(
+    () => calls.push('hold'),
+    () => calls.push('resume'),
+  );
   const count = limits.speechAheadBytesMax / 2 + 1;
   for (let at = 0; at < count; at++) pieces.push(Int16Array.of(at & 255));
   pieces.end();

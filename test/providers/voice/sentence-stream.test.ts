@@ -2,7 +2,8 @@
 import t from 'tap';
 import { SentenceStream } from '../../../src/providers/voice/sentence-stream.ts';
 
-const stream = (sayable: (text: string) => string = (text) => text): SentenceStream => new SentenceStream({ sayable, spells: true });
+const stream = (sayable: (text: string) => string = (text) => text): SentenceStream =>
+  new SentenceStream({ sayable, spells: true });
 const raws = (sentences: readonly { raw: string }[]): string[] => sentences.map(({ raw }) => raw);
 
 t.test('a sentence is whole once another begins, or 150 ms behind its end', async (t) => {
@@ -49,7 +50,11 @@ t.test('the first piece ends at a clause after 400 ms, at a word after 900 ms', 
   }
   const link = stream();
   link.push('Please do see [this, that and the other page', 0);
-  t.same(link.look(1_000).map(({ raw }) => raw), [], 'not in brackets');
+  t.same(
+    link.look(1_000).map(({ raw }) => raw),
+    [],
+    'not in brackets',
+  );
 });
 
 t.test('the pieces are the text again, and what is not said is with a neighbour', async (t) => {
@@ -73,9 +78,14 @@ t.test('a block of code is announced at once, and its code belongs to the senten
   for (const size of [1, 2, 3, 7, 1_000]) {
     const one = stream();
     const found = [];
-    for (let at = 0; at < text.length; at += size) found.push(...one.push(text.slice(at, at + size), at), ...one.look(at + 1_000));
+    for (let at = 0; at < text.length; at += size)
+      found.push(...one.push(text.slice(at, at + size), at), ...one.look(at + 1_000));
     found.push(...one.end());
-    t.same(found.map(({ said }) => said), ['Like this:', 'A code block follows.', 'That was all.', 'Good.'], `${size} characters at a time`);
+    t.same(
+      found.map(({ said }) => said),
+      ['Like this:', 'A code block follows.', 'That was all.', 'Good.'],
+      `${size} characters at a time`,
+    );
     t.equal(raws(found).join(''), text);
     const behind = found[2]!;
     t.equal(behind.raw.slice(behind.silent).trim(), 'That was all.');
@@ -85,7 +95,11 @@ t.test('a block of code is announced at once, and its code belongs to the senten
   t.same(open.look(10_000), [], 'in a block nothing is said, however long it lasts');
   t.equal(open.dueAt, null);
   open.end();
-  t.same(raws([...open.push('Two.', 20_000), ...open.end()]), ['One. Two.'], 'a block that nothing closes ends where the text rests');
+  t.same(
+    raws([...open.push('Two.', 20_000), ...open.end()]),
+    ['One. Two.'],
+    'a block that nothing closes ends where the text rests',
+  );
 });
 
 t.test('an address is whole when something follows it', async (t) => {
@@ -93,7 +107,10 @@ t.test('an address is whole when something follows it', async (t) => {
   one.push('See https://example.com/a?', 0);
   t.equal(one.dueAt, 400, 'the first piece alone is due');
   t.same(one.look(10_000), []);
-  t.same([...one.push('b=1. Bye', 20_000)].map(({ said }) => said), ['See example.com.']);
+  t.same(
+    [...one.push('b=1. Bye', 20_000)].map(({ said }) => said),
+    ['See example.com.'],
+  );
 });
 
 t.test('a hundred thousand pieces of text in which nothing is said belong to the sentence behind them', async (t) => {

@@ -26,7 +26,12 @@ t.test('one process', async (t) => {
     processes.close();
     clock.stop();
   });
-  const order = { text: 'Hello there, how are you today?', voice: { name: 'kal16', file: null }, speed: 1, timed: false };
+  const order = {
+    text: 'Hello there, how are you today?',
+    voice: { name: 'kal16', file: null },
+    speed: 1,
+    timed: false,
+  };
   await t.test('speaks for a caller who comes after another with many sentences', async (t) => {
     const speak = (caller: string) => () => processes.speak(order, 'speech', caller, signal);
     t.match(await crowded(speak), /^aa?b/);
@@ -91,7 +96,10 @@ t.test('a caller is a key, a person, or the address of visitors', (t) => {
     channel: 'api',
     assistantIds: null,
   });
-  const visitor = (id: string, address: string): Party => ({ ...party('visitor', id), visitor: { addressKey: () => address } });
+  const visitor = (id: string, address: string): Party => ({
+    ...party('visitor', id),
+    visitor: { addressKey: () => address },
+  });
   const callers = [
     party('key', 'key_1'),
     party('key', 'key_2'),

@@ -45,8 +45,17 @@ interface World {
 }
 
 /** A refusal without rate headers, as a token has no budget. */
-const isRefused = (t: Test, { status, json, headers }: Answer, { status: expected, code, message }: Refusal, what = message): void =>
-  void t.match({ status, error: json.error, rates: headers.get('x-ratelimit-limit') }, { status: expected, error: { code, message }, rates: null }, what);
+const isRefused = (
+  t: Test,
+  { status, json, headers }: Answer,
+  { status: expected, code, message }: Refusal,
+  what = message,
+): void =>
+  void t.match(
+    { status, error: json.error, rates: headers.get('x-ratelimit-limit') },
+    { status: expected, error: { code, message }, rates: null },
+    what,
+  );
 
 /** The error and the close code that a socket ended with. */
 async function ended({ heard, closed }: Talker): Promise<readonly [string | undefined, number]> {
@@ -58,7 +67,9 @@ async function ended({ heard, closed }: Talker): Promise<readonly [string | unde
 async function hears(t: Test, { house, id, greeting }: World): Promise<void> {
   const before = (await house.ask('/usage')).json.totals.transcription_seconds;
   const talker = await talk(house, id);
-  t.same(talker.heard, [{ type: 'ready', sample_rate: 16_000, encoding: 'pcm_s16le', silence_ms: 300, expires_at: null }]);
+  t.same(talker.heard, [
+    { type: 'ready', sample_rate: 16_000, encoding: 'pcm_s16le', silence_ms: 300, expires_at: null },
+  ]);
   const audio = Buffer.concat([silence(500), greeting, silence(1000)]);
   // Frames of odd lengths: a half sample is carried over.
   talker.burst(audio, 333);
@@ -67,16 +78,26 @@ async function hears(t: Test, { house, id, greeting }: World): Promise<void> {
   t.same(await ended(talker), [undefined, 1000], 'what follows a finish is ignored');
   const of = (type: string) => talker.heard.filter((message) => message.type === type);
   const [[started], [stopped], [final]] = [of('speech.started'), of('speech.stopped'), of('transcript.final')];
-  t.match(final, { utterance: 1, text: /london/i, start_ms: started!.at_ms, end_ms: stopped!.at_ms, reason: 'silence' });
+  t.match(final, {
+    utterance: 1,
+    text: /london/i,
+    start_ms: started!.at_ms,
+    end_ms: stopped!.at_ms,
+    reason: 'silence',
+  });
   t.ok(started!.at_ms >= 400 && started!.at_ms < 900, `speech began at ${started!.at_ms} ms`);
   t.ok(Math.abs(stopped!.at_ms - (audio.length / 32 - 1000)) < 400, `speech stopped at ${stopped!.at_ms} ms`);
   t.same([of('speech.started').length, of('transcript.final').length], [1, 1]);
-  t.same(of('audio.received').map(({ audio_ms: ms }) => ms), Array.from({ length: Math.floor(audio.length / 32_000) }, (_, index) => (index + 1) * 1000));
+  t.same(
+    of('audio.received').map(({ audio_ms: ms }) => ms),
+    Array.from({ length: Math.floor(audio.length / 32_000) }, (_, index) => (index + 1) * 1000),
+  );
   t.same(talker.heard.at(-1), { type: 'done', audio_ms: Math.floor(audio.length / 32) });
   const seconds = async () => (await house.ask('/usage')).json.totals.transcription_seconds - before;
   await until(async () => (await seconds()) > 0);
   t.equal(await seconds(), Math.floor(audio.length / 32_000));
-  for (const partial of of('transcript.partial')) t.ok([...partial.text].length >= partial.stable, 'stable text is the beginning of the text');
+  for (const partial of of('transcript.partial'))
+    t.ok([...partial.text].length >= partial.stable, 'stable text is the beginning of the text');
 }
 
 async function flushes(t: Test, { house, id, greeting }: World): Promise<void> {
@@ -88,8 +109,15 @@ async function flushes(t: Test, { house, id, greeting }: World): Promise<void> {
   talker.burst(Buffer.concat([silence(300), greeting]));
   talker.send({ type: 'finish' });
   t.same(await ended(talker), [undefined, 1000]);
-  t.match(talker.heard.filter(({ type }) => type === 'transcript.final').at(-1), { utterance: 2, text: /london/i, reason: 'finish' });
-  t.notOk(talker.heard.some(({ type }) => type === 'speech.stopped'), 'only a silence stops speech');
+  t.match(talker.heard.filter(({ type }) => type === 'transcript.final').at(-1), {
+    utterance: 2,
+    text: /london/i,
+    reason: 'finish',
+  });
+  t.notOk(
+    talker.heard.some(({ type }) => type === 'speech.stopped'),
+    'only a silence stops speech',
+  );
   t.notOk(talker.heard.some(({ type }) => type === 'transcript.partial'));
 
   const quiet = await talk(house, id);
@@ -102,7 +130,11 @@ async function flushes(t: Test, { house, id, greeting }: World): Promise<void> {
 /** Vowels without a pause: nothing that the detector could take for an end. */
 async function cuts(t: Test, { house, id }: World): Promise<void> {
   const { id: tone } = await speaker(house, { voice: { provider: 'synthetic', transcription_name: 'text=one two' } });
-  const long = await spoken(house, id, 'One and two and three and four and five and six and seven and eight and nine and ten and eleven and twelve and thirteen and fourteen and fifteen and sixteen and seventeen and eighteen and nineteen and twenty');
+  const long = await spoken(
+    house,
+    id,
+    'One and two and three and four and five and six and seven and eight and nine and ten and eleven and twelve and thirteen and fourteen and fifteen and sixteen and seventeen and eighteen and nineteen and twenty',
+  );
   const talker = await talk(house, tone, { query: '&silence_ms=2000' });
   const audio = Buffer.concat([long, long]).subarray(0, 32 * 13_500);
   talker.burst(audio.subarray(0, 32 * 9_900));
@@ -118,7 +150,10 @@ async function cuts(t: Test, { house, id }: World): Promise<void> {
   const starts = talker.heard.filter(({ type }) => type === 'speech.started');
   t.equal(finals.length, starts.length);
   t.match(finals[0], { text: 'one two', reason: 'length' });
-  t.ok(finals[0]!.end_ms - finals[0]!.start_ms <= 10_000 && finals[0]!.end_ms - finals[0]!.start_ms > 7_900, 'cut within the last two seconds');
+  t.ok(
+    finals[0]!.end_ms - finals[0]!.start_ms <= 10_000 && finals[0]!.end_ms - finals[0]!.start_ms > 7_900,
+    'cut within the last two seconds',
+  );
   t.equal(starts[1]!.at_ms, finals[0]!.end_ms, 'what goes on begins at the cut');
 }
 
@@ -130,7 +165,13 @@ async function encodings(t: Test, { house, id, greeting }: World): Promise<void>
   const ways: readonly (readonly [query: string, audio: Uint8Array, frameBytes: number])[] = [
     ['&sample_rate=8000', eight, 320],
     ['&encoding=pcm_mulaw&sample_rate=8000', Uint8Array.from(half, muLaw), 160],
-    ['&sample_rate=48000', Buffer.from(Int16Array.from({ length: samples.length * 3 }, (_, index) => samples[Math.floor(index / 3)]!).buffer), 1920],
+    [
+      '&sample_rate=48000',
+      Buffer.from(
+        Int16Array.from({ length: samples.length * 3 }, (_, index) => samples[Math.floor(index / 3)]!).buffer,
+      ),
+      1920,
+    ],
   ];
   for (const [query, bytes, frameBytes] of ways) {
     const talker = await talk(house, id, { query });
@@ -157,7 +198,10 @@ function muLaw(sample: number): number {
 
 async function quiet(t: Test, { house, id }: World): Promise<void> {
   const noise = Int16Array.from({ length: 16_000 * 4 }, (_, index) => ((index * 1_103_515_245 + 12_345) % 2048) - 1024);
-  for (const [what, audio] of [['silence', silence(9_000)], ['noise', Buffer.from(noise.buffer)]] as const) {
+  for (const [what, audio] of [
+    ['silence', silence(9_000)],
+    ['noise', Buffer.from(noise.buffer)],
+  ] as const) {
     const talker = await talk(house, id);
     talker.burst(audio);
     talker.send({ type: 'finish' });
@@ -168,7 +212,20 @@ async function quiet(t: Test, { house, id }: World): Promise<void> {
 }
 
 async function wrong(t: Test, { edge, house, id }: World): Promise<void> {
-  const messages = ['', '{', '[]', 'null', '"flush"', '{}', '{"type":5}', '{"type":"go"}', '{"type":"start","encoding":"mp3"}', '{"type":"start","sample_rate":7999}', '{"type":"start","silence_ms":"300"}', '{"type":"start","language":"de"}'];
+  const messages = [
+    '',
+    '{',
+    '[]',
+    'null',
+    '"flush"',
+    '{}',
+    '{"type":5}',
+    '{"type":"go"}',
+    '{"type":"start","encoding":"mp3"}',
+    '{"type":"start","sample_rate":7999}',
+    '{"type":"start","silence_ms":"300"}',
+    '{"type":"start","language":"de"}',
+  ];
   for (const message of messages) {
     const talker = await talk(house, id);
     talker.send(message);
@@ -210,15 +267,36 @@ async function tokens(t: Test, { house, id }: World): Promise<void> {
   t.equal(url, `${house.url.replace('http', 'ws')}/transcription?token=${token}`);
   const left = expiresAt - Date.now() / 1000;
   t.ok(left > 50 && left <= 60, `good for ${left} s`);
-  t.equal(socketTokens('transcription', secret, randomIds(Date), null).open(token)!.untilMs, expiresAt * 1000, 'until that very second');
+  t.equal(
+    socketTokens('transcription', secret, randomIds(Date), null).open(token)!.untilMs,
+    expiresAt * 1000,
+    'until that very second',
+  );
   const all = Array.from({ length: 5 }, () => open(url));
-  const opened = await Promise.all(all.map((talker) => talker.until('ready').then(() => true, () => false)));
+  const opened = await Promise.all(
+    all.map((talker) =>
+      talker.until('ready').then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
   t.equal(opened.filter((one) => one).length, 1, 'of five at once');
   const first = all[opened.indexOf(true)]!;
-  isRefused(t, await refusedUpgrade(house.url, `/transcription?token=${token}`), refusals.invalidToken, 'while it is open');
+  isRefused(
+    t,
+    await refusedUpgrade(house.url, `/transcription?token=${token}`),
+    refusals.invalidToken,
+    'while it is open',
+  );
   first.socket.close();
   await first.closed;
-  isRefused(t, await refusedUpgrade(house.url, `/transcription?token=${token}`), refusals.invalidToken, 'once it is closed');
+  isRefused(
+    t,
+    await refusedUpgrade(house.url, `/transcription?token=${token}`),
+    refusals.invalidToken,
+    'once it is closed',
+  );
 
   const other = await mint(house, id);
   const socket = new WebSocket(`${house.url.replace('http', 'ws')}/transcription`, [`token.${other.token}`]);
@@ -226,18 +304,31 @@ async function tokens(t: Test, { house, id }: World): Promise<void> {
   t.equal(protocol, `token.${other.token}`, 'as a subprotocol, which is answered');
   socket.close();
   const { token: changed } = await mint(house, id);
-  for (const text of [`${changed}A`, changed.slice(0, -1), changed.replace(/.$/, (last: string) => (last === 'A' ? 'B' : 'A')), 'tok_', '']) {
+  for (const text of [
+    `${changed}A`,
+    changed.slice(0, -1),
+    changed.replace(/.$/, (last: string) => (last === 'A' ? 'B' : 'A')),
+    'tok_',
+    '',
+  ]) {
     isRefused(t, await refusedUpgrade(house.url, `/transcription?token=${text}`), refusals.invalidToken, text);
   }
 }
 
 async function refusedTokens(t: Test, { house }: World): Promise<void> {
   const { id } = await speaker(house);
-  const move = (verb: string) => house.console(`/workspaces/${house.workspaceId}/assistants/${id}/${verb}`, { method: 'POST' });
+  const move = (verb: string) =>
+    house.console(`/workspaces/${house.workspaceId}/assistants/${id}/${verb}`, { method: 'POST' });
   const { id: keyId, key } = await house.newKey();
   const { token } = (await house.ask('/transcription-tokens', { key, body: { assistant_id: id } })).json;
   const path = `/transcription?token=${token}`;
-  for (const [query, field] of [['encoding=mp3', 'encoding'], ['sample_rate=48001', 'sample_rate'], ['silence_ms=99', 'silence_ms'], ['partials=maybe', 'partials'], ['language=de', 'language']] as const) {
+  for (const [query, field] of [
+    ['encoding=mp3', 'encoding'],
+    ['sample_rate=48001', 'sample_rate'],
+    ['silence_ms=99', 'silence_ms'],
+    ['partials=maybe', 'partials'],
+    ['language=de', 'language'],
+  ] as const) {
     isRefused(t, await refusedUpgrade(house.url, `${path}&${query}`), wrongField(field), query);
   }
   await move('disable');
@@ -246,16 +337,26 @@ async function refusedTokens(t: Test, { house }: World): Promise<void> {
   await move('unpublish');
   isRefused(t, await refusedUpgrade(house.url, path), refusals.notPublished);
   await move('publish');
-  const voice = (on: boolean) => house.console(`/workspaces/${house.workspaceId}/assistants/${id}`, { method: 'PATCH', body: { channels: { voice: on } } });
+  const voice = (on: boolean) =>
+    house.console(`/workspaces/${house.workspaceId}/assistants/${id}`, {
+      method: 'PATCH',
+      body: { channels: { voice: on } },
+    });
   await voice(false);
   isRefused(t, await refusedUpgrade(house.url, path), refusals.voiceDisabled);
   await voice(true);
   const talker = open(`${house.url.replace('http', 'ws')}${path}`);
   await talker.until('ready');
-  const revoke = (key: string) => house.console(`/workspaces/${house.workspaceId}/keys/${key}/revoke`, { method: 'POST' });
+  const revoke = (key: string) =>
+    house.console(`/workspaces/${house.workspaceId}/keys/${key}/revoke`, { method: 'POST' });
   const { token: second } = (await house.ask('/transcription-tokens', { key, body: { assistant_id: id } })).json;
   await revoke(keyId);
-  isRefused(t, await refusedUpgrade(house.url, `/transcription?token=${second}`), refusals.invalidToken, "of a revoked key");
+  isRefused(
+    t,
+    await refusedUpgrade(house.url, `/transcription?token=${second}`),
+    refusals.invalidToken,
+    'of a revoked key',
+  );
   talker.send({ type: 'finish' });
   t.same(await ended(talker), [undefined, 1000], 'an open socket lives on');
 }
@@ -289,7 +390,10 @@ async function states(t: Test, { house, greeting }: World): Promise<void> {
 }
 
 async function failures(t: Test, { house, greeting }: World): Promise<void> {
-  for (const [name, code] of [['fail_at=0', 'voice_unavailable'], ['fail_at=0,fail_as=rate_limit', 'assistant_unavailable']] as const) {
+  for (const [name, code] of [
+    ['fail_at=0', 'voice_unavailable'],
+    ['fail_at=0,fail_as=rate_limit', 'assistant_unavailable'],
+  ] as const) {
     const { id } = await speaker(house, { voice: { provider: 'synthetic', transcription_name: name } });
     const talker = await talk(house, id, { query: '&partials=false' });
     talker.burst(Buffer.concat([greeting, silence(600)]));

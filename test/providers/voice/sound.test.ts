@@ -1,4 +1,7 @@
-/** The sound of a sentence has a bound, whatever its text: a long one is cut into pieces, and nothing of it is lost or said otherwise. */
+/**
+ * The sound of a sentence has a bound, whatever its text: a long one is cut into pieces, and nothing of it is lost or
+ * said otherwise.
+ */
 import t from 'tap';
 import { limits } from '../../../src/base/limits.ts';
 import { codePoints } from '../../../src/base/text.ts';
@@ -56,7 +59,11 @@ t.test('every piece of a text is short, and the pieces say what the sentence say
     for (const sentence of sentences) {
       const pieces = piecesOfProse(sentence, english);
       t.equal(pieces.map(({ raw }) => raw).join(''), sentence, `${name}: nothing is lost`);
-      t.equal(bare(pieces.map(({ said }) => said).join('')), bare(englishOf(speakableText(sentence))), `${name}: all is said`);
+      t.equal(
+        bare(pieces.map(({ said }) => said).join('')),
+        bare(englishOf(speakableText(sentence))),
+        `${name}: all is said`,
+      );
       const { said } = pieces.toSorted((a, b) => soundMs(b.said, english) - soundMs(a.said, english))[0]!;
       t.ok(soundMs(said, english) <= limits.voicePieceMs, `${name}: ${said}`);
       // The first sentences are spoken: the others are like them.

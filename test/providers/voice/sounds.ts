@@ -13,7 +13,10 @@ export function chance(seed: number): () => number {
   };
 }
 
-/** Something like a voice: a falling pitch with overtones, in syllables of different lengths, so that no two places are alike. */
+/**
+ * Something like a voice: a falling pitch with overtones, in syllables of different lengths, so that no two places are
+ * alike.
+ */
 export function voice(rate: number, seconds: number): Int16Array {
   return Int16Array.from({ length: Math.round(rate * seconds) }, (_, at) => {
     const time = at / rate;
@@ -28,7 +31,7 @@ export function voice(rate: number, seconds: number): Int16Array {
 export function pieces<T extends Int16Array | Uint8Array>(whole: T, most: number, seed: number): T[] {
   const next = chance(seed);
   const parts: T[] = [];
-  for (let from = 0; from < whole.length; ) {
+  for (let from = 0; from < whole.length;) {
     const to = from + Math.floor(next() * (most + 1));
     parts.push(whole.subarray(from, to) as T);
     from = to;
@@ -48,17 +51,28 @@ export function all(parts: Iterable<Int16Array>): Int16Array {
   return samples;
 }
 
-/** Whether two sounds are equal to the sample. An assertion on the arrays themselves writes out each, which takes seconds. */
-export const isSame = (one: Int16Array, other: Int16Array): boolean => Buffer.from(one.buffer, one.byteOffset, one.byteLength).equals(Buffer.from(other.buffer, other.byteOffset, other.byteLength));
+/**
+ * Whether two sounds are equal to the sample. An assertion on the arrays themselves writes out each, which takes
+ * seconds.
+ */
+export const isSame = (one: Int16Array, other: Int16Array): boolean =>
+  Buffer.from(one.buffer, one.byteOffset, one.byteLength).equals(
+    Buffer.from(other.buffer, other.byteOffset, other.byteLength),
+  );
 
 /** The level of the second to the last but one tenth, in decibels below a full sine of `peak`. */
 export function decibels(samples: Int16Array, peak: number): number {
   const edge = Math.floor(samples.length / 10);
   const middle = samples.subarray(edge, samples.length - edge);
-  return 10 * Math.log10(middle.reduce((sum, sample) => sum + sample * sample, 0) / middle.length / (peak * peak / 2));
+  return (
+    10 * Math.log10(middle.reduce((sum, sample) => sum + sample * sample, 0) / middle.length / ((peak * peak) / 2))
+  );
 }
 
-/** How alike two sounds are: the lag of the second behind the first, in samples, at which they are most alike, and their correlation there (1: equal but for loudness). */
+/**
+ * How alike two sounds are: the lag of the second behind the first, in samples, at which they are most alike, and their
+ * correlation there (1: equal but for loudness).
+ */
 export function likeness(one: Int16Array, other: Int16Array, lagMax: number): { lag: number; correlation: number } {
   let best = { lag: 0, correlation: -1 };
   for (let lag = -lagMax; lag <= lagMax; lag++) {

@@ -22,16 +22,27 @@ export interface Talker {
 }
 
 /** A published assistant with its voice on. */
-export const speaker = (house: House, fields: object = {}): Promise<any> => house.assistant({ channels: { voice: true }, ...fields });
+export const speaker = (house: House, fields: object = {}): Promise<any> =>
+  house.assistant({ channels: { voice: true }, ...fields });
 
 export async function mint(house: House, assistantId: string, sessionId: string | null = null): Promise<any> {
-  const { status, json, text } = await house.ask('/transcription-tokens', { body: { assistant_id: assistantId, session_id: sessionId } });
+  const { status, json, text } = await house.ask('/transcription-tokens', {
+    body: { assistant_id: assistantId, session_id: sessionId },
+  });
   if (status !== 201) throw new Error(`no token: ${text}`);
   return json;
 }
 
 /** Opens a socket with a fresh token; resolves once it is ready. */
-export async function talk(house: House, assistantId: string, { query = '', sessionId = null, opens = house.url }: { query?: string; sessionId?: string | null; opens?: string } = {}): Promise<Talker> {
+export async function talk(
+  house: House,
+  assistantId: string,
+  {
+    query = '',
+    sessionId = null,
+    opens = house.url,
+  }: { query?: string; sessionId?: string | null; opens?: string } = {},
+): Promise<Talker> {
   const { token } = await mint(house, assistantId, sessionId);
   // A server whose recognisers are behind, as on a busy machine, answers 503 and leaves the token good.
   return until(async () => {
@@ -72,7 +83,8 @@ export function open(url: string, options: ClientOptions = {}): Talker {
     socket,
     heard,
     closed,
-    send: (message) => socket.send(typeof message === 'string' || message instanceof Uint8Array ? message : JSON.stringify(message)),
+    send: (message) =>
+      socket.send(typeof message === 'string' || message instanceof Uint8Array ? message : JSON.stringify(message)),
     burst(audio, frameBytes = 640) {
       for (let at = 0; at < audio.length; at += frameBytes) socket.send(audio.subarray(at, at + frameBytes));
     },

@@ -22,7 +22,12 @@ export interface Upstream {
 }
 
 export async function openUpstream(t: Owner): Promise<Upstream> {
-  const upstream: { -readonly [K in keyof Upstream]: Upstream[K] } = { baseUrl: '', asked: [], answer: (response) => response.destroy(), left: async () => {} };
+  const upstream: { -readonly [K in keyof Upstream]: Upstream[K] } = {
+    baseUrl: '',
+    asked: [],
+    answer: (response) => response.destroy(),
+    left: async () => {},
+  };
   let open = 0;
   let wake = (): void => {};
   const server = createServer(keepsConnections, (request, response) => {
@@ -53,9 +58,18 @@ export async function openUpstream(t: Owner): Promise<Upstream> {
 }
 
 /** A published assistant whose voice is the upstream's. */
-export async function onUpstream(house: House, { baseUrl }: Upstream, voice: object = {}, fields: object = {}): Promise<any> {
+export async function onUpstream(
+  house: House,
+  { baseUrl }: Upstream,
+  voice: object = {},
+  fields: object = {},
+): Promise<any> {
   const body = { kind: 'voice', provider: 'openai', base_url: baseUrl, api_key: 'voice-secret' };
   const { status, json, text } = await house.console(`/workspaces/${house.workspaceId}/credentials`, { body });
   if (status !== 201) throw new Error(text);
-  return house.assistant({ channels: { voice: true }, voice: { provider: 'openai', credential_id: json.id, ...voice }, ...fields });
+  return house.assistant({
+    channels: { voice: true },
+    voice: { provider: 'openai', credential_id: json.id, ...voice },
+    ...fields,
+  });
 }

@@ -31,9 +31,25 @@ function format({ tag = 1, channels = 1, rate = 16_000, bits = 16, more = new Ui
 }
 
 /** A format whose numbers need not agree. */
-function raw({ channels = 1, rate = 16_000, align = 2, bits = 16 }: { channels?: number; rate?: number; align?: number; bits?: number }): Buffer {
+function raw({
+  channels = 1,
+  rate = 16_000,
+  align = 2,
+  bits = 16,
+}: {
+  channels?: number;
+  rate?: number;
+  align?: number;
+  bits?: number;
+}): Buffer {
   const chunked = format();
-  for (const [value, at, bytes] of [[channels, 10, 2], [rate, 12, 4], [align, 20, 2], [bits, 22, 2]] as const) chunked.writeUIntLE(value, at, bytes);
+  for (const [value, at, bytes] of [
+    [channels, 10, 2],
+    [rate, 12, 4],
+    [align, 20, 2],
+    [bits, 22, 2],
+  ] as const)
+    chunked.writeUIntLE(value, at, bytes);
   return chunked;
 }
 
@@ -46,15 +62,30 @@ const sixteen = (...values: number[]): Buffer => Buffer.from(Int16Array.from(val
 const samplesIn = (wav: Uint8Array): number[] => [...readWav(wav).samples];
 
 t.test('a header', async (t) => {
-  t.same([...wavHeader(24_000, 1000)], [...file(format({ rate: 24_000 }), chunk('data', new Uint8Array(1000))).subarray(0, 44)], 'exact sizes');
+  t.same(
+    [...wavHeader(24_000, 1000)],
+    [...file(format({ rate: 24_000 }), chunk('data', new Uint8Array(1000))).subarray(0, 44)],
+    'exact sizes',
+  );
   const streamed = Buffer.from(wavHeader(16_000, null));
-  t.same([streamed.readUInt32LE(4), streamed.readUInt32LE(40)], [0xffffffff, 0xffffffff], 'sizes that are not known yet');
-  t.same(Buffer.concat([streamed.subarray(8, 40)]), Buffer.concat([wavHeader(16_000, 2).subarray(8, 40)]), 'are the only difference');
+  t.same(
+    [streamed.readUInt32LE(4), streamed.readUInt32LE(40)],
+    [0xffffffff, 0xffffffff],
+    'sizes that are not known yet',
+  );
+  t.same(
+    Buffer.concat([streamed.subarray(8, 40)]),
+    Buffer.concat([wavHeader(16_000, 2).subarray(8, 40)]),
+    'are the only difference',
+  );
 });
 
 t.test('a written file is read again', async (t) => {
   const samples = voice(16_000, 0.2);
-  for (const [how, wav] of [['whole', exactWav(samples, 16_000)], ['streamed', Buffer.concat([wavHeader(16_000, null), exactWav(samples, 16_000).subarray(44)])]] as const) {
+  for (const [how, wav] of [
+    ['whole', exactWav(samples, 16_000)],
+    ['streamed', Buffer.concat([wavHeader(16_000, null), exactWav(samples, 16_000).subarray(44)])],
+  ] as const) {
     const read = readWav(wav);
     t.ok(read.sampleRate === 16_000 && isSame(read.samples, samples), how);
   }
@@ -68,15 +99,29 @@ t.test('only the data counts', async (t) => {
   const list = chunk('LIST', Buffer.from('INFOISFT\x05\0\0\0Lavf\0', 'latin1'));
   const c2pa = chunk('C2PA', new Uint8Array(401).fill(77));
   const data = sixteen(1, -2, 3);
-  t.same(samplesIn(file(list, c2pa, format(), list, chunk('data', data), list, c2pa)), [1, -2, 3], 'chunks before and after it are left out');
-  for (const size of [0xffffffff, 0x7fffffff, 1000]) t.same(samplesIn(file(format(), chunk('data', data, size))), [1, -2, 3], `a size of ${size} means the rest`);
-  t.same(samplesIn(file(format(), chunk('data', sixteen(1, 2, 3).subarray(0, 5)))), [1, 2], 'half a sample at the end is left out');
+  t.same(
+    samplesIn(file(list, c2pa, format(), list, chunk('data', data), list, c2pa)),
+    [1, -2, 3],
+    'chunks before and after it are left out',
+  );
+  for (const size of [0xffffffff, 0x7fffffff, 1000])
+    t.same(samplesIn(file(format(), chunk('data', data, size))), [1, -2, 3], `a size of ${size} means the rest`);
+  t.same(
+    samplesIn(file(format(), chunk('data', sixteen(1, 2, 3).subarray(0, 5)))),
+    [1, 2],
+    'half a sample at the end is left out',
+  );
   t.equal(readWav(file(format({ rate: 44_100 }), chunk('data', data))).sampleRate, 44_100, 'the rate');
 });
 
 t.test('a file that comes in pieces', async (t) => {
   const list = chunk('LIST', new Uint8Array(301));
-  for (const layout of [{}, { bits: 24, channels: 2 }, { tag: 3, bits: 64, channels: 3 }, { bits: 8, channels: 32, rate: 192_000 }]) {
+  for (const layout of [
+    {},
+    { bits: 24, channels: 2 },
+    { tag: 3, bits: 64, channels: 3 },
+    { bits: 8, channels: 32, rate: 192_000 },
+  ]) {
     const data = Uint8Array.from({ length: 4800 }, (_, at) => (at * 7) % 251);
     const whole = file(list, format(layout), list, chunk('data', data), list);
     for (const most of [1, 3, 17, 500]) {
@@ -94,19 +139,43 @@ t.test('a file that comes in pieces', async (t) => {
 t.test('chunks before the data are bounded', async (t) => {
   const reader = new WavReader();
   reader.push(file(format()));
-  t.throws(() => { for (;;) reader.push(chunk('LIST', new Uint8Array(1000))); }, UnreadableAudio, 'chunks without end');
+  t.throws(
+    () => {
+      for (;;) reader.push(chunk('LIST', new Uint8Array(1000)));
+    },
+    UnreadableAudio,
+    'chunks without end',
+  );
   const empty = new WavReader();
   empty.push(file(format()));
-  t.throws(() => { for (;;) empty.push(chunk('junk', new Uint8Array(0))); }, UnreadableAudio, 'empty chunks without end');
-  t.throws(() => new WavReader().push(file(format(), chunk('LIST', new Uint8Array(0), 0xffffffff))), UnreadableAudio, 'a chunk that claims 4 GB');
+  t.throws(
+    () => {
+      for (;;) empty.push(chunk('junk', new Uint8Array(0)));
+    },
+    UnreadableAudio,
+    'empty chunks without end',
+  );
+  t.throws(
+    () => new WavReader().push(file(format(), chunk('LIST', new Uint8Array(0), 0xffffffff))),
+    UnreadableAudio,
+    'a chunk that claims 4 GB',
+  );
 });
 
 t.test('integers and floating point of every width, mixed to one channel', async (t) => {
   const data = (bytes: Buffer, layout: Format): number[] => samplesIn(file(format(layout), chunk('data', bytes)));
   t.same(data(Buffer.from([0, 128, 255]), { bits: 8 }), [-32_768, 0, 32_512], '8 bits are unsigned');
   t.same(data(Buffer.from([0, 0, 0x80, 0, 1, 0, 0xff, 0xff, 0x7f]), { bits: 24 }), [-32_768, 1, 32_767], '24 bits');
-  t.same(data(Buffer.from(Int32Array.of(-(2 ** 31), 3 * 65_536, 2 ** 31 - 1).buffer), { bits: 32 }), [-32_768, 3, 32_767], '32 bits');
-  t.same(data(Buffer.from(Float32Array.of(-1, 0.5, 1, 7, Number.NaN).buffer), { tag: 3, bits: 32 }), [-32_768, 16_384, 32_767, 32_767, 0], 'floating point, clipped');
+  t.same(
+    data(Buffer.from(Int32Array.of(-(2 ** 31), 3 * 65_536, 2 ** 31 - 1).buffer), { bits: 32 }),
+    [-32_768, 3, 32_767],
+    '32 bits',
+  );
+  t.same(
+    data(Buffer.from(Float32Array.of(-1, 0.5, 1, 7, Number.NaN).buffer), { tag: 3, bits: 32 }),
+    [-32_768, 16_384, 32_767, 32_767, 0],
+    'floating point, clipped',
+  );
   t.same(data(Buffer.from(Float64Array.of(-0.25).buffer), { tag: 3, bits: 64 }), [-8192], 'of 64 bits');
   t.same(data(sixteen(100, 300, -5, -5, 32_767, 32_767), { channels: 2 }), [200, -5, 32_767], 'two channels');
   const guid = Buffer.from('0100000000001000800000aa00389b71', 'hex');
@@ -123,23 +192,28 @@ t.test('a file that is no WAV, or of another encoding, is refused', async (t) =>
     'no data': file(format()),
     'no format': file(data),
     'a format cut short': Buffer.concat([file(chunk('fmt ', new Uint8Array(8))), data]),
-    'ADPCM': file(format({ tag: 2, bits: 4 }), data),
+    ADPCM: file(format({ tag: 2, bits: 4 }), data),
     'µ-law': file(format({ tag: 7, bits: 8 }), data),
     'no channels': file(format({ channels: 0 }), data),
-    ...Object.fromEntries([0, 1, 7_999, 192_001, 240_000_000, 2 ** 32 - 1].map((rate) => [`a rate of ${rate}`, file(raw({ rate }), data)])),
+    ...Object.fromEntries(
+      [0, 1, 7_999, 192_001, 240_000_000, 2 ** 32 - 1].map((rate) => [`a rate of ${rate}`, file(raw({ rate }), data)]),
+    ),
     '33 channels': file(format({ channels: 33, bits: 8 }), data),
     '65535 channels': file(raw({ channels: 65_535, align: 65_535, bits: 8 }), data),
     '0 bits': file(raw({ bits: 0 }), data),
     'frames of no bytes': file(raw({ align: 0 }), data),
     'frames of another length': file(raw({ align: 3 }), data),
-    'RF64': Buffer.concat([Buffer.from('RF64'), file(format(), data).subarray(4)]),
+    RF64: Buffer.concat([Buffer.from('RF64'), file(format(), data).subarray(4)]),
     '12 bits': file(format({ bits: 12 }), data),
   };
   for (const [name, bytes] of Object.entries(broken)) t.throws(() => readWav(bytes), UnreadableAudio, name);
   const next = chance(3);
   const whole = file(format(), data);
   for (let round = 0; round < 2000; round++) {
-    const damaged = Uint8Array.from(whole, (byte) => (next() < 0.05 ? Math.floor(next() * 256) : byte)).subarray(0, Math.ceil(next() * whole.length));
+    const damaged = Uint8Array.from(whole, (byte) => (next() < 0.05 ? Math.floor(next() * 256) : byte)).subarray(
+      0,
+      Math.ceil(next() * whole.length),
+    );
     try {
       readWav(damaged);
     } catch (error) {

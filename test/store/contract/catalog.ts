@@ -3,7 +3,18 @@ import { deepEqual, equal, ok, rejects } from 'node:assert/strict';
 import { installation } from '../../../src/store/records.ts';
 import { AliasTaken, SlugTaken, type Assistant, type SignIn, type SignInLink } from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
-import { assistant, credential, ids, key, message, page, remembered, snapshot, usageQuery, workspace } from '../fixtures.ts';
+import {
+  assistant,
+  credential,
+  ids,
+  key,
+  message,
+  page,
+  remembered,
+  snapshot,
+  usageQuery,
+  workspace,
+} from '../fixtures.ts';
 
 export const catalogCases: readonly Case[] = [
   {
@@ -35,7 +46,11 @@ export const catalogCases: readonly Case[] = [
       await catalog.create('assistant', record);
       const names = ['B', 'C', 'D'];
       const versions = await Promise.all(names.map((name) => catalog.replace('assistant', { ...record, name }, 1)));
-      deepEqual(versions.filter((version) => version !== null), [2], 'one of three wins');
+      deepEqual(
+        versions.filter((version) => version !== null),
+        [2],
+        'one of three wins',
+      );
       const stored = await catalog.read('assistant', workspaceId, record.id);
       equal(stored?.record.name, names[versions.indexOf(2)]);
       equal(stored?.version, 2);
@@ -83,17 +98,28 @@ export const catalogCases: readonly Case[] = [
       equal(await catalog.read('assistant', second.workspaceId, second.id), null);
       await catalog.create('assistant', { ...second, link: null });
       await rejects(catalog.replace('assistant', second, 1), SlugTaken);
-      equal(await catalog.replace('assistant', { ...second, link: { ...second.link!, slug: other } }, 1), 2, 'nothing had changed');
+      equal(
+        await catalog.replace('assistant', { ...second, link: { ...second.link!, slug: other } }, 1),
+        2,
+        'nothing had changed',
+      );
       equal((await catalog.assistantBySlug(other))?.version, 2);
       equal(await catalog.replace('assistant', { ...first, name: 'B' }, 1), 2, 'it keeps its own');
       equal((await catalog.assistantBySlug(slug))?.record.name, 'B');
-      equal(await catalog.replace('assistant', { ...first, link: { ...first.link!, slug: other } }, 1), null, 'the version goes first');
+      equal(
+        await catalog.replace('assistant', { ...first, link: { ...first.link!, slug: other } }, 1),
+        null,
+        'the version goes first',
+      );
     },
   },
   {
     name: 'an alias belongs to one assistant of its workspace, also where a full stop is read as a line, and is free once it has another or is removed',
     async run({ store: { catalog }, workspaceId }) {
-      const [first, second] = [assistant(workspaceId, { alias: 'desk.v1' }), assistant(workspaceId, { alias: 'desk_v1' })];
+      const [first, second] = [
+        assistant(workspaceId, { alias: 'desk.v1' }),
+        assistant(workspaceId, { alias: 'desk_v1' }),
+      ];
       await catalog.create('assistant', first);
       await catalog.create('assistant', { ...first, alias: 'other' });
       await catalog.create('assistant', assistant(ids.make('wks'), { alias: 'desk.v1' }));
@@ -123,7 +149,10 @@ export const catalogCases: readonly Case[] = [
         }),
       );
       const { items } = await catalog.list('assistant', workspaceId, page());
-      deepEqual(items.filter(({ alias }) => alias === 'wanted').map(({ id }) => id), made.filter((id) => id !== null));
+      deepEqual(
+        items.filter(({ alias }) => alias === 'wanted').map(({ id }) => id),
+        made.filter((id) => id !== null),
+      );
       equal(made.filter((id) => id !== null).length, 1);
     },
   },
@@ -139,7 +168,10 @@ export const catalogCases: readonly Case[] = [
           return catalog.replace('assistant', record, 1).then(() => record.id, tooLate);
         }),
       );
-      deepEqual(made.filter((id) => id !== null), [(await catalog.assistantBySlug(slug))?.record.id]);
+      deepEqual(
+        made.filter((id) => id !== null),
+        [(await catalog.assistantBySlug(slug))?.record.id],
+      );
     },
   },
   {
@@ -195,10 +227,23 @@ export const catalogCases: readonly Case[] = [
   {
     name: 'sign-ins and their links are kept for the installation, and of many who remove a link at once one has removed it',
     async run({ store: { catalog }, workspaceId }) {
-      const link: SignInLink = { id: `link-${ids.secret()}`, workspaceId: installation, operator: 'x', name: 'Ada', expiresAt: 1 };
+      const link: SignInLink = {
+        id: `link-${ids.secret()}`,
+        workspaceId: installation,
+        operator: 'x',
+        name: 'Ada',
+        expiresAt: 1,
+      };
       const signIn: SignIn = {
-        id: ids.make('sin'), workspaceId: installation, digest: new Uint8Array([0, 255]), operator: 'x', person: { id: ids.make('prs'), name: 'Ada' },
-        address: '192.0.2.1', agent: null, signedInAt: 1, lastSeenAt: 1,
+        id: ids.make('sin'),
+        workspaceId: installation,
+        digest: new Uint8Array([0, 255]),
+        operator: 'x',
+        person: { id: ids.make('prs'), name: 'Ada' },
+        address: '192.0.2.1',
+        agent: null,
+        signedInAt: 1,
+        lastSeenAt: 1,
       };
       await catalog.create('sign_in_link', link);
       await catalog.create('sign_in', signIn);
@@ -249,14 +294,22 @@ export const catalogCases: readonly Case[] = [
       equal(await catalog.keyByPublicId(record.publicId), null);
       equal(await store.sessions.read(workspaceId, session.id), null);
       deepEqual((await store.sessions.list(workspaceId, scene.filter(), page())).items, []);
-      deepEqual((await store.sessions.list(workspaceId, scene.filter({ assistantIds: [scene.assistantId] }), page())).items, []);
+      deepEqual(
+        (await store.sessions.list(workspaceId, scene.filter({ assistantIds: [scene.assistantId] }), page())).items,
+        [],
+      );
       deepEqual(await scene.transcript(session.id), []);
       equal(await store.turns.read(workspaceId, session.id, turn.place.turnId), null);
       equal(await store.turns.output(turn.place), '');
       equal(await store.turns.inFlight(workspaceId), 0);
       equal(await store.requests.find(workspaceId, memory.scope, memory.key, nowMs), null);
       equal((await store.usage.read(workspaceId, usageQuery(now, now + 1)))[0]!.sessions, 0);
-      const [budget] = await store.limits.takeBudgets(workspaceId, record.id, [{ budget: 'requests', ceiling: 2 }], nowMs);
+      const [budget] = await store.limits.takeBudgets(
+        workspaceId,
+        record.id,
+        [{ budget: 'requests', ceiling: 2 }],
+        nowMs,
+      );
       equal(budget!.remaining, 1, 'budgets begin anew');
       equal(await turn.append(4, 'more'), 'fenced');
 
@@ -267,7 +320,8 @@ export const catalogCases: readonly Case[] = [
   },
 ];
 
-const named = (workspaceId: string, slug: string): Assistant => assistant(workspaceId, { link: { slug, limits: {}, origins: [] } });
+const named = (workspaceId: string, slug: string): Assistant =>
+  assistant(workspaceId, { link: { slug, limits: {}, origins: [] } });
 
 /** The refusal that is expected of all but one. */
 function tooLate(error: Error): null {
@@ -277,4 +331,8 @@ function tooLate(error: Error): null {
 
 /** A record with its bytes as numbers, so that it does not matter what kind of byte array came back. */
 const plain = (record: unknown): unknown =>
-  JSON.parse(JSON.stringify(record, (_, value) => (value?.type === 'Buffer' ? value.data : value instanceof Uint8Array ? [...value] : value)));
+  JSON.parse(
+    JSON.stringify(record, (_, value) =>
+      value?.type === 'Buffer' ? value.data : value instanceof Uint8Array ? [...value] : value,
+    ),
+  );

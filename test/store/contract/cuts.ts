@@ -4,7 +4,10 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import type { Case } from '../contract.ts';
 import { page, remembered, streaming, usageQuery, type Begun } from '../fixtures.ts';
 
-/** Two pieces that are stored and one that comes with the end: one to four bytes a code point, and one or two UTF-16 units. */
+/**
+ * Two pieces that are stored and one that comes with the end: one to four bytes a code point, and one or two UTF-16
+ * units.
+ */
 const pieces = ['a👋é', '𠮷👩‍👧', '\u0000ﷺ👋'] as const;
 const points = [...pieces.join('')];
 const tailAt = [...pieces[0], ...pieces[1]].length;
@@ -18,14 +21,23 @@ async function spoken(turn: Begun): Promise<void> {
 }
 
 /** All text of a turn that a reader can get, each way of reading it. */
-async function readAll({ scene: { store, workspaceId, ...scene }, place, before, step }: Begun): Promise<Record<string, unknown>> {
-  const [asc, desc] = [await store.sessions.messages(workspaceId, before.id, page()), await store.sessions.messages(workspaceId, before.id, page({ limit: 1, order: 'desc' }))];
+async function readAll({
+  scene: { store, workspaceId, ...scene },
+  place,
+  before,
+  step,
+}: Begun): Promise<Record<string, unknown>> {
+  const [asc, desc] = [
+    await store.sessions.messages(workspaceId, before.id, page()),
+    await store.sessions.messages(workspaceId, before.id, page({ limit: 1, order: 'desc' })),
+  ];
   return {
     output: await store.turns.output(place),
     after: (await store.turns.outputAfter(place, 0))?.text,
     transcript: asc.items[step.turn.messageIndex]?.content,
     newest: desc.items[0]?.content,
-    recent: (await store.sessions.recentMessages(workspaceId, before.id, step.session.messageCount, 1000, 10)).at(-1)?.content,
+    recent: (await store.sessions.recentMessages(workspaceId, before.id, step.session.messageCount, 1000, 10)).at(-1)
+      ?.content,
     usage: (await store.usage.read(workspaceId, usageQuery(scene.now, scene.now + 1)))[0],
   };
 }
@@ -40,14 +52,21 @@ export const cutCases: readonly Case[] = [
       for (let cutAt = 0; cutAt <= points.length; cutAt++) {
         const turn = await scene.streaming();
         await spoken(turn);
-        deepEqual(await store.turns.finish(turn.finishStep({ tail, cutAt }, aborted)), { outcome: 'finished', version: 3 });
+        deepEqual(await store.turns.finish(turn.finishStep({ tail, cutAt }, aborted)), {
+          outcome: 'finished',
+          version: 3,
+        });
         const text = points.slice(0, cutAt).join('');
         const { usage, ...read } = await readAll(turn);
         deepEqual(read, alike(text), `cut at ${cutAt}`);
         equal((usage as { turns: number }).turns, cutAt + 1);
         for (const position of [0, cutAt - 1, cutAt, cutAt + 1, tailAt, points.length].filter((each) => each >= 0)) {
           const found = await store.turns.outputAfter(turn.place, position);
-          deepEqual([found?.turn.status, found?.text], ['aborted', position > cutAt ? null : points.slice(position, cutAt).join('')], `from ${position} of ${cutAt}`);
+          deepEqual(
+            [found?.turn.status, found?.text],
+            ['aborted', position > cutAt ? null : points.slice(position, cutAt).join('')],
+            `from ${position} of ${cutAt}`,
+          );
         }
       }
     },
@@ -75,8 +94,15 @@ export const cutCases: readonly Case[] = [
       const next = await scene.begun(step.session, 3);
       await next.append(0, 'next');
       await store.turns.finish(next.finishStep());
-      deepEqual((await scene.transcript(session.id)).map(({ content }) => content), [turn.step.userMessage!.content, 'a👋', next.step.userMessage!.content, 'next']);
-      deepEqual((await store.sessions.recentMessages(workspaceId, session.id, 2, 14, 10)).map(({ content }) => content), [turn.step.userMessage!.content, 'a👋'], 'it counts as long as it is');
+      deepEqual(
+        (await scene.transcript(session.id)).map(({ content }) => content),
+        [turn.step.userMessage!.content, 'a👋', next.step.userMessage!.content, 'next'],
+      );
+      deepEqual(
+        (await store.sessions.recentMessages(workspaceId, session.id, 2, 14, 10)).map(({ content }) => content),
+        [turn.step.userMessage!.content, 'a👋'],
+        'it counts as long as it is',
+      );
       equal((await store.usage.read(workspaceId, usageQuery(now, now + 1)))[0]!.turns, 2);
 
       const other = await scene.streaming();
@@ -84,7 +110,14 @@ export const cutCases: readonly Case[] = [
       const end = other.finishStep({ tail, cutAt: 2 }, aborted);
       await store.turns.finish(end);
       equal((await store.turns.withdraw(other.withdrawStep({ version: 3, turn: end.turn }))).outcome, 'finished');
-      deepEqual([await store.turns.output(other.place), await store.turns.outputAfter(other.place, 0), await scene.transcript(other.before.id)], ['', null, []]);
+      deepEqual(
+        [
+          await store.turns.output(other.place),
+          await store.turns.outputAfter(other.place, 0),
+          await scene.transcript(other.before.id),
+        ],
+        ['', null, []],
+      );
       equal((await store.usage.read(workspaceId, usageQuery(now, now + 1)))[0]!.turns, 2);
     },
   },
@@ -111,16 +144,34 @@ export const cutCases: readonly Case[] = [
       await spoken(turn);
       const stands = async (why: string): Promise<void> => {
         equal(await store.turns.output(turn.place), pieces[0] + pieces[1], why);
-        deepEqual(await scene.transcript(turn.before.id), [turn.step.userMessage!, streaming(turn.step.turn, pieces[0] + pieces[1])], why);
+        deepEqual(
+          await scene.transcript(turn.before.id),
+          [turn.step.userMessage!, streaming(turn.step.turn, pieces[0] + pieces[1])],
+          why,
+        );
       };
-      deepEqual(await store.turns.finish(turn.finishStep({ tail, cutAt: 2, version: 1 }, aborted)), { outcome: 'lost' });
+      deepEqual(await store.turns.finish(turn.finishStep({ tail, cutAt: 2, version: 1 }, aborted)), {
+        outcome: 'lost',
+      });
       await stands('lost');
-      deepEqual(await store.turns.finish(turn.finishStep({ tail, cutAt: 2, fence: { ...turn.fence, owner: 'x' } }, aborted)), { outcome: 'fenced' });
+      deepEqual(
+        await store.turns.finish(turn.finishStep({ tail, cutAt: 2, fence: { ...turn.fence, owner: 'x' } }, aborted)),
+        { outcome: 'fenced' },
+      );
       await stands('fenced');
       const beyond = points.length + 1;
-      await rejects(store.turns.finish(turn.finishStep({ tail, cutAt: beyond }, aborted)), new RangeError(`Output at ${beyond} would leave a gap after ${points.length}.`));
-      await rejects(store.turns.finish(turn.finishStep({ cutAt: tailAt + 1 }, aborted)), new RangeError(`Output at ${tailAt + 1} would leave a gap after ${tailAt}.`));
-      await rejects(store.turns.finish(turn.finishStep({ tail: { position: tailAt + 1, text: 'x' }, cutAt: 2 }, aborted)), new RangeError(`Output at ${tailAt + 1} would leave a gap after ${tailAt}.`));
+      await rejects(
+        store.turns.finish(turn.finishStep({ tail, cutAt: beyond }, aborted)),
+        new RangeError(`Output at ${beyond} would leave a gap after ${points.length}.`),
+      );
+      await rejects(
+        store.turns.finish(turn.finishStep({ cutAt: tailAt + 1 }, aborted)),
+        new RangeError(`Output at ${tailAt + 1} would leave a gap after ${tailAt}.`),
+      );
+      await rejects(
+        store.turns.finish(turn.finishStep({ tail: { position: tailAt + 1, text: 'x' }, cutAt: 2 }, aborted)),
+        new RangeError(`Output at ${tailAt + 1} would leave a gap after ${tailAt}.`),
+      );
       await stands('beyond');
       // The owner has the text that the store lost.
       const sent = { position: 1, text: `${points.slice(1).join('')}👋` };
@@ -165,7 +216,9 @@ export const cutCases: readonly Case[] = [
       equal((await store.turns.outputAfter(turn.place, tailAt))?.text, '');
       let tell = (): void => {};
       const told = new Promise<void>((resolve) => (tell = resolve));
-      const unwatch = await store.watch((notice) => notice.type === 'turn.moved' && notice.turnId === turn.place.turnId && tell());
+      const unwatch = await store.watch(
+        (notice) => notice.type === 'turn.moved' && notice.turnId === turn.place.turnId && tell(),
+      );
       await store.turns.finish(turn.finishStep({ tail, cutAt: 2 }, aborted));
       await told;
       await unwatch();

@@ -19,7 +19,17 @@ export const move = (seq: number, over: Partial<Move> = {}): Move => ({
   ...over,
 });
 
-const past: TurnPast = { turnId: 'turn_1', version: 1, runsUntil: 1_790_000_300_000, shared: true, events: [{ type: 'output', at: 1_790_000_000_200 }, { type: 'stop', at: 1_790_000_000_300, reason: 'aborted' } as TurnPast['events'][number]], stoppedBy: { requestId: 'req_9', by: { kind: 'operator', id: 'operator', name: 'operator' } } };
+const past: TurnPast = {
+  turnId: 'turn_1',
+  version: 1,
+  runsUntil: 1_790_000_300_000,
+  shared: true,
+  events: [
+    { type: 'output', at: 1_790_000_000_200 },
+    { type: 'stop', at: 1_790_000_000_300, reason: 'aborted' } as TurnPast['events'][number],
+  ],
+  stoppedBy: { requestId: 'req_9', by: { kind: 'operator', id: 'operator', name: 'operator' } },
+};
 
 export const historyCases: readonly Case[] = [
   {
@@ -46,7 +56,18 @@ export const historyCases: readonly Case[] = [
       const other = await scene.begun(saved, 4, { move: move(5) });
       const withdraw = other.withdrawStep({ move: move(6, { turn: { ...past, events: [], stoppedBy: nobody } }) });
       for (let sent = 0; sent < 2; sent++) equal((await store.turns.withdraw(withdraw)).outcome, 'finished');
-      deepEqual(await read(), [move(1), move(2), move(3, { turn: past }), move(4, { cause: nobody }), move(5), move(6, { turn: { ...past, events: [], stoppedBy: nobody } })], 'the end of a turn with its past');
+      deepEqual(
+        await read(),
+        [
+          move(1),
+          move(2),
+          move(3, { turn: past }),
+          move(4, { cause: nobody }),
+          move(5),
+          move(6, { turn: { ...past, events: [], stoppedBy: nobody } }),
+        ],
+        'the end of a turn with its past',
+      );
       deepEqual(await store.history.read('session', 'wks_other', session.id), [], 'seen from another workspace');
       deepEqual(await store.history.read('key', workspaceId, session.id), [], 'of another kind');
     },
@@ -56,7 +77,10 @@ export const historyCases: readonly Case[] = [
     async run({ store, workspaceId }) {
       const { catalog, history } = store;
       await catalog.create('workspace', workspace({ id: workspaceId }), move(1));
-      for (const [kind, record] of [['key', key(workspaceId)], ['assistant', assistant(workspaceId)]] as const) {
+      for (const [kind, record] of [
+        ['key', key(workspaceId)],
+        ['assistant', assistant(workspaceId)],
+      ] as const) {
         const read = (): Promise<Move[]> => history.read(kind, workspaceId, record.id);
         await catalog.create(kind, record, move(1));
         await catalog.create(kind, record, move(1));
@@ -94,10 +118,18 @@ export const historyCases: readonly Case[] = [
       const beyond = 3;
       const steps = Array.from({ length: movesKept + beyond - 1 }, (_, index) => index + 1);
       // Sent one after the other without waiting: both kinds of store take them in this order.
-      const versions = await Promise.all(steps.map((version) => store.sessions.save(session, at(version, session.mark), move(version + 1))));
-      deepEqual(versions, steps.map((version) => version + 1));
+      const versions = await Promise.all(
+        steps.map((version) => store.sessions.save(session, at(version, session.mark), move(version + 1))),
+      );
+      deepEqual(
+        versions,
+        steps.map((version) => version + 1),
+      );
       const kept = await store.history.read('session', workspaceId, session.id);
-      deepEqual(kept.map(({ seq }) => seq), Array.from({ length: movesKept }, (_, index) => index + 1 + beyond));
+      deepEqual(
+        kept.map(({ seq }) => seq),
+        Array.from({ length: movesKept }, (_, index) => index + 1 + beyond),
+      );
     },
   },
   {
@@ -105,7 +137,8 @@ export const historyCases: readonly Case[] = [
     async run(scene) {
       const { store, workspaceId } = scene;
       const session = await scene.created();
-      const read = async (): Promise<number[]> => (await store.history.read('session', workspaceId, session.id)).map(({ seq }) => seq);
+      const read = async (): Promise<number[]> =>
+        (await store.history.read('session', workspaceId, session.id)).map(({ seq }) => seq);
       const turn = await scene.begun(session, 1, { move: move(2) });
       deepEqual(await store.history.read('session', workspaceId, session.id), [move(2)]);
       equal(await store.sessions.save(turn.step.session, at(2, turn.step.session.mark), move(3)), 3);
@@ -125,7 +158,9 @@ export const historyCases: readonly Case[] = [
       equal((await store.turns.finish({ session: ended, ...finish })).outcome, 'finished');
       const savedUpTo = async (last: number, from: number): Promise<number[]> => {
         const versions = Array.from({ length: last - from }, (_, index) => from + index);
-        await Promise.all(versions.map((version) => store.sessions.save(ended, at(version, ended.mark), move(version + 1))));
+        await Promise.all(
+          versions.map((version) => store.sessions.save(ended, at(version, ended.mark), move(version + 1))),
+        );
         return (await store.history.read('session', workspaceId, session.id)).slice(0, 2).map(({ seq }) => seq);
       };
       deepEqual(await savedUpTo(movesKept + 1, 3), [2, 3]);
@@ -143,7 +178,11 @@ export const historyCases: readonly Case[] = [
       equal((await store.turns.finish(finish)).outcome, 'finished');
       const withdraw = turn.withdrawStep({ ...at(3, finish.session.mark), turn: finish.turn, move: move(4) });
       for (let sent = 0; sent < 2; sent++) equal((await store.turns.withdraw(withdraw)).outcome, 'finished');
-      deepEqual(await store.history.read('session', workspaceId, session.id), [move(2), move(3, { turn: past }), move(4)]);
+      deepEqual(await store.history.read('session', workspaceId, session.id), [
+        move(2),
+        move(3, { turn: past }),
+        move(4),
+      ]);
     },
   },
   {
@@ -158,7 +197,10 @@ export const historyCases: readonly Case[] = [
         session = finish.session;
       }
       const seqs = (await store.history.read('session', workspaceId, session.id)).map(({ seq }) => seq);
-      deepEqual(seqs, Array.from({ length: 2 * limits.scanRowsMax + 4 }, (_, index) => index + 2));
+      deepEqual(
+        seqs,
+        Array.from({ length: 2 * limits.scanRowsMax + 4 }, (_, index) => index + 2),
+      );
     },
   },
 ];

@@ -35,7 +35,10 @@ export const ownershipCases: readonly Case[] = [
       equal(await store.turns.renew(turn.place, turn.fence, until, nowMs), 'renewed');
       equal(await store.turns.inFlight(workspaceId), 1);
       equal(await store.turns.takeOver(turn.place, 'reaper', until, nowMs), null);
-      deepEqual((await store.turns.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId), []);
+      deepEqual(
+        (await store.turns.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId),
+        [],
+      );
       await store.turns.finish(turn.finishStep());
       equal(await store.turns.renew(turn.place, turn.fence, until, nowMs), 'fenced');
     },
@@ -57,7 +60,7 @@ export const ownershipCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lease that lapsed is not renewed when the turn was seized or its slot is somebody else\'s',
+    name: "a lease that lapsed is not renewed when the turn was seized or its slot is somebody else's",
     async run(scene) {
       const { store, workspaceId, nowMs } = scene;
       const one = { slot: api(1) };
@@ -81,7 +84,10 @@ export const ownershipCases: readonly Case[] = [
       const { store, workspaceId, nowMs } = scene;
       const turn = await scene.streaming();
       equal(await turn.append(0, 'a'), 'stored');
-      equal(await store.turns.requestStop({ ...turn.place, turnId: 'turn_never' }, 'aborted', nowMs + 60_000, nowMs), false);
+      equal(
+        await store.turns.requestStop({ ...turn.place, turnId: 'turn_never' }, 'aborted', nowMs + 60_000, nowMs),
+        false,
+      );
       equal(await store.turns.requestStop(turn.place, 'aborted', nowMs + 60_000, nowMs), true);
       equal(await store.turns.requestStop(turn.place, 'expired', nowMs + 60_000, nowMs), true);
       deepEqual(await turn.append(1, 'b'), { stop: 'aborted' }, 'the first reason stands');
@@ -99,12 +105,17 @@ export const ownershipCases: readonly Case[] = [
       const { store, workspaceId, nowMs } = scene;
       const turn = await scene.streaming();
       const until = nowMs + 60_000;
-      const orphans = async () => (await store.turns.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId);
+      const orphans = async () =>
+        (await store.turns.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId);
       await store.turns.requestStop(turn.place, 'aborted', until, nowMs);
       equal(await store.turns.takeOver(turn.place, 'reaper', until, nowMs), null);
       await store.turns.requestStop(turn.place, 'expired', nowMs - 1, nowMs);
       deepEqual(await orphans(), [turn.place]);
-      deepEqual(await store.turns.renew(turn.place, turn.fence, until, nowMs), { stop: 'aborted' }, 'an owner that lives may renew it');
+      deepEqual(
+        await store.turns.renew(turn.place, turn.fence, until, nowMs),
+        { stop: 'aborted' },
+        'an owner that lives may renew it',
+      );
       equal(await store.turns.takeOver(turn.place, 'reaper', until, nowMs), null);
       await store.turns.requestStop(turn.place, 'aborted', nowMs - 1, nowMs);
       await store.turns.requestStop(turn.place, 'aborted', until, nowMs);
@@ -194,7 +205,11 @@ export const ownershipCases: readonly Case[] = [
         await store.catalog.create('assistant', last);
         deepEqual(await watch.next(), { type: 'changed', kind: 'assistant', workspaceId, id: last.id });
       };
-      equal((await store.turns.outputAfter(turn.place, 1))?.text, null, 'beyond what is stored there is nothing to await');
+      equal(
+        (await store.turns.outputAfter(turn.place, 1))?.text,
+        null,
+        'beyond what is stored there is nothing to await',
+      );
       await turn.append(0, 'a');
       await toldNothing();
       await store.turns.outputAfter(turn.place, 1);
@@ -203,12 +218,19 @@ export const ownershipCases: readonly Case[] = [
       deepEqual(await store.turns.withdraw(turn.withdrawStep({ version: 9 })), { outcome: 'lost' });
       await toldNothing();
       await store.catalog.remove('workspace', workspaceId, workspaceId);
-      // The list of workspaces and their content may lie on two shards, whose notices come in any order; that of a removal in steps comes for each.
+      // The list of workspaces and their content may lie on two shards, whose notices come in any order; that of a
+      // removal in steps comes for each.
       const told = [await watch.next(), await watch.next()];
       while (!told.some(({ type }) => type === 'turn.moved')) told.push(await watch.next());
-      deepEqual(told.filter(({ type }) => type === 'turn.moved'), [{ type: 'turn.moved', ...turn.place }]);
+      deepEqual(
+        told.filter(({ type }) => type === 'turn.moved'),
+        [{ type: 'turn.moved', ...turn.place }],
+      );
       const changed = told.filter(({ type }) => type === 'changed');
-      deepEqual(changed, changed.map(() => ({ type: 'changed', kind: 'workspace', workspaceId, id: workspaceId })));
+      deepEqual(
+        changed,
+        changed.map(() => ({ type: 'changed', kind: 'workspace', workspaceId, id: workspaceId })),
+      );
       await watch.stop();
     },
   },
@@ -219,7 +241,10 @@ export const ownershipCases: readonly Case[] = [
       const turn = await scene.streaming({ leaseUntilMs: nowMs - 1 });
       const until = nowMs + 60_000;
       const seized = (await store.turns.takeOver(turn.place, 'reaper', until, nowMs))!;
-      equal(await store.turns.renew(turn.place, { epoch: seized.epoch, owner: seized.owner }, until + 60_000, nowMs), 'renewed');
+      equal(
+        await store.turns.renew(turn.place, { epoch: seized.epoch, owner: seized.owner }, until + 60_000, nowMs),
+        'renewed',
+      );
       deepEqual(await store.turns.takeOver(turn.place, 'reaper', until, nowMs), seized);
       await store.turns.requestStop(turn.place, 'aborted', nowMs + 30_000, nowMs);
       deepEqual(await store.turns.takeOver(turn.place, 'reaper', until, nowMs), { ...seized, stop: 'aborted' });

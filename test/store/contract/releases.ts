@@ -6,9 +6,18 @@ import { page, type Begun } from '../fixtures.ts';
 const pieces = ['a👋é', '𠮷ﺷ!'] as const;
 const points = [...pieces.join('')];
 
-/** A reader's view of a turn: the text behind a position, and the roles and texts of its two messages, as each order and page tells them. */
-async function seen({ scene: { store, workspaceId }, place, before }: Begun, position = 0): Promise<{ after: string | null | undefined; messages: readonly string[] }> {
-  const list = async (over: Parameters<typeof page>[0]) => (await store.sessions.messages(workspaceId, before.id, page(over))).items.map(({ role, content }) => `${role}: ${content}`);
+/**
+ * A reader's view of a turn: the text behind a position, and the roles and texts of its two messages, as each order and
+ * page tells them.
+ */
+async function seen(
+  { scene: { store, workspaceId }, place, before }: Begun,
+  position = 0,
+): Promise<{ after: string | null | undefined; messages: readonly string[] }> {
+  const list = async (over: Parameters<typeof page>[0]) =>
+    (await store.sessions.messages(workspaceId, before.id, page(over))).items.map(
+      ({ role, content }) => `${role}: ${content}`,
+    );
   const asc = await list({});
   deepEqual((await list({ order: 'desc' })).reverse(), asc);
   deepEqual(await list({ order: 'desc', limit: 1 }), asc.slice(-1));

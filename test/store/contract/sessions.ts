@@ -12,7 +12,10 @@ export const sessionCases: readonly Case[] = [
       const session = scene.session({ messageCount: 1, metadata: { 'ключ\u0000': '🗝️' } });
       const greeting = message();
       equal(await store.sessions.read(workspaceId, session.id), null);
-      deepEqual(await store.sessions.create(scene.createStep({ session, greeting })), { outcome: 'created', version: 1 });
+      deepEqual(await store.sessions.create(scene.createStep({ session, greeting })), {
+        outcome: 'created',
+        version: 1,
+      });
       deepEqual(await store.sessions.read(workspaceId, session.id), { record: session, version: 1 });
       deepEqual(await scene.transcript(session.id), [greeting]);
       equal(await store.sessions.read(ids.make('wks'), session.id), null, 'seen from another workspace');
@@ -23,7 +26,10 @@ export const sessionCases: readonly Case[] = [
     name: 'names that mean something to JavaScript come back as they were',
     async run(scene) {
       const { store, workspaceId } = scene;
-      const map = JSON.parse('{"__proto__":"p","__proto_":"q","constructor":"c","toJSON":"t","a":"b"}') as Record<string, string>;
+      const map = JSON.parse('{"__proto__":"p","__proto_":"q","constructor":"c","toJSON":"t","a":"b"}') as Record<
+        string,
+        string
+      >;
       const names = (found: Record<string, unknown> | undefined) => JSON.stringify(found);
       const turn = await scene.streaming({}, { metadata: map, visitor: map });
       const read = async () => (await store.sessions.read(workspaceId, turn.before.id))!.record;
@@ -71,7 +77,11 @@ export const sessionCases: readonly Case[] = [
     async run(scene) {
       const { store, workspaceId } = scene;
       const session = scene.session({ messageCount: 3 });
-      const [greeting, ...earlier] = [message({ content: 'Welcome' }), message({ role: 'user', content: 'Ça va? 😀', stopReason: null }), message({ content: '' })] as const;
+      const [greeting, ...earlier] = [
+        message({ content: 'Welcome' }),
+        message({ role: 'user', content: 'Ça va? 😀', stopReason: null }),
+        message({ content: '' }),
+      ] as const;
       const step = scene.createStep({ session, greeting, earlier });
       deepEqual(await store.sessions.create(step), { outcome: 'created', version: 1 });
       deepEqual(await scene.transcript(session.id), [greeting, ...earlier]);
@@ -79,7 +89,10 @@ export const sessionCases: readonly Case[] = [
       deepEqual(await scene.transcript(session.id), [greeting, ...earlier], 'again');
       const turn = await scene.begun(session, 1);
       await store.turns.finish(turn.finishStep());
-      deepEqual((await scene.transcript(session.id)).map(({ turnId }) => turnId === null), [true, true, true, false, false]);
+      deepEqual(
+        (await scene.transcript(session.id)).map(({ turnId }) => turnId === null),
+        [true, true, true, false, false],
+      );
       const bare = scene.session({ messageCount: 2 });
       await store.sessions.create(scene.createStep({ session: bare, earlier }));
       deepEqual(await store.sessions.recentMessages(workspaceId, bare.id, 2, 1000, 10), earlier, 'without a greeting');
@@ -92,15 +105,26 @@ export const sessionCases: readonly Case[] = [
       const named = async (over: object) => {
         const session = scene.session();
         const remember = remembered(session.id, nowMs + 60_000);
-        return { session, remember, answer: await store.sessions.create(scene.createStep({ session, remember, ...over })) };
+        return {
+          session,
+          remember,
+          answer: await store.sessions.create(scene.createStep({ session, remember, ...over })),
+        };
       };
       const first = await named({});
       const other = await named({ replaces: 'ses_other' });
       deepEqual(other.answer, { outcome: 'remembered', remembered: first.remember });
       const second = await named({ replaces: first.session.id });
       equal(second.answer.outcome, 'created');
-      deepEqual(await store.requests.find(workspaceId, second.remember.scope, second.remember.key, nowMs), second.remember);
-      equal((await named({ replaces: first.session.id })).answer.outcome, 'remembered', 'of two that replace it one is made');
+      deepEqual(
+        await store.requests.find(workspaceId, second.remember.scope, second.remember.key, nowMs),
+        second.remember,
+      );
+      equal(
+        (await named({ replaces: first.session.id })).answer.outcome,
+        'remembered',
+        'of two that replace it one is made',
+      );
     },
   },
   {
@@ -112,14 +136,19 @@ export const sessionCases: readonly Case[] = [
       await store.sessions.create(scene.createStep({ session, remember, earlier: [message()] }));
       const kept = await scene.created();
       equal(await store.sessions.discard(session, at(2, session.mark), remember), false, 'it has moved');
-      for (const time of ['once', 'again']) equal(await store.sessions.discard(session, at(1, session.mark), remember), true, time);
+      for (const time of ['once', 'again'])
+        equal(await store.sessions.discard(session, at(1, session.mark), remember), true, time);
       equal(await store.sessions.read(workspaceId, session.id), null);
       deepEqual(await scene.transcript(session.id), []);
       deepEqual((await store.sessions.list(workspaceId, scene.filter(), page())).items, [kept]);
       equal(await store.requests.find(workspaceId, remember.scope, remember.key, nowMs), null);
       equal((await store.usage.read(workspaceId, usageQuery(now, now + 1)))[0]!.sessions, 1);
       const turn = await scene.streaming();
-      equal(await store.sessions.discard(turn.before, at(turn.version, turn.before.mark), null), false, 'it has a turn in flight');
+      equal(
+        await store.sessions.discard(turn.before, at(turn.version, turn.before.mark), null),
+        false,
+        'it has a turn in flight',
+      );
     },
   },
   {
@@ -143,10 +172,18 @@ export const sessionCases: readonly Case[] = [
       equal((await store.requests.find(workspaceId, memory.scope, memory.key, nowMs + 999))?.resultId, 'ses_1');
       equal(await store.requests.find(workspaceId, memory.scope, memory.key, nowMs + 1000), null);
       const next = scene.session();
-      const step = scene.createStep({ session: next, remember: { ...memory, resultId: next.id, untilMs: nowMs + 9000 }, nowMs: nowMs + 1000 });
+      const step = scene.createStep({
+        session: next,
+        remember: { ...memory, resultId: next.id, untilMs: nowMs + 9000 },
+        nowMs: nowMs + 1000,
+      });
       equal((await store.sessions.create(step)).outcome, 'created');
       await store.sweep(nowMs + 1000, 100);
-      equal((await store.requests.find(workspaceId, memory.scope, memory.key, nowMs + 1000))?.resultId, next.id, 'the sweep takes only what ended');
+      equal(
+        (await store.requests.find(workspaceId, memory.scope, memory.key, nowMs + 1000))?.resultId,
+        next.id,
+        'the sweep takes only what ended',
+      );
       await store.sweep(nowMs + 9000, 100);
       equal(await store.requests.find(workspaceId, memory.scope, memory.key, nowMs), null);
     },
@@ -217,7 +254,11 @@ export const sessionCases: readonly Case[] = [
       const overdue = await scene.created({ expiresAt: now, assistantId: others[1]! });
       const aged = await scene.created({ lastActivityAt: now - 100 });
       const list = async (over: Parameters<typeof scene.filter>[0], limit = 100) => {
-        const { items } = await store.sessions.list(workspaceId, scene.filter({ activeSince: now - 99, ...over }), page({ limit, order: 'desc' }));
+        const { items } = await store.sessions.list(
+          workspaceId,
+          scene.filter({ activeSince: now - 99, ...over }),
+          page({ limit, order: 'desc' }),
+        );
         return items.map(({ id }) => id);
       };
       deepEqual(await list({}), [overdue.id, expired.id, ended.id, streaming.id, open.id]);
@@ -251,10 +292,15 @@ export const sessionCases: readonly Case[] = [
       const earlier = await made({}, 1);
       const list = async (over: Parameters<typeof scene.filter>[0], order: 'asc' | 'desc' = 'asc', limit = 100) => {
         const ids: string[] = [];
-        for (let after: string | null = null; ids.length < 9; ) {
-          const { items, next } = await store.sessions.list(workspaceId, scene.filter(over), page({ limit, order, after }));
+        for (let after: string | null = null; ids.length < 9;) {
+          const { items, next } = await store.sessions.list(
+            workspaceId,
+            scene.filter(over),
+            page({ limit, order, after }),
+          );
           ids.push(...items.map(({ id }) => id));
-          if (next === null) return ids.map((id) => [old, link, trial, earlier, young].findIndex((each) => each.id === id));
+          if (next === null)
+            return ids.map((id) => [old, link, trial, earlier, young].findIndex((each) => each.id === id));
           after = next;
         }
         throw new Error('The pages do not end.');
@@ -282,7 +328,11 @@ export const sessionCases: readonly Case[] = [
         [{ beginning: 'ada', keyId: 'key_2', assistantIds: [scene.assistantId], status: 'open' }, [4]],
       ] as const) {
         const name = JSON.stringify(over);
-        deepEqual((await list(over)).toSorted((one, other) => one - other), found, name);
+        deepEqual(
+          (await list(over)).toSorted((one, other) => one - other),
+          found,
+          name,
+        );
         deepEqual(await list(over, 'desc'), (await list(over)).reverse(), name);
         deepEqual(await list(over, 'desc', 1), await list(over, 'desc'), `${name}, a session a page`);
         deepEqual(await list(over, 'asc', 1), await list(over), `${name}, a session a page`);
@@ -294,12 +344,18 @@ export const sessionCases: readonly Case[] = [
     async run(scene) {
       const { store, workspaceId, now } = scene;
       const open = (over: Parameters<typeof scene.session>[0] = {}, trialsMax = 2) =>
-        store.sessions.create(scene.createStep({ session: scene.session({ channel: 'console', ...over }), trialsMax })).then(({ outcome }) => outcome);
+        store.sessions
+          .create(scene.createStep({ session: scene.session({ channel: 'console', ...over }), trialsMax }))
+          .then(({ outcome }) => outcome);
       const first = scene.session({ channel: 'console' });
       equal((await store.sessions.create(scene.createStep({ session: first, trialsMax: 2 }))).outcome, 'created');
       const outcomes = await Promise.all([open(), open(), open()]);
       deepEqual(outcomes.toSorted(), ['created', 'full', 'full'], 'at once');
-      equal((await store.sessions.create(scene.createStep({ session: first, trialsMax: 2 }))).outcome, 'created', 'a step that comes twice');
+      equal(
+        (await store.sessions.create(scene.createStep({ session: first, trialsMax: 2 }))).outcome,
+        'created',
+        'a step that comes twice',
+      );
       equal(await open({ workspaceId: ids.make('wks') }), 'created', "another workspace's");
       equal((await store.sessions.create(scene.createStep())).outcome, 'created', 'other sessions know no such bound');
       equal(await open(), 'full');
@@ -310,7 +366,14 @@ export const sessionCases: readonly Case[] = [
 
       const turn = await scene.streaming({}, { channel: 'console' });
       await store.turns.finish(turn.finishStep());
-      deepEqual((await store.usage.read(workspaceId, usageQuery(now - 3600, now + 3600))).reduce((sum, { sessions, turns }) => sum + sessions + turns, 0), 1, 'the one session that is none');
+      deepEqual(
+        (await store.usage.read(workspaceId, usageQuery(now - 3600, now + 3600))).reduce(
+          (sum, { sessions, turns }) => sum + sessions + turns,
+          0,
+        ),
+        1,
+        'the one session that is none',
+      );
       equal(await store.turns.inFlight(workspaceId), 0);
       equal((await store.sessions.list(workspaceId, scene.filter({ channels: ['console'] }), page())).items.length, 5);
     },
@@ -322,10 +385,17 @@ export const sessionCases: readonly Case[] = [
       const oldest = await scene.created({ machine: snapshot('ended') });
       await Promise.all(Array.from({ length: 600 }, () => scene.created()));
       const find = (assistantIds: string[] | null) =>
-        store.sessions.list(workspaceId, scene.filter({ status: 'ended', assistantIds }), page({ order: 'desc', limit: 2 }));
+        store.sessions.list(
+          workspaceId,
+          scene.filter({ status: 'ended', assistantIds }),
+          page({ order: 'desc', limit: 2 }),
+        );
       for (const assistantIds of [null, [scene.assistantId]]) {
         const { items, next } = await find(assistantIds);
-        deepEqual(items.map(({ id }) => id), [oldest.id]);
+        deepEqual(
+          items.map(({ id }) => id),
+          [oldest.id],
+        );
         equal(next, null);
       }
     },

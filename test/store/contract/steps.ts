@@ -10,13 +10,30 @@ const tail = { position: 0, text: '' };
 
 /** As providers put them on calls: nested, in other scripts, with names and values of any kind. */
 const opaque = {
-  origin: 'openai1', id: 'call|0/é👋',
-  call: { extra_content: { google: { thought_signature: 'CiQB+/=' } }, '': [[], {}, null, false], index: 0.5, constructor: { name: 'ç' } },
-  round: { reasoning_content: 'Müssen wir 👋?\n', details: [{ type: 'reasoning.encrypted', data: 'x'.repeat(5000), index: 2 ** 40, id: null }] },
+  origin: 'openai1',
+  id: 'call|0/é👋',
+  call: {
+    extra_content: { google: { thought_signature: 'CiQB+/=' } },
+    '': [[], {}, null, false],
+    index: 0.5,
+    constructor: { name: 'ç' },
+  },
+  round: {
+    reasoning_content: 'Müssen wir 👋?\n',
+    details: [{ type: 'reasoning.encrypted', data: 'x'.repeat(5000), index: 2 ** 40, id: null }],
+  },
 };
 const signed = toolCall({ opaque });
 const bare = toolCall({ id: 'call_2', name: 'book', opaque: { origin: 'openai1' } });
-const misfit = toolCall({ id: 'call_3', status: 'failed', error: 'arguments', arguments: null, reason: 'The property "order" must be a text. 👋', opaque: { origin: 'openai1', call: { signature: 's' } }, endedAtMs: 1500 });
+const misfit = toolCall({
+  id: 'call_3',
+  status: 'failed',
+  error: 'arguments',
+  arguments: null,
+  reason: 'The property "order" must be a text. 👋',
+  opaque: { origin: 'openai1', call: { signature: 's' } },
+  endedAtMs: 1500,
+});
 
 export const stepCases: readonly Case[] = [
   {
@@ -27,7 +44,11 @@ export const stepCases: readonly Case[] = [
       const { place, fence } = turn;
       const sees = async (calls: readonly ToolCall[], why: string): Promise<void> => {
         deepEqual((await store.turns.outputAfter(place, 0))?.calls, calls.length === 0 ? undefined : calls, why);
-        deepEqual((await scene.transcript(place.sessionId)).at(-1)?.toolCalls, calls.length === 0 ? undefined : calls, why);
+        deepEqual(
+          (await scene.transcript(place.sessionId)).at(-1)?.toolCalls,
+          calls.length === 0 ? undefined : calls,
+          why,
+        );
       };
       await sees([], 'none yet');
       deepEqual(await store.turns.calls(place), []);
@@ -40,13 +61,23 @@ export const stepCases: readonly Case[] = [
       deepEqual((await store.turns.outputAfter(place, 13))?.calls, [answered, second], 'behind the text too');
       equal(await store.turns.step({ ...place, fence, from: 2, calls: [{ ...first, round: 1 }] }), 'stored');
       deepEqual(await store.turns.calls(place), [answered, second, { ...first, round: 1 }]);
-      equal(await store.turns.step({ ...place, fence: { ...fence, owner: 'another' }, from: 0, calls: [first] }), 'fenced');
+      equal(
+        await store.turns.step({ ...place, fence: { ...fence, owner: 'another' }, from: 0, calls: [first] }),
+        'fenced',
+      );
       deepEqual(await store.turns.calls(place), [answered, second, { ...first, round: 1 }]);
-      equal(await store.turns.step({ ...place, fence, from: 0, calls: [first, second] }), 'stored', 'the first step, once more and late');
+      equal(
+        await store.turns.step({ ...place, fence, from: 0, calls: [first, second] }),
+        'stored',
+        'the first step, once more and late',
+      );
       await sees([answered, second, { ...first, round: 1 }], 'a result is not taken back');
 
       const step = turn.finishStep({ tail }, { calls: { made: 2, sent: 2 } });
-      equal((await store.turns.finish({ ...step, message: { ...step.message, toolCalls: [answered, second] } })).outcome, 'finished');
+      equal(
+        (await store.turns.finish({ ...step, message: { ...step.message, toolCalls: [answered, second] } })).outcome,
+        'finished',
+      );
       await sees([answered, second], 'over');
       deepEqual(await store.turns.calls(place), []);
       equal(await store.turns.step({ ...place, fence, from: 0, calls: [first] }), 'fenced');
@@ -62,8 +93,18 @@ export const stepCases: readonly Case[] = [
       const { place, fence } = asked;
       const { messageIndex, messageId } = asked.step.turn;
       const sees = async (calls: readonly ToolCall[], why: string): Promise<void> => {
-        deepEqual((await scene.transcript(place.sessionId))[messageIndex]?.toolCalls, calls, `${why}, in the transcript`);
-        const recent = await store.sessions.recentMessages(scene.workspaceId, place.sessionId, messageIndex + 1, 10_000, 10);
+        deepEqual(
+          (await scene.transcript(place.sessionId))[messageIndex]?.toolCalls,
+          calls,
+          `${why}, in the transcript`,
+        );
+        const recent = await store.sessions.recentMessages(
+          scene.workspaceId,
+          place.sessionId,
+          messageIndex + 1,
+          10_000,
+          10,
+        );
         deepEqual(recent.find(({ id }) => id === messageId)?.toolCalls, calls, `${why}, for a model`);
         deepEqual((await store.turns.outputAfter(place, 0))?.calls, calls, `${why}, in the output`);
       };
@@ -72,7 +113,12 @@ export const stepCases: readonly Case[] = [
       const ended = { ...signed, status: 'completed' as const, output: 'shipped 👋', endedAtMs: 2000 };
       await store.turns.step({ ...place, fence, from: 0, calls: [ended] });
       deepEqual(await store.turns.calls(place), [ended, bare, misfit], 'with a result');
-      await store.turns.step({ ...place, fence, from: 3, calls: [{ ...signed, round: 1, status: 'pending', wants: 'approval' }] });
+      await store.turns.step({
+        ...place,
+        fence,
+        from: 3,
+        calls: [{ ...signed, round: 1, status: 'pending', wants: 'approval' }],
+      });
       const pending = { ...signed, round: 1, status: 'pending' as const, wants: 'approval' as const };
       deepEqual((await store.turns.outputAfter(place, 0))?.calls, [ended, bare, misfit, pending], 'in a later round');
 
@@ -81,15 +127,33 @@ export const stepCases: readonly Case[] = [
       equal((await store.turns.finish({ ...step, message: sealed })).outcome, 'finished');
       await sees([ended, bare, misfit, pending], 'over');
 
-      const amends = (over: Partial<ToolCall>) => ({ index: messageIndex, message: { ...sealed, toolCalls: [ended, bare, misfit, { ...pending, ...over }] } });
+      const amends = (over: Partial<ToolCall>) => ({
+        index: messageIndex,
+        message: { ...sealed, toolCalls: [ended, bare, misfit, { ...pending, ...over }] },
+      });
       const draft = scene.beginStep(step.session, 3);
       const turn = { ...draft.turn, messageIndex: step.session.messageCount, unasked: true as const };
       const session = { ...draft.session, messageCount: step.session.messageCount + 1 };
-      const next = await scene.begun(step.session, 3, { session, turn, userMessage: null, amends: amends({ status: 'running' }) });
+      const next = await scene.begun(step.session, 3, {
+        session,
+        turn,
+        userMessage: null,
+        amends: amends({ status: 'running' }),
+      });
       await sees([ended, bare, misfit, { ...pending, status: 'running' }], 'amended as a turn begins');
-      await store.turns.step({ ...next.place, fence: next.fence, from: 0, calls: [], amends: amends({ status: 'completed', output: 'yes' }) });
+      await store.turns.step({
+        ...next.place,
+        fence: next.fence,
+        from: 0,
+        calls: [],
+        amends: amends({ status: 'completed', output: 'yes' }),
+      });
       await sees([ended, bare, misfit, { ...pending, status: 'completed', output: 'yes' }], 'amended within it');
-      equal((await store.turns.finish(next.finishStep({ tail, amends: amends({ status: 'unknown', error: 'unknown' }) }))).outcome, 'finished');
+      equal(
+        (await store.turns.finish(next.finishStep({ tail, amends: amends({ status: 'unknown', error: 'unknown' }) })))
+          .outcome,
+        'finished',
+      );
       await sees([ended, bare, misfit, { ...pending, status: 'unknown', error: 'unknown' }], 'amended as it ends');
     },
   },
@@ -113,7 +177,10 @@ export const stepCases: readonly Case[] = [
       await store.turns.finish({ ...step, message: sealed, tail: { position: 0, text: 'Asked 👋' } });
       const before = step.session;
       const index = asked.step.turn.messageIndex;
-      const withCall = (over: Partial<ToolCall>) => ({ index, message: { ...sealed, toolCalls: [{ ...pending, ...over }] } });
+      const withCall = (over: Partial<ToolCall>) => ({
+        index,
+        message: { ...sealed, toolCalls: [{ ...pending, ...over }] },
+      });
       const stored = async (over: Partial<ToolCall>, why: string): Promise<void> => {
         const all = await scene.transcript(before.id);
         deepEqual(all[index], withCall(over).message, why);
@@ -124,26 +191,60 @@ export const stepCases: readonly Case[] = [
       const version = 3;
       const draft = scene.beginStep(before, version);
       const unasked = { ...draft.turn, messageIndex: before.messageCount, unasked: true as const };
-      const over = { session: { ...draft.session, messageCount: before.messageCount + 1 }, turn: unasked, userMessage: null };
-      const withdrawn = await scene.begun(before, version, { ...over, amends: withCall({ status: 'completed', output: 'yes' }) });
+      const over = {
+        session: { ...draft.session, messageCount: before.messageCount + 1 },
+        turn: unasked,
+        userMessage: null,
+      };
+      const withdrawn = await scene.begun(before, version, {
+        ...over,
+        amends: withCall({ status: 'completed', output: 'yes' }),
+      });
       await stored({ status: 'completed', output: 'yes' }, 'begun');
       equal((await scene.transcript(before.id)).length, 3, 'no message of the user');
-      equal((await store.turns.withdraw({ ...withdrawn.withdrawStep({ amends: withCall({}) }), session: before })).outcome, 'finished');
+      equal(
+        (await store.turns.withdraw({ ...withdrawn.withdrawStep({ amends: withCall({}) }), session: before })).outcome,
+        'finished',
+      );
       await stored({}, 'withdrawn');
       equal((await scene.transcript(before.id)).length, 2, 'and nothing else is gone');
 
-      const next = await scene.begun(before, version + 2, { ...over, turn: { ...unasked, id: `${unasked.id}2` }, amends: withCall({ status: 'running' }) });
+      const next = await scene.begun(before, version + 2, {
+        ...over,
+        turn: { ...unasked, id: `${unasked.id}2` },
+        amends: withCall({ status: 'running' }),
+      });
       await stored({ status: 'running' }, 'begun again');
-      equal(await store.turns.step({ ...next.place, fence: next.fence, from: 0, calls: [], amends: withCall({ status: 'completed', output: 'no' }) }), 'stored');
+      equal(
+        await store.turns.step({
+          ...next.place,
+          fence: next.fence,
+          from: 0,
+          calls: [],
+          amends: withCall({ status: 'completed', output: 'no' }),
+        }),
+        'stored',
+      );
       await stored({ status: 'completed', output: 'no' }, 'stepped');
-      equal(await store.turns.step({ ...next.place, fence: next.fence, from: 0, calls: [], amends: withCall({ status: 'running' }) }), 'stored');
+      equal(
+        await store.turns.step({
+          ...next.place,
+          fence: next.fence,
+          from: 0,
+          calls: [],
+          amends: withCall({ status: 'running' }),
+        }),
+        'stored',
+      );
       await stored({ status: 'completed', output: 'no' }, 'a step with fewer results comes late');
       const last = next.finishStep({ tail, amends: withCall({ status: 'unknown', error: 'unknown' }) });
       equal((await store.turns.finish(last)).outcome, 'finished');
       await stored({ status: 'unknown', error: 'unknown' }, 'finished');
       // A message in a row of its own is amended there.
       const alone = message({ content: 'Later 👋' });
-      const end = await scene.begun({ ...last.session }, version + 4, { amends: { index: unasked.messageIndex, message: alone } });
+      const end = await scene.begun({ ...last.session }, version + 4, {
+        amends: { index: unasked.messageIndex, message: alone },
+      });
       deepEqual((await scene.transcript(before.id))[unasked.messageIndex], alone);
       equal((await store.turns.finish(end.finishStep({ tail }))).outcome, 'finished');
       equal((await scene.transcript(before.id)).length, 5);

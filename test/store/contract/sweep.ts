@@ -30,7 +30,10 @@ export const sweepCases: readonly Case[] = [
       for (const { id } of [young, revived, flying.before]) ok(await store.sessions.read(workspaceId, id));
       for (const assistantIds of [null, [scene.assistantId]]) {
         const { items } = await store.sessions.list(workspaceId, scene.filter({ assistantIds }), page());
-        deepEqual(items.map(({ id }) => id), [young.id, revived.id, flying.before.id]);
+        deepEqual(
+          items.map(({ id }) => id),
+          [young.id, revived.id, flying.before.id],
+        );
       }
       equal(await flying.append(0, 'still there'), 'stored');
       deepEqual(await store.turns.finish(flying.finishStep()), { outcome: 'finished', version: 3 });

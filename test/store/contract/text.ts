@@ -77,7 +77,10 @@ export const textCases: readonly Case[] = [
         const points = [...text];
         for (let position = 0; position <= points.length + 1; position++) {
           const found = await store.turns.outputAfter(turn.place, position);
-          deepEqual([found?.turn.status, found?.text], [status, position > points.length ? null : points.slice(position).join('')]);
+          deepEqual(
+            [found?.turn.status, found?.text],
+            [status, position > points.length ? null : points.slice(position).join('')],
+          );
         }
       };
       await check('streaming');
@@ -102,7 +105,9 @@ export const textCases: readonly Case[] = [
       await store.sessions.create(scene.createStep({ session, greeting: message({ content: '0' }) }));
       let version = 1;
       for (let each = 1; each < 13; each += 2) {
-        const turn = await scene.begun(session, version, { userMessage: message({ role: 'user', content: String(each) }) });
+        const turn = await scene.begun(session, version, {
+          userMessage: message({ role: 'user', content: String(each) }),
+        });
         const step = turn.finishStep({ tail: { position: 0, text: String(each + 1) } });
         await store.turns.finish(step);
         session = step.session;
@@ -133,7 +138,9 @@ export const textCases: readonly Case[] = [
       const second = await scene.begun(step.session, 3, { userMessage: message({ role: 'user', content: 'ab' }) });
       await second.append(0, 'streaming');
       const recent = async (before: number, charactersMax: number, messagesMax = 100) =>
-        (await store.sessions.recentMessages(workspaceId, session.id, before, charactersMax, messagesMax)).map(({ content }) => content);
+        (await store.sessions.recentMessages(workspaceId, session.id, before, charactersMax, messagesMax)).map(
+          ({ content }) => content,
+        );
       deepEqual(await recent(5, 100), ['👋👋👋', '1234', '56789', 'ab']);
       for (const beyond of [6, 1000]) deepEqual(await recent(beyond, 100), ['👋👋👋', '1234', '56789', 'ab']);
       deepEqual(await recent(4, 14), ['👋👋👋', '1234', '56789', 'ab']);

@@ -15,7 +15,8 @@ const seen = async ({ scene: { store, workspaceId, ...scene }, place, before }: 
   usage: (await store.usage.read(workspaceId, usageQuery(scene.now, scene.now + 1)))[0],
 });
 
-const memoryOf = ({ store, workspaceId, nowMs }: Scene) => store.requests.find(workspaceId, 'key_1 /sessions', 'again', nowMs);
+const memoryOf = ({ store, workspaceId, nowMs }: Scene) =>
+  store.requests.find(workspaceId, 'key_1 /sessions', 'again', nowMs);
 
 export const turnCases: readonly Case[] = [
   {
@@ -24,7 +25,10 @@ export const turnCases: readonly Case[] = [
       const { store, workspaceId } = scene;
       const turn = await scene.streaming();
       await turn.append(0, 'Hé');
-      const { step, before: { id } } = turn;
+      const {
+        step,
+        before: { id },
+      } = turn;
       const reply = streaming(step.turn, 'Hé');
       const pageOf = (over: Parameters<typeof page>[0]) => store.sessions.messages(workspaceId, id, page(over));
       const first = await pageOf({ limit: 1 });
@@ -52,11 +56,14 @@ export const turnCases: readonly Case[] = [
       deepEqual(await scene.transcript(session.id), [step.userMessage, streaming(step.turn)]);
       equal(await store.turns.inFlight(workspaceId), 1);
       equal((await memoryOf(scene))?.resultId, 'turn');
-      deepEqual(await store.turns.orphans(nowMs, 100).then((all) => all.filter((place) => place.workspaceId === workspaceId)), []);
+      deepEqual(
+        await store.turns.orphans(nowMs, 100).then((all) => all.filter((place) => place.workspaceId === workspaceId)),
+        [],
+      );
     },
   },
   {
-    name: 'how much of its history a session\'s model was not sent is kept with the session, and with it in every list',
+    name: "how much of its history a session's model was not sent is kept with the session, and with it in every list",
     async run(scene) {
       const { store, workspaceId } = scene;
       const turn = await scene.streaming();
@@ -118,14 +125,27 @@ export const turnCases: readonly Case[] = [
         const step = scene.beginStep(of, version, { slot: api(1), ...over });
         return { ...step, remember: { ...memory, resultId: step.turn.id, bodyDigest: 'e', untilMs: nowMs + 90_000 } };
       };
-      const steps = [again(session, 1), again(first.session, 2), again(scene.session(), 1), again(await scene.created(), 1)];
+      const steps = [
+        again(session, 1),
+        again(first.session, 2),
+        again(scene.session(), 1),
+        again(await scene.created(), 1),
+      ];
       const before = await seen(turn);
       for (const step of steps) {
-        deepEqual(await store.turns.begin(step), answer, 'also on an old version, without a session and without a slot');
+        deepEqual(
+          await store.turns.begin(step),
+          answer,
+          'also on an old version, without a session and without a slot',
+        );
         equal(await store.turns.read(workspaceId, step.session.id, step.turn.id), null);
       }
       deepEqual(await seen(turn), before);
-      deepEqual(await store.requests.find(workspaceId, memory.scope, memory.key, nowMs), memory, 'the first is remembered');
+      deepEqual(
+        await store.requests.find(workspaceId, memory.scope, memory.key, nowMs),
+        memory,
+        'the first is remembered',
+      );
       const other = await scene.created();
       const elsewhere = scene.beginStep(other, 1, { slot: null, remember: { ...memory, scope: 'key_2 /chat' } });
       equal((await store.turns.begin(elsewhere)).outcome, 'begun', 'under a key of another scope');
@@ -137,7 +157,11 @@ export const turnCases: readonly Case[] = [
       const { store, workspaceId, nowMs } = scene;
       const session = await scene.created();
       const step = scene.beginStep(session, 1, { slot: null, remember: remembered('a', nowMs + 60_000) });
-      const found = remembered(step.turn.id, nowMs + 90_000, { scope: 'responses', key: step.turn.id, bodyDigest: 'facts' });
+      const found = remembered(step.turn.id, nowMs + 90_000, {
+        scope: 'responses',
+        key: step.turn.id,
+        bodyDigest: 'facts',
+      });
       const foundIn = (key: string) => store.requests.find(workspaceId, 'responses', key, nowMs);
       equal((await store.turns.begin({ ...step, found })).outcome, 'begun');
       deepEqual([await foundIn(step.turn.id), await memoryOf(scene)], [found, step.remember]);
@@ -145,7 +169,11 @@ export const turnCases: readonly Case[] = [
       deepEqual(await store.turns.begin({ ...late, found: { ...found, key: 'late' } }), { outcome: 'lost' });
       equal(await foundIn('late'), null);
       const again = scene.beginStep(await scene.created(), 1, { slot: null });
-      equal((await store.turns.begin({ ...again, found: { ...found, resultId: again.turn.id } })).outcome, 'begun', 'an earlier one of the name is replaced');
+      equal(
+        (await store.turns.begin({ ...again, found: { ...found, resultId: again.turn.id } })).outcome,
+        'begun',
+        'an earlier one of the name is replaced',
+      );
       equal((await foundIn(found.key))?.resultId, again.turn.id);
     },
   },
@@ -157,7 +185,11 @@ export const turnCases: readonly Case[] = [
       const before = await seen(turn);
       const late = scene.beginStep(turn.before, 1, { remember: remembered('x', nowMs + 1000) });
       deepEqual(await store.turns.begin(late), { outcome: 'lost' });
-      deepEqual(await store.turns.begin(scene.beginStep(scene.session(), 1)), { outcome: 'lost' }, 'a session that never was');
+      deepEqual(
+        await store.turns.begin(scene.beginStep(scene.session(), 1)),
+        { outcome: 'lost' },
+        'a session that never was',
+      );
       deepEqual(await seen(turn), before);
       equal(await store.turns.read(workspaceId, turn.before.id, late.turn.id), null);
       equal(await memoryOf(scene), null);
@@ -183,7 +215,11 @@ export const turnCases: readonly Case[] = [
       const { store, workspaceId, nowMs } = scene;
       const sessions = await Promise.all(Array.from({ length: 5 }, () => scene.created()));
       const remember = remembered('x', nowMs + 1000);
-      const answers = await Promise.all(sessions.map((session) => store.turns.begin(scene.beginStep(session, 1, { slot: api(3), remember: { ...remember, key: session.id } }))));
+      const answers = await Promise.all(
+        sessions.map((session) =>
+          store.turns.begin(scene.beginStep(session, 1, { slot: api(3), remember: { ...remember, key: session.id } })),
+        ),
+      );
       equal(answers.filter(({ outcome }) => outcome === 'begun').length, 3);
       equal(answers.filter(({ outcome }) => outcome === 'full').length, 2);
       equal(await store.turns.inFlight(workspaceId), 3);
@@ -237,7 +273,8 @@ export const turnCases: readonly Case[] = [
       await scene.streaming(one);
       await scene.streaming({ slot: null });
       equal(await store.turns.inFlight(workspaceId), 1);
-      const full = async (over: typeof other) => (await store.turns.begin(scene.beginStep(await scene.created(), 1, over))).outcome;
+      const full = async (over: typeof other) =>
+        (await store.turns.begin(scene.beginStep(await scene.created(), 1, over))).outcome;
       deepEqual([await full(one), await full(other)], ['full', 'full']);
       equal(await store.turns.renew(turn.place, turn.fence, nowMs + 60_000, nowMs), 'renewed');
       equal(await full(other), 'full');
@@ -259,7 +296,10 @@ export const turnCases: readonly Case[] = [
       deepEqual(await store.turns.finish(step), { outcome: 'finished', version: 3 });
       deepEqual(await store.sessions.read(workspaceId, turn.before.id), { record: step.session, version: 3 });
       deepEqual(await store.turns.read(workspaceId, turn.before.id, step.turn.id), step.turn);
-      deepEqual(await scene.transcript(turn.before.id), [turn.step.userMessage, { ...step.message, content: 'one two three' }]);
+      deepEqual(await scene.transcript(turn.before.id), [
+        turn.step.userMessage,
+        { ...step.message, content: 'one two three' },
+      ]);
       equal(await store.turns.output(turn.place), 'one two three');
       equal(await store.turns.inFlight(workspaceId), 0);
       const [usage] = await store.usage.read(workspaceId, usageQuery(now, now + 1));
@@ -295,15 +335,26 @@ export const turnCases: readonly Case[] = [
       const before = await seen(turn);
       const tail = { position: 3, text: 'def' };
       deepEqual(await store.turns.finish(turn.finishStep({ version: 1, tail })), { outcome: 'lost' });
-      deepEqual(await store.turns.finish(turn.finishStep({ fence: { ...turn.fence, owner: 'x' }, tail })), { outcome: 'fenced' });
-      deepEqual(await store.turns.finish(turn.finishStep({ fence: { ...turn.fence, epoch: turn.fence.epoch + 1 }, tail })), { outcome: 'fenced' });
+      deepEqual(await store.turns.finish(turn.finishStep({ fence: { ...turn.fence, owner: 'x' }, tail })), {
+        outcome: 'fenced',
+      });
+      deepEqual(
+        await store.turns.finish(turn.finishStep({ fence: { ...turn.fence, epoch: turn.fence.epoch + 1 }, tail })),
+        { outcome: 'fenced' },
+      );
       deepEqual(await store.turns.withdraw(turn.withdrawStep({ version: 1 })), { outcome: 'lost' });
-      deepEqual(await store.turns.withdraw(turn.withdrawStep({ fence: { ...turn.fence, owner: 'x' } })), { outcome: 'fenced' });
+      deepEqual(await store.turns.withdraw(turn.withdrawStep({ fence: { ...turn.fence, owner: 'x' } })), {
+        outcome: 'fenced',
+      });
       deepEqual(await seen(turn), before);
       const other = await scene.streaming();
-      deepEqual(await store.turns.finish({ ...other.finishStep(), turn: { ...other.step.turn, id: 'turn_never' } }), { outcome: 'fenced' });
+      deepEqual(await store.turns.finish({ ...other.finishStep(), turn: { ...other.step.turn, id: 'turn_never' } }), {
+        outcome: 'fenced',
+      });
       await store.turns.finish(turn.finishStep({ tail }));
-      deepEqual(await store.turns.finish(turn.finishStep({ fence: { ...turn.fence, owner: 'x' } })), { outcome: 'fenced' });
+      deepEqual(await store.turns.finish(turn.finishStep({ fence: { ...turn.fence, owner: 'x' } })), {
+        outcome: 'fenced',
+      });
     },
   },
   {
@@ -326,10 +377,17 @@ export const turnCases: readonly Case[] = [
         deepEqual(await seen(turn), before);
         deepEqual(await store.turns.finish(turn.finishStep({ mark: 'third' })), { outcome: 'finished', version: 4 });
         const other = await scene.begun({ ...session, mark: 'fifth', messageCount: 2 }, 4, { mark: 'third' });
-        deepEqual(await store.turns.withdraw(other.withdrawStep({ mark: 'fifth' })), { outcome: 'finished', version: 6 });
+        deepEqual(await store.turns.withdraw(other.withdrawStep({ mark: 'fifth' })), {
+          outcome: 'finished',
+          version: 6,
+        });
       }
       const unmarked = await scene.created();
-      equal(await store.sessions.save({ ...unmarked, mark: 'first' }, at(1)), 2, 'one that had no mark goes by its version');
+      equal(
+        await store.sessions.save({ ...unmarked, mark: 'first' }, at(1)),
+        2,
+        'one that had no mark goes by its version',
+      );
       equal(await store.sessions.save({ ...unmarked, mark: 'second' }, at(1)), null);
     },
   },
@@ -353,13 +411,19 @@ export const turnCases: readonly Case[] = [
       };
       await check();
       deepEqual(await store.turns.withdraw(turn.withdrawStep()), { outcome: 'finished', version: 3 }, 'sent again');
-      deepEqual(await store.turns.withdraw(turn.withdrawStep({ fence: { ...turn.fence, owner: 'x' } })), { outcome: 'fenced' });
+      deepEqual(await store.turns.withdraw(turn.withdrawStep({ fence: { ...turn.fence, owner: 'x' } })), {
+        outcome: 'fenced',
+      });
       deepEqual(await store.turns.begin(turn.step), { outcome: 'lost' }, 'the step that began it, sent again');
       equal(await turn.append(3, 'd'), 'fenced');
       deepEqual(await store.turns.finish(turn.finishStep()), { outcome: 'fenced' });
       await check();
       const next = await scene.begun(session, 3);
-      deepEqual(await store.turns.withdraw(turn.withdrawStep()), { outcome: 'finished', version: 3 }, 'and when the session has gone on');
+      deepEqual(
+        await store.turns.withdraw(turn.withdrawStep()),
+        { outcome: 'finished', version: 3 },
+        'and when the session has gone on',
+      );
       equal((await scene.transcript(session.id)).length, 2);
       equal(await store.turns.output(next.place), '');
     },
@@ -379,7 +443,11 @@ export const turnCases: readonly Case[] = [
       equal(await store.turns.claim(turn.place), true, 'sent again');
       equal((await read())?.claimed, true, 'a read says so');
       deepEqual(await store.turns.withdraw(turn.withdrawStep({ version: 3, turn: seal.turn })), { outcome: 'fenced' });
-      deepEqual(await store.turns.finish(seal), { outcome: 'finished', version: 3 }, 'the step that finished it, sent again');
+      deepEqual(
+        await store.turns.finish(seal),
+        { outcome: 'finished', version: 3 },
+        'the step that finished it, sent again',
+      );
       equal(await store.turns.output(turn.place), 'abc');
 
       const other = await scene.streaming();
@@ -399,14 +467,28 @@ export const turnCases: readonly Case[] = [
       const fence = { epoch: 1, owner: scene.owner };
       const moved = { ...session, mark: 'withdrawn' };
       const step = { session: moved, ...at(1, 'first'), turn: begin.turn, fence };
-      deepEqual(await store.turns.withdraw({ ...step, ...at(1, 'another') }), { outcome: 'fenced' }, 'the session is not where its beginning would have to find it');
+      deepEqual(
+        await store.turns.withdraw({ ...step, ...at(1, 'another') }),
+        { outcome: 'fenced' },
+        'the session is not where its beginning would have to find it',
+      );
       deepEqual(await store.turns.withdraw(step), { outcome: 'finished', version: 2 });
       deepEqual(await store.turns.withdraw(step), { outcome: 'finished', version: 2 }, 'sent again');
       deepEqual(await store.turns.begin(begin), { outcome: 'lost' });
       deepEqual(await store.sessions.read(workspaceId, session.id), { record: moved, version: 2 });
-      deepEqual([await scene.transcript(session.id), await memoryOf(scene), await store.turns.inFlight(workspaceId)], [[], null, 0]);
+      deepEqual(
+        [await scene.transcript(session.id), await memoryOf(scene), await store.turns.inFlight(workspaceId)],
+        [[], null, 0],
+      );
       const next = await scene.begun(moved, 2);
-      deepEqual(await store.turns.withdraw({ ...step, ...at(3, next.step.session.mark), turn: { ...begin.turn, id: 'turn_never' } }), { outcome: 'finished', version: 4 });
+      deepEqual(
+        await store.turns.withdraw({
+          ...step,
+          ...at(3, next.step.session.mark),
+          turn: { ...begin.turn, id: 'turn_never' },
+        }),
+        { outcome: 'finished', version: 4 },
+      );
       equal(await next.append(0, 'a'), 'stored', 'it is nothing to another turn');
     },
   },
@@ -415,7 +497,14 @@ export const turnCases: readonly Case[] = [
     async run(scene) {
       const { store, workspaceId, now, nowMs } = scene;
       const until = nowMs + 60_000;
-      const ended = { status: 'failed', stopReason: 'error', errorCode: 'api_error', inputTokens: 3, outputTokens: 5, endedAt: now } as const;
+      const ended = {
+        status: 'failed',
+        stopReason: 'error',
+        errorCode: 'api_error',
+        inputTokens: 3,
+        outputTokens: 5,
+        endedAt: now,
+      } as const;
       for (const seized of [false, true]) {
         const greeting = message({ turnId: null });
         const session = scene.session({ messageCount: 1 });
@@ -429,22 +518,43 @@ export const turnCases: readonly Case[] = [
         deepEqual(await store.turns.finish(seal), { outcome: 'finished', version: 3 });
         const other = await scene.begun({ ...seal.session }, 3);
         await store.turns.finish(other.finishStep());
-        const step = turn.withdrawStep({ ...at(5, seal.session.mark), session: { ...session, messageCount: 5 }, turn: seal.turn, remember, fence });
+        const step = turn.withdrawStep({
+          ...at(5, seal.session.mark),
+          session: { ...session, messageCount: 5 },
+          turn: seal.turn,
+          remember,
+          fence,
+        });
         const others = seized ? turn.fence : { epoch: 2, owner: 'reaper' };
         const before = await seen(turn);
-        deepEqual(await store.turns.withdraw({ ...step, fence: others }), { outcome: 'fenced' }, 'what another process has sealed stands');
-        deepEqual(await store.turns.withdraw({ ...step, turn: turn.step.turn }), { outcome: 'lost' }, 'from who has not seen its end');
+        deepEqual(
+          await store.turns.withdraw({ ...step, fence: others }),
+          { outcome: 'fenced' },
+          'what another process has sealed stands',
+        );
+        deepEqual(
+          await store.turns.withdraw({ ...step, turn: turn.step.turn }),
+          { outcome: 'lost' },
+          'from who has not seen its end',
+        );
         deepEqual(await store.turns.withdraw({ ...step, version: 3 }), { outcome: 'lost' });
         deepEqual(await seen(turn), before);
         equal((await memoryOf(scene))?.resultId, base.turn.id);
-        for (let sent = 0; sent < 2; sent++) deepEqual(await store.turns.withdraw(step), { outcome: 'finished', version: 6 });
-        deepEqual([await store.turns.read(workspaceId, session.id, turn.place.turnId), await memoryOf(scene)], [null, null]);
+        for (let sent = 0; sent < 2; sent++)
+          deepEqual(await store.turns.withdraw(step), { outcome: 'finished', version: 6 });
+        deepEqual(
+          [await store.turns.read(workspaceId, session.id, turn.place.turnId), await memoryOf(scene)],
+          [null, null],
+        );
         const stands = [greeting, other.step.userMessage, { ...other.finishStep().message, content: '' }];
         deepEqual(await scene.transcript(session.id), stands, 'what was said before and since stands');
         deepEqual(await store.sessions.recentMessages(workspaceId, session.id, 5, 1e6, 100), stands);
         equal(await store.turns.output(turn.place), '');
         const [usage] = await store.usage.read(workspaceId, usageQuery(now, now + 1));
-        deepEqual([usage!.turns, usage!.failedTurns, usage!.inputTokens, usage!.outputTokens], seized ? [2, 0, 6, 10] : [1, 0, 3, 5]);
+        deepEqual(
+          [usage!.turns, usage!.failedTurns, usage!.inputTokens, usage!.outputTokens],
+          seized ? [2, 0, 6, 10] : [1, 0, 3, 5],
+        );
         deepEqual(await store.turns.finish(seal), { outcome: 'fenced' }, 'the step that finished it, sent again');
       }
     },
@@ -461,21 +571,36 @@ export const turnCases: readonly Case[] = [
       const turn = await scene.streaming({ leaseUntilMs: nowMs - 1 });
       await turn.append(0, 'abc');
       const mine = (await store.turns.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId);
-      deepEqual(mine.map(({ sessionId, turnId }) => [sessionId, turnId]), [[turn.before.id, turn.place.turnId]]);
+      deepEqual(
+        mine.map(({ sessionId, turnId }) => [sessionId, turnId]),
+        [[turn.before.id, turn.place.turnId]],
+      );
       const fence = await store.turns.takeOver(turn.place, 'reaper', nowMs + 60_000, nowMs);
       equal(fence?.owner, 'reaper');
       notDeepEqual(fence!.epoch, turn.fence.epoch);
       deepEqual(await store.turns.takeOver(turn.place, 'reaper', nowMs + 60_000, nowMs), fence, 'sent again');
       equal(await store.turns.takeOver(turn.place, 'another', nowMs + 60_000, nowMs), null);
-      deepEqual((await store.turns.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId), []);
+      deepEqual(
+        (await store.turns.orphans(nowMs, 1000)).filter((place) => place.workspaceId === workspaceId),
+        [],
+      );
 
       equal(await turn.append(3, 'late'), 'fenced');
-      equal(await turn.append(3, 'late', { epoch: fence!.epoch, owner: turn.fence.owner }), 'fenced', 'the epoch alone');
+      equal(
+        await turn.append(3, 'late', { epoch: fence!.epoch, owner: turn.fence.owner }),
+        'fenced',
+        'the epoch alone',
+      );
       equal(await turn.append(3, 'late', { epoch: turn.fence.epoch, owner: 'reaper' }), 'fenced', 'the owner alone');
-      deepEqual(await store.turns.finish(turn.finishStep({ tail: { position: 3, text: 'late' } })), { outcome: 'fenced' });
+      deepEqual(await store.turns.finish(turn.finishStep({ tail: { position: 3, text: 'late' } })), {
+        outcome: 'fenced',
+      });
       deepEqual(await store.turns.withdraw(turn.withdrawStep()), { outcome: 'fenced' });
       equal(await store.turns.output(turn.place), 'abc');
-      const seal = turn.finishStep({ fence: fence! }, { status: 'failed', stopReason: 'error', errorCode: 'api_error' });
+      const seal = turn.finishStep(
+        { fence: fence! },
+        { status: 'failed', stopReason: 'error', errorCode: 'api_error' },
+      );
       deepEqual(await store.turns.finish(seal), { outcome: 'finished', version: 3 });
       equal((await scene.transcript(turn.before.id))[1]!.content, 'abc');
     },

@@ -5,30 +5,73 @@ import type { Fence } from '../../../src/store/store.ts';
 import { editedScripts, tellingTheTime } from '../redis-stores.ts';
 import type { Changed } from './contenders.ts';
 
-/** A place in a script (in each script that has it, where the name is null), which must be there, and what stands there instead. */
+/**
+ * A place in a script (in each script that has it, where the name is null), which must be there, and what stands there
+ * instead.
+ */
 type Break = readonly [script: ScriptName | null, sound: string, broken: string];
 
 export const brokenScripts: Readonly<Record<string, Break>> = {
   'a fence that is the epoch alone': [null, 'fence[1] == epoch and fence[2] == owner', 'fence[1] == epoch'],
-  'a lapsed slot that still counts': [null, "redis.call('ZCOUNT', slots, '(' .. int(time), int(time + LEASE_MS_MAX)) >=", "redis.call('ZCARD', slots) >="],
-  'usage counted in the hour after': [null, 'local hour = int(second - second % 3600)', 'local hour = int(second - second % 3600 + 3600)'],
+  'a lapsed slot that still counts': [
+    null,
+    "redis.call('ZCOUNT', slots, '(' .. int(time), int(time + LEASE_MS_MAX)) >=",
+    "redis.call('ZCARD', slots) >=",
+  ],
+  'usage counted in the hour after': [
+    null,
+    'local hour = int(second - second % 3600)',
+    'local hour = int(second - second % 3600 + 3600)',
+  ],
   'a memory that outlasts its time': [null, 'if not ends or tonumber(ends) <= now() then', 'if not ends then'],
   'an append that renews no lease': ['append-output', "lease ~= ''", "lease == 'never'"],
-  'a piece sent again that is stored again': ['append-output', 'skip_points(text, tonumber(count), stored - position)', 'text, tonumber(count)'],
+  'a piece sent again that is stored again': [
+    'append-output',
+    'skip_points(text, tonumber(count), stored - position)',
+    'text, tonumber(count)',
+  ],
   'a turn begun on any move': ['begin-turn', 'if not is_unmoved(session, version, mark)', 'if false'],
   'a finish that forgets what it answered': ['finish-turn', 'if earlier then', 'if false then'],
-  'a cut beyond the text that is taken for its end': ['finish-turn', "if tonumber(cut) > ends then return { 'hole', ends } end", 'if tonumber(cut) > ends then cut = ends end'],
+  'a cut beyond the text that is taken for its end': [
+    'finish-turn',
+    "if tonumber(cut) > ends then return { 'hole', ends } end",
+    'if tonumber(cut) > ends then cut = ends end',
+  ],
   'a cut that takes bytes for code points': ['finish-turn', 'drop_points(content, ends - cut)', 'content:sub(1, cut)'],
   'a failed turn that is not counted as one': ['finish-turn', 'ended, 0, 1, failed,', 'ended, 0, 1, 0,'],
   'a withdrawal that leaves its memory': ['withdraw-turn', 'then forget(memory) end', 'then end'],
-  'a second stop in place of the first': ['request-stop', "if not stands[2] then redis.call('HSET', flight, 'stop', reason) end", "redis.call('HSET', flight, 'stop', reason)"],
-  'a turn seized at the last millisecond of its lease': ['take-over-turn', 'if tonumber(stands[3]) > (', 'if tonumber(stands[3]) > 1000 + ('],
+  'a second stop in place of the first': [
+    'request-stop',
+    "if not stands[2] then redis.call('HSET', flight, 'stop', reason) end",
+    "redis.call('HSET', flight, 'stop', reason)",
+  ],
+  'a turn seized at the last millisecond of its lease': [
+    'take-over-turn',
+    'if tonumber(stands[3]) > (',
+    'if tonumber(stands[3]) > 1000 + (',
+  ],
   'a refused request that costs nothing': ['take-budgets', 'if not refused or index == refused', 'if not refused'],
   'limits that are taken beside one that refuses': ['take-limits', 'ipairs(all and taken or {})', 'ipairs(taken)'],
-  'a place that is kept beyond its lease': ['take-limits', "redis.call('ZREMRANGEBYSCORE', limit.key, '-inf', int(time))", ''],
-  'a place for each seat': ['take-limits', 'ARGV[each + 1], ARGV[each + 5], ARGV[each + 6]', "ARGV[each + 1], ARGV[each + 5] .. ARGV[each + 6], ''"],
-  'limits that a turn takes beside one that refuses it': ['begin-turn', "if not all then return { 'limited', unpack(answers) } end", ''],
-  'a session that takes limits beside one that refuses': ['charge-session', "if not all then return { 'limited', unpack(answers) } end", ''],
+  'a place that is kept beyond its lease': [
+    'take-limits',
+    "redis.call('ZREMRANGEBYSCORE', limit.key, '-inf', int(time))",
+    '',
+  ],
+  'a place for each seat': [
+    'take-limits',
+    'ARGV[each + 1], ARGV[each + 5], ARGV[each + 6]',
+    "ARGV[each + 1], ARGV[each + 5] .. ARGV[each + 6], ''",
+  ],
+  'limits that a turn takes beside one that refuses it': [
+    'begin-turn',
+    "if not all then return { 'limited', unpack(answers) } end",
+    '',
+  ],
+  'a session that takes limits beside one that refuses': [
+    'charge-session',
+    "if not all then return { 'limited', unpack(answers) } end",
+    '',
+  ],
   'a turn that settles no limits': ['finish-turn', 'settle_limits(settled_at)\n', '\n'],
   'a withdrawn turn that gives nothing back': ['withdraw-turn', 'settle_limits(settled_at)\n', '\n'],
   'a withdrawal that leaves no history': ['withdraw-turn', "put_move('session', session, move)", ''],
@@ -36,7 +79,8 @@ export const brokenScripts: Readonly<Record<string, Break>> = {
 };
 
 /** The scripts with this break, told the time by the tests. */
-export const scriptsWith = ([script, sound, broken]: Break): Scripts => editedScripts(script, [[sound, broken]], tellingTheTime);
+export const scriptsWith = ([script, sound, broken]: Break): Scripts =>
+  editedScripts(script, [[sound, broken]], tellingTheTime);
 
 /** Verbs of an embedded store in a wrong way. */
 export const brokenVerbs: Readonly<Record<string, Changed>> = {
@@ -50,10 +94,24 @@ export const brokenVerbs: Readonly<Record<string, Changed>> = {
       return answer === 'fenced' ? 'renewed' : answer;
     },
   }),
-  'a slot more than there are': (store) => ({ beginTurn: (step) => store.turns.begin({ ...step, slot: step.slot && { ...step.slot, ceiling: step.slot.ceiling + 1 } }) }),
-  'a save that goes by the version alone': (store) => ({ saveSession: (session, { version }) => store.sessions.save(session, { version, mark: undefined }) }),
-  'a lease that is a millisecond longer': (store) => ({ beginTurn: (step) => store.turns.begin({ ...step, leaseUntilMs: step.leaseUntilMs + 1 }) }),
-  'a transcript without its newest message': (store) => ({ recentMessages: (workspaceId, sessionId, before, ...bounds) => store.sessions.recentMessages(workspaceId, sessionId, before - 1, ...bounds) }),
-  'calls without what a provider put on them': (store) => ({ stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.map(({ opaque: _, ...call }) => call) }) }),
-  'an output read from one code point before': (store) => ({ outputAfter: (place, position) => store.turns.outputAfter(place, Math.max(0, position - 1)) }),
+  'a slot more than there are': (store) => ({
+    beginTurn: (step) =>
+      store.turns.begin({ ...step, slot: step.slot && { ...step.slot, ceiling: step.slot.ceiling + 1 } }),
+  }),
+  'a save that goes by the version alone': (store) => ({
+    saveSession: (session, { version }) => store.sessions.save(session, { version, mark: undefined }),
+  }),
+  'a lease that is a millisecond longer': (store) => ({
+    beginTurn: (step) => store.turns.begin({ ...step, leaseUntilMs: step.leaseUntilMs + 1 }),
+  }),
+  'a transcript without its newest message': (store) => ({
+    recentMessages: (workspaceId, sessionId, before, ...bounds) =>
+      store.sessions.recentMessages(workspaceId, sessionId, before - 1, ...bounds),
+  }),
+  'calls without what a provider put on them': (store) => ({
+    stepTurn: (step) => store.turns.step({ ...step, calls: step.calls.map(({ opaque: _, ...call }) => call) }),
+  }),
+  'an output read from one code point before': (store) => ({
+    outputAfter: (place, position) => store.turns.outputAfter(place, Math.max(0, position - 1)),
+  }),
 };

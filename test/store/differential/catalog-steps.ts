@@ -24,7 +24,12 @@ const replace: Make = async (known, drawn) => {
   const workspaceId = known.workspaceId(drawn.lasts);
   const record = known.record(kind, workspaceId, drawn);
   const version = (await known.isThere(kind, workspaceId, record.id)) ?? 1;
-  return call('replace', [kind, record, chosen([version, version + 1, version - 1], drawn.near), known.move(version + 1, drawn)]);
+  return call('replace', [
+    kind,
+    record,
+    chosen([version, version + 1, version - 1], drawn.near),
+    known.move(version + 1, drawn),
+  ]);
 };
 
 const remove: Make = (known, { which, lasts, pick, near }) => {
@@ -46,9 +51,18 @@ export const catalogSteps = {
   },
   list: (known, { which, lasts, pick, near, flag }) => {
     const kind = known.kind(which);
-    return call('list', [kind, known.workspaceId(lasts), { limit: chosen([100, 1, 2], pick), after: near === 0 ? null : known.catalogId(kind, pick), order: flag ? 'asc' : 'desc' }]);
+    return call('list', [
+      kind,
+      known.workspaceId(lasts),
+      {
+        limit: chosen([100, 1, 2], pick),
+        after: near === 0 ? null : known.catalogId(kind, pick),
+        order: flag ? 'asc' : 'desc',
+      },
+    ]);
   },
-  keyByPublicId: (known, { lasts, pick, which }) => call('keyByPublicId', [publicIdOf(known.workspaceId(lasts), known.catalogId('key', pick), which)]),
+  keyByPublicId: (known, { lasts, pick, which }) =>
+    call('keyByPublicId', [publicIdOf(known.workspaceId(lasts), known.catalogId('key', pick), which)]),
   assistantBySlug: (_, { which }) => call('assistantBySlug', [chosen(slugs, which) ?? 'none']),
 } as const satisfies Record<keyof Catalog, Make>;
 
@@ -56,5 +70,7 @@ export const catalogSteps = {
 export const furnished = (known: Known): Call[] =>
   [0, 1].flatMap((which) => {
     const workspaceId = known.workspaceId(which);
-    return (['workspace', 'key', 'assistant'] as const).map((kind) => call('create', [kind, known.record(kind, workspaceId, { pick: 0, which: which + 1, text: '' })]));
+    return (['workspace', 'key', 'assistant'] as const).map((kind) =>
+      call('create', [kind, known.record(kind, workspaceId, { pick: 0, which: which + 1, text: '' })]),
+    );
   });

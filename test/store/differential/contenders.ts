@@ -1,4 +1,7 @@
-/** The stores that must answer alike. Each is given the time, reports its notices, can end and be opened again as by a later process, and dumps its rows in the end. */
+/**
+ * The stores that must answer alike. Each is given the time, reports its notices, can end and be opened again as by a
+ * later process, and dumps its rows in the end.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +33,10 @@ export interface Contender {
   at(nowMs: number): Promise<void>;
   /** The notices heard since the last call, once all of the steps that were answered have been heard. */
   heard(): Promise<Notice[]>;
-  /** Its process ends and a later one opens it. With `transactions` the database takes no more than so many from the journal. */
+  /**
+   * Its process ends and a later one opens it. With `transactions` the database takes no more than so many from the
+   * journal.
+   */
   reopen(nowMs: number, transactions: number): Promise<void>;
   /** Closes the store and tells all that it holds. */
   dump(nowMs: number): Promise<DumpRow[]>;
@@ -60,7 +66,12 @@ class Embedded implements Contender {
   #store: Store;
   #heard: Notice[] = [];
 
-  constructor(name: string, make: () => Store, source: () => DumpSource, ending: (transactions: number) => void = () => {}) {
+  constructor(
+    name: string,
+    make: () => Store,
+    source: () => DumpSource,
+    ending: (transactions: number) => void = () => {},
+  ) {
     this.name = name;
     this.#make = make;
     this.#source = source;
@@ -113,7 +124,11 @@ const changedBy = (store: Store, changed: Changed): Store => {
 
 export const inMemory: OpenContender = async () => {
   const engine = new MemoryEngine();
-  return new Embedded('memory', () => new EmbeddedStore(engine), () => new EmbeddedSource(engine));
+  return new Embedded(
+    'memory',
+    () => new EmbeddedStore(engine),
+    () => new EmbeddedSource(engine),
+  );
 };
 
 /** A database that takes no more than so many transactions, as one whose process is killed. */
@@ -129,23 +144,38 @@ class Database extends LmdbEngine implements Base {
 /** Bounds so small that the database takes the journal's rows again and again within a life. */
 const bounds = { journalRowsMax: 24, journalBytesMax: 1 << 20, journalChunkRows: 5 };
 
-export const onLmdb = (changed: Changed = () => ({})): OpenContender => async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-store-'));
-  let database!: Database;
-  const make = (): Store => {
-    database = new Database(folder);
-    return changedBy(new EmbeddedStore(new JournaledEngine(database, folder, { flushes: false, newName: () => ids.secret(), bounds })), changed);
+export const onLmdb =
+  (changed: Changed = () => ({})): OpenContender =>
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'parley-store-'));
+    let database!: Database;
+    const make = (): Store => {
+      database = new Database(folder);
+      return changedBy(
+        new EmbeddedStore(
+          new JournaledEngine(database, folder, { flushes: false, newName: () => ids.secret(), bounds }),
+        ),
+        changed,
+      );
+    };
+    const contender = new Embedded(
+      'lmdb',
+      make,
+      () => new EmbeddedSource(new LmdbSnapshot(folder)),
+      (transactions) => (database.transactionsLeft = transactions),
+    );
+    const dispose = contender.dispose.bind(contender);
+    contender.dispose = async () => {
+      await dispose();
+      await rm(folder, { recursive: true });
+    };
+    return contender;
   };
-  const contender = new Embedded('lmdb', make, () => new EmbeddedSource(new LmdbSnapshot(folder)), (transactions) => (database.transactionsLeft = transactions));
-  const dispose = contender.dispose.bind(contender);
-  contender.dispose = async () => {
-    await dispose();
-    await rm(folder, { recursive: true });
-  };
-  return contender;
-};
 
-/** A manual clock, but for the pauses before a piece of output that came too early is retried: the test could not end them. */
+/**
+ * A manual clock, but for the pauses before a piece of output that came too early is retried: the test could not end
+ * them.
+ */
 class StepClock extends ManualClock {
   override after(delayMs: number, callback: () => void) {
     if (delayMs > 80) return super.after(delayMs, callback);
@@ -170,49 +200,56 @@ export async function timedServer(url: string): Promise<TimedServer> {
 }
 
 /** The Redis store with keys of its own. */
-export const onRedis = (server: TimedServer, scripts: Scripts = toldTheTime): OpenContender => async () => {
-  const clock = new StepClock();
-  const prefix = `${ids.secret()}:`;
-  const store = redisStore(server.url, { clock, ids, prefix, scripts });
-  let heard: Notice[] = [];
-  let reached = (): void => {};
-  let nowMs = 0;
-  const listener = (notice: Notice): void => {
-    if (notice.type === 'changed' && notice.id === barrier) reached();
-    else heard.push(notice);
+export const onRedis =
+  (server: TimedServer, scripts: Scripts = toldTheTime): OpenContender =>
+  async () => {
+    const clock = new StepClock();
+    const prefix = `${ids.secret()}:`;
+    const store = redisStore(server.url, { clock, ids, prefix, scripts });
+    let heard: Notice[] = [];
+    let reached = (): void => {};
+    let nowMs = 0;
+    const listener = (notice: Notice): void => {
+      if (notice.type === 'changed' && notice.id === barrier) reached();
+      else heard.push(notice);
+    };
+    const at = async (laterMs: number): Promise<void> => {
+      await server.send('SET', 'now', String(laterMs));
+      const passed = nowMs === 0 ? 0 : laterMs - nowMs;
+      nowMs = laterMs;
+      // Debts that fall due reach Redis before their time has run out as well; a script that Redis does not know is
+      // sent twice.
+      const due = Math.min(passed, limits.redisDebtMs);
+      clock.advance(due);
+      for (let trip = 0; trip < 2 && due > 0; trip++) await store.ping();
+      clock.advance(passed - due);
+    };
+    return {
+      name: 'redis',
+      store,
+      at,
+      async open(openedMs) {
+        await at(openedMs);
+        await store.open(openedMs);
+        await store.watch(listener);
+      },
+      async heard() {
+        const all = new Promise<void>((resolve) => (reached = resolve));
+        const installation = await server.send('HGET', `${prefix}{registry}:installation`, '0');
+        await server.send(
+          'PUBLISH',
+          `${prefix}${String(installation)}:notices`,
+          JSON.stringify({ type: 'changed', kind: 'workspace', workspaceId: barrier, id: barrier } satisfies Notice),
+        );
+        await all;
+        return heard.splice(0);
+      },
+      // Its state is in no process of ours.
+      reopen: async () => {},
+      async dump(endMs) {
+        await store.close();
+        return rowsOf(new RedisSource(server.url, { clock, prefix }), endMs);
+      },
+      dispose: () => store.close(),
+    };
   };
-  const at = async (laterMs: number): Promise<void> => {
-    await server.send('SET', 'now', String(laterMs));
-    const passed = nowMs === 0 ? 0 : laterMs - nowMs;
-    nowMs = laterMs;
-    // Debts that fall due reach Redis before their time has run out as well; a script that Redis does not know is sent twice.
-    const due = Math.min(passed, limits.redisDebtMs);
-    clock.advance(due);
-    for (let trip = 0; trip < 2 && due > 0; trip++) await store.ping();
-    clock.advance(passed - due);
-  };
-  return {
-    name: 'redis',
-    store,
-    at,
-    async open(openedMs) {
-      await at(openedMs);
-      await store.open(openedMs);
-      await store.watch(listener);
-    },
-    async heard() {
-      const all = new Promise<void>((resolve) => (reached = resolve));
-      const installation = await server.send('HGET', `${prefix}{registry}:installation`, '0');
-      await server.send('PUBLISH', `${prefix}${String(installation)}:notices`, JSON.stringify({ type: 'changed', kind: 'workspace', workspaceId: barrier, id: barrier } satisfies Notice));
-      await all;
-      return heard.splice(0);
-    },
-    // Its state is in no process of ours.
-    reopen: async () => {},
-    async dump(endMs) {
-      await store.close();
-      return rowsOf(new RedisSource(server.url, { clock, prefix }), endMs);
-    },
-    dispose: () => store.close(),
-  };
-};

@@ -1,11 +1,56 @@
-/** The values that fast-check draws for one step: a verb and numbers, which `steps.ts` turns into a call on the rows that the stores then hold. */
+/**
+ * The values that fast-check draws for one step: a verb and numbers, which `steps.ts` turns into a call on the rows
+ * that the stores then hold.
+ */
 import fc from 'fast-check';
 
 /** How often each verb is drawn. `again` sends an earlier step a second time; `wait` and `reopen` call no verb. */
 const weights = {
-  createSession: 3, session: 1, sessions: 2, saveSession: 3, discardSession: 1, beginTurn: 15, appendOutput: 12, renewTurn: 4, releaseOutput: 4, stepTurn: 3, requestStop: 3, finishTurn: 7, withdrawTurn: 5, takeOverTurn: 5, claimTurn: 3,
-  orphans: 2, turn: 1, output: 1, outputAfter: 4, turnCalls: 2, turnsInFlight: 1, messages: 2, recentMessages: 2, history: 2, remembered: 2, takeBudgets: 5, readBudgets: 2, takeLimits: 3, usedLimits: 1, countUsage: 2, usage: 2, sweep: 1, ping: 1, confirm: 1,
-  chargeSession: 0, create: 2, read: 1, replace: 2, remove: 1, list: 1, keyByPublicId: 1, assistantBySlug: 1, again: 10, wait: 5, reopen: 1,
+  createSession: 3,
+  session: 1,
+  sessions: 2,
+  saveSession: 3,
+  discardSession: 1,
+  beginTurn: 15,
+  appendOutput: 12,
+  renewTurn: 4,
+  releaseOutput: 4,
+  stepTurn: 3,
+  requestStop: 3,
+  finishTurn: 7,
+  withdrawTurn: 5,
+  takeOverTurn: 5,
+  claimTurn: 3,
+  orphans: 2,
+  turn: 1,
+  output: 1,
+  outputAfter: 4,
+  turnCalls: 2,
+  turnsInFlight: 1,
+  messages: 2,
+  recentMessages: 2,
+  history: 2,
+  remembered: 2,
+  takeBudgets: 5,
+  readBudgets: 2,
+  takeLimits: 3,
+  usedLimits: 1,
+  countUsage: 2,
+  usage: 2,
+  sweep: 1,
+  ping: 1,
+  confirm: 1,
+  chargeSession: 0,
+  create: 2,
+  read: 1,
+  replace: 2,
+  remove: 1,
+  list: 1,
+  keyByPublicId: 1,
+  assistantBySlug: 1,
+  again: 10,
+  wait: 5,
+  reopen: 1,
 } as const;
 
 export type DrawnVerb = keyof typeof weights;
@@ -26,13 +71,32 @@ export interface Drawn {
   readonly alive: boolean;
 }
 
-const verb = fc.oneof(...Object.entries(weights).map(([name, weight]) => ({ weight, arbitrary: fc.constant(name as DrawnVerb) })));
-const newest = fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 2, arbitrary: fc.constant(1) }, { weight: 2, arbitrary: fc.nat(9) });
-const near = fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 3 }) });
+const verb = fc.oneof(
+  ...Object.entries(weights).map(([name, weight]) => ({ weight, arbitrary: fc.constant(name as DrawnVerb) })),
+);
+const newest = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(0) },
+  { weight: 2, arbitrary: fc.constant(1) },
+  { weight: 2, arbitrary: fc.nat(9) },
+);
+const near = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(0) },
+  { weight: 1, arbitrary: fc.integer({ min: 1, max: 3 }) },
+);
 const alive = fc.constantFrom(true, true, true, false);
 const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 5 }), fc.constantFrom('', 'a', '👋x', 'é\u0000"'));
 
-const drawn: fc.Arbitrary<Drawn> = fc.record({ verb, pick: newest, which: fc.nat(7), near, lasts: fc.nat(5), text, flag: fc.boolean(), alive });
+const drawn: fc.Arbitrary<Drawn> = fc.record({
+  verb,
+  pick: newest,
+  which: fc.nat(7),
+  near,
+  lasts: fc.nat(5),
+  text,
+  flag: fc.boolean(),
+  alive,
+});
 
 /** Sequences of up to `length` steps; the shortest that differs may be far shorter. */
-export const sequences = (length: number): fc.Arbitrary<Drawn[]> => fc.noBias(fc.array(drawn, { maxLength: length, size: 'max' }));
+export const sequences = (length: number): fc.Arbitrary<Drawn[]> =>
+  fc.noBias(fc.array(drawn, { maxLength: length, size: 'max' }));

@@ -1,5 +1,19 @@
-/** A random life's knowledge of the records that it has made, so that the arguments of its further steps are near the truth. */
-import type { BeginTurn, CatalogKind, CatalogRecords, Fence, Move, Session, Store, Turn, TurnPlace, Versioned } from '../../../src/store/store.ts';
+/**
+ * A random life's knowledge of the records that it has made, so that the arguments of its further steps are near the
+ * truth.
+ */
+import type {
+  BeginTurn,
+  CatalogKind,
+  CatalogRecords,
+  Fence,
+  Move,
+  Session,
+  Store,
+  Turn,
+  TurnPlace,
+  Versioned,
+} from '../../../src/store/store.ts';
 import { codePoints } from '../../../src/base/text.ts';
 import { assistant, credential, key, snapshot, workspace, tool } from '../fixtures.ts';
 import type { Drawn } from './drawn.ts';
@@ -17,7 +31,8 @@ export interface KnownTurn {
 }
 
 /** The one counted from the newest; undefined where there is none. */
-export const picked = <T>(known: readonly T[], pick: number): T | undefined => (known.length === 0 ? undefined : known[known.length - 1 - (pick % known.length)]);
+export const picked = <T>(known: readonly T[], pick: number): T | undefined =>
+  known.length === 0 ? undefined : known[known.length - 1 - (pick % known.length)];
 
 export const chosen = <T>(list: readonly T[], which: number): T => list[which % list.length]!;
 
@@ -27,7 +42,8 @@ const kinds = ['workspace', 'assistant', 'key', 'credential'] as const satisfies
 const prefixes = { workspace: 'wks', assistant: 'asst', key: 'key', credential: 'crd', tool: 'tool' } as const;
 
 /** A key has one of two public ids; no two keys have the same. */
-export const publicIdOf = (workspaceId: string, id: string, which: number): string => `${workspaceId}-${id}-${which % 2}`;
+export const publicIdOf = (workspaceId: string, id: string, which: number): string =>
+  `${workspaceId}-${id}-${which % 2}`;
 
 /** Few enough that assistants want the same one. */
 export const slugs = [null, 'ada', 'bob'] as const;
@@ -81,11 +97,21 @@ export class Known {
     return chosen(kinds, which);
   }
 
-  record<K extends DrawnKind>(kind: K, workspaceId: string, { pick, which, text }: Pick<Drawn, 'pick' | 'which' | 'text'>): CatalogRecords[K] {
+  record<K extends DrawnKind>(
+    kind: K,
+    workspaceId: string,
+    { pick, which, text }: Pick<Drawn, 'pick' | 'which' | 'text'>,
+  ): CatalogRecords[K] {
     const id = kind === 'workspace' ? workspaceId : this.catalogId(kind, pick);
     const make = {
       workspace: () => workspace({ id, name: text, retentionDays: 1 + (which % 3) * 15 }),
-      assistant: () => assistant(workspaceId, { id, name: text, link: { slug: chosen(slugs, which + text.length), limits: {}, origins: [] }, machine: snapshot('draft', { text }) }),
+      assistant: () =>
+        assistant(workspaceId, {
+          id,
+          name: text,
+          link: { slug: chosen(slugs, which + text.length), limits: {}, origins: [] },
+          machine: snapshot('draft', { text }),
+        }),
       key: () => key(workspaceId, { id, name: text, publicId: publicIdOf(workspaceId, id, which) }),
       credential: () => credential(workspaceId, { id, provider: text }),
       tool: () => tool(workspaceId, { id, name: text }),
@@ -95,9 +121,19 @@ export class Known {
 
   /** The move that a host writes with a step. */
   move(seq: number, { which, flag, text }: Pick<Drawn, 'which' | 'flag' | 'text'>): Move {
-    const cause = which > 3 ? { requestId: null, by: null } : { requestId: this.name(), by: { kind: 'key', id: 'key_0_0', name: text } as const };
+    const cause =
+      which > 3
+        ? { requestId: null, by: null }
+        : { requestId: this.name(), by: { kind: 'key', id: 'key_0_0', name: text } as const };
     return {
-      seq, atMs: this.nowMs, version: 1, event: { type: 'chat' }, from: seq === 1 ? null : 'open', to: 'open', outcomes: flag ? [{ type: 'unchanged' }] : [], cause,
+      seq,
+      atMs: this.nowMs,
+      version: 1,
+      event: { type: 'chat' },
+      from: seq === 1 ? null : 'open',
+      to: 'open',
+      outcomes: flag ? [{ type: 'unchanged' }] : [],
+      cause,
       snapshot: flag ? snapshot('open', { text }) : null,
     };
   }

@@ -34,9 +34,17 @@ const progress = new Progress(1);
 try {
   let done = 0;
   const onRun = (): void => progress.tell(++done, runs, `differential: seed ${seed}`);
-  await runDifferential([inMemory, onLmdb(), onRedis(timed)], { seed, runs, length, onRun, ...(path !== undefined && { path }) });
+  await runDifferential([inMemory, onLmdb(), onRedis(timed)], {
+    seed,
+    runs,
+    length,
+    onRun,
+    ...(path !== undefined && { path }),
+  });
   progress.end();
-  process.stdout.write(`${runs} lives of up to ${length} steps are the same on memory, LMDB and Redis (seed ${seed})\n`);
+  process.stdout.write(
+    `${runs} lives of up to ${length} steps are the same on memory, LMDB and Redis (seed ${seed})\n`,
+  );
 } catch (error) {
   progress.end();
   process.stdout.write(`${(error as Error).message}\n`);

@@ -1,4 +1,7 @@
-/** Random lives of stores from a seed: each step is taken on every one of them, and their answers, notices and final rows must be the same. */
+/**
+ * Random lives of stores from a seed: each step is taken on every one of them, and their answers, notices and final
+ * rows must be the same.
+ */
 import { isDeepStrictEqual, inspect } from 'node:util';
 import fc from 'fast-check';
 import { storeOf, takeStep } from '../../../src/store/steps.ts';
@@ -24,7 +27,10 @@ export interface DifferentialOptions {
 }
 
 /** Rejects with the shortest life in which a store differs from the first, with its seed and path. */
-export async function runDifferential(open: readonly OpenContender[], { seed, runs, length, path, anyLength = false, onRun, onAnswer = () => {} }: DifferentialOptions): Promise<void> {
+export async function runDifferential(
+  open: readonly OpenContender[],
+  { seed, runs, length, path, anyLength = false, onRun, onAnswer = () => {} }: DifferentialOptions,
+): Promise<void> {
   const property = fc.asyncProperty(sequences(length), async (drawn) => {
     const contenders: Contender[] = [];
     try {
@@ -36,10 +42,17 @@ export async function runDifferential(open: readonly OpenContender[], { seed, ru
       onRun?.();
     }
   });
-  const found = await fc.check(property, { seed, numRuns: runs, endOnFailure: anyLength, ...(path === undefined ? {} : { path }) });
+  const found = await fc.check(property, {
+    seed,
+    numRuns: runs,
+    endOnFailure: anyLength,
+    ...(path === undefined ? {} : { path }),
+  });
   if (!found.failed) return;
   const { message } = found.errorInstance as Error;
-  throw new Error(`${message}\nAgain: npm run differential -- --runs ${runs} --length ${length} --seed ${seed} --path ${found.counterexamplePath}`);
+  throw new Error(
+    `${message}\nAgain: npm run differential -- --runs ${runs} --length ${length} --seed ${seed} --path ${found.counterexamplePath}`,
+  );
 }
 
 const waits = [1, 500, 900, 5_000, 61_000, 20 * 86_400_000] as const;
@@ -57,7 +70,14 @@ class Life {
   constructor(contenders: readonly Contender[], onAnswer: NonNullable<DifferentialOptions['onAnswer']>) {
     this.#contenders = contenders;
     this.#onAnswer = onAnswer;
-    this.#known = new Known(storeOf({ name: 'truth', leaseMs: null }, (step) => (...given) => takeStep(contenders[0]!.store, step, given)));
+    this.#known = new Known(
+      storeOf(
+        { name: 'truth', leaseMs: null },
+        (step) =>
+          (...given) =>
+            takeStep(contenders[0]!.store, step, given),
+      ),
+    );
   }
 
   async live(drawn: readonly Drawn[]): Promise<void> {
@@ -73,7 +93,10 @@ class Life {
   async #step(drawn: Drawn): Promise<void> {
     if (drawn.verb === 'wait') return this.#wait(this.#known.nowMs + chosen(waits, drawn.lasts));
     if (drawn.verb === 'reopen') return this.#reopen(drawn);
-    const call = drawn.verb === 'again' ? this.#again(drawn) : await { ...storeSteps, ...catalogSteps }[drawn.verb](this.#known, drawn);
+    const call =
+      drawn.verb === 'again'
+        ? this.#again(drawn)
+        : await { ...storeSteps, ...catalogSteps }[drawn.verb](this.#known, drawn);
     if (call !== null) await this.#call(call);
   }
 
@@ -89,7 +112,10 @@ class Life {
     for (const each of this.#contenders) await each.at(nowMs);
   }
 
-  /** An embedded store takes every lease for void when it opens, and Redis takes none: the leases of all owners run out before. */
+  /**
+   * An embedded store takes every lease for void when it opens, and Redis takes none: the leases of all owners run out
+   * before.
+   */
   async #reopen({ which, flag }: Drawn): Promise<void> {
     await this.#wait(Math.max(this.#known.nowMs, this.#known.leaseUntilMs) + 1);
     const transactions = flag ? which : Infinity;
@@ -109,7 +135,8 @@ class Life {
     for (const each of this.#contenders) notices.push((await each.heard()).filter((notice) => this.#counts(notice)));
     this.#alike('answers', answers);
     this.#alike('announces', notices);
-    for (const each of call.late === undefined ? [call] : [call, call.late]) this.#called.push({ call: each, atMs: this.#known.nowMs });
+    for (const each of call.late === undefined ? [call] : [call, call.late])
+      this.#called.push({ call: each, atMs: this.#known.nowMs });
     if (!(answers[0] instanceof Failed)) call.learn?.(answers[0]);
     this.#onAnswer(verb, answers[0]);
   }

@@ -1,7 +1,25 @@
-/** Makes calls on a store from the values drawn: one for each verb, with arguments that are the same for every store. */
+/**
+ * Makes calls on a store from the values drawn: one for each verb, with arguments that are the same for every store.
+ */
 import { takeStep, type StepName, type Steps } from '../../../src/store/steps.ts';
 import type {
-  AskedLimit, AppendOutput, Basis, BeginTurn, CreateSession, Fence, FinishTurn, IdempotencyRecord, Session, SessionFilter, SettledLimit, StopRequest, Store, Turn, TurnPlace, UsageQuery, WithdrawTurn,
+  AskedLimit,
+  AppendOutput,
+  Basis,
+  BeginTurn,
+  CreateSession,
+  Fence,
+  FinishTurn,
+  IdempotencyRecord,
+  Session,
+  SessionFilter,
+  SettledLimit,
+  StopRequest,
+  Store,
+  Turn,
+  TurnPlace,
+  UsageQuery,
+  WithdrawTurn,
 } from '../../../src/store/store.ts';
 import { codePoints } from '../../../src/base/text.ts';
 import { api, message, snapshot, streaming, toolCall } from '../fixtures.ts';
@@ -23,7 +41,12 @@ export interface Call {
 
 export type StoreStep = Exclude<StepName, `catalog.${string}` | 'open' | 'close' | 'watch' | 'noteTime'>;
 
-const call = <S extends StoreStep>(verb: S, timed: boolean, args: Parameters<Steps[S]>, learn?: Call['learn']): Call => ({
+const call = <S extends StoreStep>(
+  verb: S,
+  timed: boolean,
+  args: Parameters<Steps[S]>,
+  learn?: Call['learn'],
+): Call => ({
   verb,
   args,
   timed,
@@ -39,43 +62,112 @@ const daySeconds = 86_400;
 type Make = (known: Known, drawn: Drawn) => Promise<Call | null> | Call | null;
 
 const basisOf = (known: Known, { near }: Drawn, version: number, mark: string | undefined): Basis =>
-  chosen([{ version, mark }, { version: version + 1, mark }, { version: version - 1, mark }, { version, mark: known.name() }], near);
+  chosen(
+    [
+      { version, mark },
+      { version: version + 1, mark },
+      { version: version - 1, mark },
+      { version, mark: known.name() },
+    ],
+    near,
+  );
 
 function fenceOf({ fences }: Pick<KnownTurn, 'fences'>, { near }: Drawn): Fence {
   const newest = fences.at(-1)!;
-  return chosen([newest, fences.at(-2) ?? { ...newest, epoch: newest.epoch + 1 }, { ...newest, owner: 'nobody' }, { ...newest, epoch: newest.epoch + 1 }], near);
+  return chosen(
+    [
+      newest,
+      fences.at(-2) ?? { ...newest, epoch: newest.epoch + 1 },
+      { ...newest, owner: 'nobody' },
+      { ...newest, epoch: newest.epoch + 1 },
+    ],
+    near,
+  );
 }
 
 const rememberedOf = (known: Known, { which, lasts, text }: Drawn, resultId: string): IdempotencyRecord => ({
-  scope: `key_${which % 2} /sessions`, key: `again ${which % 2}`, bodyDigest: text, resultId, untilMs: known.nowMs + chosen(memories, lasts),
+  scope: `key_${which % 2} /sessions`,
+  key: `again ${which % 2}`,
+  bodyDigest: text,
+  resultId,
+  untilMs: known.nowMs + chosen(memories, lasts),
 });
 
 /** A move of a session that the host would save with it. A session without a mark is one of an earlier version. */
-const moved = (known: Known, record: Session, over: Partial<Session>): Session => ({ ...record, ...over, ...(record.mark !== undefined && { mark: known.name() }) });
+const moved = (known: Known, record: Session, over: Partial<Session>): Session => ({
+  ...record,
+  ...over,
+  ...(record.mark !== undefined && { mark: known.name() }),
+});
 
 const createSession: Make = (known, drawn) => {
   const { which, pick, flag, lasts, text } = drawn;
   const session: Session = {
-    id: known.id('ses', which), workspaceId: known.workspaceId(pick), assistantId: `asst_${which % 3}_0`, channel: chosen(['api', 'api', 'link', 'console'] as const, which),
-    visitor: { name: text }, metadata: flag ? { plan: text } : JSON.parse('{"__proto__":"odd"}'), maxCallSeconds: 60, createdAt: known.now,
-    expiresAt: known.now + chosen([60, 600], lasts), lastActivityAt: known.now - chosen([0, 0, 20, 50], lasts) * daySeconds, messageCount: (flag ? 1 : 0) + (which === 1 ? 1 : 0),
-    machine: snapshot('open', { text }), ...(which > 0 && { mark: known.name() }), ...(which > 4 && { keyId: `key_${which % 2}` }),
+    id: known.id('ses', which),
+    workspaceId: known.workspaceId(pick),
+    assistantId: `asst_${which % 3}_0`,
+    channel: chosen(['api', 'api', 'link', 'console'] as const, which),
+    visitor: { name: text },
+    metadata: flag ? { plan: text } : JSON.parse('{"__proto__":"odd"}'),
+    maxCallSeconds: 60,
+    createdAt: known.now,
+    expiresAt: known.now + chosen([60, 600], lasts),
+    lastActivityAt: known.now - chosen([0, 0, 20, 50], lasts) * daySeconds,
+    messageCount: (flag ? 1 : 0) + (which === 1 ? 1 : 0),
+    machine: snapshot('open', { text }),
+    ...(which > 0 && { mark: known.name() }),
+    ...(which > 4 && { keyId: `key_${which % 2}` }),
   };
   const greeting = flag ? message({ id: known.id('msg'), content: text }) : null;
-  const step: CreateSession = { session, greeting, ...(which === 1 && { earlier: [message({ id: known.id('msg'), content: text })] }), remember: lasts > 2 ? rememberedOf(known, drawn, session.id) : null, ...(session.channel === 'console' && { trialsMax: 1 }), nowMs: known.nowMs, move: known.move(1, drawn) };
-  return call('createSession', true, [step], ({ outcome }) => void (outcome === 'created' && known.sessions.push(session)));
+  const step: CreateSession = {
+    session,
+    greeting,
+    ...(which === 1 && { earlier: [message({ id: known.id('msg'), content: text })] }),
+    remember: lasts > 2 ? rememberedOf(known, drawn, session.id) : null,
+    ...(session.channel === 'console' && { trialsMax: 1 }),
+    nowMs: known.nowMs,
+    move: known.move(1, drawn),
+  };
+  return call(
+    'createSession',
+    true,
+    [step],
+    ({ outcome }) => void (outcome === 'created' && known.sessions.push(session)),
+  );
 };
 
 /** A limit of a name has one period. */
-const [counterPeriods, bucketPeriods] = [[1000, daySeconds * 1000], [3_600_000, 60_000]] as const;
+const [counterPeriods, bucketPeriods] = [
+  [1000, daySeconds * 1000],
+  [3_600_000, 60_000],
+] as const;
 
 function askedOf(known: Known, { which, lasts, near }: Drawn): AskedLimit[] {
   const until = known.nowMs + chosen(leases, lasts);
   const [counted, refilled] = [chosen(counterPeriods, which), chosen(bucketPeriods, which)];
   const asked: AskedLimit[] = [
-    { kind: 'place', name: 'places', ceiling: chosen([1, 2, 1, 0], near), holder: `vis_${which % 3}`, untilMs: until, ...(lasts > 2 && { seat: `ses_${lasts % 2}` }) },
-    { kind: 'counter', name: `asst_1/day/${counted}`, ceiling: chosen([2, 3, 0, 60], near), periodMs: counted, cost: 1 + lasts },
-    { kind: 'bucket', name: `asst_1/address/{*}/${refilled}`, ceiling: chosen([2, 7, 1, 0], near), periodMs: refilled, cost: 1 + (lasts % 2) },
+    {
+      kind: 'place',
+      name: 'places',
+      ceiling: chosen([1, 2, 1, 0], near),
+      holder: `vis_${which % 3}`,
+      untilMs: until,
+      ...(lasts > 2 && { seat: `ses_${lasts % 2}` }),
+    },
+    {
+      kind: 'counter',
+      name: `asst_1/day/${counted}`,
+      ceiling: chosen([2, 3, 0, 60], near),
+      periodMs: counted,
+      cost: 1 + lasts,
+    },
+    {
+      kind: 'bucket',
+      name: `asst_1/address/{*}/${refilled}`,
+      ceiling: chosen([2, 7, 1, 0], near),
+      periodMs: refilled,
+      cost: 1 + (lasts % 2),
+    },
   ];
   const first = which % 3;
   return asked.slice(first === 2 ? 0 : first, first === 0 ? 1 : 3);
@@ -85,9 +177,21 @@ function settledOf(known: Known, { which, lasts, near }: Drawn): SettledLimit[] 
   const [counted, refilled] = [chosen(counterPeriods, which), chosen(bucketPeriods, which)];
   const sinceMs = known.nowMs - (known.nowMs % counted) - chosen([0, counted, 0, 0], near);
   return [
-    { kind: 'place', name: 'places', holder: `vis_${which % 3}`, seat: chosen(['', 'ses_0', 'ses_1'], lasts), untilMs: known.nowMs + chosen([0, 5_000, 60_000], which) },
+    {
+      kind: 'place',
+      name: 'places',
+      holder: `vis_${which % 3}`,
+      seat: chosen(['', 'ses_0', 'ses_1'], lasts),
+      untilMs: known.nowMs + chosen([0, 5_000, 60_000], which),
+    },
     { kind: 'counter', name: `asst_1/day/${counted}`, periodMs: counted, sinceMs, cost: chosen([1, -1, -3, 2], lasts) },
-    { kind: 'bucket', name: `asst_1/address/{*}/${refilled}`, ceiling: chosen([2, 7, 1, 0], near), periodMs: refilled, cost: chosen([-1, -2, 1], lasts) },
+    {
+      kind: 'bucket',
+      name: `asst_1/address/{*}/${refilled}`,
+      ceiling: chosen([2, 7, 1, 0], near),
+      periodMs: refilled,
+      cost: chosen([-1, -2, 1], lasts),
+    },
   ];
 }
 
@@ -96,7 +200,12 @@ const chargeSession: Make = async (known, drawn) => {
   const session = picked(known.sessions, drawn.pick);
   if (session === undefined) return null;
   const { record, version } = await known.session(session);
-  const step = { session: moved(known, record, {}), ...basisOf(known, drawn, version, record.mark), asked: askedOf(known, drawn), nowMs: known.nowMs };
+  const step = {
+    session: moved(known, record, {}),
+    ...basisOf(known, drawn, version, record.mark),
+    asked: askedOf(known, drawn),
+    nowMs: known.nowMs,
+  };
   return call('chargeSession', true, [step]);
 };
 
@@ -108,8 +217,14 @@ const saveSession: Make = async (known, drawn) => {
   const machine = snapshot(chosen(['open', 'ended', 'expired'], drawn.which), { text: drawn.text });
   const lastActivityAt = drawn.flag ? known.now : record.lastActivityAt;
   const move = drawn.pick > 1 ? undefined : known.move(version + 1, drawn);
-  const given = [moved(known, record, { machine, lastActivityAt }), basisOf(known, drawn, version, record.mark), move] as const;
-  return drawn.lasts < 3 ? call('saveSession', false, [...given]) : call('saveSession', true, [...given, settledOf(known, drawn), known.nowMs]);
+  const given = [
+    moved(known, record, { machine, lastActivityAt }),
+    basisOf(known, drawn, version, record.mark),
+    move,
+  ] as const;
+  return drawn.lasts < 3
+    ? call('saveSession', false, [...given])
+    : call('saveSession', true, [...given, settledOf(known, drawn), known.nowMs]);
 };
 
 /** A session that a request has made, with the memory of that request or another. */
@@ -118,7 +233,11 @@ const discardSession: Make = async (known, drawn) => {
   if (session === undefined) return null;
   const { record, version } = await known.session(session);
   const { scope, key } = rememberedOf(known, drawn, session.id);
-  return call('discardSession', true, [record, basisOf(known, drawn, version, record.mark), drawn.flag ? { scope, key } : null]);
+  return call('discardSession', true, [
+    record,
+    basisOf(known, drawn, version, record.mark),
+    drawn.flag ? { scope, key } : null,
+  ]);
 };
 
 const beginTurn: Make = async (known, drawn) => {
@@ -128,17 +247,39 @@ const beginTurn: Make = async (known, drawn) => {
   if (drawn.near === 0 && (await known.isStreaming(session.id))) return null;
   const [turnId, messageId] = [known.id('turn', drawn.which), known.id('msg')];
   const turn: Turn = {
-    id: turnId, sessionId: session.id, messageId, messageIndex: record.messageCount + 1, status: 'streaming', stopReason: null, errorCode: null,
-    inputTokens: 0, outputTokens: 0, createdAt: known.now, endedAt: null,
+    id: turnId,
+    sessionId: session.id,
+    messageId,
+    messageIndex: record.messageCount + 1,
+    status: 'streaming',
+    stopReason: null,
+    errorCode: null,
+    inputTokens: 0,
+    outputTokens: 0,
+    createdAt: known.now,
+    endedAt: null,
   };
   const leaseUntilMs = known.nowMs + chosen(leases, drawn.lasts);
   const step: BeginTurn = {
-    session: moved(known, record, { messageCount: record.messageCount + 2, lastActivityAt: known.now, machine: snapshot('streaming', { turnId }) }),
+    session: moved(known, record, {
+      messageCount: record.messageCount + 2,
+      lastActivityAt: known.now,
+      machine: snapshot('streaming', { turnId }),
+    }),
     ...basisOf(known, drawn, version, record.mark),
-    turn, owner: known.name(), leaseUntilMs, slot: chosen([api(1), { name: 'visitor/vis_1', ceiling: 1 }, api(1), null, api(1), api(2), api(Infinity), api(1)], drawn.which), nowMs: known.nowMs,
+    turn,
+    owner: known.name(),
+    leaseUntilMs,
+    slot: chosen(
+      [api(1), { name: 'visitor/vis_1', ceiling: 1 }, api(1), null, api(1), api(2), api(Infinity), api(1)],
+      drawn.which,
+    ),
+    nowMs: known.nowMs,
     userMessage: message({ id: known.id('msg'), turnId, role: 'user', content: drawn.text, stopReason: null }),
     remember: drawn.flag ? rememberedOf(known, drawn, turnId) : null,
-    ...(drawn.which === 2 && { found: { ...rememberedOf(known, drawn, turnId), scope: 'key_0 /sessions', key: 'again 1' } }),
+    ...(drawn.which === 2 && {
+      found: { ...rememberedOf(known, drawn, turnId), scope: 'key_0 /sessions', key: 'again 1' },
+    }),
     ...(drawn.which === 3 && { asked: askedOf(known, drawn) }),
     ...(drawn.flag && drawn.near < 3 && { released: drawn.near - 1 }),
     move: known.move(version + 1, drawn),
@@ -160,18 +301,26 @@ function leaseOf(known: Known, { orphaned }: KnownTurn, { lasts }: Drawn): numbe
 }
 
 /** The verbs that are about a turn. */
-const ofTurn = (make: (known: Known, drawn: Drawn, turn: KnownTurn) => Promise<Call | null> | Call | null): Make => (known, drawn) => {
-  const alive = drawn.alive ? known.turns.filter(({ over }) => !over) : [];
-  const turn = picked(alive.length > 0 ? alive : known.turns, drawn.pick);
-  return turn === undefined ? null : make(known, drawn, turn);
-};
+const ofTurn =
+  (make: (known: Known, drawn: Drawn, turn: KnownTurn) => Promise<Call | null> | Call | null): Make =>
+  (known, drawn) => {
+    const alive = drawn.alive ? known.turns.filter(({ over }) => !over) : [];
+    const turn = picked(alive.length > 0 ? alive : known.turns, drawn.pick);
+    return turn === undefined ? null : make(known, drawn, turn);
+  };
 
 const appendOutput = ofTurn(async (known, drawn, turn) => {
   const lease = drawn.flag ? leaseOf(known, turn, drawn) : null;
   // Fence and position are not wrong together: the first of the two would hide the other.
   const position = await known.position(turn.place, drawn.which > 4 ? drawn.near : 0);
   const fence = fenceOf(turn, drawn.which > 4 ? { ...drawn, near: 0 } : drawn);
-  const step: AppendOutput = { ...turn.place, fence, position, text: drawn.text, ...(lease !== null && { leaseUntilMs: lease, nowMs: known.nowMs }) };
+  const step: AppendOutput = {
+    ...turn.place,
+    fence,
+    position,
+    text: drawn.text,
+    ...(lease !== null && { leaseUntilMs: lease, nowMs: known.nowMs }),
+  };
   return call('appendOutput', lease !== null, [step]);
 });
 
@@ -187,14 +336,33 @@ const releaseOutput = ofTurn(async (known, drawn, turn) => {
 
 const stepTurn = ofTurn((_, drawn, turn) => {
   const { which, lasts, near, text } = drawn;
-  const opaque = [undefined, { origin: text, id: text, call: { signature: { of: text } }, round: { details: [text, lasts] } }];
+  const opaque = [
+    undefined,
+    { origin: text, id: text, call: { signature: { of: text } }, round: { details: [text, lasts] } },
+  ];
   const calls = Array.from({ length: which % 3 }, (_, index) =>
-    toolCall({ id: `call_${which}${index}`, output: text, status: chosen(['running', 'completed', 'pending'] as const, lasts), opaque: opaque[(index + lasts) % 2] }),
+    toolCall({
+      id: `call_${which}${index}`,
+      output: text,
+      status: chosen(['running', 'completed', 'pending'] as const, lasts),
+      opaque: opaque[(index + lasts) % 2],
+    }),
   );
   const { messageIndex } = turn.begun.turn;
   // The assistant's message before the turn's own two.
-  const amends = near === 1 && messageIndex > 2 ? { index: messageIndex - 2, message: message({ id: 'msg_amended', content: text, toolCalls: calls }) } : undefined;
-  return call('stepTurn', false, [{ ...turn.place, fence: fenceOf(turn, drawn.flag ? drawn : { ...drawn, near: 0 }), from: chosen([0, 1], lasts), calls, amends }]);
+  const amends =
+    near === 1 && messageIndex > 2
+      ? { index: messageIndex - 2, message: message({ id: 'msg_amended', content: text, toolCalls: calls }) }
+      : undefined;
+  return call('stepTurn', false, [
+    {
+      ...turn.place,
+      fence: fenceOf(turn, drawn.flag ? drawn : { ...drawn, near: 0 }),
+      from: chosen([0, 1], lasts),
+      calls,
+      amends,
+    },
+  ]);
 });
 
 const requestStop = ofTurn((known, { which, lasts }, { place }) => {
@@ -212,20 +380,41 @@ const takeOverTurn = ofTurn((known, drawn, turn) => {
   });
 });
 
-const over = (turn: KnownTurn) => ({ outcome }: { outcome: string }): void => void (outcome === 'finished' && (turn.over = true));
+const over =
+  (turn: KnownTurn) =>
+  ({ outcome }: { outcome: string }): void =>
+    void (outcome === 'finished' && (turn.over = true));
 
-/** Where a listener cuts a turn: at an end of its text, or of the stored part of it, or within, or beyond; undefined where nobody does. */
-async function cutOf(known: Known, { which, lasts }: Drawn, place: TurnPlace, tail: FinishTurn['tail']): Promise<number | undefined> {
+/**
+ * Where a listener cuts a turn: at an end of its text, or of the stored part of it, or within, or beyond; undefined
+ * where nobody does.
+ */
+async function cutOf(
+  known: Known,
+  { which, lasts }: Drawn,
+  place: TurnPlace,
+  tail: FinishTurn['tail'],
+): Promise<number | undefined> {
   if (lasts % 3 !== 1) return undefined;
   const stored = await known.position(place, 0);
   const end = Math.max(stored, tail.position + codePoints(tail.text));
-  return chosen([Math.max(0, end - 1), 0, stored, Math.max(0, stored - 1), end, end + 1, 1, Math.floor(end / 2)], which);
+  return chosen(
+    [Math.max(0, end - 1), 0, stored, Math.max(0, stored - 1), end, end + 1, 1, Math.floor(end / 2)],
+    which,
+  );
 }
 
 const finishTurn = ofTurn(async (known, drawn, turn) => {
   const { which, text, flag } = drawn;
   const { record, version } = await known.session({ workspaceId: turn.place.workspaceId, id: turn.place.sessionId });
-  const [status, stopReason] = chosen([['completed', 'end'], ['aborted', 'aborted'], ['failed', 'error']] as const, which);
+  const [status, stopReason] = chosen(
+    [
+      ['completed', 'end'],
+      ['aborted', 'aborted'],
+      ['failed', 'error'],
+    ] as const,
+    which,
+  );
   // At most one of version, fence and position is wrong.
   const exact = { ...drawn, near: 0 };
   const wrong = which % 3;
@@ -234,7 +423,14 @@ const finishTurn = ofTurn(async (known, drawn, turn) => {
   const step: FinishTurn = {
     session: moved(known, record, { machine: snapshot('open'), lastActivityAt: known.now }),
     ...basisOf(known, wrong === 0 ? drawn : exact, version, record.mark),
-    turn: { ...turn.begun.turn, status, stopReason, inputTokens: which, outputTokens: text.length, endedAt: flag ? known.now : null },
+    turn: {
+      ...turn.begun.turn,
+      status,
+      stopReason,
+      inputTokens: which,
+      outputTokens: text.length,
+      endedAt: flag ? known.now : null,
+    },
     message: { ...streaming(turn.begun.turn), status: status === 'completed' ? 'completed' : 'partial', stopReason },
     tail,
     ...(cutAt !== undefined && { cutAt }),
@@ -265,7 +461,9 @@ const withdrawal = async (known: Known, drawn: Drawn, { place, begun, fences }: 
   };
 };
 
-const withdrawKnown = ofTurn(async (known, drawn, turn) => call('withdrawTurn', true, [await withdrawal(known, drawn, turn)], over(turn)));
+const withdrawKnown = ofTurn(async (known, drawn, turn) =>
+  call('withdrawTurn', true, [await withdrawal(known, drawn, turn)], over(turn)),
+);
 
 /** A turn whose beginning is still under way, and comes too late. */
 const withdrawUnbegun: Make = async (known, drawn) => {
@@ -273,11 +471,23 @@ const withdrawUnbegun: Make = async (known, drawn) => {
   if (late === null) return null;
   const begun = late.args[0] as BeginTurn;
   const place = { workspaceId: begun.session.workspaceId, sessionId: begun.session.id, turnId: begun.turn.id };
-  const step = await withdrawal(known, drawn, { place, begun, fences: [{ epoch: 1, owner: begun.owner }], orphaned: false, over: false });
-  return { ...call('withdrawTurn', true, [{ ...step, session: { ...step.session, messageCount: begun.session.messageCount - 2 } }]), late };
+  const step = await withdrawal(known, drawn, {
+    place,
+    begun,
+    fences: [{ epoch: 1, owner: begun.owner }],
+    orphaned: false,
+    over: false,
+  });
+  return {
+    ...call('withdrawTurn', true, [
+      { ...step, session: { ...step.session, messageCount: begun.session.messageCount - 2 } },
+    ]),
+    late,
+  };
 };
 
-const withdrawTurn: Make = (known, drawn) => (drawn.which === 7 ? withdrawUnbegun(known, drawn) : withdrawKnown(known, drawn));
+const withdrawTurn: Make = (known, drawn) =>
+  drawn.which === 7 ? withdrawUnbegun(known, drawn) : withdrawKnown(known, drawn);
 
 const pageOf = ({ which, lasts, flag }: Drawn, after: string | null) =>
   ({ limit: chosen([100, 1, 2, 3], which), after: lasts > 2 ? after : null, order: flag ? 'asc' : 'desc' }) as const;
@@ -286,17 +496,31 @@ const sessions: Make = (known, drawn) => {
   const { pick, which, lasts, near } = drawn;
   const filter = {
     assistantIds: chosen([null, ['asst_0_0', 'asst_1_0'], ['asst_2_0', 'asst_2_0'], []], which),
-    status: chosen([null, 'open', 'ended', 'expired'] as const, near), activeSince: chosen([0, known.now - 30 * daySeconds], lasts), now: known.now + chosen([0, 60], lasts),
-    ...chosen<Partial<SessionFilter>>([{}, { channels: ['link', 'widget'] }, { keyId: 'key_1' }, { beginning: 'a' }, {}, {}], lasts),
+    status: chosen([null, 'open', 'ended', 'expired'] as const, near),
+    activeSince: chosen([0, known.now - 30 * daySeconds], lasts),
+    now: known.now + chosen([0, 60], lasts),
+    ...chosen<Partial<SessionFilter>>(
+      [{}, { channels: ['link', 'widget'] }, { keyId: 'key_1' }, { beginning: 'a' }, {}, {}],
+      lasts,
+    ),
   };
-  return call('sessions', false, [known.workspaceId(pick), filter, pageOf(drawn, picked(known.sessions, pick)?.id ?? 'a cursor: {*}')]);
+  return call('sessions', false, [
+    known.workspaceId(pick),
+    filter,
+    pageOf(drawn, picked(known.sessions, pick)?.id ?? 'a cursor: {*}'),
+  ]);
 };
 
-const ofSession = (make: (known: Known, drawn: Drawn, place: [workspaceId: string, sessionId: string]) => Call): Make => (known, drawn) => {
-  const session = picked(known.sessions, drawn.pick);
-  const place = session === undefined ? ([known.workspaceId(0), 'no session: {*}'] as const) : ([session.workspaceId, session.id] as const);
-  return make(known, drawn, [...place]);
-};
+const ofSession =
+  (make: (known: Known, drawn: Drawn, place: [workspaceId: string, sessionId: string]) => Call): Make =>
+  (known, drawn) => {
+    const session = picked(known.sessions, drawn.pick);
+    const place =
+      session === undefined
+        ? ([known.workspaceId(0), 'no session: {*}'] as const)
+        : ([session.workspaceId, session.id] as const);
+    return make(known, drawn, [...place]);
+  };
 
 const takeBudgets: Make = async (known, { pick, which, lasts, near }) => {
   const workspaceId = known.workspaceId(pick);
@@ -305,31 +529,60 @@ const takeBudgets: Make = async (known, { pick, which, lasts, near }) => {
   const ceiling = chosen([1, 2, 3, 60], near);
   // The request's own budget always comes first (contract 3).
   const others = chosen([[], ['speech'], ['transcriptionTokens'], ['speech', 'transcriptionTokens']] as const, lasts);
-  return call('takeBudgets', true, [workspaceId, keyId, [{ budget: 'requests', ceiling }, ...others.map((budget) => ({ budget, ceiling: 2 }))], known.nowMs]);
+  return call('takeBudgets', true, [
+    workspaceId,
+    keyId,
+    [{ budget: 'requests', ceiling }, ...others.map((budget) => ({ budget, ceiling: 2 }))],
+    known.nowMs,
+  ]);
 };
 
 const readBudgets: Make = (known, { pick, which, near }) => {
-  const asked = [which, which + 1].map((each) => ({ id: known.catalogId('key', each % 8), limits: { requests: chosen([1, 2, 3, 60], near), speech: 2, transcriptionTokens: 2 } }));
+  const asked = [which, which + 1].map((each) => ({
+    id: known.catalogId('key', each % 8),
+    limits: { requests: chosen([1, 2, 3, 60], near), speech: 2, transcriptionTokens: 2 },
+  }));
   return call('readBudgets', true, [known.workspaceId(pick), asked, known.nowMs]);
 };
 
-const takeLimits: Make = (known, drawn) => call('takeLimits', true, [{ workspaceId: known.workspaceId(drawn.pick), asked: askedOf(known, drawn), nowMs: known.nowMs }]);
+const takeLimits: Make = (known, drawn) =>
+  call('takeLimits', true, [
+    { workspaceId: known.workspaceId(drawn.pick), asked: askedOf(known, drawn), nowMs: known.nowMs },
+  ]);
 
 const usedLimits: Make = (known, { pick, which }) => {
   const counted = chosen(counterPeriods, which);
-  return call('usedLimits', true, [known.workspaceId(pick), [{ kind: 'place', name: 'places' }, { kind: 'counter', name: `asst_1/day/${counted}`, periodMs: counted }], known.nowMs]);
+  return call('usedLimits', true, [
+    known.workspaceId(pick),
+    [
+      { kind: 'place', name: 'places' },
+      { kind: 'counter', name: `asst_1/day/${counted}`, periodMs: counted },
+    ],
+    known.nowMs,
+  ]);
 };
 
 /** A repeat is known for a minute; sent later it would count again. */
 const countUsage: Make = (known, { pick, which, near, lasts }) =>
   call('countUsage', true, [
-    { id: known.name(), workspaceId: known.workspaceId(pick), assistantId: chosen(['asst_0_0', 'asst_1_0'], near), ...(which > 2 && { keyId: `key_${which % 2}` }), at: known.now - chosen([0, 1], lasts), speechCharacters: which, transcriptionSeconds: lasts },
+    {
+      id: known.name(),
+      workspaceId: known.workspaceId(pick),
+      assistantId: chosen(['asst_0_0', 'asst_1_0'], near),
+      ...(which > 2 && { keyId: `key_${which % 2}` }),
+      at: known.now - chosen([0, 1], lasts),
+      speechCharacters: which,
+      transcriptionSeconds: lasts,
+    },
   ]);
 
 const usage: Make = (known, { pick, which, lasts, near }) => {
   const end = known.now + chosen([1, 0, 3_600, 17], near);
   const query: UsageQuery = {
-    assistantIds: chosen([null, ['asst_0_0', 'asst_1_0'], []], which), ...(which > 3 && { keyId: chosen([null, 'key_0', 'key_1'], lasts) }), start: end - chosen([3_600, 10, 2 * daySeconds, 0], lasts), end,
+    assistantIds: chosen([null, ['asst_0_0', 'asst_1_0'], []], which),
+    ...(which > 3 && { keyId: chosen([null, 'key_0', 'key_1'], lasts) }),
+    start: end - chosen([3_600, 10, 2 * daySeconds, 0], lasts),
+    end,
     bucketSeconds: chosen([3600, 86_400] as const, which),
   };
   return call('usage', false, [known.workspaceId(pick), query]);
@@ -348,20 +601,68 @@ const sweep: Make = (known, { which }) => {
 };
 
 export const storeSteps = {
-  createSession, saveSession, chargeSession, discardSession, beginTurn, appendOutput, renewTurn, releaseOutput, stepTurn, requestStop, finishTurn, withdrawTurn, takeOverTurn, sessions, takeBudgets, readBudgets, takeLimits, usedLimits, countUsage, usage, sweep,
+  createSession,
+  saveSession,
+  chargeSession,
+  discardSession,
+  beginTurn,
+  appendOutput,
+  renewTurn,
+  releaseOutput,
+  stepTurn,
+  requestStop,
+  finishTurn,
+  withdrawTurn,
+  takeOverTurn,
+  sessions,
+  takeBudgets,
+  readBudgets,
+  takeLimits,
+  usedLimits,
+  countUsage,
+  usage,
+  sweep,
   session: ofSession((_, __, place) => call('session', false, place)),
   orphans: (known) => call('orphans', true, [known.nowMs, 1000]),
   claimTurn: ofTurn((_, __, { place }) => call('claimTurn', true, [place])),
   turn: ofTurn((_, __, { place }) => call('turn', false, [place.workspaceId, place.sessionId, place.turnId])),
   output: ofTurn((_, __, { place }) => call('output', false, [place])),
   turnCalls: ofTurn((_, __, { place }) => call('turnCalls', false, [place])),
-  outputAfter: ofTurn(async (known, { near }, { place }) => call('outputAfter', false, [place, await known.position(place, near)])),
+  outputAfter: ofTurn(async (known, { near }, { place }) =>
+    call('outputAfter', false, [place, await known.position(place, near)]),
+  ),
   confirm: (known, { pick }) => call('confirm', false, [known.workspaceId(pick)]),
   turnsInFlight: (known, { pick }) => call('turnsInFlight', false, [known.workspaceId(pick)]),
-  messages: ofSession((_, drawn, place) => call('messages', false, [...place, pageOf(drawn, chosen(['0', '1', '2', '7', 'no index'], drawn.near))])),
-  recentMessages: ofSession((_, { which, lasts, near }, place) => call('recentMessages', false, [...place, chosen([3, 2, 1, 0, 9], which), chosen([100, 5, 0], lasts), chosen([10, 1, 2], near)])),
-  remembered: (known, { which, pick }) => call('remembered', true, [known.workspaceId(pick), `key_${which % 2} /sessions`, `again ${which % 2}`, known.nowMs]),
+  messages: ofSession((_, drawn, place) =>
+    call('messages', false, [...place, pageOf(drawn, chosen(['0', '1', '2', '7', 'no index'], drawn.near))]),
+  ),
+  recentMessages: ofSession((_, { which, lasts, near }, place) =>
+    call('recentMessages', false, [
+      ...place,
+      chosen([3, 2, 1, 0, 9], which),
+      chosen([100, 5, 0], lasts),
+      chosen([10, 1, 2], near),
+    ]),
+  ),
+  remembered: (known, { which, pick }) =>
+    call('remembered', true, [
+      known.workspaceId(pick),
+      `key_${which % 2} /sessions`,
+      `again ${which % 2}`,
+      known.nowMs,
+    ]),
   history: ofSession((known, { which, near }, [workspaceId, id]) =>
-    call('history', false, near > 1 ? [chosen(['key', 'assistant'] as const, which), workspaceId, known.catalogId(chosen(['key', 'assistant'] as const, which), which)] : ['session', workspaceId, id])),
+    call(
+      'history',
+      false,
+      near > 1
+        ? [
+            chosen(['key', 'assistant'] as const, which),
+            workspaceId,
+            known.catalogId(chosen(['key', 'assistant'] as const, which), which),
+          ]
+        : ['session', workspaceId, id],
+    ),
+  ),
   ping: () => call('ping', false, []),
 } as const satisfies Record<StoreStep, Make> & Partial<Record<DrawnVerb, Make>>;

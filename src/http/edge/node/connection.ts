@@ -7,8 +7,9 @@ interface Losable {
 }
 
 /**
- * The requests of one connection. A request waits until every earlier one is answered and its answer has been sent: they run one after
- * another, and while one waits nothing more is read. This backpressure stops a client that reads no answers.
+ * The requests of one connection. A request waits until every earlier one is answered and its answer has been sent:
+ * they run one after another, and while one waits nothing more is read. This backpressure stops a client that reads no
+ * answers.
  */
 export class NodeConnection {
   /** Not answered yet, or the answer has not been sent; pipelining makes several. */
@@ -23,7 +24,10 @@ export class NodeConnection {
     this.#waitingMax = waitingMax;
   }
 
-  /** Runs a request of `open` now, or once earlier requests are over. One read can bring thousands of small ones: too many close the connection. */
+  /**
+   * Runs a request of `open` now, or once earlier requests are over. One read can bring thousands of small ones: too
+   * many close the connection.
+   */
   inTurn(run: () => void): void {
     if (this.open.size === 1) return run();
     if (this.#waiting.length === this.#waitingMax) return void this.#socket.destroy();
@@ -41,7 +45,10 @@ export class NodeConnection {
     next();
   }
 
-  /** Stops reading. The parser reads on after each request that it finds in its buffer, and at the end of each answer: only later does it stay stopped. */
+  /**
+   * Stops reading. The parser reads on after each request that it finds in its buffer, and at the end of each answer:
+   * only later does it stay stopped.
+   */
   #holdBack(): void {
     if (this.#holding) return;
     this.#holding = true;

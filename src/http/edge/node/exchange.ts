@@ -38,17 +38,17 @@ export class NodeExchange extends NodeRequest implements Exchange {
       this.response.end();
       return silentOutlet(true);
     }
-    // The response keeps the head until the first piece and sends both together. It announces no close: after that a client takes any
-    // end of the connection for the answer's, also that of an answer that was cut.
+    // The response keeps the head until the first piece and sends both together. It announces no close: after that a
+    // client takes any end of the connection for the answer's, also that of an answer that was cut.
     this.writeHead(status, headers, false);
     return new NodeOutlet(this, this.shared, this.response);
   }
 }
 
 /**
- * A streaming answer in this engine. The stream buffers bytes that the socket does not accept, and `write` then returns false. The caller
- * must hold back: if it does not, it is cut once `slowReaderBytesMax` wait. A client that takes nothing for `connectionIdleMs` is
- * cut as well.
+ * A streaming answer in this engine. The stream buffers bytes that the socket does not accept, and `write` then returns
+ * false. The caller must hold back: if it does not, it is cut once `slowReaderBytesMax` wait. A client that takes
+ * nothing for `connectionIdleMs` is cut as well.
  */
 class NodeOutlet implements Outlet {
   #exchange: NodeExchange;
@@ -99,6 +99,7 @@ class NodeOutlet implements Outlet {
   #drained(): void {
     this.#backpressured = false;
     if (!this.#ended) this.#exchange.forgetReader();
-    if (!this.#ended && !this.#exchange.gone && this.#drain !== null) runGuarded(this.#drain, () => this.#exchange.cut());
+    if (!this.#ended && !this.#exchange.gone && this.#drain !== null)
+      runGuarded(this.#drain, () => this.#exchange.cut());
   }
 }

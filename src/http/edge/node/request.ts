@@ -98,7 +98,8 @@ export class NodeRequest implements RequestHead, Cuttable {
   }
 
   cut(): void {
-    // With a reset: where the client has asked to close the connection, or speaks HTTP/1.0, its plain end is taken for the answer's.
+    // With a reset: where the client has asked to close the connection, or speaks HTTP/1.0, its plain end is taken for
+    // the answer's.
     this.socket.resetAndDestroy();
     this.lose();
   }
@@ -142,7 +143,8 @@ export class NodeRequest implements RequestHead, Cuttable {
   #finish(): void {
     this.complete();
     const others = this.shared.connections.get(this.socket)?.open.size ?? 0;
-    // After the connection's last open request the engine has just set its own timeout for the next one, which must stay.
+    // After the connection's last open request the engine has just set its own timeout for the next one, which must
+    // stay.
     if (others > 0) this.forgetReader();
     // The head of a stream does not announce it.
     else if (this.closes) this.socket.end();

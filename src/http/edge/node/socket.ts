@@ -65,7 +65,8 @@ export class NodeSocket implements Socket, Cuttable {
     this.#connection = connection;
     this.#listener = listener;
     shared.running.add(this);
-    // A handshake that fails at the last moment never opens the socket; then only the end of the connection can be seen.
+    // A handshake that fails at the last moment never opens the socket; then only the end of the connection can be
+    // seen.
     connection.once('close', () => this.#shared.running.delete(this));
   }
 
@@ -75,7 +76,11 @@ export class NodeSocket implements Socket, Cuttable {
 
   send(data: string | Uint8Array): boolean {
     if (this.#engine === null || this.#code !== null) return false;
-    if (this.#backpressured && !this.#refusing && this.bufferedBytes + data.length > this.#shared.bounds.slowReaderBytesMax) {
+    if (
+      this.#backpressured &&
+      !this.#refusing &&
+      this.bufferedBytes + data.length > this.#shared.bounds.slowReaderBytesMax
+    ) {
       this.#code = 1006;
       this.#engine.terminate();
       return false;
@@ -114,7 +119,12 @@ export class NodeSocket implements Socket, Cuttable {
       close(code, reason);
     };
     const { clock, bounds } = this.#shared;
-    this.#heartbeat = new Heartbeat(clock, bounds.socketSilentMs, () => engine.ping(), () => engine.terminate());
+    this.#heartbeat = new Heartbeat(
+      clock,
+      bounds.socketSilentMs,
+      () => engine.ping(),
+      () => engine.terminate(),
+    );
     this.#call(() => this.#listener.opened(this));
   }
 
@@ -122,7 +132,8 @@ export class NodeSocket implements Socket, Cuttable {
     if (this.#code !== null) return;
     if (data.length > this.#shared.bounds.socketMessageBytesMax) return this.#refuse('tooLarge', 1009);
     const message = isBinary ? new Uint8Array(data) : data.toString();
-    if (typeof message === 'string' && (this.#listener.isPaced?.(message) ?? true) && !this.#pace.take(1)) return this.#refuse('tooFast', 1008);
+    if (typeof message === 'string' && (this.#listener.isPaced?.(message) ?? true) && !this.#pace.take(1))
+      return this.#refuse('tooFast', 1008);
     if (!isBinary && !isUtf8(data)) {
       if (this.#listener.unreadable === undefined) return this.close(1007);
       return this.#call(() => this.#listener.unreadable!());
@@ -147,7 +158,10 @@ export class NodeSocket implements Socket, Cuttable {
     this.#engine = null;
     this.#heartbeat?.stop();
     this.#shared.running.delete(this);
-    runGuarded(() => this.#listener.closed(code), () => {});
+    runGuarded(
+      () => this.#listener.closed(code),
+      () => {},
+    );
   }
 
   /** Closes the socket on a message, unless its listener ignores it. */

@@ -1,6 +1,7 @@
 /**
- * uWebSockets.js: where its native part is found, and the part of its interface that is used here. The package on the npm registry
- * that contains a release's builds unchanged has one build for each platform and Node version, and no type declarations.
+ * uWebSockets.js: where its native part is found, and the part of its interface that is used here. The package on the
+ * npm registry that contains a release's builds unchanged has one build for each platform and Node version, and no type
+ * declarations.
  */
 
 /** The engine's types for bytes; texts are sent as UTF-8. */
@@ -72,7 +73,10 @@ export interface App {
   any(pattern: string, handler: Handler): App;
   get(pattern: string, handler: Handler): App;
   post(pattern: string, handler: Handler): App;
-  /** Called with 1 for each new connection, which may be closed there, and with -1 for each that ends as HTTP: not for one that became a socket. */
+  /**
+   * Called with 1 for each new connection, which may be closed there, and with -1 for each that ends as HTTP: not for
+   * one that became a socket.
+   */
   filter(callback: (response: Pick<HttpResponse, 'close'>, change: 1 | -1) => void): App;
   ws<Data>(pattern: string, behavior: WebSocketBehavior<Data>): App;
   /** `options` are `listenExclusivePort` or `listenSharedPort`; the token is false where it could not listen. */
@@ -99,7 +103,9 @@ export async function loadEngine(): Promise<UwsModule> {
   const { platform, arch, version, versions } = process;
   try {
     // Picks the build for this Node version, by its major number; npm has installed no other.
-    const { default: engine }: { default: UwsModule } = await import(`@uwsjs/${platform}-${arch}-${versions.node.split('.')[0]}`);
+    const { default: engine }: { default: UwsModule } = await import(
+      `@uwsjs/${platform}-${arch}-${versions.node.split('.')[0]}`
+    );
     engine._cfg('silent');
     return engine;
   } catch (error) {

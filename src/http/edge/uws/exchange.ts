@@ -47,8 +47,8 @@ export class UwsExchange extends UwsRequest implements Exchange {
   }
 
   /**
-   * For the outlet: sends the head of a streaming answer, corked together with its first piece. It announces no close: after that a
-   * client takes any end of the connection for the answer's, also that of an answer that was cut.
+   * For the outlet: sends the head of a streaming answer, corked together with its first piece. It announces no close:
+   * after that a client takes any end of the connection for the answer's, also that of an answer that was cut.
    */
   startStream(status: number, headers: ResponseHeaders): void {
     this.writeHead(status, headers, false);
@@ -72,24 +72,33 @@ export class UwsExchange extends UwsRequest implements Exchange {
     else if (!body.settled) this.#renew();
   }
 
-  /** The engine drops bodies slower than 16 KiB/s after 10 s. Pausing and resuming restarts its timer, so that `bodyMsMax` decides instead. */
+  /**
+   * The engine drops bodies slower than 16 KiB/s after 10 s. Pausing and resuming restarts its timer, so that
+   * `bodyMsMax` decides instead.
+   */
   #renew(): void {
     this.response?.pause();
     this.response?.resume();
   }
 }
 
-/** Pieces are passed to the engine in slices of this size: a write over its 16 KiB cork buffer shows at once whether it was sent. */
+/**
+ * Pieces are passed to the engine in slices of this size: a write over its 16 KiB cork buffer shows at once whether it
+ * was sent.
+ */
 const sliceBytes = 16 * 1024;
 
-/** The last chunk and a trailer, as a header: the engine writes a header's name and value as they are, wherever the answer stands. */
+/**
+ * The last chunk and a trailer, as a header: the engine writes a header's name and value as they are, wherever the
+ * answer stands.
+ */
 const [lastChunk, trailerEnd] = ['\r\n0\r\nX-End', '1\r\n'];
 
 /**
- * A streaming answer in this engine. The engine's `write` takes everything and returns false if the socket did not, without saying
- * how much it then holds. So after a false no further slice is written before the socket is writable again: the engine holds two
- * slices at most, and the rest of a piece waits here. The caller must hold back: if it does not, it is cut once
- * `slowReaderBytesMax` wait. The engine cuts a client that takes nothing for 10 s.
+ * A streaming answer in this engine. The engine's `write` takes everything and returns false if the socket did not,
+ * without saying how much it then holds. So after a false no further slice is written before the socket is writable
+ * again: the engine holds two slices at most, and the rest of a piece waits here. The caller must hold back: if it does
+ * not, it is cut once `slowReaderBytesMax` wait. The engine cuts a client that takes nothing for 10 s.
  */
 class UwsOutlet implements Outlet {
   #exchange: UwsExchange;
@@ -110,7 +119,8 @@ class UwsOutlet implements Outlet {
     this.#exchange = exchange;
     this.#response = response;
     this.#head = { status, headers };
-    // Without this listener the engine would allow only 10 s until the next request as soon as a blocked piece has been sent.
+    // Without this listener the engine would allow only 10 s until the next request as soon as a blocked piece has been
+    // sent.
     response.onWritable(() => this.#writable());
   }
 
@@ -128,7 +138,8 @@ class UwsOutlet implements Outlet {
   end(piece = ''): void {
     if (this.#exchange.gone || this.#ended) return;
     this.#ended = true;
-    if (this.#head !== null) return this.#exchange.answerWhole(this.#response, this.#head.status, this.#head.headers, piece);
+    if (this.#head !== null)
+      return this.#exchange.answerWhole(this.#response, this.#head.status, this.#head.headers, piece);
     if (this.#blocked) this.#wait(Buffer.from(piece));
     else if (piece.length * 3 <= sliceBytes) this.#finish(piece);
     else {
@@ -193,13 +204,17 @@ class UwsOutlet implements Outlet {
     if (!this.#blocked) this.#exchange.endStream();
   }
 
-  /** Writes the end by hand and closes the connection: the engine's own close would write a header into the middle of the stream. */
+  /**
+   * Writes the end by hand and closes the connection: the engine's own close would write a header into the middle of
+   * the stream.
+   */
   #finishAndClose(piece: string): void {
     if (this.#exchange.gone) return;
     let sent = false;
     this.#response.cork(() => {
       sent = (piece === '' || this.#response.write(piece)) && !this.#slow;
-      // Bytes in the engine's buffer would be lost. Such a connection stays open until its next answer, or until the edge has closed.
+      // Bytes in the engine's buffer would be lost. Such a connection stays open until its next answer, or until the
+      // edge has closed.
       if (sent) this.#response.writeHeader(lastChunk, trailerEnd);
       else this.#response.end();
     });

@@ -20,8 +20,9 @@ export interface UwsShared {
 const beyondAscii = /[^\x00-\x7f]/;
 
 /**
- * All header lines of a request. The engine decodes them as UTF-8; this returns one character a byte, as `node:http` does. Bytes
- * of 0x80 and above at a value's ends are lost: the engine trims them like spaces, and nothing in its interface shows them.
+ * All header lines of a request. The engine decodes them as UTF-8; this returns one character a byte, as `node:http`
+ * does. Bytes of 0x80 and above at a value's ends are lost: the engine trims them like spaces, and nothing in its
+ * interface shows them.
  */
 export function headerLines(request: HttpRequest): HeaderLines {
   const lines: string[] = [];
@@ -35,9 +36,12 @@ export function headerLines(request: HttpRequest): HeaderLines {
 }
 
 /** The UTF-8 bytes of a text, one character a byte. */
-export const bytewise = (text: string): string => (beyondAscii.test(text) ? Buffer.from(text).toString('latin1') : text);
+export const bytewise = (text: string): string =>
+  beyondAscii.test(text) ? Buffer.from(text).toString('latin1') : text;
 
-/** A request in this engine, answered or upgraded. `HttpResponse` must not be touched once it was aborted or has ended. */
+/**
+ * A request in this engine, answered or upgraded. `HttpResponse` must not be touched once it was aborted or has ended.
+ */
 export class UwsRequest implements RequestHead, Cuttable {
   /** In the list of the edge's open work; see `Member`. */
   place = -1;
@@ -82,10 +86,16 @@ export class UwsRequest implements RequestHead, Cuttable {
   }
 
   /** Sends a whole answer on the response that was claimed. */
-  protected sendWhole(response: HttpResponse, status: number, headers: ResponseHeaders, body: string | Uint8Array): void {
+  protected sendWhole(
+    response: HttpResponse,
+    status: number,
+    headers: ResponseHeaders,
+    body: string | Uint8Array,
+  ): void {
     if (bodiless(status)) this.respondBare(status, headers);
     // `content-length` is written by hand: if this build writes it, it never marks the answer as complete.
-    else if (this.method === 'HEAD' || body.length === 0) this.respondBare(status, { ...headers, 'Content-Length': String(Buffer.byteLength(body)) });
+    else if (this.method === 'HEAD' || body.length === 0)
+      this.respondBare(status, { ...headers, 'Content-Length': String(Buffer.byteLength(body)) });
     else if (this.closes) this.#respondAndClose(response, status, headers, body);
     else this.#respondAsRead(response, status, headers, body);
   }
@@ -109,10 +119,15 @@ export class UwsRequest implements RequestHead, Cuttable {
     return this.response;
   }
 
-  /** Writes status and headers; must be called corked. In one call, because the engine converts and allocates each text that it is given by itself. */
+  /**
+   * Writes status and headers; must be called corked. In one call, because the engine converts and allocates each text
+   * that it is given by itself.
+   */
   protected writeHead(status: number, headers: ResponseHeaders, announceClose = this.closes): void {
     // If the engine closes the connection, it says so itself; otherwise a header asks the client to.
-    this.response!.writeStatus(headerText(headText(status, announceClose ? { ...headers, Connection: 'close' } : headers)));
+    this.response!.writeStatus(
+      headerText(headText(status, announceClose ? { ...headers, Connection: 'close' } : headers)),
+    );
   }
 
   /** Called when the answer is complete and the engine has all of it. */
@@ -124,8 +139,9 @@ export class UwsRequest implements RequestHead, Cuttable {
   }
 
   /**
-   * Sends an answer as fast as the client reads. While something that was sent earlier on the connection waits for the client, the engine
-   * takes no body, and the answer is not complete: the next request ends the connection, so that the buffer stays bounded.
+   * Sends an answer as fast as the client reads. While something that was sent earlier on the connection waits for the
+   * client, the engine takes no body, and the answer is not complete: the next request ends the connection, so that the
+   * buffer stays bounded.
    */
   #respondAsRead(response: HttpResponse, status: number, headers: ResponseHeaders, body: string | Uint8Array): void {
     const total = Buffer.byteLength(body);
@@ -144,8 +160,9 @@ export class UwsRequest implements RequestHead, Cuttable {
   }
 
   /**
-   * Sends an answer without a body. The engine takes it whatever waits for the client, and does not say so. So it is sent once the engine has
-   * parsed the bytes that came with the request, and a request among these ends the connection.
+   * Sends an answer without a body. The engine takes it whatever waits for the client, and does not say so. So it is
+   * sent once the engine has parsed the bytes that came with the request, and a request among these ends the
+   * connection.
    */
   protected respondBare(status: number, headers: ResponseHeaders): void {
     atTurnEnd(() => {
@@ -184,7 +201,10 @@ function statusLine(status: number): string {
   return line;
 }
 
-/** The status and the headers as one text, without the end of the last line: the engine accepts the whole head as a status. */
+/**
+ * The status and the headers as one text, without the end of the last line: the engine accepts the whole head as a
+ * status.
+ */
 export function headText(status: number, headers: ResponseHeaders): string {
   let text = statusLine(status);
   for (const name in headers) text += `\r\n${name}: ${headers[name]}`;
@@ -198,16 +218,17 @@ export const headerText = (value: string): string | Uint8Array =>
 /** A request that must not run. */
 export class UnreadableUwsRequest extends UwsRequest {
   /**
-   * The engine closes a connection only after the client has read everything that was sent, and until then parses the bytes that
-   * follow as the next request. So the whole answer is passed as its status line, whose line end is the body's last one, and the
-   * connection is then closed on that.
+   * The engine closes a connection only after the client has read everything that was sent, and until then parses the
+   * bytes that follow as the next request. So the whole answer is passed as its status line, whose line end is the
+   * body's last one, and the connection is then closed on that.
    */
   override respond(status: number, headers: ResponseHeaders, body: string | Uint8Array = ''): void {
     const response = this.claim(headers);
     if (response === null) return;
     const all = { ...headers, 'Content-Length': String(Buffer.byteLength(body) + 2), Connection: 'close' };
     const head = Buffer.from(`${headText(status, all)}\r\n`, 'latin1');
-    const rest = this.method === 'HEAD' ? [] : [Buffer.from('\r\n'), typeof body === 'string' ? Buffer.from(body) : body];
+    const rest =
+      this.method === 'HEAD' ? [] : [Buffer.from('\r\n'), typeof body === 'string' ? Buffer.from(body) : body];
     response.cork(() => void response.writeStatus(Buffer.concat([head, ...rest])));
     this.complete();
     response.close();

@@ -21,7 +21,14 @@ export class UwsUpgrade extends UwsRequest implements Upgrade {
   #anchor: Anchor;
   #context: UpgradeContext;
 
-  constructor(shared: UwsShared, anchor: Anchor, response: HttpResponse, request: HttpRequest, lines: HeaderLines, context: UpgradeContext) {
+  constructor(
+    shared: UwsShared,
+    anchor: Anchor,
+    response: HttpResponse,
+    request: HttpRequest,
+    lines: HeaderLines,
+    context: UpgradeContext,
+  ) {
     super(shared, response, request, lines);
     this.#anchor = anchor;
     this.#context = context;
@@ -37,8 +44,9 @@ export class UwsUpgrade extends UwsRequest implements Upgrade {
   }
 
   /**
-   * Not in its own cork, though each piece of the head is then sent by itself: at the end of a cork this build reads the request's state
-   * from memory that was freed when the request became a socket, and may close the socket (mended in uWebSockets of July 2026, #1929).
+   * Not in its own cork, though each piece of the head is then sent by itself: at the end of a cork this build reads
+   * the request's state from memory that was freed when the request became a socket, and may close the socket (mended
+   * in uWebSockets of July 2026, #1929).
    */
   #open(response: HttpResponse, socket: UwsSocket, headers: ResponseHeaders, protocol: string): void {
     this.complete();
@@ -78,7 +86,11 @@ export class UwsSocket implements Socket, Cuttable {
 
   send(data: string | Uint8Array): boolean {
     if (this.#engine === null) return false;
-    if (this.#backpressured && !this.#refusing && this.bufferedBytes + data.length > this.#shared.bounds.slowReaderBytesMax) {
+    if (
+      this.#backpressured &&
+      !this.#refusing &&
+      this.bufferedBytes + data.length > this.#shared.bounds.slowReaderBytesMax
+    ) {
       this.#engine.close();
       return false;
     }
@@ -97,7 +109,12 @@ export class UwsSocket implements Socket, Cuttable {
   opened(engine: WebSocket<UwsSocketData>): void {
     this.#engine = engine;
     const { clock, bounds } = this.#shared;
-    this.#heartbeat = new Heartbeat(clock, bounds.socketSilentMs, () => engine.ping(), () => engine.close());
+    this.#heartbeat = new Heartbeat(
+      clock,
+      bounds.socketSilentMs,
+      () => engine.ping(),
+      () => engine.close(),
+    );
     this.#call(() => this.#listener.opened(this));
   }
 
@@ -107,7 +124,8 @@ export class UwsSocket implements Socket, Cuttable {
     // The message is valid only during the call.
     const bytes = Buffer.from(data);
     const message = isBinary ? new Uint8Array(bytes) : bytes.toString();
-    if (typeof message === 'string' && (this.#listener.isPaced?.(message) ?? true) && !this.#pace.take(1)) return this.#refuse('tooFast', 1008);
+    if (typeof message === 'string' && (this.#listener.isPaced?.(message) ?? true) && !this.#pace.take(1))
+      return this.#refuse('tooFast', 1008);
     this.#call(() => this.#listener.message(message));
   }
 
@@ -117,7 +135,10 @@ export class UwsSocket implements Socket, Cuttable {
     this.#call(() => this.#listener.drained?.());
   }
 
-  /** The engine answers every ping and bounds nothing that waits: a client that pings and reads no answer would fill the memory. */
+  /**
+   * The engine answers every ping and bounds nothing that waits: a client that pings and reads no answer would fill the
+   * memory.
+   */
   pinged(): void {
     if (this.#engine === null) return;
     if (this.bufferedBytes > this.#shared.bounds.slowReaderBytesMax) this.#engine.close();
@@ -135,7 +156,12 @@ export class UwsSocket implements Socket, Cuttable {
     this.#shared.running.delete(this);
     this.#tooLarge = code === 1006 && reason === 'Received too big message';
     // Deferred, because the engine calls this from within `close`.
-    queueMicrotask(() => runGuarded(() => this.#listener.closed(this.#tooLarge ? 1009 : code), () => {}));
+    queueMicrotask(() =>
+      runGuarded(
+        () => this.#listener.closed(this.#tooLarge ? 1009 : code),
+        () => {},
+      ),
+    );
   }
 
   /** Closes the socket on a message, unless its listener ignores it. */
@@ -155,8 +181,8 @@ export class UwsSocket implements Socket, Cuttable {
 /** The engine's behaviour for sockets; `upgrade` is the server's own. */
 export const socketBehavior = (bounds: EdgeBounds): WebSocketBehavior<UwsSocketData> => ({
   maxPayloadLength: engineMessageFactor * bounds.socketMessageBytesMax,
-  // The engine's own pings go to a peer that sends nothing, and take any message for an answer. Ours find a silent peer sooner than this;
-  // without a timeout a peer would have 4 seconds to read a closing message, and not 16.
+  // The engine's own pings go to a peer that sends nothing, and take any message for an answer. Ours find a silent peer
+  // sooner than this; without a timeout a peer would have 4 seconds to read a closing message, and not 16.
   idleTimeout: 2 * Math.round(bounds.socketSilentMs / 1000),
   sendPingsAutomatically: false,
   // The engine never drops a message: our `send` cuts a reader that is too slow.

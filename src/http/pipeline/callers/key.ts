@@ -13,7 +13,8 @@ import { bearer } from './bearer.ts';
 export const byKey: CallerKind<KeyCaller> = {
   recognise(head, _params, { host }, course) {
     const text = presentedKey(head);
-    // A key that the store does not tell now may be known to this process: then the 503 is an answer to a key, and has rate headers (contract 5).
+    // A key that the store does not tell now may be known to this process: then the 503 is an answer to a key, and has
+    // rate headers (contract 5).
     return promptly(host.keys.authenticate(text, course.requestId), callerOf, (reason) => {
       const actor = reason instanceof Failure ? null : host.keys.held(text);
       if (actor !== null) tellStanding(actor, course, host.keys);
@@ -26,7 +27,9 @@ export const byKey: CallerKind<KeyCaller> = {
     const charged = (budgets: readonly Taken[]): Refusal | null => {
       const taken = budgets.at(-1)!;
       course.rate = { ceiling: actor.record.limits[taken.budget], taken };
-      return taken.passed ? null : refused('rate_limited', { seconds: Math.max(taken.retryAfterSeconds, taken.restSeconds) });
+      return taken.passed
+        ? null
+        : refused('rate_limited', { seconds: Math.max(taken.retryAfterSeconds, taken.restSeconds) });
     };
     // The key is authenticated, so the failure has rate headers as well (contract 5).
     const failed = (reason: unknown): never => {
@@ -57,7 +60,11 @@ function callerOf(actor: KeyActor): KeyCaller {
 const keyProtocol = 'openai-insecure-api-key.';
 
 const ofProtocols = (head: RequestHead): string[] =>
-  head.headers('sec-websocket-protocol').flatMap((line) => line.split(',').map((name) => name.trim())).filter((name) => name.startsWith(keyProtocol)).map((name) => name.slice(keyProtocol.length));
+  head
+    .headers('sec-websocket-protocol')
+    .flatMap((line) => line.split(',').map((name) => name.trim()))
+    .filter((name) => name.startsWith(keyProtocol))
+    .map((name) => name.slice(keyProtocol.length));
 
 /** The key in the headers; if several have one, they must be equal. */
 function presentedKey(head: RequestHead): string {

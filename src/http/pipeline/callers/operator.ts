@@ -1,6 +1,7 @@
 /**
- * The user of the console: the bearer of the operator token, or a person who is signed in and shows it by a cookie; not charged (contract 9).
- * A browser sends the cookie with requests of other sites' pages as well, so it counts only on requests from our own pages.
+ * The user of the console: the bearer of the operator token, or a person who is signed in and shows it by a cookie; not
+ * charged (contract 9). A browser sends the cookie with requests of other sites' pages as well, so it counts only on
+ * requests from our own pages.
  */
 import { secondsOf } from '../../../base/clock.ts';
 import { cookieOf, cookieText } from '../../../access/cookies.ts';
@@ -14,7 +15,12 @@ import { signInEnd, operatorPerson } from '../../../access/sign-ins.ts';
 import type { CallerKind } from './kind.ts';
 import { bearer } from './bearer.ts';
 
-const bearerCaller: OperatorCaller = { kind: 'operator', by: { kind: 'operator', ...operatorPerson }, signIn: null, setCookie: null };
+const bearerCaller: OperatorCaller = {
+  kind: 'operator',
+  by: { kind: 'operator', ...operatorPerson },
+  signIn: null,
+  setCookie: null,
+};
 
 export const byOperator: CallerKind<OperatorCaller> = {
   recognise(head, _params, services, { route }) {
@@ -32,7 +38,8 @@ function recogniseSignIn(head: RequestHead, route: Route, services: Services): P
   return byCookie(cookie, services);
 }
 
-const deedOf = ({ method, open }: Route): Deed => (open !== undefined ? 'upgrades' : method === 'GET' ? 'reads' : 'changes');
+const deedOf = ({ method, open }: Route): Deed =>
+  open !== undefined ? 'upgrades' : method === 'GET' ? 'reads' : 'changes';
 
 async function byCookie(cookie: string, { signIns, clock }: Services): Promise<OperatorCaller> {
   const shown = await signIns.use(cookie);
@@ -40,5 +47,10 @@ async function byCookie(cookie: string, { signIns, clock }: Services): Promise<O
   const { signIn, renew } = shown;
   const { person } = signIn;
   const setCookie = renew ? cookieText(signIns.cookieName, cookie, signInEnd(signIn) - secondsOf(clock.now())) : null;
-  return { kind: 'operator', by: { kind: person.id === operatorPerson.id ? 'operator' : 'person', ...person }, signIn, setCookie };
+  return {
+    kind: 'operator',
+    by: { kind: person.id === operatorPerson.id ? 'operator' : 'person', ...person },
+    signIn,
+    setCookie,
+  };
 }

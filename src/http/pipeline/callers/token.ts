@@ -10,30 +10,51 @@ import { addressKeyOf } from './visitor.ts';
 
 const subprotocol = 'token.';
 
-const byToken = (kind: TokenCaller['kind'], tokensOf: (services: Services) => SocketTokens, isSpent: (id: string, services: Services) => boolean): CallerKind<TokenCaller> => ({
+const byToken = (
+  kind: TokenCaller['kind'],
+  tokensOf: (services: Services) => SocketTokens,
+  isSpent: (id: string, services: Services) => boolean,
+): CallerKind<TokenCaller> => ({
   async recognise(head, _params, services) {
     const { token, protocol } = presentedToken(head);
     const claims = tokensOf(services).open(token);
-    if (claims === null || services.clock.now() >= claims.untilMs || isSpent(claims.id, services)) throw new Failure('invalid_token');
+    if (claims === null || services.clock.now() >= claims.untilMs || isSpent(claims.id, services))
+      throw new Failure('invalid_token');
     return { kind, claims, protocol, party: await holderOf(claims, head, services) };
   },
   charge: () => null,
 });
 
-export const byTranscriptionToken = byToken('token', ({ transcriptionTokens }) => transcriptionTokens, (id, { host }) => host.sockets.isSpent(id));
-export const byCallToken = byToken('call', ({ callTokens }) => callTokens, (id, { host }) => host.calls.isSpent(id));
+export const byTranscriptionToken = byToken(
+  'token',
+  ({ transcriptionTokens }) => transcriptionTokens,
+  (id, { host }) => host.sockets.isSpent(id),
+);
+export const byCallToken = byToken(
+  'call',
+  ({ callTokens }) => callTokens,
+  (id, { host }) => host.calls.isSpent(id),
+);
 
 /** A visitor's or a person's token is bound to an assistant and to a session of theirs; there is no key to look up. */
-async function holderOf({ workspaceId, holder, assistantId }: TokenClaims, head: RequestHead, services: Services): Promise<Party> {
+async function holderOf(
+  { workspaceId, holder, assistantId }: TokenClaims,
+  head: RequestHead,
+  services: Services,
+): Promise<Party> {
   const { kind, id } = holder;
   if (kind === 'person') return { workspaceId, id, kind, name: id, channel: 'console', assistantIds: null };
   const visitor = { addressKey: addressKeyOf(head, services) };
-  if (kind === 'visitor') return { workspaceId, id, kind, name: id, channel: 'link', assistantIds: [assistantId], visitor };
+  if (kind === 'visitor')
+    return { workspaceId, id, kind, name: id, channel: 'link', assistantIds: [assistantId], visitor };
   const key = await validKey(workspaceId, id, services);
   return { workspaceId, id, kind, name: key.name, channel: 'api', assistantIds: key.assistantIds };
 }
 
-/** The token of the query or of a subprotocol; if both have one, they must be equal. `protocol` is the subprotocol to answer with. */
+/**
+ * The token of the query or of a subprotocol; if both have one, they must be equal. `protocol` is the subprotocol to
+ * answer with.
+ */
 function presentedToken(head: RequestHead): { token: string; protocol: string | null } {
   const inQuery = new URLSearchParams(head.query).getAll('token');
   const offered = head.headers('sec-websocket-protocol').flatMap((line) => line.split(',').map((name) => name.trim()));
@@ -47,6 +68,11 @@ function presentedToken(head: RequestHead): { token: string; protocol: string | 
 async function validKey(workspaceId: string, keyId: string, { host, clock }: Services) {
   const actor = await host.keys.of(workspaceId, keyId);
   const record = actor?.record ?? null;
-  if (record === null || record.revokedAt !== null || (record.expiresAt !== null && clock.now() >= record.expiresAt * 1000)) throw new Failure('invalid_token');
+  if (
+    record === null ||
+    record.revokedAt !== null ||
+    (record.expiresAt !== null && clock.now() >= record.expiresAt * 1000)
+  )
+    throw new Failure('invalid_token');
   return record;
 }

@@ -4,7 +4,14 @@ import type { RequestHead } from '../../../base/edge.ts';
 import { Failure, refused, type Refusal } from '../../../base/errors.ts';
 import type { AssistantActor } from '../../../host/assistants.ts';
 import { lists } from '../../../base/origin.ts';
-import { isLink, type GuestCaller, type NewcomerCaller, type Request, type Route, type VisitorCaller } from '../../request.ts';
+import {
+  isLink,
+  type GuestCaller,
+  type NewcomerCaller,
+  type Request,
+  type Route,
+  type VisitorCaller,
+} from '../../request.ts';
 import type { Services } from '../../../conversation/services.ts';
 import { networkOf } from '../../../access/throttle.ts';
 import type { VisitorClaims } from '../../../access/visitor-tokens.ts';
@@ -14,10 +21,19 @@ import type { CallerKind } from './kind.ts';
 
 const unknown = (): Failure => new Failure('assistant_not_found');
 
-const unnamedProxy = 'X-Forwarded-For came from a peer that PARLEY_TRUSTED_PROXIES does not name: if that is a proxy, visitors behind it share one address and its limit; a visitor can also have made the header up';
+const unnamedProxy =
+  'X-Forwarded-For came from a peer that PARLEY_TRUSTED_PROXIES does not name: if that is a proxy, visitors behind it share one address and its limit; a visitor can also have made the header up';
 
-/** Charges an address for a read of a public link (contract 9). A refusal costs nothing: visitors may share an address. */
-export function chargeRead(_caller: unknown, { method, path }: Route, _course: Course, { linkReads, config }: Services, head: RequestHead): Refusal | null {
+/**
+ * Charges an address for a read of a public link (contract 9). A refusal costs nothing: visitors may share an address.
+ */
+export function chargeRead(
+  _caller: unknown,
+  { method, path }: Route,
+  _course: Course,
+  { linkReads, config }: Services,
+  head: RequestHead,
+): Refusal | null {
   if (method !== 'GET' || !isLink(path)) return null;
   const seconds = linkReads.take(clientAddress(head, config.trustedProxies));
   return seconds === null ? null : refused('rate_limited', { seconds, limiter: 'link_reads' });
@@ -25,7 +41,10 @@ export function chargeRead(_caller: unknown, { method, path }: Route, _course: C
 
 /** A guest needs no token: the slug and one of its channels are enough. */
 export const byLink: CallerKind<GuestCaller> = {
-  recognise: async (head, params, services, course) => ({ kind: 'guest', assistant: await openAssistant(head, params, services, course) }),
+  recognise: async (head, params, services, course) => ({
+    kind: 'guest',
+    assistant: await openAssistant(head, params, services, course),
+  }),
   charge: chargeRead,
 };
 
@@ -50,7 +69,19 @@ export const byVisitorToken: CallerKind<VisitorCaller> = {
     if (!channels[channel]) throw unknown();
     if (noteUnnamedProxy(head, services.config)) services.log.warn(unnamedProxy);
     const addressKey = addressKeyOf(head, services);
-    return { kind: 'visitor', assistant, party: { workspaceId, id, kind: 'visitor', name: id, channel, assistantIds: [assistantId], visitor: { addressKey } } };
+    return {
+      kind: 'visitor',
+      assistant,
+      party: {
+        workspaceId,
+        id,
+        kind: 'visitor',
+        name: id,
+        channel,
+        assistantIds: [assistantId],
+        visitor: { addressKey },
+      },
+    };
   },
   charge: chargeRead,
 };
@@ -68,10 +99,17 @@ function claimsOf(token: string, { record }: AssistantActor, { visitorTokens, cl
 }
 
 /** The slug's assistant, if one of its channels is on, for the site that asks. */
-const openAssistant: typeof siteOf = (head, params, services, course) => siteOf(head, params, services, course, ({ record: { channels } }) => channels.link || channels.widget);
+const openAssistant: typeof siteOf = (head, params, services, course) =>
+  siteOf(head, params, services, course, ({ record: { channels } }) => channels.link || channels.widget);
 
 /** The slug's assistant, for the site that asks. */
-async function siteOf(head: RequestHead, params: Request['params'], services: Services, course: Course, isOffered: (found: AssistantActor) => boolean = () => true): Promise<AssistantActor> {
+async function siteOf(
+  head: RequestHead,
+  params: Request['params'],
+  services: Services,
+  course: Course,
+  isOffered: (found: AssistantActor) => boolean = () => true,
+): Promise<AssistantActor> {
   // An unknown slug must look like a channel that is off, headers included.
   course.site = { vary: 'Origin' };
   const found = await services.host.assistants.bySlug(params['slug']!);
@@ -89,15 +127,21 @@ function checkOrigin(head: RequestHead, { record }: AssistantActor, course: Cour
   if (origins.length === 0) return;
   const origin = origins[0]!;
   const listed = origins.length === 1 && lists(record.link?.origins ?? [], origin);
-  if (listed) course.site = { vary: 'Origin', 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed };
+  if (listed)
+    course.site = { vary: 'Origin', 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed };
   else if (origins.length > 1 || !isOurs(origin, head, config)) throw new Failure('site_not_permitted');
 }
 
 /**
- * Whether the page that asks came from this server: under `PARLEY_PUBLIC_URL`, one of the origins that `PARLEY_CONSOLE_ORIGIN` names, or the
- * request's own host. Only the proxy knows of a TLS connection, so the scheme is left out.
+ * Whether the page that asks came from this server: under `PARLEY_PUBLIC_URL`, one of the origins that
+ * `PARLEY_CONSOLE_ORIGIN` names, or the request's own host. Only the proxy knows of a TLS connection, so the scheme is
+ * left out.
  */
 function isOurs(origin: string, head: RequestHead, { consoleOrigins, publicUrl }: Services['config']): boolean {
   const [host] = head.headers('host');
-  return origin === publicUrl || consoleOrigins.includes(origin) || (host !== undefined && (origin === `https://${host}` || origin === `http://${host}`));
+  return (
+    origin === publicUrl ||
+    consoleOrigins.includes(origin) ||
+    (host !== undefined && (origin === `https://${host}` || origin === `http://${host}`))
+  );
 }

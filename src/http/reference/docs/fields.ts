@@ -33,14 +33,21 @@ export interface Field {
 }
 
 /** The schema that a reference leads to. */
-export const resolved = (schema: Schema, schemas: Schemas): Schema => (schema.$ref === undefined ? schema : schemas[schema.$ref.split('/').at(-1)!]!);
+export const resolved = (schema: Schema, schemas: Schemas): Schema =>
+  schema.$ref === undefined ? schema : schemas[schema.$ref.split('/').at(-1)!]!;
 
 /** The one schema of a union with null; of other unions there is none. */
 function without(schema: Schema, schemas: Schemas): { readonly inner: Schema; readonly nullable: boolean } {
   const found = resolved(schema, schemas);
   const others = found.anyOf?.filter(({ type }) => type !== 'null');
   if (others?.length !== 1) return { inner: found, nullable: false };
-  return { inner: { ...resolved(others[0]!, schemas), ...(found.description === undefined ? {} : { description: found.description }) }, nullable: true };
+  return {
+    inner: {
+      ...resolved(others[0]!, schemas),
+      ...(found.description === undefined ? {} : { description: found.description }),
+    },
+    nullable: true,
+  };
 }
 
 export function fieldsOf(schema: Schema, schemas: Schemas, prefix = ''): Field[] {
@@ -48,7 +55,12 @@ export function fieldsOf(schema: Schema, schemas: Schemas, prefix = ''): Field[]
   if (inner.items !== undefined) return fieldsOf(inner.items, schemas, `${prefix}[]`);
   return Object.entries(inner.properties ?? {}).flatMap(([name, field]) => {
     const path = prefix === '' ? name : `${prefix}.${name}`;
-    const row = { path, type: typeOf(field, schemas), required: inner.required?.includes(name) ?? false, note: noteOf(field, schemas) };
+    const row = {
+      path,
+      type: typeOf(field, schemas),
+      required: inner.required?.includes(name) ?? false,
+      note: noteOf(field, schemas),
+    };
     return [row, ...fieldsOf(field, schemas, path)];
   });
 }
@@ -61,15 +73,22 @@ export function eventFieldsOf(events: Schemas, schemas: Schemas): Field[] {
 /** `string`, `integer or null`, `list of objects`. */
 export function typeOf(schema: Schema, schemas: Schemas): string {
   const { inner, nullable } = without(schema, schemas);
-  const named = inner.anyOf === undefined ? nameOf(inner, schemas) : [...new Set(inner.anyOf.map((one) => typeOf(one, schemas)))].join(' or ');
+  const named =
+    inner.anyOf === undefined
+      ? nameOf(inner, schemas)
+      : [...new Set(inner.anyOf.map((one) => typeOf(one, schemas)))].join(' or ');
   return nullable ? `${named} or null` : named;
 }
 
-function nameOf({ type, const: constant, enum: values, items, additionalProperties }: Schema, schemas: Schemas): string {
+function nameOf(
+  { type, const: constant, enum: values, items, additionalProperties }: Schema,
+  schemas: Schemas,
+): string {
   if (constant !== undefined) return JSON.stringify(constant);
   if (values !== undefined) return `one of ${values.map((value) => JSON.stringify(value)).join(', ')}`;
   if (items !== undefined) return `list of ${plural(typeOf(items, schemas))}`;
-  if (type === 'object' && additionalProperties !== undefined) return `map of ${plural(typeOf(additionalProperties, schemas))}`;
+  if (type === 'object' && additionalProperties !== undefined)
+    return `map of ${plural(typeOf(additionalProperties, schemas))}`;
   return type ?? 'anything';
 }
 
@@ -80,7 +99,15 @@ function noteOf(schema: Schema, schemas: Schemas): string {
   return [inner.description, ...boundsOf(inner)].filter(Boolean).join(' ');
 }
 
-export function boundsOf({ minimum, maximum, minLength, maxLength, maxItems, maxProperties, default: preset }: Schema): string[] {
+export function boundsOf({
+  minimum,
+  maximum,
+  minLength,
+  maxLength,
+  maxItems,
+  maxProperties,
+  default: preset,
+}: Schema): string[] {
   return [
     range(minimum, maximum, ''),
     // That a text may be empty need not be said.

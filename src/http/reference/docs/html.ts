@@ -10,7 +10,10 @@ export class Html {
 
 type Value = Html | string | number | null | undefined | false | readonly Value[];
 
-/** `` html`<p>${text}</p>` ``: strings and numbers are escaped, lists joined, and nothing comes of null, undefined and false. */
+/**
+ * `` html`<p>${text}</p>` ``: strings and numbers are escaped, lists joined, and nothing comes of null, undefined and
+ * false.
+ */
 export const html = (parts: TemplateStringsArray, ...values: readonly Value[]): Html =>
   new Html(parts.reduce((text, part, index) => text + written(values[index - 1]) + part));
 

@@ -5,13 +5,23 @@ import { html, type Html } from './html.ts';
 export const markdown = (text: string, level = 3): Html[] => blocksOf(text).map((block) => blockHtml(block, level));
 
 /** Fenced code is one block, whatever lines it has. */
-const blocksOf = (text: string): string[] => text.match(/```[^]*?```|(?:(?!\n\n)[^])+/g)?.map((block) => block.trim()).filter(Boolean) ?? [];
+const blocksOf = (text: string): string[] =>
+  text
+    .match(/```[^]*?```|(?:(?!\n\n)[^])+/g)
+    ?.map((block) => block.trim())
+    .filter(Boolean) ?? [];
 
 function blockHtml(block: string, level: number): Html {
   const fenced = /^```\w*\n([^]*?)\n?```$/.exec(block);
   if (fenced !== null) return html`<pre tabindex="0"><code>${fenced[1]}</code></pre>`;
   if (block.startsWith('## ')) return level === 2 ? html`<h2>${block.slice(3)}</h2>` : html`<h3>${block.slice(3)}</h3>`;
-  if (block.startsWith('- ')) return html`<ul>${block.split(/\n?^- /m).filter(Boolean).map((item) => html`<li>${inline(item)}</li>`)}</ul>`;
+  if (block.startsWith('- '))
+    return html`<ul>
+      ${block
+        .split(/\n?^- /m)
+        .filter(Boolean)
+        .map((item) => html`<li>${inline(item)}</li>`)}
+    </ul>`;
   return html`<p>${inline(block)}</p>`;
 }
 

@@ -1,6 +1,8 @@
 import { palette } from '../../../pages/palette.ts';
 
-/** Colours and type, which the page has in common with the front page: ink on paper, lines instead of boxes, one accent. */
+/**
+ * Colours and type, which the page has in common with the front page: ink on paper, lines instead of boxes, one accent.
+ */
 export const ground = `${palette}* { box-sizing: border-box; }
 body {
   margin: 0;

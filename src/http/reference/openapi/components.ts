@@ -27,7 +27,8 @@ export class Components {
   }
 
   private inner(value: unknown): unknown {
-    const titled = typeof value === 'object' && value !== null && typeof (value as { title?: unknown }).title === 'string';
+    const titled =
+      typeof value === 'object' && value !== null && typeof (value as { title?: unknown }).title === 'string';
     return titled ? this.reference(value as TSchema) : this.inline(value);
   }
 }

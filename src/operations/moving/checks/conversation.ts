@@ -40,7 +40,9 @@ function messageProblem({ role, status, turnId, content, errorCode, toolCalls = 
 }
 
 function callsProblem(path: string, calls: readonly ToolCall[]): string | null {
-  const wrong = calls.findIndex(({ name, output, refusalText }) => [name, output, refusalText].some((text) => text?.isWellFormed() === false));
+  const wrong = calls.findIndex(({ name, output, refusalText }) =>
+    [name, output, refusalText].some((text) => text?.isWellFormed() === false),
+  );
   return wrong < 0 ? null : `${path}[${wrong}]`;
 }
 

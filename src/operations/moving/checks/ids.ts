@@ -77,13 +77,20 @@ function idsOf(row: DumpRow): Named[] {
     case 'memory':
       return [['record.resultId', row.record.resultId, 'ses', 'turn']];
     case 'usage':
-      return [['assistantId', row.assistantId, 'asst'], ['keyId', row.keyId, 'key']];
+      return [
+        ['assistantId', row.assistantId, 'asst'],
+        ['keyId', row.keyId, 'key'],
+      ];
   }
 }
 
-/** The path of the first id that no server makes; null if there is none. The workspace of a row is told by the row's place. */
+/**
+ * The path of the first id that no server makes; null if there is none. The workspace of a row is told by the row's
+ * place.
+ */
 export function idProblem(row: DumpRow): string | null {
-  const isMade = (id: string, prefixes: readonly IdPrefix[]): boolean => prefixes.includes(made.exec(id)?.[1] as IdPrefix);
+  const isMade = (id: string, prefixes: readonly IdPrefix[]): boolean =>
+    prefixes.includes(made.exec(id)?.[1] as IdPrefix);
   const wrong = idsOf(row).find(([, id, ...prefixes]) => id != null && !isMade(id, prefixes));
   if (wrong !== undefined) return wrong[0];
   // A key is found by its public id.

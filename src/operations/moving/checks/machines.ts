@@ -60,13 +60,18 @@ function isMove(kind: HistoryKind, { seq, version, from, to, snapshot }: Move, b
   if (version !== machine.version) return true;
   const has = (state: string): boolean => Object.hasOwn(machine.machine.states, state);
   const stored = snapshot && migrated(machine, snapshot);
-  return has(to) && (from === null || has(from)) && (snapshot === null || (stored !== null && isContext(kind, stored.context)));
+  return (
+    has(to) &&
+    (from === null || has(from)) &&
+    (snapshot === null || (stored !== null && isContext(kind, stored.context)))
+  );
 }
 
 /** Whether the console can show the steps: a guard or an action that an event's fields break would throw. */
 function canFold(kind: HistoryKind, moves: readonly Move[]): boolean {
   try {
-    for (const snapshot of folded(kinds[kind], moves)) if (snapshot !== null && !isContext(kind, snapshot.context)) return false;
+    for (const snapshot of folded(kinds[kind], moves))
+      if (snapshot !== null && !isContext(kind, snapshot.context)) return false;
     return moves.every((move) => move.turn === undefined || pastOf(move.turn, move).length >= 0);
   } catch {
     return false;

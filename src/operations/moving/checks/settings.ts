@@ -1,9 +1,17 @@
-/** Settings made in the console, held to what its API takes: the validators of the API's bodies run over the records. */
+/**
+ * Settings made in the console, held to what its API takes: the validators of the API's bodies run over the records.
+ */
 import { Failure } from '../../../base/errors.ts';
 import { unitsPerRequest } from '../../../../machines/budget.ts';
 import { limits } from '../../../base/limits.ts';
 import {
-  CreateAssistantBody, CreateCredentialBody, CreateKeyBody, CreateSessionBody, CreateToolBody, CreateWorkspaceBody, shape,
+  CreateAssistantBody,
+  CreateCredentialBody,
+  CreateKeyBody,
+  CreateSessionBody,
+  CreateToolBody,
+  CreateWorkspaceBody,
+  shape,
 } from '../../../base/wire.ts';
 import { consoleAssistantView, credentialView, toolView, workspaceView } from '../../../conversation/views.ts';
 import { baseUrlProblem } from '../../../providers/client/address.ts';
@@ -65,7 +73,10 @@ function assistantProblem(assistant: Assistant): string | null {
 
 const isOneOf = (names: readonly string[], name: string): boolean => names.includes(name);
 
-/** A text stands for the sealed secret. An address in a private network is for the server to refuse, which has that setting. */
+/**
+ * A text stands for the sealed secret. An address in a private network is for the server to refuse, which has that
+ * setting.
+ */
 function credentialProblem(credential: Credential): string | null {
   const { kind, provider, baseUrl, header } = credential;
   const wrong = bodyProblem('credential', { ...credentialView(credential), header: header ?? null, api_key: 'sealed' });
@@ -90,7 +101,10 @@ function functionsProblem(tool: Tool, functions: Tool['functions']): string | nu
   const names = functions.map(({ name }) => name);
   if (!names.every((name) => functionName.test(name)) || new Set(names).size < names.length) return 'functions';
   if (tool.kind !== 'mcp' && bodyProblem('tool', toolView(tool)) !== null) return 'functions';
-  const wrong = functions.findIndex(({ parameters }) => !isSchema(parameters, tool.kind === 'mcp' ? limits.toolMcpSchemaBytesMax : limits.toolSchemaBytesMax));
+  const wrong = functions.findIndex(
+    ({ parameters }) =>
+      !isSchema(parameters, tool.kind === 'mcp' ? limits.toolMcpSchemaBytesMax : limits.toolSchemaBytesMax),
+  );
   return wrong < 0 ? null : `functions[${wrong}].parameters`;
 }
 
@@ -102,13 +116,24 @@ function keyProblem({ name, assistantIds, expiresAt, limits: given, digest }: Ke
   return bodyProblem('key', { name, assistant_ids: assistantIds, expires_at: expiresAt, limits: ceilings });
 }
 
-/** A bucket holds no more than its ceiling, and owes no more than that. Ceilings change, so the highest one bounds it. */
+/**
+ * A bucket holds no more than its ceiling, and owes no more than that. Ceilings change, so the highest one bounds it.
+ */
 function budgetsProblem({ budgets }: DumpRow & { type: 'key' }): string | null {
-  const found = Object.entries(budgets).find(([, bucket]) => Math.abs(bucket.level) > limits.ceilingMax * unitsPerRequest);
+  const found = Object.entries(budgets).find(
+    ([, bucket]) => Math.abs(bucket.level) > limits.ceilingMax * unitsPerRequest,
+  );
   return found === undefined ? null : `budgets.${found[0]}.level`;
 }
 
-function sessionProblem({ assistantId, visitor, metadata, maxCallSeconds, createdAt, expiresAt }: Session): string | null {
+function sessionProblem({
+  assistantId,
+  visitor,
+  metadata,
+  maxCallSeconds,
+  createdAt,
+  expiresAt,
+}: Session): string | null {
   const wrong = bodyProblem('session', { assistant_id: assistantId, visitor, metadata });
   if (wrong !== null) return wrong;
   if (maxCallSeconds < 1 || maxCallSeconds > limits.maxCallSecondsMax) return 'record.maxCallSeconds';

@@ -42,7 +42,13 @@ function rowKeyOf(kind: ActorKind, step: Step): string | null {
 }
 
 /** The actor at a step; at the newest where `shown` is null. */
-export function momentOf(kind: ActorKind, past: PastOf, shown: Step | null, subject: Subject, known: string | null): Moment {
+export function momentOf(
+  kind: ActorKind,
+  past: PastOf,
+  shown: Step | null,
+  subject: Subject,
+  known: string | null,
+): Moment {
   const { steps, live } = past;
   const step = shown ?? steps.at(-1) ?? null;
   const contexts = foldOf(kind, steps, subject);
@@ -50,7 +56,12 @@ export function momentOf(kind: ActorKind, past: PastOf, shown: Step | null, subj
   const before = place > 0 ? contexts[place - 1] : begun(kind, steps[0], subject);
   if (shown === null) {
     const state = live?.state ?? step?.to ?? known ?? drawingOf(kind).initial;
-    return { step, state, context: live?.context ?? contexts[place] ?? (place < 0 ? begun(kind, undefined, subject) : null), before };
+    return {
+      step,
+      state,
+      context: live?.context ?? contexts[place] ?? (place < 0 ? begun(kind, undefined, subject) : null),
+      before,
+    };
   }
   return { step, state: shown.to, context: contexts[place] ?? null, before };
 }
@@ -87,20 +98,41 @@ export function ActorView({ kind, past, moment, shown, choose, now, unknown, lin
 }
 
 /** The chart alone. */
-export function ActorChart({ kind, past, moment, hinted = null }: Pick<Options, 'kind' | 'past'> & { moment: Omit<Moment, 'state'> & { state: string | null }; hinted?: string | null }) {
+export function ActorChart({
+  kind,
+  past,
+  moment,
+  hinted = null,
+}: Pick<Options, 'kind' | 'past'> & {
+  moment: Omit<Moment, 'state'> & { state: string | null };
+  hinted?: string | null;
+}) {
   const drawing = drawingOf(kind);
   const { step } = moment;
   const row = step === null ? null : rowKeyOf(kind, step);
-  const lit = step === null || row === null ? null : { row, from: step.from, to: step.to, refused: step.refused, times: `${step.id} ${step.count}` };
+  const lit =
+    step === null || row === null
+      ? null
+      : { row, from: step.from, to: step.to, refused: step.refused, times: `${step.id} ${step.count}` };
   const counts = new Map<string, number>();
   for (const one of past.steps) {
     const key = rowKeyOf(kind, one);
     if (key !== null) counts.set(key, (counts.get(key) ?? 0) + one.count);
   }
-  return <Chart drawing={drawing} label={`State chart of the ${kind}`} current={moment.state} lit={lit} counts={counts} hinted={hinted} />;
+  return (
+    <Chart
+      drawing={drawing}
+      label={`State chart of the ${kind}`}
+      current={moment.state}
+      lit={lit}
+      counts={counts}
+      hinted={hinted}
+    />
+  );
 }
 
-const fieldsOf = (context: unknown): [string, unknown][] => (typeof context === 'object' && context !== null ? Object.entries(context) : []);
+const fieldsOf = (context: unknown): [string, unknown][] =>
+  typeof context === 'object' && context !== null ? Object.entries(context) : [];
 
 /** Shows a number that is a time as one. */
 function valueOf(name: string, value: unknown): string {

@@ -1,6 +1,7 @@
 /**
- * Live actors as seen since the page was opened: the state of each, how often each row was taken, the latest events. A board never changes:
- * messages lead to another one, because a part of the page that is given the same object as before is not drawn again.
+ * Live actors as seen since the page was opened: the state of each, how often each row was taken, the latest events. A
+ * board never changes: messages lead to another one, because a part of the page that is given the same object as before
+ * is not drawn again.
  */
 import { actorKinds, type ActorKind } from '../../../../machines/all.ts';
 import type { FeedEvent, FeedMessage, LiveActor } from '../types.ts';
@@ -37,13 +38,22 @@ export interface Board {
 
 type OfKinds<Value> = Readonly<Record<ActorKind, Value>>;
 
-const ofKinds = <Value>(make: () => Value): Record<ActorKind, Value> => Object.fromEntries(actorKinds.map((kind) => [kind, make()])) as Record<ActorKind, Value>;
+const ofKinds = <Value>(make: () => Value): Record<ActorKind, Value> =>
+  Object.fromEntries(actorKinds.map((kind) => [kind, make()])) as Record<ActorKind, Value>;
 
 const happenedMax = 60;
 /** Turns that are known with their sessions. */
 const turnsMax = 10_000;
 
-export const emptyBoard: Board = { actors: ofKinds(() => new Map()), counts: ofKinds(() => new Map()), happened: ofKinds(() => []), dropped: 0, begun: false, taken: 0, sessions: new Map() };
+export const emptyBoard: Board = {
+  actors: ofKinds(() => new Map()),
+  counts: ofKinds(() => new Map()),
+  happened: ofKinds(() => []),
+  dropped: 0,
+  begun: false,
+  taken: 0,
+  sessions: new Map(),
+};
 
 /** The board after these messages. */
 export function boardAfter(board: Board, messages: readonly FeedMessage[]): Board {
@@ -52,7 +62,8 @@ export function boardAfter(board: Board, messages: readonly FeedMessage[]): Boar
   return next.board();
 }
 
-export const inState = ({ actors }: Board, kind: ActorKind, state: string | null): readonly Seen[] => [...actors[kind].values()].filter(({ actor }) => state === null || actor.state === state);
+export const inState = ({ actors }: Board, kind: ActorKind, state: string | null): readonly Seen[] =>
+  [...actors[kind].values()].filter(({ actor }) => state === null || actor.state === state);
 
 /** Copies what it changes, once for all messages of a frame. */
 class NextBoard {
@@ -80,16 +91,30 @@ class NextBoard {
     if ('actor' in message && !(message.actor.kind in this.#actors)) return;
     if (message.type === 'actors') this.#picture(message.actors);
     else if (message.type === 'dropped') this.#dropped += message.count;
-    else if (message.type === 'activated') this.#actorsOf(message.actor.kind).set(message.actor.id, { actor: { ...message.actor, state: message.state, context: null }, since: message.at });
+    else if (message.type === 'activated')
+      this.#actorsOf(message.actor.kind).set(message.actor.id, {
+        actor: { ...message.actor, state: message.state, context: null },
+        since: message.at,
+      });
     else if (message.type === 'passivated') this.#actorsOf(message.actor.kind).delete(message.actor.id);
     else this.#event(message);
   }
 
   board(): Board {
     const { happened, dropped } = this.#before;
-    const withNews = (kind: ActorKind): readonly Happened[] => (this.#news[kind].length === 0 ? happened[kind] : [...this.#news[kind].toReversed(), ...happened[kind]].slice(0, happenedMax));
+    const withNews = (kind: ActorKind): readonly Happened[] =>
+      this.#news[kind].length === 0
+        ? happened[kind]
+        : [...this.#news[kind].toReversed(), ...happened[kind]].slice(0, happenedMax);
     return {
-      ...{ actors: this.#actors, counts: this.#counts, sessions: this.#sessions, begun: this.#begun, taken: this.#taken, dropped: dropped + this.#dropped },
+      ...{
+        actors: this.#actors,
+        counts: this.#counts,
+        sessions: this.#sessions,
+        begun: this.#begun,
+        taken: this.#taken,
+        dropped: dropped + this.#dropped,
+      },
       happened: Object.fromEntries(actorKinds.map((kind) => [kind, withNews(kind)])) as unknown as Board['happened'],
     };
   }
@@ -116,7 +141,10 @@ class NextBoard {
     for (const actor of actors.filter(({ kind }) => kind in before)) {
       const known = before[actor.kind].get(actor.id);
       this.#noteTurn(actor);
-      this.#actorsOf(actor.kind).set(actor.id, { actor, since: known?.actor.state === actor.state ? known.since : null });
+      this.#actorsOf(actor.kind).set(actor.id, {
+        actor,
+        since: known?.actor.state === actor.state ? known.since : null,
+      });
     }
     this.#begun = true;
   }

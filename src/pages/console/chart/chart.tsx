@@ -1,6 +1,6 @@
 /**
- * A state chart, drawn from the machine: a card for each state with a row for each event, arrows between states alone. The current
- * state has the ring; the row that was taken last is lit.
+ * A state chart, drawn from the machine: a card for each state with a row for each event, arrows between states alone.
+ * The current state has the ring; the row that was taken last is lit.
  */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
@@ -39,15 +39,36 @@ export function Chart({ drawing, label, current, lit, counts, aside, hinted = nu
   const hint = under?.target ?? hinted;
   const hintArrow = under?.target ? arrowKey(under.state, under.target) : null;
   const cardsOf = (final: boolean) =>
-    drawing.cards.filter((card) => card.final === final).map((card) => (
-      <StateCard key={card.name} card={card} current={current === card.name} hinted={hint === card.name && current !== card.name} lit={lit} counts={counts} aside={aside?.(card.name)} enter={setUnder} />
-    ));
+    drawing.cards
+      .filter((card) => card.final === final)
+      .map((card) => (
+        <StateCard
+          key={card.name}
+          card={card}
+          current={current === card.name}
+          hinted={hint === card.name && current !== card.name}
+          lit={lit}
+          counts={counts}
+          aside={aside?.(card.name)}
+          enter={setUnder}
+        />
+      ));
   return (
     <section class="chart" aria-label={label} ref={place} onPointerLeave={() => setUnder(null)}>
       <svg aria-hidden="true">
         <defs>
           {['plain', 'lit'].map((tone) => (
-            <marker key={tone} id={`arrow-${tone}`} viewBox="0 0 8 8" refX="7.5" refY="4" markerUnits="userSpaceOnUse" markerWidth="9" markerHeight="9" orient="auto">
+            <marker
+              key={tone}
+              id={`arrow-${tone}`}
+              viewBox="0 0 8 8"
+              refX="7.5"
+              refY="4"
+              markerUnits="userSpaceOnUse"
+              markerWidth="9"
+              markerHeight="9"
+              orient="auto"
+            >
               <path class={`head ${tone}`} d="M0 0L8 4L0 8z" />
             </marker>
           ))}
@@ -56,7 +77,14 @@ export function Chart({ drawing, label, current, lit, counts, aside, hinted = nu
           .toSorted(([one], [other]) => Number(one === litArrow) - Number(other === litArrow))
           .map(([key, d]) => {
             const tone = key === litArrow || key === hintArrow ? 'lit' : 'plain';
-            return <path key={key} d={d} class={`${tone}${key === hintArrow ? ' hint' : ''}`} marker-end={`url(#arrow-${tone})`} />;
+            return (
+              <path
+                key={key}
+                d={d}
+                class={`${tone}${key === hintArrow ? ' hint' : ''}`}
+                marker-end={`url(#arrow-${tone})`}
+              />
+            );
           })}
       </svg>
       {cardsOf(false)}
@@ -84,10 +112,17 @@ const StateCard = ({ card, current, hinted, lit, counts, aside, enter }: CardOpt
     {card.rows.map((row) => {
       const isLit = lit?.row === row.key;
       const times = counts.get(row.key) ?? 0;
-      const tone = [row.refusal && 'no', row.quiet && 'quiet', row.exceptional && times === 0 && 'idle', isLit && 'lit'].filter(Boolean).join(' ');
+      const tone = [row.refusal && 'no', row.quiet && 'quiet', row.exceptional && times === 0 && 'idle', isLit && 'lit']
+        .filter(Boolean)
+        .join(' ');
       return (
         // Drawn anew for each step, so that it flashes again.
-        <div class={`row ${tone}`} key={isLit ? `${row.key} ${lit.times}` : row.key} data-row={row.key} onPointerEnter={() => enter(row)}>
+        <div
+          class={`row ${tone}`}
+          key={isLit ? `${row.key} ${lit.times}` : row.key}
+          data-row={row.key}
+          onPointerEnter={() => enter(row)}
+        >
           <RowWords row={row} final={card.final} />
           <span class="n">{count(times)}</span>
         </div>
@@ -109,18 +144,21 @@ function RowWords({ row, final }: { row: Row; final: boolean }) {
     </span>
   );
   if (final) return <span class="all">Nothing follows.</span>;
-  if (row.quiet && row.events.length > listedMax) return (
+  if (row.quiet && row.events.length > listedMax)
+    return (
       <details class="all">
         <summary>{row.events.length} events change nothing</summary>
         <b>{events}</b>
       </details>
     );
-  if (row.quiet) return (
+  if (row.quiet)
+    return (
       <span class="all">
         <b>{events}</b> {row.events.length === 1 ? 'changes' : 'change'} nothing
       </span>
     );
-  if (events.length > besideMax) return (
+  if (events.length > besideMax)
+    return (
       <span class="all many">
         <b>{events}</b> {words}
       </span>
@@ -135,12 +173,22 @@ function RowWords({ row, final }: { row: Row; final: boolean }) {
 
 /** `Tombstone of a key that was revoked; …` → "was revoked" */
 function inShort(description: string): string {
-  const [first = ''] = description.replace(/\.$/, '').replace(/^Tombstone of an? \w+ that /, '').split(/[;,]/);
+  const [first = ''] = description
+    .replace(/\.$/, '')
+    .replace(/^Tombstone of an? \w+ that /, '')
+    .split(/[;,]/);
   return first.charAt(0).toLowerCase() + first.slice(1);
 }
 
 function Words({ row: { target, refusal, outcomes, condition } }: { row: Row }) {
-  const codes = refusal === null ? null : refusal === '(assistantRefusal)' ? 'refused for the assistant' : refusal.startsWith('(') ? 'refused' : refusal;
+  const codes =
+    refusal === null
+      ? null
+      : refusal === '(assistantRefusal)'
+        ? 'refused for the assistant'
+        : refusal.startsWith('(')
+          ? 'refused'
+          : refusal;
   return (
     <>
       {target !== null && `→\u00a0${target}`}
@@ -171,19 +219,35 @@ function useArrows(drawing: Drawing, place: { readonly current: HTMLDivElement |
 function measureRoutes({ arrows }: Drawing, place: HTMLElement): ReadonlyMap<string, string> {
   const origin = place.getBoundingClientRect();
   const cards = [...place.querySelectorAll<HTMLElement>('.state')];
-  if (new Set(cards.filter(({ parentElement }) => parentElement === place).map(({ offsetLeft }) => offsetLeft)).size < 2) return new Map();
+  if (
+    new Set(cards.filter(({ parentElement }) => parentElement === place).map(({ offsetLeft }) => offsetLeft)).size < 2
+  )
+    return new Map();
   const tops = [...new Set(cards.map((card) => card.offsetTop))].toSorted((one, other) => one - other);
   const boxes = new Map(
     cards.map((card): [string, Box] => {
       const { left, right, top, bottom } = card.getBoundingClientRect();
       const column = (left + right) / 2 < (origin.left + origin.right) / 2 ? 0 : 1;
-      const box = { left: left - origin.left, right: right - origin.left, top: top - origin.top, bottom: bottom - origin.top, row: tops.indexOf(card.offsetTop), column, final: card.parentElement !== place } as const;
+      const box = {
+        left: left - origin.left,
+        right: right - origin.left,
+        top: top - origin.top,
+        bottom: bottom - origin.top,
+        row: tops.indexOf(card.offsetTop),
+        column,
+        final: card.parentElement !== place,
+      } as const;
       return [card.dataset['state']!, box];
     }),
   );
   const heightOf = (row: string): number => {
-    const found = cards.flatMap((card) => [...card.querySelectorAll<HTMLElement>('.row')]).find((one) => one.dataset['row'] === row)!.getBoundingClientRect();
+    const found = cards
+      .flatMap((card) => [...card.querySelectorAll<HTMLElement>('.row')])
+      .find((one) => one.dataset['row'] === row)!
+      .getBoundingClientRect();
     return (found.top + found.bottom) / 2 - origin.top;
   };
-  return route(arrows.map(({ key, from, to, row }) => ({ key, from: boxes.get(from)!, to: boxes.get(to)!, y: heightOf(row) })));
+  return route(
+    arrows.map(({ key, from, to, row }) => ({ key, from: boxes.get(from)!, to: boxes.get(to)!, y: heightOf(row) })),
+  );
 }

@@ -1,4 +1,6 @@
-/** A copy of a machine in the page: it decides as the server's does, over a state and a context, and touches nothing. */
+/**
+ * A copy of a machine in the page: it decides as the server's does, over a state and a context, and touches nothing.
+ */
 import type { AnyMachineSnapshot } from 'xstate';
 import { kinds, type ActorKind } from '../../../../machines/all.ts';
 import { scopeFor } from '../../../../machines/scope.ts';
@@ -31,4 +33,5 @@ export function decide(kind: ActorKind, { state, context }: Standing, event: Any
 }
 
 /** Every event that the machine knows. */
-export const eventsOf = (kind: ActorKind): string[] => [...new Set(kinds[kind].machine.events as readonly string[])].filter((type) => !type.startsWith('xstate.'));
+export const eventsOf = (kind: ActorKind): string[] =>
+  [...new Set(kinds[kind].machine.events as readonly string[])].filter((type) => !type.startsWith('xstate.'));

@@ -1,4 +1,6 @@
-/** The chart of a machine: for each state its rows, and the arrows between states. Read from the machine file itself. */
+/**
+ * The chart of a machine: for each state its rows, and the arrows between states. Read from the machine file itself.
+ */
 import { kinds, type ActorKind } from '../../../../machines/all.ts';
 import { describedStates, initialState, transitionsOf, type Transition } from '../../../../machines/transitions.ts';
 import type { Emitted } from '../types.ts';
@@ -64,14 +66,22 @@ function draw(kind: ActorKind): Drawing {
   });
   const arrows = cards.flatMap(({ name, rows }) => {
     const targets = new Set(rows.map(({ target }) => target).filter((target) => target !== null));
-    return [...targets].map((to) => ({ key: arrowKey(name, to), from: name, to, row: rows.find(({ target }) => target === to)!.key }));
+    return [...targets].map((to) => ({
+      key: arrowKey(name, to),
+      from: name,
+      to,
+      row: rows.find(({ target }) => target === to)!.key,
+    }));
   });
   return { kind, initial: initialState(machine), cards, arrows };
 }
 
 export const arrowKey = (from: string, to: string): string => `${from} ${to}`;
 
-/** Sorts rows event by event, the plain case first, which the definition has last; rows that change nothing come at the end. */
+/**
+ * Sorts rows event by event, the plain case first, which the definition has last; rows that change nothing come at the
+ * end.
+ */
 function rowsOf(transitions: readonly Transition[]): Row[] {
   const rows = new Map<string, Row>();
   const events = [...new Set(transitions.map(({ event }) => event))];
@@ -80,20 +90,46 @@ function rowsOf(transitions: readonly Transition[]): Row[] {
     const refusal = outcomes.find(({ type }) => type === 'refused')?.code ?? null;
     const moves = target !== state;
     const quiet = !moves && outcomes.every(({ type }) => type === 'unchanged');
-    const told = outcomes.filter(({ type }) => type !== 'refused' && type !== 'unchanged').map(({ type, code, details }) => [type, ...(code === null ? details : [code])].join(' '));
-    const same = quiet ? 'quiet' : [guard ?? '', moves ? target : '', refusal ?? '', moves ? '' : told.join()].join('|');
+    const told = outcomes
+      .filter(({ type }) => type !== 'refused' && type !== 'unchanged')
+      .map(({ type, code, details }) => [type, ...(code === null ? details : [code])].join(' '));
+    const same = quiet
+      ? 'quiet'
+      : [guard ?? '', moves ? target : '', refusal ?? '', moves ? '' : told.join()].join('|');
     const key = `${state} ${same}`;
     const found = rows.get(key);
     const condition = guard === null || quiet ? null : inWords(guard);
-    if (found === undefined) rows.set(key, { key, state, events: [event], condition, target: moves ? target : null, refusal, outcomes: told, told: { [event]: told }, quiet, exceptional: [...rows.values()].some(({ events: before }) => before.includes(event)) });
-    else rows.set(key, { ...found, events: [...new Set([...found.events, event])], outcomes: found.outcomes.filter((one) => told.includes(one)), told: { [event]: told, ...found.told } });
+    if (found === undefined)
+      rows.set(key, {
+        key,
+        state,
+        events: [event],
+        condition,
+        target: moves ? target : null,
+        refusal,
+        outcomes: told,
+        told: { [event]: told },
+        quiet,
+        exceptional: [...rows.values()].some(({ events: before }) => before.includes(event)),
+      });
+    else
+      rows.set(key, {
+        ...found,
+        events: [...new Set([...found.events, event])],
+        outcomes: found.outcomes.filter((one) => told.includes(one)),
+        told: { [event]: told, ...found.told },
+      });
   }
   const all = [...rows.values()];
   return [...all.filter(({ quiet }) => !quiet), ...all.filter(({ quiet }) => quiet)];
 }
 
 /** `isActiveTurn` → "if active turn" */
-const inWords = (guard: string): string => `if ${guard.replace(/^is(?=[A-Z])/, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).trim()}`;
+const inWords = (guard: string): string =>
+  `if ${guard
+    .replace(/^is(?=[A-Z])/, '')
+    .replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+    .trim()}`;
 
 export interface Walked {
   readonly event: string;
@@ -107,16 +143,26 @@ const fromEvent = (code: string | null): boolean => code?.startsWith('(') ?? fal
 
 /** The row that a step has taken; undefined if this machine has none, as one of another version may. */
 export function rowOf({ cards }: Drawing, { event, from, to, outcomes }: Walked): Row | undefined {
-  const rows = cards.find(({ name }) => name === from)?.rows.filter((row) => row.events.includes(event) && row.target === (to === from ? null : to)) ?? [];
+  const rows =
+    cards
+      .find(({ name }) => name === from)
+      ?.rows.filter((row) => row.events.includes(event) && row.target === (to === from ? null : to)) ?? [];
   const refused = outcomes.find(({ type }) => type === 'refused');
-  if (refused !== undefined) return rows.find(({ refusal }) => refusal === refused.code) ?? rows.find(({ refusal }) => fromEvent(refusal));
+  if (refused !== undefined)
+    return rows.find(({ refusal }) => refusal === refused.code) ?? rows.find(({ refusal }) => fromEvent(refusal));
   const accepted = rows.filter(({ refusal }) => refusal === null);
   const isQuiet = outcomes.every(({ type }) => type === 'unchanged');
-  const fit = (row: Row): number => row.told[event]!.reduce((sum, one) => sum + Math.max(...outcomes.map((outcome) => likeness(one, outcome)), -1), 0);
-  return accepted.filter(({ quiet }) => quiet === isQuiet).toSorted((one, other) => fit(other) - fit(one))[0] ?? accepted[0];
+  const fit = (row: Row): number =>
+    row.told[event]!.reduce((sum, one) => sum + Math.max(...outcomes.map((outcome) => likeness(one, outcome)), -1), 0);
+  return (
+    accepted.filter(({ quiet }) => quiet === isQuiet).toSorted((one, other) => fit(other) - fit(one))[0] ?? accepted[0]
+  );
 }
 
-/** How far an emitted event is the one in the words of a row: its type counts, and then its code, where the definition has it. */
+/**
+ * How far an emitted event is the one in the words of a row: its type counts, and then its code, where the definition
+ * has it.
+ */
 function likeness(words: string, { type, code, reason }: Emitted): number {
   if (words === [type, code ?? reason].filter(Boolean).join(' ')) return 2;
   return words.split(' ')[0] === type ? (words.includes('(') ? 1 : 0) : -1;

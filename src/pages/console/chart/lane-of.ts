@@ -77,7 +77,8 @@ class Drawer {
     const known = this.#utterances.get(utterance.from);
     // The words that decide may come behind the voice.
     const lasts = voiced.includes(event) && !(event === 'words' && known?.to !== null);
-    for (const [from, span] of this.#utterances) if (from !== utterance.from && span.to === null) this.#utterances.set(from, { ...span, to: at });
+    for (const [from, span] of this.#utterances)
+      if (from !== utterance.from && span.to === null) this.#utterances.set(from, { ...span, to: at });
     this.#utterances.set(utterance.from, { side: 'person', from: utterance.from, to: lasts ? null : utterance.to });
   }
 
@@ -90,12 +91,20 @@ class Drawer {
       this.#pausedAt = at;
       this.#mark('assistant', at, 'pause', this.#sinceVoice(at), 'The reply is held $ after a voice began over it');
     } else if (type === 'audio.resume') {
-      this.#mark('assistant', at, 'goes on', this.#pausedAt === null ? null : at - this.#pausedAt, 'The reply goes on after $: no word was said to it');
+      this.#mark(
+        'assistant',
+        at,
+        'goes on',
+        this.#pausedAt === null ? null : at - this.#pausedAt,
+        'The reply goes on after $: no word was said to it',
+      );
       this.#speaksFrom = at;
     } else if (type === 'turn.cut') this.#cut(at, String(reason));
     // A greeting has no turn to be cut.
-    else if (type === 'audio.clear' && !outcomes.some((one) => one.type === 'turn.cut')) this.#cut(at, event === 'words' ? 'speech' : 'client');
-    else if (type === 'turn.withdraw' && step.from !== 'hearing') this.#mark('assistant', at, 'taken back', null, 'Nothing of the reply was heard: it is taken back');
+    else if (type === 'audio.clear' && !outcomes.some((one) => one.type === 'turn.cut'))
+      this.#cut(at, event === 'words' ? 'speech' : 'client');
+    else if (type === 'turn.withdraw' && step.from !== 'hearing')
+      this.#mark('assistant', at, 'taken back', null, 'Nothing of the reply was heard: it is taken back');
     else if (type === 'turn.finish') this.#quiet(at);
     else if (type === 'turn.fail' || type === 'turn.failed') {
       this.#quiet(at);
@@ -105,7 +114,14 @@ class Drawer {
 
   #turnEnds({ at, event }: Step): void {
     if (event === 'typed') this.#mark('person', at, 'typed', null, 'A message was typed');
-    else this.#mark('person', at, 'turn', this.#last === null ? null : at - this.#last.to, 'The turn of the person is over after a silence of $');
+    else
+      this.#mark(
+        'person',
+        at,
+        'turn',
+        this.#last === null ? null : at - this.#last.to,
+        'The turn of the person is over after a silence of $',
+      );
   }
 
   #begins(at: number): void {
@@ -113,7 +129,13 @@ class Drawer {
     if (this.#speaksFrom !== null) return;
     this.#speaksFrom = at;
     const ms = this.#isAnswer && this.#last !== null ? at - this.#last.to : null;
-    this.#mark('assistant', at, 'reply', ms, ms === null ? 'The assistant begins to speak' : 'The reply begins $ after the voice of the person');
+    this.#mark(
+      'assistant',
+      at,
+      'reply',
+      ms,
+      ms === null ? 'The assistant begins to speak' : 'The reply begins $ after the voice of the person',
+    );
     this.#isAnswer = false;
   }
 
@@ -122,7 +144,13 @@ class Drawer {
     this.#quiet(at);
     const words = reason in cutWords ? cutWords[reason as keyof typeof cutWords] : 'it ended with the call';
     const ms = reason === 'speech' ? this.#sinceVoice(at) : null;
-    this.#mark('assistant', at, 'cut', ms, `The reply is cut${ms === null ? '' : ' $ after a voice began over it'}: ${words}`);
+    this.#mark(
+      'assistant',
+      at,
+      'cut',
+      ms,
+      `The reply is cut${ms === null ? '' : ' $ after a voice began over it'}: ${words}`,
+    );
   }
 
   /** Milliseconds since the person began to speak. */

@@ -1,4 +1,7 @@
-/** The last half minute of a call, above its chart: its voices and what they led to. The same stands as a list beneath it. */
+/**
+ * The last half minute of a call, above its chart: its voices and what they led to. The same stands as a list beneath
+ * it.
+ */
 import { Fragment } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { now, tick } from '../clock.ts';
@@ -14,7 +17,10 @@ const [usualMs, calmMs] = [1_000, 10_000];
 /** Pixels of a letter of a mark, and between two marks. */
 const [letterPx, gapPx] = [6.6, 16];
 
-const sides: readonly { readonly side: Side; readonly name: string }[] = [{ side: 'person', name: 'Person' }, { side: 'assistant', name: 'Assistant' }];
+const sides: readonly { readonly side: Side; readonly name: string }[] = [
+  { side: 'person', name: 'Person' },
+  { side: 'assistant', name: 'Assistant' },
+];
 
 interface Options {
   readonly steps: readonly Step[];
@@ -39,7 +45,14 @@ export function Lane({ steps, shown }: Options) {
         {sides.map(({ side, name }) => (
           <div key={side} class={side}>
             <span>{name}</span>
-            <Ground spans={spans.filter((one) => one.side === side)} marks={recent.filter((one) => one.side === side)} from={from} now={last} width={width} place={side === 'person' ? place : null} />
+            <Ground
+              spans={spans.filter((one) => one.side === side)}
+              marks={recent.filter((one) => one.side === side)}
+              from={from}
+              now={last}
+              width={width}
+              place={side === 'person' ? place : null}
+            />
           </div>
         ))}
         <p class="times">
@@ -78,10 +91,18 @@ function Ground({ spans, marks, from, now, width, place }: GroundOptions) {
       {lines.map((at) => (
         <hr key={at} style={{ left: `${at}%` }} />
       ))}
-      {spans.filter(({ to }) => (to ?? now) > from).map((span) => {
-        const [left, right] = [share(span.from), share(span.to ?? now)];
-        return <i key={span.from} class={span.to === null ? 'spoken lasts' : 'spoken'} style={{ left: `${left}%`, width: `${Math.max(right - left, 0.2)}%` }} />;
-      })}
+      {spans
+        .filter(({ to }) => (to ?? now) > from)
+        .map((span) => {
+          const [left, right] = [share(span.from), share(span.to ?? now)];
+          return (
+            <i
+              key={span.from}
+              class={span.to === null ? 'spoken lasts' : 'spoken'}
+              style={{ left: `${left}%`, width: `${Math.max(right - left, 0.2)}%` }}
+            />
+          );
+        })}
       {marks.map((mark) => {
         const tone = mark.fails ? 'no' : undefined;
         const at = labels.get(mark);
@@ -102,7 +123,10 @@ function Ground({ spans, marks, from, now, width, place }: GroundOptions) {
 
 const labelOf = ({ word, ms }: Mark): string => (ms === null ? word : `${word} ${inMs(ms)}`);
 
-/** The marks that have room for their words, the newest first, and where the words of each begin: left of its line where they else had none. */
+/**
+ * The marks that have room for their words, the newest first, and where the words of each begin: left of its line where
+ * they else had none.
+ */
 function fitting(marks: readonly Mark[], placeOf: (mark: Mark) => number, width: number): ReadonlyMap<Mark, number> {
   const labels = new Map<Mark, number>();
   let free = width;
@@ -125,8 +149,13 @@ interface ToldOptions {
 
 /** Newest first. */
 function Told({ marks, spans, now }: ToldOptions) {
-  const spoke = spans.map(({ side, from, to }) => ({ at: from, text: `${side === 'person' ? 'The person' : 'The assistant'} speaks${to === null ? ', so far' : ''} for ${inMs(Math.round((to ?? now) - from))}` }));
-  const lines = [...spoke, ...marks.map(({ at, told }) => ({ at, text: told }))].toSorted((one, other) => other.at - one.at);
+  const spoke = spans.map(({ side, from, to }) => ({
+    at: from,
+    text: `${side === 'person' ? 'The person' : 'The assistant'} speaks${to === null ? ', so far' : ''} for ${inMs(Math.round((to ?? now) - from))}`,
+  }));
+  const lines = [...spoke, ...marks.map(({ at, told }) => ({ at, text: told }))].toSorted(
+    (one, other) => other.at - one.at,
+  );
   if (lines.length === 0) return <p class="note">Nobody has spoken.</p>;
   return (
     <ol role="list">

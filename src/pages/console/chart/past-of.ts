@@ -23,7 +23,10 @@ async function historyOf(path: string, signal: AbortSignal): Promise<HistoryRow[
   const rows: HistoryRow[] = [];
   let after: string | null = null;
   for (let pages = 0; pages < pagesMax; pages++) {
-    const page: List<HistoryRow> = await patiently(() => ask<List<HistoryRow>>(`${apiWorkspace()}${path}${query({ order: 'desc', limit: 100, after })}`, { signal }), signal);
+    const page: List<HistoryRow> = await patiently(
+      () => ask<List<HistoryRow>>(`${apiWorkspace()}${path}${query({ order: 'desc', limit: 100, after })}`, { signal }),
+      signal,
+    );
     rows.push(...page.data);
     after = page.next_cursor;
     if (after === null) break;
@@ -34,7 +37,12 @@ async function historyOf(path: string, signal: AbortSignal): Promise<HistoryRow[
 const nothing: PastOf = { steps: [], live: null, begun: false, failure: null };
 
 /** The past of the actor `id` after these messages. `keeps`: it keeps a history. */
-function taken({ steps, live }: PastOf, id: string, messages: readonly FeedMessage[], keeps: boolean): Pick<PastOf, 'steps' | 'live'> {
+function taken(
+  { steps, live }: PastOf,
+  id: string,
+  messages: readonly FeedMessage[],
+  keeps: boolean,
+): Pick<PastOf, 'steps' | 'live'> {
   for (const message of messages) {
     if (message.type === 'actors') live = message.actors.find((one) => one.id === id) ?? null;
     else if (message.type === 'activated') live = { ...message.actor, state: message.state, context: null };
@@ -75,7 +83,11 @@ export function usePast(kind: string, id: string | null, session: string | null 
         if (mine !== reads) return;
         change({ steps: withRows(past.current.steps, rows), failure: null });
         // The history has the refusals.
-        takeEarly((early ?? []).filter((message) => message.type !== 'event' || !message.refused || message.from !== message.to));
+        takeEarly(
+          (early ?? []).filter(
+            (message) => message.type !== 'event' || !message.refused || message.from !== message.to,
+          ),
+        );
         change({ begun: true });
       } catch (error) {
         if (leaving.signal.aborted || mine !== reads) return;
@@ -85,9 +97,11 @@ export function usePast(kind: string, id: string | null, session: string | null 
         change({ failure: error.status === 404 && past.current.steps.length > 0 ? null : error, begun: true });
       }
     };
-    const take = (messages: readonly FeedMessage[]) => change(taken(past.current, id, messages, kind === 'turn' || path !== null));
+    const take = (messages: readonly FeedMessage[]) =>
+      change(taken(past.current, id, messages, kind === 'turn' || path !== null));
     const stop = watch({ workspace: apiWorkspace().split('/')[2]!, kind, id }, (messages) => {
-      // The list of live actors comes at first and after every lost connection: the history has the steps taken meanwhile.
+      // The list of live actors comes at first and after every lost connection: the history has the steps taken
+      // meanwhile.
       if (messages.some(({ type }) => type === 'actors' || type === 'dropped')) {
         early = [];
         void read();

@@ -44,7 +44,11 @@ export function Past({ steps, shown, choose, over, linkOf }: PastOptions) {
         <span>History</span>
         <span>{plural(steps.length, 'step')}</span>
       </h3>
-      {steps.length === 0 && <p class="note">{over ? 'No step is known.' : 'No step is known yet. What moves it appears here as it happens.'}</p>}
+      {steps.length === 0 && (
+        <p class="note">
+          {over ? 'No step is known.' : 'No step is known yet. What moves it appears here as it happens.'}
+        </p>
+      )}
       <ol ref={list} tabIndex={drawn.length > 5 ? 0 : undefined} role="list" aria-label="Steps, newest first">
         {drawn.toReversed().map((step, index, all) => {
           const after = all[index - 1];
@@ -83,7 +87,12 @@ class StepRow extends Component<RowOptions> {
 
   override render({ step, current, choose }: RowOptions) {
     return (
-      <button type="button" class={step.refused ? 'step no' : 'step'} aria-current={current ? 'step' : undefined} onClick={() => choose(step)}>
+      <button
+        type="button"
+        class={step.refused ? 'step no' : 'step'}
+        aria-current={current ? 'step' : undefined}
+        onClick={() => choose(step)}
+      >
         <TimeOfDay at={step.at} />
         <span>
           <StepWords step={step} />
@@ -94,7 +103,11 @@ class StepRow extends Component<RowOptions> {
   }
 }
 
-export const StepWords = ({ step: { event, from, to, refused, outcomes } }: { step: Pick<Step, 'event' | 'from' | 'to' | 'refused' | 'outcomes'> }) =>
+export const StepWords = ({
+  step: { event, from, to, refused, outcomes },
+}: {
+  step: Pick<Step, 'event' | 'from' | 'to' | 'refused' | 'outcomes'>;
+}) =>
   refused ? (
     <>
       <b>{event} refused</b> {codeOf(outcomes)}
@@ -105,22 +118,31 @@ export const StepWords = ({ step: { event, from, to, refused, outcomes } }: { st
     </>
   );
 
-export const causeText = (by: Cause | null): string | null => (by === null ? null : by.kind === by.name ? by.kind : `${by.kind} ${by.name ?? shortId(by.id)}`);
+export const causeText = (by: Cause | null): string | null =>
+  by === null ? null : by.kind === by.name ? by.kind : `${by.kind} ${by.name ?? shortId(by.id)}`;
 
 /** A step in small print: how often, the emitted events, the cause. */
 const smallOf = (step: Step): string => {
-  const told = step.outcomes.filter(({ type }) => type !== 'refused' && type !== 'unchanged' && type !== 'accepted').map(({ type }) => type);
+  const told = step.outcomes
+    .filter(({ type }) => type !== 'refused' && type !== 'unchanged' && type !== 'accepted')
+    .map(({ type }) => type);
   const times = step.count > 1 ? (step.count === 2 ? 'twice' : `${step.count} times`) : null;
-  return [times, ...told, causeText(step.by), step.requestId && shortId(step.requestId)].filter(Boolean).join(' · ') || 'no cause is kept';
+  return (
+    [times, ...told, causeText(step.by), step.requestId && shortId(step.requestId)].filter(Boolean).join(' · ') ||
+    'no cause is kept'
+  );
 };
-const titleOf = ({ requestId, outcomes }: Step): string => [requestId, JSON.stringify(outcomes)].filter(Boolean).join('\n');
+const titleOf = ({ requestId, outcomes }: Step): string =>
+  [requestId, JSON.stringify(outcomes)].filter(Boolean).join('\n');
 
 /** Where each step stands on the track, from 0 to 1: pauses count, but no longer than the most. */
 export function placesOf(steps: readonly Step[]): number[] {
   const most = 60_000;
   const least = 2000;
   let sum = 0;
-  const sums = steps.map((step, index) => (sum += index === 0 ? 0 : Math.min(most, Math.max(least, step.at - steps[index - 1]!.at))));
+  const sums = steps.map(
+    (step, index) => (sum += index === 0 ? 0 : Math.min(most, Math.max(least, step.at - steps[index - 1]!.at))),
+  );
   return sums.map((one) => (sum === 0 ? 0.5 : one / sum));
 }
 
@@ -162,7 +184,8 @@ export function Scrub({ steps, shown, choose, now }: ScrubOptions) {
     const box = track.current!.getBoundingClientRect();
     const wanted = ((event.clientX - box.left) / box.width - 0.02) / 0.96;
     let nearest = 0;
-    for (const [index, one] of places.entries()) if (Math.abs(one - wanted) < Math.abs(places[nearest]! - wanted)) nearest = index;
+    for (const [index, one] of places.entries())
+      if (Math.abs(one - wanted) < Math.abs(places[nearest]! - wanted)) nearest = index;
     to(nearest);
   };
   const step = steps[place]!;
@@ -185,7 +208,13 @@ export function Scrub({ steps, shown, choose, now }: ScrubOptions) {
         onPointerDown={point}
         onPointerMove={point}
       >
-        {steps.map(({ id, refused }, index) => (refused || steps.length <= ticksMax ? <s key={id} class={refused ? 'no' : undefined} style={{ left: at(index) }} /> : null)).slice(-10 * ticksMax)}
+        {steps
+          .map(({ id, refused }, index) =>
+            refused || steps.length <= ticksMax ? (
+              <s key={id} class={refused ? 'no' : undefined} style={{ left: at(index) }} />
+            ) : null,
+          )
+          .slice(-10 * ticksMax)}
         <u style={{ left: at(place) }} />
       </div>
       <button type="button" onClick={now} disabled={shown === null}>

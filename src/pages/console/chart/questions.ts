@@ -11,29 +11,49 @@ export interface Question {
 
 type Make = Question['make'];
 
-const turnOf = ({ context }: Standing): string => (context as { activeTurnId?: string | null } | null)?.activeTurnId ?? 'turn_none';
+const turnOf = ({ context }: Standing): string =>
+  (context as { activeTurnId?: string | null } | null)?.activeTurnId ?? 'turn_none';
 const deadlineOf = ({ context }: Standing, at: number): number => {
   const expiresAt = (context as { expiresAt?: number | null } | null)?.expiresAt;
   return expiresAt == null ? at : Math.max(at, expiresAt * 1000);
 };
-/** In the plain case the time lies before the deadline: the question is about "now", for an actor that may be long over. */
+/**
+ * In the plain case the time lies before the deadline: the question is about "now", for an actor that may be long over.
+ */
 const inTime = (standing: Standing, at: number): number => {
   const expiresAt = (standing.context as { expiresAt?: number | null } | null)?.expiresAt;
   return expiresAt == null ? at : Math.min(at, expiresAt * 1000 - 1);
 };
 
-const chat = (assistantRefusal: string | null): Make => (standing, at) => ({ type: 'chat', at: inTime(standing, at), turnId: 'turn_new', assistantRefusal });
+const chat =
+  (assistantRefusal: string | null): Make =>
+  (standing, at) => ({ type: 'chat', at: inTime(standing, at), turnId: 'turn_new', assistantRefusal });
 
 const cases: Readonly<Record<string, readonly (readonly [when: string | null, make: Make])[]>> = {
   'session chat': [
     [null, chat(null)],
     ['the assistant is disabled', chat('assistant_disabled')],
-    ['the session is past its seconds', (standing, at) => ({ type: 'chat', at: deadlineOf(standing, at), turnId: 'turn_new', assistantRefusal: null })],
+    [
+      'the session is past its seconds',
+      (standing, at) => ({ type: 'chat', at: deadlineOf(standing, at), turnId: 'turn_new', assistantRefusal: null }),
+    ],
   ],
-  'session abort': [[null, (standing, at) => ({ type: 'abort', at: inTime(standing, at), turnId: turnOf(standing) })], ['it names another turn', (standing, at) => ({ type: 'abort', at: inTime(standing, at), turnId: 'turn_other' })]],
-  'session finished': [[null, (standing, at) => ({ type: 'finished', at: inTime(standing, at), turnId: turnOf(standing) })], ['the session is past its seconds', (standing, at) => ({ type: 'finished', at: deadlineOf(standing, at), turnId: turnOf(standing) })]],
+  'session abort': [
+    [null, (standing, at) => ({ type: 'abort', at: inTime(standing, at), turnId: turnOf(standing) })],
+    ['it names another turn', (standing, at) => ({ type: 'abort', at: inTime(standing, at), turnId: 'turn_other' })],
+  ],
+  'session finished': [
+    [null, (standing, at) => ({ type: 'finished', at: inTime(standing, at), turnId: turnOf(standing) })],
+    [
+      'the session is past its seconds',
+      (standing, at) => ({ type: 'finished', at: deadlineOf(standing, at), turnId: turnOf(standing) }),
+    ],
+  ],
   'session end': [[null, (standing, at) => ({ type: 'end', at: inTime(standing, at) })]],
-  'session tick': [[null, (standing, at) => ({ type: 'tick', at: inTime(standing, at) })], ['the deadline is due', (standing, at) => ({ type: 'tick', at: deadlineOf(standing, at) })]],
+  'session tick': [
+    [null, (standing, at) => ({ type: 'tick', at: inTime(standing, at) })],
+    ['the deadline is due', (standing, at) => ({ type: 'tick', at: deadlineOf(standing, at) })],
+  ],
   'turn stop': [
     ['it is aborted', (_, at) => ({ type: 'stop', at, reason: 'aborted' })],
     ['its session expires', (_, at) => ({ type: 'stop', at, reason: 'expired' })],
@@ -45,11 +65,23 @@ const cases: Readonly<Record<string, readonly (readonly [when: string | null, ma
   'turn fenced': [[null, (_, at) => ({ type: 'fenced', at, until: at + 2000 })]],
   'turn taken': [[null, (_, at) => ({ type: 'taken', at, until: at + 2000 })]],
   'turn unsealed': [
-    ['the store is away', (_, at) => ({ type: 'unsealed', at, fault: 'store_away', certain: false, last: false, until: at + 20_000 })],
-    ['the store has lost text', (_, at) => ({ type: 'unsealed', at, fault: 'store_forgot', certain: true, last: false, until: at + 20_000 })],
-    ['a fault of ours, for the last time', (_, at) => ({ type: 'unsealed', at, fault: 'error', certain: false, last: true, until: at + 20_000 })],
+    [
+      'the store is away',
+      (_, at) => ({ type: 'unsealed', at, fault: 'store_away', certain: false, last: false, until: at + 20_000 }),
+    ],
+    [
+      'the store has lost text',
+      (_, at) => ({ type: 'unsealed', at, fault: 'store_forgot', certain: true, last: false, until: at + 20_000 }),
+    ],
+    [
+      'a fault of ours, for the last time',
+      (_, at) => ({ type: 'unsealed', at, fault: 'error', certain: false, last: true, until: at + 20_000 }),
+    ],
   ],
-  'turn withdrawn': [[null, (_, at) => ({ type: 'withdrawn', at, stored: true })], ['the store is away', (_, at) => ({ type: 'withdrawn', at, stored: false })]],
+  'turn withdrawn': [
+    [null, (_, at) => ({ type: 'withdrawn', at, stored: true })],
+    ['the store is away', (_, at) => ({ type: 'withdrawn', at, stored: false })],
+  ],
   'turn fate': [
     ['it was aborted', (_, at) => ({ type: 'fate', at, end: 'aborted' })],
     ['its session expired', (_, at) => ({ type: 'fate', at, end: 'expired' })],
@@ -57,25 +89,64 @@ const cases: Readonly<Record<string, readonly (readonly [when: string | null, ma
     ['it failed', (_, at) => ({ type: 'fate', at, end: 'failed' })],
     ['the store does not say', (_, at) => ({ type: 'fate', at, end: 'unknown' })],
   ],
-  'turn tick': [[null, (_, at) => ({ type: 'tick', at })], ['a deadline is due', (_, at) => ({ type: 'tick', at: Math.max(at, 9e15) })]],
+  'turn tick': [
+    [null, (_, at) => ({ type: 'tick', at })],
+    ['a deadline is due', (_, at) => ({ type: 'tick', at: Math.max(at, 9e15) })],
+  ],
   'key request': [
     [null, (standing, at) => ({ type: 'request', at: inTime(standing, at), debt: null })],
-    ['a budget is used up', (standing, at) => ({ type: 'request', at: inTime(standing, at), debt: { budget: 'requests', until: at + 60_000 } })],
+    [
+      'a budget is used up',
+      (standing, at) => ({
+        type: 'request',
+        at: inTime(standing, at),
+        debt: { budget: 'requests', until: at + 60_000 },
+      }),
+    ],
     ['the key is past its date', (standing, at) => ({ type: 'request', at: deadlineOf(standing, at), debt: null })],
   ],
   'key configure': [
     ['without an expiry', (_, at) => ({ type: 'configure', at, expiresAt: null })],
     ['with an expiry that is past', (_, at) => ({ type: 'configure', at, expiresAt: Math.floor(at / 1000) - 1 })],
   ],
-  'key tick': [[null, (_, at) => ({ type: 'tick', at })], ['the expiry is due', (standing, at) => ({ type: 'tick', at: deadlineOf(standing, at) })]],
-  'workspace configure': [['one slot', () => ({ type: 'configure', max: 1 })], ['a thousand slots', () => ({ type: 'configure', max: 1000 })]],
-  'workspace sync': [['no turn is in flight', () => ({ type: 'sync', inFlight: 0 })], ['a thousand turns are in flight', () => ({ type: 'sync', inFlight: 1000 })]],
-  'assistant configure': [['with a voice', () => ({ type: 'configure', voice: true })], ['without a voice', () => ({ type: 'configure', voice: false })]],
-  'socket open': [[null, (_, at) => ({ type: 'open', at, refusal: null })], ['the assistant is disabled', (_, at) => ({ type: 'open', at, refusal: 'assistant_disabled' })]],
-  'socket speech': [[null, (_, at) => ({ type: 'speech', at, refusal: null })], ['its voice was switched off', (_, at) => ({ type: 'speech', at, refusal: 'voice_disabled' })]],
-  'socket fault': [['a message breaks a rule', (_, at) => ({ type: 'fault', at, code: 'invalid_request', close: 1008 })]],
-  'visitor message': [[null, (_, at) => ({ type: 'message', at, refusal: null, clockUntil: at + 60_000 })], ['a limit refuses it', (_, at) => ({ type: 'message', at, refusal: { limit: 'minutes_per_day', until: at + 60_000 }, clockUntil: 0 })]],
-  'visitor sealed': [['its clock runs on', (_, at) => ({ type: 'sealed', at, clockUntil: at + 60_000 })], ['its turn was withdrawn', (_, at) => ({ type: 'sealed', at, clockUntil: at })]],
+  'key tick': [
+    [null, (_, at) => ({ type: 'tick', at })],
+    ['the expiry is due', (standing, at) => ({ type: 'tick', at: deadlineOf(standing, at) })],
+  ],
+  'workspace configure': [
+    ['one slot', () => ({ type: 'configure', max: 1 })],
+    ['a thousand slots', () => ({ type: 'configure', max: 1000 })],
+  ],
+  'workspace sync': [
+    ['no turn is in flight', () => ({ type: 'sync', inFlight: 0 })],
+    ['a thousand turns are in flight', () => ({ type: 'sync', inFlight: 1000 })],
+  ],
+  'assistant configure': [
+    ['with a voice', () => ({ type: 'configure', voice: true })],
+    ['without a voice', () => ({ type: 'configure', voice: false })],
+  ],
+  'socket open': [
+    [null, (_, at) => ({ type: 'open', at, refusal: null })],
+    ['the assistant is disabled', (_, at) => ({ type: 'open', at, refusal: 'assistant_disabled' })],
+  ],
+  'socket speech': [
+    [null, (_, at) => ({ type: 'speech', at, refusal: null })],
+    ['its voice was switched off', (_, at) => ({ type: 'speech', at, refusal: 'voice_disabled' })],
+  ],
+  'socket fault': [
+    ['a message breaks a rule', (_, at) => ({ type: 'fault', at, code: 'invalid_request', close: 1008 })],
+  ],
+  'visitor message': [
+    [null, (_, at) => ({ type: 'message', at, refusal: null, clockUntil: at + 60_000 })],
+    [
+      'a limit refuses it',
+      (_, at) => ({ type: 'message', at, refusal: { limit: 'minutes_per_day', until: at + 60_000 }, clockUntil: 0 }),
+    ],
+  ],
+  'visitor sealed': [
+    ['its clock runs on', (_, at) => ({ type: 'sealed', at, clockUntil: at + 60_000 })],
+    ['its turn was withdrawn', (_, at) => ({ type: 'sealed', at, clockUntil: at })],
+  ],
 };
 
 export const questionsOf = (kind: ActorKind): Question[] =>

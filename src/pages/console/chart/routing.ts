@@ -1,7 +1,8 @@
 /**
- * Where the arrows of a chart run. Cards stand in rows of two, and states that nothing leaves in a row of their own at the end. Arrows
- * run in the space between the cards, straight or with right angles, and never across a card. Those that come to one state from further
- * away share a lane at the left, in the middle or at the right; no lane is shared otherwise.
+ * Where the arrows of a chart run. Cards stand in rows of two, and states that nothing leaves in a row of their own at
+ * the end. Arrows run in the space between the cards, straight or with right angles, and never across a card. Those
+ * that come to one state from further away share a lane at the left, in the middle or at the right; no lane is shared
+ * otherwise.
  */
 
 export interface Box {
@@ -39,10 +40,22 @@ export function route(wires: readonly Wire[]): Map<string, string> {
   const toFinal = wires.filter(({ to }) => to.final);
   const others = wires.filter(({ to }) => !to.final);
   const routed: Routed[] = [
-    ...across(others.filter((wire) => distance(wire) === 0), space),
-    ...between(others.filter((wire) => distance(wire) === 1), space),
-    ...around([...others, ...toFinal].filter((wire) => distance(wire) > 1), space),
-    ...down(toFinal.filter((wire) => distance(wire) === 1), space),
+    ...across(
+      others.filter((wire) => distance(wire) === 0),
+      space,
+    ),
+    ...between(
+      others.filter((wire) => distance(wire) === 1),
+      space,
+    ),
+    ...around(
+      [...others, ...toFinal].filter((wire) => distance(wire) > 1),
+      space,
+    ),
+    ...down(
+      toFinal.filter((wire) => distance(wire) === 1),
+      space,
+    ),
   ];
   return new Map(routed.map(([key, points]) => [key, pathOf(points)]));
 }
@@ -61,9 +74,16 @@ class Space {
   /** The value nearest to the wanted one that is so far from all that were taken in the same place before. */
   take(place: string, wanted: number, least: number, most: number, far = apart): number {
     const taken = this.#taken.get(place) ?? [];
-    const steps = Array.from({ length: 60 }, (_, index) => (index % 2 === 0 ? -1 : 1) * Math.ceil(index / 2) * (apart / 2));
+    const steps = Array.from(
+      { length: 60 },
+      (_, index) => (index % 2 === 0 ? -1 : 1) * Math.ceil(index / 2) * (apart / 2),
+    );
     const inside = Math.min(Math.max(wanted, least), most);
-    const free = steps.map((step) => inside + step).find((value) => value >= least && value <= most && taken.every((one) => Math.abs(one - value) >= far)) ?? inside;
+    const free =
+      steps
+        .map((step) => inside + step)
+        .find((value) => value >= least && value <= most && taken.every((one) => Math.abs(one - value) >= far)) ??
+      inside;
     this.#taken.set(place, [...taken, free]);
     return free;
   }
@@ -88,15 +108,35 @@ class Space {
   /** Each final state has a height of its own above its row, and is entered in its middle. */
   entrance(final: Box): Point {
     const [high, low] = this.below(final.row - 1);
-    return [(final.left + final.right) / 2, high + ((low - high) * (this.#finals.indexOf(final) + 1)) / (this.#finals.length + 1)];
+    return [
+      (final.left + final.right) / 2,
+      high + ((low - high) * (this.#finals.indexOf(final) + 1)) / (this.#finals.length + 1),
+    ];
   }
 }
 
 /** Neighbours in a row: straight, at the height of the row that leads there. */
 function across(wires: readonly Wire[], space: Space): Routed[] {
   return wires.map(({ key, from, to, y }) => {
-    const height = space.take('middle', y, Math.max(from.top, to.top) + 20, Math.min(from.bottom, to.bottom) - 10, 3 * apart);
-    return [key, from.column < to.column ? [[from.right, height], [to.left, height]] : [[from.left, height], [to.right, height]]];
+    const height = space.take(
+      'middle',
+      y,
+      Math.max(from.top, to.top) + 20,
+      Math.min(from.bottom, to.bottom) - 10,
+      3 * apart,
+    );
+    return [
+      key,
+      from.column < to.column
+        ? [
+            [from.right, height],
+            [to.left, height],
+          ]
+        : [
+            [from.left, height],
+            [to.right, height],
+          ],
+    ];
   });
 }
 
@@ -109,12 +149,22 @@ interface Trunk {
   readonly end: number;
 }
 
-/** Rows that are further apart: out at the side, along a vertical space, and in at the side; into a final state from above. */
+/**
+ * Rows that are further apart: out at the side, along a vertical space, and in at the side; into a final state from
+ * above.
+ */
 function around(wires: readonly Wire[], space: Space): Routed[] {
   const sides = ['left', 'middle', 'right'] as const;
   const trunksAt = (side: Side) => {
     const here = wires.filter((wire) => sideOf(wire) === side);
-    return [...new Set(here.map(({ to }) => to))].map((to) => trunkOf(side, to, here.filter((wire) => wire.to === to), space));
+    return [...new Set(here.map(({ to }) => to))].map((to) =>
+      trunkOf(
+        side,
+        to,
+        here.filter((wire) => wire.to === to),
+        space,
+      ),
+    );
   };
   return sides.flatMap((side) => {
     const lanes = lanesOf(trunksAt(side));
@@ -122,16 +172,32 @@ function around(wires: readonly Wire[], space: Space): Routed[] {
       lane.flatMap(({ to, wires: leaving, end }) => {
         const x = space.lane(side, index, lanes.length);
         const near = ({ left, right }: Box): number => ((left + right) / 2 < x ? right : left);
-        const ends: Point[] = to.final ? [[space.entrance(to)[0], end], [space.entrance(to)[0], to.top]] : [[near(to), end]];
-        return leaving.map(({ key, from, start }): Routed => [key, [[near(from), start], [x, start], [x, end], ...ends]]);
+        const ends: Point[] = to.final
+          ? [
+              [space.entrance(to)[0], end],
+              [space.entrance(to)[0], to.top],
+            ]
+          : [[near(to), end]];
+        return leaving.map(({ key, from, start }): Routed => [
+          key,
+          [[near(from), start], [x, start], [x, end], ...ends],
+        ]);
       }),
     );
   });
 }
 
 function trunkOf(side: Side, to: Box, wires: readonly Wire[], space: Space): Trunk {
-  const leaving = wires.map((wire) => ({ ...wire, start: space.take(side, wire.y, wire.from.top + 10, wire.from.bottom - 10) }));
-  return { side, to, wires: leaving, end: to.final ? space.entrance(to)[1] : space.take(side, to.top + 22, to.top + 10, to.bottom - 10) };
+  const leaving = wires.map((wire) => ({
+    ...wire,
+    start: space.take(side, wire.y, wire.from.top + 10, wire.from.bottom - 10),
+  }));
+  return {
+    side,
+    to,
+    wires: leaving,
+    end: to.final ? space.entrance(to)[1] : space.take(side, to.top + 22, to.top + 10, to.bottom - 10),
+  };
 }
 
 /** Along the outer side to a state of the same column, and between the columns to one of the other. */
@@ -143,9 +209,13 @@ function sideOf({ from, to }: Wire): Side {
 /** Trunks that do not meet share a lane; short ones come first, so that long ones run around them. */
 function lanesOf(trunks: readonly Trunk[]): Trunk[][] {
   const lanes: Trunk[][] = [];
-  const reach = ({ wires, end }: Trunk): readonly [number, number] => [Math.min(end, ...wires.map(({ start }) => start)), Math.max(end, ...wires.map(({ start }) => start))];
+  const reach = ({ wires, end }: Trunk): readonly [number, number] => [
+    Math.min(end, ...wires.map(({ start }) => start)),
+    Math.max(end, ...wires.map(({ start }) => start)),
+  ];
   const length = (trunk: Trunk): number => reach(trunk)[1] - reach(trunk)[0];
-  const meet = (one: Trunk, other: Trunk): boolean => reach(one)[0] < reach(other)[1] + apart && reach(other)[0] < reach(one)[1] + apart;
+  const meet = (one: Trunk, other: Trunk): boolean =>
+    reach(one)[0] < reach(other)[1] + apart && reach(other)[0] < reach(one)[1] + apart;
   for (const trunk of trunks.toSorted((one, other) => length(one) - length(other))) {
     const free = lanes.find((lane) => !lane.some((one) => meet(one, trunk)));
     if (free === undefined) lanes.push([trunk]);
@@ -160,34 +230,74 @@ function down(wires: readonly Wire[], space: Space): Routed[] {
   for (const { to } of wires) space.take(place, space.entrance(to)[0], -Infinity, Infinity);
   return wires.map(({ key, from, to }) => {
     const [x, y] = space.entrance(to);
-    if (x > from.left + 16 && x < from.right - 16) return [key, [[x, from.bottom], [x, to.top]]];
+    if (x > from.left + 16 && x < from.right - 16)
+      return [
+        key,
+        [
+          [x, from.bottom],
+          [x, to.top],
+        ],
+      ];
     const start = space.take(place, x < from.left ? from.left + 24 : from.right - 24, from.left + 16, from.right - 16);
-    return [key, [[start, from.bottom], [start, y], [x, y], [x, to.top]]];
+    return [
+      key,
+      [
+        [start, from.bottom],
+        [start, y],
+        [x, y],
+        [x, to.top],
+      ],
+    ];
   });
 }
 
-/** Neighbouring rows: out at the bottom or the top, along the space between the rows, and in at the top or the bottom. */
+/**
+ * Neighbouring rows: out at the bottom or the top, along the space between the rows, and in at the top or the bottom.
+ */
 function between(wires: readonly Wire[], space: Space): Routed[] {
   const places = new Map<string, number>();
   const crossing = wires.filter(({ from, to }) => from.column !== to.column);
   for (const gutter of new Set(wires.map(gutterOf))) {
-    for (const column of [0, 1]) place(wires.filter((wire) => gutterOf(wire) === gutter), column, places);
+    for (const column of [0, 1])
+      place(
+        wires.filter((wire) => gutterOf(wire) === gutter),
+        column,
+        places,
+      );
   }
   return wires.map((wire) => {
     const [high, low] = space.below(gutterOf(wire));
     const [out, into] = wire.from.row < wire.to.row ? [wire.from.bottom, wire.to.top] : [wire.from.top, wire.to.bottom];
     const [start, end] = [places.get(placeKey(wire, wire.from.column))!, places.get(placeKey(wire, wire.to.column))!];
-    if (wire.from.column === wire.to.column) return [wire.key, [[start, out], [start, into]]];
+    if (wire.from.column === wire.to.column)
+      return [
+        wire.key,
+        [
+          [start, out],
+          [start, into],
+        ],
+      ];
     const own = crossing.filter((one) => gutterOf(one) === gutterOf(wire));
     const track = high + ((low - high) * (own.indexOf(wire) + 1)) / (own.length + 1);
-    return [wire.key, [[start, out], [start, track], [end, track], [end, into]]];
+    return [
+      wire.key,
+      [
+        [start, out],
+        [start, track],
+        [end, track],
+        [end, into],
+      ],
+    ];
   });
 }
 
 const gutterOf = ({ from, to }: Wire): number => Math.min(from.row, to.row);
 const placeKey = ({ key }: Wire, column: number): string => `${key} ${column}`;
 
-/** In each column every arrow has a place of its own, evenly along the cards: straight ones outside, those that cross over inside. */
+/**
+ * In each column every arrow has a place of its own, evenly along the cards: straight ones outside, those that cross
+ * over inside.
+ */
 function place(wires: readonly Wire[], column: number, places: Map<string, number>): void {
   const here = wires.filter(({ from, to }) => from.column === column || to.column === column);
   const straight = here.filter(({ from, to }) => from.column === to.column);

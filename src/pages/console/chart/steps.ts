@@ -36,13 +36,32 @@ export interface Step {
   readonly kept?: unknown;
 }
 
-export const codeOf = (outcomes: readonly Emitted[]): string | null => outcomes.find(({ type }) => type === 'refused')?.code ?? null;
+export const codeOf = (outcomes: readonly Emitted[]): string | null =>
+  outcomes.find(({ type }) => type === 'refused')?.code ?? null;
 
 type Unnamed = Omit<Step, 'id'>;
 
-export const stepOfRow = ({ at, request_id, context, data, ...row }: HistoryRow): Unnamed => ({ ...row, at: at * 1000, requestId: request_id, data: data ?? null, kept: context ?? null });
+export const stepOfRow = ({ at, request_id, context, data, ...row }: HistoryRow): Unnamed => ({
+  ...row,
+  at: at * 1000,
+  requestId: request_id,
+  data: data ?? null,
+  kept: context ?? null,
+});
 
-export const stepOfEvent = ({ seq, at, event, from, to, outcomes, refused, request_id, by, context, data }: FeedEvent): Unnamed => ({
+export const stepOfEvent = ({
+  seq,
+  at,
+  event,
+  from,
+  to,
+  outcomes,
+  refused,
+  request_id,
+  by,
+  context,
+  data,
+}: FeedEvent): Unnamed => ({
   ...{ seq, at, event, from, to, outcomes, by, context, refused, data },
   requestId: request_id,
   count: 1,
@@ -50,35 +69,61 @@ export const stepOfEvent = ({ seq, at, event, from, to, outcomes, refused, reque
 
 /** A refusal, like an event that changed nothing, commits nothing and has the number of the step before it. */
 const isRefusal = ({ refused, from, to }: Unnamed): boolean => refused && from === to;
-const isSame = (one: Unnamed, other: Unnamed): boolean => one.event === other.event && one.from === other.from && one.to === other.to;
+const isSame = (one: Unnamed, other: Unnamed): boolean =>
+  one.event === other.event && one.from === other.from && one.to === other.to;
 
-/** Appends a step. A committed one that is known already is left out; an equal one that moved nothing increases the last one's count. */
+/**
+ * Appends a step. A committed one that is known already is left out; an equal one that moved nothing increases the last
+ * one's count.
+ */
 export function withStep(steps: readonly Step[], step: Unnamed): readonly Step[] {
   const last = steps.at(-1);
   if (!isRefusal(step)) {
     if (last === undefined || step.seq > last.seq) return [...steps, { ...step, id: String(step.seq) }];
     const known = steps.findLast(({ id }) => id === String(step.seq));
-    const isKnown = known !== undefined && isSame(known, step) && Math.floor(known.at / 1000) === Math.floor(step.at / 1000);
+    const isKnown =
+      known !== undefined && isSame(known, step) && Math.floor(known.at / 1000) === Math.floor(step.at / 1000);
     if (step.seq < last.seq || isKnown || step.outcomes.every(({ type }) => type === 'unchanged')) return steps;
   }
-  const isMore = last !== undefined && last.id.includes('r') && last.seq === step.seq && isSame(last, step) && codeOf(last.outcomes) === codeOf(step.outcomes);
+  const isMore =
+    last !== undefined &&
+    last.id.includes('r') &&
+    last.seq === step.seq &&
+    isSame(last, step) &&
+    codeOf(last.outcomes) === codeOf(step.outcomes);
   if (isMore) return steps.with(-1, { ...step, id: last.id, count: last.count + step.count });
   const before = steps.filter(({ id }) => id.startsWith(`${step.seq}r`)).length;
   return [...steps, { ...step, id: `${step.seq}r${before + 1}` }];
 }
 
-const isIdle = ({ from, to, outcomes }: Unnamed): boolean => from === to && outcomes.every(({ type }) => type === 'unchanged');
+const isIdle = ({ from, to, outcomes }: Unnamed): boolean =>
+  from === to && outcomes.every(({ type }) => type === 'unchanged');
 
-/** Appends a step of an actor that keeps no history. Equal ones in a row that changed nothing are one: a call is told four times a second what was played. The first step stays alone, as it says since when the actor is seen. */
+/**
+ * Appends a step of an actor that keeps no history. Equal ones in a row that changed nothing are one: a call is told
+ * four times a second what was played. The first step stays alone, as it says since when the actor is seen.
+ */
 export function withPassing(steps: readonly Step[], step: Unnamed): readonly Step[] {
   const last = steps.at(-1);
-  if (last === undefined || steps.length === 1 || step.seq <= last.seq || !isIdle(step) || !isIdle(last) || !isSame(last, step)) return withStep(steps, step);
+  if (
+    last === undefined ||
+    steps.length === 1 ||
+    step.seq <= last.seq ||
+    !isIdle(step) ||
+    !isIdle(last) ||
+    !isSame(last, step)
+  )
+    return withStep(steps, step);
   return steps.with(-1, { ...step, id: last.id, count: last.count + step.count });
 }
 
-export const stepsOf = (rows: readonly HistoryRow[]): readonly Step[] => rows.map(stepOfRow).reduce(withStep, [] as readonly Step[]);
+export const stepsOf = (rows: readonly HistoryRow[]): readonly Step[] =>
+  rows.map(stepOfRow).reduce(withStep, [] as readonly Step[]);
 
-/** The steps of the history. Those that were seen before stay as they are, since the machine's own context came with them; without rows they all stay. */
+/**
+ * The steps of the history. Those that were seen before stay as they are, since the machine's own context came with
+ * them; without rows they all stay.
+ */
 export function withRows(seen: readonly Step[], rows: readonly HistoryRow[]): readonly Step[] {
   if (rows.length === 0) return seen;
   const known = new Map(seen.map((step) => [step.id, step]));
@@ -100,15 +145,18 @@ export interface Subject {
 }
 
 /**
- * The context after each step: as the server sent it with the step, else the fold of the machine over the steps before. Null from an
- * event on whose fields the history does not keep, or that a machine of another version decided.
+ * The context after each step: as the server sent it with the step, else the fold of the machine over the steps before.
+ * Null from an event on whose fields the history does not keep, or that a machine of another version decided.
  */
 export function contextsOf(kind: ActorKind, steps: readonly Step[], subject: Subject, known?: Contexts): unknown[] {
   let context: unknown = begun(kind, steps[0], subject);
   const same = known === undefined ? 0 : commonOf(steps, known.steps);
   const kept = known?.contexts.slice(0, same) ?? [];
   if (same > 0) context = kept.at(-1);
-  return [...kept, ...steps.slice(same).map((step) => (context = step.context ?? folded(kind, step, context) ?? step.kept ?? null))];
+  return [
+    ...kept,
+    ...steps.slice(same).map((step) => (context = step.context ?? folded(kind, step, context) ?? step.kept ?? null)),
+  ];
 }
 
 /** The steps folded so far, with their contexts: later steps alone are folded. */
@@ -142,15 +190,19 @@ function folded(kind: ActorKind, step: Step, before: unknown): unknown {
 
 /** The context before the first step that is known. */
 export function begun(kind: ActorKind, first: Step | undefined, { expiresAt }: Subject): unknown {
-  if (kind === 'session') return first?.from === 'streaming' ? null : { expiresAt: expiresAt ?? 0, endedAt: null, activeTurnId: null };
+  if (kind === 'session')
+    return first?.from === 'streaming' ? null : { expiresAt: expiresAt ?? 0, endedAt: null, activeTurnId: null };
   if (kind === 'assistant') return null;
-  if (kind === 'key') return first === undefined || first.from === 'active' ? { expiresAt, revokedAt: null, debt: null } : null;
-  if (kind === 'turn' && first?.seq === 1) return begunTurnOf((first.context ?? first.kept) as TurnContext | null | undefined);
+  if (kind === 'key')
+    return first === undefined || first.from === 'active' ? { expiresAt, revokedAt: null, debt: null } : null;
+  if (kind === 'turn' && first?.seq === 1)
+    return begunTurnOf((first.context ?? first.kept) as TurnContext | null | undefined);
   return null;
 }
 
 /** Two fields of a turn's context never change; the others are those of every new turn. */
-const begunTurnOf = (context: TurnContext | null | undefined): TurnContext | null => (context ? begunTurn(context) : null);
+const begunTurnOf = (context: TurnContext | null | undefined): TurnContext | null =>
+  context ? begunTurn(context) : null;
 
 const textIn = (outcomes: readonly Emitted[], type: string, field: string): string | null => {
   const found = outcomes.find((outcome) => outcome.type === type)?.[field];
@@ -163,7 +215,11 @@ const ofSessionItself = ['session_ended', 'session_expired', 'turn_in_progress']
 function eventOf(kind: ActorKind, { event: type, at, outcomes }: Step): AnyEvent | null {
   if (kind === 'session') {
     const code = codeOf(outcomes);
-    const turnId = textIn(outcomes, 'turn.begun', 'turnId') ?? textIn(outcomes, 'turn.closed', 'turnId') ?? textIn(outcomes, 'turn.stop', 'turnId') ?? '';
+    const turnId =
+      textIn(outcomes, 'turn.begun', 'turnId') ??
+      textIn(outcomes, 'turn.closed', 'turnId') ??
+      textIn(outcomes, 'turn.stop', 'turnId') ??
+      '';
     return { type, at, turnId, assistantRefusal: code === null || ofSessionItself.includes(code) ? null : code };
   }
   if (kind !== 'key' || type === 'configure') return null;

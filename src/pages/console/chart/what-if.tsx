@@ -26,17 +26,32 @@ export function WhatIf({ kind, standing, at, hint }: Options) {
     const asked = value === '' ? undefined : questions[Number(value)];
     hint(asked === undefined ? null : (answerTo(kind, standing, asked, at ?? now())?.state ?? null));
   };
-  const choices = questions.map(({ event, when }, index): [string, string] => [String(index), when === null ? event : `${event}: ${when}`]);
+  const choices = questions.map(({ event, when }, index): [string, string] => [
+    String(index),
+    when === null ? event : `${event}: ${when}`,
+  ]);
   const refused = answer === null ? null : codeOf(answer.outcomes);
   return (
     <section class="what-if" aria-label="What would happen if">
-      <Choice label="What would happen if it got" value={chosen} onValue={pick} choices={[['', 'Choose an event'], ...choices]} />
+      <Choice
+        label="What would happen if it got"
+        value={chosen}
+        onValue={pick}
+        choices={[['', 'Choose an event'], ...choices]}
+      />
       <output aria-live="polite">
         {answer !== null && (
           <>
             {refused !== null && <span class="no">Refused: {refused}. </span>}
-            {answer.state === standing.state ? `It stays ${answer.state}.` : `${standing.state} → ${answer.state}.`}{' '}
-            <code>{answer.outcomes.map(({ type, reason, status }) => [type, reason, status].filter(Boolean).join(' ')).filter((told) => told !== 'refused' && told !== 'unchanged').join(', ')}</code>
+            {answer.state === standing.state
+              ? `It stays ${answer.state}.`
+              : `${standing.state} → ${answer.state}.`}{' '}
+            <code>
+              {answer.outcomes
+                .map(({ type, reason, status }) => [type, reason, status].filter(Boolean).join(' '))
+                .filter((told) => told !== 'refused' && told !== 'unchanged')
+                .join(', ')}
+            </code>
           </>
         )}
         {answer === null && chosen !== '' && 'That cannot be told: the context at this step is not known.'}

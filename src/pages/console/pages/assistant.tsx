@@ -2,7 +2,14 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ask } from '../api.ts';
 import { changeInLists, put, refresh, useList, useRead } from '../data.ts';
-import { faultySection, sectionQuery, sections, shownSection, type Section, type Shown } from '../parts/assistant-sections.ts';
+import {
+  faultySection,
+  sectionQuery,
+  sections,
+  shownSection,
+  type Section,
+  type Shown,
+} from '../parts/assistant-sections.ts';
 import { bodyOf, emptyDraft, draftOf, forget, keep, readKept, type AssistantDraft } from '../parts/assistant-draft.ts';
 import { AssistantForm } from '../parts/assistant-form.tsx';
 import { ConfirmDialog } from '../parts/dialog.tsx';
@@ -22,7 +29,15 @@ export default function AssistantPage() {
   const isNew = id === 'new';
   const path = `${apiWorkspace()}/assistants/${id}`;
   const { value: assistant, failure } = useRead<Assistant>(isNew ? null : path);
-  if (!isNew && assistant === undefined) return <Unread what="assistant" list={[inWorkspace('assistants'), 'Assistants']} failure={failure} again={() => void refresh(path)} />;
+  if (!isNew && assistant === undefined)
+    return (
+      <Unread
+        what="assistant"
+        list={[inWorkspace('assistants'), 'Assistants']}
+        failure={failure}
+        again={() => void refresh(path)}
+      />
+    );
   return <Editor key={id} assistant={assistant ?? null} path={path} />;
 }
 
@@ -49,7 +64,10 @@ function useDraft(assistant: Assistant | null, path: string) {
     setFailure(null);
     try {
       const body = bodyOf(draft, assistant);
-      const stored = assistant === null ? await ask<Assistant>(`${apiWorkspace()}/assistants`, { body }) : await ask<Assistant>(path, { method: 'PATCH', body });
+      const stored =
+        assistant === null
+          ? await ask<Assistant>(`${apiWorkspace()}/assistants`, { body })
+          : await ask<Assistant>(path, { method: 'PATCH', body });
       forget(place);
       changeInLists(stored.id, stored);
       put(`${apiWorkspace()}/assistants/${stored.id}`, stored);
@@ -79,7 +97,12 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
   };
   return (
     <>
-      <Head name={assistant?.name ?? 'New assistant'} id={assistant?.id} above={[inWorkspace('assistants'), 'Assistants']} state={assistant && <State name={assistant.status} tone={toneOf(assistant.status)} />}>
+      <Head
+        name={assistant?.name ?? 'New assistant'}
+        id={assistant?.id}
+        above={[inWorkspace('assistants'), 'Assistants']}
+        state={assistant && <State name={assistant.status} tone={toneOf(assistant.status)} />}
+      >
         {assistant !== null && <Acts assistant={assistant} path={path} dirty={dirty} save={save} />}
       </Head>
       <div class="bench editor" data-shown={shown}>
@@ -124,7 +147,10 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
   );
 }
 
-/** The form with its sections: a field that is refused, by the browser or the server, is shown with its section and has the focus. */
+/**
+ * The form with its sections: a field that is refused, by the browser or the server, is shown with its section and has
+ * the focus.
+ */
 function useForm(failure: ApiFailure | null, shown: Shown) {
   const place = useRef<HTMLFormElement>(null);
   const [invalid, setInvalid] = useState<HTMLInputElement | null>(null);
@@ -154,7 +180,12 @@ function useForm(failure: ApiFailure | null, shown: Shown) {
 const SectionNav = ({ shown, faulty }: { shown: Shown; faulty: Section | null }) => (
   <nav class="tabs" aria-label="Sections of the assistant" ref={useTabs(shown)}>
     {sections.map(([name, words]) => (
-      <a key={name} href={location.pathname + sectionQuery(name)} aria-current={name === shown ? 'page' : undefined} class={name === faulty ? 'faulty' : undefined}>
+      <a
+        key={name}
+        href={location.pathname + sectionQuery(name)}
+        aria-current={name === shown ? 'page' : undefined}
+        class={name === faulty ? 'faulty' : undefined}
+      >
         {words}
         {name === faulty && <span class="visually-hidden"> has a fault</span>}
       </a>
@@ -165,7 +196,10 @@ const SectionNav = ({ shown, faulty }: { shown: Shown; faulty: Section | null })
 const Later = () => (
   <section class="section" aria-label="Try it">
     <h2>Try it</h2>
-    <p class="note">Once it is created you can talk to it here, as a draft, before anybody else can, and watch its session on the state chart.</p>
+    <p class="note">
+      Once it is created you can talk to it here, as a draft, before anybody else can, and watch its session on the
+      state chart.
+    </p>
   </section>
 );
 
@@ -176,7 +210,11 @@ interface ActsOptions {
   readonly save: () => Promise<Assistant | null>;
 }
 
-const verbs = { draft: ['publish', 'disable'], published: ['unpublish', 'disable'], disabled: ['enable', 'unpublish'] } as const;
+const verbs = {
+  draft: ['publish', 'disable'],
+  published: ['unpublish', 'disable'],
+  disabled: ['enable', 'unpublish'],
+} as const;
 const words = { publish: 'Publish', unpublish: 'Unpublish', disable: 'Disable', enable: 'Enable' } as const;
 
 function Acts({ assistant: { id, name, status }, path, dirty, save }: ActsOptions) {
@@ -209,18 +247,29 @@ function Acts({ assistant: { id, name, status }, path, dirty, save }: ActsOption
         Delete
       </button>
       {verbs[status].map((verb) => (
-        <button key={verb} type="button" class={verb === 'publish' || verb === 'enable' ? 'primary' : undefined} onClick={() => (verb === 'disable' ? setAsking('disable') : run(verb))}>
+        <button
+          key={verb}
+          type="button"
+          class={verb === 'publish' || verb === 'enable' ? 'primary' : undefined}
+          onClick={() => (verb === 'disable' ? setAsking('disable') : run(verb))}
+        >
           {verb === 'publish' && dirty ? 'Save and publish' : words[verb]}
         </button>
       ))}
       {asking === 'disable' && (
         <ConfirmDialog name={`Disable “${name}”`} act="Disable" run={() => move('disable')} close={close}>
-          <p>It refuses new sessions and turns at once, with assistant_disabled. Turns that run go on to their end. Enabling it brings it back.</p>
+          <p>
+            It refuses new sessions and turns at once, with assistant_disabled. Turns that run go on to their end.
+            Enabling it brings it back.
+          </p>
         </ConfirmDialog>
       )}
       {asking === 'delete' && (
         <ConfirmDialog name={`Delete “${name}”`} act="Delete assistant" run={remove} close={close} typed={name}>
-          <p>Its sessions can take no more turns. Transcripts and usage stay as long as the workspace keeps them. This cannot be undone.</p>
+          <p>
+            Its sessions can take no more turns. Transcripts and usage stay as long as the workspace keeps them. This
+            cannot be undone.
+          </p>
         </ConfirmDialog>
       )}
     </>

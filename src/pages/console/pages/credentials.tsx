@@ -21,7 +21,11 @@ export default function Credentials() {
   const tools = useList<Tool>(`${apiWorkspace()}/tools`).items;
   /** Assistants and tools that use a credential, with the name of their list. */
   const usersOf = ({ id, kind }: Credential): readonly User[] =>
-    kind === 'tool' ? tools.filter(({ credential_id: used }) => used === id).map((one) => ({ ...one, list: 'tools' })) : assistants.filter(({ model, voice }) => model.credential_id === id || voice?.credential_id === id).map((one) => ({ ...one, list: 'assistants' }));
+    kind === 'tool'
+      ? tools.filter(({ credential_id: used }) => used === id).map((one) => ({ ...one, list: 'tools' }))
+      : assistants
+          .filter(({ model, voice }) => model.credential_id === id || voice?.credential_id === id)
+          .map((one) => ({ ...one, list: 'assistants' }));
   const [editing, setEditing] = useState<Credential | 'new' | null>(null);
   const first = (
     <button type="button" class="primary" onClick={() => setEditing('new')}>
@@ -34,13 +38,25 @@ export default function Credentials() {
       {!list.begun && <Wait />}
       <Failure failure={list.failure} again={list.again} />
       {list.begun && list.items.length === 0 && (
-        <Empty name="No credentials yet" first={first} command={'npx parley credentials create --provider openai --base-url https://api.example.com/v1'}>
-          A credential lets assistants use a provider of models or voices, or lets a tool be called. It is stored encrypted and never shown again. The embedded model and voice need none.
+        <Empty
+          name="No credentials yet"
+          first={first}
+          command={'npx parley credentials create --provider openai --base-url https://api.example.com/v1'}
+        >
+          A credential lets assistants use a provider of models or voices, or lets a tool be called. It is stored
+          encrypted and never shown again. The embedded model and voice need none.
         </Empty>
       )}
       <div class="cards">
         {list.items.map((one) => (
-          <OneCredential key={one.id} credential={one} path={`${path}/${one.id}`} users={usersOf(one)} edit={() => setEditing(one)} again={list.again} />
+          <OneCredential
+            key={one.id}
+            credential={one}
+            path={`${path}/${one.id}`}
+            users={usersOf(one)}
+            edit={() => setEditing(one)}
+            again={list.again}
+          />
         ))}
       </div>
       {list.next !== null && (
@@ -85,7 +101,13 @@ const results = {
   unknown: { name: 'cannot tell', tone: 'plain' },
 } as const;
 
-function OneCredential({ credential: { id, kind, provider, base_url: url, updated_at: at }, path, users, edit, again }: OneOptions) {
+function OneCredential({
+  credential: { id, kind, provider, base_url: url, updated_at: at },
+  path,
+  users,
+  edit,
+  again,
+}: OneOptions) {
   const [test, setTest] = useState<CredentialTest | 'running' | null>(null);
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const [removing, setRemoving] = useState(false);
@@ -146,7 +168,12 @@ function OneCredential({ credential: { id, kind, provider, base_url: url, update
             again();
           }}
         >
-          <p>{users.length === 0 ? `No ${kind === 'tool' ? 'tool' : 'assistant'} uses it.` : `${users.map(({ name }) => name).join(', ')} ${kind === 'tool' ? 'can send no calls' : 'will answer assistant_unavailable'} until another is chosen.`} It cannot be undone.</p>
+          <p>
+            {users.length === 0
+              ? `No ${kind === 'tool' ? 'tool' : 'assistant'} uses it.`
+              : `${users.map(({ name }) => name).join(', ')} ${kind === 'tool' ? 'can send no calls' : 'will answer assistant_unavailable'} until another is chosen.`}{' '}
+            It cannot be undone.
+          </p>
         </ConfirmDialog>
       )}
     </article>
@@ -167,9 +194,26 @@ const TestOfTool = ({ users: [user] }: Pick<OneOptions, 'users'>) =>
     </a>
   );
 
-const providers = { model: [['openai', 'OpenAI, or any endpoint of its kind'], ['anthropic', 'Anthropic']], voice: [['openai', 'Any endpoint of OpenAI’s kind']], tool: [] } as const;
+const providers = {
+  model: [
+    ['openai', 'OpenAI, or any endpoint of its kind'],
+    ['anthropic', 'Anthropic'],
+  ],
+  voice: [['openai', 'Any endpoint of OpenAI’s kind']],
+  tool: [],
+} as const;
 
-function CredentialDialog({ of, path, close, done }: { of: Credential | null; path: string; close: () => void; done: () => void }) {
+function CredentialDialog({
+  of,
+  path,
+  close,
+  done,
+}: {
+  of: Credential | null;
+  path: string;
+  close: () => void;
+  done: () => void;
+}) {
   const [kind, setKind] = useState<Credential['kind']>(of?.kind ?? 'model');
   const [provider, setProvider] = useState<string>(of?.provider ?? 'openai');
   const [url, setUrl] = useState(of?.base_url ?? '');
@@ -188,11 +232,72 @@ function CredentialDialog({ of, path, close, done }: { of: Credential | null; pa
   return (
     <Dialog name={name} close={close}>
       <form onSubmit={sending.submit}>
-        {of === null && <Choice label="For" value={kind} onValue={(value) => setKind(value as Credential['kind'])} choices={[['model', 'Models'], ['voice', 'Voices'], ['tool', 'Tools']]} />}
-        {kind !== 'tool' && <Choice label="Provider" path="provider" value={provider} onValue={setProvider} choices={providers[kind].some(([name]) => name === provider) ? providers[kind] : [...providers[kind], [provider, provider]]} failure={failure} />}
-        <Input label="Base URL" path="base_url" type="url" value={url} onValue={setUrl} failure={failure} placeholder="https://api.example.com/v1" note={kind === 'tool' ? 'The key goes to this origin alone.' : "With its version. Empty: the provider's own."} spellcheck={false} autocomplete="off" required={kind === 'tool'} />
-        {kind === 'tool' && <Input label="Header" path="header" value={header} onValue={setHeader} failure={failure} note="Empty: Authorization, with Bearer before the key." spellcheck={false} autocomplete="off" />}
-        <Input label={of === null ? `API key of the ${kind === 'tool' ? 'tool' : 'provider'}` : `New API key of the ${kind === 'tool' ? 'tool' : 'provider'}`} path="api_key" type="password" value={secret} onValue={setSecret} required failure={failure} autocomplete="off" note="Stored encrypted; it is never shown again." />
+        {of === null && (
+          <Choice
+            label="For"
+            value={kind}
+            onValue={(value) => setKind(value as Credential['kind'])}
+            choices={[
+              ['model', 'Models'],
+              ['voice', 'Voices'],
+              ['tool', 'Tools'],
+            ]}
+          />
+        )}
+        {kind !== 'tool' && (
+          <Choice
+            label="Provider"
+            path="provider"
+            value={provider}
+            onValue={setProvider}
+            choices={
+              providers[kind].some(([name]) => name === provider)
+                ? providers[kind]
+                : [...providers[kind], [provider, provider]]
+            }
+            failure={failure}
+          />
+        )}
+        <Input
+          label="Base URL"
+          path="base_url"
+          type="url"
+          value={url}
+          onValue={setUrl}
+          failure={failure}
+          placeholder="https://api.example.com/v1"
+          note={kind === 'tool' ? 'The key goes to this origin alone.' : "With its version. Empty: the provider's own."}
+          spellcheck={false}
+          autocomplete="off"
+          required={kind === 'tool'}
+        />
+        {kind === 'tool' && (
+          <Input
+            label="Header"
+            path="header"
+            value={header}
+            onValue={setHeader}
+            failure={failure}
+            note="Empty: Authorization, with Bearer before the key."
+            spellcheck={false}
+            autocomplete="off"
+          />
+        )}
+        <Input
+          label={
+            of === null
+              ? `API key of the ${kind === 'tool' ? 'tool' : 'provider'}`
+              : `New API key of the ${kind === 'tool' ? 'tool' : 'provider'}`
+          }
+          path="api_key"
+          type="password"
+          value={secret}
+          onValue={setSecret}
+          required
+          failure={failure}
+          autocomplete="off"
+          note="Stored encrypted; it is never shown again."
+        />
         <FormEnd sending={sending} act={name} cancel={close} />
       </form>
     </Dialog>

@@ -23,7 +23,10 @@ export default function KeyPage() {
   const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`).items;
   const [saved, setSaved] = useState(false);
   useLevels(id, path);
-  if (key === undefined) return <Unread what="key" list={[inWorkspace('keys'), 'Keys']} failure={failure} again={() => void refresh(path)} />;
+  if (key === undefined)
+    return (
+      <Unread what="key" list={[inWorkspace('keys'), 'Keys']} failure={failure} again={() => void refresh(path)} />
+    );
   const save = async (fields: Fields) => {
     const changed = await ask<Key>(path, { method: 'PATCH', body: fields });
     put(path, { ...key, ...changed });
@@ -41,7 +44,9 @@ export default function KeyPage() {
           ['Begins with', <code>{key.hint}</code>],
           ['Created', <Day at={key.created_at} />],
           ['Last used', key.last_used_at == null ? 'never' : <Ago at={key.last_used_at} />],
-          key.revoked_at === null ? ['Expires', key.expires_at === null ? 'never' : <MomentText at={key.expires_at} />] : ['Revoked', <MomentText at={key.revoked_at} />],
+          key.revoked_at === null
+            ? ['Expires', key.expires_at === null ? 'never' : <MomentText at={key.expires_at} />]
+            : ['Revoked', <MomentText at={key.revoked_at} />],
         ]}
       />
       {key.budgets && key.status === 'active' && <Budgets of={key.budgets} />}
@@ -74,7 +79,11 @@ function useLevels(id: string, path: string): void {
   }, [id]);
 }
 
-const labels: Readonly<Record<string, string>> = { requests: 'Requests', speech: 'Speech', transcription_tokens: 'Transcription tokens' };
+const labels: Readonly<Record<string, string>> = {
+  requests: 'Requests',
+  speech: 'Speech',
+  transcription_tokens: 'Transcription tokens',
+};
 
 /** The budgets left now: as the server said, plus the refill since. */
 function Budgets({ of }: { of: Readonly<Record<string, Budget>> }) {
@@ -91,13 +100,26 @@ function Budgets({ of }: { of: Readonly<Record<string, Budget>> }) {
           return (
             <div key={name}>
               <span>{labels[name] ?? name}</span>
-              <div class="level" role="meter" aria-valuemin={0} aria-valuemax={limit} aria-valuenow={left} aria-label={`${labels[name] ?? name} left`}>
+              <div
+                class="level"
+                role="meter"
+                aria-valuemin={0}
+                aria-valuemax={limit}
+                aria-valuenow={left}
+                aria-label={`${labels[name] ?? name} left`}
+              >
                 <i style={{ width: `${(100 * left) / limit}%` }} />
               </div>
               <span class="n">
                 {count(left)} of {count(limit)}
               </span>
-              <small>{left >= limit ? 'full' : left === 0 ? `used up; full in ${plural(full, 'second')}` : `full in ${plural(full, 'second')}`}</small>
+              <small>
+                {left >= limit
+                  ? 'full'
+                  : left === 0
+                    ? `used up; full in ${plural(full, 'second')}`
+                    : `full in ${plural(full, 'second')}`}
+              </small>
             </div>
           );
         })}
@@ -160,7 +182,17 @@ const overlaps = [
   ['2592000', 'In 30 days'],
 ] as const;
 
-function Rotate({ item, path, close, made }: { item: Key; path: string; close: () => void; made: (key: CreatedKey) => void }) {
+function Rotate({
+  item,
+  path,
+  close,
+  made,
+}: {
+  item: Key;
+  path: string;
+  close: () => void;
+  made: (key: CreatedKey) => void;
+}) {
   const [overlap, setOverlap] = useState('86400');
   const sending = useSubmit(async () => {
     const key = await ask<CreatedKey>(`${path}/rotate`, { body: { overlap_seconds: Number(overlap) } });

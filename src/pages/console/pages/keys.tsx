@@ -13,7 +13,10 @@ import { apiWorkspace, inWorkspace } from '../route.ts';
 import type { Assistant, CreatedKey, Key } from '../types.ts';
 
 /** The state in a word. */
-export const keyState = ({ status }: Key): { name: string; tone: 'good' | 'plain' } => ({ name: status, tone: status === 'active' ? 'good' : 'plain' });
+export const keyState = ({ status }: Key): { name: string; tone: 'good' | 'plain' } => ({
+  name: status,
+  tone: status === 'active' ? 'good' : 'plain',
+});
 
 export default function Keys() {
   const path = `${apiWorkspace()}/keys`;
@@ -36,9 +39,28 @@ export default function Keys() {
     { name: 'State', width: '96px', cell: (key) => <State {...keyState(key)} /> },
     { name: 'Begins with', width: 'minmax(0, 1fr)', wide: true, cell: ({ hint }) => <code class="soft">{hint}</code> },
     { name: 'May use', width: 'minmax(0, 1fr)', wide: true, cell: (key) => <span class="soft">{reach(key)}</span> },
-    { name: 'Requests a minute', width: '128px', numeric: true, wide: true, cell: ({ limits, budgets }) => (budgets ? `${count(budgets.requests.remaining)} of ${count(limits.requests)}` : count(limits.requests)) },
-    { name: 'Expires', width: '104px', numeric: true, wide: true, cell: ({ expires_at: at }) => (at === null ? <span class="soft">never</span> : <Day at={at} />) },
-    { name: 'Last used', width: '96px', numeric: true, wide: true, cell: ({ last_used_at: at }) => (at == null ? <span class="soft">never</span> : <Ago at={at} />) },
+    {
+      name: 'Requests a minute',
+      width: '128px',
+      numeric: true,
+      wide: true,
+      cell: ({ limits, budgets }) =>
+        budgets ? `${count(budgets.requests.remaining)} of ${count(limits.requests)}` : count(limits.requests),
+    },
+    {
+      name: 'Expires',
+      width: '104px',
+      numeric: true,
+      wide: true,
+      cell: ({ expires_at: at }) => (at === null ? <span class="soft">never</span> : <Day at={at} />),
+    },
+    {
+      name: 'Last used',
+      width: '96px',
+      numeric: true,
+      wide: true,
+      cell: ({ last_used_at: at }) => (at == null ? <span class="soft">never</span> : <Ago at={at} />),
+    },
   ];
   const first = (
     <button type="button" class="primary" onClick={() => setCreating(true)}>
@@ -54,7 +76,8 @@ export default function Keys() {
         list={list}
         empty={
           <Empty name="No keys yet" first={first} command={'npx parley keys create "web shop"'}>
-            Your software calls the API with a key. Each can be restricted to some assistants, has its own limits and expiry, and is shown once, when it is made.
+            Your software calls the API with a key. Each can be restricted to some assistants, has its own limits and
+            expiry, and is shown once, when it is made.
           </Empty>
         }
       />

@@ -1,4 +1,7 @@
-/** Live: the chart of each kind of actor with how many are in each state, what happens, and from a count to the actors behind it. */
+/**
+ * Live: the chart of each kind of actor with how many are in each state, what happens, and from a count to the actors
+ * behind it.
+ */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { actorKinds, type ActorKind } from '../../../../machines/all.ts';
@@ -16,7 +19,16 @@ import { Ago, TimeOfDay } from '../parts/time.tsx';
 import { Wait } from '../parts/wait.tsx';
 import { address, inWorkspace, search, turnChart, workspaceId } from '../route.ts';
 
-const names: Readonly<Record<ActorKind, string>> = { session: 'Sessions', turn: 'Turns', call: 'Calls', key: 'Keys', workspace: 'Workspace', assistant: 'Assistants', socket: 'Sockets', visitor: 'Visitors' };
+const names: Readonly<Record<ActorKind, string>> = {
+  session: 'Sessions',
+  turn: 'Turns',
+  call: 'Calls',
+  key: 'Keys',
+  workspace: 'Workspace',
+  assistant: 'Assistants',
+  socket: 'Sockets',
+  visitor: 'Visitors',
+};
 
 /** A turn does not sleep. */
 const awake = (kind: ActorKind): string => (kind === 'turn' ? 'in flight' : 'awake');
@@ -48,7 +60,8 @@ export default function Live() {
   const drawing = kind && drawingOf(kind);
   const tabs = useTabs(kind ?? '');
   const chosen = drawing?.cards.find(({ name }) => name === state)?.name ?? null;
-  if (kind === undefined || drawing === undefined || chosen !== state) return (
+  if (kind === undefined || drawing === undefined || chosen !== state)
+    return (
       <Lost name="There is no such page" to={[inWorkspace('live'), 'To the live charts']}>
         {kind === undefined ? 'There is no such kind of actor.' : `No ${kind} has such a state.`}
       </Lost>
@@ -60,11 +73,17 @@ export default function Live() {
   return (
     <>
       <Head name="Live">
-        <span class="note">{board.begun ? `${plural(board.actors[kind].size, kind)} ${awake(kind)}` : 'Connecting …'}</span>
+        <span class="note">
+          {board.begun ? `${plural(board.actors[kind].size, kind)} ${awake(kind)}` : 'Connecting …'}
+        </span>
       </Head>
       <nav class="tabs" aria-label="Kinds of actors" ref={tabs}>
         {actorKinds.map((one) => (
-          <a key={one} href={here({ kind: one === 'session' ? null : one, state: null })} aria-current={one === kind ? 'page' : undefined}>
+          <a
+            key={one}
+            href={here({ kind: one === 'session' ? null : one, state: null })}
+            aria-current={one === kind ? 'page' : undefined}
+          >
             {names[one]}
             <span>{board.begun ? count(board.actors[one].size) : ''}</span>
           </a>
@@ -73,7 +92,14 @@ export default function Live() {
       <div class="work">
         <div class="stack-wide">
           <OnPhone folded={<States board={board} kind={kind} drawing={drawing} chosen={chosen} />}>
-            <Chart drawing={drawing} label={`State chart of every ${kind}`} current={null} lit={lit} counts={board.counts[kind]} aside={of} />
+            <Chart
+              drawing={drawing}
+              label={`State chart of every ${kind}`}
+              current={null}
+              lit={lit}
+              counts={board.counts[kind]}
+              aside={of}
+            />
           </OnPhone>
           <Actors board={board} kind={kind} state={chosen} />
         </div>
@@ -87,7 +113,10 @@ export default function Live() {
 
 const phone = matchMedia('(max-width: 720px)');
 
-/** Folds the chart on a phone, where its cards would stand above the list for several screens; `folded` says in short what it shows. */
+/**
+ * Folds the chart on a phone, where its cards would stand above the list for several screens; `folded` says in short
+ * what it shows.
+ */
 function OnPhone({ folded, children }: { folded: ComponentChildren; children: ComponentChildren }) {
   const [isPhone, setPhone] = useState(phone.matches);
   useEffect(() => {
@@ -108,13 +137,30 @@ function OnPhone({ folded, children }: { folded: ComponentChildren; children: Co
 }
 
 /** Links to the states that somebody is in, as the cards of the chart have them. */
-function States({ board, kind, drawing, chosen }: { board: Board; kind: ActorKind; drawing: Drawing; chosen: string | null }) {
-  const present = drawing.cards.map(({ name }) => ({ name, number: inState(board, kind, name).length })).filter(({ name, number }) => number > 0 || name === chosen);
+function States({
+  board,
+  kind,
+  drawing,
+  chosen,
+}: {
+  board: Board;
+  kind: ActorKind;
+  drawing: Drawing;
+  chosen: string | null;
+}) {
+  const present = drawing.cards
+    .map(({ name }) => ({ name, number: inState(board, kind, name).length }))
+    .filter(({ name, number }) => number > 0 || name === chosen);
   if (present.length === 0) return null;
   return (
     <nav class="states" aria-label="States">
       {present.map(({ name, number }) => (
-        <a key={name} class="button" href={here({ state: name === chosen ? null : name })} aria-current={name === chosen ? 'true' : undefined}>
+        <a
+          key={name}
+          class="button"
+          href={here({ state: name === chosen ? null : name })}
+          aria-current={name === chosen ? 'true' : undefined}
+        >
           {name} <b>{count(number)}</b>
         </a>
       ))}
@@ -126,7 +172,11 @@ const InState = ({ number, state, kind }: { number: number; state: string; kind:
   number === 0 ? (
     <span class="awake">none</span>
   ) : (
-    <a class="awake" href={here({ state, kind: kind === 'session' ? null : kind })} aria-label={`${plural(number, kind)} ${state}`}>
+    <a
+      class="awake"
+      href={here({ state, kind: kind === 'session' ? null : kind })}
+      aria-label={`${plural(number, kind)} ${state}`}
+    >
       {count(number)}
     </a>
   );
@@ -134,7 +184,8 @@ const InState = ({ number, state, kind }: { number: number; state: string; kind:
 const listedMax = 200;
 
 /** The page of an actor; a turn's names its session. */
-const chartOf = (board: Board, kind: ActorKind, id: string): string => (kind === 'turn' ? turnChart(id, board.sessions.get(id) ?? null) : inWorkspace('live', kind, id));
+const chartOf = (board: Board, kind: ActorKind, id: string): string =>
+  kind === 'turn' ? turnChart(id, board.sessions.get(id) ?? null) : inWorkspace('live', kind, id);
 
 const SessionOf = ({ id }: { id: string | null }) =>
   id === null ? null : (
@@ -151,7 +202,11 @@ function Actors({ board, kind, state }: { board: Board; kind: ActorKind; state: 
   return (
     <section class="section" aria-label="Actors">
       <h2>
-        {state === null ? kind === 'turn' ? 'Every turn in flight' : `Every ${kind} that is awake` : `${plural(found.length, kind)} ${state}`}
+        {state === null
+          ? kind === 'turn'
+            ? 'Every turn in flight'
+            : `Every ${kind} that is awake`
+          : `${plural(found.length, kind)} ${state}`}
         {state !== null && (
           <a class="note show-all" href={here({ state: null })}>
             Show all
@@ -160,7 +215,12 @@ function Actors({ board, kind, state }: { board: Board; kind: ActorKind; state: 
       </h2>
       {found.length === 0 && <Nobody kind={kind} state={state} />}
       {listed.length > 0 && (
-        <div class="rows" role="table" aria-label="Actors" style={{ '--tracks': 'minmax(0, 2fr) 120px 140px', '--tracks-narrow': 'minmax(0, 2fr) 90px' }}>
+        <div
+          class="rows"
+          role="table"
+          aria-label="Actors"
+          style={{ '--tracks': 'minmax(0, 2fr) 120px 140px', '--tracks-narrow': 'minmax(0, 2fr) 90px' }}
+        >
           <div role="rowgroup">
             <div role="row" class="names">
               <span role="columnheader">Id</span>
@@ -188,7 +248,11 @@ function Actors({ board, kind, state }: { board: Board; kind: ActorKind; state: 
           </div>
         </div>
       )}
-      {found.length > listedMax && <p class="note">The {listedMax} that moved last are listed; {count(found.length - listedMax)} more are {awake(kind)}.</p>}
+      {found.length > listedMax && (
+        <p class="note">
+          The {listedMax} that moved last are listed; {count(found.length - listedMax)} more are {awake(kind)}.
+        </p>
+      )}
     </section>
   );
 }
@@ -196,7 +260,11 @@ function Actors({ board, kind, state }: { board: Board; kind: ActorKind; state: 
 const Nobody = ({ kind, state }: { kind: ActorKind; state: string | null }) => (
   <>
     <p class="note">
-      {state !== null ? `No ${kind} is ${state} now.` : kind === 'turn' ? 'No turn is in flight. One begins with the next message of a session, and appears here.' : `No ${kind} is awake: actors sleep in the store until something is asked of them. One that wakes appears here.`}
+      {state !== null
+        ? `No ${kind} is ${state} now.`
+        : kind === 'turn'
+          ? 'No turn is in flight. One begins with the next message of a session, and appears here.'
+          : `No ${kind} is awake: actors sleep in the store until something is asked of them. One that wakes appears here.`}
     </p>
     {state === null && (kind === 'session' || kind === 'turn') && <Command>npx parley chat</Command>}
   </>
@@ -219,7 +287,11 @@ const Stream = ({ board, happened, kind }: { board: Board; happened: readonly Ha
             <TimeOfDay at={one.at} />
             <span>
               <StepWords step={one} />
-              <small title={one.requestId ?? undefined}>{[shortId(one.actor.id), causeText(one.by), one.requestId && shortId(one.requestId)].filter(Boolean).join(' · ')}</small>
+              <small title={one.requestId ?? undefined}>
+                {[shortId(one.actor.id), causeText(one.by), one.requestId && shortId(one.requestId)]
+                  .filter(Boolean)
+                  .join(' · ')}
+              </small>
             </span>
           </a>
         </li>

@@ -32,12 +32,51 @@ export default function People() {
     leaveConsole();
   };
   const columns: readonly Column<SignIn>[] = [
-    { name: 'Person', width: 'minmax(0, 1fr)', cell: ({ name, current }) => <><strong>{name}</strong>{current && <span class="soft"> · this browser</span>}</> },
-    { name: 'Browser', width: 'minmax(0, 1fr)', wide: true, cell: ({ agent }) => <span class="soft" title={agent ?? undefined}>{browserOf(agent)}</span> },
-    { name: 'Address', width: 'minmax(0, 1fr)', wide: true, cell: ({ address }) => <code class="soft">{address}</code> },
+    {
+      name: 'Person',
+      width: 'minmax(0, 1fr)',
+      cell: ({ name, current }) => (
+        <>
+          <strong>{name}</strong>
+          {current && <span class="soft"> · this browser</span>}
+        </>
+      ),
+    },
+    {
+      name: 'Browser',
+      width: 'minmax(0, 1fr)',
+      wide: true,
+      cell: ({ agent }) => (
+        <span class="soft" title={agent ?? undefined}>
+          {browserOf(agent)}
+        </span>
+      ),
+    },
+    {
+      name: 'Address',
+      width: 'minmax(0, 1fr)',
+      wide: true,
+      cell: ({ address }) => <code class="soft">{address}</code>,
+    },
     { name: 'Last seen', width: '96px', numeric: true, wide: true, cell: ({ last_seen_at: at }) => <Ago at={at} /> },
     { name: 'Ends', width: '112px', numeric: true, wide: true, cell: ({ expires_at: at }) => <MomentText at={at} /> },
-    { name: 'Change', width: '96px', numeric: true, cell: (one) => <span class="acts"><button type="button" class="quiet" onClick={() => setEnding(one)} aria-label={`End the sign-in of ${one.name}`}>End</button></span> },
+    {
+      name: 'Change',
+      width: '96px',
+      numeric: true,
+      cell: (one) => (
+        <span class="acts">
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => setEnding(one)}
+            aria-label={`End the sign-in of ${one.name}`}
+          >
+            End
+          </button>
+        </span>
+      ),
+    },
   ];
   return (
     <>
@@ -49,12 +88,29 @@ export default function People() {
           Invite a colleague
         </button>
       </Head>
-      <p class="note">Where people are signed in. A sign-in ends after 12 hours without use, after 7 days in any case, and when it is ended here.</p>
-      <Rows label="Sign-ins" columns={columns} list={list} empty={<Empty name="Nobody is signed in">Who calls with the operator token is not listed here.</Empty>} />
+      <p class="note">
+        Where people are signed in. A sign-in ends after 12 hours without use, after 7 days in any case, and when it is
+        ended here.
+      </p>
+      <Rows
+        label="Sign-ins"
+        columns={columns}
+        list={list}
+        empty={<Empty name="Nobody is signed in">Who calls with the operator token is not listed here.</Empty>}
+      />
       {inviting && <Invite close={() => setInviting(false)} />}
       {ending !== null && (
-        <ConfirmDialog name={ending === 'everywhere' ? 'Sign out everywhere' : 'End the sign-in'} act={ending === 'everywhere' ? 'Sign out everywhere' : 'End the sign-in'} run={() => end(ending)} close={() => setEnding(null)}>
-          <p>{ending === 'everywhere' ? 'All your own sign-ins end at once, this one too.' : `${ending.name} is signed out there at once${ending.current ? '. That is this browser' : ''}.`}</p>
+        <ConfirmDialog
+          name={ending === 'everywhere' ? 'Sign out everywhere' : 'End the sign-in'}
+          act={ending === 'everywhere' ? 'Sign out everywhere' : 'End the sign-in'}
+          run={() => end(ending)}
+          close={() => setEnding(null)}
+        >
+          <p>
+            {ending === 'everywhere'
+              ? 'All your own sign-ins end at once, this one too.'
+              : `${ending.name} is signed out there at once${ending.current ? '. That is this browser' : ''}.`}
+          </p>
         </ConfirmDialog>
       )}
     </>
@@ -70,7 +126,8 @@ function Invite({ close }: { close: () => void }) {
       <Dialog name={`A link for ${link.name}`} close={close} held>
         <div class="stack">
           <p>
-            It works once, until <MomentText at={link.expires_at} />. Send it to {link.name} alone; what they do is recorded under this name.
+            It works once, until <MomentText at={link.expires_at} />. Send it to {link.name} alone; what they do is
+            recorded under this name.
           </p>
           <code class="once">{link.url}</code>
           <p class="acts end">
@@ -86,7 +143,16 @@ function Invite({ close }: { close: () => void }) {
   return (
     <Dialog name="Invite a colleague" close={close}>
       <form onSubmit={sending.submit}>
-        <Input label="Name" path="name" value={name} onValue={setName} required failure={sending.failure} autocomplete="off" note="Stands beside what they do, in histories and in this list." />
+        <Input
+          label="Name"
+          path="name"
+          value={name}
+          onValue={setName}
+          required
+          failure={sending.failure}
+          autocomplete="off"
+          note="Stands beside what they do, in histories and in this list."
+        />
         <FormEnd sending={sending} act="Make the link" cancel={close} />
       </form>
     </Dialog>

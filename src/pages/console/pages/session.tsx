@@ -20,22 +20,53 @@ export default function SessionPage() {
   const id = segments.value[2]!;
   const path = `${apiWorkspace()}/sessions/${id}`;
   const { value: session, failure } = useRead<ConsoleSession>(path);
-  const assistant = useRead<Assistant>(session === undefined ? null : `${apiWorkspace()}/assistants/${session.assistant_id}`).value;
+  const assistant = useRead<Assistant>(
+    session === undefined ? null : `${apiWorkspace()}/assistants/${session.assistant_id}`,
+  ).value;
   const moved = useMoved(id, path);
-  const talk = useTalk(session === undefined ? null : path, session?.active_turn_id ?? null, `${session?.status} ${session?.active_turn_id ? '' : moved}`);
-  if (session === undefined) return <Unread what="session" list={[inWorkspace('sessions'), 'Sessions']} failure={failure} again={() => void refresh(path)} />;
+  const talk = useTalk(
+    session === undefined ? null : path,
+    session?.active_turn_id ?? null,
+    `${session?.status} ${session?.active_turn_id ? '' : moved}`,
+  );
+  if (session === undefined)
+    return (
+      <Unread
+        what="session"
+        list={[inWorkspace('sessions'), 'Sessions']}
+        failure={failure}
+        again={() => void refresh(path)}
+      />
+    );
   const streaming = session.active_turn_id !== null;
   const visitor = Object.entries(session.visitor);
   return (
     <>
-      <Head name={assistant === undefined ? 'Session' : `Session with ${assistant.name}`} id={id} title={[firstWords(talk), assistant === undefined ? shortId(id) : `Session with ${assistant.name}`].filter(Boolean).join(' · ')} above={[inWorkspace('sessions'), 'Sessions']} state={<State name={streaming ? 'streaming' : session.status} tone={streaming ? 'lit' : 'plain'} />}>
+      <Head
+        name={assistant === undefined ? 'Session' : `Session with ${assistant.name}`}
+        id={id}
+        title={[firstWords(talk), assistant === undefined ? shortId(id) : `Session with ${assistant.name}`]
+          .filter(Boolean)
+          .join(' · ')}
+        above={[inWorkspace('sessions'), 'Sessions']}
+        state={<State name={streaming ? 'streaming' : session.status} tone={streaming ? 'lit' : 'plain'} />}
+      >
         <Acts session={session} path={path} />
       </Head>
       <Facts
         of={[
           ['Opened', <MomentText at={session.created_at} />],
-          session.ended_at === null ? ['Expires in', <Until at={session.expires_at} />] : ['Ended', <MomentText at={session.ended_at} />],
-          ...(session.history_left_out === undefined ? [] : [['Not sent to the model', `${session.history_left_out} of the messages before the last turn: the conversation is too long`] as const]),
+          session.ended_at === null
+            ? ['Expires in', <Until at={session.expires_at} />]
+            : ['Ended', <MomentText at={session.ended_at} />],
+          ...(session.history_left_out === undefined
+            ? []
+            : [
+                [
+                  'Not sent to the model',
+                  `${session.history_left_out} of the messages before the last turn: the conversation is too long`,
+                ] as const,
+              ]),
           ['Channel', session.channel === 'api' ? 'API' : session.channel],
           ...visitor.map(([name, value]) => [`Visitor: ${name}`, String(value)] as const),
           ...Object.entries(session.metadata).map(([name, value]) => [name, value] as const),
@@ -43,7 +74,13 @@ export default function SessionPage() {
       />
       <section class="section" aria-label="Transcript">
         <Transcript talk={talk} turnLink={(turn) => turnChart(turn, id)} />
-        <Waiting key={session.pending_tool_calls.map(({ call_id: one }) => one).join()} pending={session.pending_tool_calls} path={path} mayAnswer={session.channel === 'console'} answered={() => void refresh(path)} />
+        <Waiting
+          key={session.pending_tool_calls.map(({ call_id: one }) => one).join()}
+          pending={session.pending_tool_calls}
+          path={path}
+          mayAnswer={session.channel === 'console'}
+          answered={() => void refresh(path)}
+        />
       </section>
     </>
   );
@@ -55,13 +92,20 @@ function firstWords({ messages, earlier }: Talk): string | null {
   return first === undefined ? null : first.content.slice(0, 60).replaceAll(/\s+/g, ' ').trim();
 }
 
-/** Reads the session again when it is changed elsewhere. Returns how often it was: a turn may be over before the session that it was in is read. */
+/**
+ * Reads the session again when it is changed elsewhere. Returns how often it was: a turn may be over before the session
+ * that it was in is read.
+ */
 function useMoved(id: string, path: string): number {
   const [times, setTimes] = useState(0);
   useEffect(() => {
     let cancel: (() => void) | null = null;
     const stop = watch({ workspace: workspaceId.value!, kind: 'session', id }, (messages) => {
-      const moved = messages.some((message) => message.type === 'actors' || (message.type === 'event' && (message.from !== message.to || message.event === 'finished')));
+      const moved = messages.some(
+        (message) =>
+          message.type === 'actors' ||
+          (message.type === 'event' && (message.from !== message.to || message.event === 'finished')),
+      );
       if (!moved || cancel !== null) return;
       // A decision is told when it is committed; several in a row are read once.
       cancel = after(60, () => {
@@ -77,7 +121,13 @@ function useMoved(id: string, path: string): number {
   return times;
 }
 
-function Acts({ session: { id, status, active_turn_id: turn, active_call_id: call }, path }: { session: Session; path: string }) {
+function Acts({
+  session: { id, status, active_turn_id: turn, active_call_id: call },
+  path,
+}: {
+  session: Session;
+  path: string;
+}) {
   const done = () => refresh(path);
   return (
     <>
@@ -107,14 +157,20 @@ function Export({ id, path }: { id: string; path: string }) {
   const save = async (kind: 'json' | 'markdown') => {
     setFailure(null);
     try {
-      if (kind === 'markdown') return download(`${id}.md`, await (await request(`${path}/transcript?format=markdown`)).blob());
+      if (kind === 'markdown')
+        return download(`${id}.md`, await (await request(`${path}/transcript?format=markdown`)).blob());
       const messages: unknown[] = [];
-      for (let next: string | null = ''; next !== null; ) {
-        const page: { data: unknown[]; next_cursor: string | null } = await ask(`${path}/transcript?order=asc&limit=100${next === '' ? '' : `&after=${next}`}`);
+      for (let next: string | null = ''; next !== null;) {
+        const page: { data: unknown[]; next_cursor: string | null } = await ask(
+          `${path}/transcript?order=asc&limit=100${next === '' ? '' : `&after=${next}`}`,
+        );
         messages.push(...page.data);
         next = page.next_cursor;
       }
-      download(`${id}.json`, new Blob([JSON.stringify({ session: await ask(path), messages }, null, 2)], { type: 'application/json' }));
+      download(
+        `${id}.json`,
+        new Blob([JSON.stringify({ session: await ask(path), messages }, null, 2)], { type: 'application/json' }),
+      );
     } catch (error) {
       setFailure(caught(error));
     }

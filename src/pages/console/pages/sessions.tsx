@@ -1,4 +1,6 @@
-/** Sessions: the list, filtered by the query of the address. New ones are announced and move no row that is being read. */
+/**
+ * Sessions: the list, filtered by the query of the address. New ones are announced and move no row that is being read.
+ */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { after, dateOf } from '../clock.ts';
 import { pageSize, useList } from '../data.ts';
@@ -30,26 +32,64 @@ export default function Sessions() {
   const keys = useList<Key>(`${apiWorkspace()}/keys`).items;
   const nameOf = (id: string): string => assistants.find((one) => one.id === id)?.name ?? id;
   const columns: readonly Column<ListedSession>[] = [
-    { name: 'Conversation', width: 'minmax(0, 2fr)', cell: (session) => <Conversation session={session} assistant={nameOf(session.assistant_id)} /> },
-    { name: 'State', width: '104px', cell: ({ status, active_turn_id: turn }) => State({ name: turn === null ? status : 'streaming', tone: turn === null ? 'plain' : 'lit' }) },
+    {
+      name: 'Conversation',
+      width: 'minmax(0, 2fr)',
+      cell: (session) => <Conversation session={session} assistant={nameOf(session.assistant_id)} />,
+    },
+    {
+      name: 'State',
+      width: '104px',
+      cell: ({ status, active_turn_id: turn }) =>
+        State({ name: turn === null ? status : 'streaming', tone: turn === null ? 'plain' : 'lit' }),
+    },
     { name: 'Assistant', width: 'minmax(0, 1fr)', wide: true, cell: ({ assistant_id: id }) => nameOf(id) },
-    { name: 'Visitor', width: 'minmax(0, 1.2fr)', wide: true, cell: ({ visitor }) => <span class="soft">{Object.values(visitor).map(String).join(', ') || '–'}</span> },
-    { name: 'Channel', width: '72px', wide: true, cell: ({ channel }) => <span class="soft">{channel === 'api' ? 'API' : channel}</span> },
+    {
+      name: 'Visitor',
+      width: 'minmax(0, 1.2fr)',
+      wide: true,
+      cell: ({ visitor }) => <span class="soft">{Object.values(visitor).map(String).join(', ') || '–'}</span>,
+    },
+    {
+      name: 'Channel',
+      width: '72px',
+      wide: true,
+      cell: ({ channel }) => <span class="soft">{channel === 'api' ? 'API' : channel}</span>,
+    },
     { name: 'Opened', width: '136px', numeric: true, wide: true, cell: ({ created_at: at }) => MomentText({ at }) },
-    { name: 'Id', width: '144px', wide: true, cell: ({ id }) => <code class="soft" title={id}>{id}</code> },
+    {
+      name: 'Id',
+      width: '144px',
+      wide: true,
+      cell: ({ id }) => (
+        <code class="soft" title={id}>
+          {id}
+        </code>
+      ),
+    },
   ];
   const empty = filtered ? (
-    <Empty name="No session matches" first={<button type="button" onClick={clear}>Clear the filters</button>}>
+    <Empty
+      name="No session matches"
+      first={
+        <button type="button" onClick={clear}>
+          Clear the filters
+        </button>
+      }
+    >
       Sessions exist only with what is asked for above.
     </Empty>
   ) : (
     <Empty name="No sessions yet" command={'npx parley chat'}>
-      Each conversation stands here with its transcript, from its first message on. Hold one from a terminal, over the API with a key, or try an assistant on its page.
+      Each conversation stands here with its transcript, from its first message on. Hold one from a terminal, over the
+      API with a key, or try an assistant on its page.
     </Empty>
   );
   return (
     <>
-      <Head name="Sessions">{list.total !== undefined && <span class="note">{totalText(list.total, filtered)}</span>}</Head>
+      <Head name="Sessions">
+        {list.total !== undefined && <span class="note">{totalText(list.total, filtered)}</span>}
+      </Head>
       <Filters key={cleared} asked={asked} assistants={assistants} keys={keys} />
       <News lacking={lacking} again={list.again} />
       <Rows label="Sessions" columns={columns} list={list} empty={empty} depends={assistants} />
@@ -66,7 +106,13 @@ function totalText(total: number | null, filtered: boolean): string {
 }
 
 /** The first words, which lead to the session; on a phone with when it began and its assistant. */
-const Conversation = ({ session: { id, first_words: words, created_at: at }, assistant }: { session: ListedSession; assistant: string }) => (
+const Conversation = ({
+  session: { id, first_words: words, created_at: at },
+  assistant,
+}: {
+  session: ListedSession;
+  assistant: string;
+}) => (
   <>
     <a href={inWorkspace('sessions', id)} title={id} class={words ? undefined : 'unsaid'}>
       {words || 'Nothing was said yet'}
@@ -128,7 +174,10 @@ interface FilterOptions {
 function Filters({ asked, assistants, keys }: FilterOptions) {
   const words = useTyped('q', asked['q'] ?? null, plainText);
   const [from, to] = [useTyped('from', asked['from'] ?? null, timeText), useTyped('to', asked['to'] ?? null, timeText)];
-  const choice = (name: string) => ({ value: asked[name] ?? '', onValue: (value: string) => setQuery({ [name]: value || null }) });
+  const choice = (name: string) => ({
+    value: asked[name] ?? '',
+    onValue: (value: string) => setQuery({ [name]: value || null }),
+  });
   const more = asked['key_id'] !== null || asked['channel'] !== null || asked['from'] !== null || asked['to'] !== null;
   return (
     <div class="stack-wide">
@@ -136,14 +185,41 @@ function Filters({ asked, assistants, keys }: FilterOptions) {
         <div class="grow">
           <Input label="Id or visitor begins with" type="search" {...words} autocomplete="off" spellcheck={false} />
         </div>
-        <Choice label="State" {...choice('status')} choices={[['', 'Any'], ['open', 'open'], ['ended', 'ended'], ['expired', 'expired']]} />
-        <Choice label="Assistant" {...choice('assistant_id')} choices={[['', 'Any'], ...assistants.map(({ id, name }) => [id, name] as const)]} />
+        <Choice
+          label="State"
+          {...choice('status')}
+          choices={[
+            ['', 'Any'],
+            ['open', 'open'],
+            ['ended', 'ended'],
+            ['expired', 'expired'],
+          ]}
+        />
+        <Choice
+          label="Assistant"
+          {...choice('assistant_id')}
+          choices={[['', 'Any'], ...assistants.map(({ id, name }) => [id, name] as const)]}
+        />
       </div>
       <details open={more}>
         <summary>More filters</summary>
         <div class="filters">
-          <Choice label="Channel" {...choice('channel')} choices={[['', 'Any'], ['api', 'API'], ['link', 'link'], ['widget', 'widget'], ['console', 'console (trials)']]} />
-          <Choice label="Key" {...choice('key_id')} choices={[['', 'Any'], ...keys.map(({ id, name }) => [id, name] as const)]} />
+          <Choice
+            label="Channel"
+            {...choice('channel')}
+            choices={[
+              ['', 'Any'],
+              ['api', 'API'],
+              ['link', 'link'],
+              ['widget', 'widget'],
+              ['console', 'console (trials)'],
+            ]}
+          />
+          <Choice
+            label="Key"
+            {...choice('key_id')}
+            choices={[['', 'Any'], ...keys.map(({ id, name }) => [id, name] as const)]}
+          />
           <Input label="Opened from" type="datetime-local" {...from} />
           <Input label="Opened before" type="datetime-local" {...to} />
         </div>

@@ -1,4 +1,7 @@
-/** Signing in: by the one-time link, whose token is in the fragment of the address, or by the operator token (contract 9). */
+/**
+ * Signing in: by the one-time link, whose token is in the fragment of the address, or by the operator token (contract
+ * 9).
+ */
 import { computed } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiFailure, ask } from '../api.ts';
@@ -12,13 +15,21 @@ import type { Person } from '../types.ts';
 
 const prefix = '#sign-in=';
 
-/** The one-time link of the address; null without one. Its token, null where it is malformed, is in no request until the person clicks. */
-export const signInLink = computed(() => (address.value.hash.startsWith(prefix) ? { token: decodedText(address.value.hash.slice(prefix.length)) } : null));
+/**
+ * The one-time link of the address; null without one. Its token, null where it is malformed, is in no request until the
+ * person clicks.
+ */
+export const signInLink = computed(() =>
+  address.value.hash.startsWith(prefix) ? { token: decodedText(address.value.hash.slice(prefix.length)) } : null,
+);
 
 addEventListener('hashchange', () => (address.value = new URL(location.href)));
 
 /** Where the person was, or the beginning. */
-const back = (): string => (segments.value[0] === 'sign-in' ? (address.value.searchParams.get('to') ?? pathOf()) : location.pathname + location.search);
+const back = (): string =>
+  segments.value[0] === 'sign-in'
+    ? (address.value.searchParams.get('to') ?? pathOf())
+    : location.pathname + location.search;
 const wipe = (): void => go(location.pathname + location.search, { replace: true });
 
 /** The browser took the cookie and does not send it. */
@@ -29,7 +40,9 @@ async function signIn(token: string): Promise<void> {
   try {
     await ask('/sign-in', { body: { token } });
     now = await ask<Person>('/me').catch((error: unknown) => {
-      throw caught(error).status === 401 ? new ApiFailure(401, notKept, 'The browser did not keep the sign-in.', null, null) : error;
+      throw caught(error).status === 401
+        ? new ApiFailure(401, notKept, 'The browser did not keep the sign-in.', null, null)
+        : error;
     });
   } catch (error) {
     const refusal = caught(error);
@@ -55,7 +68,13 @@ export function LockedPage() {
     };
   }, []);
   return (
-    <dialog ref={dialog} class="locked" aria-label="Sign in again" onCancel={(event) => event.preventDefault()} onClose={() => dialog.current?.showModal()}>
+    <dialog
+      ref={dialog}
+      class="locked"
+      aria-label="Sign in again"
+      onCancel={(event) => event.preventDefault()}
+      onClose={() => dialog.current?.showModal()}
+    >
       <SignIn again />
     </dialog>
   );
@@ -108,7 +127,16 @@ export function SignIn({ again = false }: { again?: boolean }) {
         {byLink ? (
           <p>This link signs you in once, in this browser.</p>
         ) : (
-          <Input label="Operator token" type="password" autocomplete="off" required value={typed} onValue={type} spellcheck={false} note="As set in PARLEY_OPERATOR_TOKEN, or in the file operator-token of the data folder." />
+          <Input
+            label="Operator token"
+            type="password"
+            autocomplete="off"
+            required
+            value={typed}
+            onValue={type}
+            spellcheck={false}
+            note="As set in PARLEY_OPERATOR_TOKEN, or in the file operator-token of the data folder."
+          />
         )}
         <Failure failure={failure} advice={adviceOn} />
         <button type="submit" class="primary" disabled={busy}>
@@ -131,7 +159,10 @@ function adviceOn({ status, code }: ApiFailure): string {
     return `Over plain HTTP some browsers keep no secure cookie, not even for this machine (${location.hostname}). Use Chromium or Firefox on http://localhost, or reach the server over HTTPS.`;
   }
   if (code === 'invalid_token') return 'A link works once, for ten minutes; a token must be typed whole.';
-  if (status === 400) return location.protocol === 'https:' ? hiddenTls() : 'From another machine, use HTTPS or a tunnel: ssh -L 8080:127.0.0.1:8080 HOST.';
+  if (status === 400)
+    return location.protocol === 'https:'
+      ? hiddenTls()
+      : 'From another machine, use HTTPS or a tunnel: ssh -L 8080:127.0.0.1:8080 HOST.';
   if (status === 429) return 'Too many sign-ins have failed.';
   return status === 0 ? 'Check that the server runs.' : 'Try again.';
 }

@@ -24,7 +24,10 @@ export default function ToolPage() {
   const { value: tool, failure } = useRead<Tool>(path);
   const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`).items;
   const [changes, setChanges] = useState<Changes | null>(null);
-  if (tool === undefined) return <Unread what="tool" list={[inWorkspace('tools'), 'Tools']} failure={failure} again={() => void refresh(path)} />;
+  if (tool === undefined)
+    return (
+      <Unread what="tool" list={[inWorkspace('tools'), 'Tools']} failure={failure} again={() => void refresh(path)} />
+    );
   const stored = (after: Tool) => {
     put(path, after);
     changeInLists(id, after);
@@ -39,8 +42,20 @@ export default function ToolPage() {
         of={[
           ['Kind', kinds[tool.kind]],
           ...(tool.url === null ? [] : [['Calls go to', <code>{tool.url}</code>] as const]),
-          ...(tool.kind === 'mcp' ? [['List read', tool.refreshed_at === null ? 'not yet' : <Ago at={tool.refreshed_at} />] as const] : []),
-          ['Used by', users.length === 0 ? 'no assistant yet' : users.map(({ id: one, name }, index) => <span key={one}>{index > 0 && ', '}<a href={inWorkspace('assistants', one)}>{name}</a></span>)],
+          ...(tool.kind === 'mcp'
+            ? [['List read', tool.refreshed_at === null ? 'not yet' : <Ago at={tool.refreshed_at} />] as const]
+            : []),
+          [
+            'Used by',
+            users.length === 0
+              ? 'no assistant yet'
+              : users.map(({ id: one, name }, index) => (
+                  <span key={one}>
+                    {index > 0 && ', '}
+                    <a href={inWorkspace('assistants', one)}>{name}</a>
+                  </span>
+                )),
+          ],
         ]}
       />
       {tool.refresh_error !== null && <RefreshError of={tool.refresh_error} />}
@@ -78,7 +93,11 @@ const Differences = ({ of }: { of: Changes }) => (
       <ul class="plain">
         {of.map(({ name, change }) => (
           <li key={`${change} ${name}`}>
-            <State name={change} tone={change === 'refused' || change === 'removed' ? 'red' : change === 'changed' ? 'lit' : 'good'} /> <code>{name}</code> <span class="note">{changeWords[change]}</span>
+            <State
+              name={change}
+              tone={change === 'refused' || change === 'removed' ? 'red' : change === 'changed' ? 'lit' : 'good'}
+            />{' '}
+            <code>{name}</code> <span class="note">{changeWords[change]}</span>
           </li>
         ))}
       </ul>
@@ -129,10 +148,30 @@ function Acts({ tool: { id, name, kind }, path, users, stored, setChanges }: Act
       <button type="button" class="quiet" onClick={() => setAsking('delete')}>
         Delete
       </button>
-      <Failure failure={failure} again={() => void readList()} advice={({ status }) => (status === 503 ? 'The page says at which step the list could not be read, and why. Look at the tool’s URL and credential.' : 'Nothing was changed.')} />
+      <Failure
+        failure={failure}
+        again={() => void readList()}
+        advice={({ status }) =>
+          status === 503
+            ? 'The page says at which step the list could not be read, and why. Look at the tool’s URL and credential.'
+            : 'Nothing was changed.'
+        }
+      />
       {asking === 'rotate' && (
-        <ConfirmDialog name="Rotate secret" act="Rotate secret" close={close} run={async () => setSecret((await ask<{ signing_secret: string }>(`${path}/rotate-secret`, { method: 'POST' })).signing_secret)}>
-          <p>The tool gets a new signing secret, which is shown once. For 24 hours calls are signed with the old one too, also when it is rotated again within that time.</p>
+        <ConfirmDialog
+          name="Rotate secret"
+          act="Rotate secret"
+          close={close}
+          run={async () =>
+            setSecret(
+              (await ask<{ signing_secret: string }>(`${path}/rotate-secret`, { method: 'POST' })).signing_secret,
+            )
+          }
+        >
+          <p>
+            The tool gets a new signing secret, which is shown once. For 24 hours calls are signed with the old one too,
+            also when it is rotated again within that time.
+          </p>
         </ConfirmDialog>
       )}
       {asking === 'delete' && (
@@ -146,7 +185,12 @@ function Acts({ tool: { id, name, kind }, path, users, stored, setChanges }: Act
             go(inWorkspace('tools'), { replace: true });
           }}
         >
-          <p>{users.length === 0 ? 'No assistant uses it.' : `${users.map((one) => one.name).join(', ')} will have it no more.`} It cannot be undone.</p>
+          <p>
+            {users.length === 0
+              ? 'No assistant uses it.'
+              : `${users.map((one) => one.name).join(', ')} will have it no more.`}{' '}
+            It cannot be undone.
+          </p>
         </ConfirmDialog>
       )}
       {secret !== null && <SecretOnce name={name} secret={secret} old close={() => setSecret(null)} />}
@@ -168,7 +212,13 @@ function Settings({ tool, path, stored }: { tool: Tool; path: string; stored: (t
     <section class="section" aria-label="Settings">
       <h2>Settings</h2>
       <form class="form" onSubmit={sending.submit}>
-        <ToolFields kind={tool.kind} draft={shown} change={(fields) => setDraft((held) => ({ ...(held ?? saved), ...fields }))} credentials={credentials} failure={sending.failure} />
+        <ToolFields
+          kind={tool.kind}
+          draft={shown}
+          change={(fields) => setDraft((held) => ({ ...(held ?? saved), ...fields }))}
+          credentials={credentials}
+          failure={sending.failure}
+        />
         <FormEnd sending={sending} act="Save" cancel={dirty ? () => setDraft(null) : undefined} disabled={!dirty} />
       </form>
     </section>

@@ -52,9 +52,27 @@ export default function UsagePage() {
       </Head>
       <div class="filters" role="search" aria-label="Which usage">
         <Choice label="Time" value={span} onValue={(days) => setQuery({ days, bucket: null })} choices={spans} />
-        <Choice label="By" value={bucket} onValue={(value) => setQuery({ bucket: value })} choices={[['day', 'day'], ['hour', 'hour']]} />
-        <Choice label="Assistant" value={fields.assistant_id ?? ''} onValue={(value) => setQuery({ assistant_id: value || null })} choices={[['', 'All'], ...assistants.map(({ id, name }) => [id, name] as const)]} />
-        <Choice label="Key" value={fields.key_id ?? ''} onValue={(value) => setQuery({ key_id: value || null })} choices={[['', 'All'], ...keys.map(({ id, name }) => [id, name] as const)]} />
+        <Choice
+          label="By"
+          value={bucket}
+          onValue={(value) => setQuery({ bucket: value })}
+          choices={[
+            ['day', 'day'],
+            ['hour', 'hour'],
+          ]}
+        />
+        <Choice
+          label="Assistant"
+          value={fields.assistant_id ?? ''}
+          onValue={(value) => setQuery({ assistant_id: value || null })}
+          choices={[['', 'All'], ...assistants.map(({ id, name }) => [id, name] as const)]}
+        />
+        <Choice
+          label="Key"
+          value={fields.key_id ?? ''}
+          onValue={(value) => setQuery({ key_id: value || null })}
+          choices={[['', 'All'], ...keys.map(({ id, name }) => [id, name] as const)]}
+        />
       </div>
       <Failure failure={failure} again={() => void refresh(path + asked)} />
       {usage === undefined ? failure === null && <Wait /> : <Drawn usage={usage} />}
@@ -78,36 +96,61 @@ function Drawn({ usage: { data, totals, bucket } }: { usage: Usage }) {
     <>
       <Facts of={columns.map(([name, label]) => [label, count(totals[name])] as const)} />
       <div class="plots">
-        <Plot name="Turns" times={times} bars quiet format={count} steps={wholeSteps} lines={[{ label: 'All', values: of('turns'), tone: 'accent' }, { label: 'Failed', values: of('failed_turns'), tone: 'red' }]} />
-        <Plot name="Output tokens" times={times} bars quiet format={short} steps={wholeSteps} lines={[{ label: 'Output', values: of('output_tokens'), tone: 'accent' }]} />
+        <Plot
+          name="Turns"
+          times={times}
+          bars
+          quiet
+          format={count}
+          steps={wholeSteps}
+          lines={[
+            { label: 'All', values: of('turns'), tone: 'accent' },
+            { label: 'Failed', values: of('failed_turns'), tone: 'red' },
+          ]}
+        />
+        <Plot
+          name="Output tokens"
+          times={times}
+          bars
+          quiet
+          format={short}
+          steps={wholeSteps}
+          lines={[{ label: 'Output', values: of('output_tokens'), tone: 'accent' }]}
+        />
       </div>
-      {rows.length === 1 ? <p class="note">All of it was used {bucket === 'day' ? 'on' : 'in the hour from'} {nameOf(rows[0]!.start)}.</p> : <section class="section" aria-label="Table">
-        <h2>By {bucket}</h2>
-        <div class="table" tabIndex={0} role="region" aria-label={`Usage by ${bucket}`}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{bucket === 'day' ? 'Day (UTC)' : 'Hour'}</th>
-                {columns.map(([name, label]) => (
-                  <th scope="col" key={name}>
-                    {label}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((one) => (
-                <tr key={one.start}>
-                  <th scope="row">{nameOf(one.start)}</th>
-                  {columns.map(([name]) => (
-                    <td key={name}>{count(one[name])}</td>
+      {rows.length === 1 ? (
+        <p class="note">
+          All of it was used {bucket === 'day' ? 'on' : 'in the hour from'} {nameOf(rows[0]!.start)}.
+        </p>
+      ) : (
+        <section class="section" aria-label="Table">
+          <h2>By {bucket}</h2>
+          <div class="table" tabIndex={0} role="region" aria-label={`Usage by ${bucket}`}>
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">{bucket === 'day' ? 'Day (UTC)' : 'Hour'}</th>
+                  {columns.map(([name, label]) => (
+                    <th scope="col" key={name}>
+                      {label}
+                    </th>
                   ))}
                 </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      </section>}
+              </thead>
+              <tbody>
+                {rows.map((one) => (
+                  <tr key={one.start}>
+                    <th scope="row">{nameOf(one.start)}</th>
+                    {columns.map(([name]) => (
+                      <td key={name}>{count(one[name])}</td>
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </section>
+      )}
     </>
   );
 }

@@ -17,7 +17,15 @@ export default function Workspaces() {
   const [editing, setEditing] = useState<Workspace | 'new' | null>(null);
   const [removing, setRemoving] = useState<Workspace | null>(null);
   const items = workspaces.value;
-  const list = { items: items ?? [], next: null, failure: null, loading: false, begun: items !== null, more: () => {}, again: () => void readWorkspaces() };
+  const list = {
+    items: items ?? [],
+    next: null,
+    failure: null,
+    loading: false,
+    begun: items !== null,
+    more: () => {},
+    again: () => void readWorkspaces(),
+  };
   const first = (
     <button type="button" class="primary" onClick={() => setEditing('new')}>
       Create workspace
@@ -25,8 +33,20 @@ export default function Workspaces() {
   );
   const columns: readonly Column<Workspace>[] = [
     { name: 'Workspace', width: 'minmax(0, 1fr)', cell: ({ id, name }) => <a href={pathOf(id, 'live')}>{name}</a> },
-    { name: 'Turns in flight at most', width: '160px', numeric: true, wide: true, cell: ({ turns_in_flight_max: max }) => count(max) },
-    { name: 'Kept for', width: '96px', numeric: true, wide: true, cell: ({ retention_days: days }) => `${count(days)} days` },
+    {
+      name: 'Turns in flight at most',
+      width: '160px',
+      numeric: true,
+      wide: true,
+      cell: ({ turns_in_flight_max: max }) => count(max),
+    },
+    {
+      name: 'Kept for',
+      width: '96px',
+      numeric: true,
+      wide: true,
+      cell: ({ retention_days: days }) => `${count(days)} days`,
+    },
     { name: 'Created', width: '112px', numeric: true, wide: true, cell: ({ created_at: at }) => <Day at={at} /> },
     {
       name: 'Change',
@@ -65,7 +85,10 @@ export default function Workspaces() {
             await readWorkspaces();
           }}
         >
-          <p>Its assistants, keys, credentials, sessions, transcripts and usage go with it, and its keys are refused from now on. This cannot be undone.</p>
+          <p>
+            Its assistants, keys, credentials, sessions, transcripts and usage go with it, and its keys are refused from
+            now on. This cannot be undone.
+          </p>
         </ConfirmDialog>
       )}
     </>
@@ -89,8 +112,26 @@ function Editor({ of, close }: { of: Workspace | null; close: () => void }) {
       <form onSubmit={sending.submit}>
         <Input label="Name" path="name" value={name} onValue={setName} required failure={failure} />
         <div class="pair">
-          <Input label="Turns in flight at most" path="turns_in_flight_max" type="number" min={1} value={turns} onValue={setTurns} required failure={failure} />
-          <Input label="Sessions are kept, in days" path="retention_days" type="number" min={1} value={days} onValue={setDays} required failure={failure} />
+          <Input
+            label="Turns in flight at most"
+            path="turns_in_flight_max"
+            type="number"
+            min={1}
+            value={turns}
+            onValue={setTurns}
+            required
+            failure={failure}
+          />
+          <Input
+            label="Sessions are kept, in days"
+            path="retention_days"
+            type="number"
+            min={1}
+            value={days}
+            onValue={setDays}
+            required
+            failure={failure}
+          />
         </div>
         <FormEnd sending={sending} act={of === null ? 'Create workspace' : 'Save'} cancel={close} />
       </form>

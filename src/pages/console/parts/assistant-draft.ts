@@ -1,4 +1,7 @@
-/** The draft in an assistant's form, converted to and from the API's shape. Unsaved changes outlive a reload of the page. */
+/**
+ * The draft in an assistant's form, converted to and from the API's shape. Unsaved changes outlive a reload of the
+ * page.
+ */
 import type { ApiFailure } from '../api.ts';
 import type { Assistant } from '../types.ts';
 import { limitOf, linkLimitNames, type LinkLimit, type LinkLimits } from './link-limits.ts';
@@ -55,7 +58,16 @@ export const bound = ({ draft, change, failure }: FormOptions, name: keyof Assis
 
 export const emptyDraft: AssistantDraft = {
   ...{ name: '', description: '', greeting: '', alias: '', maxCallSeconds: '3600' },
-  ...{ provider: 'scripted', model: 'scripted', credential: '', historyTokens: '', systemPrompt: '', temperature: '', outputTokens: '', reasoning: 'hidden' },
+  ...{
+    provider: 'scripted',
+    model: 'scripted',
+    credential: '',
+    historyTokens: '',
+    systemPrompt: '',
+    temperature: '',
+    outputTokens: '',
+    reasoning: 'hidden',
+  },
   ...{ voiceOn: false, voiceProvider: 'embedded', voice: '', voiceCredential: '' },
   ...{ toolIds: [], toolRounds: '8' },
   ...{ fields: [], linkOn: false, widgetOn: false, slug: '', origins: '', linkLimits: {} },
@@ -63,41 +75,110 @@ export const emptyDraft: AssistantDraft = {
 
 const text = (value: string | number | null | undefined): string => (value == null ? '' : String(value));
 
-export function draftOf({ name, description, greeting, alias, channels, visitor_fields: fields, max_call_seconds: seconds, model, voice, link, tool_ids: toolIds, tool_rounds_max: toolRounds }: Assistant): AssistantDraft {
+export function draftOf({
+  name,
+  description,
+  greeting,
+  alias,
+  channels,
+  visitor_fields: fields,
+  max_call_seconds: seconds,
+  model,
+  voice,
+  link,
+  tool_ids: toolIds,
+  tool_rounds_max: toolRounds,
+}: Assistant): AssistantDraft {
   return {
-    ...{ name, description: text(description), greeting: text(greeting), alias: text(alias), maxCallSeconds: text(seconds) },
-    ...{ provider: model.provider, model: model.name, credential: text(model.credential_id), historyTokens: text(model.history_tokens_max), systemPrompt: text(model.system_prompt), temperature: text(model.temperature), outputTokens: text(model.output_tokens_max), reasoning: model.reasoning },
-    ...{ voiceOn: channels.voice, voiceProvider: voice?.provider ?? 'embedded', voice: text(voice?.voice), voiceCredential: text(voice?.credential_id) },
+    ...{
+      name,
+      description: text(description),
+      greeting: text(greeting),
+      alias: text(alias),
+      maxCallSeconds: text(seconds),
+    },
+    ...{
+      provider: model.provider,
+      model: model.name,
+      credential: text(model.credential_id),
+      historyTokens: text(model.history_tokens_max),
+      systemPrompt: text(model.system_prompt),
+      temperature: text(model.temperature),
+      outputTokens: text(model.output_tokens_max),
+      reasoning: model.reasoning,
+    },
+    ...{
+      voiceOn: channels.voice,
+      voiceProvider: voice?.provider ?? 'embedded',
+      voice: text(voice?.voice),
+      voiceCredential: text(voice?.credential_id),
+    },
     ...{ toolIds, toolRounds: text(toolRounds) },
-    ...{ fields, linkOn: channels.link, widgetOn: channels.widget, slug: text(link?.slug), origins: link?.origins.join('\n') ?? '' },
-    linkLimits: Object.fromEntries(Object.entries(link?.limits ?? {}).map(([limit, value]) => [limit, value === null ? 'none' : text(value)])),
+    ...{
+      fields,
+      linkOn: channels.link,
+      widgetOn: channels.widget,
+      slug: text(link?.slug),
+      origins: link?.origins.join('\n') ?? '',
+    },
+    linkLimits: Object.fromEntries(
+      Object.entries(link?.limits ?? {}).map(([limit, value]) => [limit, value === null ? 'none' : text(value)]),
+    ),
   };
 }
 
 const orNull = (value: string): string | null => (value.trim() === '' ? null : value);
 const numberOrNull = (value: string): number | null => (value.trim() === '' ? null : Number(value));
 
-/** `before`: what is stored. The API keeps a limit that a change does not name, so one that was emptied is sent as its default. */
+/**
+ * `before`: what is stored. The API keeps a limit that a change does not name, so one that was emptied is sent as its
+ * default.
+ */
 export function bodyOf(draft: AssistantDraft, before: Assistant | null): object {
-  const isGiven = (name: LinkLimit) => (draft.linkLimits[name] ?? '').trim() !== '' || before?.link?.limits?.[name] !== undefined;
+  const isGiven = (name: LinkLimit) =>
+    (draft.linkLimits[name] ?? '').trim() !== '' || before?.link?.limits?.[name] !== undefined;
   const limits = linkLimitNames.filter(isGiven).map((name) => [name, limitOf(draft.linkLimits, name)]);
-  const origins = draft.origins.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+  const origins = draft.origins
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
   const hasLink = draft.slug.trim() !== '' || origins.length > 0 || limits.length > 0 || draft.linkOn || draft.widgetOn;
   const hasVoice = draft.voiceOn || draft.voiceProvider !== 'embedded' || draft.voice !== '';
   return {
-    ...{ name: draft.name, description: orNull(draft.description), greeting: orNull(draft.greeting), alias: orNull(draft.alias.trim()), max_call_seconds: Number(draft.maxCallSeconds) },
+    ...{
+      name: draft.name,
+      description: orNull(draft.description),
+      greeting: orNull(draft.greeting),
+      alias: orNull(draft.alias.trim()),
+      max_call_seconds: Number(draft.maxCallSeconds),
+    },
     ...{ tool_ids: draft.toolIds, tool_rounds_max: Number(draft.toolRounds) },
     channels: { voice: draft.voiceOn, link: draft.linkOn, widget: draft.widgetOn },
-    visitor_fields: draft.fields.map(({ label, ...field }) => ({ ...field, label: label.trim() === '' ? field.name : label })),
-    model: { provider: draft.provider, name: draft.model, credential_id: orNull(draft.credential), history_tokens_max: numberOrNull(draft.historyTokens), system_prompt: orNull(draft.systemPrompt), temperature: numberOrNull(draft.temperature), output_tokens_max: numberOrNull(draft.outputTokens), reasoning: draft.reasoning },
-    voice: hasVoice ? { provider: draft.voiceProvider, voice: orNull(draft.voice), credential_id: orNull(draft.voiceCredential) } : null,
+    visitor_fields: draft.fields.map(({ label, ...field }) => ({
+      ...field,
+      label: label.trim() === '' ? field.name : label,
+    })),
+    model: {
+      provider: draft.provider,
+      name: draft.model,
+      credential_id: orNull(draft.credential),
+      history_tokens_max: numberOrNull(draft.historyTokens),
+      system_prompt: orNull(draft.systemPrompt),
+      temperature: numberOrNull(draft.temperature),
+      output_tokens_max: numberOrNull(draft.outputTokens),
+      reasoning: draft.reasoning,
+    },
+    voice: hasVoice
+      ? { provider: draft.voiceProvider, voice: orNull(draft.voice), credential_id: orNull(draft.voiceCredential) }
+      : null,
     link: hasLink ? { slug: orNull(draft.slug.trim()), origins, limits: Object.fromEntries(limits) } : null,
   };
 }
 
 const keyOf = (place: string): string => `parley assistant ${place}`;
 
-export const keep = (place: string, draft: AssistantDraft): void => sessionStorage.setItem(keyOf(place), JSON.stringify(draft));
+export const keep = (place: string, draft: AssistantDraft): void =>
+  sessionStorage.setItem(keyOf(place), JSON.stringify(draft));
 export const forget = (place: string): void => sessionStorage.removeItem(keyOf(place));
 
 export function readKept(place: string): AssistantDraft | null {

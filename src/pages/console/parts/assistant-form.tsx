@@ -26,7 +26,11 @@ const providers = [
 ] as const;
 
 /** All sections are in the form, and one is shown: what is typed in the others stays, and is checked with it. */
-export function AssistantForm({ shown, onSite, ...options }: Options & { readonly shown: Section; readonly onSite: OnSiteOptions | null }) {
+export function AssistantForm({
+  shown,
+  onSite,
+  ...options
+}: Options & { readonly shown: Section; readonly onSite: OnSiteOptions | null }) {
   const content: Readonly<Record<Section, ComponentChildren>> = {
     general: <General {...options} />,
     model: <Model {...options} />,
@@ -60,10 +64,31 @@ export function AssistantForm({ shown, onSite, ...options }: Options & { readonl
 const General = (options: Options) => (
   <>
     <Input label="Name" required {...bound(options, 'name', 'name')} autocomplete="off" />
-    <Input label="Description" {...bound(options, 'description', 'description')} note="Shown to visitors and in API listings." />
-    <Area label="Greeting" rows={2} {...bound(options, 'greeting', 'greeting')} note="First message of every conversation." />
-    <Input label="Alias" {...bound(options, 'alias', 'alias')} autocomplete="off" note="Model name for OpenAI clients, tool name for MCP clients: a-z, 0-9, full stop, _ and -." />
-    <Input label="Max session length, in seconds" type="number" min={1} required {...bound(options, 'maxCallSeconds', 'max_call_seconds')} note="A session expires after it, whatever happens." />
+    <Input
+      label="Description"
+      {...bound(options, 'description', 'description')}
+      note="Shown to visitors and in API listings."
+    />
+    <Area
+      label="Greeting"
+      rows={2}
+      {...bound(options, 'greeting', 'greeting')}
+      note="First message of every conversation."
+    />
+    <Input
+      label="Alias"
+      {...bound(options, 'alias', 'alias')}
+      autocomplete="off"
+      note="Model name for OpenAI clients, tool name for MCP clients: a-z, 0-9, full stop, _ and -."
+    />
+    <Input
+      label="Max session length, in seconds"
+      type="number"
+      min={1}
+      required
+      {...bound(options, 'maxCallSeconds', 'max_call_seconds')}
+      note="A session expires after it, whatever happens."
+    />
   </>
 );
 
@@ -73,13 +98,24 @@ function Model(options: Options) {
   const choices = known ? providers : [...providers, [draft.provider, draft.provider] as const];
   const usable = credentials.filter(({ kind, provider }) => kind === 'model' && provider === draft.provider);
   const isEmbedded = draft.provider === 'scripted';
-  const choose = (provider: string) => change({ provider, credential: '', model: provider === 'scripted' ? 'scripted' : draft.provider === 'scripted' ? '' : draft.model });
+  const choose = (provider: string) =>
+    change({
+      provider,
+      credential: '',
+      model: provider === 'scripted' ? 'scripted' : draft.provider === 'scripted' ? '' : draft.model,
+    });
   return (
     <>
       <Choice label="Provider" {...bound(options, 'provider', 'model.provider')} onValue={choose} choices={choices} />
       {!isEmbedded && (
         <div class="pair">
-          <Input label="Model" required {...bound(options, 'model', 'model.name')} spellcheck={false} autocomplete="off" />
+          <Input
+            label="Model"
+            required
+            {...bound(options, 'model', 'model.name')}
+            spellcheck={false}
+            autocomplete="off"
+          />
           <Choice
             label="Credential"
             {...bound(options, 'credential', 'model.credential_id')}
@@ -88,13 +124,46 @@ function Model(options: Options) {
           />
         </div>
       )}
-      <Area label="System prompt" rows={6} {...bound(options, 'systemPrompt', 'model.system_prompt')} note="What the model is told before each conversation." />
+      <Area
+        label="System prompt"
+        rows={6}
+        {...bound(options, 'systemPrompt', 'model.system_prompt')}
+        note="What the model is told before each conversation."
+      />
       {!isEmbedded && (
         <div class="pair">
-          <Input label="Max history tokens" type="number" min={1} {...bound(options, 'historyTokens', 'model.history_tokens_max')} note="How much of a conversation the model is sent; empty: 8,000." />
-          <Input label="Temperature" type="number" min={0} max={2} step="any" {...bound(options, 'temperature', 'model.temperature')} note="0 to 2; empty: the provider's default." />
-          <Input label="Max output tokens" type="number" min={1} {...bound(options, 'outputTokens', 'model.output_tokens_max')} note="Empty: the provider's default." />
-          <Choice label="Reasoning" {...bound(options, 'reasoning', 'model.reasoning')} choices={[['hidden', 'Hidden'], ['shown', 'Shown']]} note="What a model says to itself before it answers." />
+          <Input
+            label="Max history tokens"
+            type="number"
+            min={1}
+            {...bound(options, 'historyTokens', 'model.history_tokens_max')}
+            note="How much of a conversation the model is sent; empty: 8,000."
+          />
+          <Input
+            label="Temperature"
+            type="number"
+            min={0}
+            max={2}
+            step="any"
+            {...bound(options, 'temperature', 'model.temperature')}
+            note="0 to 2; empty: the provider's default."
+          />
+          <Input
+            label="Max output tokens"
+            type="number"
+            min={1}
+            {...bound(options, 'outputTokens', 'model.output_tokens_max')}
+            note="Empty: the provider's default."
+          />
+          <Choice
+            label="Reasoning"
+            {...bound(options, 'reasoning', 'model.reasoning')}
+            choices={[
+              ['hidden', 'Hidden'],
+              ['shown', 'Shown'],
+            ]}
+            note="What a model says to itself before it answers."
+          />
         </div>
       )}
     </>
@@ -109,7 +178,8 @@ function Tools(options: Options) {
   const chosen = tools.filter(({ id }) => draft.toolIds.includes(id));
   const names = chosen.flatMap(enabledOf);
   const twice = names.filter((name, index) => names.indexOf(name) !== index);
-  const set = (id: string, has: boolean) => change({ toolIds: has ? [...draft.toolIds, id] : draft.toolIds.filter((one) => one !== id) });
+  const set = (id: string, has: boolean) =>
+    change({ toolIds: has ? [...draft.toolIds, id] : draft.toolIds.filter((one) => one !== id) });
   return (
     <>
       {tools.length === 0 && (
@@ -118,36 +188,85 @@ function Tools(options: Options) {
         </p>
       )}
       {tools.map((tool) => (
-        <Check key={tool.id} label={tool.name} checked={draft.toolIds.includes(tool.id)} onValue={(has) => set(tool.id, has)} invalid={fault !== null} note={enabledOf(tool).length === 0 ? 'no function is on' : enabledOf(tool).join(', ')} />
+        <Check
+          key={tool.id}
+          label={tool.name}
+          checked={draft.toolIds.includes(tool.id)}
+          onValue={(has) => set(tool.id, has)}
+          invalid={fault !== null}
+          note={enabledOf(tool).length === 0 ? 'no function is on' : enabledOf(tool).join(', ')}
+        />
       ))}
       {(fault !== null || twice.length > 0) && (
         <small class="fault">
-          {fault} {twice.length > 0 ? `Two tools have a function ${twice.join(', ')}: turn one of them off, or leave one tool out.` : '16 tools at most, with 64 functions that are on and names that differ.'}
+          {fault}{' '}
+          {twice.length > 0
+            ? `Two tools have a function ${twice.join(', ')}: turn one of them off, or leave one tool out.`
+            : '16 tools at most, with 64 functions that are on and names that differ.'}
         </small>
       )}
-      {tools.length > 0 && <Input label="Rounds of calls in a turn" type="number" min={1} max={25} required {...bound(options, 'toolRounds', 'tool_rounds_max')} note={`After them it must answer without a call. ${plural(names.length, 'function')} offered.`} />}
+      {tools.length > 0 && (
+        <Input
+          label="Rounds of calls in a turn"
+          type="number"
+          min={1}
+          max={25}
+          required
+          {...bound(options, 'toolRounds', 'tool_rounds_max')}
+          note={`After them it must answer without a call. ${plural(names.length, 'function')} offered.`}
+        />
+      )}
     </>
   );
 }
 
 function PreChat({ draft: { fields }, change, failure }: Options) {
-  const set = (index: number, field: Partial<VisitorField>) => change({ fields: fields.with(index, { ...fields[index]!, ...field }) });
+  const set = (index: number, field: Partial<VisitorField>) =>
+    change({ fields: fields.with(index, { ...fields[index]!, ...field }) });
   return (
     <>
-      {fields.length === 0 && <p class="note">No fields. Required fields are collected before the conversation starts.</p>}
+      {fields.length === 0 && (
+        <p class="note">No fields. Required fields are collected before the conversation starts.</p>
+      )}
       {fields.map((field, index) => (
         <div class="visitor" key={index}>
-          <Input label="Name" value={field.name} onValue={(name) => set(index, { name })} required pattern="[A-Za-z][A-Za-z0-9_]{0,63}" path={`visitor_fields.${index}.name`} failure={failure} />
+          <Input
+            label="Name"
+            value={field.name}
+            onValue={(name) => set(index, { name })}
+            required
+            pattern="[A-Za-z][A-Za-z0-9_]{0,63}"
+            path={`visitor_fields.${index}.name`}
+            failure={failure}
+          />
           <Input label="Label" value={field.label} onValue={(label) => set(index, { label })} />
-          <Choice label="Kind" value={field.type} onValue={(type) => set(index, { type: type as VisitorField['type'] })} choices={[['text', 'text'], ['email', 'email'], ['number', 'number'], ['boolean', 'yes or no']]} />
+          <Choice
+            label="Kind"
+            value={field.type}
+            onValue={(type) => set(index, { type: type as VisitorField['type'] })}
+            choices={[
+              ['text', 'text'],
+              ['email', 'email'],
+              ['number', 'number'],
+              ['boolean', 'yes or no'],
+            ]}
+          />
           <Check label="Required" checked={field.required} onValue={(required) => set(index, { required })} />
-          <button type="button" class="quiet" onClick={() => change({ fields: fields.toSpliced(index, 1) })} aria-label={`Remove the field ${field.name}`}>
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => change({ fields: fields.toSpliced(index, 1) })}
+            aria-label={`Remove the field ${field.name}`}
+          >
             Remove
           </button>
         </div>
       ))}
       <p>
-        <button type="button" onClick={() => change({ fields: [...fields, { name: '', label: '', type: 'text', required: false }] })}>
+        <button
+          type="button"
+          onClick={() => change({ fields: [...fields, { name: '', label: '', type: 'text', required: false }] })}
+        >
           Add a field
         </button>
       </p>

@@ -36,7 +36,8 @@ const beginnings: readonly (readonly [path: string, section: Section])[] = [
 ];
 
 /** The section of a field by its path in the API. */
-const sectionOf = (path: string): Section => beginnings.find(([beginning]) => path.startsWith(beginning))?.[1] ?? 'general';
+const sectionOf = (path: string): Section =>
+  beginnings.find(([beginning]) => path.startsWith(beginning))?.[1] ?? 'general';
 
 /** The section with the field that a failure names; null where it names none. */
 export function faultySection(failure: ApiFailure | null): Section | null {

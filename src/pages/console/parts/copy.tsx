@@ -5,7 +5,10 @@ import { after } from '../clock.ts';
 export function CopyButton({ text, label = 'Copy', quiet = true }: { text: string; label?: string; quiet?: boolean }) {
   const [said, say] = useState<string | null>(null);
   const copy = async () => {
-    const copied = await navigator.clipboard.writeText(text).then(() => true, () => false);
+    const copied = await navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    );
     say(copied ? 'Copied' : 'Select it and copy it by hand');
     after(2000, () => say(null));
   };

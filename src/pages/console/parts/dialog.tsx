@@ -18,12 +18,22 @@ export function Dialog({ name, children, close, held = false }: Options) {
     dialog.current!.showModal();
     return () => {
       // A dialog that is removed, unlike one that is closed, gives no focus back.
-      if (before instanceof HTMLElement && before.isConnected && (document.activeElement === null || document.activeElement === document.body)) before.focus({ preventScroll: true });
+      if (
+        before instanceof HTMLElement &&
+        before.isConnected &&
+        (document.activeElement === null || document.activeElement === document.body)
+      )
+        before.focus({ preventScroll: true });
     };
   }, []);
   return (
     // Browsers close a dialog with the second Escape, whatever is said to the first.
-    <dialog ref={dialog} aria-label={name} onClose={held ? () => dialog.current?.showModal() : close} onCancel={(event) => held && event.preventDefault()}>
+    <dialog
+      ref={dialog}
+      aria-label={name}
+      onClose={held ? () => dialog.current?.showModal() : close}
+      onCancel={(event) => held && event.preventDefault()}
+    >
       <h2>{name}</h2>
       {children}
     </dialog>
@@ -52,7 +62,12 @@ export function ConfirmDialog({ name, children, act, run, close, typed }: Questi
         {typed !== undefined && (
           <label class="field">
             <span>Type “{typed}” to confirm</span>
-            <input value={text} onInput={(event) => setText(event.currentTarget.value)} autocomplete="off" spellcheck={false} />
+            <input
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+              autocomplete="off"
+              spellcheck={false}
+            />
           </label>
         )}
         <FormEnd sending={sending} act={act} cancel={close} danger disabled={typed !== undefined && text !== typed} />

@@ -38,28 +38,65 @@ export function Input({ label, note, path, failure, onValue, ...rest }: InputOpt
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <input id={id} name={path} aria-invalid={fault !== null} aria-describedby={`${id}-note`} {...(rest as object)} onInput={(event) => onValue(event.currentTarget.value)} />
+      <input
+        id={id}
+        name={path}
+        aria-invalid={fault !== null}
+        aria-describedby={`${id}-note`}
+        {...(rest as object)}
+        onInput={(event) => onValue(event.currentTarget.value)}
+      />
       <Note id={`${id}-note`} note={note} fault={fault} />
     </div>
   );
 }
 
 /** `code`: what is written is for a machine. */
-type AreaOptions = Labelled & { value: string; onValue: (value: string) => void; rows?: number; placeholder?: string; code?: boolean };
+type AreaOptions = Labelled & {
+  value: string;
+  onValue: (value: string) => void;
+  rows?: number;
+  placeholder?: string;
+  code?: boolean;
+};
 
-export function Area({ label, note, path, failure, fault: own = null, onValue, value, code = false, ...rest }: AreaOptions) {
+export function Area({
+  label,
+  note,
+  path,
+  failure,
+  fault: own = null,
+  onValue,
+  value,
+  code = false,
+  ...rest
+}: AreaOptions) {
   const id = useId();
   const fault = own ?? faultOf(failure, path);
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <textarea id={id} name={path} class={code ? 'code' : undefined} spellcheck={!code} aria-invalid={fault !== null} aria-describedby={`${id}-note`} value={value} {...rest} onInput={(event) => onValue(event.currentTarget.value)} />
+      <textarea
+        id={id}
+        name={path}
+        class={code ? 'code' : undefined}
+        spellcheck={!code}
+        aria-invalid={fault !== null}
+        aria-describedby={`${id}-note`}
+        value={value}
+        {...rest}
+        onInput={(event) => onValue(event.currentTarget.value)}
+      />
       <Note id={`${id}-note`} note={note} fault={fault} />
     </div>
   );
 }
 
-type ChoiceOptions = Labelled & { value: string; onValue: (value: string) => void; choices: readonly (readonly [value: string, label: string])[] };
+type ChoiceOptions = Labelled & {
+  value: string;
+  onValue: (value: string) => void;
+  choices: readonly (readonly [value: string, label: string])[];
+};
 
 export function Choice({ label, note, path, failure, value, onValue, choices }: ChoiceOptions) {
   const id = useId();
@@ -67,7 +104,13 @@ export function Choice({ label, note, path, failure, value, onValue, choices }: 
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <select id={id} name={path} aria-describedby={`${id}-note`} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
+      <select
+        id={id}
+        name={path}
+        aria-describedby={`${id}-note`}
+        value={value}
+        onChange={(event) => onValue(event.currentTarget.value)}
+      >
         {choices.map(([one, words]) => (
           <option key={one} value={one} selected={one === value}>
             {words}
@@ -79,9 +122,26 @@ export function Choice({ label, note, path, failure, value, onValue, choices }: 
   );
 }
 
-export const Check = ({ label, note, checked, onValue, invalid = false }: { invalid?: boolean; label: ComponentChildren; note?: ComponentChildren; checked: boolean; onValue: (value: boolean) => void }) => (
+export const Check = ({
+  label,
+  note,
+  checked,
+  onValue,
+  invalid = false,
+}: {
+  invalid?: boolean;
+  label: ComponentChildren;
+  note?: ComponentChildren;
+  checked: boolean;
+  onValue: (value: boolean) => void;
+}) => (
   <label class="check">
-    <input type="checkbox" aria-invalid={invalid || undefined} checked={checked} onChange={(event) => onValue(event.currentTarget.checked)} />
+    <input
+      type="checkbox"
+      aria-invalid={invalid || undefined}
+      checked={checked}
+      onChange={(event) => onValue(event.currentTarget.checked)}
+    />
     <span>
       {label}
       {note && <small>{note}</small>}

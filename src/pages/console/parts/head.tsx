@@ -36,7 +36,9 @@ export function Head({ name, id, title = name, state, above, children }: Options
 }
 
 /** A state in words; the colour only repeats them. */
-export const State = ({ name, tone = 'plain' }: { name: string; tone?: 'plain' | 'lit' | 'red' | 'good' }) => <span class={`pill ${tone}`}>{name}</span>;
+export const State = ({ name, tone = 'plain' }: { name: string; tone?: 'plain' | 'lit' | 'red' | 'good' }) => (
+  <span class={`pill ${tone}`}>{name}</span>
+);
 
 /** Facts about a thing: a label and a value each. */
 export const Facts = ({ of }: { of: readonly (readonly [label: string, value: ComponentChildren])[] }) => (

@@ -33,17 +33,43 @@ export function KeyForm({ assistants, act, run, cancel, of }: Options) {
   const [name, setName] = useState(of?.name ?? '');
   const [ids, setIds] = useState<readonly string[] | null>(of?.assistant_ids ?? null);
   const [expiry, setExpiry] = useState(dateOf(of?.expires_at ?? null));
-  const [limits, setLimits] = useState<Readonly<Record<string, string>>>(Object.fromEntries(budgets.map(([budget, , least]) => [budget, String(of?.limits[budget] ?? least)])));
+  const [limits, setLimits] = useState<Readonly<Record<string, string>>>(
+    Object.fromEntries(budgets.map(([budget, , least]) => [budget, String(of?.limits[budget] ?? least)])),
+  );
   const sending = useSubmit(() => {
     const given = Object.entries(limits).filter(([, value]) => value !== '');
-    return run({ name, assistant_ids: ids, expires_at: expiry === '' ? null : Math.floor(Date.parse(expiry) / 1000), limits: Object.fromEntries(given.map(([budget, value]) => [budget, Number(value)])) });
+    return run({
+      name,
+      assistant_ids: ids,
+      expires_at: expiry === '' ? null : Math.floor(Date.parse(expiry) / 1000),
+      limits: Object.fromEntries(given.map(([budget, value]) => [budget, Number(value)])),
+    });
   });
   const { failure } = sending;
-  const may = (id: string, allowed: boolean) => setIds((held) => (allowed ? [...(held ?? []), id] : (held ?? []).filter((one) => one !== id)));
+  const may = (id: string, allowed: boolean) =>
+    setIds((held) => (allowed ? [...(held ?? []), id] : (held ?? []).filter((one) => one !== id)));
   return (
     <form class="form" onSubmit={sending.submit}>
-      <Input label="Name" path="name" value={name} onValue={setName} required failure={failure} note="Says who calls with it: a shop, a job, a person." />
-      <Choice label="May use" path="assistant_ids" value={ids === null ? 'all' : 'some'} onValue={(value) => setIds(value === 'all' ? null : [])} choices={[['all', 'All assistants of the workspace'], ['some', 'Some of them']]} failure={failure} />
+      <Input
+        label="Name"
+        path="name"
+        value={name}
+        onValue={setName}
+        required
+        failure={failure}
+        note="Says who calls with it: a shop, a job, a person."
+      />
+      <Choice
+        label="May use"
+        path="assistant_ids"
+        value={ids === null ? 'all' : 'some'}
+        onValue={(value) => setIds(value === 'all' ? null : [])}
+        choices={[
+          ['all', 'All assistants of the workspace'],
+          ['some', 'Some of them'],
+        ]}
+        failure={failure}
+      />
       {ids !== null && (
         <div class="picks" role="group" aria-label="Assistants that the key may use">
           {assistants.map(({ id, name: called }) => (
@@ -52,10 +78,27 @@ export function KeyForm({ assistants, act, run, cancel, of }: Options) {
           {assistants.length === 0 && <p class="note">There are no assistants yet.</p>}
         </div>
       )}
-      <Input label="Expires" path="expires_at" type="datetime-local" value={expiry} onValue={setExpiry} failure={failure} note="Empty: never." />
+      <Input
+        label="Expires"
+        path="expires_at"
+        type="datetime-local"
+        value={expiry}
+        onValue={setExpiry}
+        failure={failure}
+        note="Empty: never."
+      />
       <div class="triple">
         {budgets.map(([budget, label]) => (
-          <Input key={budget} label={label} path={`limits.${budget}`} type="number" min={1} value={limits[budget]!} onValue={(value) => setLimits((held) => ({ ...held, [budget]: value }))} failure={failure} />
+          <Input
+            key={budget}
+            label={label}
+            path={`limits.${budget}`}
+            type="number"
+            min={1}
+            value={limits[budget]!}
+            onValue={(value) => setLimits((held) => ({ ...held, [budget]: value }))}
+            failure={failure}
+          />
         ))}
       </div>
       <FormEnd sending={sending} act={act} cancel={cancel} />
@@ -68,7 +111,10 @@ export function Once({ made, close }: { made: CreatedKey; close: () => void }) {
   return (
     <Dialog name={`The key “${made.name}”`} close={close} held>
       <div class="stack">
-        <p>It is shown this once and cannot be shown again: only a digest of it is stored. Keep it where your software reads its secrets.</p>
+        <p>
+          It is shown this once and cannot be shown again: only a digest of it is stored. Keep it where your software
+          reads its secrets.
+        </p>
         <code class="once">{made.key}</code>
         <p class="acts">
           <CopyButton text={made.key} label="Copy the key" quiet={false} />

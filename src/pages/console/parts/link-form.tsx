@@ -1,4 +1,7 @@
-/** The form's part about the public link and the widget: where they are, for whom, and within which limits, with what of them is used. */
+/**
+ * The form's part about the public link and the widget: where they are, for whom, and within which limits, with what of
+ * them is used.
+ */
 import type { ComponentChildren } from 'preact';
 import { count } from '../format.ts';
 import { bound, type FormOptions } from './assistant-draft.ts';
@@ -18,8 +21,22 @@ export function LinkForm(options: Options) {
   const { draft, change } = options;
   return (
     <>
-      <Check label="Public link" note="A page of its own, for everybody who has its address." checked={draft.linkOn} onValue={(linkOn) => change({ linkOn })} />
-      <Input label="URL slug" required={draft.linkOn || draft.widgetOn} {...bound(options, 'slug', 'link.slug')} pattern="[a-z0-9\-]{1,64}" maxLength={64} note={`${location.origin}/p/${draft.slug || '…'}: small letters, digits and hyphens. The widget needs it too.`} spellcheck={false} autocomplete="off" />
+      <Check
+        label="Public link"
+        note="A page of its own, for everybody who has its address."
+        checked={draft.linkOn}
+        onValue={(linkOn) => change({ linkOn })}
+      />
+      <Input
+        label="URL slug"
+        required={draft.linkOn || draft.widgetOn}
+        {...bound(options, 'slug', 'link.slug')}
+        pattern="[a-z0-9\-]{1,64}"
+        maxLength={64}
+        note={`${location.origin}/p/${draft.slug || '…'}: small letters, digits and hyphens. The widget needs it too.`}
+        spellcheck={false}
+        autocomplete="off"
+      />
       {(draft.linkOn || draft.widgetOn || draft.slug !== '') && <Limits {...options} />}
     </>
   );
@@ -28,16 +45,32 @@ export function LinkForm(options: Options) {
 export function WidgetForm(options: Options) {
   const { draft, change, failure } = options;
   const bad = failure !== null && faultOf(failure, 'link.origins') !== null ? badOrigins(draft.origins) : [];
-  const fault = bad.length === 0 ? null : `\`link.origins\`: ${bad.join(', ')} ${bad.length === 1 ? 'is no origin' : 'are no origins'}. Write https://HOST, https://*.HOST, http://localhost:PORT or *, without a path.`;
+  const fault =
+    bad.length === 0
+      ? null
+      : `\`link.origins\`: ${bad.join(', ')} ${bad.length === 1 ? 'is no origin' : 'are no origins'}. Write https://HOST, https://*.HOST, http://localhost:PORT or *, without a path.`;
   return (
     <>
-      <Check label="Widget" note="A button on your sites, with the same conversation and the limits of the link." checked={draft.widgetOn} onValue={(widgetOn) => change({ widgetOn })} />
+      <Check
+        label="Widget"
+        note="A button on your sites, with the same conversation and the limits of the link."
+        checked={draft.widgetOn}
+        onValue={(widgetOn) => change({ widgetOn })}
+      />
       {draft.widgetOn && draft.slug.trim() === '' && (
         <p class="note">
           It needs the URL slug, which is set under <a href={sectionQuery('link')}>Link</a>.
         </p>
       )}
-      {draft.widgetOn && <Area label="Allowed origins" rows={2} {...bound(options, 'origins', 'link.origins')} fault={fault} note="One per line: https://example.com, https://*.example.com, http://localhost:3000, or * for every site. Without an origin the widget is disabled." />}
+      {draft.widgetOn && (
+        <Area
+          label="Allowed origins"
+          rows={2}
+          {...bound(options, 'origins', 'link.origins')}
+          fault={fault}
+          note="One per line: https://example.com, https://*.example.com, http://localhost:3000, or * for every site. Without an origin the widget is disabled."
+        />
+      )}
     </>
   );
 }
@@ -57,22 +90,45 @@ function Limits({ draft, change, failure, use }: Options) {
     />
   );
   const status = use?.status ?? null;
-  const refused = (name: LinkLimit) => status && <span class={status.refused[name] > 0 ? 'fault' : undefined}>{count(status.refused[name])} refused today</span>;
+  const refused = (name: LinkLimit) =>
+    status && (
+      <span class={status.refused[name] > 0 ? 'fault' : undefined}>{count(status.refused[name])} refused today</span>
+    );
   const used = (words: string) => status && `${words}, `;
   return (
     <>
       <h3>Limits of link and widget (empty = default, 0 = closed, none = unlimited)</h3>
       <div class="pair">
-        {field('minutes_per_day', 'Minutes per day', <>{used(`${status?.minutes_used} used`)}{refused('minutes_per_day')}</>)}
-        {field('concurrent_visitors', 'Visitors at a time', <>{used(`${status?.visitors_present} present`)}{refused('concurrent_visitors')}</>)}
+        {field(
+          'minutes_per_day',
+          'Minutes per day',
+          <>
+            {used(`${status?.minutes_used} used`)}
+            {refused('minutes_per_day')}
+          </>,
+        )}
+        {field(
+          'concurrent_visitors',
+          'Visitors at a time',
+          <>
+            {used(`${status?.visitors_present} present`)}
+            {refused('concurrent_visitors')}
+          </>,
+        )}
         {field('messages_per_visitor_per_day', 'Messages per visitor per day', refused('messages_per_visitor_per_day'))}
-        {field('messages_per_address_per_hour', 'Messages per IP address per hour', refused('messages_per_address_per_hour'))}
+        {field(
+          'messages_per_address_per_hour',
+          'Messages per IP address per hour',
+          refused('messages_per_address_per_hour'),
+        )}
         {field('places_per_address', 'Visitors per IP address', refused('places_per_address'))}
         {field('minutes_per_address', 'Minutes per IP address', refused('minutes_per_address'))}
       </div>
       {use?.addressesShared && (
         <p class="banner" role="note">
-          A request came with <code>X-Forwarded-For</code> from an address that the server does not know as a proxy. If it was your proxy, all visitors share the limits of one address: name it in <code>PARLEY_TRUSTED_PROXIES</code> and start the server again. A visitor can also have made the header up.
+          A request came with <code>X-Forwarded-For</code> from an address that the server does not know as a proxy. If
+          it was your proxy, all visitors share the limits of one address: name it in{' '}
+          <code>PARLEY_TRUSTED_PROXIES</code> and start the server again. A visitor can also have made the header up.
         </p>
       )}
       <p class="note">
@@ -80,7 +136,8 @@ function Limits({ draft, change, failure, use }: Options) {
         {status && (
           <>
             {' '}
-            Minutes, visitors’ messages and refusals are counted from 00:00 UTC; the next day begins in <Until at={status.resets_at} />.
+            Minutes, visitors’ messages and refusals are counted from 00:00 UTC; the next day begins in{' '}
+            <Until at={status.resets_at} />.
           </>
         )}
       </p>

@@ -15,7 +15,8 @@ interface Options {
 }
 
 export function Lost({ name, children, to }: Options) {
-  const [path, words] = to ?? (workspaceId.value === null ? [pathOf(), 'To the console'] : [inWorkspace('live'), 'To the live charts']);
+  const [path, words] =
+    to ?? (workspaceId.value === null ? [pathOf(), 'To the console'] : [inWorkspace('live'), 'To the live charts']);
   return (
     <>
       <Head name={name} />
@@ -45,7 +46,8 @@ interface UnreadOptions {
 /** A thing that has not been read: it is waited for, it does not exist, or the server said why. */
 export function Unread({ what, list, failure, again }: UnreadOptions) {
   if (failure === null) return <Wait />;
-  if (failure.status === 404) return (
+  if (failure.status === 404)
+    return (
       <Lost name={`There is no such ${what}`} to={[list[0], `To ${list[1]}`]}>
         The address may be wrong, or the {what} was deleted, or belongs to another workspace.
       </Lost>

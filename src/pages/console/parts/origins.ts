@@ -8,8 +8,16 @@ const charactersMax = 300;
 
 function isOrigin(text: string): boolean {
   if (text === '*') return true;
-  return text.length <= charactersMax && [named, below, local].some((form) => form.test(text)) && URL.canParse(text.replace('//*.', '//'));
+  return (
+    text.length <= charactersMax &&
+    [named, below, local].some((form) => form.test(text)) &&
+    URL.canParse(text.replace('//*.', '//'))
+  );
 }
 
 /** The lines of a text that are no origins. */
-export const badOrigins = (text: string): readonly string[] => text.split('\n').map((line) => line.trim()).filter((line) => line !== '' && !isOrigin(line));
+export const badOrigins = (text: string): readonly string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !isOrigin(line));

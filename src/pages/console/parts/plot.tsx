@@ -25,7 +25,9 @@ interface Options {
 }
 
 /** The steps for counts, which have no halves. */
-export const wholeSteps: readonly number[] = Array.from({ length: 12 }, (_, zeros) => [1, 2, 5].map((digit) => digit * 10 ** zeros)).flat();
+export const wholeSteps: readonly number[] = Array.from({ length: 12 }, (_, zeros) =>
+  [1, 2, 5].map((digit) => digit * 10 ** zeros),
+).flat();
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
@@ -58,7 +60,11 @@ export function Plot({ name, times, lines, format, steps, bars = false, height =
     const draw = () => {
       if (library === null || left) return;
       plot.current?.destroy();
-      plot.current = new library(optionsOf(library, box, { lines, format, bars, height, ...(steps && { steps }) }, setRead), latest.current, box);
+      plot.current = new library(
+        optionsOf(library, box, { lines, format, bars, height, ...(steps && { steps }) }, setRead),
+        latest.current,
+        box,
+      );
     };
     // Without it the table still says everything.
     import('uplot').then(
@@ -87,7 +93,8 @@ export function Plot({ name, times, lines, format, steps, bars = false, height =
         <strong>{name}</strong>
         {lines.map(({ label, values, tone }) => (
           <span key={label} class={tone}>
-            {lines.length > 1 && label} {(!quiet || read !== null) && <b>{values[at] == null ? '–' : format(values[at])}</b>}
+            {lines.length > 1 && label}{' '}
+            {(!quiet || read !== null) && <b>{values[at] == null ? '–' : format(values[at])}</b>}
           </span>
         ))}
       </figcaption>
@@ -98,7 +105,12 @@ export function Plot({ name, times, lines, format, steps, bars = false, height =
 
 type Shape = Pick<Options, 'lines' | 'format' | 'steps'> & { bars: boolean; height: number };
 
-function optionsOf(library: typeof uPlot, box: HTMLElement, { lines, format, steps, bars, height }: Shape, read: (index: number | null) => void): uPlot.Options {
+function optionsOf(
+  library: typeof uPlot,
+  box: HTMLElement,
+  { lines, format, steps, bars, height }: Shape,
+  read: (index: number | null) => void,
+): uPlot.Options {
   const tones = colours(box);
   const font = `11px ${getComputedStyle(box).fontFamily}`;
   const axis = { stroke: tones['faint']!, font, grid: { stroke: tones['line']!, width: 1 }, ticks: { show: false } };
@@ -110,22 +122,46 @@ function optionsOf(library: typeof uPlot, box: HTMLElement, { lines, format, ste
     // To the right, half of the last time.
     padding: [8, 28, 0, 0],
     // A bar stands to the right of its time, the last one too.
-    scales: { x: { range: (plot) => rangeOf(plot.data[0], bars) }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    scales: {
+      x: { range: (plot) => rangeOf(plot.data[0], bars) },
+      y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
+    },
     axes: [
-      { ...axis, grid: { show: false }, size: 28, space: 64, incrs: [...increments], values: (_, splits, __, ___, step) => splits.map((at) => labelOf(at, step, seconds())) },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 28,
+        space: 64,
+        incrs: [...increments],
+        values: (_, splits, __, ___, step) => splits.map((at) => labelOf(at, step, seconds())),
+      },
       { ...axis, size: 56, space: 36, ...(steps && { incrs: [...steps] }), values: (_, splits) => splits.map(format) },
     ],
-    series: [{}, ...lines.map(({ label, tone }) => ({ label, stroke: tones[tone]!, ...(bars ? barsOf(library, tones[tone]!) : lineOf(tones[tone]!)) }))],
+    series: [
+      {},
+      ...lines.map(({ label, tone }) => ({
+        label,
+        stroke: tones[tone]!,
+        ...(bars ? barsOf(library, tones[tone]!) : lineOf(tones[tone]!)),
+      })),
+    ],
     hooks: { setCursor: [({ cursor: { idx } }) => read(idx ?? null)] },
   };
 }
 
-const barsOf = (library: typeof uPlot, fill: string) => ({ paths: library.paths.bars!({ size: [0.7, 40], align: 1 }), fill, width: 0, points: { show: false } });
+const barsOf = (library: typeof uPlot, fill: string) => ({
+  paths: library.paths.bars!({ size: [0.7, 40], align: 1 }),
+  fill,
+  width: 0,
+  points: { show: false },
+});
 
 const lineOf = (fill: string) => ({ width: 1.5, points: { show: false, filter: alone, size: 4, fill } });
 
 /** Marks a value without a neighbour that a line could go to. */
 function alone({ data }: uPlot, line: number): number[] {
   const values = data[line]!;
-  return Array.from(values.keys()).filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null);
+  return Array.from(values.keys()).filter(
+    (at) => values[at] != null && values[at - 1] == null && values[at + 1] == null,
+  );
 }

@@ -1,4 +1,6 @@
-/** A table of rows that lead somewhere. Its rows are a grid in groups, of which the browser draws only those in sight. */
+/**
+ * A table of rows that lead somewhere. Its rows are a grid in groups, of which the browser draws only those in sight.
+ */
 import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ListOf } from '../data.ts';
@@ -20,21 +22,44 @@ interface Options<Item> {
   readonly columns: readonly Column<Item>[];
   readonly list: ListOf<Item>;
   readonly empty: ComponentChildren;
-  /** The values that cells show beside their item. While they are the same, unchanged groups are not drawn again; only a long list needs it. */
+  /**
+   * The values that cells show beside their item. While they are the same, unchanged groups are not drawn again; only a
+   * long list needs it.
+   */
   readonly depends?: unknown;
 }
 
 const groupSize = 100;
 
-export function Rows<Item extends { readonly id: string }>({ label, columns, list, empty, depends = {} }: Options<Item>) {
+export function Rows<Item extends { readonly id: string }>({
+  label,
+  columns,
+  list,
+  empty,
+  depends = {},
+}: Options<Item>) {
   const { items, failure, begun, loading, next } = list;
   if (!begun) return failure ? <Failure failure={failure} again={list.again} /> : <Wait />;
   if (items.length === 0) return <>{empty}</>;
-  const groups = Array.from({ length: Math.ceil(items.length / groupSize) }, (_, index) => items.slice(index * groupSize, (index + 1) * groupSize));
-  const tracks = { '--tracks': columns.map(({ width }) => width).join(' '), '--tracks-narrow': columns.filter(({ wide }) => !wide).map(({ width }) => width).join(' ') };
+  const groups = Array.from({ length: Math.ceil(items.length / groupSize) }, (_, index) =>
+    items.slice(index * groupSize, (index + 1) * groupSize),
+  );
+  const tracks = {
+    '--tracks': columns.map(({ width }) => width).join(' '),
+    '--tracks-narrow': columns
+      .filter(({ wide }) => !wide)
+      .map(({ width }) => width)
+      .join(' '),
+  };
   return (
     <>
-      <div class="rows" role="table" aria-label={label} aria-rowcount={next === null ? items.length + 1 : -1} style={tracks}>
+      <div
+        class="rows"
+        role="table"
+        aria-label={label}
+        aria-rowcount={next === null ? items.length + 1 : -1}
+        style={tracks}
+      >
         <div role="rowgroup">
           <div role="row" class="names">
             {columns.map((column) => (
@@ -54,7 +79,8 @@ export function Rows<Item extends { readonly id: string }>({ label, columns, lis
   );
 }
 
-const classOf = ({ numeric, wide }: { numeric?: boolean; wide?: boolean }): string | undefined => [numeric && 'n', wide && 'wide'].filter(Boolean).join(' ') || undefined;
+const classOf = ({ numeric, wide }: { numeric?: boolean; wide?: boolean }): string | undefined =>
+  [numeric && 'n', wide && 'wide'].filter(Boolean).join(' ') || undefined;
 
 interface GroupOptions<Item> {
   readonly items: readonly Item[];
@@ -65,7 +91,11 @@ interface GroupOptions<Item> {
 class Group<Item extends { readonly id: string }> extends Component<GroupOptions<Item>> {
   override shouldComponentUpdate({ items, depends }: GroupOptions<Item>): boolean {
     const before = this.props;
-    return before.depends !== depends || before.items.length !== items.length || before.items.some((item, index) => item !== items[index]);
+    return (
+      before.depends !== depends ||
+      before.items.length !== items.length ||
+      before.items.some((item, index) => item !== items[index])
+    );
   }
 
   override render({ items, columns }: GroupOptions<Item>) {
@@ -91,7 +121,10 @@ function More({ loading, more }: { loading: boolean; more: () => void }) {
   const latest = useRef(more);
   latest.current = more;
   useEffect(() => {
-    const observer = new IntersectionObserver((seen) => seen.some(({ isIntersecting }) => isIntersecting) && latest.current(), { rootMargin: '600px' });
+    const observer = new IntersectionObserver(
+      (seen) => seen.some(({ isIntersecting }) => isIntersecting) && latest.current(),
+      { rootMargin: '600px' },
+    );
     observer.observe(button.current!);
     return () => observer.disconnect();
   }, [loading]);

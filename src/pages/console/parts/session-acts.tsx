@@ -46,7 +46,12 @@ export function EndSession({ session, done }: Options) {
         End
       </button>
       {asking && (
-        <ConfirmDialog name="End the session" act="End the session" run={() => post(`${apiWorkspace()}/sessions/${session}/end`, done)} close={() => setAsking(false)}>
+        <ConfirmDialog
+          name="End the session"
+          act="End the session"
+          run={() => post(`${apiWorkspace()}/sessions/${session}/end`, done)}
+          close={() => setAsking(false)}
+        >
           <p>It takes no further turns. A turn in flight is aborted; the transcript stays.</p>
         </ConfirmDialog>
       )}

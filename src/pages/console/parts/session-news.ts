@@ -1,4 +1,7 @@
-/** A list of sessions beside the feed: its rows follow the states of their sessions, and sessions that it lacks are counted, so that no row moves under a reader. */
+/**
+ * A list of sessions beside the feed: its rows follow the states of their sessions, and sessions that it lacks are
+ * counted, so that no row moves under a reader.
+ */
 import { batch } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiFailure, ask, query } from '../api.ts';
@@ -19,7 +22,11 @@ interface Moved {
   readonly turn: string | null;
 }
 
-const movedOf = ({ id, state, context }: Pick<LiveActor, 'id' | 'state' | 'context'>): Moved => ({ id, state, turn: (context as { readonly activeTurnId?: string | null } | null)?.activeTurnId ?? null });
+const movedOf = ({ id, state, context }: Pick<LiveActor, 'id' | 'state' | 'context'>): Moved => ({
+  id,
+  state,
+  turn: (context as { readonly activeTurnId?: string | null } | null)?.activeTurnId ?? null,
+});
 
 /** The sessions that a message tells of, as they stand. */
 function toldBy(message: FeedMessage): readonly Moved[] {
@@ -33,12 +40,22 @@ function rowIn(row: ListedSession, { state, turn }: Moved): ListedSession {
   const isOver = state === 'ended' || state === 'expired';
   // The message that a session has woken does not name its turn.
   if (state === 'streaming' && turn === null) return row;
-  const [status, active] = [isOver ? state : row.status === 'expired' ? 'expired' : 'open', isOver ? null : turn] as const;
+  const [status, active] = [
+    isOver ? state : row.status === 'expired' ? 'expired' : 'open',
+    isOver ? null : turn,
+  ] as const;
   return row.status === status && row.active_turn_id === active ? row : { ...row, status, active_turn_id: active };
 }
 
-/** Returns how many sessions the list at `path` with these fields would have more if it were read again; at most a page of them are counted. */
-export function useSessionNews(list: ListOf<ListedSession>, path: string, fields: Readonly<Record<string, string | null>>): number {
+/**
+ * Returns how many sessions the list at `path` with these fields would have more if it were read again; at most a page
+ * of them are counted.
+ */
+export function useSessionNews(
+  list: ListOf<ListedSession>,
+  path: string,
+  fields: Readonly<Record<string, string | null>>,
+): number {
   const [found, setFound] = useState<readonly string[]>([]);
   const key = query(fields);
   const latest = useRef(list);
@@ -48,17 +65,24 @@ export function useSessionNews(list: ListOf<ListedSession>, path: string, fields
     setFound([]);
     const leaving = new AbortController();
     let cancel: (() => void) | null = null;
-    /** The ids of the list's first sessions as they are now; none where the server does not answer: a later look has them. */
+    /**
+     * The ids of the list's first sessions as they are now; none where the server does not answer: a later look has
+     * them.
+     */
     const idsOf = async (limit: number): Promise<readonly string[]> => {
       try {
-        return (await ask<List<ListedSession>>(path + query({ ...fields, limit }), { signal: leaving.signal })).data.map(({ id }) => id);
+        return (
+          await ask<List<ListedSession>>(path + query({ ...fields, limit }), { signal: leaving.signal })
+        ).data.map(({ id }) => id);
       } catch (error) {
         if (leaving.signal.aborted || error instanceof ApiFailure) return [];
         throw error;
       }
     };
     const readRow = async (id: string) => {
-      const read = await ask<List<ListedSession>>(path + query({ q: id, first_words: 'true', limit: 1 }), { signal: leaving.signal }).catch(() => null);
+      const read = await ask<List<ListedSession>>(path + query({ q: id, first_words: 'true', limit: 1 }), {
+        signal: leaving.signal,
+      }).catch(() => null);
       if (read?.data[0]) changeInLists(id, read.data[0]);
     };
     const look = async () => {
@@ -71,7 +95,8 @@ export function useSessionNews(list: ListOf<ListedSession>, path: string, fields
       if (newest !== undefined && latest.current.begun && !has(newest) && !leaving.signal.aborted) await look();
     };
     /** A session belongs to the list later than it began where the list is of one state. */
-    const mayLack = ({ id }: Moved) => latest.current.begun && !has(id) && (fields['status'] != null || id > (latest.current.items[0]?.id ?? ''));
+    const mayLack = ({ id }: Moved) =>
+      latest.current.begun && !has(id) && (fields['status'] != null || id > (latest.current.items[0]?.id ?? ''));
     const stop = watch({ workspace: workspaceId.value!, kind: 'session' }, (messages) => {
       const told = messages.flatMap(toldBy);
       batch(() => {

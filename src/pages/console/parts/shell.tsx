@@ -38,7 +38,10 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const workspace = lastWorkspace.id;
   const nav = useRef<HTMLElement>(null);
   // On a phone the navigation is one line that scrolls.
-  useEffect(() => nav.current?.querySelector('[aria-current="page"]')?.scrollIntoView({ inline: 'center', block: 'nearest' }), [shown, workspace]);
+  useEffect(
+    () => nav.current?.querySelector('[aria-current="page"]')?.scrollIntoView({ inline: 'center', block: 'nearest' }),
+    [shown, workspace],
+  );
   return (
     <div class="shell">
       <a class="skip" href="#main">
@@ -73,7 +76,10 @@ export function Shell({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** After another page was chosen the focus is in the content, until its heading is there, and the page's title is announced. */
+/**
+ * After another page was chosen the focus is in the content, until its heading is there, and the page's title is
+ * announced.
+ */
 function Arrival() {
   const { pathname } = address.value;
   const shown = useRef(pathname);
@@ -101,7 +107,14 @@ function Switcher({ id }: { id: string }) {
         <span class="visually-hidden">Workspace: </span>
         {name}
       </button>
-      <div id="workspaces" popover="auto" ref={list} role="group" aria-label="Workspaces" onClick={() => list.current!.hidePopover()}>
+      <div
+        id="workspaces"
+        popover="auto"
+        ref={list}
+        role="group"
+        aria-label="Workspaces"
+        onClick={() => list.current!.hidePopover()}
+      >
         {all.map((one) => (
           <a key={one.id} href={pathOf(one.id, page)} aria-current={one.id === id ? 'true' : undefined}>
             {one.name}
@@ -133,7 +146,9 @@ function Me() {
 function Banner() {
   return (
     <div aria-live="polite" class="notices">
-      {connection.value === 'lost' && <p class="banner">The connection is lost. Reconnecting; what is shown may be old.</p>}
+      {connection.value === 'lost' && (
+        <p class="banner">The connection is lost. Reconnecting; what is shown may be old.</p>
+      )}
     </div>
   );
 }

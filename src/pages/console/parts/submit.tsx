@@ -43,7 +43,10 @@ interface Options {
 export function FormEnd({ sending: { failure, busy }, act, cancel, danger = false, disabled = false }: Options) {
   const place = useRef<HTMLParagraphElement>(null);
   // The focus goes to the field that was refused.
-  useEffect(() => place.current!.closest('form')!.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [failure]);
+  useEffect(
+    () => place.current!.closest('form')!.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
+    [failure],
+  );
   return (
     <>
       <Failure failure={failure} />

@@ -1,4 +1,7 @@
-/** A conversation: its messages, the reply that grows, and why a reply was cut. All of it is shown as text and nothing else. */
+/**
+ * A conversation: its messages, the reply that grows, and why a reply was cut. All of it is shown as text and nothing
+ * else.
+ */
 import { Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiFailure, ask, patiently, query } from '../api.ts';
@@ -34,7 +37,10 @@ export function useTalk(path: string | null, activeTurnId: string | null, versio
 
   const page = async (after: string | null, signal: AbortSignal): Promise<void> => {
     try {
-      const read = await patiently(() => ask<List<Message>>(`${path}/transcript${query({ order: 'desc', limit: pageSize, after })}`, { signal }), signal);
+      const read = await patiently(
+        () => ask<List<Message>>(`${path}/transcript${query({ order: 'desc', limit: pageSize, after })}`, { signal }),
+        signal,
+      );
       if (signal.aborted) return;
       const found = read.data.toReversed();
       const ids = new Set(found.map(({ id }) => id));
@@ -42,9 +48,16 @@ export function useTalk(path: string | null, activeTurnId: string | null, versio
       // A reply that grows here is ahead of the page read.
       const fresh = found.map((message) => {
         const known = latest.current.messages.find(({ id }) => id === message.id);
-        return known !== undefined && message.status === 'streaming' && known.content.length > message.content.length ? known : message;
+        return known !== undefined && message.status === 'streaming' && known.content.length > message.content.length
+          ? known
+          : message;
       });
-      set({ messages: after === null ? [...kept, ...fresh] : [...fresh, ...kept], earlier: after === null && kept.length > 0 ? latest.current.earlier : read.next_cursor, begun: true, failure: null });
+      set({
+        messages: after === null ? [...kept, ...fresh] : [...fresh, ...kept],
+        earlier: after === null && kept.length > 0 ? latest.current.earlier : read.next_cursor,
+        begun: true,
+        failure: null,
+      });
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof ApiFailure)) throw error;
@@ -60,12 +73,15 @@ export function useTalk(path: string | null, activeTurnId: string | null, versio
   useEffect(() => {
     if (path === null) return;
     const leaving = new AbortController();
-    void page(null, leaving.signal).then(() => (activeTurnId === null || leaving.signal.aborted ? undefined : grow(leaving.signal)));
+    void page(null, leaving.signal).then(() =>
+      activeTurnId === null || leaving.signal.aborted ? undefined : grow(leaving.signal),
+    );
     return () => leaving.abort();
   }, [path, activeTurnId, version]);
 
   const grow = async (signal: AbortSignal): Promise<void> => {
-    const reply = () => latest.current.messages.findLast(({ turn_id: turn, role }) => turn === activeTurnId && role === 'assistant');
+    const reply = () =>
+      latest.current.messages.findLast(({ turn_id: turn, role }) => turn === activeTurnId && role === 'assistant');
     const begun = reply();
     if (begun !== undefined && begun.status !== 'streaming') return;
     const base = begun?.content ?? '';
@@ -74,15 +90,44 @@ export function useTalk(path: string | null, activeTurnId: string | null, versio
     const show = (fields: Partial<Message>) => {
       const { messages } = latest.current;
       const place = messages.findIndex(({ id }) => id === begun?.id);
-      const made = { id: begun?.id ?? 'growing', object: 'message', turn_id: activeTurnId, role: 'assistant', stop_reason: null, error_code: null, created_at: messages.at(-1)?.created_at ?? 0, status: 'streaming', voice: null, ...begun, content: text, tool_calls: calls, ...fields } as Message;
-      set({ messages: place < 0 ? [...messages.filter(({ id }) => id !== 'growing'), made] : messages.with(place, made) });
+      const made = {
+        id: begun?.id ?? 'growing',
+        object: 'message',
+        turn_id: activeTurnId,
+        role: 'assistant',
+        stop_reason: null,
+        error_code: null,
+        created_at: messages.at(-1)?.created_at ?? 0,
+        status: 'streaming',
+        voice: null,
+        ...begun,
+        content: text,
+        tool_calls: calls,
+        ...fields,
+      } as Message;
+      set({
+        messages: place < 0 ? [...messages.filter(({ id }) => id !== 'growing'), made] : messages.with(place, made),
+      });
     };
     try {
-      await follow(`${path}/turns/${activeTurnId}`, [...base].length, (event) => {
-        if (event.type === 'delta') text += event.text;
-        if (event.type === 'call') calls = withCall(calls, event.call, [...text].length);
-        show(event.type !== 'end' ? {} : { status: event.how === 'completed' ? 'completed' : 'partial', stop_reason: event.how === 'completed' ? 'end' : event.how === 'aborted' ? 'aborted' : 'error', error_code: event.code });
-      }, signal);
+      await follow(
+        `${path}/turns/${activeTurnId}`,
+        [...base].length,
+        (event) => {
+          if (event.type === 'delta') text += event.text;
+          if (event.type === 'call') calls = withCall(calls, event.call, [...text].length);
+          show(
+            event.type !== 'end'
+              ? {}
+              : {
+                  status: event.how === 'completed' ? 'completed' : 'partial',
+                  stop_reason: event.how === 'completed' ? 'end' : event.how === 'aborted' ? 'aborted' : 'error',
+                  error_code: event.code,
+                },
+          );
+        },
+        signal,
+      );
     } catch (error) {
       if (error instanceof ApiFailure && !signal.aborted) set({ failure: error });
     }
@@ -96,9 +141,21 @@ export function useTalk(path: string | null, activeTurnId: string | null, versio
 }
 
 /** The calls with one that has begun or ended; what was said of it before stays. */
-function withCall(calls: readonly ToolCall[], call: Pick<ToolCall, 'id'> & Partial<ToolCall>, position: number): readonly ToolCall[] {
+function withCall(
+  calls: readonly ToolCall[],
+  call: Pick<ToolCall, 'id'> & Partial<ToolCall>,
+  position: number,
+): readonly ToolCall[] {
   const place = calls.findIndex(({ id }) => id === call.id);
-  const blank = { object: 'tool_call', position, error: null, arguments: null, output: null, created_at: 0, ended_at: null };
+  const blank = {
+    object: 'tool_call',
+    position,
+    error: null,
+    arguments: null,
+    output: null,
+    created_at: 0,
+    ended_at: null,
+  };
   return place < 0 ? [...calls, { ...blank, ...call } as ToolCall] : calls.with(place, { ...calls[place]!, ...call });
 }
 
@@ -140,7 +197,18 @@ export function Transcript({ talk, empty, turnLink }: TranscriptOptions) {
       )}
       {messages.length === 0 && failure === null && <p class="note">{empty ?? 'Nothing was said yet.'}</p>}
       {messages.map((message) => (
-        <Said key={message.id} role={message.role} text={message.content} calls={message.tool_calls} at={message.created_at} spoken={spokenOf(message)} growing={message.status === 'streaming'} note={cutBecause(message) ?? (message.turn_id === null ? 'greeting' : null)} cut={message.status === 'partial'} turn={message.role === 'assistant' && message.turn_id !== null ? turnLink?.(message.turn_id) : undefined} />
+        <Said
+          key={message.id}
+          role={message.role}
+          text={message.content}
+          calls={message.tool_calls}
+          at={message.created_at}
+          spoken={spokenOf(message)}
+          growing={message.status === 'streaming'}
+          note={cutBecause(message) ?? (message.turn_id === null ? 'greeting' : null)}
+          cut={message.status === 'partial'}
+          turn={message.role === 'assistant' && message.turn_id !== null ? turnLink?.(message.turn_id) : undefined}
+        />
       ))}
       <Failure failure={failure} />
     </div>
@@ -171,10 +239,26 @@ function partsOf(text: string, calls: readonly ToolCall[]): readonly Part[] {
   if (calls.length === 0) return [{ call: null, words: text }];
   const points = [...text];
   const ordered = calls.toSorted((one, other) => one.position - other.position);
-  return [{ call: null, words: points.slice(0, ordered[0]!.position).join('') }, ...ordered.map((call, index) => ({ call, words: points.slice(call.position, ordered[index + 1]?.position).join('') }))];
+  return [
+    { call: null, words: points.slice(0, ordered[0]!.position).join('') },
+    ...ordered.map((call, index) => ({
+      call,
+      words: points.slice(call.position, ordered[index + 1]?.position).join(''),
+    })),
+  ];
 }
 
-const Said = ({ role, text, calls = [], at, spoken = null, growing = false, cut = false, note = null, turn }: SaidOptions) => (
+const Said = ({
+  role,
+  text,
+  calls = [],
+  at,
+  spoken = null,
+  growing = false,
+  cut = false,
+  note = null,
+  turn,
+}: SaidOptions) => (
   <article class={`said ${role}`} tabIndex={0} aria-label={role === 'user' ? 'Visitor' : 'Assistant'}>
     {partsOf(text, calls).map(({ call, words }) => (
       <Fragment key={call?.id ?? ''}>
@@ -182,7 +266,15 @@ const Said = ({ role, text, calls = [], at, spoken = null, growing = false, cut 
         {words !== '' && <p class="words">{words}</p>}
       </Fragment>
     ))}
-    {growing && <p class="growing">{calls.some(({ status }) => status === 'running') ? 'calling …' : text === '' ? 'waiting for the first words …' : 'writing …'}</p>}
+    {growing && (
+      <p class="growing">
+        {calls.some(({ status }) => status === 'running')
+          ? 'calling …'
+          : text === ''
+            ? 'waiting for the first words …'
+            : 'writing …'}
+      </p>
+    )}
     {note !== null && <p class={cut ? 'cut' : 'aside'}>{note}</p>}
     {at !== undefined && (
       <small>

@@ -1,4 +1,7 @@
-/** The axis of time of a plot: from where to where it goes, where it has labels, and what they say. Times are Unix seconds. */
+/**
+ * The axis of time of a plot: from where to where it goes, where it has labels, and what they say. Times are Unix
+ * seconds.
+ */
 import { isSameYear } from '../format.ts';
 
 const [minute, hour, day] = [60, 3600, 86_400];
@@ -23,7 +26,10 @@ const minutes = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-d
 const daysOfYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
 const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
-/** As fine as the step between labels, so that no two say the same. Midnight has the name of its day, with its year where that is not the year of `now`. */
+/**
+ * As fine as the step between labels, so that no two say the same. Midnight has the name of its day, with its year
+ * where that is not the year of `now`.
+ */
 export function labelOf(at: number, step: number, now: number): string {
   const date = new Date(at * 1000);
   const isMidnight = date.getHours() + date.getMinutes() + date.getSeconds() === 0;

@@ -1,4 +1,7 @@
-/** Calls of tools in a conversation: what was called with what came of it, and what waits for a person. All of it is shown as text. */
+/**
+ * Calls of tools in a conversation: what was called with what came of it, and what waits for a person. All of it is
+ * shown as text.
+ */
 import { useState } from 'preact/hooks';
 import { ask, request } from '../api.ts';
 import type { ApiFailure } from '../api.ts';
@@ -9,7 +12,15 @@ import { errorWords } from './tool-draft.ts';
 
 type Tone = 'plain' | 'lit' | 'red' | 'good';
 
-const tones: Readonly<Record<ToolCall['status'], Tone>> = { running: 'lit', pending: 'lit', completed: 'good', failed: 'red', declined: 'plain', cancelled: 'plain', unknown: 'red' };
+const tones: Readonly<Record<ToolCall['status'], Tone>> = {
+  running: 'lit',
+  pending: 'lit',
+  completed: 'good',
+  failed: 'red',
+  declined: 'plain',
+  cancelled: 'plain',
+  unknown: 'red',
+};
 
 const words: Readonly<Record<string, string>> = {
   ...errorWords,
@@ -21,7 +32,10 @@ const words: Readonly<Record<string, string>> = {
 /** The state of a call, in red with its word where it failed. */
 export const CallState = ({ status, error }: { status: string; error: string | null }) => (
   <>
-    <State name={status === 'failed' && error !== null ? `failed: ${error}` : status} tone={tones[status as ToolCall['status']] ?? 'plain'} />
+    <State
+      name={status === 'failed' && error !== null ? `failed: ${error}` : status}
+      tone={tones[status as ToolCall['status']] ?? 'plain'}
+    />
     {error !== null && <span class="note"> {words[error as ToolError]}</span>}
   </>
 );
@@ -43,8 +57,14 @@ export const Call = ({ of: { name, status, error, arguments: given, output } }: 
       <code>{name}</code> <CallState status={status} error={error} />
     </summary>
     <div class="stack-wide">
-      <pre class="json" tabIndex={0} aria-label={`Arguments of ${name}`}>{given === null ? 'No arguments that are a JSON object.' : jsonOf(given)}</pre>
-      {output !== null && <pre class="json" tabIndex={0} aria-label={`Output of ${name}`}>{output === '' ? 'Nothing.' : outputOf(output)}</pre>}
+      <pre class="json" tabIndex={0} aria-label={`Arguments of ${name}`}>
+        {given === null ? 'No arguments that are a JSON object.' : jsonOf(given)}
+      </pre>
+      {output !== null && (
+        <pre class="json" tabIndex={0} aria-label={`Output of ${name}`}>
+          {output === '' ? 'Nothing.' : outputOf(output)}
+        </pre>
+      )}
     </div>
   </details>
 );
@@ -61,7 +81,9 @@ interface Options {
   readonly answered: () => void;
 }
 
-/** The calls that wait: each is approved or declined, and they are sent together, since the server takes all or none. */
+/**
+ * The calls that wait: each is approved or declined, and they are sent together, since the server takes all or none.
+ */
 export function Waiting({ pending, path, mayAnswer, answered }: Options) {
   const [choices, setChoices] = useState<Readonly<Record<string, boolean>>>({});
   const [failure, setFailure] = useState<ApiFailure | null>(null);
@@ -74,7 +96,10 @@ export function Waiting({ pending, path, mayAnswer, answered }: Options) {
     setBusy(true);
     setFailure(null);
     try {
-      await answerCalls(path, pending.map(({ call_id: one }) => ({ call_id: one, approved: all[one]! })));
+      await answerCalls(
+        path,
+        pending.map(({ call_id: one }) => ({ call_id: one, approved: all[one]! })),
+      );
       answered();
     } catch (error) {
       setFailure(caught(error));
@@ -87,18 +112,38 @@ export function Waiting({ pending, path, mayAnswer, answered }: Options) {
       {pending.map((one) => (
         <article key={one.call_id} class="approval" aria-label={`The call of ${one.name}`}>
           <p>
-            <code>{one.name}</code> <span class="note">{one.wants === 'result' ? 'waits for its result from the caller of the API' : mayAnswer ? 'waits for your approval' : 'waits for approval'}</span>
+            <code>{one.name}</code>{' '}
+            <span class="note">
+              {one.wants === 'result'
+                ? 'waits for its result from the caller of the API'
+                : mayAnswer
+                  ? 'waits for your approval'
+                  : 'waits for approval'}
+            </span>
           </p>
-          <pre class="json" tabIndex={0} aria-label={`Arguments of ${one.name}`}>{jsonOf(one.arguments)}</pre>
+          <pre class="json" tabIndex={0} aria-label={`Arguments of ${one.name}`}>
+            {jsonOf(one.arguments)}
+          </pre>
           {mayAnswer && one.wants === 'approval' && (
             <p class="acts">
-              <button type="button" class={choices[one.call_id] === true ? undefined : 'primary'} disabled={busy || one.call_id in choices} onClick={() => void choose(one.call_id, true)}>
+              <button
+                type="button"
+                class={choices[one.call_id] === true ? undefined : 'primary'}
+                disabled={busy || one.call_id in choices}
+                onClick={() => void choose(one.call_id, true)}
+              >
                 Approve
               </button>
-              <button type="button" disabled={busy || one.call_id in choices} onClick={() => void choose(one.call_id, false)}>
+              <button
+                type="button"
+                disabled={busy || one.call_id in choices}
+                onClick={() => void choose(one.call_id, false)}
+              >
                 Decline
               </button>
-              <span class="note" role="status">{one.call_id in choices && (choices[one.call_id] ? 'Approved.' : 'Declined.')}</span>
+              <span class="note" role="status">
+                {one.call_id in choices && (choices[one.call_id] ? 'Approved.' : 'Declined.')}
+              </span>
             </p>
           )}
         </article>

@@ -12,16 +12,58 @@ export interface ToolDraft {
   readonly repeatable: boolean;
 }
 
-export const emptyTool: ToolDraft = { name: '', url: '', credential: '', timeout: '20', callsPerMinute: '', approval: 'never', show: 'name', repeatable: false };
+export const emptyTool: ToolDraft = {
+  name: '',
+  url: '',
+  credential: '',
+  timeout: '20',
+  callsPerMinute: '',
+  approval: 'never',
+  show: 'name',
+  repeatable: false,
+};
 
-export const toolDraftOf = ({ name, url, credential_id: credential, timeout_seconds: timeout, calls_per_minute: calls, approval, show, repeatable }: Tool): ToolDraft => ({
-  ...{ name, url: url ?? '', credential: credential ?? '', timeout: String(timeout), callsPerMinute: calls === null ? '' : String(calls), approval, show, repeatable },
+export const toolDraftOf = ({
+  name,
+  url,
+  credential_id: credential,
+  timeout_seconds: timeout,
+  calls_per_minute: calls,
+  approval,
+  show,
+  repeatable,
+}: Tool): ToolDraft => ({
+  ...{
+    name,
+    url: url ?? '',
+    credential: credential ?? '',
+    timeout: String(timeout),
+    callsPerMinute: calls === null ? '' : String(calls),
+    approval,
+    show,
+    repeatable,
+  },
 });
 
 const orNull = (value: string): string | null => (value.trim() === '' ? null : value.trim());
 
-export const toolBodyOf = ({ name, url, credential, timeout, callsPerMinute, approval, show, repeatable }: ToolDraft) => ({
-  ...{ name, url: orNull(url), credential_id: orNull(credential), timeout_seconds: Number(timeout), calls_per_minute: orNull(callsPerMinute) === null ? null : Number(callsPerMinute) },
+export const toolBodyOf = ({
+  name,
+  url,
+  credential,
+  timeout,
+  callsPerMinute,
+  approval,
+  show,
+  repeatable,
+}: ToolDraft) => ({
+  ...{
+    name,
+    url: orNull(url),
+    credential_id: orNull(credential),
+    timeout_seconds: Number(timeout),
+    calls_per_minute: orNull(callsPerMinute) === null ? null : Number(callsPerMinute),
+  },
   ...{ approval, show, repeatable },
 });
 
@@ -36,30 +78,53 @@ export interface FunctionDraft {
   readonly show: string;
 }
 
-export const emptyFunction: FunctionDraft = { name: '', description: '', parameters: JSON.stringify({ type: 'object', properties: {}, required: [] }, null, 2), enabled: true, approval: '', show: '' };
+export const emptyFunction: FunctionDraft = {
+  name: '',
+  description: '',
+  parameters: JSON.stringify({ type: 'object', properties: {}, required: [] }, null, 2),
+  enabled: true,
+  approval: '',
+  show: '',
+};
 
 export const functionDraftsOf = ({ functions }: Tool): readonly FunctionDraft[] =>
-  functions.map(({ name, description, parameters, enabled, approval, show }) => ({ name, description: description ?? '', parameters: JSON.stringify(parameters, null, 2), enabled, approval: approval ?? '', show: show ?? '' }));
+  functions.map(({ name, description, parameters, enabled, approval, show }) => ({
+    name,
+    description: description ?? '',
+    parameters: JSON.stringify(parameters, null, 2),
+    enabled,
+    approval: approval ?? '',
+    show: show ?? '',
+  }));
 
 /** The functions as the API takes them; of an MCP server only their settings. Null if a schema is none. */
 export function functionBodiesOf(kind: Tool['kind'], drafts: readonly FunctionDraft[]): readonly object[] | null {
   const bodies = drafts.map(({ name, description, parameters, enabled, approval, show }) => {
     const settings = { name, enabled, approval: orNull(approval), show: orNull(show) };
     const read = readObject(parameters);
-    return kind === 'mcp' ? settings : 'value' in read && schemaFault(parameters) === null ? { ...settings, description: orNull(description), parameters: read.value } : null;
+    return kind === 'mcp'
+      ? settings
+      : 'value' in read && schemaFault(parameters) === null
+        ? { ...settings, description: orNull(description), parameters: read.value }
+        : null;
   });
   return bodies.some((body) => body === null) ? null : (bodies as readonly object[]);
 }
 
 /** The object that a text is in JSON, or in words why it is none. */
-export function readObject(text: string): { readonly value: Readonly<Record<string, unknown>> } | { readonly fault: string } {
+export function readObject(
+  text: string,
+): { readonly value: Readonly<Record<string, unknown>> } | { readonly fault: string } {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return { fault: `It is no JSON${placeOf(text, String(error))}. Names and texts stand in double quotes, a comma stands between two members and none after the last.` };
+    return {
+      fault: `It is no JSON${placeOf(text, String(error))}. Names and texts stand in double quotes, a comma stands between two members and none after the last.`,
+    };
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { fault: 'It must be an object: { … }.' };
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return { fault: 'It must be an object: { … }.' };
   return { value: value as Record<string, unknown> };
 }
 
@@ -68,23 +133,46 @@ export function schemaFault(text: string): string | null {
   const read = readObject(text);
   if ('fault' in read) return read.fault;
   if (read.value.type !== 'object') return 'Arguments are an object: a schema of them has "type": "object".';
-  return new TextEncoder().encode(JSON.stringify(read.value)).length > 16 * 1024 ? 'A schema has 16 KiB at most.' : null;
+  return new TextEncoder().encode(JSON.stringify(read.value)).length > 16 * 1024
+    ? 'A schema has 16 KiB at most.'
+    : null;
 }
 
 /** The line at which a browser's message says that the text stops being JSON. */
 function placeOf(text: string, message: string): string {
   const [, position] = /position (\d+)/.exec(message) ?? [];
   const [, line] = /line (\d+)/.exec(message) ?? [];
-  const at = line ?? (position === undefined ? /end of/.test(message) ? text.split('\n').length : null : text.slice(0, Number(position)).split('\n').length);
+  const at =
+    line ??
+    (position === undefined
+      ? /end of/.test(message)
+        ? text.split('\n').length
+        : null
+      : text.slice(0, Number(position)).split('\n').length);
   return at === null ? '' : ` from line ${at} on`;
 }
 
 /** Arguments to begin with: what the schema requires, empty. */
 export function argumentsFor({ parameters }: Pick<Tool['functions'][number], 'parameters'>): string {
-  const properties = (parameters.properties ?? {}) as Readonly<Record<string, { readonly type?: unknown; readonly default?: unknown; readonly enum?: readonly unknown[] } | undefined>>;
+  const properties = (parameters.properties ?? {}) as Readonly<
+    Record<
+      string,
+      { readonly type?: unknown; readonly default?: unknown; readonly enum?: readonly unknown[] } | undefined
+    >
+  >;
   const required = Array.isArray(parameters.required) ? (parameters.required as readonly string[]) : [];
-  const blank: Readonly<Record<string, unknown>> = { string: '', number: 0, integer: 0, boolean: false, array: [], object: {} };
-  const given = required.map((name) => [name, properties[name]?.default ?? properties[name]?.enum?.[0] ?? blank[String(properties[name]?.type)] ?? null]);
+  const blank: Readonly<Record<string, unknown>> = {
+    string: '',
+    number: 0,
+    integer: 0,
+    boolean: false,
+    array: [],
+    object: {},
+  };
+  const given = required.map((name) => [
+    name,
+    properties[name]?.default ?? properties[name]?.enum?.[0] ?? blank[String(properties[name]?.type)] ?? null,
+  ]);
   return JSON.stringify(Object.fromEntries(given), null, 2);
 }
 
@@ -94,8 +182,15 @@ export const kinds = {
   client: 'whoever calls the API runs it',
 } as const;
 
-export const approvals = [['never', 'No'], ['always', 'Yes, each time']] as const;
-export const shows = [['none', 'Nothing'], ['name', 'Its name and state'], ['full', 'Arguments and output too']] as const;
+export const approvals = [
+  ['never', 'No'],
+  ['always', 'Yes, each time'],
+] as const;
+export const shows = [
+  ['none', 'Nothing'],
+  ['name', 'Its name and state'],
+  ['full', 'Arguments and output too'],
+] as const;
 
 /** The steps of reading the list of an MCP server. */
 export const stepWords: Readonly<Record<NonNullable<Tool['refresh_error']>['step'], string>> = {

@@ -17,45 +17,138 @@ interface Options {
 }
 
 /** Whether a credential may go to a URL: it belongs to an origin. */
-const fits = ({ kind, base_url: base }: Credential, url: string): boolean => kind === 'tool' && base !== null && (!URL.canParse(url) || (URL.canParse(base) && new URL(base).origin === new URL(url).origin));
+const fits = ({ kind, base_url: base }: Credential, url: string): boolean =>
+  kind === 'tool' &&
+  base !== null &&
+  (!URL.canParse(url) || (URL.canParse(base) && new URL(base).origin === new URL(url).origin));
 
 export function ToolFields({ kind, draft, change, credentials, failure }: Options) {
   const usable = credentials.filter((one) => fits(one, draft.url.trim()) || one.id === draft.credential);
   return (
     <>
-      <Input label="Name" path="name" value={draft.name} onValue={(name) => change({ name })} required failure={failure} autocomplete="off" note="For your own people; models see the names of its functions." />
+      <Input
+        label="Name"
+        path="name"
+        value={draft.name}
+        onValue={(name) => change({ name })}
+        required
+        failure={failure}
+        autocomplete="off"
+        note="For your own people; models see the names of its functions."
+      />
       {kind !== 'client' && (
         <>
-          <Input label="URL" path="url" type="url" value={draft.url} onValue={(url) => change({ url })} required failure={failure} spellcheck={false} autocomplete="off" placeholder={kind === 'mcp' ? 'https://docs.example.com/mcp' : 'https://orders.example.com/call'} note="Where calls go. On this machine or in a private network the server needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1." />
+          <Input
+            label="URL"
+            path="url"
+            type="url"
+            value={draft.url}
+            onValue={(url) => change({ url })}
+            required
+            failure={failure}
+            spellcheck={false}
+            autocomplete="off"
+            placeholder={kind === 'mcp' ? 'https://docs.example.com/mcp' : 'https://orders.example.com/call'}
+            note="Where calls go. On this machine or in a private network the server needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1."
+          />
           <Choice
             label="Credential"
             path="credential_id"
             value={draft.credential}
             onValue={(credential) => change({ credential })}
             failure={failure}
-            choices={[['', 'None'], ...usable.map(({ id, base_url: url, header }) => [id, `${url}${header ? `, in ${header}` : ''}`] as const)]}
-            note={usable.length === 0 ? <>It is entered under <a href={inWorkspace('credentials')}>Credentials</a>, for tools, with the URL’s origin.</> : undefined}
+            choices={[
+              ['', 'None'],
+              ...usable.map(
+                ({ id, base_url: url, header }) => [id, `${url}${header ? `, in ${header}` : ''}`] as const,
+              ),
+            ]}
+            note={
+              usable.length === 0 ? (
+                <>
+                  It is entered under <a href={inWorkspace('credentials')}>Credentials</a>, for tools, with the URL’s
+                  origin.
+                </>
+              ) : undefined
+            }
           />
         </>
       )}
       <div class="pair">
-        <Choice label="A person approves each call" path="approval" value={draft.approval} onValue={(approval) => change({ approval })} choices={approvals} failure={failure} />
-        <Choice label="What callers of the API see" path="show" value={draft.show} onValue={(show) => change({ show })} choices={shows} failure={failure} />
-        {kind !== 'client' && <Input label="Seconds for a call" path="timeout_seconds" type="number" min={1} max={120} value={draft.timeout} onValue={(timeout) => change({ timeout })} required failure={failure} />}
-        {kind !== 'client' && <Input label="Calls a minute" path="calls_per_minute" type="number" min={1} value={draft.callsPerMinute} onValue={(callsPerMinute) => change({ callsPerMinute })} failure={failure} note="Empty: no limit." />}
+        <Choice
+          label="A person approves each call"
+          path="approval"
+          value={draft.approval}
+          onValue={(approval) => change({ approval })}
+          choices={approvals}
+          failure={failure}
+        />
+        <Choice
+          label="What callers of the API see"
+          path="show"
+          value={draft.show}
+          onValue={(show) => change({ show })}
+          choices={shows}
+          failure={failure}
+        />
+        {kind !== 'client' && (
+          <Input
+            label="Seconds for a call"
+            path="timeout_seconds"
+            type="number"
+            min={1}
+            max={120}
+            value={draft.timeout}
+            onValue={(timeout) => change({ timeout })}
+            required
+            failure={failure}
+          />
+        )}
+        {kind !== 'client' && (
+          <Input
+            label="Calls a minute"
+            path="calls_per_minute"
+            type="number"
+            min={1}
+            value={draft.callsPerMinute}
+            onValue={(callsPerMinute) => change({ callsPerMinute })}
+            failure={failure}
+            note="Empty: no limit."
+          />
+        )}
       </div>
-      {kind !== 'client' && <Check label="A call may be sent again although the tool may have it" checked={draft.repeatable} onValue={(repeatable) => change({ repeatable })} note="Only for what may happen twice, or where the tool remembers Idempotency-Key." />}
+      {kind !== 'client' && (
+        <Check
+          label="A call may be sent again although the tool may have it"
+          checked={draft.repeatable}
+          onValue={(repeatable) => change({ repeatable })}
+          note="Only for what may happen twice, or where the tool remembers Idempotency-Key."
+        />
+      )}
     </>
   );
 }
 
 /** The secret is in this answer alone: the dialog closes by its own button, and the text is nowhere kept. */
-export function SecretOnce({ name, secret, old, close }: { name: string; secret: string; old: boolean; close: () => void }) {
+export function SecretOnce({
+  name,
+  secret,
+  old,
+  close,
+}: {
+  name: string;
+  secret: string;
+  old: boolean;
+  close: () => void;
+}) {
   const [kept, setKept] = useState(false);
   return (
     <Dialog name={`The signing secret of “${name}”`} close={close} held>
       <div class="stack">
-        <p>The tool checks with it that a call is from here. It is shown this once. {old && 'For 24 hours the one before signs too: put this one into the tool within that time.'}</p>
+        <p>
+          The tool checks with it that a call is from here. It is shown this once.{' '}
+          {old && 'For 24 hours the one before signs too: put this one into the tool within that time.'}
+        </p>
         <code class="once">{secret}</code>
         <p class="acts">
           <CopyButton text={secret} label="Copy the secret" quiet={false} />

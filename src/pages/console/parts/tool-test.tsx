@@ -17,16 +17,37 @@ export function ToolTestCall({ tool: { functions, kind }, path }: { tool: Tool; 
   const read = readObject(text);
   const sending = useSubmit(async () => {
     setResult(null);
-    setResult(await ask<ToolTest>(`${path}/test`, { body: { name: chosen?.name, arguments: 'value' in read ? read.value : {} } }));
+    setResult(
+      await ask<ToolTest>(`${path}/test`, {
+        body: { name: chosen?.name, arguments: 'value' in read ? read.value : {} },
+      }),
+    );
   });
   if (kind === 'client' || chosen === undefined) return null;
   return (
     <section class="section" aria-label="Test call">
       <h2>Test call</h2>
-      <p class="note">Sends one call as a conversation would, also of a function that is off. It takes one of the calls a minute, and is no usage.</p>
+      <p class="note">
+        Sends one call as a conversation would, also of a function that is off. It takes one of the calls a minute, and
+        is no usage.
+      </p>
       <form class="form" onSubmit={sending.submit}>
-        <Choice label="Function to call" value={chosen.name} onValue={(value) => (setName(value), setResult(null))} choices={functions.map((one) => [one.name, one.enabled ? one.name : `${one.name} (off)`] as const)} />
-        <Area label="Arguments" rows={5} value={text} onValue={(value) => setTexts({ ...texts, [chosen.name]: value })} fault={'fault' in read ? read.fault : null} failure={sending.failure} note="A JSON object." code />
+        <Choice
+          label="Function to call"
+          value={chosen.name}
+          onValue={(value) => (setName(value), setResult(null))}
+          choices={functions.map((one) => [one.name, one.enabled ? one.name : `${one.name} (off)`] as const)}
+        />
+        <Area
+          label="Arguments"
+          rows={5}
+          value={text}
+          onValue={(value) => setTexts({ ...texts, [chosen.name]: value })}
+          fault={'fault' in read ? read.fault : null}
+          failure={sending.failure}
+          note="A JSON object."
+          code
+        />
         <FormEnd sending={sending} act="Send the call" disabled={'fault' in read} />
       </form>
       <div role="status">{result !== null && <Result of={result} />}</div>
@@ -37,10 +58,25 @@ export function ToolTestCall({ tool: { functions, kind }, path }: { tool: Tool; 
 const Result = ({ of: { status, error, reason, output, milliseconds, call_id: id } }: { of: ToolTest }) => (
   <div class="stack-wide">
     <p>
-      <State name={status} tone={error === null ? 'good' : 'red'} /> <span class="note">{error !== null && <><code>{error}</code>: {errorWords[error]}. </>}{count(milliseconds)} ms</span>
+      <State name={status} tone={error === null ? 'good' : 'red'} />{' '}
+      <span class="note">
+        {error !== null && (
+          <>
+            <code>{error}</code>: {errorWords[error]}.{' '}
+          </>
+        )}
+        {count(milliseconds)} ms
+      </span>
     </p>
     {reason !== null && <p>{reason}</p>}
-    {output !== null && (output === '' ? <p class="note">It answered with nothing.</p> : <pre class="json" tabIndex={0} aria-label="Output">{output}</pre>)}
+    {output !== null &&
+      (output === '' ? (
+        <p class="note">It answered with nothing.</p>
+      ) : (
+        <pre class="json" tabIndex={0} aria-label="Output">
+          {output}
+        </pre>
+      ))}
     <p class="note">
       <code>{id}</code>
     </p>

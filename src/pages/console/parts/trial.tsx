@@ -1,4 +1,7 @@
-/** A talk with an assistant beside its form, a draft too, with the session's chart live beneath it. It counts in no usage and no limit. */
+/**
+ * A talk with an assistant beside its form, a draft too, with the session's chart live beneath it. It counts in no
+ * usage and no limit.
+ */
 import type { FunctionComponent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, request } from '../api.ts';
@@ -25,7 +28,10 @@ export function Trial({ assistant, dirty, save }: Options) {
   // A reload goes on with the trial: a call may wait in it for an answer.
   useEffect(() => {
     const id = sessionStorage.getItem(place);
-    if (id !== null) void readOpen(`${apiWorkspace()}/sessions/${id}`).then((found) => (found === null ? sessionStorage.removeItem(place) : setSession((held) => held ?? found)));
+    if (id !== null)
+      void readOpen(`${apiWorkspace()}/sessions/${id}`).then((found) =>
+        found === null ? sessionStorage.removeItem(place) : setSession((held) => held ?? found),
+      );
   }, []);
   /** Resolves with a session to talk in; null if the unsaved changes were refused. */
   const begin = async (): Promise<Session | null> => {
@@ -40,7 +46,10 @@ export function Trial({ assistant, dirty, save }: Options) {
     const before = session;
     setSession(null);
     sessionStorage.removeItem(place);
-    if (before !== null) await ask(`${apiWorkspace()}/sessions/${before.id}/end`, { method: 'POST' }).catch((error: unknown) => setFailure(caught(error)));
+    if (before !== null)
+      await ask(`${apiWorkspace()}/sessions/${before.id}/end`, { method: 'POST' }).catch((error: unknown) =>
+        setFailure(caught(error)),
+      );
   };
   return (
     <section class="section trial" aria-label="Try it">
@@ -84,7 +93,10 @@ function Bench({ session, begin, assistant, dirty }: BenchOptions) {
   const last = talk.messages.at(-1);
   const stage = useStage(talk.messages.length, last?.content.length ?? 0);
   // The end of a turn may leave calls that wait.
-  useEffect(() => void (path !== null && last !== undefined && last.status !== 'streaming' && refresh(path)), [path, last?.id, last?.status]);
+  useEffect(
+    () => void (path !== null && last !== undefined && last.status !== 'streaming' && refresh(path)),
+    [path, last?.id, last?.status],
+  );
   const moved = async (open: string) => {
     await refresh(open);
     setTimes((count) => count + 1);
@@ -115,7 +127,10 @@ function Bench({ session, begin, assistant, dirty }: BenchOptions) {
       setBusy(false);
     }
   };
-  const abort = () => void ask(`${path}/turns/${now?.active_turn_id}/abort`, { method: 'POST' }).catch((error: unknown) => setFailure(caught(error)));
+  const abort = () =>
+    void ask(`${path}/turns/${now?.active_turn_id}/abort`, { method: 'POST' }).catch((error: unknown) =>
+      setFailure(caught(error)),
+    );
   const streaming = now?.active_turn_id != null && talk.messages.at(-1)?.status === 'streaming';
   return (
     <>
@@ -123,7 +138,15 @@ function Bench({ session, begin, assistant, dirty }: BenchOptions) {
         {path === null ? <Before assistant={assistant} /> : <Transcript talk={talk} empty="Say something to it." />}
       </div>
       <Announced message={last} />
-      {path !== null && now !== null && <Waiting key={now.pending_tool_calls.map(({ call_id: id }) => id).join()} pending={now.pending_tool_calls} path={path} mayAnswer answered={() => void moved(path)} />}
+      {path !== null && now !== null && (
+        <Waiting
+          key={now.pending_tool_calls.map(({ call_id: id }) => id).join()}
+          pending={now.pending_tool_calls}
+          path={path}
+          mayAnswer
+          answered={() => void moved(path)}
+        />
+      )}
       <Failure failure={failure} />
       {call.bar}
       {call.running && !call.typing ? null : now !== null && now.status !== 'open' ? (
@@ -131,7 +154,15 @@ function Bench({ session, begin, assistant, dirty }: BenchOptions) {
           <State name={now.status} /> <span class="note">Begin anew to go on.</span>
         </p>
       ) : (
-        <Say text={text} change={setText} say={(event) => void say(event)} abort={streaming && !call.running ? abort : null} call={assistant.channels.voice && !call.running ? call.start : null} busy={busy} label={session === null && dirty ? 'Save and send' : 'Send'} />
+        <Say
+          text={text}
+          change={setText}
+          say={(event) => void say(event)}
+          abort={streaming && !call.running ? abort : null}
+          call={assistant.channels.voice && !call.running ? call.start : null}
+          busy={busy}
+          label={session === null && dirty ? 'Save and send' : 'Send'}
+        />
       )}
       <Chart id={session?.id ?? null} />
     </>
@@ -175,15 +206,20 @@ function useStage(...moved: readonly number[]) {
   }, moved);
   return {
     box,
-    moved: ({ currentTarget: { scrollHeight, scrollTop, clientHeight } }: { readonly currentTarget: HTMLElement }) => void (isAtEnd.current = scrollHeight - scrollTop - clientHeight <= endPx),
+    moved: ({ currentTarget: { scrollHeight, scrollTop, clientHeight } }: { readonly currentTarget: HTMLElement }) =>
+      void (isAtEnd.current = scrollHeight - scrollTop - clientHeight <= endPx),
     follow: () => void (isAtEnd.current = true),
   };
 }
 
-/** Says a reply to screen readers once it is whole: a text that grows would be read from its beginning with each piece. */
+/**
+ * Says a reply to screen readers once it is whole: a text that grows would be read from its beginning with each piece.
+ */
 const Announced = ({ message }: { message: Message | undefined }) => (
   <div class="visually-hidden" role="log" aria-label="Replies">
-    {message?.role === 'assistant' && message.status !== 'streaming' && message.turn_id !== null && <p key={message.id}>{message.content}</p>}
+    {message?.role === 'assistant' && message.status !== 'streaming' && message.turn_id !== null && (
+      <p key={message.id}>{message.content}</p>
+    )}
   </div>
 );
 
@@ -191,7 +227,8 @@ const Before = ({ assistant: { status, greeting } }: { assistant: Assistant }) =
   <div class="talk">
     {greeting && <p class="words">{greeting}</p>}
     <p class="note">
-      {status === 'draft' ? 'It is a draft: nobody but you can talk to it. ' : ''}A trial counts in no usage and takes no limit. It stays among the sessions, under the channel “console”.
+      {status === 'draft' ? 'It is a draft: nobody but you can talk to it. ' : ''}A trial counts in no usage and takes
+      no limit. It stays among the sessions, under the channel “console”.
     </p>
   </div>
 );
@@ -215,7 +252,14 @@ function Say({ text, change, say, abort, call, busy, label }: SayOptions) {
     <form class="say" onSubmit={say}>
       <label>
         <span class="visually-hidden">Message</span>
-        <textarea rows={1} value={text} placeholder="Message" onInput={(event) => change(event.currentTarget.value)} onKeyDown={keys} maxLength={16_000} />
+        <textarea
+          rows={1}
+          value={text}
+          placeholder="Message"
+          onInput={(event) => change(event.currentTarget.value)}
+          onKeyDown={keys}
+          maxLength={16_000}
+        />
       </label>
       <span class="acts">
         {call !== null && (
@@ -241,7 +285,10 @@ function Say({ text, change, say, abort, call, busy, label }: SayOptions) {
 function Chart({ id }: { id: string | null }) {
   const [Beside, setBeside] = useState<Live | null>(null);
   useEffect(() => {
-    import('../pages/charts.ts').then(({ beside }) => setBeside(() => beside), () => {});
+    import('../pages/charts.ts').then(
+      ({ beside }) => setBeside(() => beside),
+      () => {},
+    );
   }, []);
   return Beside === null ? null : <Beside id={id} />;
 }

@@ -23,8 +23,12 @@ export function TurnSteps({ session, turn, moved }: { session: string; turn: str
           <thead>
             <tr>
               <th scope="col">Step</th>
-              <th scope="col" class="words">Function</th>
-              <th scope="col" class="words">How it ended</th>
+              <th scope="col" class="words">
+                Function
+              </th>
+              <th scope="col" class="words">
+                How it ended
+              </th>
               <th scope="col">Took</th>
               <th scope="col">At</th>
             </tr>
@@ -33,7 +37,9 @@ export function TurnSteps({ session, turn, moved }: { session: string; turn: str
             {steps.map(({ seq, at, kind, call_id: call, name, status, error, milliseconds }) => (
               <tr key={seq}>
                 <th scope="row">{words[kind]}</th>
-                <td class="words" title={call ?? undefined}>{name !== null && <code>{name}</code>}</td>
+                <td class="words" title={call ?? undefined}>
+                  {name !== null && <code>{name}</code>}
+                </td>
                 <td class="words">{status !== null && <CallState status={status} error={error} />}</td>
                 <td>{milliseconds !== null && `${count(milliseconds)} ms`}</td>
                 <td>

@@ -29,16 +29,37 @@ const providers = [
 export function VoiceForm(options: Options) {
   const { draft, change, credentials, voice } = options;
   const usable = credentials.filter(({ kind, provider }) => kind === 'voice' && provider === draft.voiceProvider);
-  const choices = providers.some(([name]) => name === draft.voiceProvider) ? providers : [...providers, [draft.voiceProvider, draft.voiceProvider] as const];
+  const choices = providers.some(([name]) => name === draft.voiceProvider)
+    ? providers
+    : [...providers, [draft.voiceProvider, draft.voiceProvider] as const];
   return (
     <>
-      <Check label="Voice enabled" note="Visitors and callers can talk to it." checked={draft.voiceOn} onValue={(voiceOn) => change({ voiceOn })} />
+      <Check
+        label="Voice enabled"
+        note="Visitors and callers can talk to it."
+        checked={draft.voiceOn}
+        onValue={(voiceOn) => change({ voiceOn })}
+      />
       {draft.voiceOn && (
         <>
           <div class="pair">
-            <Choice label="Voice provider" {...bound(options, 'voiceProvider', 'voice.provider')} onValue={(voiceProvider) => change({ voiceProvider, voice: '', voiceCredential: '' })} choices={choices} />
+            <Choice
+              label="Voice provider"
+              {...bound(options, 'voiceProvider', 'voice.provider')}
+              onValue={(voiceProvider) => change({ voiceProvider, voice: '', voiceCredential: '' })}
+              choices={choices}
+            />
             <Which {...options} />
-            {draft.voiceProvider === 'openai' && <Choice label="Voice credential" {...bound(options, 'voiceCredential', 'voice.credential_id')} choices={[['', 'None'], ...usable.map(({ id, base_url: url, provider }) => [id, url ?? provider] as const)]} />}
+            {draft.voiceProvider === 'openai' && (
+              <Choice
+                label="Voice credential"
+                {...bound(options, 'voiceCredential', 'voice.credential_id')}
+                choices={[
+                  ['', 'None'],
+                  ...usable.map(({ id, base_url: url, provider }) => [id, url ?? provider] as const),
+                ]}
+              />
+            )}
           </div>
           {voice.assistant !== null && <Hear {...voice} />}
         </>
@@ -52,12 +73,28 @@ function Which(options: Options) {
   const { draft, voice } = options;
   const provider = voice.assistant?.voice?.provider ?? 'embedded';
   const isStored = voice.assistant !== null && provider === draft.voiceProvider;
-  const voices = useRead<List<Voice>>(isStored && provider !== 'openai' ? `${voice.path}/voices?limit=100` : null).value?.data ?? [];
+  const voices =
+    useRead<List<Voice>>(isStored && provider !== 'openai' ? `${voice.path}/voices?limit=100` : null).value?.data ?? [];
   const field = bound(options, 'voice', 'voice.voice');
-  if (voices.length === 0) return <Input label="Voice" {...field} note="An id that the provider knows; empty: its default." spellcheck={false} autocomplete="off" />;
+  if (voices.length === 0)
+    return (
+      <Input
+        label="Voice"
+        {...field}
+        note="An id that the provider knows; empty: its default."
+        spellcheck={false}
+        autocomplete="off"
+      />
+    );
   const named = voices.map(({ id, name, language }) => [id, `${name} · ${language}`] as const);
   const known = draft.voice === '' || voices.some(({ id }) => id === draft.voice);
-  return <Choice label="Voice" {...field} choices={[['', 'The provider’s default'], ...named, ...(known ? [] : [[draft.voice, draft.voice] as const])]} />;
+  return (
+    <Choice
+      label="Voice"
+      {...field}
+      choices={[['', 'The provider’s default'], ...named, ...(known ? [] : [[draft.voice, draft.voice] as const])]}
+    />
+  );
 }
 
 /** Speaks a sentence with the stored voice: unsaved changes are saved first, as in a trial. */

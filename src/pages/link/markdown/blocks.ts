@@ -7,7 +7,11 @@ export type Block =
   | { readonly kind: 'rule' }
   | { readonly kind: 'quote'; readonly blocks: readonly Block[] }
   | { readonly kind: 'list'; readonly start: number | null; readonly items: readonly (readonly Block[])[] }
-  | { readonly kind: 'table'; readonly ends: readonly ('left' | 'center' | 'right')[]; readonly rows: readonly (readonly string[])[] };
+  | {
+      readonly kind: 'table';
+      readonly ends: readonly ('left' | 'center' | 'right')[];
+      readonly rows: readonly (readonly string[])[];
+    };
 
 const depthMax = 8;
 const cellsMax = 20;
@@ -21,13 +25,15 @@ const item = /^( {0,3})([-*+]|\d{1,9}[.)])(?:( {1,4})(?=\S)| *$)/;
 const delimiters = /^ {0,3}\|?(?: *:?-{1,}:? *\|)+(?: *:?-{1,}:? *)?$|^ {0,3}\| *:?-{1,}:? *\|?$/;
 
 const isBlank = (line: string): boolean => line.trim() === '';
-const startsBlock = (line: string): boolean => fence.test(line) || heading.test(line) || rule.test(line) || quote.test(line) || item.test(line);
+const startsBlock = (line: string): boolean =>
+  fence.test(line) || heading.test(line) || rule.test(line) || quote.test(line) || item.test(line);
 
-export const blocksOf = (text: string): Block[] => read(text.replaceAll('\r\n', '\n').replaceAll('\0', '\ufffd').split('\n'), 0);
+export const blocksOf = (text: string): Block[] =>
+  read(text.replaceAll('\r\n', '\n').replaceAll('\0', '\ufffd').split('\n'), 0);
 
 function read(lines: readonly string[], depth: number): Block[] {
   const blocks: Block[] = [];
-  for (let at = 0; at < lines.length; ) {
+  for (let at = 0; at < lines.length;) {
     const line = lines[at]!;
     if (isBlank(line)) at++;
     else {
@@ -45,7 +51,8 @@ function blockAt(lines: readonly string[], at: number, depth: number): Found {
   const line = lines[at]!;
   const level = heading.exec(line)?.[1]!.length;
   if (fence.test(line)) return code(lines, at);
-  if (level !== undefined) return [{ kind: 'heading', level, text: withoutClosing(line.replace(heading, '').trimEnd()) }, at + 1];
+  if (level !== undefined)
+    return [{ kind: 'heading', level, text: withoutClosing(line.replace(heading, '').trimEnd()) }, at + 1];
   if (rule.test(line)) return [{ kind: 'rule' }, at + 1];
   if (depth < depthMax && quote.test(line)) return quoted(lines, at, depth);
   if (depth < depthMax && item.test(line)) return list(lines, at, depth);
@@ -66,7 +73,16 @@ function code(lines: readonly string[], at: number): Found {
   let end = at + 1;
   // A longer run of the same sign closes as well.
   while (end < lines.length && !fenceEnd.exec(lines[end]!)?.[1]!.startsWith(mark)) end++;
-  return [{ kind: 'code', text: lines.slice(at + 1, end).map((line) => outdented(line, indent)).join('\n') }, end + 1];
+  return [
+    {
+      kind: 'code',
+      text: lines
+        .slice(at + 1, end)
+        .map((line) => outdented(line, indent))
+        .join('\n'),
+    },
+    end + 1,
+  ];
 }
 
 /** The line without so many spaces at its beginning, or as many as it has. */
@@ -75,7 +91,16 @@ const outdented = (line: string, width: number): string => line.slice(Math.min(w
 function quoted(lines: readonly string[], at: number, depth: number): Found {
   let end = at;
   while (end < lines.length && quote.test(lines[end]!)) end++;
-  return [{ kind: 'quote', blocks: read(lines.slice(at, end).map((line) => line.replace(quote, '')), depth + 1) }, end];
+  return [
+    {
+      kind: 'quote',
+      blocks: read(
+        lines.slice(at, end).map((line) => line.replace(quote, '')),
+        depth + 1,
+      ),
+    },
+    end,
+  ];
 }
 
 const kindOf = (marker: string): string => (marker.length === 1 ? marker : marker.at(-1)!);
@@ -98,7 +123,10 @@ function list(lines: readonly string[], at: number, depth: number): Found {
   return [{ kind: 'list', start: first.length > 1 ? Number(first.slice(0, -1)) : null, items }, at];
 }
 
-/** Whether a line belongs to the item above: it is indented, or goes on with its text. Models indent by two where three are needed. */
+/**
+ * Whether a line belongs to the item above: it is indented, or goes on with its text. Models indent by two where three
+ * are needed.
+ */
 function isInside(lines: readonly string[], at: number): boolean {
   const line = lines[at]!;
   if (isBlank(line)) return /^(?: {2}|\t)/.test(lines[at + 1] ?? '');
@@ -113,7 +141,9 @@ const cellsOf = (line: string): string[] =>
     .map((cell) => cell.trim().replaceAll('\\|', '|'));
 
 function table(lines: readonly string[], at: number): Found {
-  const ends = cellsOf(lines[at + 1]!).map((cell) => (cell.endsWith(':') ? (cell.startsWith(':') ? 'center' : 'right') : 'left'));
+  const ends = cellsOf(lines[at + 1]!).map((cell) =>
+    cell.endsWith(':') ? (cell.startsWith(':') ? 'center' : 'right') : 'left',
+  );
   const rows = [cellsOf(lines[at]!)];
   let end = at + 2;
   while (end < lines.length && !isBlank(lines[end]!) && !startsBlock(lines[end]!)) rows.push(cellsOf(lines[end++]!));
@@ -122,6 +152,22 @@ function table(lines: readonly string[], at: number): Found {
 
 function paragraph(lines: readonly string[], at: number): Found {
   let end = at + 1;
-  while (end < lines.length && !isBlank(lines[end]!) && !startsBlock(lines[end]!) && !(lines[end]!.includes('|') && delimiters.test(lines[end + 1] ?? ''))) end++;
-  return [{ kind: 'paragraph', text: lines.slice(at, end).map((line) => line.trimStart()).join('\n').trimEnd() }, end];
+  while (
+    end < lines.length &&
+    !isBlank(lines[end]!) &&
+    !startsBlock(lines[end]!) &&
+    !(lines[end]!.includes('|') && delimiters.test(lines[end + 1] ?? ''))
+  )
+    end++;
+  return [
+    {
+      kind: 'paragraph',
+      text: lines
+        .slice(at, end)
+        .map((line) => line.trimStart())
+        .join('\n')
+        .trimEnd(),
+    },
+    end,
+  ];
 }

@@ -1,4 +1,7 @@
-/** The text of one block as nodes: code, emphasis, links and line breaks. Read from left to right once, whatever it holds. */
+/**
+ * The text of one block as nodes: code, emphasis, links and line breaks. Read from left to right once, whatever it
+ * holds.
+ */
 import { link, safeUrl } from './link.ts';
 
 /** Marks that may turn out to open something. */
@@ -11,9 +14,16 @@ type Piece = Node | Mark;
 
 /** So far back an opening mark is looked for. A mark further back stays as it was written. */
 const lookBack = 40;
-const tags: Readonly<Record<string, 'em' | 'strong' | 'del'>> = { '*': 'em', _: 'em', '**': 'strong', __: 'strong', '~~': 'del' };
+const tags: Readonly<Record<string, 'em' | 'strong' | 'del'>> = {
+  '*': 'em',
+  _: 'em',
+  '**': 'strong',
+  __: 'strong',
+  '~~': 'del',
+};
 const addressMax = 2000;
-const destination = /\(\s{0,9}<?([^\s<>()]{0,2000}(?:\([^\s<>()]{0,2000}\)[^\s<>()]{0,2000}){0,4})>?(?:\s{1,9}(?:"[^"\n]{0,500}"|'[^'\n]{0,500}'))?\s{0,9}\)/y;
+const destination =
+  /\(\s{0,9}<?([^\s<>()]{0,2000}(?:\([^\s<>()]{0,2000}\)[^\s<>()]{0,2000}){0,4})>?(?:\s{1,9}(?:"[^"\n]{0,500}"|'[^'\n]{0,500}'))?\s{0,9}\)/y;
 const angled = /<((?:https?:\/\/|mailto:|tel:)[^\s<>]{1,2000})>/y;
 const lineBreak = /<br\s{0,9}\/?>/iy;
 const bare = /https?:\/\/[^\s<>"`]{1,2000}/y;
@@ -104,7 +114,7 @@ class Reader {
 
   /** Returns the index of the next run of exactly so many backticks; -1 for none. */
   #endOf(run: string): number {
-    for (let end = this.#text.indexOf(run, this.#at); end >= 0; ) {
+    for (let end = this.#text.indexOf(run, this.#at); end >= 0;) {
       let behind = end;
       while (this.#text[behind] === '`') behind++;
       if (behind - end === run.length) return end;
@@ -190,14 +200,20 @@ class Reader {
     this.#flush();
     this.#at = destination.lastIndex;
     const children = withoutLinks(nodes(this.#pieces.splice(opened).slice(1)));
-    this.#pieces.push(...link(url, children.some(({ textContent }) => textContent!.trim() !== '') ? children : [document.createTextNode(url.href)]));
+    this.#pieces.push(
+      ...link(
+        url,
+        children.some(({ textContent }) => textContent!.trim() !== '') ? children : [document.createTextNode(url.href)],
+      ),
+    );
     // A link has no link around it.
     this.#brackets = [];
   }
 
   #address(pattern: RegExp): boolean {
     pattern.lastIndex = this.#at;
-    const found = /[\p{L}\p{N}]/u.test(this.#text[this.#at - 1] ?? '') && pattern === bare ? null : pattern.exec(this.#text);
+    const found =
+      /[\p{L}\p{N}]/u.test(this.#text[this.#at - 1] ?? '') && pattern === bare ? null : pattern.exec(this.#text);
     if (found === null) return false;
     const text = pattern === bare ? trimmed(found[0]) : found[1]!;
     const url = text.length > addressMax ? null : safeUrl(text);
@@ -222,9 +238,11 @@ function trimmed(address: string): string {
 /** The text of links that stand where another is made. */
 const withoutLinks = (found: readonly Node[]): Node[] =>
   found.map((node) => {
-    if (node instanceof Element && (node.matches('a') || node.querySelector('a') !== null)) return document.createTextNode(node.textContent!);
+    if (node instanceof Element && (node.matches('a') || node.querySelector('a') !== null))
+      return document.createTextNode(node.textContent!);
     return node;
   });
 
 /** Marks that opened nothing stay as they were written. */
-const nodes = (pieces: readonly Piece[]): Node[] => pieces.map((piece) => ('mark' in piece ? document.createTextNode(piece.mark) : piece));
+const nodes = (pieces: readonly Piece[]): Node[] =>
+  pieces.map((piece) => ('mark' in piece ? document.createTextNode(piece.mark) : piece));

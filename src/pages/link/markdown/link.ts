@@ -1,4 +1,7 @@
-/** Links in a reply: they lead to a web page, a mailbox or a telephone, in a window of their own, and say where they lead. */
+/**
+ * Links in a reply: they lead to a web page, a mailbox or a telephone, in a window of their own, and say where they
+ * lead.
+ */
 
 const protocols = new Set(['http:', 'https:', 'mailto:', 'tel:']);
 /** A number to call. One with `*` or `#` gives orders to the network, such as to forward calls. */
@@ -13,7 +16,8 @@ export function safeUrl(text: string): URL | null {
     return null;
   }
   if (!protocols.has(url.protocol)) return null;
-  if (url.protocol === 'tel:') return telephone.test(decoded(url.pathname)) && url.search + url.hash === '' ? url : null;
+  if (url.protocol === 'tel:')
+    return telephone.test(decoded(url.pathname)) && url.search + url.hash === '' ? url : null;
   // People, and no browser, take the part before an @ for the host.
   if (url.protocol !== 'mailto:') url.username = url.password = '';
   return url;
@@ -40,7 +44,10 @@ function says(text: string, place: string, isTelephone: boolean): boolean {
   const bare = text.trim().replace(/^(https?:\/\/|mailto:|tel:)/i, '');
   // A telephone's number is the same with any marks between its digits.
   if (isTelephone) return telephone.test(bare) && digits(bare) === digits(place);
-  return bare.toLowerCase() === place.toLowerCase() || (/^[\w.-]+(:\d+)?([/?#]|$)/.test(bare) && bare.toLowerCase().split(/[/?#]/)[0] === place.toLowerCase());
+  return (
+    bare.toLowerCase() === place.toLowerCase() ||
+    (/^[\w.-]+(:\d+)?([/?#]|$)/.test(bare) && bare.toLowerCase().split(/[/?#]/)[0] === place.toLowerCase())
+  );
 }
 
 const digits = (text: string): string => text.replace(/[^\d+]/g, '');

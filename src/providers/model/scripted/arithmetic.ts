@@ -1,7 +1,10 @@
 /** Sums, as people write them. */
 
 const words: readonly (readonly [RegExp, string])[] = [
-  [/^(?:so )?(?:what is|how much is|calculate|compute|work out|solve|evaluate|tell me)(?: the (?:result|value|answer) of)? /i, ''],
+  [
+    /^(?:so )?(?:what is|how much is|calculate|compute|work out|solve|evaluate|tell me)(?: the (?:result|value|answer) of)? /i,
+    '',
+  ],
   [/(\d),(?=\d{3}\b)/g, '$1'],
   [/\b(?:the )?square root of\b|√/gi, ' sqrt '],
   [/(\d(?:\.\d+)?) ?(?:%|percent|per cent) of /gi, '$1 / 100 * '],
@@ -26,11 +29,18 @@ export function sumIn(sentence: string): string | null {
   const tokens = text.match(tokenPattern) ?? [];
   const nothingElse = text.replace(tokenPattern, '').trim() === '';
   // A lone or signed number is no question.
-  if (!nothingElse || tokens.length < 2 || !tokens.some((token) => /^\d|^\./.test(token)) || /^[-+]? ?[\d.]+$/.test(text.trim())) return null;
+  if (
+    !nothingElse ||
+    tokens.length < 2 ||
+    !tokens.some((token) => /^\d|^\./.test(token)) ||
+    /^[-+]? ?[\d.]+$/.test(text.trim())
+  )
+    return null;
   const result = new Sum(tokens).value();
   if (result === null) return null;
   const asked = tokens.join(' ').replace(/\( /g, '(').replace(/ \)/g, ')').replace(/sqrt /g, '√');
-  if (Number.isNaN(result) || !Number.isFinite(result)) return `${asked} has no value that I can give: it divides by zero or goes beyond my numbers.`;
+  if (Number.isNaN(result) || !Number.isFinite(result))
+    return `${asked} has no value that I can give: it divides by zero or goes beyond my numbers.`;
   return `${asked} = ${shown(result)}`;
 }
 
@@ -45,7 +55,8 @@ export function countIn(sentence: string): string | null {
 }
 
 /** Integers as they are, everything else to ten digits, which hides the rounding of binary fractions. */
-const shown = (value: number): string => (Number.isSafeInteger(value) ? String(value) : String(Number(value.toPrecision(10))));
+const shown = (value: number): string =>
+  Number.isSafeInteger(value) ? String(value) : String(Number(value.toPrecision(10)));
 
 const depthMax = 50;
 
@@ -65,14 +76,26 @@ class Sum {
   }
 
   #terms(): number | null {
-    return this.#chain(/^[-+]$/, () => this.#factors(), (left, sign, right) => (sign === '+' ? left + right : left - right));
+    return this.#chain(
+      /^[-+]$/,
+      () => this.#factors(),
+      (left, sign, right) => (sign === '+' ? left + right : left - right),
+    );
   }
 
   #factors(): number | null {
-    return this.#chain(/^[*/%]$/, () => this.#power(), (left, sign, right) => (sign === '*' ? left * right : sign === '/' ? left / right : left % right));
+    return this.#chain(
+      /^[*/%]$/,
+      () => this.#power(),
+      (left, sign, right) => (sign === '*' ? left * right : sign === '/' ? left / right : left % right),
+    );
   }
 
-  #chain(sign: RegExp, next: () => number | null, apply: (left: number, sign: string, right: number) => number): number | null {
+  #chain(
+    sign: RegExp,
+    next: () => number | null,
+    apply: (left: number, sign: string, right: number) => number,
+  ): number | null {
     let left = next();
     while (left !== null && sign.test(this.#tokens[this.#at] ?? '')) {
       const found = this.#tokens[this.#at++]!;

@@ -1,4 +1,7 @@
-/** Facts that the user has told within the conversation. Nothing is kept: each turn learns them afresh from the messages. */
+/**
+ * Facts that the user has told within the conversation. Nothing is kept: each turn learns them afresh from the
+ * messages.
+ */
 import { capital, reflect } from './sentences.ts';
 import type { Sentence } from './sentences.ts';
 
@@ -14,7 +17,9 @@ export type KnownFacts = ReadonlyMap<string, Fact>;
 
 const valueCharactersMax = 120;
 const notNames = new Set(
-  'fine good great ok okay well tired happy sad sorry back here sure ready done lost new hungry bored confused german english french american british spanish italian dutch indian chinese not a an the just so very later back maybe tomorrow tonight when if anytime whatever'.split(' '),
+  'fine good great ok okay well tired happy sad sorry back here sure ready done lost new hungry bored confused german english french american british spanish italian dutch indian chinese not a an the just so very later back maybe tomorrow tonight when if anytime whatever'.split(
+    ' ',
+  ),
 );
 const notKept = /^(?:you|it|that|this|them|what|how|a question|an idea|a problem|an issue|a request|to|been|no|not)\b/i;
 
@@ -22,7 +27,8 @@ const notKept = /^(?:you|it|that|this|them|what|how|a question|an idea|a problem
 export function factIn({ text, question }: Sentence): Fact | 'forget' | null {
   if (question) return null;
   const said = text.replace(/^(?:and|but|so|also|well|please|oh|ok|okay|yes|no),? /i, '');
-  if (/^forget (?:everything|it all|all (?:of )?(?:it|that)|me|my name|what i (?:said|told you))\b/i.test(said)) return 'forget';
+  if (/^forget (?:everything|it all|all (?:of )?(?:it|that)|me|my name|what i (?:said|told you))\b/i.test(said))
+    return 'forget';
   const told = /^(?:remember|note|keep in mind|don't forget|do not forget)(?: that|:)? (.+)/i.exec(said);
   const inner = told?.[1] ?? said;
   const fact = nameIn(inner) ?? ownIn(inner) ?? selfIn(inner);
@@ -32,9 +38,14 @@ export function factIn({ text, question }: Sentence): Fact | 'forget' | null {
 }
 
 function nameIn(text: string): Fact | null {
-  const plain = /^(?:my (?:first )?name is|i am called|you can call me|(?:just )?call me|i go by) (.+)/i.exec(text)?.[1];
+  const plain = /^(?:my (?:first )?name is|i am called|you can call me|(?:just )?call me|i go by) (.+)/i.exec(
+    text,
+  )?.[1];
   // Without the word "name" only something that is written like a name is taken for one.
-  const bare = plain === undefined ? /^(?:[Ii] am|[Tt]his is) (\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)?)$/u.exec(text)?.[1] : undefined;
+  const bare =
+    plain === undefined
+      ? /^(?:[Ii] am|[Tt]his is) (\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)?)$/u.exec(text)?.[1]
+      : undefined;
   const [first, ...more] = (plain ?? bare ?? '').split(/[ ,.]+/);
   if (first === undefined || !/^\p{L}[\p{L}'-]*$/u.test(first) || notNames.has(first.toLowerCase())) return null;
   const name = [capital(first)];
@@ -52,7 +63,11 @@ function ownIn(text: string): Fact | null {
   if (match === null || match[1]!.toLowerCase() === 'name') return null;
   const value = tidy(match[3]!);
   const naming = /(?:called|named)$/i.test(match[2]!) ? ' name' : '';
-  return { key: ownKey(match[1]! + naming), said: `Your ${match[1]!} ${match[2]!.toLowerCase()} ${reflect(value)}`, value: reflect(value) };
+  return {
+    key: ownKey(match[1]! + naming),
+    said: `Your ${match[1]!} ${match[2]!.toLowerCase()} ${reflect(value)}`,
+    value: reflect(value),
+  };
 }
 
 const ownKey = (subject: string): string =>
@@ -81,19 +96,31 @@ function selfIn(text: string): Fact | null {
   return null;
 }
 
-const tidy = (value: string): string => value.trim().slice(0, valueCharactersMax).replace(/(?<![.!?,;: ])[.!?,;: ]+$/, '');
+const tidy = (value: string): string =>
+  value
+    .trim()
+    .slice(0, valueCharactersMax)
+    .replace(/(?<![.!?,;: ])[.!?,;: ]+$/, '');
 
 /** Answers a question about the user from memory; null if the sentence is no such question. */
 export function recall(text: string, memory: KnownFacts): string | null {
   if (/^(?:what|do you (?:know|remember)) (?:is )?my (?:full |first )?name$|^who am i$/i.test(text)) {
-    return memory.get('name') === undefined ? 'You have not told me your name yet. What is it?' : `Your name is ${memory.get('name')!.value}.`;
+    return memory.get('name') === undefined
+      ? 'You have not told me your name yet. What is it?'
+      : `Your name is ${memory.get('name')!.value}.`;
   }
-  if (/^(?:what (?:do|can) you (?:know|remember)|what have you (?:learned|learnt|stored)|tell me what you know)(?: about me)?$|^what (?:did|have) i (?:tell|told) you(?: about me| so far)?$|^do you remember (?:me|anything)/i.test(text)) {
+  if (
+    /^(?:what (?:do|can) you (?:know|remember)|what have you (?:learned|learnt|stored)|tell me what you know)(?: about me)?$|^what (?:did|have) i (?:tell|told) you(?: about me| so far)?$|^do you remember (?:me|anything)/i.test(
+      text,
+    )
+  ) {
     return everything(memory);
   }
   for (const [pattern, key, unknown] of questions) {
     if (!pattern.test(text)) continue;
-    const facts = [...memory.values()].filter((fact) => (key.endsWith(' ') ? fact.key.startsWith(key) : fact.key === key));
+    const facts = [...memory.values()].filter((fact) =>
+      key.endsWith(' ') ? fact.key.startsWith(key) : fact.key === key,
+    );
     return facts.length === 0 ? `You have not told me ${unknown}.` : facts.map(({ said }) => `${said}.`).join(' ');
   }
   return recallOwn(text, memory);
@@ -112,7 +139,10 @@ const questions: readonly (readonly [RegExp, string, string])[] = [
 ];
 
 function recallOwn(text: string, memory: KnownFacts): string | null {
-  const match = /^(?:what|who|where|when|how|which|do you (?:know|remember)(?: (?:what|who|where|when))?)(?: (?:is|are|was|were))? my ([\p{L}\d' -]{2,40}?)( is| are)?( called| named)?$/iu.exec(text);
+  const match =
+    /^(?:what|who|where|when|how|which|do you (?:know|remember)(?: (?:what|who|where|when))?)(?: (?:is|are|was|were))? my ([\p{L}\d' -]{2,40}?)( is| are)?( called| named)?$/iu.exec(
+      text,
+    );
   if (match === null) return null;
   const subject = match[1]!;
   const key = ownKey(subject);

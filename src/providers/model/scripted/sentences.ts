@@ -20,7 +20,8 @@ const contractions: readonly (readonly [RegExp, string])[] = [
 const boundary = /(?<=[.!?])\s+|\n+|,? (?:and|but) (?=(?:I|i|my|My) )/;
 
 /** A greeting at the head of a sentence counts as a sentence of its own. */
-const greetingHead = /^((?:hi|hello|hey|good (?:morning|afternoon|evening|day)|greetings)(?: there| again)?)(?:[,!.]+ *| +(?=i am |my name|what |who |how |can ))(?=\S)/i;
+const greetingHead =
+  /^((?:hi|hello|hey|good (?:morning|afternoon|evening|day)|greetings)(?: there| again)?)(?:[,!.]+ *| +(?=i am |my name|what |who |how |can ))(?=\S)/i;
 
 export interface Sentence {
   /** The text that rules are matched against. */
@@ -44,7 +45,8 @@ export function messageSentences(message: string): Sentence[] {
   return sentences.slice(0, sentencesMax);
 }
 
-const asking = /^(?:what|who|whose|where|when|which|why|how|can|could|do(?! not)|does|did|is|are|will|would|should|may|tell me|explain|describe|show)\b/i;
+const asking =
+  /^(?:what|who|whose|where|when|which|why|how|can|could|do(?! not)|does|did|is|are|will|would|should|may|tell me|explain|describe|show)\b/i;
 
 function plain(text: string): string {
   let spelled = text;
@@ -53,20 +55,35 @@ function plain(text: string): string {
 }
 
 const mirror: Readonly<Record<string, string>> = {
-  'i am': 'you are', 'am i': 'are you', 'i was': 'you were', i: 'you', me: 'you', my: 'your', mine: 'yours', myself: 'yourself',
-  'you are': 'I am', 'are you': 'am I', 'you were': 'I was', your: 'my', yours: 'mine', yourself: 'myself',
+  'i am': 'you are',
+  'am i': 'are you',
+  'i was': 'you were',
+  i: 'you',
+  me: 'you',
+  my: 'your',
+  mine: 'yours',
+  myself: 'yourself',
+  'you are': 'I am',
+  'are you': 'am I',
+  'you were': 'I was',
+  your: 'my',
+  yours: 'mine',
+  yourself: 'myself',
 };
 
 const object = /^(?:$|[^\w ]| (?:to|for|with|about|at|in|on|and|or|from|by|of|as|when|if)\b)/;
 
 /** The phrase as the other side of the conversation says it: "my dog likes you" becomes "your dog likes me". */
 export const reflect = (phrase: string): string =>
-  phrase.replace(/\b(?:i am|am i|i was|you are|are you|you were|i|me|mine|myself|my|yourself|yours|your|you)\b/gi, (said, offset: number) => {
-    const word = said.toLowerCase();
-    // "You" is "me" where something is done to it: at the end, or before a word that cannot be its verb.
-    if (word !== 'you') return mirror[word]!;
-    return offset > 0 && object.test(phrase.slice(offset + word.length)) ? 'me' : 'I';
-  });
+  phrase.replace(
+    /\b(?:i am|am i|i was|you are|are you|you were|i|me|mine|myself|my|yourself|yours|your|you)\b/gi,
+    (said, offset: number) => {
+      const word = said.toLowerCase();
+      // "You" is "me" where something is done to it: at the end, or before a word that cannot be its verb.
+      if (word !== 'you') return mirror[word]!;
+      return offset > 0 && object.test(phrase.slice(offset + word.length)) ? 'me' : 'I';
+    },
+  );
 
 /** The sentence with its first letter in upper case. */
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

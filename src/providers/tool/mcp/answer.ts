@@ -1,4 +1,7 @@
-/** Reads the answer to a request from the body of an HTTP answer: JSON, or an event stream. A wrong type is passed over, since many servers name one. */
+/**
+ * Reads the answer to a request from the body of an HTTP answer: JSON, or an event stream. A wrong type is passed over,
+ * since many servers name one.
+ */
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 import { isObject, parseValue, withoutMark } from '../../../base/json.ts';
 
@@ -59,7 +62,8 @@ export class AnswerReader {
     const { id, method } = message;
     this.#hasMessage = true;
     this.#texts = [];
-    if (typeof method === 'string') return typeof id === 'string' || typeof id === 'number' ? this.#listener.asked(id, method) : undefined;
+    if (typeof method === 'string')
+      return typeof id === 'string' || typeof id === 'number' ? this.#listener.asked(id, method) : undefined;
     // An error that the server cannot assign has no id. Some servers write the id as a text.
     if (this.#id === null || !(id === undefined || id === null || id === this.#id || id === String(this.#id))) return;
     if ('result' in message && message['result'] !== null) this.#listener.answered({ result: message['result'] });

@@ -30,12 +30,22 @@ export class McpConnection {
   ask(method: string, params: Json, { headers, once }: AskOptions = {}): Exchange {
     const id = ++this.#lastId;
     const { protocol } = this;
-    const asked = protocol.era === 'legacy' ? (askedId: string | number, name: string) => this.#post(replyTo(protocol, askedId, name)) : undefined;
-    const sent = exchange(this.#http, this.#tool, requestOf(protocol, id, method, params, headers), { path: this.#path, ...(once && { once }), ...(asked && { asked }) });
+    const asked =
+      protocol.era === 'legacy'
+        ? (askedId: string | number, name: string) => this.#post(replyTo(protocol, askedId, name))
+        : undefined;
+    const sent = exchange(this.#http, this.#tool, requestOf(protocol, id, method, params, headers), {
+      path: this.#path,
+      ...(once && { once }),
+      ...(asked && { asked }),
+    });
     const cut = (): void => {
       sent.cut();
       // In the legacy era a closed connection says nothing (Streamable HTTP, "Sending Messages").
-      if (protocol.era === 'legacy') this.#post(notificationOf(protocol, 'notifications/cancelled', { requestId: id, reason: 'The call was cancelled.' }));
+      if (protocol.era === 'legacy')
+        this.#post(
+          notificationOf(protocol, 'notifications/cancelled', { requestId: id, reason: 'The call was cancelled.' }),
+        );
     };
     return { outcome: sent.outcome, cut };
   }
@@ -47,7 +57,9 @@ export class McpConnection {
 
   /** Tells a legacy server that the handshake is complete. Resolves with its answer, whatever it is. */
   initialized(): Exchange | null {
-    return this.protocol.era === 'legacy' ? this.#post(notificationOf(this.protocol, 'notifications/initialized')) : null;
+    return this.protocol.era === 'legacy'
+      ? this.#post(notificationOf(this.protocol, 'notifications/initialized'))
+      : null;
   }
 
   /** Ends the session, if the server has one for it. Resolves once the server has answered, however it did. */
@@ -57,7 +69,10 @@ export class McpConnection {
     const headers = { ...sessionHeaders(protocol), ...this.#tool.headers };
     return new Promise((resolve) => {
       const ended = (): void => resolve();
-      this.#http.get({ baseUrl: addressOf(this.#tool).baseUrl, path: this.#path, headers, method: 'DELETE' }, { head: () => {}, data: () => {}, ended, failed: ended });
+      this.#http.get(
+        { baseUrl: addressOf(this.#tool).baseUrl, path: this.#path, headers, method: 'DELETE' },
+        { head: () => {}, data: () => {}, ended, failed: ended },
+      );
     });
   }
 }

@@ -1,4 +1,7 @@
-/** The open connections to MCP servers: one for each server, workspace and credential. A session is ended when it is idle, given up, or the process ends. */
+/**
+ * The open connections to MCP servers: one for each server, workspace and credential. A session is ended when it is
+ * idle, given up, or the process ends.
+ */
 import { createHash } from 'node:crypto';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
@@ -87,7 +90,8 @@ export class McpConnections {
     if (then === 'lost') this.#legacy.delete(key);
     if (place.state !== 'lost' && then !== 'keep') place.state = then === 'lost' ? 'lost' : 'retired';
     if (place.uses > 0) return;
-    if (place.state === 'kept') place.idle = this.#clock.after(limits.toolSessionIdleMs, () => this.#retire(key, place));
+    if (place.state === 'kept')
+      place.idle = this.#clock.after(limits.toolSessionIdleMs, () => this.#retire(key, place));
     else this.#end(place);
   }
 
@@ -111,7 +115,9 @@ export class McpConnections {
 
   #end({ opened, state }: Place): void {
     if (state === 'lost') return;
-    const ending = opened.then((result) => ('error' in result ? undefined : result.end())).finally(() => this.#endings.delete(ending));
+    const ending = opened
+      .then((result) => ('error' in result ? undefined : result.end()))
+      .finally(() => this.#endings.delete(ending));
     this.#endings.add(ending);
   }
 
@@ -125,4 +131,7 @@ export class McpConnections {
   }
 }
 
-const keyOf = ({ workspaceId, url, headers }: ToolAccess): string => createHash('sha256').update(JSON.stringify([workspaceId, url, headers])).digest('base64');
+const keyOf = ({ workspaceId, url, headers }: ToolAccess): string =>
+  createHash('sha256')
+    .update(JSON.stringify([workspaceId, url, headers]))
+    .digest('base64');

@@ -33,7 +33,8 @@ export class McpEntry {
 
   /** Never rejects. `isLegacy`: the server's era is known, and it is not probed. */
   async run(isLegacy: boolean): Promise<McpConnection | EntryFailure> {
-    const probe = async (): Promise<ReturnType<typeof afterProbe>> => afterProbe(await this.#send('probe', discoverRequest, Math.min(limits.toolProbeMs, this.#left / 2)));
+    const probe = async (): Promise<ReturnType<typeof afterProbe>> =>
+      afterProbe(await this.#send('probe', discoverRequest, Math.min(limits.toolProbeMs, this.#left / 2)));
     let probed = isLegacy ? 'initialize' : await probe();
     if (probed === 'probe') probed = await probe();
     if (typeof probed === 'object') return this.#ended(probed);
@@ -61,7 +62,10 @@ export class McpEntry {
     this.step = step;
     const until = this.#clock.monotonic() + withinMs;
     for (;;) {
-      const outcome = await this.#within(exchange(this.#http, this.#tool, message(++this.#lastId), { path: this.#path }), until - this.#clock.monotonic());
+      const outcome = await this.#within(
+        exchange(this.#http, this.#tool, message(++this.#lastId), { path: this.#path }),
+        until - this.#clock.monotonic(),
+      );
       const path = redirectedPath(outcome, new URL(this.#path, this.#tool.url).href);
       if (path === null || ++this.#redirects > redirectsMax) return outcome;
       this.#path = path;

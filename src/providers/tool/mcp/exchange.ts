@@ -1,4 +1,7 @@
-/** Sends one message to an MCP server and reads its answer, over the HTTP client to every provider: its guard of addresses, its proxy and its bounds hold here too. */
+/**
+ * Sends one message to an MCP server and reads its answer, over the HTTP client to every provider: its guard of
+ * addresses, its proxy and its bounds hold here too.
+ */
 import { limits } from '../../../base/limits.ts';
 import type { ToolError } from '../../../base/tool-errors.ts';
 import type { ProviderCall, ProviderHttp, ProviderListener } from '../../client.ts';
@@ -9,11 +12,19 @@ import { addressOf, sentOfFailure, type SentFailure } from '../sending.ts';
 import { AnswerReader, type Answer } from './answer.ts';
 import type { McpMessage } from './messages.ts';
 
-/** The end of a message. `accepted`: a success where no answer is awaited. `didNotAct`: the message was refused, or never written. */
+/**
+ * The end of a message. `accepted`: a success where no answer is awaited. `didNotAct`: the message was refused, or
+ * never written.
+ */
 export type Outcome =
   | { readonly kind: 'answer'; readonly answer: Answer; readonly session: string; readonly bytes: number }
   | { readonly kind: 'accepted' }
-  | ({ readonly kind: 'refusal'; readonly status: number; readonly said: string; readonly location: string } & SentFailure)
+  | ({
+      readonly kind: 'refusal';
+      readonly status: number;
+      readonly said: string;
+      readonly location: string;
+    } & SentFailure)
   | ({ readonly kind: 'failure' } & SentFailure);
 
 export interface Exchange {
@@ -32,14 +43,30 @@ export interface ExchangeOptions {
   readonly asked?: (id: string | number, method: string) => void;
 }
 
-export const failure = (error: ToolError, again: SentFailure['again'] = 'never'): Outcome => ({ kind: 'failure', error, again, didNotAct: false });
+export const failure = (error: ToolError, again: SentFailure['again'] = 'never'): Outcome => ({
+  kind: 'failure',
+  error,
+  again,
+  didNotAct: false,
+});
 
 /** Requests of a server in one answer that are heard. */
 const asksMax = 16;
 
-export function exchange(http: ProviderHttp, tool: ToolAccess, message: McpMessage, options: ExchangeOptions): Exchange {
+export function exchange(
+  http: ProviderHttp,
+  tool: ToolAccess,
+  message: McpMessage,
+  options: ExchangeOptions,
+): Exchange {
   const reader = new ExchangeReader(message.id, options.asked);
-  const post = { baseUrl: addressOf(tool).baseUrl, path: options.path, headers: { ...message.headers, ...tool.headers }, body: message.body, ...(options.once === true && { once: true as const }) };
+  const post = {
+    baseUrl: addressOf(tool).baseUrl,
+    path: options.path,
+    headers: { ...message.headers, ...tool.headers },
+    body: message.body,
+    ...(options.once === true && { once: true as const }),
+  };
   reader.call = http.post(post, reader, { silenceMs: limits.toolTimeoutSecondsMax * 1000 });
   return reader;
 }

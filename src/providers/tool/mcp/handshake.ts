@@ -15,11 +15,13 @@ export interface EntryFailure {
 const denials: ReadonlySet<number> = new Set([401, 403]);
 
 /**
- * The next step after the probe `server/discover`. Servers of the legacy era answer it in many ways, or not at all: all but a denial
- * and a connection that never came about lead to `initialize`. A server that refuses the version and names it is probed once more.
+ * The next step after the probe `server/discover`. Servers of the legacy era answer it in many ways, or not at all: all
+ * but a denial and a connection that never came about lead to `initialize`. A server that refuses the version and names
+ * it is probed once more.
  */
 export function afterProbe(outcome: Outcome): Protocol | EntryFailure | 'initialize' | 'probe' {
-  const isLasting = (outcome.kind === 'failure' && outcome.didNotAct) || (outcome.kind === 'refusal' && denials.has(outcome.status));
+  const isLasting =
+    (outcome.kind === 'failure' && outcome.didNotAct) || (outcome.kind === 'refusal' && denials.has(outcome.status));
   if (isLasting) return failureAt('probe', outcome);
   const result = resultIn(outcome);
   const versions = isObject(result) ? result['supportedVersions'] : undefined;
@@ -30,12 +32,19 @@ export function afterProbe(outcome: Outcome): Protocol | EntryFailure | 'initial
 /** A version goes into a header. */
 const versionText = /^[\x21-\x7e]{1,64}$/;
 
-/** The meaning of the answer to `initialize` with a version: an agreement, another version to offer, or a failure. The parts that are not used may be anything. */
-export function afterInitialize(outcome: Outcome, offered: string): Protocol | EntryFailure | { readonly offer: string } {
+/**
+ * The meaning of the answer to `initialize` with a version: an agreement, another version to offer, or a failure. The
+ * parts that are not used may be anything.
+ */
+export function afterInitialize(
+  outcome: Outcome,
+  offered: string,
+): Protocol | EntryFailure | { readonly offer: string } {
   const result = resultIn(outcome);
   if (isObject(result)) {
     const { protocolVersion } = result;
-    const version = typeof protocolVersion === 'string' && versionText.test(protocolVersion) ? protocolVersion : offered;
+    const version =
+      typeof protocolVersion === 'string' && versionText.test(protocolVersion) ? protocolVersion : offered;
     return { era: 'legacy', version, session: outcome.kind === 'answer' ? outcome.session : '' };
   }
   const supported = supportedIn(outcome);
@@ -43,11 +52,17 @@ export function afterInitialize(outcome: Outcome, offered: string): Protocol | E
   return offer === undefined ? failureAt('initialize', outcome) : { offer };
 }
 
-const resultIn = (outcome: Outcome): unknown => (outcome.kind === 'answer' && 'result' in outcome.answer ? outcome.answer.result : undefined);
+const resultIn = (outcome: Outcome): unknown =>
+  outcome.kind === 'answer' && 'result' in outcome.answer ? outcome.answer.result : undefined;
 
 /** The versions that an error names instead of the one that it refuses. */
 function supportedIn(outcome: Outcome): readonly unknown[] {
-  const error = outcome.kind === 'answer' && 'error' in outcome.answer ? outcome.answer.error : outcome.kind === 'refusal' ? parseObject(outcome.said)?.['error'] : undefined;
+  const error =
+    outcome.kind === 'answer' && 'error' in outcome.answer
+      ? outcome.answer.error
+      : outcome.kind === 'refusal'
+        ? parseObject(outcome.said)?.['error']
+        : undefined;
   const data = isObject(error) ? error['data'] : undefined;
   const supported = isObject(data) ? data['supported'] : undefined;
   return Array.isArray(supported) ? supported : [];
@@ -56,22 +71,35 @@ function supportedIn(outcome: Outcome): readonly unknown[] {
 /** An outcome as the failure of a step. An error of JSON-RPC is a refusal, and so is a result that is none. */
 export function failureAt(step: EntryStep, outcome: Outcome): EntryFailure {
   if (outcome.kind === 'accepted') return { step, error: 'malformed', again: 'never' };
-  if (outcome.kind === 'answer') return { step, error: 'error' in outcome.answer ? 'refused' : 'malformed', again: 'never' };
+  if (outcome.kind === 'answer')
+    return { step, error: 'error' in outcome.answer ? 'refused' : 'malformed', again: 'never' };
   const { error, again } = outcome;
   return { step: outcome.kind === 'failure' && outcome.didNotAct ? 'connect' : step, error, again };
 }
 
-/** Whether a server does not know a session any more: 404, or, as its official examples have it, a 400 that names the session. */
+/**
+ * Whether a server does not know a session any more: 404, or, as its official examples have it, a 400 that names the
+ * session.
+ */
 export const isSessionLost = (outcome: Outcome): boolean =>
   outcome.kind === 'refusal' && (outcome.status === 404 || (outcome.status === 400 && /session/i.test(outcome.said)));
 
-/** Whether a connection is used further after an outcome: not after what may be wrong with it rather than with the request. */
+/**
+ * Whether a connection is used further after an outcome: not after what may be wrong with it rather than with the
+ * request.
+ */
 export const staysUsable = (outcome: Outcome): boolean =>
-  outcome.kind === 'answer' || (outcome.kind === 'refusal' && outcome.status > 400 && outcome.status < 500 && outcome.status !== 404);
+  outcome.kind === 'answer' ||
+  (outcome.kind === 'refusal' && outcome.status > 400 && outcome.status < 500 && outcome.status !== 404);
 
 /** The path that a redirect names, if it leads to the same origin and keeps the method; else null. */
 export function redirectedPath(outcome: Outcome, url: string): string | null {
-  if (outcome.kind !== 'refusal' || (outcome.status !== 307 && outcome.status !== 308) || !URL.canParse(outcome.location, url)) return null;
+  if (
+    outcome.kind !== 'refusal' ||
+    (outcome.status !== 307 && outcome.status !== 308) ||
+    !URL.canParse(outcome.location, url)
+  )
+    return null;
   const { origin, pathname, search } = new URL(outcome.location, url);
   return origin === new URL(url).origin ? pathname + search : null;
 }

@@ -9,7 +9,9 @@ export const modernVersion = '2026-07-28';
 export const legacyVersions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 
 /** The agreement with a server. `session`: its `Mcp-Session-Id`, empty where it gave none. */
-export type Protocol = { readonly era: 'modern' } | { readonly era: 'legacy'; readonly version: string; readonly session: string };
+export type Protocol =
+  | { readonly era: 'modern' }
+  | { readonly era: 'legacy'; readonly version: string; readonly session: string };
 
 export interface McpMessage {
   /** Null for a notification and for an answer to the server. */
@@ -32,31 +34,61 @@ const commonHeaders = { 'content-type': 'application/json', accept: 'application
 const textOf = (message: object): string => JSON.stringify({ jsonrpc: '2.0', ...message });
 
 /** A request of the modern era. `headers`: those of the call's arguments. */
-function modernRequest(id: number, method: string, params: Json, headers: Readonly<Record<string, string>> = {}): McpMessage {
-  const name: Record<string, string> = typeof params['name'] === 'string' ? { 'mcp-name': headerValue(params['name']) } : {};
+function modernRequest(
+  id: number,
+  method: string,
+  params: Json,
+  headers: Readonly<Record<string, string>> = {},
+): McpMessage {
+  const name: Record<string, string> =
+    typeof params['name'] === 'string' ? { 'mcp-name': headerValue(params['name']) } : {};
   const _meta = { ...(params['_meta'] as Json | undefined), ...envelope };
-  return { id, headers: { ...commonHeaders, ...headers, 'mcp-protocol-version': modernVersion, 'mcp-method': method, ...name }, body: textOf({ id, method, params: { ...params, _meta } }) };
+  return {
+    id,
+    headers: { ...commonHeaders, ...headers, 'mcp-protocol-version': modernVersion, 'mcp-method': method, ...name },
+    body: textOf({ id, method, params: { ...params, _meta } }),
+  };
 }
 
 export const discoverRequest = (id: number): McpMessage => modernRequest(id, 'server/discover', {});
 
-export const initializeRequest = (id: number, protocolVersion: string): McpMessage =>
-  ({ id, headers: commonHeaders, body: textOf({ id, method: 'initialize', params: { protocolVersion, capabilities: {}, clientInfo } }) });
+export const initializeRequest = (id: number, protocolVersion: string): McpMessage => ({
+  id,
+  headers: commonHeaders,
+  body: textOf({ id, method: 'initialize', params: { protocolVersion, capabilities: {}, clientInfo } }),
+});
 
 /** The headers by which a legacy server knows session and version again. */
-export const sessionHeaders = ({ version, session }: Protocol & { era: 'legacy' }): Record<string, string> =>
-  ({ 'mcp-protocol-version': version, ...(session !== '' && { 'mcp-session-id': session }) });
+export const sessionHeaders = ({ version, session }: Protocol & { era: 'legacy' }): Record<string, string> => ({
+  'mcp-protocol-version': version,
+  ...(session !== '' && { 'mcp-session-id': session }),
+});
 
 /** A request under an agreed protocol. `headers` are sent in the modern era alone. */
-export function requestOf(protocol: Protocol, id: number, method: string, params: Json, headers?: Readonly<Record<string, string>>): McpMessage {
+export function requestOf(
+  protocol: Protocol,
+  id: number,
+  method: string,
+  params: Json,
+  headers?: Readonly<Record<string, string>>,
+): McpMessage {
   if (protocol.era === 'modern') return modernRequest(id, method, params, headers);
   return { id, headers: { ...commonHeaders, ...sessionHeaders(protocol) }, body: textOf({ id, method, params }) };
 }
 
 /** A notification in the legacy era. */
-export const notificationOf = (protocol: Protocol & { era: 'legacy' }, method: string, params?: Json): McpMessage =>
-  ({ id: null, headers: { ...commonHeaders, ...sessionHeaders(protocol) }, body: textOf({ method, ...(params && { params }) }) });
+export const notificationOf = (protocol: Protocol & { era: 'legacy' }, method: string, params?: Json): McpMessage => ({
+  id: null,
+  headers: { ...commonHeaders, ...sessionHeaders(protocol) },
+  body: textOf({ method, ...(params && { params }) }),
+});
 
 /** The answer to a request of a legacy server: a ping is answered, and nothing else was offered. */
-export const replyTo = (protocol: Protocol & { era: 'legacy' }, id: string | number, method: string): McpMessage =>
-  ({ id: null, headers: { ...commonHeaders, ...sessionHeaders(protocol) }, body: textOf({ id, ...(method === 'ping' ? { result: {} } : { error: { code: -32601, message: 'Method not found' } }) }) });
+export const replyTo = (protocol: Protocol & { era: 'legacy' }, id: string | number, method: string): McpMessage => ({
+  id: null,
+  headers: { ...commonHeaders, ...sessionHeaders(protocol) },
+  body: textOf({
+    id,
+    ...(method === 'ping' ? { result: {} } : { error: { code: -32601, message: 'Method not found' } }),
+  }),
+});

@@ -1,4 +1,7 @@
-/** The headers that repeat arguments of a call, where the schema of a tool asks for it with `x-mcp-header` (MCP 2026-07-28, Streamable HTTP, "Schema Extension"). */
+/**
+ * The headers that repeat arguments of a call, where the schema of a tool asks for it with `x-mcp-header` (MCP
+ * 2026-07-28, Streamable HTTP, "Schema Extension").
+ */
 import { isObject, type Json } from '../../../base/json.ts';
 
 const prefix = 'mcp-param-';
@@ -20,12 +23,22 @@ export function headerDeclarations(schema: unknown): readonly Declaration[] | nu
     if (!isObject(node)) return true;
     if (keyword in node) {
       const name = node[keyword];
-      if (path === null || path.length === 0 || typeof name !== 'string' || !token.test(name) || !types.has(node['type'])) return false;
+      if (
+        path === null ||
+        path.length === 0 ||
+        typeof name !== 'string' ||
+        !token.test(name) ||
+        !types.has(node['type'])
+      )
+        return false;
       found.push({ path, name: name.toLowerCase() });
     }
     return Object.entries(node).every(([key, value]) => {
       if (values.has(key)) return true;
-      if (key !== 'properties' || !isObject(value)) return isObject(value) && maps.has(key) ? Object.values(value).every((each) => isValid(each, null)) : isValid(value, null);
+      if (key !== 'properties' || !isObject(value))
+        return isObject(value) && maps.has(key)
+          ? Object.values(value).every((each) => isValid(each, null))
+          : isValid(value, null);
       return Object.entries(value).every(([name, each]) => isValid(each, path && [...path, name]));
     });
   };
@@ -34,7 +47,13 @@ export function headerDeclarations(schema: unknown): readonly Declaration[] | nu
 }
 
 /** The keywords whose values are schemas by names of the author's own. */
-const maps: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+const maps: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+]);
 /** The keywords whose values are values, and not schemas. */
 const values: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples']);
 
@@ -42,8 +61,12 @@ const values: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'exampl
 export function parameterHeaders(schema: unknown, given: Json): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const { path, name } of headerDeclarations(schema) ?? []) {
-    const value = path.reduce<unknown>((node, key) => (isObject(node) && Object.hasOwn(node, key) ? node[key] : undefined), given);
-    if (typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value)) headers[prefix + name] = headerValue(String(value));
+    const value = path.reduce<unknown>(
+      (node, key) => (isObject(node) && Object.hasOwn(node, key) ? node[key] : undefined),
+      given,
+    );
+    if (typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value))
+      headers[prefix + name] = headerValue(String(value));
   }
   return headers;
 }
@@ -52,4 +75,5 @@ const plain = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
 const encoded = /^=\?base64\?.*\?=$/;
 
 /** The text as the value of a header: as it is, or in base64 where a header could not carry it. */
-export const headerValue = (text: string): string => (plain.test(text) && !encoded.test(text) ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`);
+export const headerValue = (text: string): string =>
+  plain.test(text) && !encoded.test(text) ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;

@@ -1,4 +1,7 @@
-/** Reads results of an MCP server (contract 13): the parts that are used, and nothing else, so that what is odd about the rest does no harm. */
+/**
+ * Reads results of an MCP server (contract 13): the parts that are used, and nothing else, so that what is odd about
+ * the rest does no harm.
+ */
 import { isNestedWithin, isObject } from '../../../base/json.ts';
 import { limits } from '../../../base/limits.ts';
 import { indexAfter } from '../../../base/text.ts';
@@ -10,7 +13,10 @@ import { headerDeclarations } from './parameter-headers.ts';
 /** The deepest structure that is written as text: a deeper one would need a stack as deep. */
 const nestingMax = 200;
 
-/** The result of `tools/call`. Texts are joined by line breaks; without one the output is the structured content; images and the like are named. */
+/**
+ * The result of `tools/call`. Texts are joined by line breaks; without one the output is the structured content; images
+ * and the like are named.
+ */
 export function callResult(result: unknown): ToolResult {
   if (!isObject(result)) return failed('malformed');
   const { isError, resultType, structuredContent } = result;
@@ -22,22 +28,33 @@ export function callResult(result: unknown): ToolResult {
   const hasStructure = texts.length === 0 && structuredContent !== undefined && structuredContent !== null;
   if (hasStructure && !isNestedWithin(structuredContent, nestingMax)) return failed('malformed');
   const words = parts.map((part) => textOf(part) ?? names.get(part['type'])).filter((word) => word !== undefined);
-  return { status: 'completed', output: [...(hasStructure ? [JSON.stringify(structuredContent)] : []), ...words].join('\n') };
+  return {
+    status: 'completed',
+    output: [...(hasStructure ? [JSON.stringify(structuredContent)] : []), ...words].join('\n'),
+  };
 }
 
-const names: ReadonlyMap<unknown, string> = new Map([['image', '[image]'], ['audio', '[audio]'], ['resource', '[resource]'], ['resource_link', '[resource]']]);
+const names: ReadonlyMap<unknown, string> = new Map([
+  ['image', '[image]'],
+  ['audio', '[audio]'],
+  ['resource', '[resource]'],
+  ['resource_link', '[resource]'],
+]);
 
 type Part = Readonly<Record<string, unknown>>;
 
 /** The parts of a content; a text or a part alone is a content of one. */
 function partsOf(content: unknown): readonly Part[] {
   const parts = Array.isArray(content) ? content : [content];
-  return parts.flatMap((part): Part[] => (typeof part === 'string' ? [{ type: 'text', text: part }] : isObject(part) ? [part] : []));
+  return parts.flatMap((part): Part[] =>
+    typeof part === 'string' ? [{ type: 'text', text: part }] : isObject(part) ? [part] : [],
+  );
 }
 
 /** The text of a part, or of the resource in it; null if it has none. */
 function textOf({ type, text, resource }: Part): string | null {
-  const held = type === 'resource' && isObject(resource) ? resource['text'] : type === 'text' || type === undefined ? text : null;
+  const held =
+    type === 'resource' && isObject(resource) ? resource['text'] : type === 'text' || type === undefined ? text : null;
   return typeof held === 'string' ? held : null;
 }
 
@@ -49,7 +66,10 @@ export interface ListPage {
   readonly nextCursor: string | null;
 }
 
-/** A page of `tools/list`; null if it is none. `isModern`: in that era a tool with a header that is not allowed is invalid as a whole. */
+/**
+ * A page of `tools/list`; null if it is none. `isModern`: in that era a tool with a header that is not allowed is
+ * invalid as a whole.
+ */
 export function listPage(result: unknown, isModern: boolean): ListPage | null {
   if (!isObject(result) || !Array.isArray(result['tools'])) return null;
   const { nextCursor } = result;
@@ -57,9 +77,14 @@ export function listPage(result: unknown, isModern: boolean): ListPage | null {
     // First: it bounds how deeply a schema is nested.
     const schema = listedSchema(inputSchema);
     const isRefused = schema !== null && isModern && headerDeclarations(inputSchema) === null;
-    return { name, description: typeof description === 'string' ? description : null, parameters: isRefused ? null : schema };
+    return {
+      name,
+      description: typeof description === 'string' ? description : null,
+      parameters: isRefused ? null : schema,
+    };
   });
   return { tools, nextCursor: typeof nextCursor === 'string' && nextCursor !== '' ? nextCursor : null };
 }
 
-const isNamed = (tool: unknown): tool is Part & { readonly name: string } => isObject(tool) && typeof tool['name'] === 'string' && tool['name'] !== '';
+const isNamed = (tool: unknown): tool is Part & { readonly name: string } =>
+  isObject(tool) && typeof tool['name'] === 'string' && tool['name'] !== '';

@@ -1,8 +1,10 @@
-/** Two ways of saying one thing, word by word or sound by sound, laid beside one another with the fewest differences. */
+/**
+ * Two ways of saying one thing, word by word or sound by sound, laid beside one another with the fewest differences.
+ */
 
 /**
- * For each item of `actual` the index of its counterpart in `expected`; an item without one has that of the item before it, at the start
- * of the one behind it. -1 where `expected` is empty.
+ * For each item of `actual` the index of its counterpart in `expected`; an item without one has that of the item before
+ * it, at the start of the one behind it. -1 where `expected` is empty.
  */
 export function counterparts(expected: readonly string[], actual: readonly string[]): number[] {
   const width = actual.length + 1;
@@ -23,7 +25,7 @@ export function counterparts(expected: readonly string[], actual: readonly strin
 function trace(costs: Uint16Array, expected: readonly string[], actual: readonly string[]): number[] {
   const width = actual.length + 1;
   const found = new Array<number>(actual.length).fill(-1);
-  for (let [i, j] = [expected.length, actual.length]; i > 0 && j > 0; ) {
+  for (let [i, j] = [expected.length, actual.length]; i > 0 && j > 0;) {
     const here = costs[i * width + j]!;
     if (here === costs[(i - 1) * width + j - 1]! + (expected[i - 1] === actual[j - 1] ? 0 : 1)) found[--j] = --i;
     else if (here === costs[(i - 1) * width + j]! + 1) i--;

@@ -1,4 +1,6 @@
-/** A caller's audio in any encoding of the socket, frame by frame, to the format of recognition: 16 kHz, mono, 16 bits. */
+/**
+ * A caller's audio in any encoding of the socket, frame by frame, to the format of recognition: 16 kHz, mono, 16 bits.
+ */
 import { promptly } from '../../../base/promptly.ts';
 import type { Encoding } from '../../../base/audio-formats.ts';
 import { samplesOfALaw, samplesOfMuLaw } from './g711.ts';
@@ -22,7 +24,10 @@ export interface AudioDecoder {
   readonly sourceSamples: number;
   /** The length of the audio so far, in whole milliseconds, rounded down. */
   readonly audioMs: number;
-  /** The 16 kHz samples that a frame completes; often some fewer or more than its length, as the resampler holds about 2 ms. Throws `UnreadableAudio`. */
+  /**
+   * The 16 kHz samples that a frame completes; often some fewer or more than its length, as the resampler holds about 2
+   * ms. Throws `UnreadableAudio`.
+   */
   push(frame: Uint8Array): Int16Array;
   /** The samples that are left when no more audio comes. */
   end(): Int16Array;
@@ -38,7 +43,8 @@ interface Source {
 }
 
 /** Returns a decoder. Only the one for `opus` has to be loaded; it rejects if its package does not load. */
-export const audioDecoder = ({ encoding, sampleRate }: AudioFormat): AudioDecoder | Promise<AudioDecoder> => promptly(sourceOf(encoding, sampleRate), (source) => new Decoding(source));
+export const audioDecoder = ({ encoding, sampleRate }: AudioFormat): AudioDecoder | Promise<AudioDecoder> =>
+  promptly(sourceOf(encoding, sampleRate), (source) => new Decoding(source));
 
 function sourceOf(encoding: Encoding, rate: number): Source | Promise<Source> {
   const nothing = (): void => {};
@@ -50,7 +56,11 @@ function sourceOf(encoding: Encoding, rate: number): Source | Promise<Source> {
     case 'pcm_alaw':
       return { rate, samples: samplesOfALaw, close: nothing };
     case 'opus':
-      return opusDecoder(recognitionRate).then((decoder) => ({ rate: recognitionRate, samples: (packet) => decoder.decode(packet), close: () => decoder.close() }));
+      return opusDecoder(recognitionRate).then((decoder) => ({
+        rate: recognitionRate,
+        samples: (packet) => decoder.decode(packet),
+        close: () => decoder.close(),
+      }));
   }
 }
 

@@ -12,15 +12,18 @@ export interface AudioEncoder {
   readonly contentType: string;
   /** The encoded sample rate, in hertz: that of the samples if the format has it. */
   readonly sampleRate: number;
-  /** The bytes that these samples complete, perhaps none. Bytes and samples in the order of the calls; the caller may reuse the array. */
+  /**
+   * The bytes that these samples complete, perhaps none. Bytes and samples in the order of the calls; the caller may
+   * reuse the array.
+   */
   push(samples: Int16Array): Uint8Array;
   /** The last bytes; once, after the last samples. */
   end(): Uint8Array;
 }
 
 /**
- * An encoder of samples at `rate` hertz. Where `whole` is set, a WAV has exact sizes and comes at the end, in one piece;
- * the other formats are the same either way. Rejects if the format's package does not load.
+ * An encoder of samples at `rate` hertz. Where `whole` is set, a WAV has exact sizes and comes at the end, in one
+ * piece; the other formats are the same either way. Rejects if the format's package does not load.
  */
 export async function encoderFor(format: SpeechFormat, rate: number, whole: boolean): Promise<AudioEncoder> {
   switch (format) {
@@ -30,7 +33,12 @@ export async function encoderFor(format: SpeechFormat, rate: number, whole: bool
       return { contentType: `audio/pcm;rate=${rate};channels=1`, sampleRate: rate, push: bytesOf, end: () => noBytes };
     case 'mp3': {
       const encoder = await mp3Encoder(rateAmong(mp3Rates, rate));
-      return resampled(rate, { contentType: 'audio/mpeg', sampleRate: rateAmong(mp3Rates, rate), push: encoder.encode, end: encoder.end });
+      return resampled(rate, {
+        contentType: 'audio/mpeg',
+        sampleRate: rateAmong(mp3Rates, rate),
+        push: encoder.encode,
+        end: encoder.end,
+      });
     }
     case 'opus':
       return resampled(rate, new OpusStream(await opusEncoder(rateAmong(opusRates, rate)), rateAmong(opusRates, rate)));
@@ -38,9 +46,17 @@ export async function encoderFor(format: SpeechFormat, rate: number, whole: bool
 }
 
 /** All of some speech at once. Rejects if the format's package does not load. */
-export async function encodeWhole(format: SpeechFormat, rate: number, samples: Int16Array): Promise<{ readonly contentType: string; readonly sampleRate: number; readonly bytes: Uint8Array }> {
+export async function encodeWhole(
+  format: SpeechFormat,
+  rate: number,
+  samples: Int16Array,
+): Promise<{ readonly contentType: string; readonly sampleRate: number; readonly bytes: Uint8Array }> {
   const encoder = await encoderFor(format, rate, true);
-  return { contentType: encoder.contentType, sampleRate: encoder.sampleRate, bytes: joined([encoder.push(samples), encoder.end()]) };
+  return {
+    contentType: encoder.contentType,
+    sampleRate: encoder.sampleRate,
+    bytes: joined([encoder.push(samples), encoder.end()]),
+  };
 }
 
 /** The rate itself, or the lowest above it, so that nothing of the sound is lost; the highest where there is none. */
@@ -66,7 +82,12 @@ function streamedWav(rate: number): AudioEncoder {
     header = noBytes;
     return all;
   };
-  return { contentType: 'audio/wav', sampleRate: rate, push: (samples) => withHeader(bytesOf(samples)), end: () => withHeader(noBytes) };
+  return {
+    contentType: 'audio/wav',
+    sampleRate: rate,
+    push: (samples) => withHeader(bytesOf(samples)),
+    end: () => withHeader(noBytes),
+  };
 }
 
 /** The same encoder for samples of another rate. */
@@ -121,7 +142,7 @@ class OpusStream implements AudioEncoder {
 
   #packets(samples: Int16Array): Uint8Array[] {
     const packets: Uint8Array[] = [];
-    for (let at = 0; at < samples.length; ) {
+    for (let at = 0; at < samples.length;) {
       const piece = samples.subarray(at, at + this.#frame.length - this.#filled);
       this.#frame.set(piece, this.#filled);
       this.#filled += piece.length;

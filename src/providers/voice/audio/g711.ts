@@ -1,13 +1,22 @@
-/** Telephone audio, ITU-T G.711: one byte is one sample on a logarithmic scale. Decoding is a table of 256 samples for each law, encoding one of the nearest byte for each sample. */
+/**
+ * Telephone audio, ITU-T G.711: one byte is one sample on a logarithmic scale. Decoding is a table of 256 samples for
+ * each law, encoding one of the nearest byte for each sample.
+ */
 
-/** µ-law (North America, Japan). The byte is inverted; of its bits one is the sign, three the segment, four the step in it. The bias of 33 makes each segment twice the one below. */
+/**
+ * µ-law (North America, Japan). The byte is inverted; of its bits one is the sign, three the segment, four the step in
+ * it. The bias of 33 makes each segment twice the one below.
+ */
 const muLaw = tableOf((byte) => {
   const bits = ~byte & 0xff;
   const magnitude = ((((bits & 0x0f) << 3) + 0x84) << ((bits & 0x70) >> 4)) - 0x84;
   return bits & 0x80 ? -magnitude : magnitude;
 });
 
-/** A-law (elsewhere). Every second bit is inverted; a set sign bit is positive. The two lowest segments have one step size, so only the others have the leading one. */
+/**
+ * A-law (elsewhere). Every second bit is inverted; a set sign bit is positive. The two lowest segments have one step
+ * size, so only the others have the leading one.
+ */
 const aLaw = tableOf((byte) => {
   const bits = byte ^ 0x55;
   const segment = (bits & 0x70) >> 4;
@@ -33,7 +42,8 @@ function expanded(bytes: Uint8Array, table: Int16Array): Int16Array {
 }
 
 /** One byte of µ-law for each sample. */
-export const bytesOfMuLaw = (samples: Int16Array): Uint8Array => compressed(samples, (nearestMuLaw ??= nearestIn(muLaw)));
+export const bytesOfMuLaw = (samples: Int16Array): Uint8Array =>
+  compressed(samples, (nearestMuLaw ??= nearestIn(muLaw)));
 
 /** One byte of A-law for each sample. */
 export const bytesOfALaw = (samples: Int16Array): Uint8Array => compressed(samples, (nearestALaw ??= nearestIn(aLaw)));
@@ -46,7 +56,8 @@ function nearestIn(table: Int16Array): Uint8Array {
   const bytes = Array.from(table.keys()).toSorted((one, other) => table[one]! - table[other]!);
   const nearest = new Uint8Array(65_536);
   for (let sample = -32_768, at = 0; sample <= 32_767; sample++) {
-    while (at < bytes.length - 1 && Math.abs(table[bytes[at + 1]!]! - sample) <= Math.abs(table[bytes[at]!]! - sample)) at++;
+    while (at < bytes.length - 1 && Math.abs(table[bytes[at + 1]!]! - sample) <= Math.abs(table[bytes[at]!]! - sample))
+      at++;
     nearest[sample & 0xffff] = bytes[at]!;
   }
   return nearest;

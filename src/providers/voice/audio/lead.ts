@@ -1,4 +1,7 @@
-/** The silence that voices put before the first sound of a sentence, a fifth of a second with flite: at the beginning of a reply its listener would wait for it. */
+/**
+ * The silence that voices put before the first sound of a sentence, a fifth of a second with flite: at the beginning of
+ * a reply its listener would wait for it.
+ */
 import { joinedSamples, noSamples } from './samples.ts';
 
 /** Samples below are silence. */
@@ -22,7 +25,8 @@ export async function* withoutLead(pieces: AsyncIterable<Int16Array>, sampleRate
       continue;
     }
     held = joinedSamples([held, piece]);
-    const isDecided = held.length > (leadMsMax * sampleRate) / 1000 || held.some((sample) => Math.abs(sample) >= soundLevel);
+    const isDecided =
+      held.length > (leadMsMax * sampleRate) / 1000 || held.some((sample) => Math.abs(sample) >= soundLevel);
     if (!isDecided) continue;
     yield held.subarray(leadOf(held, sampleRate));
     held = null;

@@ -1,4 +1,7 @@
-/** MP3 by LAME, from the optional package wasm-media-encoders: WebAssembly, incremental, without the first frame that would have to be rewritten at the end. */
+/**
+ * MP3 by LAME, from the optional package wasm-media-encoders: WebAssembly, incremental, without the first frame that
+ * would have to be rewritten at the end.
+ */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 
@@ -14,9 +17,14 @@ interface Library {
 }
 
 /** The part of WebAssembly that is used here; Node's types leave it out. */
-const { WebAssembly } = globalThis as unknown as { readonly WebAssembly: { compile(code: Uint8Array): Promise<object> } };
+const { WebAssembly } = globalThis as unknown as {
+  readonly WebAssembly: { compile(code: Uint8Array): Promise<object> };
+};
 
-/** The rates of MP3, in hertz, each with a constant bit rate for mono speech, in kilobits per second. With a constant one, players know the length without an index. */
+/**
+ * The rates of MP3, in hertz, each with a constant bit rate for mono speech, in kilobits per second. With a constant
+ * one, players know the length without an index.
+ */
 const bitrates: ReadonlyMap<number, number> = new Map([
   [8000, 32],
   [11025, 32],
@@ -48,10 +56,13 @@ const idleMax = 4;
 
 async function load(): Promise<() => Promise<Encoder>> {
   try {
-    // The name is no literal, so that neither the bundler nor the compiler looks for a package that may not be installed.
+    // The name is no literal, so that neither the bundler nor the compiler looks for a package that may not be
+    // installed.
     const name: string = 'wasm-media-encoders';
     const { createEncoder }: Library = await import(name);
-    const module = await WebAssembly.compile(await readFile(createRequire(import.meta.url).resolve(`${name}/wasm/mp3`)));
+    const module = await WebAssembly.compile(
+      await readFile(createRequire(import.meta.url).resolve(`${name}/wasm/mp3`)),
+    );
     return () => createEncoder('audio/mpeg', module);
   } catch (error) {
     loaded = null;

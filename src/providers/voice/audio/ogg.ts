@@ -17,7 +17,10 @@ export class OggOpus {
   readonly #inputRate: number;
   #sequence = 0;
 
-  /** `preSkip` is the encoder's lookahead in samples of 48 kHz, which players leave out; `inputRate`, in hertz, is for information. */
+  /**
+   * `preSkip` is the encoder's lookahead in samples of 48 kHz, which players leave out; `inputRate`, in hertz, is for
+   * information.
+   */
   constructor(preSkip: number, inputRate: number) {
     this.#preSkip = preSkip;
     this.#inputRate = inputRate;
@@ -39,13 +42,17 @@ export class OggOpus {
     return joined([this.#page([head], 0, firstPage), this.#page([tags], 0, 0)]);
   }
 
-  /** Pages with these packets, at least one. `ends` holds, for each packet, the stream's samples of 48 kHz up to its end, the pre-skip included. */
+  /**
+   * Pages with these packets, at least one. `ends` holds, for each packet, the stream's samples of 48 kHz up to its
+   * end, the pre-skip included.
+   */
   pages(packets: readonly Uint8Array[], ends: readonly number[], last = false): Uint8Array {
     const pages: Uint8Array[] = [];
-    for (let from = 0; from < packets.length; ) {
+    for (let from = 0; from < packets.length;) {
       let segments = 0;
       let to = from;
-      while (to < packets.length && segments + segmentsOf(packets[to]!) <= segmentsMax) segments += segmentsOf(packets[to++]!);
+      while (to < packets.length && segments + segmentsOf(packets[to]!) <= segmentsMax)
+        segments += segmentsOf(packets[to++]!);
       pages.push(this.#page(packets.slice(from, to), ends[to - 1]!, last && to === packets.length ? lastPage : 0));
       from = to;
     }
@@ -53,7 +60,10 @@ export class OggOpus {
   }
 
   #page(packets: readonly Uint8Array[], granule: number, flags: number): Uint8Array {
-    const lacing = packets.flatMap((packet) => [...Array<number>(segmentsOf(packet) - 1).fill(segmentBytes), packet.length % segmentBytes]);
+    const lacing = packets.flatMap((packet) => [
+      ...Array<number>(segmentsOf(packet) - 1).fill(segmentBytes),
+      packet.length % segmentBytes,
+    ]);
     const header = Buffer.alloc(27 + lacing.length);
     header.write('OggS', 0, 'latin1');
     header.writeUInt8(flags, 5);

@@ -1,19 +1,29 @@
 /**
- * libopus, from the optional package @evan/opus. It is the WebAssembly build on every platform: packets come from strangers, and a
- * defect in a native decoder would be a hole in the process, while this one cannot leave its own memory. It also needs no binary for the platform.
+ * libopus, from the optional package @evan/opus. It is the WebAssembly build on every platform: packets come from
+ * strangers, and a defect in a native decoder would be a hole in the process, while this one cannot leave its own
+ * memory. It also needs no binary for the platform.
  */
 import { UnreadableAudio } from './unreadable.ts';
 import { samplesOf } from './samples.ts';
 
 interface Coder {
   ctl(request: number, value?: number): number;
-  /** Frees the coder's memory, which all coders share. A coder that is not dropped is freed by the garbage collector. */
+  /**
+   * Frees the coder's memory, which all coders share. A coder that is not dropped is freed by the garbage collector.
+   */
   drop(): void;
 }
 
 interface Library {
-  readonly Encoder: new (options: { channels: number; sample_rate: number; application: string }) => Coder & { encode(pcm: Uint8Array | Int16Array): Uint8Array };
-  readonly Decoder: new (options: { channels: number; sample_rate: number }) => Coder & { decode(packet: Uint8Array): Uint8Array };
+  readonly Encoder: new (options: {
+    channels: number;
+    sample_rate: number;
+    application: string;
+  }) => Coder & { encode(pcm: Uint8Array | Int16Array): Uint8Array };
+  readonly Decoder: new (options: {
+    channels: number;
+    sample_rate: number;
+  }) => Coder & { decode(packet: Uint8Array): Uint8Array };
 }
 
 /** libopus' numbers for its settings. */
@@ -29,7 +39,8 @@ const complexity = 5;
 
 async function load(): Promise<Library> {
   try {
-    // The name is no literal, so that neither the bundler nor the compiler looks for a package that may not be installed.
+    // The name is no literal, so that neither the bundler nor the compiler looks for a package that may not be
+    // installed.
     const name: string = '@evan/opus/wasm/index.js';
     const { default: library }: { default: Library } = await import(name);
     return library;
@@ -62,7 +73,8 @@ export async function opusDecoder(rate: number): Promise<OpusDecoder> {
   return {
     decode(packet) {
       try {
-        // Throws as well at more bytes than the library has room for, 8,192: packets of one channel have at most 7,662 (RFC 6716, part 3.2.1).
+        // Throws as well at more bytes than the library has room for, 8,192: packets of one channel have at most 7,662
+        // (RFC 6716, part 3.2.1).
         return samplesOf(decoder.decode(packet));
       } catch (error) {
         throw new UnreadableAudio('The Opus packet cannot be read.', { cause: error });
@@ -75,7 +87,8 @@ export async function opusDecoder(rate: number): Promise<OpusDecoder> {
 /** An encoder from one of `opusRates`. Rejects if the package does not load. */
 export async function opusEncoder(rate: number): Promise<OpusEncoder> {
   const { Encoder } = await load();
-  // Not `voip`, which is for microphones: it filters out the low tones and alters the sound to be understood in noise. It also costs twice the time.
+  // Not `voip`, which is for microphones: it filters out the low tones and alters the sound to be understood in noise.
+  // It also costs twice the time.
   const encoder = new Encoder({ channels: 1, sample_rate: rate, application: 'audio' });
   encoder.ctl(requests.setBitrate, bitrate);
   encoder.ctl(requests.setComplexity, complexity);

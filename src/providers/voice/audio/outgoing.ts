@@ -1,4 +1,6 @@
-/** Speech on its way to a listener of a call: sentence after sentence, at one rate, in one encoding, in short frames. */
+/**
+ * Speech on its way to a listener of a call: sentence after sentence, at one rate, in one encoding, in short frames.
+ */
 import type { Encoding } from '../../../base/audio-formats.ts';
 import { bytesOfALaw, bytesOfMuLaw } from './g711.ts';
 import { Resampler } from './resample.ts';
@@ -6,7 +8,11 @@ import { bytesOf, joinedSamples, noSamples } from './samples.ts';
 
 export type OutputEncoding = Exclude<Encoding, 'opus'>;
 
-const encoders: Readonly<Record<OutputEncoding, (samples: Int16Array) => Uint8Array>> = { pcm_s16le: bytesOf, pcm_mulaw: bytesOfMuLaw, pcm_alaw: bytesOfALaw };
+const encoders: Readonly<Record<OutputEncoding, (samples: Int16Array) => Uint8Array>> = {
+  pcm_s16le: bytesOf,
+  pcm_mulaw: bytesOfMuLaw,
+  pcm_alaw: bytesOfALaw,
+};
 
 export interface Frame {
   readonly bytes: Uint8Array;
@@ -50,7 +56,10 @@ export class OutgoingAudio {
     return this.#outputOf(this.#taken - this.#ofSentence + sample) - this.#outputOf(this.#taken - this.#ofSentence);
   }
 
-  /** A sentence of this rate begins. One change of rate goes on over all sentences of a voice; returns what one before still held. */
+  /**
+   * A sentence of this rate begins. One change of rate goes on over all sentences of a voice; returns what one before
+   * still held.
+   */
   begin(sourceRate: number): Frame[] {
     if (sourceRate === this.#sourceRate) return [];
     const left = this.#resampler?.end() ?? noSamples;
@@ -98,7 +107,8 @@ export class OutgoingAudio {
   /** A copy of the samples that come next, in which the beginning of the sentence rises from silence. */
   #risen(samples: Int16Array): Int16Array {
     const copy = samples.slice();
-    for (let at = 0; at < copy.length && this.#passed + at < this.#edge; at++) copy[at] = Math.round((copy[at]! * (this.#passed + at)) / this.#edge);
+    for (let at = 0; at < copy.length && this.#passed + at < this.#edge; at++)
+      copy[at] = Math.round((copy[at]! * (this.#passed + at)) / this.#edge);
     this.#passed += copy.length;
     return copy;
   }
@@ -107,7 +117,8 @@ export class OutgoingAudio {
     const all = joinedSamples([this.#rest, samples]);
     const frames: Frame[] = [];
     let at = 0;
-    for (; all.length - at >= this.#frame; at += this.#frame) frames.push(this.#framed(all.subarray(at, at + this.#frame)));
+    for (; all.length - at >= this.#frame; at += this.#frame)
+      frames.push(this.#framed(all.subarray(at, at + this.#frame)));
     this.#rest = all.slice(at);
     return frames;
   }

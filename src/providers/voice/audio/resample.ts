@@ -1,7 +1,7 @@
 /**
- * A change of the sampling rate, in a stream: each output sample is a weighted sum of the input samples around its moment
- * (a windowed sinc). The weights depend only on where that moment lies between two input samples, its phase, so they are
- * computed once for each phase and shared by all streams with the same two rates.
+ * A change of the sampling rate, in a stream: each output sample is a weighted sum of the input samples around its
+ * moment (a windowed sinc). The weights depend only on where that moment lies between two input samples, its phase, so
+ * they are computed once for each phase and shared by all streams with the same two rates.
  */
 import { clipped, noSamples } from './samples.ts';
 
@@ -14,10 +14,16 @@ const kaiserBeta = 0.1102 * (attenuationDb - 8.7);
 /** Half of the filter's length, in samples of the lower rate. */
 const halfWidth = Math.ceil((attenuationDb - 8) / (2.285 * Math.PI * (1 - passBand)) / 2);
 
-/** Rates in a ratio with more phases than this (44,099 Hz, not 44,100 Hz) take two neighbours of fewer phases, between which they interpolate: a table of every phase would be megabytes. */
+/**
+ * Rates in a ratio with more phases than this (44,099 Hz, not 44,100 Hz) take two neighbours of fewer phases, between
+ * which they interpolate: a table of every phase would be megabytes.
+ */
 const exactPhasesMax = 640;
 const interpolatedPhases = 256;
-/** Clients and providers choose their rates, so the tables are kept for a limited number of rates; the largest, from 192 kHz, is about 5 MB. */
+/**
+ * Clients and providers choose their rates, so the tables are kept for a limited number of rates; the largest, from 192
+ * kHz, is about 5 MB.
+ */
 const banksKeptMax = 16;
 /** Input samples that are taken at a time: each open stream has a buffer, and there may be thousands. */
 const sliceSamples = 256;
@@ -28,13 +34,18 @@ interface Bank {
   readonly step: number;
   /** Input samples on each side of an output sample's moment; even. */
   readonly half: number;
-  /** Phases in `weights`, which has one more, for the interpolation at the end. Equal to `phases` where they are exact. */
+  /**
+   * Phases in `weights`, which has one more, for the interpolation at the end. Equal to `phases` where they are exact.
+   */
   readonly stored: number;
   /** `2 * half` weights for each stored phase. */
   readonly weights: Float64Array;
 }
 
-/** One stream's change of rate. Both rates are in hertz. The same samples give the same output, whatever the sizes of the pieces they come in. */
+/**
+ * One stream's change of rate. Both rates are in hertz. The same samples give the same output, whatever the sizes of
+ * the pieces they come in.
+ */
 export class Resampler {
   readonly #bank: Bank | null;
   /** The input that later output still needs, at first the silence before the start. */
@@ -64,7 +75,10 @@ export class Resampler {
     return this.#resampled(bank, samples, Math.ceil(((this.#taken - bank.half) * bank.phases) / bank.step));
   }
 
-  /** The rest of the output, as if silence followed. In all there is one sample for each moment before the input's end: `ceil(input * to / from)`. */
+  /**
+   * The rest of the output, as if silence followed. In all there is one sample for each moment before the input's end:
+   * `ceil(input * to / from)`.
+   */
   end(): Int16Array {
     const bank = this.#bank;
     if (bank === null) return noSamples;
@@ -104,7 +118,9 @@ export class Resampler {
       const first = base - half + 1;
       const before = exact ? phase : Math.floor((phase * stored) / phases);
       let sum = weighed(held, first, weights, before * count, count);
-      if (!exact) sum += ((phase * stored) / phases - before) * (weighed(held, first, weights, (before + 1) * count, count) - sum);
+      if (!exact)
+        sum +=
+          ((phase * stored) / phases - before) * (weighed(held, first, weights, (before + 1) * count, count) - sum);
       output[written] = clipped(sum);
       base += wholeStep;
       phase += partStep;
@@ -165,11 +181,17 @@ function newBank(from: number, to: number): Bank {
 
 const commonDivisor = (a: number, b: number): number => (b === 0 ? a : commonDivisor(b, a % b));
 
-/** Places in the kernel's table for each sample of the lower rate; between two of them a straight line is within -110 dB. */
+/**
+ * Places in the kernel's table for each sample of the lower rate; between two of them a straight line is within -110
+ * dB.
+ */
 const kernelSteps = 512;
 let kernel: Float64Array | null = null;
 
-/** The filter `position` samples of the lower rate away from its middle. It is the same for all rates, so its Bessel functions are computed once. */
+/**
+ * The filter `position` samples of the lower rate away from its middle. It is the same for all rates, so its Bessel
+ * functions are computed once.
+ */
 function kernelAt(position: number): number {
   kernel ??= Float64Array.from({ length: halfWidth * kernelSteps + 2 }, (_, at) => windowedSinc(at / kernelSteps));
   const place = Math.abs(position) * kernelSteps;

@@ -1,9 +1,15 @@
-/** Samples in memory: mono, 16 bits, signed; and the bytes that carry them, little-endian, two for a sample. Every processor that Node runs on here is little-endian too. */
+/**
+ * Samples in memory: mono, 16 bits, signed; and the bytes that carry them, little-endian, two for a sample. Every
+ * processor that Node runs on here is little-endian too.
+ */
 
 export const noSamples: Int16Array = new Int16Array(0);
 export const noBytes: Uint8Array = new Uint8Array(0);
 
-/** The samples of an even number of bytes; a last odd byte is left out. Copies, as bytes may lie at an odd address, where no Int16Array can be. */
+/**
+ * The samples of an even number of bytes; a last odd byte is left out. Copies, as bytes may lie at an odd address,
+ * where no Int16Array can be.
+ */
 export function samplesOf(bytes: Uint8Array): Int16Array {
   const samples = new Int16Array(bytes.length >> 1);
   new Uint8Array(samples.buffer).set(bytes.subarray(0, samples.length * 2));
@@ -11,7 +17,8 @@ export function samplesOf(bytes: Uint8Array): Int16Array {
 }
 
 /** The bytes of samples; a copy, so that the caller may reuse its buffer. */
-export const bytesOf = (samples: Int16Array): Uint8Array => new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength).slice();
+export const bytesOf = (samples: Int16Array): Uint8Array =>
+  new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength).slice();
 
 /** All parts, one after another, in one array. */
 export function joined(parts: readonly Uint8Array[]): Uint8Array {
@@ -37,8 +44,12 @@ export function joinedSamples(parts: readonly Int16Array[]): Int16Array {
   return whole;
 }
 
-/** A sample from a number that may lie outside of 16 bits: rounded, and clipped instead of wrapped, as a wrapped peak is a loud click. */
-export const clipped = (value: number): number => (value >= 32767 ? 32767 : value <= -32768 ? -32768 : Math.round(value));
+/**
+ * A sample from a number that may lie outside of 16 bits: rounded, and clipped instead of wrapped, as a wrapped peak is
+ * a loud click.
+ */
+export const clipped = (value: number): number =>
+  value >= 32767 ? 32767 : value <= -32768 ? -32768 : Math.round(value);
 
 /** Samples as a stream. */
 export async function* onePiece(samples: Int16Array): AsyncGenerator<Int16Array> {

@@ -36,7 +36,9 @@ export class Sounds {
     }
   }
 
-  /** The stretches between the first and the last sound without the pauses between them; all of it where nothing sounds. */
+  /**
+   * The stretches between the first and the last sound without the pauses between them; all of it where nothing sounds.
+   */
   stretches(): Stretch[] {
     const levels = this.#levels;
     const silent = Math.max(leastSound, silentShare * levels.reduce((loudest, level) => Math.max(loudest, level), 0));

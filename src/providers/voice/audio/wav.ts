@@ -26,7 +26,8 @@ export function wavHeader(rate: number, dataBytes: number | null): Uint8Array {
 }
 
 /** A whole file with exact sizes. */
-export const exactWav = (samples: Int16Array, rate: number): Uint8Array => joined([wavHeader(rate, samples.byteLength), bytesOf(samples)]);
+export const exactWav = (samples: Int16Array, rate: number): Uint8Array =>
+  joined([wavHeader(rate, samples.byteLength), bytesOf(samples)]);
 
 const formats = { pcm: 1, float: 3, extensible: 0xfffe } as const;
 
@@ -46,9 +47,10 @@ const formatBytesMax = 40;
 const none = Buffer.alloc(0);
 
 /**
- * Reads a WAV file as it comes: integers of 8, 16, 24 and 32 bits or floating point, whose channels are mixed to one. Only `fmt ` and
- * `data` count; what other chunks hold would sound as a click. A size of the data that leads beyond the end means the rest, as in a
- * file that was streamed; so does, in a whole file, a size of 0 after which the file declares nothing.
+ * Reads a WAV file as it comes: integers of 8, 16, 24 and 32 bits or floating point, whose channels are mixed to one.
+ * Only `fmt ` and `data` count; what other chunks hold would sound as a click. A size of the data that leads beyond the
+ * end means the rest, as in a file that was streamed; so does, in a whole file, a size of 0 after which the file
+ * declares nothing.
  */
 export class WavReader {
   /** Bytes that wait for the rest of their header or frame. */
@@ -99,7 +101,8 @@ export class WavReader {
     let at = 0;
     if (!this.#begun) {
       if (bytes.length < 12) return at;
-      if (bytes.toString('latin1', 0, 4) !== 'RIFF' || bytes.toString('latin1', 8, 12) !== 'WAVE') throw new UnreadableAudio('The audio is no WAV.');
+      if (bytes.toString('latin1', 0, 4) !== 'RIFF' || bytes.toString('latin1', 8, 12) !== 'WAVE')
+        throw new UnreadableAudio('The audio is no WAV.');
       this.#begun = true;
       this.#declared = bytes.readUInt32LE(4);
       at = 12;
@@ -119,7 +122,8 @@ export class WavReader {
         // Chunks begin at even places.
         this.#skipped = size + (size % 2);
         this.#headerBytes += 8 + this.#skipped;
-        if (this.#headerBytes > limits.wavHeaderBytesMax) throw new UnreadableAudio('The WAV has too much before its data.');
+        if (this.#headerBytes > limits.wavHeaderBytesMax)
+          throw new UnreadableAudio('The WAV has too much before its data.');
       }
       at += 8;
     }
@@ -131,7 +135,10 @@ export class WavReader {
     this.#left = size === unknownSize || (this.#isWhole && size === 0 && !this.#declaresMore()) ? Infinity : size;
   }
 
-  /** Whether the header declares chunks after the data: data of size 0 is then empty. Else its size was never written, as where a recorder writes to a pipe. */
+  /**
+   * Whether the header declares chunks after the data: data of size 0 is then empty. Else its size was never written,
+   * as where a recorder writes to a pipe.
+   */
   #declaresMore(): boolean {
     return this.#declared !== unknownSize && 8 + this.#declared > 20 + this.#headerBytes;
   }
@@ -166,8 +173,13 @@ function layoutOf(format: Buffer): Layout {
   const known = float ? [4, 8] : encoding === formats.pcm ? [1, 2, 3, 4] : [];
   // Fewer bits than the bytes have stand at the top of them, so they are read alike.
   const fits = Math.ceil(format.readUInt16LE(14) / 8) === width;
-  const inRange = sampleRate >= limits.wavRateMin && sampleRate <= limits.wavRateMax && channels >= 1 && channels <= limits.wavChannelsMax;
-  if (!inRange || !known.includes(width) || !fits) throw new UnreadableAudio('The WAV has an encoding that is not supported.');
+  const inRange =
+    sampleRate >= limits.wavRateMin &&
+    sampleRate <= limits.wavRateMax &&
+    channels >= 1 &&
+    channels <= limits.wavChannelsMax;
+  if (!inRange || !known.includes(width) || !fits)
+    throw new UnreadableAudio('The WAV has an encoding that is not supported.');
   return { sampleRate, channels, width, float };
 }
 
@@ -186,7 +198,8 @@ function mixed(data: Buffer, { channels, width, float }: Layout): Int16Array {
 
 /** Returns a function that reads one sample as -1 to 1. Only integers of 8 bits are unsigned. */
 function readerOf(width: number, float: boolean): (data: Buffer, at: number) => number {
-  if (float) return width === 4 ? (data, at) => finite(data.readFloatLE(at)) : (data, at) => finite(data.readDoubleLE(at));
+  if (float)
+    return width === 4 ? (data, at) => finite(data.readFloatLE(at)) : (data, at) => finite(data.readDoubleLE(at));
   if (width === 1) return (data, at) => (data.readUInt8(at) - 128) / 128;
   return (data, at) => data.readIntLE(at, width) / 2 ** (8 * width - 1);
 }

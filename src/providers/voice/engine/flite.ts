@@ -15,7 +15,10 @@ export interface Spoken {
 
 export type Speak = (text: string, voice: VoiceSource, speed: number, timed: boolean) => Spoken;
 
-/** Words whose sounds alone are wanted are spoken so much faster, and by the quickest of the built-in voices, which share one lexicon. */
+/**
+ * Words whose sounds alone are wanted are spoken so much faster, and by the quickest of the built-in voices, which
+ * share one lexicon.
+ */
 const soundsOnlySpeed = 10;
 const lexicon: VoiceSource = { name: 'kal16', file: null };
 
@@ -37,14 +40,30 @@ export async function openFlite(): Promise<Speak> {
     if (bytes === undefined) voices.set(file, (bytes = readFileSync(file)));
     return bytes;
   };
-  const run = (text: string, { name, file }: VoiceSource, speed: number, ...options: string[]): { audio: Omit<Spoken, 'words'>; printed: string } => {
+  const run = (
+    text: string,
+    { name, file }: VoiceSource,
+    speed: number,
+    ...options: string[]
+  ): { audio: Omit<Spoken, 'words'>; printed: string } => {
     // Without a line's end flite leaves out a last word behind a colon or a full stop.
     const files = new Map([[textFile, new File(Buffer.from(`${text}\n`))]]);
     if (file !== null) files.set(voiceFile, new File(bytesOf(file)));
     const folder = new PreopenDirectory('.', files);
     const printed = new File([]);
     const output = new OpenFile(printed);
-    const args = ['flite', '-voice', file === null ? name : voiceFile, '--setf', `duration_stretch=${1 / speed}`, ...options, '-f', textFile, '-o', audioFile];
+    const args = [
+      'flite',
+      '-voice',
+      file === null ? name : voiceFile,
+      '--setf',
+      `duration_stretch=${1 / speed}`,
+      ...options,
+      '-f',
+      textFile,
+      '-o',
+      audioFile,
+    ];
     const wasi = new WASI(args, [], [new OpenFile(new File([])), output, output, folder], { debug: false });
     const instance = new WebAssembly.Instance(program, { wasi_snapshot_preview1: wasi.wasiImport });
     const code = wasi.start(instance as Parameters<typeof wasi.start>[0]);
@@ -52,10 +71,19 @@ export async function openFlite(): Promise<Speak> {
     if (code !== 0 || !(audio instanceof File)) throw new Error(`flite ended with ${code}`);
     return { audio: readWav(audio.data), printed: Buffer.from(printed.data).toString() };
   };
-  const phonesOf = new PhonesOfWords((words, voice) => phonesIn(run(words.map((word) => `${word}\n\n`).join(''), voice, soundsOnlySpeed, '-psdur').printed));
+  const phonesOf = new PhonesOfWords((words, voice) =>
+    phonesIn(run(words.map((word) => `${word}\n\n`).join(''), voice, soundsOnlySpeed, '-psdur').printed),
+  );
   return (text, voice, speed, timed) => {
     if (!timed) return { ...run(text, voice, speed).audio, words: null };
     const { audio, printed } = run(text, voice, speed, '-psdur');
-    return { ...audio, words: spansOfWords(phonesOf.of(text.split(/\s+/), voice.file === null ? lexicon : voice), phonesIn(printed), audio) };
+    return {
+      ...audio,
+      words: spansOfWords(
+        phonesOf.of(text.split(/\s+/), voice.file === null ? lexicon : voice),
+        phonesIn(printed),
+        audio,
+      ),
+    };
   };
 }

@@ -1,7 +1,8 @@
 /**
- * Rewrites a network, in ONNX's protocol buffers, before the runtime reads it. Its exporter keeps a matrix as 8-bit integers, and makes it
- * floats again in each run, before it multiplies: for the decoder's 9 million weights that is half of the time for a token. The runtime has
- * an operation that multiplies with the integers themselves, as it does with all other weights: `DynamicQuantizeMatMul`.
+ * Rewrites a network, in ONNX's protocol buffers, before the runtime reads it. Its exporter keeps a matrix as 8-bit
+ * integers, and makes it floats again in each run, before it multiplies: for the decoder's 9 million weights that is
+ * half of the time for a token. The runtime has an operation that multiplies with the integers themselves, as it does
+ * with all other weights: `DynamicQuantizeMatMul`.
  */
 
 /** A field of a message: its number, its wire type, and a number or bytes. */
@@ -15,7 +16,10 @@ const node = { input: 1, output: 2, name: 3, type: 4, attribute: 5, domain: 7 };
 const attribute = { graph: 6 };
 const runtimeDomain = 'com.microsoft';
 
-/** The same network; the very bytes where there is nothing to rewrite. Throws a `RangeError` where they are no protocol buffers. */
+/**
+ * The same network; the very bytes where there is nothing to rewrite. Throws a `RangeError` where they are no protocol
+ * buffers.
+ */
 export function withIntegerProducts(network: Buffer): Buffer {
   let rewritten = 0;
   const inGraph = (bytes: Buffer): Buffer => {
@@ -25,7 +29,8 @@ export function withIntegerProducts(network: Buffer): Buffer {
     const products = new Map<Node, Node>();
     for (const each of nodes) {
       const source = each.type === 'MatMul' ? floats.get(each.inputs[1]!) : undefined;
-      if (source !== undefined && nodes.filter(({ inputs }) => inputs.includes(source.outputs[0]!)).length === 1) products.set(each, source);
+      if (source !== undefined && nodes.filter(({ inputs }) => inputs.includes(source.outputs[0]!)).length === 1)
+        products.set(each, source);
     }
     rewritten += products.size;
     const left = new Set(products.values());
@@ -35,11 +40,15 @@ export function withIntegerProducts(network: Buffer): Buffer {
         if (field[0] !== graph.node) return [field];
         const each = nodes[place++]!;
         if (left.has(each)) return [];
-        return [[graph.node, 2, products.has(each) ? integerProduct(each, products.get(each)!) : each.withGraphs(inGraph)]];
+        return [
+          [graph.node, 2, products.has(each) ? integerProduct(each, products.get(each)!) : each.withGraphs(inGraph)],
+        ];
       }),
     );
   };
-  const fields = fieldsOf(network).map((field): Field => (field[0] === model.graph ? [field[0], field[1], inGraph(field[2] as Buffer)] : field));
+  const fields = fieldsOf(network).map((field): Field =>
+    field[0] === model.graph ? [field[0], field[1], inGraph(field[2] as Buffer)] : field,
+  );
   const imported: Field[] = [
     [opset.domain, 2, Buffer.from(runtimeDomain)],
     [opset.version, 0, 1],
@@ -48,7 +57,8 @@ export function withIntegerProducts(network: Buffer): Buffer {
 }
 
 /** Integers made floats by one scale and one zero point: the form that the product takes. */
-const isDequantized = ({ type, inputs, fields }: Node): boolean => type === 'DequantizeLinear' && inputs.length === 3 && !fields.some(([number]) => number === node.attribute);
+const isDequantized = ({ type, inputs, fields }: Node): boolean =>
+  type === 'DequantizeLinear' && inputs.length === 3 && !fields.some(([number]) => number === node.attribute);
 
 const integerProduct = (product: Node, { inputs }: Node): Buffer =>
   message([
@@ -83,10 +93,17 @@ class Node {
   /** The node, with each graph in its attributes (a branch, a loop) rewritten. */
   withGraphs(rewrite: (graph: Buffer) => Buffer): Buffer {
     const isGraph = ([number]: Field): boolean => number === attribute.graph;
-    const within = (field: Field): Field => (isGraph(field) ? [field[0], field[1], rewrite(field[2] as Buffer)] : field);
-    const attributes = this.fields.filter(([number]) => number === node.attribute).map(([, , value]) => fieldsOf(value as Buffer));
+    const within = (field: Field): Field =>
+      isGraph(field) ? [field[0], field[1], rewrite(field[2] as Buffer)] : field;
+    const attributes = this.fields
+      .filter(([number]) => number === node.attribute)
+      .map(([, , value]) => fieldsOf(value as Buffer));
     if (!attributes.some((fields) => fields.some(isGraph))) return this.#bytes;
-    return message(this.fields.map((field) => (field[0] === node.attribute ? [field[0], field[1], message(attributes.shift()!.map(within))] : field)));
+    return message(
+      this.fields.map((field) =>
+        field[0] === node.attribute ? [field[0], field[1], message(attributes.shift()!.map(within))] : field,
+      ),
+    );
   }
 
   #texts(wanted: number): string[] {

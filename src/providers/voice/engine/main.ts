@@ -1,6 +1,6 @@
 /**
- * A voice process: it speaks and listens on its parent's orders, apart from the server, so that no turn waits for it and no fault
- * of a native library ends the server. It ends with its parent.
+ * A voice process: it speaks and listens on its parent's orders, apart from the server, so that no turn waits for it
+ * and no fault of a native library ends the server. It ends with its parent.
  */
 import { setPriority } from 'node:os';
 import { openFlite } from './flite.ts';
@@ -89,12 +89,14 @@ async function obey(order: Exclude<Order, { do: 'forget' | 'drop' }>): Promise<R
 
 process.on('message', (order: Order) => {
   if (order.do === 'drop') return void dropped.add(order.id);
-  if (order.do === 'forget') return void detecting.then(async () => (await detector.get()).forget(order.stream)).catch(() => {});
+  if (order.do === 'forget')
+    return void detecting.then(async () => (await detector.get()).forget(order.stream)).catch(() => {});
   obey(order).then(
     (report) => process.send!(report),
     (error: unknown) => process.send!({ id: order.id, failed: reasonOf(error) }),
   );
 });
 process.on('disconnect', () => process.exit(0));
-// Ctrl-C reaches the whole group of a terminal; the server ends its voice processes itself, once its sockets are closed.
+// Ctrl-C reaches the whole group of a terminal; the server ends its voice processes itself, once its sockets are
+// closed.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});

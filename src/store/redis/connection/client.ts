@@ -6,16 +6,18 @@ import type { RedisReply } from '../reply.ts';
 
 export type Arguments = readonly (string | Buffer)[];
 
-// The client's own timeout covers only commands not yet written, and keeps a signal with a timer of five seconds for each command.
-// Callers have a deadline of their own.
+// The client's own timeout covers only commands not yet written, and keeps a signal with a timer of five seconds for
+// each command. Callers have a deadline of their own.
 const commandOptions = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer }, timeout: 0 };
 
-// Commands do not wait for a missing connection, and a silent connection is closed: commands written to it would never settle.
+// Commands do not wait for a missing connection, and a silent connection is closed: commands written to it would never
+// settle.
 export const clientOptions = {
   disableOfflineQueue: true,
   commandsQueueMaxLength: limits.redisCallsMax,
   pingInterval: limits.redisPingMs,
-  // Present, so that those of a command replace them: with each command that adds an option V8 makes a new hidden class.
+  // Present, so that those of a command replace them: with each command that adds an option V8 makes a new hidden
+  // class.
   commandOptions: { typeMapping: {} },
   socket: {
     connectTimeout: limits.redisConnectMs,
@@ -27,15 +29,22 @@ export const clientOptions = {
 const makeClient = () => createClient({ ...clientOptions, RESP: 3 });
 export type Client = ReturnType<typeof makeClient>;
 
-/** Never connected. Making a client's class, with a method for each command of Redis, takes 20 ms; duplicates share the model's. */
+/**
+ * Never connected. Making a client's class, with a method for each command of Redis, takes 20 ms; duplicates share the
+ * model's.
+ */
 let model: Client | null = null;
 
-export function single(url: string, reconnectStrategy: false | ((tries: number) => number) = clientOptions.socket.reconnectStrategy): Client {
+export function single(
+  url: string,
+  reconnectStrategy: false | ((tries: number) => number) = clientOptions.socket.reconnectStrategy,
+): Client {
   model ??= makeClient();
   return model.duplicate({ url, socket: { ...clientOptions.socket, reconnectStrategy } });
 }
 
-export const sendOn = (client: Client, args: Arguments): Promise<RedisReply> => client.sendCommand([...args], commandOptions) as unknown as Promise<RedisReply>;
+export const sendOn = (client: Client, args: Arguments): Promise<RedisReply> =>
+  client.sendCommand([...args], commandOptions) as unknown as Promise<RedisReply>;
 
 /** Callers learn of a connection's errors from their calls; without a listener an error event would end the process. */
 export const quiet = <T extends { on(event: 'error', listener: () => void): unknown }>(client: T): T => {
@@ -51,7 +60,10 @@ export const endClient = (client: { readonly isOpen: boolean; destroy(): void })
 const refusals: readonly (readonly [RegExp, string])[] = [
   [/^(?:NOAUTH|WRONGPASS)\b/, 'Redis wants another user or password.'],
   [/^ERR DB index\b/, 'Redis has no database of that number.'],
-  [/^ERR This instance has cluster support disabled\b/, 'This Redis is no member of a cluster: its address begins with redis:// or rediss://.'],
+  [
+    /^ERR This instance has cluster support disabled\b/,
+    'This Redis is no member of a cluster: its address begins with redis:// or rediss://.',
+  ],
 ];
 
 /** Why no later attempt would succeed either; null if one may. */
@@ -82,10 +94,11 @@ export async function askOnce(url: string, args: Arguments): Promise<RedisReply>
 }
 
 /**
- * The error of a server that is no primary any more, or is about to be none: a replica refuses writes, and reads everything again
- * from its primary first. Redis before 7.0 puts the word into the error of the script.
+ * The error of a server that is no primary any more, or is about to be none: a replica refuses writes, and reads
+ * everything again from its primary first. Redis before 7.0 puts the word into the error of the script.
  */
-export const isDemoted = (message: string): boolean => /^(?:READONLY|MASTERDOWN|LOADING|UNBLOCKED)\b|-READONLY /.test(message);
+export const isDemoted = (message: string): boolean =>
+  /^(?:READONLY|MASTERDOWN|LOADING|UNBLOCKED)\b|-READONLY /.test(message);
 
 /** The server reads its data, after a start or as a new replica of another. */
 export const isLoading = ({ message }: Error): boolean => /^LOADING\b/.test(message);

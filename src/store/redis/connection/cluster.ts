@@ -1,6 +1,7 @@
 /**
- * The client of a cluster. It sends a step to the primary that has the slot, and nowhere else: it follows MOVED, because the slot is
- * at its new primary as a whole, and never ASK, because a part of the slot's keys is elsewhere (see `open-slots.ts`).
+ * The client of a cluster. It sends a step to the primary that has the slot, and nowhere else: it follows MOVED,
+ * because the slot is at its new primary as a whole, and never ASK, because a part of the slot's keys is elsewhere (see
+ * `open-slots.ts`).
  */
 import { createCluster } from 'redis';
 import { machineTime, type Clock } from '../../../base/clock.ts';
@@ -9,11 +10,28 @@ import { StoreRefused } from '../../store.ts';
 import { Confirming } from '../confirming.ts';
 import { InFlightReplies } from '../in-flight-replies.ts';
 import type { RedisReply } from '../reply.ts';
-import { askOnce, clientOptions, isDemoted, isLoading, quiet, refusalOf, sendOn, type Arguments, type Client } from './client.ts';
+import {
+  askOnce,
+  clientOptions,
+  isDemoted,
+  isLoading,
+  quiet,
+  refusalOf,
+  sendOn,
+  type Arguments,
+  type Client,
+} from './client.ts';
 import { OpenSlots } from './open-slots.ts';
 
-/** The parts of `redis-cluster://[user:password@]host:port,host:port`, or of `rediss-cluster:` over TLS; `user` is not decoded. */
-export function clusterAddress(url: string): { readonly secure: '' | 's'; readonly user: string | undefined; readonly hosts: readonly string[] } {
+/**
+ * The parts of `redis-cluster://[user:password@]host:port,host:port`, or of `rediss-cluster:` over TLS; `user` is not
+ * decoded.
+ */
+export function clusterAddress(url: string): {
+  readonly secure: '' | 's';
+  readonly user: string | undefined;
+  readonly hosts: readonly string[];
+} {
   const [, secure, user, hosts] = /^redis(s?)-cluster:\/\/(?:([^@]*)@)?([^/]+)\/?$/.exec(url) ?? [];
   if (hosts === undefined) throw new Error('The address of a cluster must be redis-cluster://host:port,host:port.');
   return { secure: secure === 's' ? 's' : '', user, hosts: hosts.split(',') };
@@ -80,14 +98,17 @@ class ClusterClient {
   constructor(url: string, clock: Clock) {
     this.cluster = quiet(clusterOf(url));
     this.#openSlots = new OpenSlots(clock, {
-      primaries: () => this.cluster.masters.map((node) => ({ address: node.address, ask: (words) => this.ask(node, words) })),
+      primaries: () =>
+        this.cluster.masters.map((node) => ({ address: node.address, ask: (words) => this.ask(node, words) })),
       askAt: (address, words) => askOnce(memberUrl(url, address), words),
       ownerOf: (slot) => this.cluster.slots[slot]?.master.address,
       readMap: () => this.#rediscover(),
     });
   }
 
-  /** The errors of a cluster's members come as events only: the failed attempt itself says only that no member answered. */
+  /**
+   * The errors of a cluster's members come as events only: the failed attempt itself says only that no member answered.
+   */
   async open(): Promise<void> {
     if (this.cluster.isOpen) return;
     const heard: NodeJS.ErrnoException[] = [];
@@ -143,7 +164,8 @@ class ClusterClient {
         try {
           return await attempt(client, node);
         } catch (error) {
-          if (!(await this.#isMoved(error as Error, slot, node, client)) || redirections === redirectionsMax) throw error;
+          if (!(await this.#isMoved(error as Error, slot, node, client)) || redirections === redirectionsMax)
+            throw error;
         }
       } else if (redirections === redirectionsMax) throw new Error('The slots of the Redis Cluster change too fast.');
     }
@@ -163,8 +185,8 @@ class ClusterClient {
 
   /**
    * During a failover the client may have read a map in which no server has the slot. The client reads it again after a
-   * redirection or when a server does not answer, but it has no server to ask for such a slot. So it is read again here, and the
-   * command is retried meanwhile.
+   * redirection or when a server does not answer, but it has no server to ask for such a slot. So it is read again
+   * here, and the command is retried meanwhile.
    */
   #unknown(): Promise<never> {
     this.#rediscover();
@@ -191,7 +213,11 @@ class ClusterClient {
 
   #confirmingOn(client: Client): Confirming {
     let one = this.#confirming.get(client);
-    if (one === undefined) this.#confirming.set(client, (one = new Confirming(new InFlightReplies(machineTime), (args) => sendOn(client, args))));
+    if (one === undefined)
+      this.#confirming.set(
+        client,
+        (one = new Confirming(new InFlightReplies(machineTime), (args) => sendOn(client, args))),
+      );
     return one;
   }
 }

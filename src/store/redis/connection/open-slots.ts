@@ -1,25 +1,32 @@
 /**
- * The slots of a cluster that are open: being moved from one primary to another, or left so by a move that was broken off. A part of
- * such a slot's keys is at each of the two, so a step in it could be neither right nor atomic, and none is sent.
+ * The slots of a cluster that are open: being moved from one primary to another, or left so by a move that was broken
+ * off. A part of such a slot's keys is at each of the two, so a step in it could be neither right nor atomic, and none
+ * is sent.
  *
- * A primary that knows of the move says so itself: a step declares one key that never exists, and for a key that is gone it answers
- * ASK, before the step runs. Nobody follows that. But a replica that takes its place in the middle does not know of the move, nor
- * does a primary that was told to forget it (`SETSLOT STABLE`): they answer with the keys that are left. The other primary still
- * knows. So all primaries are asked, whenever the client's map of the slots has changed, and ten times a second while steps are sent.
+ * A primary that knows of the move says so itself: a step declares one key that never exists, and for a key that is
+ * gone it answers ASK, before the step runs. Nobody follows that. But a replica that takes its place in the middle does
+ * not know of the move, nor does a primary that was told to forget it (`SETSLOT STABLE`): they answer with the keys
+ * that are left. The other primary still knows. So all primaries are asked, whenever the client's map of the slots has
+ * changed, and ten times a second while steps are sent.
  *
- * A slot that was open counts as open until all of its keys are with its owner: `redis-cli --cluster fix` may make the primary with most
- * of them the owner, and has both forget the move for a moment before it moves the others.
+ * A slot that was open counts as open until all of its keys are with its owner: `redis-cli --cluster fix` may make the
+ * primary with most of them the owner, and has both forget the move for a moment before it moves the others.
  */
 import type { Clock } from '../../../base/clock.ts';
 import { textOfReply } from '../reply.ts';
 import type { RedisReply } from '../reply.ts';
 import { isQueryRefused } from '../setting.ts';
 
-/** The age up to which answers are used, in milliseconds: at least this, and this for each primary, because every process asks each of them. */
+/**
+ * The age up to which answers are used, in milliseconds: at least this, and this for each primary, because every
+ * process asks each of them.
+ */
 const freshMs = 100;
 const freshMsEach = 20;
 
-/** A primary that takes longer to answer counts with its last answer, and is not waited for again until it has answered. */
+/**
+ * A primary that takes longer to answer counts with its last answer, and is not waited for again until it has answered.
+ */
 const answerMs = 100;
 
 /** Slots that are looked into at a time, of those that were open; the others stay so until the next look. */
@@ -53,7 +60,10 @@ export interface Reported {
   readonly slotless: readonly string[];
 }
 
-/** Reads `CLUSTER NODES`: ID HOST:PORT@BUS[,NAME] FLAGS PRIMARY PING PONG EPOCH STATE SLOTS…, an open slot as [SLOT->-ID] or [SLOT-<-ID]. */
+/**
+ * Reads `CLUSTER NODES`: ID HOST:PORT@BUS[,NAME] FLAGS PRIMARY PING PONG EPOCH STATE SLOTS…, an open slot as
+ * [SLOT->-ID] or [SLOT-<-ID].
+ */
 export function reportedIn(text: string): Reported {
   const open: number[] = [];
   const slotless: string[] = [];
@@ -65,7 +75,12 @@ export function reportedIn(text: string): Reported {
         const number = /^\[(\d+)-[<>]-/.exec(slot)?.[1];
         if (number !== undefined) open.push(Number(number));
       }
-    } else if (flags.includes('master') && slots.length === 0 && state === 'connected' && !/fail|handshake|noaddr/.test(flagged)) {
+    } else if (
+      flags.includes('master') &&
+      slots.length === 0 &&
+      state === 'connected' &&
+      !/fail|handshake|noaddr/.test(flagged)
+    ) {
       const [, host = '', port = '', name = ''] = /^(.*):(\d+)@\d+(?:,([^,]*))?/.exec(place) ?? [];
       slotless.push(`${name || host}:${port}`);
     }
@@ -99,7 +114,10 @@ export class OpenSlots {
     this.#cluster = cluster;
   }
 
-  /** Null if a step may be sent to the slot where the map has it; else a promise that resolves once it may, or rejects because the slot is open. */
+  /**
+   * Null if a step may be sent to the slot where the map has it; else a promise that resolves once it may, or rejects
+   * because the slot is open.
+   */
   admit(slot: number, map: object): Promise<void> | null {
     const last = this.#last;
     const ageMs = last?.map === map ? this.#clock.monotonic() - last.at : Infinity;
@@ -120,7 +138,10 @@ export class OpenSlots {
   }
 
   async #refuseOpen(slot: number): Promise<void> {
-    if (this.#isOpen(slot)) throw new Error(`Slot ${slot} of the Redis Cluster is being moved, or its move was broken off (redis-cli --cluster fix).`);
+    if (this.#isOpen(slot))
+      throw new Error(
+        `Slot ${slot} of the Redis Cluster is being moved, or its move was broken off (redis-cli --cluster fix).`,
+      );
   }
 
   #look(map: object): Promise<void> {
@@ -139,8 +160,11 @@ export class OpenSlots {
     const known = this.#cluster.primaries();
     const reported = new Map(await Promise.all(known.map((primary) => this.#hear(primary))));
     const addresses = new Set([...reported.values()].flatMap(({ slotless }) => slotless));
-    const others = [...addresses].filter((address) => !reported.has(address)).map((address) => ({ address, ask: (words: readonly string[]) => this.#cluster.askAt(address, words) }));
-    for (const [address, report] of await Promise.all(others.map((primary) => this.#hear(primary)))) reported.set(address, report);
+    const others = [...addresses]
+      .filter((address) => !reported.has(address))
+      .map((address) => ({ address, ask: (words: readonly string[]) => this.#cluster.askAt(address, words) }));
+    for (const [address, report] of await Promise.all(others.map((primary) => this.#hear(primary))))
+      reported.set(address, report);
     const open = new Set([...reported.values()].flatMap((report) => report.open));
     for (const slot of open) doubted.delete(slot);
     const split = await this.#split([...doubted], [...known, ...others]);
@@ -157,7 +181,11 @@ export class OpenSlots {
     const whole = await Promise.all(
       doubted.slice(0, doubtedMax).map(async (slot) => {
         const others = primaries.filter(({ address }) => address !== this.#cluster.ownerOf(slot));
-        const counts = await Promise.all(others.map(({ ask }) => this.#within(ask(['CLUSTER', 'COUNTKEYSINSLOT', String(slot)]).catch(noneIfRefused), null)));
+        const counts = await Promise.all(
+          others.map(({ ask }) =>
+            this.#within(ask(['CLUSTER', 'COUNTKEYSINSLOT', String(slot)]).catch(noneIfRefused), null),
+          ),
+        );
         return counts.every((count) => count === 0);
       }),
     );
@@ -170,7 +198,10 @@ export class OpenSlots {
     if (this.#silent.has(address)) return [address, last];
     this.#silent.add(address);
     const report = ask(nodes)
-      .then((text) => reportedIn(textOfReply(text)), () => last)
+      .then(
+        (text) => reportedIn(textOfReply(text)),
+        () => last,
+      )
       .finally(() => this.#silent.delete(address));
     return [address, await this.#within(report, last)];
   }

@@ -1,4 +1,7 @@
-/** The connections to a single Redis, or to whichever server an address leads to now: a name or a proxy may have another one after a failover. */
+/**
+ * The connections to a single Redis, or to whichever server an address leads to now: a name or a proxy may have another
+ * one after a failover.
+ */
 import { machineTime } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { StoreRefused } from '../../store.ts';
@@ -7,7 +10,10 @@ import { InFlightReplies } from '../in-flight-replies.ts';
 import { textOfReply } from '../reply.ts';
 import { endClient, isDemoted, quiet, refusalOf, sendOn, single, type Arguments, type Client } from './client.ts';
 
-/** The first connection of a client, which itself would retry for ever after any error; and the present reason of its loss. */
+/**
+ * The first connection of a client, which itself would retry for ever after any error; and the present reason of its
+ * loss.
+ */
 class Opening {
   trouble: string | null = null;
   readonly #client: Client;
@@ -32,8 +38,9 @@ class Opening {
 }
 
 /**
- * Returns a listener to errors that drops the connections once their server is no primary any more. A failover may leave them open:
- * the server goes on answering on them, and refuses every write. The clients connect anew by themselves.
+ * Returns a listener to errors that drops the connections once their server is no primary any more. A failover may
+ * leave them open: the server goes on answering on them, and refuses every write. The clients connect anew by
+ * themselves.
  */
 function droppingDemoted(clients: readonly Client[]): (error: Error) => void {
   let droppedAt = -Infinity;
@@ -49,7 +56,10 @@ function droppingDemoted(clients: readonly Client[]): (error: Error) => void {
 /** A member of a cluster has a part of the slots alone. One that may not be asked is believed. */
 async function refuseMember(client: Client): Promise<void> {
   const info = await sendOn(client, ['CLUSTER', 'INFO']).then(textOfReply, () => '');
-  if (Number(/^cluster_size:(\d+)/m.exec(info)?.[1]) > 1) throw new StoreRefused('This Redis is a member of a cluster: its address begins with redis-cluster:// or rediss-cluster://.');
+  if (Number(/^cluster_size:(\d+)/m.exec(info)?.[1]) > 1)
+    throw new StoreRefused(
+      'This Redis is a member of a cluster: its address begins with redis-cluster:// or rediss-cluster://.',
+    );
 }
 
 export function connectSingle(url: string) {

@@ -17,10 +17,14 @@ export interface ClusterNode {
 
 const slotsAll = 16_384;
 
-/** The members as one of them lists them. Its own host may be empty in that list; then it is the host it was reached at. */
+/**
+ * The members as one of them lists them. Its own host may be empty in that list; then it is the host it was reached at.
+ */
 export async function membersOf(node: Node): Promise<ClusterNode[]> {
   const ownHost = node.address.slice(0, node.address.lastIndexOf(':'));
-  const lines = textOfReply(await node.ask('CLUSTER', 'NODES')).trim().split('\n');
+  const lines = textOfReply(await node.ask('CLUSTER', 'NODES'))
+    .trim()
+    .split('\n');
   return lines.map((line) => {
     const [, place = '', flagged = '', , , , , , ...slots] = line.split(' ');
     const [address = ''] = place.split('@');
@@ -36,11 +40,18 @@ export async function membersOf(node: Node): Promise<ClusterNode[]> {
 
 /** Whether the whole cluster accepts steps: state ok, every slot served. */
 export async function clusterState(node: Node): Promise<Finding> {
-  const facts = new Map(textOfReply(await node.ask('CLUSTER', 'INFO')).split('\r\n').map((line) => line.split(':', 2) as [string, string]));
+  const facts = new Map(
+    textOfReply(await node.ask('CLUSTER', 'INFO'))
+      .split('\r\n')
+      .map((line) => line.split(':', 2) as [string, string]),
+  );
   const [state, served] = [facts.get('cluster_state'), Number(facts.get('cluster_slots_ok'))];
   const found = `state ${state}, ${served} of ${slotsAll} slots served by ${facts.get('cluster_size')} primaries`;
   if (served < slotsAll) {
-    return fail(found, `Workspaces in the other slots answer 503. Start the primaries that are down again; slots that they no longer have: redis-cli --cluster fix ${node.address}.`);
+    return fail(
+      found,
+      `Workspaces in the other slots answer 503. Start the primaries that are down again; slots that they no longer have: redis-cli --cluster fix ${node.address}.`,
+    );
   }
   return state === 'ok' ? ok(found) : fail(found, `redis-cli --cluster check ${node.address} says why.`);
 }
@@ -56,16 +67,29 @@ export async function slotsClosed(node: Node): Promise<Finding> {
 }
 
 /** Whether each primary's replicas follow it; for a primary without replicas, whether that matters. */
-export function replicasOf(node: Node, { durability, cluster }: { readonly durability: string; readonly cluster: boolean }): Finding {
+export function replicasOf(
+  node: Node,
+  { durability, cluster }: { readonly durability: string; readonly cluster: boolean },
+): Finding {
   const all = node.replicas();
   const lag = (replica: ReadonlyMap<string, string>): number => Number(replica.get('lag') ?? 0);
-  const following = all.filter((replica) => replica.get('state') === 'online' && lag(replica) <= limits.doctorReplicaLagSeconds);
-  const add = cluster ? `redis-cli --cluster add-node NEW:PORT ${node.address} --cluster-slave` : `redis-cli -p REPLICA REPLICAOF ${node.address.replace(/:(\d+)$/, ' $1')}`;
+  const following = all.filter(
+    (replica) => replica.get('state') === 'online' && lag(replica) <= limits.doctorReplicaLagSeconds,
+  );
+  const add = cluster
+    ? `redis-cli --cluster add-node NEW:PORT ${node.address} --cluster-slave`
+    : `redis-cli -p REPLICA REPLICAOF ${node.address.replace(/:(\d+)$/, ' $1')}`;
   if (following.length === 0 && durability.startsWith('replicated')) {
-    return fail(`no replica follows (${all.length} known): PARLEY_DURABILITY=${durability} refuses every step that matters`, `${add}, or PARLEY_DURABILITY=committed.`);
+    return fail(
+      `no replica follows (${all.length} known): PARLEY_DURABILITY=${durability} refuses every step that matters`,
+      `${add}, or PARLEY_DURABILITY=committed.`,
+    );
   }
   if (all.length === 0) return cluster ? warn('no replica: its slots are gone with it', `${add}.`) : ok('none');
   const found = `${following.length} of ${all.length} in sync`;
   if (following.length === all.length) return ok(found);
-  return warn(found, 'Look at INFO replication on the primary and the log of the replica that lags, and at the network between the two.');
+  return warn(
+    found,
+    'Look at INFO replication on the primary and the log of the replica that lags, and at the network between the two.',
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * Whether the user may run the store's commands. Redis itself answers that (`redis.acl_check_cmd`, as ACL DRYRUN does, but for the
- * current user and with no permission beyond EVAL) and runs none of the commands.
+ * Whether the user may run the store's commands. Redis itself answers that (`redis.acl_check_cmd`, as ACL DRYRUN does,
+ * but for the current user and with no permission beyond EVAL) and runs none of the commands.
  */
 import { fail, ok, warn } from '../../doctor/check.ts';
 import type { Finding } from '../../doctor/check.ts';
@@ -19,18 +19,32 @@ const direct = (cluster: boolean): string[][] => [
   ['EVAL', 'return 1', '1', key],
   ['EVALSHA', '0', '1', key],
   ...['DEL', 'GET', 'HMGET', 'LRANGE', 'SET', 'SMEMBERS', 'SREM', 'ZRANGE'].map((command) => [command, key]),
-  ...(['notices', 'watching', 'feed'] as const).map((name) => roots.channel(name)).flatMap((channel) => [['SUBSCRIBE', channel], ['UNSUBSCRIBE', channel], ['PUBLISH', channel, '']]),
+  ...(['notices', 'watching', 'feed'] as const)
+    .map((name) => roots.channel(name))
+    .flatMap((channel) => [
+      ['SUBSCRIBE', channel],
+      ['UNSUBSCRIBE', channel],
+      ['PUBLISH', channel, ''],
+    ]),
   ['PING'],
   ['WAIT', '1', '1'],
   ['CONFIG', 'GET', 'appendonly'],
-  ...(cluster ? [['CLUSTER', 'SLOTS'], ['CLUSTER', 'NODES'], ['CLUSTER', 'COUNTKEYSINSLOT', '0']] : []),
+  ...(cluster
+    ? [
+        ['CLUSTER', 'SLOTS'],
+        ['CLUSTER', 'NODES'],
+        ['CLUSTER', 'COUNTKEYSINSLOT', '0'],
+      ]
+    : []),
 ];
 
 const withoutKey: Readonly<Record<string, readonly string[]>> = { PUBLISH: [roots.channel('notices'), ''], TIME: [] };
 
 /** The commands that the steps call, parsed from the steps' sources. */
 function commandsIn(scripts: Scripts): string[][] {
-  const names = Object.values(scripts).flatMap(({ source }) => [...source.matchAll(/redis\.call\('(\w+)'/g)].map(([, name]) => name!));
+  const names = Object.values(scripts).flatMap(({ source }) =>
+    [...source.matchAll(/redis\.call\('(\w+)'/g)].map(([, name]) => name!),
+  );
   return [...new Set(names)].map((name) => [name, ...(withoutKey[name] ?? [key])]);
 }
 
@@ -58,8 +72,15 @@ export async function permissions(node: Node, scripts: Scripts, cluster: boolean
   } catch (error) {
     return fail(`The user may not run scripts: ${(error as Error).message}`, setUser([...new Set(wanted.map(named))]));
   }
-  if (answer === null) return warn('Redis before 7.0 cannot report the permissions of its user.', `If it has ACLs: ${setUser([...new Set(wanted.map(named))])}`);
+  if (answer === null)
+    return warn(
+      'Redis before 7.0 cannot report the permissions of its user.',
+      `If it has ACLs: ${setUser([...new Set(wanted.map(named))])}`,
+    );
   const refused = [...new Set((answer as RedisReply[]).map((words) => named(textOfReply(words).split(' '))))];
   if (refused.length === 0) return ok(`${user} may do all that is needed`);
-  return fail(`${user} may not do ${refused.join(', ')} (or not with keys of ${usualPrefix}* and its channels)`, setUser(refused));
+  return fail(
+    `${user} may not do ${refused.join(', ')} (or not with keys of ${usualPrefix}* and its channels)`,
+    setUser(refused),
+  );
 }

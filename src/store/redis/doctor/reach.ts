@@ -27,7 +27,16 @@ export function reach(url: string, clock: Clock): Promise<Reached> {
   if (isCluster(url)) return reachCluster(url, clock);
   const { host, protocol, username, password } = new URL(url);
   const address = /:\d+$/.test(host) ? host : `${host}:6379`;
-  return reachOne(address, { url: () => url, secure: protocol === 'rediss:', named: username !== '' || password !== '', user: nameOf(username) }, clock);
+  return reachOne(
+    address,
+    {
+      url: () => url,
+      secure: protocol === 'rediss:',
+      named: username !== '' || password !== '',
+      user: nameOf(username),
+    },
+    clock,
+  );
 }
 
 /** Redis's own name for a user that gives no name. */
@@ -40,7 +49,10 @@ async function reachOne(address: string, way: Way, clock: Clock): Promise<Reache
   for (let left = tries - 1; ; left--) {
     try {
       const node = await Node.open(way.url(address), { address, user: way.user }, clock);
-      return { checks: [check('reachable', ok(`${address} answers${way.named ? ' and takes the password' : ''}`))], nodes: [node] };
+      return {
+        checks: [check('reachable', ok(`${address} answers${way.named ? ' and takes the password' : ''}`))],
+        nodes: [node],
+      };
     } catch (error) {
       if (left > 0 && isSlow(error)) continue;
       return { checks: [check('reachable', troubleOf(error, { address, ...way }))], nodes: [] };
@@ -70,21 +82,30 @@ async function reachCluster(url: string, clock: Clock): Promise<Reached> {
     // The server is no cluster member; the check `kind` reports that.
     return members === null ? { checks, nodes } : reachMembers(seed, members, way, clock);
   }
-  return { checks: [check('reachable', worstOf(troubles.map((trouble) => ({ place: '', finding: trouble }))))], nodes: [] };
+  return {
+    checks: [check('reachable', worstOf(troubles.map((trouble) => ({ place: '', finding: trouble }))))],
+    nodes: [],
+  };
 }
 
 async function reachMembers(seed: Node, members: readonly ClusterNode[], way: Way, clock: Clock): Promise<Reached> {
   const nodes = [seed];
   const places: { place: string; finding: Finding }[] = [];
   const others = members.filter(({ address }) => address !== seed.address);
-  for (const [index, { checks, nodes: reached }] of (await Promise.all(others.map(({ address }) => reachOne(address, way, clock)))).entries()) {
+  for (const [index, { checks, nodes: reached }] of (
+    await Promise.all(others.map(({ address }) => reachOne(address, way, clock)))
+  ).entries()) {
     const { holds, failed } = others[index]!;
     nodes.push(...reached);
     const [{ status, found, advice = '' }] = checks as [Check];
     if (status === 'ok') continue;
-    // A primary that the others consider dead, or a replica: the cluster may work without it, and the checks `cluster` and `replicas` report whether it does.
+    // A primary that the others consider dead, or a replica: the cluster may work without it, and the checks `cluster`
+    // and `replicas` report whether it does.
     places.push({ place: '', finding: (holds && !failed ? fail : warn)(found, advice) });
   }
-  const finding = places.length > 0 ? worstOf(places) : ok(`all ${members.length} members answer${way.named ? ' and take the password' : ''}`);
+  const finding =
+    places.length > 0
+      ? worstOf(places)
+      : ok(`all ${members.length} members answer${way.named ? ' and take the password' : ''}`);
   return { checks: [check('reachable', finding)], nodes };
 }

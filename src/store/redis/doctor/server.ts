@@ -19,10 +19,14 @@ export function version(node: ServerFacts): Finding {
 export function loading(node: ServerFacts): Finding {
   if (node.fact('loading') !== '1') return ok('no');
   const left = node.fact('loading_eta_seconds');
-  return fail(`Redis is still reading its data${left === '' ? '' : `, about ${left} s more`}`, 'Wait until INFO persistence says loading:0, and ask again.');
+  return fail(
+    `Redis is still reading its data${left === '' ? '' : `, about ${left} s more`}`,
+    'Wait until INFO persistence says loading:0, and ask again.',
+  );
 }
 
-const lasting = 'redis-cli CONFIG SET appendonly yes, CONFIG SET appendfsync everysec, then CONFIG REWRITE so that it lasts.';
+const lasting =
+  'redis-cli CONFIG SET appendonly yes, CONFIG SET appendfsync everysec, then CONFIG REWRITE so that it lasts.';
 
 /** As at startup (`PARLEY_ALLOW_VOLATILE`), and how often the file is flushed to the disk. */
 export async function appendOnlyFile(node: Node, allowVolatile: boolean): Promise<Finding> {
@@ -31,28 +35,48 @@ export async function appendOnlyFile(node: Node, allowVolatile: boolean): Promis
     const setting = await settingOf((...words) => node.ask(...words), 'appendonly');
     if (setting !== 'yes') return bad(`${volatile} (appendonly ${setting}).`, lasting);
     const sync = await settingOf((...words) => node.ask(...words), 'appendfsync');
-    if (sync === 'no') return warn('appendonly yes, appendfsync no: a power cut costs half a minute', 'redis-cli CONFIG SET appendfsync everysec, then CONFIG REWRITE.');
+    if (sync === 'no')
+      return warn(
+        'appendonly yes, appendfsync no: a power cut costs half a minute',
+        'redis-cli CONFIG SET appendfsync everysec, then CONFIG REWRITE.',
+      );
     return ok(`appendonly yes, appendfsync ${sync}`);
   } catch {
-    return bad(`${unaskable}.`, `redis-cli ACL SETUSER ${node.user} +config|get, or PARLEY_ALLOW_VOLATILE=1 if the service keeps its data.`);
+    return bad(
+      `${unaskable}.`,
+      `redis-cli ACL SETUSER ${node.user} +config|get, or PARLEY_ALLOW_VOLATILE=1 if the service keeps its data.`,
+    );
   }
 }
 
 export function lastWrites(node: ServerFacts): Finding {
   const said = (name: string): boolean => !['', 'ok'].includes(node.fact(name));
   const look = 'Look at the disk of Redis (space, rights of its dir) and into its log';
-  if (said('aof_last_write_status')) return fail('The last write of the append-only file failed, so Redis refuses writes.', `${look}.`);
-  if (said('rdb_last_bgsave_status')) return fail('The last BGSAVE failed, so Redis may refuse writes (MISCONF).', `${look}, then redis-cli BGSAVE.`);
-  if (said('aof_last_bgrewrite_status')) return warn('The last rewrite of the append-only file failed, so it grows.', `${look}, then redis-cli BGREWRITEAOF.`);
+  if (said('aof_last_write_status'))
+    return fail('The last write of the append-only file failed, so Redis refuses writes.', `${look}.`);
+  if (said('rdb_last_bgsave_status'))
+    return fail('The last BGSAVE failed, so Redis may refuse writes (MISCONF).', `${look}, then redis-cli BGSAVE.`);
+  if (said('aof_last_bgrewrite_status'))
+    return warn(
+      'The last rewrite of the append-only file failed, so it grows.',
+      `${look}, then redis-cli BGREWRITEAOF.`,
+    );
   return ok('the last ones went well');
 }
 
 /** As at startup, and of replicas too: a replica that takes over has a policy of its own. */
 export async function eviction(node: Node): Promise<Finding> {
   const policy = await evictionPolicyOf((...words) => node.ask(...words));
-  if (policy === '') return warn('Redis does not let parley read its eviction policy (CONFIG GET maxmemory-policy, INFO).', `redis-cli ACL SETUSER ${node.user} +config|get, or see that it is noeviction.`);
+  if (policy === '')
+    return warn(
+      'Redis does not let parley read its eviction policy (CONFIG GET maxmemory-policy, INFO).',
+      `redis-cli ACL SETUSER ${node.user} +config|get, or see that it is noeviction.`,
+    );
   if (!evicts(policy)) return ok(policy);
-  return fail(`maxmemory-policy ${policy}: Redis would throw conversations and keys away when it is full`, 'redis-cli CONFIG SET maxmemory-policy noeviction, then CONFIG REWRITE.');
+  return fail(
+    `maxmemory-policy ${policy}: Redis would throw conversations and keys away when it is full`,
+    'redis-cli CONFIG SET maxmemory-policy noeviction, then CONFIG REWRITE.',
+  );
 }
 
 export function memory(node: ServerFacts): Finding {
@@ -64,12 +88,18 @@ export function memory(node: ServerFacts): Finding {
   return used >= most * limits.doctorMemoryShare ? warn(found, advice) : ok(found);
 }
 
-/** Leases, budgets, deadlines and dates use Redis's clock, whatever the process's own clock shows; only its log does not. A cluster's servers should agree. */
+/**
+ * Leases, budgets, deadlines and dates use Redis's clock, whatever the process's own clock shows; only its log does
+ * not. A cluster's servers should agree.
+ */
 export function clockOf({ aheadMs, roundTripMs }: Timing): Finding {
   const away = Math.max(0, Math.abs(aheadMs) - roundTripMs / 2);
   const found = `${(Math.abs(aheadMs) / 1000).toFixed(3)} s ${aheadMs < 0 ? 'behind' : 'ahead of'} ours`;
   if (away <= limits.doctorClockMs) return ok(found);
-  return warn(found, 'Deadlines and dates go by the clock of Redis, so they are wrong by as much as that is, and log lines by as much as ours is: run a time service (chronyd, systemd-timesyncd) on both machines.');
+  return warn(
+    found,
+    'Deadlines and dates go by the clock of Redis, so they are wrong by as much as that is, and log lines by as much as ours is: run a time service (chronyd, systemd-timesyncd) on both machines.',
+  );
 }
 
 export const roundTrip = ({ roundTripMs }: Timing): Finding => ok(`${roundTripMs.toFixed(1)} ms`);
@@ -85,6 +115,13 @@ export async function scriptsLoad(node: Node, scripts: Scripts): Promise<Finding
   );
   const [first] = wrong.flat();
   if (first === undefined) return ok(`all ${all.length} load`);
-  if (first.includes('NOPERM')) return warn('The user may not load scripts (SCRIPT LOAD), so they were not tried; parley itself sends them with EVAL.', `redis-cli ACL SETUSER ${node.user} +script|load, to have them tried.`);
-  return fail(`${wrong.flat().length} of ${all.length} do not load, ${first}`, 'Install parley again (npm ci); if Redis is a substitute, it lacks functions that the scripts need.');
+  if (first.includes('NOPERM'))
+    return warn(
+      'The user may not load scripts (SCRIPT LOAD), so they were not tried; parley itself sends them with EVAL.',
+      `redis-cli ACL SETUSER ${node.user} +script|load, to have them tried.`,
+    );
+  return fail(
+    `${wrong.flat().length} of ${all.length} do not load, ${first}`,
+    'Install parley again (npm ci); if Redis is a substitute, it lacks functions that the scripts need.',
+  );
 }

@@ -18,29 +18,64 @@ const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`;
 
 /** By the error code of the system or of Node. */
 function byCode(code: string, { address }: Place): Finding | null {
-  if (code === 'ECONNREFUSED') return fail(`Nothing listens on ${address}.`, 'Start Redis there (redis-server --appendonly yes), or correct PARLEY_STORE.');
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return fail(`The name of ${address} is not known here.`, 'Correct the host in PARLEY_STORE, or the name service of this machine.');
-  if (/^E(?:HOSTUNREACH|NETUNREACH|TIMEDOUT)$/.test(code)) return fail(`${address} cannot be reached (${code}).`, 'Look at the network and the firewalls between here and Redis.');
+  if (code === 'ECONNREFUSED')
+    return fail(
+      `Nothing listens on ${address}.`,
+      'Start Redis there (redis-server --appendonly yes), or correct PARLEY_STORE.',
+    );
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return fail(
+      `The name of ${address} is not known here.`,
+      'Correct the host in PARLEY_STORE, or the name service of this machine.',
+    );
+  if (/^E(?:HOSTUNREACH|NETUNREACH|TIMEDOUT)$/.test(code))
+    return fail(
+      `${address} cannot be reached (${code}).`,
+      'Look at the network and the firewalls between here and Redis.',
+    );
   if (isUntrusted(code)) {
     return fail(
       `${address} shows a certificate that is not trusted here (${code}).`,
       'Name the file of its authority in NODE_EXTRA_CA_CERTS, and use the host name that the certificate is made out to.',
     );
   }
-  if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) return fail(`${address} does not speak TLS as we do (${code}).`, 'If this Redis has no TLS write redis: instead of rediss: in PARLEY_STORE.');
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL_'))
+    return fail(
+      `${address} does not speak TLS as we do (${code}).`,
+      'If this Redis has no TLS write redis: instead of rediss: in PARLEY_STORE.',
+    );
   return null;
 }
 
-const credentials = 'They stand in PARLEY_STORE as redis://USER:PASSWORD@HOST:PORT, percent-encoded; the user is default where ACLs name none.';
+const credentials =
+  'They stand in PARLEY_STORE as redis://USER:PASSWORD@HOST:PORT, percent-encoded; the user is default where ACLs name none.';
 
 /** By the word that Redis's own errors begin with. */
 function byWord(message: string, { address, named }: Place): Finding | null {
-  if (message.startsWith('WRONGPASS')) return fail(`${address} refuses the ${named ? 'user name or password' : 'user default without a password'}.`, `Correct them. ${credentials}`);
-  if (message.startsWith('NOAUTH')) return fail(`${address} wants a password, and none is given.`, `Add it. ${credentials}`);
-  if (message.startsWith('NOPERM')) return fail(`${address} does not let the user in: ${message}`, 'redis-cli ACL GETUSER NAME shows its permissions; add the missing command with ACL SETUSER NAME +COMMAND.');
-  if (message.startsWith('DENIED')) return fail(`${address} is in protected mode.`, 'Set a password on Redis (CONFIG SET requirepass …) and give it in PARLEY_STORE.');
-  if (/max number of clients/.test(message)) return fail(`${address} has no connection left.`, 'Raise it: CONFIG SET maxclients 10000, then CONFIG REWRITE; CLIENT LIST shows who holds them.');
-  if (/^NOPROTO|unknown command .?HELLO/i.test(message)) return fail(`${address} is older than Redis 6.0.`, 'Run Redis 7 or later.');
+  if (message.startsWith('WRONGPASS'))
+    return fail(
+      `${address} refuses the ${named ? 'user name or password' : 'user default without a password'}.`,
+      `Correct them. ${credentials}`,
+    );
+  if (message.startsWith('NOAUTH'))
+    return fail(`${address} wants a password, and none is given.`, `Add it. ${credentials}`);
+  if (message.startsWith('NOPERM'))
+    return fail(
+      `${address} does not let the user in: ${message}`,
+      'redis-cli ACL GETUSER NAME shows its permissions; add the missing command with ACL SETUSER NAME +COMMAND.',
+    );
+  if (message.startsWith('DENIED'))
+    return fail(
+      `${address} is in protected mode.`,
+      'Set a password on Redis (CONFIG SET requirepass …) and give it in PARLEY_STORE.',
+    );
+  if (/max number of clients/.test(message))
+    return fail(
+      `${address} has no connection left.`,
+      'Raise it: CONFIG SET maxclients 10000, then CONFIG REWRITE; CLIENT LIST shows who holds them.',
+    );
+  if (/^NOPROTO|unknown command .?HELLO/i.test(message))
+    return fail(`${address} is older than Redis 6.0.`, 'Run Redis 7 or later.');
   return null;
 }
 
@@ -59,11 +94,20 @@ export function troubleOf(error: unknown, place: Place): Finding {
   }
   if (error instanceof ConnectionTimeoutError) {
     const tls = secure ? ' If this Redis has no TLS write redis: instead of rediss: in PARLEY_STORE.' : '';
-    return fail(`${address} took no connection within ${seconds(limits.redisConnectMs)}.`, `Look at the firewalls between here and Redis, and whether it hangs.${tls}`);
+    return fail(
+      `${address} took no connection within ${seconds(limits.redisConnectMs)}.`,
+      `Look at the firewalls between here and Redis, and whether it hangs.${tls}`,
+    );
   }
   if (error instanceof SocketClosedUnexpectedlyError || code === 'ECONNRESET') {
-    const advice = secure ? 'Look into its log.' : 'If this Redis wants TLS write rediss: instead of redis: in PARLEY_STORE; else look into its log.';
+    const advice = secure
+      ? 'Look into its log.'
+      : 'If this Redis wants TLS write rediss: instead of redis: in PARLEY_STORE; else look into its log.';
     return fail(`${address} closes the connection at once.`, advice);
   }
-  return byCode(code, place) ?? byWord(message, place) ?? fail(`${address}: ${message || code}`, 'Look into the log of Redis.');
+  return (
+    byCode(code, place) ??
+    byWord(message, place) ??
+    fail(`${address}: ${message || code}`, 'Look into the log of Redis.')
+  );
 }
