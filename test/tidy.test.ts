@@ -197,6 +197,7 @@ const examples: Readonly<
       'machines/key.ts': 'f();\t/** One that holds the key. */',
       'src/store/steps/a.lua': '-- Which keys\n-- KEYS: a',
       'src/http/docs.css': '/* Whose margin */',
+      'src/plain.ts': '/** Where the turn ended. */\n// A turn that\n// is over.\n/**\n * Tells the log.\n */',
     },
     says: [
       'src/host.ts:1: What a turn costs',
@@ -206,6 +207,9 @@ const examples: Readonly<
       'machines/key.ts:1: One that holds',
       'src/store/steps/a.lua:1: Which keys',
       'src/http/docs.css:1: Whose margin',
+      'src/plain.ts:1: Where the turn ended',
+      'src/plain.ts:2: is over',
+      'src/plain.ts:4: Tells',
     ],
     kept: {
       'src/host.ts':

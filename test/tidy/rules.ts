@@ -2,6 +2,7 @@
 import { mayImport, ownRoomOf, roomOf } from './house.ts';
 import { sourcesOf, type Source, type Tree } from './tree.ts';
 import { namesOfClockAndChance } from './names.ts';
+import { dialect } from './dialect.ts';
 import { unlistedExpressions } from './expressions.ts';
 
 export interface Rule {
@@ -116,39 +117,6 @@ export const rules: readonly Rule[] = [
     check: uncited,
   },
 ];
-
-const commentMarks: Readonly<Record<string, string>> = {
-  ts: String.raw`\/\*\*?|\/\/`,
-  lua: '--',
-  css: String.raw`\/\*`,
-};
-const commentEndings: Readonly<Record<string, string>> = {
-  ts: 'ts',
-  tsx: 'ts',
-  mjs: 'ts',
-  c: 'ts',
-  h: 'ts',
-  lua: 'lua',
-  css: 'css',
-};
-
-/** Looks at the first word of each comment; a run of `//` or `--` lines is one comment. */
-function dialect(tree: Tree): string[] {
-  return [...tree].flatMap(([path, text]) => {
-    const marks = commentMarks[commentEndings[path.split('.').at(-1)!] ?? ''];
-    if (marks === undefined || !/^(src|machines|test|bench)\//.test(path)) return [];
-    const begins = new RegExp(
-      String.raw`(?<=^|\s)(${marks})\s+(?:\* )?((?:What|Of|Those|Who|Whom|Whose|Whoever|Which|One that)\b.{0,30})`,
-      'gm',
-    );
-    return [...text.matchAll(begins)].flatMap(({ index, 1: mark, 2: words }) => {
-      const above = text.slice(0, index).split('\n');
-      const goesOn =
-        !mark!.startsWith('/*') && above.at(-1)!.trim() === '' && above.at(-2)?.trimStart().startsWith(`${mark!} `);
-      return goesOn ? [] : [`${path}:${above.length}: ${words!}`];
-    });
-  });
-}
 
 /**
  * `contract 3`, `contract 6 and 12`, `contract 8, "Overload"`: parts are headings of docs/contract.md, and a name in
