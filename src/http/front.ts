@@ -28,29 +28,25 @@ const ways = [
 ] as const;
 
 export const frontPage: string = html`<!doctype html>
-  <html lang="en">
-    <meta charset="utf-8" />
-    <meta name="viewport" content="width=device-width" />
-    <meta name="color-scheme" content="light dark" />
-    <meta name="robots" content="noindex" />
-    <title>parley</title>
-    <link rel="icon" href="favicon.ico" />
-    <style>
-      ${new Html(style)}
-    </style>
-    <main>
-      <h1>parley</h1>
-      <p>This server runs conversations with assistants, over HTTP and on pages of its own.</p>
-      <ul>
-        ${ways.map(
-          ([path, name, what]) =>
-            html`<li>
-              <a href="${path}"><strong>${name}</strong><span>${what}</span></a>
-            </li> `,
-        )}
-      </ul>
-    </main>
-  </html> `.text;
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>parley</title>
+<link rel="icon" href="favicon.ico">
+<style>${new Html(style)}</style>
+<main>
+<h1>parley</h1>
+<p>This server runs conversations with assistants, over HTTP and on pages of its own.</p>
+<ul>
+${ways.map(
+  ([path, name, what]) => html`<li><a href="${path}"><strong>${name}</strong><span>${what}</span></a></li>
+`,
+)}</ul>
+</main>
+</html>
+`.text;
 
 const size = 32;
 const radius = 10;

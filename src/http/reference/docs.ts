@@ -38,42 +38,34 @@ export function docsPage(text: string): string {
   const { info, components } = document;
   const shared = { schemas: components.schemas, events: document['x-events'] };
   return html`<!doctype html>
-    <html lang="en">
-      <meta charset="utf-8" />
-      <meta name="viewport" content="width=device-width" />
-      <title>${info.title}: API reference</title>
-      <style>
-        ${new Html(style)}
-      </style>
-      <a class="skip" href="#reference">To the reference</a>
-      ${navigation(document, areas)}
-      <main id="reference">
-        <section class="introduction">
-          <h1>API reference</h1>
-          <p class="facts">
-            ${info.title} ${info.version} · <a href="openapi.json">openapi.json</a> ·
-            <a href="asyncapi.json">asyncapi.json</a>
-          </p>
-          ${markdown(info.description, 2)}
-          <h2>Examples</h2>
-          <p>
-            The examples are one conversation, from the creation of its workspace to the end. In the commands
-            <code>$URL</code> is this server, <code>$KEY</code> an API key and <code>$OPERATOR_TOKEN</code> the operator
-            token.
-          </p>
-        </section>
-        ${areas.map(
-          ({ id, name, description, operations }) =>
-            html`<section aria-labelledby="${id}">
-              <div class="area">
-                <h2 id="${id}">${name}</h2>
-                <p>${inline(description)}</p>
-              </div>
-              ${operations.map((one) => operationHtml(one, shared))}
-            </section> `,
-        )}
-      </main>
-    </html> `.text;
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${info.title}: API reference</title>
+<style>${new Html(style)}</style>
+<a class="skip" href="#reference">To the reference</a>
+${navigation(document, areas)}
+<main id="reference">
+<section class="introduction">
+<h1>API reference</h1>
+<p class="facts">${info.title} ${info.version} · <a href="openapi.json">openapi.json</a> · <a href="asyncapi.json">asyncapi.json</a></p>
+${markdown(info.description, 2)}
+<h2>Examples</h2>
+<p>The examples are one conversation, from the creation of its workspace to the end. In the commands <code>$URL</code> is this server, <code>$KEY</code> an API key and <code>$OPERATOR_TOKEN</code> the operator token.</p>
+</section>
+${areas.map(
+  ({
+    id,
+    name,
+    description,
+    operations,
+  }) => html`<section aria-labelledby="${id}"><div class="area"><h2 id="${id}">${name}</h2>
+<p>${inline(description)}</p></div>
+${operations.map((one) => operationHtml(one, shared))}</section>
+`,
+)}</main>
+</html>
+`.text;
 }
 
 interface Listed {
@@ -93,31 +85,17 @@ function navigation({ info, 'x-tagGroups': groups }: Document, areas: readonly L
     const own = areas.filter((area) => tags.includes(area.name));
     return (
       own.length > 0 &&
-      html`<h2>${name}</h2>
-        <ul>
-          ${own.map(
-            ({ id, name: area, operations }) =>
-              html`<li>
-                <a href="#${id}">${area.replace(/^Console: (\w)/, (_, first: string) => first.toUpperCase())}</a>
-                <ul>
-                  ${operations.map(
-                    ({ method, operation }) =>
-                      html`<li>
-                        <a href="#${operation.operationId}"
-                          ><span class="method">${method}</span> ${short(operation.summary)}</a
-                        >
-                      </li>`,
-                  )}
-                </ul>
-              </li>`,
-          )}
-        </ul>`
+      html`<h2>${name}</h2><ul>${own.map(
+        ({
+          id,
+          name: area,
+          operations,
+        }) => html`<li><a href="#${id}">${area.replace(/^Console: (\w)/, (_, first: string) => first.toUpperCase())}</a>
+<ul>${operations.map(({ method, operation }) => html`<li><a href="#${operation.operationId}"><span class="method">${method}</span> ${short(operation.summary)}</a></li>`)}</ul></li>`,
+      )}</ul>`
     );
   });
-  return html`<nav id="contents" aria-label="Contents">
-    <a class="brand" href="docs">${info.title}</a><a class="open" href="#contents">Contents</a>
-    <div>${listed}</div>
-  </nav>`;
+  return html`<nav id="contents" aria-label="Contents"><a class="brand" href="docs">${info.title}</a><a class="open" href="#contents">Contents</a><div>${listed}</div></nav>`;
 }
 
 /** A summary's first clause, without its full stop. */

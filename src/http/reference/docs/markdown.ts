@@ -16,12 +16,10 @@ function blockHtml(block: string, level: number): Html {
   if (fenced !== null) return html`<pre tabindex="0"><code>${fenced[1]}</code></pre>`;
   if (block.startsWith('## ')) return level === 2 ? html`<h2>${block.slice(3)}</h2>` : html`<h3>${block.slice(3)}</h3>`;
   if (block.startsWith('- '))
-    return html`<ul>
-      ${block
-        .split(/\n?^- /m)
-        .filter(Boolean)
-        .map((item) => html`<li>${inline(item)}</li>`)}
-    </ul>`;
+    return html`<ul>${block
+      .split(/\n?^- /m)
+      .filter(Boolean)
+      .map((item) => html`<li>${inline(item)}</li>`)}</ul>`;
   return html`<p>${inline(block)}</p>`;
 }
 

@@ -55,50 +55,30 @@ export function operationHtml({ method, path, operation }: Placed, shared: Share
   const { operationId, summary, description, requestBody } = operation;
   const body = Object.values(requestBody?.content ?? {})[0];
   return html`<article id="${operationId}" aria-labelledby="${operationId}-name">
-    <header>
-      <h3 id="${operationId}-name">
-        <a href="#${operationId}"
-          ><span class="method ${method === 'DELETE' && 'final'}">${method}</span> <code>${breakable(path)}</code></a
-        >
-      </h3>
-      <p>${inline(summary)}</p>
-    </header>
-    <div class="words">
-      ${markdown(description ?? '')} ${parametersHtml(operation, shared.schemas)}
-      ${body && section('Body', fieldsHtml(fieldsOf(body.schema, shared.schemas)))} ${answerHtml(operation, shared)}
-      ${failuresHtml(operation)}
-    </div>
-    <div class="examples">${examplesHtml({ method, path, operation })}</div>
-  </article> `;
+<header><h3 id="${operationId}-name"><a href="#${operationId}"><span class="method ${method === 'DELETE' && 'final'}">${method}</span> <code>${breakable(path)}</code></a></h3><p>${inline(summary)}</p></header>
+<div class="words">${markdown(description ?? '')}
+${parametersHtml(operation, shared.schemas)}
+${body && section('Body', fieldsHtml(fieldsOf(body.schema, shared.schemas)))}
+${answerHtml(operation, shared)}
+${failuresHtml(operation)}</div>
+<div class="examples">${examplesHtml({ method, path, operation })}</div>
+</article>
+`;
 }
 
 /** A path may be broken behind its slashes. */
-const breakable = (path: string): Html[] => path.split(/(?<=\/)/).map((part) => html`${part}<wbr />`);
+const breakable = (path: string): Html[] => path.split(/(?<=\/)/).map((part) => html`${part}<wbr>`);
 
-const section = (name: string, content: Html): Html =>
-  html`<h4>${name}</h4>
-    ${content}`;
-const folded = (name: string, content: Html): Html =>
-  html`<details>
-    <summary>${name}</summary>
-    ${content}
-  </details>`;
+const section = (name: string, content: Html): Html => html`<h4>${name}</h4>${content}`;
+const folded = (name: string, content: Html): Html => html`<details><summary>${name}</summary>${content}</details>`;
 
 const fieldsHtml = (fields: readonly Field[], optional = true): Html =>
-  html`<dl class="fields">
-    ${fields.map(
-      ({ path, type, required, note }) =>
-        html`<div>
-          <dt><code>${breakableName(path)}</code></dt>
-          <dd>
-            <span class="type">${type}${optional && required && ', required'}</span
-            >${note !== '' && html` · ${inline(note)}`}
-          </dd>
-        </div>`,
-    )}
-  </dl>`;
+  html`<dl class="fields">${fields.map(
+    ({ path, type, required, note }) =>
+      html`<div><dt><code>${breakableName(path)}</code></dt><dd><span class="type">${type}${optional && required && ', required'}</span>${note !== '' && html` · ${inline(note)}`}</dd></div>`,
+  )}</dl>`;
 
-const breakableName = (path: string): Html[] => path.split(/(?<=[._[])/).map((part) => html`${part}<wbr />`);
+const breakableName = (path: string): Html[] => path.split(/(?<=[._[])/).map((part) => html`${part}<wbr>`);
 
 function parametersHtml({ parameters }: Operation, schemas: Schemas): Html | false {
   const places = { path: 'in the path', query: 'in the query', header: 'header' } as const;
@@ -127,8 +107,7 @@ function answerHtml({ responses }: Operation, { schemas, events }: Shared): Html
             ? []
             : fieldsOf(media.schema, schemas);
       const name = type === 'text/event-stream' ? 'Data of the events' : 'Fields of the answer';
-      return html`<p><code>${status}</code> ${inline(description)}${others.map((one) => html` <code>${one}</code>`)}</p>
-        ${fields.length > 0 && folded(name, fieldsHtml(fields, false))}`;
+      return html`<p><code>${status}</code> ${inline(description)}${others.map((one) => html` <code>${one}</code>`)}</p>${fields.length > 0 && folded(name, fieldsHtml(fields, false))}`;
     });
   return section('Answer', html`${parts}`);
 }
@@ -140,28 +119,13 @@ function failuresHtml({ responses }: Operation): Html | false {
     .flatMap(([status, { content = {} }]) =>
       Object.values(content['application/json']?.examples ?? {}).map(
         ({ value: { error } }) =>
-          html`<tr>
-            <td>${status}</td>
-            <td><code>${error.code}</code></td>
-            <td>${inline(error.message)}</td>
-          </tr>`,
+          html`<tr><td>${status}</td><td><code>${error.code}</code></td><td>${inline(error.message)}</td></tr>`,
       ),
     );
   if (rows.length === 0) return false;
   return folded(
     `Failures (${rows.length})`,
-    html`<table>
-      <thead>
-        <tr>
-          <th>Status</th>
-          <th>Code</th>
-          <th>Message</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${rows}
-      </tbody>
-    </table>`,
+    html`<table><thead><tr><th>Status</th><th>Code</th><th>Message</th></tr></thead><tbody>${rows}</tbody></table>`,
   );
 }
 
@@ -174,18 +138,10 @@ function examplesHtml(placed: Placed): Html[] {
       ),
     );
   return [
-    html`<figure>
-      <figcaption>Request</figcaption>
-      <pre tabindex="0"><code>${curlOf(placed)}</code></pre>
-    </figure>`,
+    html`<figure><figcaption>Request</figcaption><pre tabindex="0"><code>${curlOf(placed)}</code></pre></figure>`,
     ...answers.map(
       ({ status, value }) =>
-        html`<figure>
-          <figcaption>Answer, ${status}</figcaption>
-          <pre
-            tabindex="0"
-          ><code>${typeof value === 'string' ? value.trimEnd() : JSON.stringify(value, null, 2)}</code></pre>
-        </figure>`,
+        html`<figure><figcaption>Answer, ${status}</figcaption><pre tabindex="0"><code>${typeof value === 'string' ? value.trimEnd() : JSON.stringify(value, null, 2)}</code></pre></figure>`,
     ),
   ];
 }
