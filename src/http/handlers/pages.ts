@@ -48,6 +48,13 @@ export function front({ head, requestId }: Request<NobodyCaller>): Reply {
   });
 }
 
+/** Leads a person who typed a slash after the address of a page to the page, with the query. */
+export const withoutSlash = ({ head: { path, query } }: Request<NobodyCaller>): Reply => ({
+  status: 308,
+  headers: { location: `${path.slice(0, -1)}${query === '' ? '' : `?${query}`}` },
+  empty: true,
+});
+
 let image: StaticFile | undefined;
 
 /** A day is short enough for another one, and long enough that pages do not ask for it again and again. */

@@ -3,14 +3,15 @@
  * documents of the API.
  */
 import { listAssistantVoices, speakInTrial } from '../console/speech.ts';
-import { favicon, front, page, pageOrFile } from '../handlers/pages.ts';
+import { favicon, front, page, pageOrFile, withoutSlash } from '../handlers/pages.ts';
 import type { Route } from '../request.ts';
 import { limits } from '../../base/limits.ts';
 import * as wire from '../../base/wire.ts';
-import { json, open, operator, text } from './row.ts';
+import { elsewhere, json, open, operator, text } from './row.ts';
 
 const assistant = '/console/api/workspaces/{w}/assistants/{id}';
 const options = { summary: "The console's page.", success: text('text/html', 'The page.') };
+const slashed = { summary: 'Leads to the page without the slash.', success: elsewhere };
 
 export const pageRoutes: readonly Route[] = [
   open('GET', '/', front, {
@@ -20,6 +21,8 @@ export const pageRoutes: readonly Route[] = [
   open('GET', '/favicon.ico', favicon, { summary: 'The icon.', success: text('image/x-icon', 'The icon.', ['ETag']) }),
   open('GET', '/console', page, options),
   open('GET', '/console/', page, options),
+  open('GET', '/docs/', withoutSlash, slashed),
+  open('GET', '/p/{slug}/', withoutSlash, slashed),
   // Trials of the voice, for the assistant's page. The contract's table of the console's API has neither.
   operator('GET', `${assistant}/voices`, listAssistantVoices, {
     summary: "Lists the voices of an assistant's provider.",

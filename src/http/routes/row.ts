@@ -115,4 +115,5 @@ export const text = (type: string, description: string, headers: readonly string
   content: { type, schema: Type.String() },
   headers,
 });
+export const elsewhere: Success = { status: 308, description: 'It is at the address in Location.', content: null };
 export const nothingLeft: Success = { status: 204, description: 'It is gone.', content: null };

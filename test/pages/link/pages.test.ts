@@ -55,6 +55,24 @@ t.test('the page', async (t) => {
   t.equal((await get('/p/pages', { origin: 'https://other.example' })).status, 200, 'a page has no rule of origins');
 });
 
+t.test('an address of a page with a slash at its end leads to the page, with its query', async (t) => {
+  for (const [path, place] of [
+    ['/p/pages/', '/p/pages'],
+    ['/p/pages/?lang=de&accent=%23ffee00', '/p/pages?lang=de&accent=%23ffee00'],
+    ['/p/nobody%20here/', '/p/nobody%20here'],
+    ['/docs/', '/docs'],
+  ] as const) {
+    for (const headers of [html, {}]) {
+      const answer = await fetch(house.url + path, { headers, redirect: 'manual' });
+      t.same([answer.status, answer.headers.get('location')], [308, place], path);
+    }
+  }
+  t.match((await get('/p/pages/?lang=de')).text, '<html lang="de"');
+  t.equal((await get('/p/nobody/')).status, 404);
+  for (const path of ['/p/', '/p//', '/p/pages//', '/p/pages/about/', '/p/pages/frame/'])
+    t.equal((await get(path)).status, 404, path);
+});
+
 /** The files that a page names, as they are served. */
 async function filesOf(text: string): Promise<Map<string, Buffer>> {
   const found = new Map<string, Buffer>();
