@@ -20,7 +20,7 @@ export type Durability = (typeof durabilities)[number];
  * Counts of turns, by the answers to their speakers and the text found afterwards; `forgotten` are turns, finished or
  * not, with less text than was stored, and the clerks' pieces of text that are gone. `done` counts the clerks'
  * acknowledged steps, `undone` lists those that were lost. `firstMs` until a speaker on the dead primary's shard is
- * answered again.
+ * answered again; `isReplaced` if another server has that shard then, on which each speaker has had a turn since.
  */
 export interface Failover {
   readonly acknowledged: number;
@@ -32,11 +32,11 @@ export interface Failover {
   readonly done: number;
   readonly undone: readonly string[];
   readonly firstMs: number;
+  readonly isReplaced: boolean;
 }
 
 /** So many speak, and take other steps, at one time. */
 const crowd = { speakers: 24, clerks: 12 };
-const pollMs = 20;
 
 /** Kills a primary `times` times, its replica stopped and cut off so long before, and reports each. */
 export async function failovers(
@@ -49,7 +49,7 @@ export async function failovers(
   try {
     for (let count = 0; count < times; count++) {
       report(await failover(cluster, durability, stoppedMs));
-      while (!(await cluster.settled().catch(() => false))) await pause(pollMs);
+      await cluster.settles();
     }
   } finally {
     await cluster.stop();
@@ -71,15 +71,14 @@ export async function failover(
     ...speakers.map((speaker) => speaker.speak(() => ended)),
     ...clerks.map((clerk) => clerk.work(() => ended)),
   ]);
-  const until = async (done: () => boolean | Promise<boolean>): Promise<void> => {
-    while (!(await done())) await Promise.race([all, pause(pollMs)]);
-  };
+  const until = (isSo: () => boolean | Promise<boolean>): Promise<void> => cluster.until(isSo, all);
   try {
     await until(
       () =>
         speakers.every(({ acknowledged }) => acknowledged > 2) && clerks.every(({ acknowledged }) => acknowledged > 6),
     );
-    const primary = await cluster.primaryOf(speakers[0]!.scene.workspaceId);
+    const { workspaceId } = speakers[0]!.scene;
+    const primary = await cluster.primaryOf(workspaceId);
     const replicas = stoppedMs > 0 ? await cluster.replicasOf(primary) : [];
     for (const replica of replicas) replica.signal('SIGSTOP');
     // Writes from now on would be buffered in the replica's socket.
@@ -89,20 +88,22 @@ export async function failover(
     for (const replica of replicas) replica.signal('SIGCONT');
     const killedAt = performance.now();
     await until(async () => (await cluster.primaries()).length === 3);
+    const heir = await cluster.primaryOf(workspaceId);
+    const replacedAt = performance.now();
     await primary.run();
     // The first speaker's workspace lies on that primary; other speakers there are answered by then or soon after.
     let firstMs = 0;
     await until(() => (firstMs = speakers[0]!.spokeAt - killedAt) > 0);
-    await until(() => speakers.every(({ spokeAt }) => spokeAt > killedAt + firstMs));
+    await until(() => speakers.every(({ spokeAt }) => spokeAt > Math.max(killedAt + firstMs, replacedAt)));
     ended = true;
     await all;
     const sum = (of: (speaker: Speaker) => number): number =>
       speakers.reduce((total, speaker) => total + of(speaker), 0);
     let [lost, mixed, forgotten] = [0, 0, 0];
     for (const speaker of speakers) {
-      lost += await answered(() => speaker.lost());
-      mixed += (await answered(() => speaker.mixed())).length;
-      forgotten += await answered(() => speaker.forgotten());
+      lost += await answered(cluster, () => speaker.lost());
+      mixed += (await answered(cluster, () => speaker.mixed())).length;
+      forgotten += await answered(cluster, () => speaker.forgotten());
     }
     const turns = {
       acknowledged: sum((each) => each.acknowledged),
@@ -113,7 +114,7 @@ export async function failover(
       forgotten,
     };
     const done = clerks.reduce((total, { acknowledged }) => total + acknowledged, 0);
-    const gone = (await Promise.all(clerks.map((clerk) => answered(() => clerk.undone())))).flat();
+    const gone = (await Promise.all(clerks.map((clerk) => answered(cluster, () => clerk.undone())))).flat();
     const undone = gone.filter((what) => what !== 'text');
     return {
       ...turns,
@@ -121,6 +122,7 @@ export async function failover(
       done,
       undone,
       firstMs: Math.round(firstMs),
+      isReplaced: heir !== primary,
     };
   } finally {
     ended = true;
@@ -130,18 +132,19 @@ export async function failover(
 }
 
 /** Retries a read while the cluster still settles. */
-async function answered<T>(read: () => Promise<T>): Promise<T> {
-  for (let left = readsMax; ; left--) {
+async function answered<T>(cluster: RedisCluster, read: () => Promise<T>): Promise<T> {
+  const found: T[] = [];
+  await cluster.until(async () => {
     try {
-      return await read();
+      found.push(await read());
+      return true;
     } catch (error) {
-      if (!(error instanceof StoreUnavailable) || left === 1) throw error;
-      await pause(pollMs);
+      if (!(error instanceof StoreUnavailable)) throw error;
+      return false;
     }
-  }
+  });
+  return found[0]!;
 }
-
-const readsMax = 100;
 
 if (import.meta.filename === process.argv[1]) {
   const {

@@ -5,7 +5,7 @@
 import { durabilities, failover, type Durability } from '../../bench/failover.ts';
 import { RedisCluster } from '../store/redis-server.ts';
 import type { Experiment } from './experiment.ts';
-import { lackingRedis, until } from './ground.ts';
+import { lackingRedis } from './ground.ts';
 
 const of = (durability: Durability): Experiment => ({
   promise: 'P4',
@@ -18,13 +18,11 @@ const of = (durability: Durability): Experiment => ({
     const cluster = await RedisCluster.start();
     t.teardown(() => cluster.stop());
     return async (trial) => {
-      await until(() => cluster.settled().catch(() => false));
+      await cluster.settles();
       const stoppedMs = trial.random.chance(0.5) ? trial.random.between(50, 800) : 0;
-      const { acknowledged, refused, failed, lost, mixed, forgotten, done, undone, firstMs } = await failover(
-        cluster,
-        durability,
-        stoppedMs,
-      );
+      const { acknowledged, refused, failed, lost, mixed, forgotten, done, undone, firstMs, isReplaced } =
+        await failover(cluster, durability, stoppedMs);
+      trial.must(isReplaced, 'no replica took the place of the primary');
       trial.must(mixed === 0, `${mixed} replies hold text of another turn`);
       trial.must(lost === 0 || durability === 'committed', `${lost} of ${acknowledged} acknowledged turns are lost`);
       trial.must(

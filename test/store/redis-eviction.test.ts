@@ -123,7 +123,7 @@ t.test('every primary of a cluster', { skip }, async (t) => {
   await t.resolves(store.ping());
   await old.kill();
   t.match(await becomes(store, false), { message: /volatile-ttl|could not answer|in time/ });
-  while (!(await cluster.primaries()).includes(replica));
+  await cluster.until(async () => (await cluster.primaries()).includes(replica));
   for (let trouble = await becomes(store, false); !/volatile-ttl/.test(trouble!.message);)
     trouble = await becomes(store, false);
   await replica.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');

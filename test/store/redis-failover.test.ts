@@ -6,7 +6,7 @@ import t from 'tap';
 import { failover } from '../../bench/failover.ts';
 import { StoreRefused } from '../../src/store/store.ts';
 import { ids, Scene, snapshot } from './fixtures.ts';
-import { RedisCluster, whyNoRedis } from './redis-server.ts';
+import { RedisCluster, type RedisServer, whyNoRedis } from './redis-server.ts';
 import { openStore } from './redis-stores.ts';
 
 const skip = whyNoRedis() ?? false;
@@ -46,15 +46,13 @@ t.test('a cluster', { skip }, async (t) => {
       elsewhere = new Scene(stores[0].store, Date.now());
       await elsewhere.created();
     }
-    const creates = (to: Scene): Promise<boolean[]> =>
-      Promise.all(
-        stores.map(({ store }) =>
-          store.sessions.create(to.createStep()).then(
-            () => true,
-            () => false,
-          ),
-        ),
+    const isTaken = (step: Promise<unknown>): Promise<boolean> =>
+      step.then(
+        () => true,
+        () => false,
       );
+    const creates = (to: Scene): Promise<boolean[]> =>
+      Promise.all(stores.map(({ store }) => isTaken(store.sessions.create(to.createStep()))));
     t.same(await creates(scene), [true, true]);
     const killed = await cluster.primaryOf(elsewhere.workspaceId);
     const slot = await home.command('CLUSTER', 'KEYSLOT', `{${scene.workspaceId}}`);
@@ -62,36 +60,37 @@ t.test('a cluster', { skip }, async (t) => {
     for (const server of cluster.servers) if (server !== killed) await server.command('CLUSTER', 'DELSLOTS', slot);
     // Both clients have looked at the cluster once they know who has the dead server's slots.
     const [first, second] = stores.map(({ store }) => store);
-    while (
-      !(await first!.sessions.read(elsewhere.workspaceId, ids.make('ses')).then(
-        () => true,
-        () => false,
-      ))
-    );
+    await cluster.until(() => isTaken(first!.sessions.read(elsewhere.workspaceId, ids.make('ses'))));
     await killed.run();
-    while (
-      !(await second!.sessions.create(elsewhere.createStep()).then(
-        () => true,
-        () => false,
-      ))
-    );
+    await cluster.until(() => isTaken(second!.sessions.create(elsewhere.createStep())));
     await home.command('CLUSTER', 'ADDSLOTS', slot);
-    let tries = 0;
-    while (!(await creates(scene)).every(Boolean)) if (++tries === 20) return t.fail('the slot is not found again');
-    while (!(await cluster.settled().catch(() => false)));
+    await cluster.until(async () => (await creates(scene)).every(Boolean));
+    await cluster.settles();
   });
 
   await t.test(
     'a primary is killed while its replica lags: with replicated-output nothing is lost, undone or mixed, and all are heard again',
     async (t) => {
-      const { acknowledged, failed, refused, firstMs, ...found } = await failover(cluster, 'replicated-output', 300, {
-        speakers: 8,
-        clerks: 4,
-      });
-      const { done, ...wrong } = found;
-      t.same(wrong, { lost: 0, mixed: 0, forgotten: 0, undone: [] });
+      const counts = { speakers: 8, clerks: 4 };
+      const { acknowledged, failed, refused, firstMs, done, ...found } = await failover(
+        cluster,
+        'replicated-output',
+        300,
+        counts,
+      );
+      t.same(found, { lost: 0, mixed: 0, forgotten: 0, undone: [], isReplaced: true });
       t.ok(acknowledged > 0 && done > 0);
       t.comment(`heard again after ${firstMs} ms; ${acknowledged} turns acknowledged, ${failed + refused} refused`);
     },
   );
+});
+
+t.test('who waits for a cluster learns that a server of it has ended', { skip }, async (t) => {
+  const cluster = await RedisCluster.start();
+  t.teardown(() => cluster.stop());
+  const [first, second] = cluster.servers as [RedisServer, RedisServer];
+  await first.kill();
+  await cluster.until(async () => !(await cluster.primaries()).includes(first));
+  second.signal('SIGKILL');
+  await t.rejects(cluster.settles(), { message: `The Redis on port ${second.port} has ended, and no test killed it.` });
 });

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from '../../bench/harness/process.ts';
 import { connectOnce } from '../../src/store/redis/connection/client.ts';
@@ -47,6 +48,7 @@ export class RedisServer {
   readonly #settings: readonly string[];
   readonly #within: readonly string[];
   #process!: ChildProcess;
+  #killed = false;
   #line: ReturnType<typeof openLine> | null = null;
 
   private constructor(port: number, folder: string, settings: readonly string[], within: readonly string[]) {
@@ -101,6 +103,7 @@ export class RedisServer {
       'warning',
     ];
     started.add(this);
+    this.#killed = false;
     const [program, ...args] = [
       ...this.#within,
       'redis-server',
@@ -150,13 +153,23 @@ export class RedisServer {
     this.#process.kill(signal);
   }
 
+  get #ended(): boolean {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null;
+  }
+
+  /** Whether it has ended although no test killed it. */
+  get isLost(): boolean {
+    return !this.#killed && this.#ended;
+  }
+
   async kill(): Promise<void> {
+    this.#killed = true;
     void this.#line?.then(
       (line) => line.close(),
       () => {},
     );
     this.#line = null;
-    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    if (this.#ended) return;
     const ended = once(this.#process, 'exit');
     this.#process.kill('SIGKILL');
     await ended;
@@ -184,6 +197,8 @@ const clusterSettings = (nodeTimeoutMs: number): string[] => [
   '0',
 ];
 
+const pollMs = 20;
+
 /** Three primaries with a replica each. */
 export class RedisCluster {
   readonly servers: RedisServer[];
@@ -208,7 +223,7 @@ export class RedisCluster {
       stdio: 'ignore',
     });
     const cluster = new RedisCluster(servers, settings);
-    while (!(await cluster.settled()));
+    await cluster.until(() => cluster.settled());
     return cluster;
   }
 
@@ -222,8 +237,22 @@ export class RedisCluster {
     );
     this.servers.push(server);
     this.#primariesCount++;
-    while (!(await this.settled()));
+    await this.until(() => this.settled());
     return server;
+  }
+
+  /** Asks until it is so. Rejects once a server has ended that no test killed, or once work beside it has failed. */
+  async until(isSo: () => boolean | Promise<boolean>, beside?: Promise<unknown>): Promise<void> {
+    while (!(await isSo())) {
+      const lost = this.servers.find((server) => server.isLost);
+      if (lost !== undefined) throw new Error(`The Redis on port ${lost.port} has ended, and no test killed it.`);
+      await Promise.race([pause(pollMs), ...(beside === undefined ? [] : [beside])]);
+    }
+  }
+
+  /** Waits until it is settled, while servers come and go. */
+  async settles(): Promise<void> {
+    await this.until(() => this.settled().catch(() => false));
   }
 
   /** Whether every server has heard that all is well, and every replica follows. */
