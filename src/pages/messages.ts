@@ -1,22 +1,22 @@
 /**
  * The messages between the widget's loader, on a site, and the link's page in its frame. Nothing of the conversation
- * crosses: the site's scripts read whatever the loader does.
+ * crosses: the site's scripts can read everything that the loader can.
  *
- * The page sends `hello` once, to the origin in its `?host=` and to no other, with a `MessagePort`; all else goes over
- * that port. The loader takes a `hello` only if its `source` is the frame's window and its `origin` is the loader's
- * own; a later one (the frame was loaded again) replaces the port before. Settings that hold from the first paint on
+ * The page sends `hello` once, to the origin in its `?host=` and to no other, with a `MessagePort`; all further
+ * messages use that port. The loader accepts a `hello` only if its `source` is the frame's window and its `origin` is
+ * the loader's own; a later one (the frame was loaded again) replaces the port. Settings that hold from the first paint
  * are in the frame's address: see `FrameQuery`.
  */
 
 /** The data of the one message that comes by `postMessage`; its `ports` has the port. */
 export const hello = 'parley:hello:1';
 
-/** `light` and `dark` hold whatever the device prefers. */
+/** `light` and `dark` override the device's preference. */
 export type Scheme = 'light' | 'dark' | 'auto';
 
 /**
- * How the frame lies on the site: a panel over it, all of a phone's screen, or within the site's own page. The page has
- * a button that closes it but for `inline`.
+ * The frame's layout on the site: a panel over it, the whole screen of a phone, or a part of the site's page. The page
+ * has a close button except in `inline`.
  */
 export type FrameMode = 'panel' | 'full' | 'inline';
 
@@ -56,8 +56,8 @@ export type ToFrame =
 
 export type FromFrame =
   /**
-   * The page shows what it has to show, and takes messages. `name` is the assistant's, `lang` and `dir` are those of
-   * the page's words. Comes again after `locale`.
+   * The page is drawn and accepts messages. `name` is the assistant's; `lang` and `dir` describe the page's words. Sent
+   * again after `locale`.
    */
   | { type: 'ready'; name: string; lang: string; dir: 'ltr' | 'rtl' }
   /** Replies that came to their end while the frame was not open; 0 once it is. */

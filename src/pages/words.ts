@@ -56,7 +56,7 @@ export type Language = (typeof languages)[number];
 
 export const directionOf = (language: Language): 'ltr' | 'rtl' => (language === 'ar' ? 'rtl' : 'ltr');
 
-/** The language of a BCP 47 tag; null if there is none. */
+/** Returns the language of a BCP 47 tag; null for a language that we do not have. */
 export function languageOf(tag: string): Language | null {
   const primary = tag.trim().toLowerCase().split('-')[0]!;
   return languages.find((language) => language === primary) ?? null;

@@ -17,7 +17,6 @@ const left: readonly string[] = [
   'src/install/',
   'src/main.ts',
   'src/operations/',
-  'src/pages/',
   'src/providers/',
   'src/store/',
   'src/turn/',

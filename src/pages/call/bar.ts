@@ -110,7 +110,7 @@ export class CallBar {
     this.#show();
   }
 
-  /** Loudness from 0 to 1 of whoever speaks. */
+  /** Loudness of the current speaker, from 0 to 1. */
   set level(level: number) {
     this.#mark.style.setProperty('--level', Math.min(1, level * 1.6).toFixed(2));
   }

@@ -19,7 +19,7 @@ export interface PageCallOptions {
   show(bar: HTMLElement): void;
   /** Shows or hides the text field. */
   type(on: boolean): void;
-  /** Tells a screen reader. */
+  /** Announces a text to screen readers. */
   say(text: string): void;
   event(event: CallEvent): void;
   /** The time of day, in milliseconds. */
@@ -38,13 +38,13 @@ export class CallFailure extends Error {
   }
 }
 
-/** So many of our own words in the microphone, and headphones are asked for. */
+/** Number of our own words in the microphone after which headphones are suggested. */
 const echoesMax = 3;
 /** The time left is shown from here on, in seconds. */
 const leftShown = 60;
 
 /**
- * Resolves when the call is over, as the person wished; rejects with a `CallFailure` or a `RateLimitError` otherwise.
+ * Resolves when the call has ended as the person wished; rejects with a `CallFailure` or a `RateLimitError` otherwise.
  */
 export async function callOnPage(options: PageCallOptions): Promise<void> {
   const talk = new Talk(options);
@@ -116,7 +116,7 @@ class Talk {
       throw new CallFailure(name === 'NotAllowedError' ? words.denied : words.noMicrophone, error);
     }
     const { call } = this.#open;
-    // It was hung up while the browser asked for the microphone.
+    // The person hung up while the browser asked for the microphone.
     if (signal.aborted) return call.hangUp();
     call.subscribe((event) => this.#take(event));
     opened((text) => call.message(text));
@@ -155,7 +155,7 @@ class Talk {
     )
       return;
     const { key } = event;
-    // Where nothing is to be interrupted, Space scrolls as ever; Escape would close a widget, and the call with it.
+    // Space scrolls as usual if there is nothing to interrupt; Escape would close a widget, and the call with it.
     const interrupts =
       key === 'Escape' ||
       (key === ' ' &&
@@ -273,7 +273,7 @@ class Talk {
     look();
   }
 
-  /** The mark swells with whoever speaks. */
+  /** Draws the mark, which swells with the speaker's loudness. */
   #draw(): void {
     if (this.#leaving.signal.aborted) return;
     const { call, level, loudspeaker } = this.#open!;

@@ -1,6 +1,6 @@
 /**
- * The look of the call bar: a style sheet of its own, which comes with the first call. The place of a hint is never
- * hidden, since a change in a place that was is not read out.
+ * The style sheet of the call bar, loaded with the first call. The place of a hint is never hidden, since screen
+ * readers do not announce a change in a place that was.
  */
 
 const style = `

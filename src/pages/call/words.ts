@@ -18,7 +18,7 @@ export interface CallWords {
   readonly busy: string;
   readonly lost: string;
   readonly muted: string;
-  /** In place of a state while the microphone is away. */
+  /** Text shown in place of a state while the microphone is away. */
   readonly unheard: string;
   readonly mute: string;
   readonly unmute: string;

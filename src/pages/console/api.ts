@@ -7,8 +7,8 @@ import { forgetPerson, isLocked, whenSignedIn } from './person.ts';
 const base = '/console/api';
 
 /**
- * How long the head of an answer to a read may take before the connection counts as dead. A write has no such limit: a
- * turn of a trial answers with its first words.
+ * Milliseconds until a read without a response head counts as a dead connection. A write has no such limit: a turn of a
+ * trial answers with its first words.
  */
 const readMs = 30_000;
 
@@ -85,7 +85,7 @@ export async function ask<Answer = void>(path: string, options: ApiRequest = {})
   return (response.status === 204 ? undefined : await response.json()) as Answer;
 }
 
-/** Tells a person what to do about a failure. */
+/** Returns what a person can do about a failure. */
 export function adviceOn({ status, code }: ApiFailure): string {
   if (status === 0) return 'Check that the server runs and that the network is there. Nothing was lost.';
   if (status === 429) return 'Nothing was changed.';

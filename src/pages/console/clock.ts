@@ -33,7 +33,7 @@ setInterval(() => {
   if (document.visibilityState === 'visible') tick.value = seconds();
 }, 1000);
 
-/** A day of the calendar, as a field of dates has it, in local time; null if there is none. */
+/** Local time in the format of a field for date and time; '' for null. */
 export const dateOf = (unixSeconds: number | null): string =>
   unixSeconds === null
     ? ''

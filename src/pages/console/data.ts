@@ -63,7 +63,7 @@ export function put(path: string, value: unknown): void {
 export interface LoadedPages<Item> {
   readonly items: readonly Item[];
   readonly next: string | null;
-  /** How many items all pages have; null for more than are counted, undefined where that is not known. */
+  /** Number of items on all pages; null if there are more than are counted, undefined if not known. */
   readonly total?: number | null | undefined;
   readonly failure: ApiFailure | null;
   readonly loading: boolean;

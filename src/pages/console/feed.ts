@@ -10,7 +10,7 @@ export type FeedState = 'connecting' | 'live' | 'lost';
 /** Whether the feed is connected. */
 export const connection = signal<FeedState | null>(null);
 
-/** How long a feed may be silent before it is probed, and how long the answer may take. */
+/** Milliseconds of silence before a feed is probed, and milliseconds that the answer may take. */
 const [silenceMs, answerMs] = [20_000, 10_000];
 
 export interface Filter {
@@ -86,7 +86,7 @@ export function watch(filter: Filter, receive: (messages: readonly FeedMessage[]
     silence();
     mine.close();
     connection.value = 'lost';
-    // The answer tells whether the sign-in has ended or the server is away.
+    // The answer shows whether the sign-in has ended or the server is away.
     void ask<Person>('/me').catch(() => {});
     cancel = after(wait, open);
     wait = Math.min(wait * 2, 8000);

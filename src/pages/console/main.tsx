@@ -19,7 +19,7 @@ async function recognise(): Promise<void> {
 }
 
 function Console() {
-  // On the sign-in page the server is not asked who is signed in.
+  // The sign-in page does not ask the server who is signed in.
   const signing = signInLink.value !== null || segments.value[0] === 'sign-in';
   useEffect(() => void (!signing && person.peek() === undefined && recognise()), [signing]);
   if (signing || (person.value === null && !isLocked.value)) return <SignIn />;

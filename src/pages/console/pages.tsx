@@ -16,7 +16,7 @@ const lots = {
 };
 type LotName = keyof typeof lots;
 
-/** By the first part of the path in a workspace: the path and name of its list, and the name of one item. */
+/** Path and name of the list, and the name of one item, by the first part of the path in a workspace. */
 const ofWorkspace: Readonly<Record<string, readonly [lot: LotName, list: string, one?: string]>> = {
   live: ['charts', 'live', 'actor'],
   assistants: ['desk', 'assistants', 'assistant'],
@@ -29,7 +29,7 @@ const ofWorkspace: Readonly<Record<string, readonly [lot: LotName, list: string,
 
 const ofInstallation = ['load', 'workspaces', 'people'];
 
-/** An id goes into paths of the API, where dots and slashes have a meaning of their own. */
+/** Accepts an id for a path of the API: dots and slashes are separators there. */
 const isId = (text: string): boolean => /^[A-Za-z0-9_-]{1,80}$/.test(text);
 
 function named(parts: readonly string[]): { readonly lot: LotName; readonly name: string } | null {
@@ -84,7 +84,7 @@ export function Page() {
   const parts = segments.value;
   const page = named(parts);
   const lot = page?.lot ?? null;
-  // As it was when this was drawn: it may be loaded before the effect runs.
+  // The value at the time of drawing: the list may be loaded before the effect runs.
   const ready = lot !== null && loaded.has(lot);
   const [, drawn] = useState(0);
   const [failed, setFailed] = useState(false);

@@ -10,7 +10,9 @@ export type TurnEvent =
   | { readonly type: 'call'; readonly call: Pick<ToolCall, 'id' | 'name' | 'status'> & Partial<ToolCall> }
   | { readonly type: 'end'; readonly how: 'completed' | 'aborted' | 'failed'; readonly code: string | null };
 
-/** Calls back with the text that the answer streams; resolves with the cursor after it and whether the turn is over. */
+/**
+ * Calls back with the text that the response streams; resolves with the cursor after it and whether the turn has ended.
+ */
 async function read(
   response: Response,
   cursor: number,
@@ -39,10 +41,7 @@ async function read(
   return { cursor: place, over };
 }
 
-/**
- * Follows a turn to its end from behind `cursor`, which counts code points; goes on by itself where a connection is
- * cut.
- */
+/** Follows a turn from `cursor`, counted in code points, to its end; reconnects if a connection is cut. */
 export async function follow(
   turnPath: string,
   cursor: number,

@@ -33,7 +33,7 @@ export type Load = Static<typeof wire.LoadView>;
 export type LoadStep = Load['data'][number];
 
 export interface List<Item> {
-  /** How many items all pages have; null for more than are counted. Absent unless it is asked for. */
+  /** Number of items on all pages; null if there are more than are counted. Present only on request. */
   readonly total?: number | null;
   readonly data: readonly Item[];
   readonly has_more: boolean;

@@ -10,9 +10,9 @@ export interface ApprovalOptions {
   readonly language: Language;
   /** The assistant's. */
   readonly name: string;
-  /** How the page makes its elements: passed in, so that they stay in the page's own file. */
+  /** Functions that make the page's elements: passed in, so that they stay in the page's own file. */
   readonly dom: Pick<typeof import('../dom.ts'), 'element' | 'button' | 'filled'>;
-  /** Tells a screen reader. */
+  /** Announces a text to screen readers. */
   say(text: string): void;
   /** Every call has its answer. */
   answer(answers: readonly ToolResult[]): void;

@@ -10,7 +10,7 @@ import type { Chat } from './chat.ts';
 import { now } from './clock.ts';
 import type { VoicePage } from './voice-page.ts';
 
-/** Resolves when the call is over, as the visitor wished; rejects with words or a limit otherwise. */
+/** Resolves when the call has ended as the visitor wished; rejects with words or a limit otherwise. */
 export async function callFrom(
   view: VoicePage,
   worklet: string,
@@ -39,7 +39,7 @@ export async function callFrom(
       say: (text) => announcer.say(text),
       event(event) {
         spoken.take(event);
-        // It was not taken, and is the visitor's again.
+        // The message was not accepted, and goes back to the visitor.
         if (event.type === 'turn.failed' && event.code === 'turn_in_progress') view.returned(last, null);
         view.changed();
       },
@@ -54,7 +54,10 @@ export async function callFrom(
   }
 }
 
-/** The messages of the call. Those of a turn have one id, by which the page takes them out once it has read them. */
+/**
+ * The messages of the call. All messages of a turn share an id, by which the page removes them once it has read the
+ * stored ones.
+ */
 class Spoken {
   readonly #chat: Chat;
 

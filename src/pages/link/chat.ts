@@ -14,7 +14,7 @@ import { showSession } from './tabs.ts';
 
 export type VisitorFields = Record<string, string | number | boolean>;
 
-/** The reason why the conversation cannot go on. `offline` and `waiting` end by themselves. */
+/** The reason why the conversation cannot continue. `offline` and `waiting` end by themselves. */
 export type Trouble =
   | { readonly kind: 'offline' }
   /** A limit: until this time, in milliseconds. */
@@ -48,7 +48,7 @@ export interface ChatListener {
 export interface ChatOptions {
   readonly url: string;
   readonly link: Link;
-  /** The site whose frame this is; null for a page of its own. */
+  /** The origin of the site that frames this page; null if the page is not framed. */
   readonly host: string | null;
   readonly memory: Memories;
   readonly listener: ChatListener;
@@ -56,7 +56,7 @@ export interface ChatOptions {
   fields(): VisitorFields;
 }
 
-/** A visitor's token is renewed when so much of its 30 days is left, in seconds. */
+/** A visitor's token is renewed once less than this is left of its 30 days, in seconds. */
 const renewSeconds = 29 * 86_400;
 const nothing: readonly never[] = [];
 const retryMs = [2000, 4000, 8000, 15_000, 30_000];
@@ -168,10 +168,7 @@ export class Chat {
     this.#options.listener.changed();
   }
 
-  /**
-   * Resolves with the session, which is opened if there is none, for calls other than a message. Rejects if opening
-   * fails.
-   */
+  /** Resolves with the session, which is opened if needed, for calls other than a message. Rejects if opening fails. */
   async session(): Promise<string> {
     if (this.#session !== null) return this.#session;
     const session = await this.parley.sessions.create({ visitor: this.#options.fields() });
@@ -199,7 +196,9 @@ export class Chat {
     if (visitor.expires_at - now() / 1000 < renewSeconds) this.parley.visitor().catch(() => {});
   }
 
-  /** Another tab has begun or left a conversation: this one keeps its own, and without one goes on with that. */
+  /**
+   * Another tab has begun or left a conversation: this tab keeps its own, and adopts the other one only if it has none.
+   */
   #noteOther(): void {
     if (this.#session !== null) return this.#remember();
     if (this.#pending !== null || this.#delivering) return;
@@ -234,7 +233,7 @@ export class Chat {
   }
 
   /**
-   * It may have arrived, and only the answer been lost. Another page of the visitor's may have sent something as well.
+   * The message may have arrived, with only its response lost. Another page of the visitor's may have sent one as well.
    */
   #arrived(): boolean {
     const pending = this.#pending;
@@ -293,7 +292,7 @@ export class Chat {
       this.#remember();
     }
     const reply = messages.at(-1);
-    // A reply that only the connection lost may go on.
+    // A reply may continue if only the connection was lost.
     const isLost = this.#replying && error instanceof ConnectionError;
     if (this.#replying && !isLost && status !== 'replying' && reply?.role === 'assistant')
       this.#options.listener.replied(reply);
@@ -376,7 +375,7 @@ export class Chat {
     this.#remember();
   }
 
-  /** Nothing before there is a session. */
+  /** Remembers the session, if there is one. */
   #remember(): void {
     const { memory } = this.#options;
     if (this.#session === null || this.#visitor === null) memory.write(null);

@@ -16,7 +16,7 @@ export interface ComposerOptions {
 export class Composer {
   readonly element: HTMLFormElement;
   readonly input: HTMLTextAreaElement;
-  /** Beside the text: further buttons stand here. */
+  /** The place next to the text, for further buttons. */
   readonly beside: HTMLElement;
   readonly #options: ComposerOptions;
   readonly #send: HTMLButtonElement;
@@ -98,7 +98,7 @@ export class Composer {
     this.#fault.textContent = many > 0 ? filled(this.#options.words.tooLong, { count: many }) : '';
     if (many > 0) input.setAttribute('aria-invalid', 'true');
     else input.removeAttribute('aria-invalid');
-    // As high as its text, up to what the style allows.
+    // The height follows the text, up to the maximum of the style.
     input.style.height = 'auto';
     input.style.height = `${input.scrollHeight}px`;
   }

@@ -6,7 +6,7 @@ import { after } from './clock.ts';
 const sheets = 'M5.5 5.5h8v8h-8zM2.5 10.5h-1.7v-8h8v1.7';
 const tick = 'M2.5 8.5l3.5 3.5 7.5-8';
 
-/** How long the button says that it has copied, in milliseconds. */
+/** Milliseconds for which the button says that it has copied. */
 const doneMs = 2000;
 
 export function copyButton(

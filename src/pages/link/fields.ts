@@ -18,7 +18,7 @@ interface Row {
 export interface FieldsOptions {
   readonly fields: readonly VisitorField[];
   readonly language: Language;
-  /** How the page makes its elements: passed in, so that it stays in the page's own file. */
+  /** The function that makes the page's elements: passed in, so that it stays in the page's own file. */
   readonly element: typeof element;
   /** The last of them was left by Enter. */
   done(): void;
@@ -49,7 +49,7 @@ export class Fields {
     for (const { input, fault } of this.#rows) input.addEventListener('input', () => this.#say(input, fault, ''));
   }
 
-  /** Shows the faults; returns true if there are none. The first faulty field takes the focus. */
+  /** Shows the faults and moves the focus to the first faulty field; returns true if there is no fault. */
   complete(): boolean {
     const faults = this.#rows.map(({ field, input, fault }) => this.#say(input, fault, this.#faultOf(field, input)));
     this.#rows[faults.findIndex((text) => text !== '')]?.input.focus();

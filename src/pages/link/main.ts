@@ -15,7 +15,7 @@ import { openFrame, type ParentFrame } from './parent.ts';
 import { setScheme } from './theme.ts';
 import { View } from './view.ts';
 
-/** The languages' modules, a file each; that of the page's language is preloaded before this runs. */
+/** The languages' modules, one file each; the module of the page's language is preloaded before this runs. */
 const wordsOf: Readonly<Record<Language, () => Promise<{ words: Words }>>> = {
   en: () => import('../words/en.ts'),
   de: () => import('../words/de.ts'),
@@ -98,7 +98,7 @@ class Page {
     return this.#chat;
   }
 
-  /** In the page's language, again when that changes. */
+  /** Draws the page in its language, again when the language changes. */
   async #show(): Promise<void> {
     const language = this.#language;
     const [{ words }, form, voice] = await Promise.all([

@@ -14,7 +14,7 @@ export class Markdown {
     this.#into = into;
   }
 
-  /** `open` while the text goes on. */
+  /** Shows a text; `open` while more of it is expected. */
   show(text: string, open: boolean): void {
     const blocks = blocksOf(text);
     const last = blocks.length - 1;
@@ -103,7 +103,7 @@ function list({ start, items }: Block & { kind: 'list' }, open: boolean): HTMLEl
   return element;
 }
 
-/** The text that an item begins with is no paragraph of its own. */
+/** Nodes of an item: its first text gets no `p` element. */
 function inItem([first, ...more]: readonly Block[], open: boolean): Node[] {
   if (first?.kind !== 'paragraph') return within(first === undefined ? [] : [first, ...more], open);
   return [...inline(first.text, open && more.length === 0), ...within(more, open)];

@@ -6,7 +6,7 @@ export interface Pending {
   readonly text: string;
   /** Sent with each attempt, so that the service takes the message once. */
   readonly key: string;
-  /** How many messages the visitor had sent before. */
+  /** Number of messages that the visitor had sent before. */
   readonly before: number;
 }
 
@@ -18,7 +18,7 @@ export interface Remembered {
 
 /** A conversation for the next visit. */
 export interface Memories {
-  /** Called when the newest conversation is no more that of this tab. */
+  /** Called when the newest conversation is no longer this tab's. */
   changed: () => void;
   read(): Remembered | null;
   /** Null forgets. */
@@ -36,8 +36,8 @@ export function parsed(text: string): Remembered | null {
 }
 
 /**
- * The newest conversation is in the browser's memory, for all tabs and the next visit. A tab whose own conversation is
- * another, since one was begun or left elsewhere, keeps it in a memory of its own, which ends with the tab.
+ * The newest conversation is in the browser's memory, for all tabs and the next visit. A tab whose conversation
+ * differs, since another was begun or left elsewhere, keeps it in the tab's memory, which ends with the tab.
  */
 export class Memory implements Memories {
   readonly #name: string;

@@ -1,4 +1,6 @@
-/** The notice above the text field: what went wrong or is asked, when it goes on, and what can be done. */
+/**
+ * The notice above the text field: what went wrong or is asked, when the conversation continues, and what can be done.
+ */
 import { ParleyError } from '../../client/failure.ts';
 import type { Words } from '../words.ts';
 import type { Trouble } from './chat.ts';
@@ -46,7 +48,7 @@ export class Notice {
     }
   }
 
-  /** Text of its own, with buttons. */
+  /** Shows a text with buttons. */
   say(text: string, ...buttons: readonly HTMLButtonElement[]): void {
     this.#put(text, buttons);
   }

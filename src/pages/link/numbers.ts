@@ -13,7 +13,7 @@ export function numberOf(text: string): number {
     .replace(/[٫،、]/g, ',');
   const [first, last] = [plain.search(/[.,]/), Math.max(plain.lastIndexOf('.'), plain.lastIndexOf(','))];
   if (first === last) return plain === '' ? NaN : Number(plain.replace(',', '.'));
-  // The last of two kinds of marks is that of the decimals; one kind that comes again is that of thousands.
+  // The last of two kinds of marks separates the decimals; one kind that occurs again separates thousands.
   const decimals = plain[first] === plain[last] ? '' : plain[last]!;
   const thousands = plain[first]!;
   const [whole, part, ...more] = decimals === '' ? [plain] : plain.split(decimals);

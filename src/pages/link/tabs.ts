@@ -1,5 +1,5 @@
 /**
- * The tabs that show a session, as far as the browser tells: it has locks on pages that came over HTTPS or from
+ * The tabs that show a session, as far as the browser reports them: it has locks on pages loaded over HTTPS or from
  * localhost.
  */
 

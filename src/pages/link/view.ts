@@ -107,7 +107,7 @@ export class View {
   }
 
   changed(): void {
-    // In a hidden frame no picture is drawn; nothing of it is needed there.
+    // A hidden frame is not painted, and needs no update.
     this.#draw();
   }
 
@@ -166,7 +166,7 @@ export class View {
     this.#voice?.quiet();
   }
 
-  /** Without asking. */
+  /** Begins without a question. */
   begin(): void {
     this.#begin();
   }

@@ -25,7 +25,7 @@ export class VoiceButtons {
   /** Stops the speaking or listening whose button is pressed. */
   #running: AbortController | null = null;
 
-  /** `worklet` is the address of that of microphone and loudspeaker. */
+  /** `worklet` is the address of the worklet for microphone and loudspeaker. */
   constructor(view: VoicePage, worklet: string, page: PageFunctions) {
     this.#view = view;
     this.#page = page;
@@ -103,7 +103,7 @@ export class VoiceButtons {
     const { retryAfterSeconds } = error as Partial<RateLimitError>;
     if (typeof retryAfterSeconds === 'number')
       this.trouble = { kind: 'limited', at: this.#page.now() + retryAfterSeconds * 1000 };
-    // Without either the code for voice did not load, or the connection was cut.
+    // The code for voice did not load, or the connection was cut.
     else
       this.trouble = {
         kind: 'failed',

@@ -1,7 +1,7 @@
 /**
  * The browser's back button closes a conversation that covers the whole screen. An entry of the history with our mark
- * in its state means that the conversation is open there; its address, and what the site keeps in the state, are those
- * of the entry below.
+ * in its state means that the conversation is open there; its address and the site's state are the ones of the entry
+ * below.
  */
 import { bare, type On } from './parts.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The site's storage, for a widget that is told to remember its conversation there (`data-remember`): browsers may deny
- * the frame its own. The page in the frame says what is kept (see `messages.ts`).
+ * The site's storage, for a widget with `data-remember`: browsers may deny storage to the frame. The page in the frame
+ * decides what is kept (see `messages.ts`).
  */
 import type { Settings } from './parts.ts';
 

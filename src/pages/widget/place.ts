@@ -1,6 +1,6 @@
 /**
- * The widget's place: in a page whose scripts replace its body, write it anew or zoom it, and on a phone's screen of
- * which the keyboard takes a part.
+ * The widget's place: in a page whose scripts replace its body, rewrite it or zoom it, and on a phone's screen that the
+ * keyboard partly covers.
  */
 import { bare } from './parts.ts';
 
@@ -47,7 +47,7 @@ export function keepPlaced(
   };
 }
 
-/** How many times as large an element is as it says, by the `zoom` of the site's elements around it. */
+/** Returns the factor by which the `zoom` of the site's elements enlarges an element. */
 export function zoomOf({ parentElement }: Element): number {
   return parentElement ? (+getComputedStyle(parentElement).zoom || 1) * zoomOf(parentElement) : 1;
 }

@@ -58,7 +58,7 @@ export function makeStage(
       emit(message.type, message);
     }
   };
-  // A person who waited in the panel goes on in the page.
+  // A person who waited in the panel continues in the page.
   const frame = makeFrame(on, page.origin, () => stage.view(), heard);
   const remember = (value?: string): unknown => memory && frame.send({ type: 'remembered', value: memory(value) });
   remember();
@@ -97,7 +97,7 @@ export function makeStage(
         const inner = frame.hasMet ? frame.element : panel;
         if (takesFocus && root.activeElement !== inner) focus(inner);
       }
-      // Until the page shows its own way out, the launcher is one.
+      // The launcher closes the panel until the page shows its own button for it.
       launcher.hidden = !!own && (frame.hasMet || !isOpen);
       launcher.ariaExpanded = `${isOpen}`;
       frame.send({ type: 'view', open: isOpen, mode });

@@ -8,7 +8,7 @@ import { makeStage, phone, type Stage } from './stage.ts';
 /** A second launcher stands above the first. */
 const launcherPixels = 64;
 
-/** `at` is the widget's place among those of the page. */
+/** Makes a widget. `at` is its place among the page's widgets. */
 export function makeWidget(settings: Settings, page: URL, widgets: Controlled[], at = widgets.length): Controlled {
   const { slug, inline, position } = settings;
   const ending = new AbortController();
@@ -32,7 +32,7 @@ export function makeWidget(settings: Settings, page: URL, widgets: Controlled[],
     inline,
     () => {
       if (!inline) {
-        // On the browser's top layer nothing that the site does to its body moves or clips it.
+        // The browser's top layer: nothing that the site does to its body moves or clips it.
         host.popover = 'manual';
         host.showPopover?.();
       }
@@ -80,14 +80,14 @@ export function makeWidget(settings: Settings, page: URL, widgets: Controlled[],
   };
   // After the calls that came before it.
   queueMicrotask(() => emit('ready'));
-  // They stand in the same corner.
+  // Opening one widget closes the others, since they share a corner.
   on(host, 'open', () => widgets.forEach((other) => other === widget || other.run('close', [])));
   return widget;
 }
 
 function listen(on: On, { launcher: own }: Settings, { root, launcher, panel }: Parts, stage: Stage): void {
   on(launcher, 'click', stage.toggle);
-  // By a gesture or a key of the browser's own.
+  // The browser's own gesture or key has closed the panel.
   on(panel, 'close', () => panel.open || stage.close());
   on(root, 'keydown', (event) => (event as KeyboardEvent).key === 'Escape' && stage.close());
   const refit = (): void => {

@@ -166,7 +166,7 @@ function Context({ context, before, at }: { context: unknown; before: unknown; a
   );
 }
 
-/** Without an id, the chart as it stands before there is a session. */
+/** Draws the chart; without an id, as it is before there is a session. */
 export function ChartBeside({ id }: { id: string | null }) {
   const past = usePast('session', id);
   const found = momentOf('session', past, null, { expiresAt: null, endedAt: null }, 'open');

@@ -20,9 +20,9 @@ export interface Happened extends Step {
 }
 
 export interface Board {
-  /** By kind and id. */
+  /** Actors by kind and id. */
   readonly actors: OfKinds<ReadonlyMap<string, Seen>>;
-  /** By kind and row. */
+  /** Transitions counted by kind and row. */
   readonly counts: OfKinds<ReadonlyMap<string, number>>;
   /** Newest first. */
   readonly happened: OfKinds<readonly Happened[]>;

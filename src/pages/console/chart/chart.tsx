@@ -23,7 +23,7 @@ interface Options {
   /** The state of the one actor that is shown; null where the chart is of many. */
   readonly current: string | null;
   readonly lit: Lit | null;
-  /** How often each row was taken since the page was opened. */
+  /** Number of times that each row was taken since the page was opened. */
   readonly counts: ReadonlyMap<string, number>;
   /** Content at the right of a card's head. */
   readonly aside?: (state: string) => ComponentChildren;

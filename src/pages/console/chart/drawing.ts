@@ -160,8 +160,8 @@ export function rowOf({ cards }: Drawing, { event, from, to, outcomes }: Walked)
 }
 
 /**
- * How far an emitted event is the one in the words of a row: its type counts, and then its code, where the definition
- * has it.
+ * Returns how closely an emitted event matches the words of a row: its type counts, then its code if the definition has
+ * one.
  */
 function likeness(words: string, { type, code, reason }: Emitted): number {
   if (words === [type, code ?? reason].filter(Boolean).join(' ')) return 2;

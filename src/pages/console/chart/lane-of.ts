@@ -31,7 +31,7 @@ export interface Lane {
   readonly marks: readonly Mark[];
 }
 
-/** The events in which a voice goes on. */
+/** Events during which a voice continues. */
 const voiced: readonly string[] = ['voice', 'voiced', 'words'];
 
 class Drawer {
@@ -64,7 +64,7 @@ class Drawer {
     if (from === 'paused') this.#pausedAt = at;
   }
 
-  /** The call is over. */
+  /** Ends the lane with its call. */
   end(at: number): void {
     this.#quiet(at);
     for (const [from, span] of this.#utterances) if (span.to === null) this.#utterances.set(from, { ...span, to: at });
@@ -125,7 +125,7 @@ class Drawer {
   }
 
   #begins(at: number): void {
-    // The turn's beginning and the audio's may each tell of the audio.
+    // The beginning of the turn and the beginning of its audio may both report the audio.
     if (this.#speaksFrom !== null) return;
     this.#speaksFrom = at;
     const ms = this.#isAnswer && this.#last !== null ? at - this.#last.to : null;

@@ -10,7 +10,7 @@ import { historyPath, stepOfEvent, withPassing, withRows, withStep, type Step } 
 export interface PastOf {
   /** Oldest first. */
   readonly steps: readonly Step[];
-  /** As it stands; null while it sleeps. */
+  /** The actor as it is now; null while it sleeps. */
   readonly live: LiveActor | null;
   readonly begun: boolean;
   readonly failure: ApiFailure | null;
@@ -55,7 +55,7 @@ function taken(
   return { steps, live };
 }
 
-/** Nothing while `id` is null. `session`: that of a turn, where it is known. */
+/** Reads an actor's past; reads nothing while `id` is null. `session`: the session of a turn, if known. */
 export function usePast(kind: string, id: string | null, session: string | null = null): PastOf {
   const past = useRef(nothing);
   const [, drawn] = useState(0);
@@ -111,7 +111,7 @@ export function usePast(kind: string, id: string | null, session: string | null 
         early.push(...messages);
         take(messages.filter(({ type }) => type === 'actors'));
       }
-      // The history of a turn that another process ran has its steps once it is over.
+      // The steps of a turn that another process ran are in its history once the turn has ended.
       if (kind === 'turn' && messages.some(({ type }) => type === 'passivated')) void read();
     });
     return () => {

@@ -13,13 +13,13 @@ interface Options {
 }
 
 const drawnMax = 120;
-/** On a track with more steps than these only the refusals are marked. */
+/** Most steps of a track on which each step is marked; with more only the refusals are. */
 const ticksMax = 100;
 /** A pause between two steps that is worth a word. */
 const pauseMs = 60_000;
 
 interface PastOptions extends Options {
-  /** Nothing more is expected to happen. */
+  /** The actor has ended: no further step is expected. */
   readonly over: boolean;
   /** The address of the turn that a step begins or closes; null where it does neither. */
   readonly linkOf?: ((step: Step) => string | null) | undefined;
@@ -135,7 +135,7 @@ const smallOf = (step: Step): string => {
 const titleOf = ({ requestId, outcomes }: Step): string =>
   [requestId, JSON.stringify(outcomes)].filter(Boolean).join('\n');
 
-/** Where each step stands on the track, from 0 to 1: pauses count, but no longer than the most. */
+/** Returns each step's position on the track, from 0 to 1: pauses count, up to a maximum. */
 export function placesOf(steps: readonly Step[]): number[] {
   const most = 60_000;
   const least = 2000;

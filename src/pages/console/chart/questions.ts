@@ -18,7 +18,7 @@ const deadlineOf = ({ context }: Standing, at: number): number => {
   return expiresAt == null ? at : Math.max(at, expiresAt * 1000);
 };
 /**
- * In the plain case the time lies before the deadline: the question is about "now", for an actor that may be long over.
+ * Returns a time before the deadline: the plain question is about "now", although the actor may have ended long ago.
  */
 const inTime = (standing: Standing, at: number): number => {
   const expiresAt = (standing.context as { expiresAt?: number | null } | null)?.expiresAt;

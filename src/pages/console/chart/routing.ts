@@ -1,8 +1,7 @@
 /**
- * Where the arrows of a chart run. Cards stand in rows of two, and states that nothing leaves in a row of their own at
- * the end. Arrows run in the space between the cards, straight or with right angles, and never across a card. Those
- * that come to one state from further away share a lane at the left, in the middle or at the right; no lane is shared
- * otherwise.
+ * The routes of a chart's arrows. Cards stand in rows of two; states without a way out have a row at the end. Arrows
+ * run in the space between the cards, straight or with right angles, and never across a card. Arrows that lead to one
+ * state from further away share a lane at the left, in the middle or at the right; no other lane is shared.
  */
 
 export interface Box {
@@ -95,7 +94,7 @@ class Space {
     return [Math.max(...bottoms), Math.min(...tops)];
   }
 
-  /** Where a lane of a side runs. */
+  /** Returns the position of a lane on a side. */
   lane(side: Side, lane: number, lanes: number): number {
     const cards = this.#boxes.filter(({ final }) => !final);
     if (side === 'left') return Math.min(...cards.map(({ left }) => left)) - margin - lane * laneWidth;
@@ -105,7 +104,10 @@ class Space {
     return left + ((right - left) * (lane + 1)) / (lanes + 1);
   }
 
-  /** Each final state has a height of its own above its row, and is entered in its middle. */
+  /**
+   * Returns the point at which an arrow enters a final state: in its middle, and at a different height above the row
+   * for each.
+   */
   entrance(final: Box): Point {
     const [high, low] = this.below(final.row - 1);
     return [
@@ -294,10 +296,7 @@ function between(wires: readonly Wire[], space: Space): Routed[] {
 const gutterOf = ({ from, to }: Wire): number => Math.min(from.row, to.row);
 const placeKey = ({ key }: Wire, column: number): string => `${key} ${column}`;
 
-/**
- * In each column every arrow has a place of its own, evenly along the cards: straight ones outside, those that cross
- * over inside.
- */
+/** Spreads the arrows of a column evenly along the cards: straight ones outside, crossing ones inside. */
 function place(wires: readonly Wire[], column: number, places: Map<string, number>): void {
   const here = wires.filter(({ from, to }) => from.column === column || to.column === column);
   const straight = here.filter(({ from, to }) => from.column === to.column);

@@ -26,7 +26,7 @@ export interface Step {
   readonly refused: boolean;
   readonly requestId: string | null;
   readonly by: Cause | null;
-  /** How many equal ones it stands for. */
+  /** Number of equal steps that this one represents. */
   readonly count: number;
   /** The event with its fields, where they are known. */
   readonly data?: AnyEvent | null;
@@ -100,8 +100,9 @@ const isIdle = ({ from, to, outcomes }: Unnamed): boolean =>
   from === to && outcomes.every(({ type }) => type === 'unchanged');
 
 /**
- * Appends a step of an actor that keeps no history. Equal ones in a row that changed nothing are one: a call is told
- * four times a second what was played. The first step stays alone, as it says since when the actor is seen.
+ * Appends a step of an actor that keeps no history. Equal steps in a row that changed nothing become one: a call gets
+ * the playback position four times a second. The first step stays separate, since it shows when the actor was first
+ * seen.
  */
 export function withPassing(steps: readonly Step[], step: Unnamed): readonly Step[] {
   const last = steps.at(-1);
@@ -165,7 +166,7 @@ export interface Contexts {
   readonly contexts: readonly unknown[];
 }
 
-/** How many steps at the beginning are the same. */
+/** Number of equal steps at the beginning of both lists. */
 function commonOf(one: readonly Step[], other: readonly Step[]): number {
   const most = Math.min(one.length, other.length);
   if (most === 0 || one[0] !== other[0]) return 0;
@@ -200,7 +201,7 @@ export function begun(kind: ActorKind, first: Step | undefined, { expiresAt }: S
   return null;
 }
 
-/** Two fields of a turn's context never change; the others are those of every new turn. */
+/** Context at the beginning of a turn: two fields never change, and the others have the values of every new turn. */
 const begunTurnOf = (context: TurnContext | null | undefined): TurnContext | null =>
   context ? begunTurn(context) : null;
 
@@ -211,7 +212,7 @@ const textIn = (outcomes: readonly Emitted[], type: string, field: string): stri
 
 const ofSessionItself = ['session_ended', 'session_expired', 'turn_in_progress'];
 
-/** The event of a step, as far as its row tells; null if it does not. */
+/** Returns the event of a step, as far as its row determines it; null if it does not. */
 function eventOf(kind: ActorKind, { event: type, at, outcomes }: Step): AnyEvent | null {
   if (kind === 'session') {
     const code = codeOf(outcomes);

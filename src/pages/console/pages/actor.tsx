@@ -80,7 +80,7 @@ function Actor({ kind, id }: { kind: ActorKind; id: string }) {
     );
   if (!past.begun) return <Wait />;
   const lack = lackOf(kind, session, past);
-  // Nothing says in which state it is.
+  // The state is unknown: there is no past, no live actor and no end.
   const gone = path === null && past.live === null && !isOver(kind, past);
   const name =
     kind === 'session' && assistant !== undefined ? `Session with ${assistant.name}` : (record?.name ?? names[kind]);
@@ -135,7 +135,7 @@ const isOver = (kind: ActorKind, { steps }: PastOf): boolean =>
 
 const lost = 'the process that ran it died or lost it before they were stored, or had another version of the machine';
 
-/** Why the page shows no past, or not all of it; null where it shows all. */
+/** Returns the reason for a missing or incomplete past; null if the page shows all of it. */
 function lackOf(kind: ActorKind, session: string | null, past: PastOf): string | null {
   const { steps, live, failure } = past;
   if (failure !== null) return null;

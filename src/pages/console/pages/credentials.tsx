@@ -186,7 +186,7 @@ const TestButton = ({ run, isRunning }: { readonly run: () => Promise<void>; rea
   </button>
 );
 
-/** A way to the test call of a tool that uses the key, which alone can tell. */
+/** A link to the test call of a tool that uses the key: only such a call can test it. */
 const TestOfTool = ({ users: [user] }: Pick<OneOptions, 'users'>) =>
   user === undefined ? null : (
     <a class="button" href={inWorkspace(user.list, user.id)}>

@@ -107,7 +107,7 @@ function useMoved(id: string, path: string): number {
           (message.type === 'event' && (message.from !== message.to || message.event === 'finished')),
       );
       if (!moved || cancel !== null) return;
-      // A decision is told when it is committed; several in a row are read once.
+      // The feed reports a decision when it is committed; several in a row cause one read.
       cancel = after(60, () => {
         cancel = null;
         void refresh(path).then(() => setTimes((count) => count + 1));

@@ -139,7 +139,7 @@ const timeText: FieldText = {
   textOf: (value) => dateOf(value === null ? null : Number(value)),
   valueOf(text) {
     if (text === '') return null;
-    // While a year is typed, 0002 is one.
+    // A year that is being typed passes through values such as 0002.
     const seconds = Math.floor(Date.parse(text) / 1000);
     return seconds >= 0 && seconds <= secondMax ? String(seconds) : undefined;
   },

@@ -25,7 +25,7 @@ export const signInLink = computed(() =>
 
 addEventListener('hashchange', () => (address.value = new URL(location.href)));
 
-/** Where the person was, or the beginning. */
+/** Returns the address that the person came from, or the first page. */
 const back = (): string =>
   segments.value[0] === 'sign-in'
     ? (address.value.searchParams.get('to') ?? pathOf())

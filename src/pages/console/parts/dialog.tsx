@@ -7,7 +7,7 @@ interface Options {
   readonly name: string;
   readonly children: ComponentChildren;
   readonly close: () => void;
-  /** It closes by its own buttons alone, since its content is shown only once. */
+  /** Closes by its own buttons only, since its content is shown only once. */
   readonly held?: boolean;
 }
 
@@ -27,7 +27,7 @@ export function Dialog({ name, children, close, held = false }: Options) {
     };
   }, []);
   return (
-    // Browsers close a dialog with the second Escape, whatever is said to the first.
+    // Browsers close a dialog with the second Escape, even if the first was prevented.
     <dialog
       ref={dialog}
       aria-label={name}

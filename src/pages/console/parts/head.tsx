@@ -6,7 +6,7 @@ import { arriveAt } from '../arrival.ts';
 interface Options {
   readonly name: string;
   readonly id?: string | undefined;
-  /** The thing's name in the title of the window, where `name` does not tell it from others. */
+  /** The item's name in the window's title, if `name` does not distinguish it from others. */
   readonly title?: string | undefined;
   readonly state?: ComponentChildren;
   /** The page above it: its address and name. */

@@ -19,7 +19,7 @@ interface Options {
   readonly act: string;
   readonly run: (fields: Fields) => Promise<void>;
   readonly cancel?: () => void;
-  /** Its fields to begin with; those of a new key otherwise. */
+  /** Key whose fields the form begins with; without it the form is for a new key. */
   readonly of?: Key;
 }
 

@@ -2,7 +2,7 @@
 import { count, plural } from '../format.ts';
 import { limitOf, linkLimitNames, type LinkLimits } from './link-limits.ts';
 
-/** How fast a fast model writes. */
+/** Output tokens a second of a fast model. */
 const tokensPerSecond = 100;
 
 /**

@@ -7,7 +7,7 @@ import { State } from './head.tsx';
 import type { LinkUse } from './link-use.ts';
 
 export interface OnSiteOptions {
-  /** As it is stored. */
+  /** The stored assistant. */
   readonly assistant: Assistant;
   readonly use: LinkUse;
 }
@@ -53,7 +53,7 @@ function lineOf(snippet: string, { label, accent, theme, left }: Look): string {
     theme: theme === 'auto' ? '' : theme,
     position: left ? 'left' : '',
   }).filter(([, value]) => value !== '');
-  // A function: in a text `$` has a meaning of its own.
+  // A function, since `$` has a special meaning in a replacement text.
   return snippet.replace(
     ' async',
     () => `${given.map(([name, value]) => ` data-${name}="${escaped(value)}"`).join('')} async`,
@@ -132,7 +132,7 @@ const Bubble = () => (
   </svg>
 );
 
-/** A drawing: the widget itself works on the sites that are listed alone, of which the console is none. */
+/** A drawing of the widget. The widget itself works only on the allowed origins, which do not include the console. */
 function Preview({ assistant: { name, greeting }, look }: { assistant: Assistant; look: Look }) {
   const [open, setOpen] = useState(true);
   const accent = look.accent || standardAccent;

@@ -66,7 +66,7 @@ export function Plot({ name, times, lines, format, steps, bars = false, height =
         box,
       );
     };
-    // Without it the table still says everything.
+    // The table says the same without the plot.
     import('uplot').then(
       (module) => {
         library = module.default;

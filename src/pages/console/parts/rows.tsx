@@ -1,6 +1,4 @@
-/**
- * A table of rows that lead somewhere. Its rows are a grid in groups, of which the browser draws only those in sight.
- */
+/** A table whose rows are links. Its rows are a grid in groups; the browser draws only the groups in sight. */
 import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ListOf } from '../data.ts';

@@ -13,7 +13,7 @@ import type { FeedMessage, List, ListedSession, LiveActor } from '../types.ts';
 
 /** Time from a message of the feed to the look for sessions that the list lacks. */
 const lookMs = 1000;
-/** Time between two looks at the newest session: the feed tells of none before it wakes for its first turn. */
+/** Milliseconds between two reads of the newest session: the feed reports a session only from its first turn on. */
 const newestMs = 5000;
 
 interface Moved {
@@ -28,7 +28,7 @@ const movedOf = ({ id, state, context }: Pick<LiveActor, 'id' | 'state' | 'conte
   turn: (context as { readonly activeTurnId?: string | null } | null)?.activeTurnId ?? null,
 });
 
-/** The sessions that a message tells of, as they stand. */
+/** Returns the sessions that a message reports, with their new states. */
 function toldBy(message: FeedMessage): readonly Moved[] {
   if (message.type === 'actors') return message.actors.map(movedOf);
   if (message.type === 'event') return [movedOf({ ...message.actor, state: message.to, context: message.context })];
@@ -104,7 +104,7 @@ export function useSessionNews(
           const row = latest.current.items.find(({ id }) => id === moved.id);
           if (row === undefined) continue;
           if (rowIn(row, moved) !== row) changeInLists(row.id, rowIn(row, moved));
-          // The feed tells of no message.
+          // The feed reports no messages.
           if (row.first_words === null && moved.turn !== null) void readRow(row.id);
         }
       });

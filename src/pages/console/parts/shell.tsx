@@ -37,7 +37,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const here = (name: string) => (name === shown ? ('page' as const) : undefined);
   const workspace = lastWorkspace.id;
   const nav = useRef<HTMLElement>(null);
-  // On a phone the navigation is one line that scrolls.
+  // The navigation on a phone is one line that scrolls.
   useEffect(
     () => nav.current?.querySelector('[aria-current="page"]')?.scrollIntoView({ inline: 'center', block: 'nearest' }),
     [shown, workspace],

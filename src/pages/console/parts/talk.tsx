@@ -159,7 +159,7 @@ function withCall(
   return place < 0 ? [...calls, { ...blank, ...call } as ToolCall] : calls.with(place, { ...calls[place]!, ...call });
 }
 
-/** Why a reply is no whole one. */
+/** Returns the reason for an incomplete reply. */
 export function cutBecause({ status, stop_reason: reason, error_code: code, voice }: Message): string | null {
   if (status !== 'partial') return null;
   if (reason === 'aborted') return cutWords[voice?.cut_by ?? 'api'];
@@ -169,7 +169,10 @@ export function cutBecause({ status, stop_reason: reason, error_code: code, voic
 
 const second = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
-/** How long a message was spoken, and how it is known what was heard of it if nobody said; null for a typed one. */
+/**
+ * Returns a message's spoken length, and how its heard part is known if the client did not report it; null for a typed
+ * message.
+ */
 function spokenOf({ voice }: Pick<Message, 'voice'>): string | null {
   if (voice === null) return null;
   const basis = voice.heard === 'estimated' ? ', heard as estimated' : voice.heard === 'sent' ? ', heard as sent' : '';

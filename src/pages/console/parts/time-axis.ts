@@ -14,7 +14,10 @@ export const increments: readonly number[] = [
   ...[1, 2, 5, 7, 14, 28, 90].map((days) => days * day),
 ];
 
-/** A bar stands to the right of its time, the last one too. A single point has a second of its own. */
+/**
+ * Returns the range of the axis. A bar stands to the right of its time, including the last; a single point gets a
+ * second.
+ */
 export function rangeOf(times: ArrayLike<number>, bars: boolean): [number, number] {
   const [first = 0, last = first] = [times[0], times[times.length - 1]];
   if (bars) return [first, last + (times.length > 1 ? times[1]! - first : day)];
@@ -27,8 +30,8 @@ const daysOfYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'sh
 const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
 /**
- * As fine as the step between labels, so that no two say the same. Midnight has the name of its day, with its year
- * where that is not the year of `now`.
+ * Returns a label as fine as the step between labels, so that no two are equal. Midnight is labelled with its day, and
+ * with the year if it is not the year of `now`.
  */
 export function labelOf(at: number, step: number, now: number): string {
   const date = new Date(at * 1000);

@@ -27,7 +27,7 @@ export const TimeOfDay = ({ at }: { at: number }) => (
   </time>
 );
 
-/** How long until then; "over" once it is past. */
+/** Time until a date; "over" once it has passed. */
 export const Until = ({ at }: { at: number }) => (
   <time dateTime={utc(at * 1000)} title={utc(at * 1000)}>
     {at <= tick.value ? 'over' : duration(at - tick.value)}

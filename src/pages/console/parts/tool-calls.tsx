@@ -153,14 +153,16 @@ export function Waiting({ pending, path, mayAnswer, answered }: Options) {
   );
 }
 
-/** The head of the answer says that the turn has begun; its stream is then read as that of any other turn. */
+/**
+ * Answers calls. The head of the response says that the turn has begun; its stream is then read like any other turn.
+ */
 async function answerCalls(path: string, results: readonly object[]): Promise<void> {
   const leave = new AbortController();
   await request(`${path}/chat`, { body: { tool_results: results }, signal: leave.signal });
   leave.abort();
 }
 
-/** The session of a trial that a reload has left open; null if there is none any more. */
+/** Reads the session of a trial that a reload left open; null if it has ended. */
 export async function readOpen(path: string): Promise<Session | null> {
   const found = await ask<Session>(path).catch(() => null);
   return found?.status === 'open' ? found : null;

@@ -70,7 +70,7 @@ export const toolBodyOf = ({
 export interface FunctionDraft {
   readonly name: string;
   readonly description: string;
-  /** Its JSON. */
+  /** JSON text of the parameters. */
   readonly parameters: string;
   readonly enabled: boolean;
   /** Empty: the tool's. */
@@ -97,7 +97,9 @@ export const functionDraftsOf = ({ functions }: Tool): readonly FunctionDraft[] 
     show: show ?? '',
   }));
 
-/** The functions as the API takes them; of an MCP server only their settings. Null if a schema is none. */
+/**
+ * Returns the functions as the API takes them, and only their settings for an MCP server; null if a schema is invalid.
+ */
 export function functionBodiesOf(kind: Tool['kind'], drafts: readonly FunctionDraft[]): readonly object[] | null {
   const bodies = drafts.map(({ name, description, parameters, enabled, approval, show }) => {
     const settings = { name, enabled, approval: orNull(approval), show: orNull(show) };
@@ -111,7 +113,7 @@ export function functionBodiesOf(kind: Tool['kind'], drafts: readonly FunctionDr
   return bodies.some((body) => body === null) ? null : (bodies as readonly object[]);
 }
 
-/** The object that a text is in JSON, or in words why it is none. */
+/** Parses a text as a JSON object; returns the object, or the reason in words why it is not one. */
 export function readObject(
   text: string,
 ): { readonly value: Readonly<Record<string, unknown>> } | { readonly fault: string } {
@@ -128,7 +130,7 @@ export function readObject(
   return { value: value as Record<string, unknown> };
 }
 
-/** Why a text is no schema of arguments; null if it may be one. The server looks at the rest. */
+/** Returns the reason why a text is no schema of arguments; null if it may be one. The server checks the rest. */
 export function schemaFault(text: string): string | null {
   const read = readObject(text);
   if ('fault' in read) return read.fault;
@@ -200,7 +202,7 @@ export const stepWords: Readonly<Record<NonNullable<Tool['refresh_error']>['step
   list: 'while the list was read (tools/list)',
 };
 
-/** Why a call failed, as a person reads it. */
+/** Reasons for a failed tool call, in words for people. */
 export const errorWords: Readonly<Record<ToolError, string>> = {
   arguments: 'the arguments do not fit its schema; not sent',
   unknown_tool: 'there is no such function; not sent',

@@ -21,7 +21,7 @@ declare const callModule: string;
 /** The address of the worklet of microphone and loudspeaker. */
 const { voice: worklet = '' } = document.documentElement.dataset;
 
-/** `token` opens the trial if there is none; `heard` is told of each event. */
+/** Runs a call on the trial. `token` opens the trial if there is no session yet; `heard` receives each event. */
 export function useTrialCall(token: () => Promise<string>, heard: (event: CallEvent) => void): TrialCall {
   const place = useRef<HTMLDivElement>(null);
   const send = useRef<(text: string) => void>(() => {});

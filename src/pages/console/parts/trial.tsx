@@ -25,7 +25,7 @@ export function Trial({ assistant, dirty, save }: Options) {
   const [session, setSession] = useState<Session | null>(null);
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const place = `parley trial ${assistant.id}`;
-  // A reload goes on with the trial: a call may wait in it for an answer.
+  // A reload continues the trial: a tool call may wait in it for an answer.
   useEffect(() => {
     const id = sessionStorage.getItem(place);
     if (id !== null)
@@ -169,7 +169,7 @@ function Bench({ session, begin, assistant, dirty }: BenchOptions) {
   );
 }
 
-/** A call on the trial, which it opens. What is said in it is read as that of any other turn. */
+/** A call on the trial, which it opens. Spoken messages are read as in any other turn. */
 function useCall(session: Session | null, begin: BenchOptions['begin'], reread: (path: string) => void) {
   const path = useRef<string | null>(null);
   useEffect(() => void (path.current = session && pathTo(session)), [session]);
@@ -187,7 +187,9 @@ function useCall(session: Session | null, begin: BenchOptions['begin'], reread: 
 
 const pathTo = ({ id }: Session): string => `${apiWorkspace()}/sessions/${id}`;
 
-/** The head of the answer says that the turn has begun; its stream is then read as that of any other turn. */
+/**
+ * Sends a message. The head of the response says that the turn has begun; its stream is then read like any other turn.
+ */
 async function send(path: string, message: string): Promise<void> {
   const leave = new AbortController();
   await request(`${path}/chat`, { body: { message }, signal: leave.signal });
@@ -245,7 +247,7 @@ interface SayOptions {
 
 function Say({ text, change, say, abort, call, busy, label }: SayOptions) {
   const keys = (event: KeyboardEvent) => {
-    // The Enter that ends an input method's word belongs to it; Safari tells it by its code alone.
+    // The Enter that ends a word of an input method belongs to that method; Safari marks it only by its key code.
     if (event.key === 'Enter' && !event.shiftKey && !event.isComposing && event.keyCode !== 229) say(event);
   };
   return (

@@ -9,7 +9,7 @@ import { CallState } from './tool-calls.tsx';
 
 const words: Readonly<Record<TurnStep['kind'], string>> = { text: 'writes', call: 'calls', result: 'result' };
 
-/** Nothing for a turn without calls. `moved`: changes when the turn has moved. */
+/** Shows the tool calls of a turn; empty for a turn without any. `moved` changes when the turn has moved. */
 export function TurnSteps({ session, turn, moved }: { session: string; turn: string; moved: number }) {
   const path = `${apiWorkspace()}/sessions/${session}/turns/${turn}/steps`;
   const steps = useRead<List<TurnStep>>(path).value?.data ?? [];

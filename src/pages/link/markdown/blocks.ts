@@ -124,8 +124,8 @@ function list(lines: readonly string[], at: number, depth: number): Found {
 }
 
 /**
- * Whether a line belongs to the item above: it is indented, or goes on with its text. Models indent by two where three
- * are needed.
+ * Whether a line belongs to the item above: it is indented, or continues its text. Models indent by two where three are
+ * needed.
  */
 function isInside(lines: readonly string[], at: number): boolean {
   const line = lines[at]!;

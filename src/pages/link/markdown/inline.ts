@@ -1,7 +1,4 @@
-/**
- * The text of one block as nodes: code, emphasis, links and line breaks. Read from left to right once, whatever it
- * holds.
- */
+/** The text of one block as nodes: code, emphasis, links and line breaks. Any text is read once, from left to right. */
 import { link, safeUrl } from './link.ts';
 
 /** Marks that may turn out to open something. */
@@ -12,7 +9,7 @@ interface Mark {
 
 type Piece = Node | Mark;
 
-/** So far back an opening mark is looked for. A mark further back stays as it was written. */
+/** Maximum distance to an opening mark. A mark further back stays as written. */
 const lookBack = 40;
 const tags: Readonly<Record<string, 'em' | 'strong' | 'del'>> = {
   '*': 'em',
@@ -28,7 +25,7 @@ const angled = /<((?:https?:\/\/|mailto:|tel:)[^\s<>]{1,2000})>/y;
 const lineBreak = /<br\s{0,9}\/?>/iy;
 const bare = /https?:\/\/[^\s<>"`]{1,2000}/y;
 
-/** `open` for text that goes on: what it has opened is shown as if it were closed. */
+/** Returns a text as nodes. `open` for an unfinished text: its unclosed marks are shown as closed. */
 export function inline(text: string, open = false): Node[] {
   return new Reader(text, open).read();
 }

@@ -1,7 +1,4 @@
-/**
- * Links in a reply: they lead to a web page, a mailbox or a telephone, in a window of their own, and say where they
- * lead.
- */
+/** Links in a reply: to a web page, a mailbox or a telephone, in a new window, with their target shown. */
 
 const protocols = new Set(['http:', 'https:', 'mailto:', 'tel:']);
 /** A number to call. One with `*` or `#` gives orders to the network, such as to forward calls. */
