@@ -4,6 +4,7 @@ import { existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, renameSync, 
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import manifest from '../package.json' with { type: 'json' };
+import { inTurn } from '../src/install/turns.mjs';
 import type { Owner } from './folders.ts';
 import { patient } from './run/speed.mjs';
 
@@ -11,6 +12,14 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** The packages that the bundle leaves outside, and that are the same for every Node. */
 const shared = ['lmdb', 'msgpackr'];
+
+/** The versions of Node that are kept up, the recommended one first. */
+const versions = ['24.21.0', '22.23.3', '20.20.2', '26.10.0'] as const;
+
+const major = (version: string): string => version.split('.')[0]!;
+
+/** The versions beside the one that runs the tests: each is 100 MB to fetch, so only the first is used in each run. */
+export const otherVersions = versions.filter((each) => major(each) !== major(process.versions.node));
 
 /** How long an installation may take, in milliseconds. */
 const installMs = patient(60_000);
@@ -53,8 +62,17 @@ function unpack(folder: string, { name, version }: Package): void {
 }
 
 /** Installed once, beside the project's packages; or why it is not there. */
-export function otherNode(version: string): OtherNode | string {
+export function otherNode(version: string): Promise<OtherNode | string> {
   const folder = join(root, 'node_modules', '.cache', `parley-node-${version}`);
+  // Another file of the same run may want it at the same time.
+  return inTurn(
+    `${folder}-installing`,
+    () => {},
+    async () => nodeIn(folder, version),
+  );
+}
+
+function nodeIn(folder: string, version: string): OtherNode | string {
   const packages = join(folder, 'node_modules');
   const program = join(
     packages,

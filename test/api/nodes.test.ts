@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { temporaryFolder } from '../folders.ts';
-import { otherNode, type OtherNode } from '../nodes.ts';
+import { otherNode, otherVersions, type OtherNode } from '../nodes.ts';
 import { openHouse, textOf, type House } from './house.ts';
 import { abort, begin, say, synthetic, transcriptOf } from './talk.ts';
 
@@ -66,13 +66,10 @@ async function serves(
   return engine;
 }
 
-// npm has installed the engine's build for the running Node already.
-const major = (version: string): string => version.split('.')[0]!;
+const isAsked = process.env['PARLEY_TEST_NODES'] === 'all';
 
-for (const version of ['20.20.2', '22.23.3', '24.21.0', '26.10.0'].filter(
-  (each) => major(each) !== major(process.versions.node),
-)) {
-  const other = otherNode(version);
+for (const [index, version] of otherVersions.entries()) {
+  const other = index === 0 || isAsked ? await otherNode(version) : 'asked for with PARLEY_TEST_NODES=all';
   t.test(`Node ${version}`, { skip: typeof other === 'string' && other }, async (t) => {
     const node = other as OtherNode;
     const command = node.command(t);

@@ -8,13 +8,13 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import t, { type Test } from 'tap';
 import { openHouse, type House } from '../api/house.ts';
 import { temporaryFolder } from '../folders.ts';
-import { otherNode } from '../nodes.ts';
+import { otherNode, otherVersions } from '../nodes.ts';
 import { patient } from '../run/speed.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -81,18 +81,20 @@ async function withKey(house: House): Promise<string> {
   return `http://localhost:${(proxy.address() as AddressInfo).port}/mcp`;
 }
 
-const node = otherNode('22.23.3');
+const node = await otherNode(otherVersions[0]!);
 const installed = typeof node === 'string' ? node : conformance();
 const skip = typeof installed === 'string' && installed;
 
 /** Runs the suite: its exit code, and what it prints. */
 async function run(t: Test, ...args: string[]): Promise<{ code: number; said: string }> {
   if (typeof node === 'string' || typeof installed === 'string') throw new Error('the suite is not there');
+  // It is one large file, which is compiled once for all scenarios.
   const child = spawn(node.program, [installed.program, ...args, '-o', await temporaryFolder(t)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(dirname(installed.program), 'compiled') },
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-  return { code, said };
+  const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return { code, said: errors + output };
 }
 
 for (const revision of ['2026-07-28', '2025-11-25']) {

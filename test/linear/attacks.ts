@@ -2,7 +2,7 @@
  * Texts made for a regular expression: those on which a backtracking engine takes the most steps, as far as the pattern
  * shows them.
  */
-import type { Pattern } from './pattern.ts';
+import { partsOf, type Pattern } from './pattern.ts';
 import type { StepMatcher } from './matcher.ts';
 
 /** A text of any length: a part that repeats, between two that do not. */
@@ -171,13 +171,5 @@ function evenly<T>(list: readonly T[], most: number): T[] {
 
 function setsIn(pattern: Pattern): Set<string> {
   if (pattern.type === 'set') return new Set([pattern.text]);
-  const inner =
-    'inner' in pattern
-      ? [pattern.inner]
-      : pattern.type === 'sequence'
-        ? pattern.parts
-        : pattern.type === 'choice'
-          ? pattern.options
-          : [];
-  return new Set(inner.flatMap((part) => [...setsIn(part)]));
+  return new Set(partsOf(pattern).flatMap((part) => [...setsIn(part)]));
 }

@@ -31,17 +31,16 @@ export const givenPatterns: Readonly<Record<string, string>> = {
 
 /** The literals of the source. */
 export function literalsOf(tree: Tree): Listed[] {
-  return sourcesOf(tree)
-    .filter(({ path }) => /^(src|machines)\//.test(path))
-    .flatMap(({ path, nodes }) => {
-      const splitting = new Set(nodes.flatMap(splitBy));
-      return nodes
-        .filter(({ type }) => type === 'RegExpLiteral')
-        .map((node) => {
-          const expression = new RegExp(String(node['pattern']), String(node['flags']));
-          return { path, line: node.loc.start.line, expression, isGlobal: expression.global || splitting.has(node) };
-        });
-    });
+  const ours = new Map([...tree].filter(([path]) => /^(src|machines)\//.test(path)));
+  return sourcesOf(ours).flatMap(({ path, nodes }) => {
+    const splitting = new Set(nodes.flatMap(splitBy));
+    return nodes
+      .filter(({ type }) => type === 'RegExpLiteral')
+      .map((node) => {
+        const expression = new RegExp(String(node['pattern']), String(node['flags']));
+        return { path, line: node.loc.start.line, expression, isGlobal: expression.global || splitting.has(node) };
+      });
+  });
 }
 
 /**

@@ -2,7 +2,7 @@
  * A backtracking matcher that counts its steps, as V8's engine would take them but for constant factors. The count of a
  * text is the same on every machine, so that it shows how the work grows without a clock.
  */
-import { parsePattern, type Pattern } from './pattern.ts';
+import { parsePattern, partsOf, type Pattern } from './pattern.ts';
 
 /** Tries what follows from a position on; returns whether it matches. */
 type Next = (at: number) => boolean;
@@ -17,8 +17,13 @@ export class StepMatcher {
   readonly pattern: Pattern;
   readonly #expression: RegExp;
   readonly #part: Part;
-  readonly #captures: (string | undefined)[] = [];
-  #text: readonly string[] = [];
+  /** A number for each character that was seen: a set is then a list of what it takes. */
+  readonly #numbers = new Map<string, number>();
+  readonly #characters: string[] = [];
+  /** The groups that a reference repeats. */
+  readonly #wanted: ReadonlySet<number>;
+  readonly #captures: (readonly number[] | undefined)[] = [];
+  #text: readonly number[] = [];
   #steps = 0;
   #bound = 0;
   #end = 0;
@@ -26,17 +31,29 @@ export class StepMatcher {
   constructor(expression: RegExp) {
     this.#expression = expression;
     this.pattern = parsePattern(expression.source, expression.flags);
+    this.#wanted = referencesIn(this.pattern);
     this.#part = this.#compile(this.pattern, false);
   }
 
-  /** The characters of a text, as the expression takes them one by one. */
-  get charactersOf(): (text: string) => readonly string[] {
-    return this.#expression.flags.includes('u') ? (text) => Array.from(text) : (text) => text.split('');
+  /** The characters of a text, as the expression takes them one by one, each as its number. */
+  #numbersOf(text: string): number[] {
+    const characters = this.#expression.flags.includes('u') ? Array.from(text) : text.split('');
+    return characters.map((character) => {
+      let number = this.#numbers.get(character);
+      if (number === undefined) this.#numbers.set(character, (number = this.#characters.push(character) - 1));
+      return number;
+    });
+  }
+
+  /** Whether a character is taken, by its number: `takes` says so, once for each. */
+  #numbered(takes: (character: string) => boolean): (number: number) => boolean {
+    const known: (boolean | undefined)[] = [];
+    return (number) => (known[number] ??= takes(this.#characters[number]!));
   }
 
   /** The steps of a search, for every match if `all`, else for the first; at most `bound`. */
   steps(text: string, all: boolean, bound = Infinity): number {
-    this.#text = this.charactersOf(text);
+    this.#text = this.#numbersOf(text);
     this.#steps = 0;
     this.#bound = bound;
     try {
@@ -54,7 +71,7 @@ export class StepMatcher {
 
   /** The end of the match that begins there; null without one. */
   #matchAt(from: number): number | null {
-    this.#captures.length = 0;
+    if (this.#wanted.size > 0) this.#captures.length = 0;
     return this.#part(from, (end) => ((this.#end = end), true)) ? this.#end : null;
   }
 
@@ -65,7 +82,7 @@ export class StepMatcher {
   #compile(pattern: Pattern, backwards: boolean): Part {
     switch (pattern.type) {
       case 'set':
-        return this.#set(this.takes(pattern.text), backwards);
+        return this.#set(this.#numbered(this.takes(pattern.text)), backwards);
       case 'assertion':
         return this.#assertion(pattern.text);
       case 'look':
@@ -94,7 +111,7 @@ export class StepMatcher {
     };
   }
 
-  #set(takes: (character: string) => boolean, backwards: boolean): Part {
+  #set(takes: (number: number) => boolean, backwards: boolean): Part {
     return (at, next) => {
       this.#step();
       const place = backwards ? at - 1 : at;
@@ -104,8 +121,10 @@ export class StepMatcher {
 
   #assertion(text: string): Part {
     const { multiline } = this.#expression;
-    const isWord = (at: number): boolean => at >= 0 && at < this.#text.length && /\w/.test(this.#text[at]!);
-    const isEnd = (at: number): boolean => /[\n\r\u2028\u2029]/.test(this.#text[at]!);
+    const isOfWord = this.#numbered((character) => /\w/.test(character));
+    const isOfEnd = this.#numbered((character) => /[\n\r\u2028\u2029]/.test(character));
+    const isWord = (at: number): boolean => at >= 0 && at < this.#text.length && isOfWord(this.#text[at]!);
+    const isEnd = (at: number): boolean => isOfEnd(this.#text[at]!);
     const holds: Record<string, (at: number) => boolean> = {
       '^': (at) => at === 0 || (multiline && isEnd(at - 1)),
       $: (at) => at === this.#text.length || (multiline && isEnd(at)),
@@ -122,11 +141,11 @@ export class StepMatcher {
   }
 
   #group(index: number | null, part: Part, backwards: boolean): Part {
-    if (index === null) return part;
+    if (index === null || !this.#wanted.has(index)) return part;
     return (at, next) =>
       part(at, (end) => {
         const before = this.#captures[index];
-        this.#captures[index] = this.#text.slice(backwards ? end : at, backwards ? at : end).join('');
+        this.#captures[index] = this.#text.slice(backwards ? end : at, backwards ? at : end);
         if (next(end)) return true;
         this.#captures[index] = before;
         return false;
@@ -135,7 +154,7 @@ export class StepMatcher {
 
   #reference(index: number): Part {
     return (at, next) => {
-      const wanted = this.charactersOf(this.#captures[index] ?? '');
+      const wanted = this.#captures[index] ?? [];
       for (const [place, character] of wanted.entries()) {
         this.#step();
         if (this.#text[at + place] !== character) return false;
@@ -145,7 +164,7 @@ export class StepMatcher {
   }
 
   #repeat({ min, max, lazy, inner }: Pattern & { type: 'repeat' }, backwards: boolean): Part {
-    if (inner.type === 'set') return this.#repeatSet(this.takes(inner.text), min, max, lazy, backwards);
+    if (inner.type === 'set') return this.#repeatSet(this.#numbered(this.takes(inner.text)), min, max, lazy, backwards);
     const part = this.#compile(inner, backwards);
     const again = (at: number, count: number, next: Next): boolean => {
       this.#step();
@@ -159,7 +178,7 @@ export class StepMatcher {
   }
 
   /** The same for a set alone, without a stack as deep as the text is long. */
-  #repeatSet(takes: (character: string) => boolean, min: number, max: number, lazy: boolean, backwards: boolean): Part {
+  #repeatSet(takes: (number: number) => boolean, min: number, max: number, lazy: boolean, backwards: boolean): Part {
     const step = backwards ? -1 : 1;
     const isTaken = (at: number): boolean => {
       this.#step();
@@ -203,4 +222,10 @@ export class StepMatcher {
     const compiled = options.map((option) => this.#compile(option, backwards));
     return (at, next) => compiled.some((part) => part(at, next));
   }
+}
+
+/** The groups that the references of a pattern repeat. */
+function referencesIn(pattern: Pattern): Set<number> {
+  if (pattern.type === 'reference') return new Set([pattern.index]);
+  return new Set(partsOf(pattern).flatMap((part) => [...referencesIn(part)]));
 }

@@ -19,6 +19,13 @@ export type Pattern =
   | { readonly type: 'sequence'; readonly parts: readonly Pattern[] }
   | { readonly type: 'choice'; readonly options: readonly Pattern[] };
 
+/** The patterns that a pattern is made of. */
+export function partsOf(pattern: Pattern): readonly Pattern[] {
+  if ('inner' in pattern) return [pattern.inner];
+  if (pattern.type === 'sequence') return pattern.parts;
+  return pattern.type === 'choice' ? pattern.options : [];
+}
+
 export const parsePattern = (source: string, flags: string): Pattern => new Parser(source, flags.includes('u')).whole();
 
 const looks: readonly (readonly [opening: string, behind: boolean, negated: boolean])[] = [

@@ -30,12 +30,21 @@ const repeated = (make: (index: number) => unknown, length: number, each: number
 const mapOf = (value: unknown, length: number): object =>
   Object.fromEntries(repeated((index) => [`n${index}`, value], length, 10) as [string, unknown][]);
 
-/** Values that any place may be sent, whatever it takes. */
+/** Makes a value of each length once. */
+function once(make: Make): Make {
+  const made = new Map<number, unknown>();
+  return (length) => {
+    if (!made.has(length)) made.set(length, make(length));
+    return made.get(length);
+  };
+}
+
+/** Values that any place may be sent, whatever it takes. No check changes them. */
 const any: Readonly<Record<string, Make>> = {
   'a text': (length) => 'a'.repeat(length),
   'a text of white space': (length) => `a${' '.repeat(length)}\0`,
-  'a list of nothing': (length) => repeated(() => ({}), length, 3),
-  'a map of nothing': (length) => mapOf({}, length),
+  'a list of nothing': once((length) => repeated(() => ({}), length, 3)),
+  'a map of nothing': once((length) => mapOf({}, length)),
 };
 
 /** The places of a schema, each with the values made for it. */
