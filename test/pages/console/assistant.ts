@@ -295,15 +295,18 @@ async function voiceHeard(t: Test, page: Page, { url, house, standIn }: Console,
   await chosen.getByRole('option', { name: new RegExp(last.name) }).waitFor({ state: 'attached' });
   await chosen.selectOption(last.id);
   await page.getByLabel('Preview text').fill('Hello.');
-  await page.getByRole('button', { name: 'Save and hear it' }).click();
+  await page.getByRole('button', { name: 'Save and play sample' }).click();
   const audio = page.locator('audio');
   await audio.waitFor();
   t.equal((await house.console(path)).json.voice.voice, last.id, 'it is what was chosen');
   await until(page, `document.querySelector('audio').duration > 0.1`);
   await house.console(path, { method: 'PATCH', body: { channels: { voice: false } } });
-  await page.getByRole('button', { name: 'Hear it' }).click();
-  await page.getByRole('group', { name: 'Hear it' }).getByRole('alert').waitFor();
-  t.match(await page.getByRole('group', { name: 'Hear it' }).getByRole('alert').textContent(), /voice.*req_\w{26}/i);
+  await page.getByRole('button', { name: 'Play sample' }).click();
+  await page.getByRole('group', { name: 'Play sample' }).getByRole('alert').waitFor();
+  t.match(
+    await page.getByRole('group', { name: 'Play sample' }).getByRole('alert').textContent(),
+    /voice.*req_\w{26}/i,
+  );
   const now = Math.floor(Date.now() / 1000);
   t.equal(
     (await house.console(`/workspaces/${house.workspaceId}/usage?start=${now - 86_400}&end=${now + 86_400}`)).json

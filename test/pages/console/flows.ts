@@ -50,7 +50,7 @@ async function keyByKeyboard(t: Test, page: Page, { url, house }: Console): Prom
   t.equal((await house.ask('/assistants', { key })).status, 200, 'the key works');
   await page.keyboard.press('Escape');
   t.ok(await once.isVisible(), 'what is shown once does not go by mistake');
-  await tabTo(t, page, 'I have kept it');
+  await tabTo(t, page, 'I have saved it');
   await page.keyboard.press('Enter');
   await once.waitFor({ state: 'detached' });
   t.notOk((await page.content()).includes(key), 'it is nowhere any more');
@@ -157,7 +157,7 @@ async function whatIf(t: Test, page: Page, { url, house }: Console, { session }:
   await page.goto(url(house.workspaceId, 'live', 'session', session.id));
   await isIn(page, 'streaming');
   const answer = page.locator('.what-if output');
-  const box = page.getByLabel('What would happen if it got');
+  const box = page.getByLabel('Simulate event');
   for (const [question, expected] of [
     ['chat', /Refused: turn_in_progress.*It stays streaming/],
     ['end', /streaming → ended/],

@@ -186,7 +186,7 @@ async function filtersTyped(t: Test, page: Page, { url, house }: Console): Promi
   await page.goto(url(house.workspaceId, 'sessions'));
   await page.getByRole('table', { name: 'Sessions' }).waitFor();
   await page.getByText('More filters').click();
-  const from = page.getByLabel('Opened from');
+  const from = page.getByLabel('Opened after');
   await from.focus();
   // Key by key, as the browser's field takes them: the year is 0002 at first.
   await page.keyboard.type('11282025');
@@ -196,14 +196,14 @@ async function filtersTyped(t: Test, page: Page, { url, house }: Console): Promi
   await page.waitForURL(/[?&]from=\d{10}/);
   t.equal(Number(new URL(page.url()).searchParams.get('from')) * 1000, new Date(2025, 10, 28, 9, 30).getTime());
   t.equal(await from.inputValue(), '2025-11-28T09:30', 'what was typed stays');
-  const search = page.getByLabel('Id or visitor begins with');
+  const search = page.getByLabel('ID or visitor prefix');
   await search.fill('nobody at all');
   await page.getByText('No session matches').waitFor();
   await search.pressSequentially(' else');
   await page.getByRole('button', { name: 'Clear the filters' }).click();
   await page.getByRole('table', { name: 'Sessions' }).waitFor();
   t.same(
-    [await search.inputValue(), await page.getByLabel('Opened from').inputValue(), new URL(page.url()).search],
+    [await search.inputValue(), await page.getByLabel('Opened after').inputValue(), new URL(page.url()).search],
     ['', '', ''],
     'all of them are cleared',
   );

@@ -46,7 +46,7 @@ async function somethingHappens(page: Page, { house }: Console): Promise<void> {
 async function twoStepsBack(page: Page): Promise<void> {
   await page.getByRole('slider').focus();
   for (let presses = 0; presses < 2; presses++) await page.keyboard.press('ArrowLeft');
-  await page.getByLabel('What would happen if it got').selectOption({ label: 'chat' });
+  await page.getByLabel('Simulate event').selectOption({ label: 'chat' });
 }
 
 async function aTrial(page: Page): Promise<void> {

@@ -116,7 +116,7 @@ async function inAnotherTab(t: Test, house: House, browser: Browser): Promise<vo
   t.equal(await first.title(), 'Keys · parley');
   await first.getByRole('button', { name: 'Create key' }).last().click();
   await first.getByRole('dialog', { name: 'The key “half of a name”' }).waitFor();
-  await first.getByRole('button', { name: 'I have kept it' }).click();
+  await first.getByRole('button', { name: 'I have saved it' }).click();
 
   // Somebody else sees nothing of it.
   await signIn(second, house, 'Grace');

@@ -169,7 +169,7 @@ async function created(
   t.same(await findings(page), []);
   await page.keyboard.press('Escape');
   t.ok(await once.isVisible(), 'what is shown once does not go by mistake');
-  await once.getByLabel('I have kept it').check();
+  await once.getByLabel('I have saved it').check();
   await once.getByRole('button', { name: 'Done' }).click();
   await page.getByRole('heading', { name: 'Orders', level: 1 }).waitFor();
   t.notOk((await page.content()).includes(secret), 'it is nowhere any more');
@@ -182,7 +182,7 @@ async function created(
   await page.getByRole('dialog').getByRole('button', { name: 'Rotate secret' }).click();
   await once.waitFor();
   t.not(await once.locator('.once').textContent(), secret);
-  await once.getByLabel('I have kept it').check();
+  await once.getByLabel('I have saved it').check();
   await once.getByRole('button', { name: 'Done' }).click();
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete tool' }).click();
@@ -195,7 +195,7 @@ async function functionWritten(t: Test, page: Page): Promise<void> {
   await functions.getByRole('button', { name: 'Add a function' }).click();
   await functions.getByLabel('Function’s name').fill(lookUp.name);
   await functions.getByLabel('When to call it').fill(lookUp.description);
-  const schema = functions.getByLabel('Schema of its arguments');
+  const schema = functions.getByLabel('Argument schema');
   for (const [text, words] of [
     ['{\n"type": "object",\n}', /It is no JSON.*double quotes/],
     ['[]', /must be an object/],
@@ -239,8 +239,8 @@ async function changed(t: Test, page: Page, house: House, bare: string): Promise
   const { id, functions: stored } = (await house.console(`/workspaces/${bare}/tools`)).json.data[0];
   t.match(stored, [{ ...lookUp, enabled: false, approval: null, show: null }]);
   const settings = page.getByRole('region', { name: 'Settings' });
-  await settings.getByLabel('A person approves each call').selectOption('always');
-  await settings.getByLabel('Calls a minute').fill('30');
+  await settings.getByLabel('Approval of each call').selectOption('always');
+  await settings.getByLabel('Max calls per minute').fill('30');
   await settings.getByRole('button', { name: 'Save', exact: true }).click();
   await settings.getByRole('button', { name: 'Cancel' }).waitFor({ state: 'detached' });
   t.match((await house.console(`/workspaces/${bare}/tools/${id}`)).json, {
@@ -329,7 +329,7 @@ async function given(t: Test, page: Page, { url, house }: Console, complaints: s
   t.match(await page.locator('small.fault').textContent(), /`tool_ids`.*Two tools have a function look_up_order/);
   t.same(await findings(page), []);
   await page.getByRole('checkbox', { name: 'Orders of old' }).uncheck();
-  await page.getByLabel('Rounds of calls in a turn').fill('3');
+  await page.getByLabel('Max tool rounds per turn').fill('3');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
   t.match(await stored(), { tool_ids: [one.id], tool_rounds_max: 3 });

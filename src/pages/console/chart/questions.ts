@@ -1,4 +1,4 @@
-/** "What would happen if": for each event the cases to try on the machine's copy, with the event's fields. */
+/** The simulation: for each event the cases to try on a copy of the machine, with the fields of the event. */
 import type { ActorKind } from '../../../../machines/all.ts';
 import { decide, eventsOf, type AnyEvent, type TriedEvent, type Standing } from './copy.ts';
 

@@ -1,4 +1,4 @@
-/** "What would happen if": a copy of the machine in this page is sent an event. The server hears nothing of it. */
+/** The simulation: sends an event to a copy of the machine in this page. The server is not involved. */
 import { useState } from 'preact/hooks';
 import type { ActorKind } from '../../../../machines/all.ts';
 import { now } from '../clock.ts';
@@ -32,13 +32,8 @@ export function WhatIf({ kind, standing, at, hint }: Options) {
   ]);
   const refused = answer === null ? null : codeOf(answer.outcomes);
   return (
-    <section class="what-if" aria-label="What would happen if">
-      <Choice
-        label="What would happen if it got"
-        value={chosen}
-        onValue={pick}
-        choices={[['', 'Choose an event'], ...choices]}
-      />
+    <section class="what-if" aria-label="Simulation">
+      <Choice label="Simulate event" value={chosen} onValue={pick} choices={[['', 'Choose an event'], ...choices]} />
       <output aria-live="polite">
         {answer !== null && (
           <>
@@ -54,9 +49,9 @@ export function WhatIf({ kind, standing, at, hint }: Options) {
             </code>
           </>
         )}
-        {answer === null && chosen !== '' && 'That cannot be told: the context at this step is not known.'}
+        {answer === null && chosen !== '' && 'The result is unknown: the context at this step is not stored.'}
       </output>
-      <small>Asked of a copy in this page; nothing is sent.</small>
+      <small>Runs on a copy in this page; nothing is sent to the server.</small>
     </section>
   );
 }

@@ -204,7 +204,7 @@ function Rotate({
     <Dialog name={`Rotate “${item.name}”`} close={close}>
       <form onSubmit={sending.submit}>
         <p>A new key with the same name, limits and assistants takes its place. Until the old one ends, both work.</p>
-        <Choice label="The old key ends" value={overlap} onValue={setOverlap} choices={overlaps} />
+        <Choice label="Old key expires" value={overlap} onValue={setOverlap} choices={overlaps} />
         <FormEnd sending={sending} act="Make the new key" cancel={close} />
       </form>
     </Dialog>

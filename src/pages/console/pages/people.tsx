@@ -151,7 +151,7 @@ function Invite({ close }: { close: () => void }) {
           required
           failure={sending.failure}
           autocomplete="off"
-          note="Stands beside what they do, in histories and in this list."
+          note="Shown next to their actions, in histories and in this list."
         />
         <FormEnd sending={sending} act="Make the link" cancel={close} />
       </form>

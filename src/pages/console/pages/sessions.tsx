@@ -183,7 +183,7 @@ function Filters({ asked, assistants, keys }: FilterOptions) {
     <div class="stack-wide">
       <div class="filters" role="search" aria-label="Filter sessions">
         <div class="grow">
-          <Input label="Id or visitor begins with" type="search" {...words} autocomplete="off" spellcheck={false} />
+          <Input label="ID or visitor prefix" type="search" {...words} autocomplete="off" spellcheck={false} />
         </div>
         <Choice
           label="State"
@@ -220,7 +220,7 @@ function Filters({ asked, assistants, keys }: FilterOptions) {
             {...choice('key_id')}
             choices={[['', 'Any'], ...keys.map(({ id, name }) => [id, name] as const)]}
           />
-          <Input label="Opened from" type="datetime-local" {...from} />
+          <Input label="Opened after" type="datetime-local" {...from} />
           <Input label="Opened before" type="datetime-local" {...to} />
         </div>
       </details>

@@ -50,10 +50,10 @@ export default function UsagePage() {
           CSV
         </a>
       </Head>
-      <div class="filters" role="search" aria-label="Which usage">
+      <div class="filters" role="search" aria-label="Filter usage">
         <Choice label="Time" value={span} onValue={(days) => setQuery({ days, bucket: null })} choices={spans} />
         <Choice
-          label="By"
+          label="Interval"
           value={bucket}
           onValue={(value) => setQuery({ bucket: value })}
           choices={[

@@ -34,7 +34,7 @@ export default function Workspaces() {
   const columns: readonly Column<Workspace>[] = [
     { name: 'Workspace', width: 'minmax(0, 1fr)', cell: ({ id, name }) => <a href={pathOf(id, 'live')}>{name}</a> },
     {
-      name: 'Turns in flight at most',
+      name: 'Max turns in flight',
       width: '160px',
       numeric: true,
       wide: true,
@@ -113,7 +113,7 @@ function Editor({ of, close }: { of: Workspace | null; close: () => void }) {
         <Input label="Name" path="name" value={name} onValue={setName} required failure={failure} />
         <div class="pair">
           <Input
-            label="Turns in flight at most"
+            label="Max turns in flight"
             path="turns_in_flight_max"
             type="number"
             min={1}
@@ -123,7 +123,7 @@ function Editor({ of, close }: { of: Workspace | null; close: () => void }) {
             failure={failure}
           />
           <Input
-            label="Sessions are kept, in days"
+            label="Session retention, in days"
             path="retention_days"
             type="number"
             min={1}

@@ -3,6 +3,7 @@
  * page.
  */
 import type { ApiFailure } from '../api.ts';
+import { durationText, secondsOf } from './duration.ts';
 import type { Assistant } from '../types.ts';
 import { limitOf, linkLimitNames, type LinkLimit, type LinkLimits } from './link-limits.ts';
 
@@ -18,7 +19,7 @@ export interface AssistantDraft {
   readonly description: string;
   readonly greeting: string;
   readonly alias: string;
-  readonly maxCallSeconds: string;
+  readonly maxCall: string;
   readonly provider: string;
   readonly model: string;
   readonly credential: string;
@@ -57,7 +58,7 @@ export const bound = ({ draft, change, failure }: FormOptions, name: keyof Assis
 });
 
 export const emptyDraft: AssistantDraft = {
-  ...{ name: '', description: '', greeting: '', alias: '', maxCallSeconds: '3600' },
+  ...{ name: '', description: '', greeting: '', alias: '', maxCall: durationText(3600) },
   ...{
     provider: 'scripted',
     model: 'scripted',
@@ -95,7 +96,7 @@ export function draftOf({
       description: text(description),
       greeting: text(greeting),
       alias: text(alias),
-      maxCallSeconds: text(seconds),
+      maxCall: durationText(seconds),
     },
     ...{
       provider: model.provider,
@@ -150,7 +151,7 @@ export function bodyOf(draft: AssistantDraft, before: Assistant | null): object 
       description: orNull(draft.description),
       greeting: orNull(draft.greeting),
       alias: orNull(draft.alias.trim()),
-      max_call_seconds: Number(draft.maxCallSeconds),
+      max_call_seconds: secondsOf(draft.maxCall),
     },
     ...{ tool_ids: draft.toolIds, tool_rounds_max: Number(draft.toolRounds) },
     channels: { voice: draft.voiceOn, link: draft.linkOn, widget: draft.widgetOn },

@@ -4,6 +4,7 @@ import { inWorkspace } from '../route.ts';
 import { plural } from '../format.ts';
 import type { Credential, Tool } from '../types.ts';
 import { bound, type FormOptions, type VisitorField } from './assistant-draft.ts';
+import { durationPattern } from './duration.ts';
 import { Area, Check, Choice, faultOf, Input } from './field.tsx';
 import { LinkForm, WidgetForm } from './link-form.tsx';
 import type { LinkUse } from './link-use.ts';
@@ -82,12 +83,11 @@ const General = (options: Options) => (
       note="Model name for OpenAI clients, tool name for MCP clients: a-z, 0-9, full stop, _ and -."
     />
     <Input
-      label="Max session length, in seconds"
-      type="number"
-      min={1}
+      label="Max session length"
+      pattern={durationPattern}
       required
-      {...bound(options, 'maxCallSeconds', 'max_call_seconds')}
-      note="A session expires after it, whatever happens."
+      {...bound(options, 'maxCall', 'max_call_seconds')}
+      note="1 h, 90 min, … A session expires after this time, even while it is in use."
     />
   </>
 );
@@ -137,7 +137,7 @@ function Model(options: Options) {
             type="number"
             min={1}
             {...bound(options, 'historyTokens', 'model.history_tokens_max')}
-            note="How much of a conversation the model is sent; empty: 8,000."
+            note="Conversation history sent to the model; empty: 8,000."
           />
           <Input
             label="Temperature"
@@ -162,7 +162,7 @@ function Model(options: Options) {
               ['hidden', 'Hidden'],
               ['shown', 'Shown'],
             ]}
-            note="What a model says to itself before it answers."
+            note="The model's thoughts before its answer."
           />
         </div>
       )}
@@ -207,7 +207,7 @@ function Tools(options: Options) {
       )}
       {tools.length > 0 && (
         <Input
-          label="Rounds of calls in a turn"
+          label="Max tool rounds per turn"
           type="number"
           min={1}
           max={25}

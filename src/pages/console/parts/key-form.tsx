@@ -57,7 +57,7 @@ export function KeyForm({ assistants, act, run, cancel, of }: Options) {
         onValue={setName}
         required
         failure={failure}
-        note="Says who calls with it: a shop, a job, a person."
+        note="Who uses the key: a shop, a job, a person."
       />
       <Choice
         label="May use"
@@ -122,7 +122,7 @@ export function Once({ made, close }: { made: CreatedKey; close: () => void }) {
         <Command>{`curl -H 'Authorization: Bearer ${made.key}' ${location.origin}/assistants`}</Command>
         <p class="acts end">
           <button type="button" class="primary" onClick={close}>
-            I have kept it
+            I have saved it
           </button>
         </p>
       </div>

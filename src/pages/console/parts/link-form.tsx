@@ -23,7 +23,7 @@ export function LinkForm(options: Options) {
     <>
       <Check
         label="Public link"
-        note="A page of its own, for everybody who has its address."
+        note="A public page for everybody who has its address."
         checked={draft.linkOn}
         onValue={(linkOn) => change({ linkOn })}
       />

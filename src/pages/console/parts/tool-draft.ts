@@ -1,5 +1,6 @@
 /** The drafts in the forms of a tool, converted to and from the API's shape; and what its words mean. */
 import type { Tool, ToolError } from '../types.ts';
+import { durationText, secondsOf } from './duration.ts';
 
 export interface ToolDraft {
   readonly name: string;
@@ -16,7 +17,7 @@ export const emptyTool: ToolDraft = {
   name: '',
   url: '',
   credential: '',
-  timeout: '20',
+  timeout: durationText(20),
   callsPerMinute: '',
   approval: 'never',
   show: 'name',
@@ -37,7 +38,7 @@ export const toolDraftOf = ({
     name,
     url: url ?? '',
     credential: credential ?? '',
-    timeout: String(timeout),
+    timeout: durationText(timeout),
     callsPerMinute: calls === null ? '' : String(calls),
     approval,
     show,
@@ -61,7 +62,7 @@ export const toolBodyOf = ({
     name,
     url: orNull(url),
     credential_id: orNull(credential),
-    timeout_seconds: Number(timeout),
+    timeout_seconds: secondsOf(timeout),
     calls_per_minute: orNull(callsPerMinute) === null ? null : Number(callsPerMinute),
   },
   ...{ approval, show, repeatable },

@@ -1,6 +1,7 @@
 /** The settings of a tool, and its signing secret, which is shown once. */
 import { useState } from 'preact/hooks';
 import type { ApiFailure } from '../api.ts';
+import { durationPattern } from './duration.ts';
 import { inWorkspace } from '../route.ts';
 import type { Credential, Tool } from '../types.ts';
 import { CopyButton } from './copy.tsx';
@@ -34,7 +35,7 @@ export function ToolFields({ kind, draft, change, credentials, failure }: Option
         required
         failure={failure}
         autocomplete="off"
-        note="For your own people; models see the names of its functions."
+        note="Shown only in the console; models see the function names."
       />
       {kind !== 'client' && (
         <>
@@ -76,7 +77,7 @@ export function ToolFields({ kind, draft, change, credentials, failure }: Option
       )}
       <div class="pair">
         <Choice
-          label="A person approves each call"
+          label="Approval of each call"
           path="approval"
           value={draft.approval}
           onValue={(approval) => change({ approval })}
@@ -93,11 +94,10 @@ export function ToolFields({ kind, draft, change, credentials, failure }: Option
         />
         {kind !== 'client' && (
           <Input
-            label="Seconds for a call"
+            label="Timeout"
             path="timeout_seconds"
-            type="number"
-            min={1}
-            max={120}
+            pattern={durationPattern}
+            note="For one call: 20 s, 2 min, …"
             value={draft.timeout}
             onValue={(timeout) => change({ timeout })}
             required
@@ -106,7 +106,7 @@ export function ToolFields({ kind, draft, change, credentials, failure }: Option
         )}
         {kind !== 'client' && (
           <Input
-            label="Calls a minute"
+            label="Max calls per minute"
             path="calls_per_minute"
             type="number"
             min={1}
@@ -119,10 +119,10 @@ export function ToolFields({ kind, draft, change, credentials, failure }: Option
       </div>
       {kind !== 'client' && (
         <Check
-          label="A call may be sent again although the tool may have it"
+          label="Retry after a lost response"
           checked={draft.repeatable}
           onValue={(repeatable) => change({ repeatable })}
-          note="Only for what may happen twice, or where the tool remembers Idempotency-Key."
+          note="Only if calls may run twice, or if the tool honours Idempotency-Key."
         />
       )}
     </>
@@ -153,7 +153,7 @@ export function SecretOnce({
         <p class="acts">
           <CopyButton text={secret} label="Copy the secret" quiet={false} />
         </p>
-        <Check label="I have kept it" checked={kept} onValue={setKept} />
+        <Check label="I have saved it" checked={kept} onValue={setKept} />
         <p class="acts end">
           <button type="button" class="primary" disabled={!kept} onClick={close}>
             Done

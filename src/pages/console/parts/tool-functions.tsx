@@ -125,7 +125,7 @@ function OneFunction({ of, index, fixed, isNew, refused, failure, set, remove }:
         </summary>
         <div class="stack-wide">
           {fixed ? (
-            <pre class="json" tabIndex={0} aria-label="Schema of its arguments">
+            <pre class="json" tabIndex={0} aria-label="Argument schema">
               {of.parameters}
             </pre>
           ) : (
@@ -152,7 +152,7 @@ function OneFunction({ of, index, fixed, isNew, refused, failure, set, remove }:
                 note="The model reads this."
               />
               <Area
-                label="Schema of its arguments"
+                label="Argument schema"
                 path={`functions[${index}].parameters`}
                 rows={8}
                 value={of.parameters}
@@ -166,7 +166,7 @@ function OneFunction({ of, index, fixed, isNew, refused, failure, set, remove }:
           )}
           <div class="pair">
             <Choice
-              label="A person approves it"
+              label="Requires approval"
               value={of.approval}
               onValue={(approval) => set({ approval })}
               choices={[['', 'As the tool says'], ...approvals]}

@@ -119,10 +119,10 @@ function Hear({ path, dirty, save }: VoiceStand) {
     }
   };
   return (
-    <div class="hear" role="group" aria-label="Hear it">
+    <div class="hear" role="group" aria-label="Play sample">
       <Input label="Preview text" value={text} onValue={setText} maxLength={1000} autocomplete="off" />
       <button type="button" onClick={() => void hear()} disabled={busy || text.trim() === ''}>
-        {busy ? 'Speaking …' : dirty ? 'Save and hear it' : 'Hear it'}
+        {busy ? 'Speaking …' : dirty ? 'Save and play sample' : 'Play sample'}
       </button>
       {sound !== null && <audio controls autoPlay src={sound} />}
       <Failure failure={failure} />

@@ -1,0 +1,25 @@
+/** Durations in form fields, as people write them: `90 min`, `1 h`, `1 h 30 min`, or a bare number of seconds. */
+const units: Readonly<Record<string, number>> = { d: 86_400, h: 3600, min: 60, m: 60, s: 1 };
+
+/** The expression of a field of durations, for its `pattern`. */
+export const durationPattern = String.raw`\s*\d+\s*|(\s*\d+\s*(d|h|min|m|s))+\s*`;
+
+/** Returns the seconds that a text in the form of `durationPattern` says; NaN for any other text. */
+export function secondsOf(text: string): number {
+  if (/^\s*\d+\s*$/.test(text)) return Number(text);
+  if (!/^(?:\s*\d+\s*(?:d|h|min|m|s))+\s*$/.test(text)) return Number.NaN;
+  const parts = text.matchAll(/(\d+)\s*(d|h|min|m|s)/g);
+  return [...parts].reduce((sum, [, count, unit]) => sum + Number(count) * units[unit!]!, 0);
+}
+
+/** Returns a duration in its largest units: 5400 is `1 h 30 min`. */
+export function durationText(seconds: number): string {
+  const parts: string[] = [];
+  let left = seconds;
+  for (const unit of ['d', 'h', 'min', 's']) {
+    const count = Math.floor(left / units[unit]!);
+    left -= count * units[unit]!;
+    if (count > 0) parts.push(`${count} ${unit}`);
+  }
+  return parts.length === 0 ? '0 s' : parts.join(' ');
+}
