@@ -404,7 +404,7 @@ const listed = (names: readonly string[]): string => `${names.slice(0, -1).join(
 
 function storeSetting(value: string): Config['store'] {
   if (value === 'memory:') return { kind: 'memory' };
-  if (value.startsWith('lmdb:') && value.length > 5) return { kind: 'lmdb', folder: folderSetting(value) };
+  if (value.startsWith('lmdb:') && value.slice(5).trim() !== '') return { kind: 'lmdb', folder: folderSetting(value) };
   if (/^rediss?:/.test(value)) return redisStore(value, '[/DATABASE]', isRedisUrl(value));
   if (/^rediss?-cluster:/.test(value)) {
     const [, hosts] = /^rediss?-cluster:\/\/(?:[^@\s]*@)?([^@/\s,]+(?:,[^@/\s,]+)*)\/?$/.exec(value) ?? [];
@@ -474,9 +474,15 @@ const listItems = (value: string): string[] =>
  * a host and perhaps a port. A slash at the end is allowed.
  */
 function originOf(text: string): string | null {
-  if (!/^https?:\/\/[^/\\?#@\s]+\/?$/i.test(text) || !URL.canParse(text)) return null;
-  const { host, origin } = new URL(text);
-  return /^[\w.:[\]-]+$/.test(host) ? origin : null;
+  if (!/^https?:\/\/[^/\\?#@%\s]*[^/\\?#@%\s:]\/?$/i.test(text) || !URL.canParse(text)) return null;
+  const { hostname, port, origin } = new URL(text);
+  const isHost =
+    /^[\w.:[\]-]+$/.test(hostname) &&
+    hostname
+      .replace(/\.$/, '')
+      .split('.')
+      .every((label) => label !== '');
+  return isHost && port !== '0' ? origin : null;
 }
 
 function origins(variable: string, value: string): string[] {

@@ -362,6 +362,7 @@ t.test(
       'lmdb://localhost/data',
       'lmdb://',
       'lmdb:',
+      'lmdb: ',
     ]) {
       const said = refusalOf(() => readConfig({ PARLEY_STORE: value }));
       t.match(said, /^PARLEY_STORE must be lmdb:FOLDER[^\n]*\.$/, value);

@@ -190,6 +190,12 @@ t.test('anything but scheme, host and port in PARLEY_PUBLIC_URL is one line and 
       'https://parley.example\\chat',
       'https://a,b',
       'https://*.example',
+      'https://parley.example:',
+      'https://parley.example:0',
+      'https://parley..example',
+      'https://.example',
+      'https://parley.example..',
+      'https://%70arley.example',
       'https://[::1',
     ],
   ];
