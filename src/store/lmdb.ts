@@ -8,7 +8,7 @@
  */
 import { constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { copyFile, rename, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { open } from 'lmdb';
 import type { RootDatabase } from 'lmdb';
 import { atTurnEnd, WheelClock, type Clock, type Timer } from '../base/clock.ts';
@@ -18,7 +18,7 @@ import { StoreUnavailable } from './store.ts';
 import { EmbeddedStore } from './embedded.ts';
 import { AppendedBytes, applyChange, type Row, type Write } from './engine.ts';
 import { JournaledEngine, withFile, type Base } from './journal.ts';
-import { filesIn, unopened } from './journal/replay.ts';
+import { unopened } from './journal/replay.ts';
 import { dataFile, keepPrivate, lockFile } from './lmdb/files.ts';
 import { checkHeader } from './lmdb/header.ts';
 import { isOf, livingOwner, ownerKey, thisProcess, type Owner } from './lmdb/owner.ts';
@@ -42,23 +42,30 @@ export class LmdbEngine implements Base {
   readonly name = 'lmdb';
   readonly #folder: string;
   readonly #clock: Clock;
+  readonly #notify: (sentence: string) => void;
   readonly #ownership: FolderOwnership;
   #opened: RootDatabase<Buffer, string> | null = null;
 
   constructor(
     folder: string,
-    { clock = new WheelClock(), newId = () => randomIds(clock).secret(), ...ownership }: Partial<OwnershipOptions> = {},
+    {
+      clock = new WheelClock(),
+      newId = () => randomIds(clock).secret(),
+      notify = () => {},
+      ...ownership
+    }: Partial<OwnershipOptions> = {},
   ) {
     this.#folder = folder;
     this.#clock = clock;
-    this.#ownership = new FolderOwnership(folder, { clock, newId, notify: () => {}, onLost: () => {}, ...ownership });
+    this.#notify = notify;
+    this.#ownership = new FolderOwnership(folder, { clock, newId, notify, onLost: () => {}, ...ownership });
   }
 
   async open(): Promise<void> {
     const isLapsed = await this.#acquire();
     try {
       checkHeader(this.#folder);
-      refuseWithoutDatabase(this.#folder);
+      this.#noteEmpty();
       if (isLapsed) await this.#leaveDatabase();
       for (const file of [dataFile(this.#folder), lockFile(this.#folder)]) keepPrivate(file);
       this.#opened = this.#openDatabase();
@@ -67,6 +74,13 @@ export class LmdbEngine implements Base {
       this.#ownership.release();
       throw error;
     }
+  }
+
+  /** A copy that was interrupted, or a first start, leaves the file empty. */
+  #noteEmpty(): void {
+    const file = dataFile(this.#folder);
+    if (statSync(file, { throwIfNoEntry: false })?.size === 0)
+      this.#notify(`The file ${file} was empty: an empty store begins.`);
   }
 
   /**
@@ -194,17 +208,6 @@ export class LmdbEngine implements Base {
     if (this.#opened === null) throw new Error('The store is not open.');
     return this.#opened;
   }
-}
-
-/** LMDB would begin an empty database beside a journal whose own is missing. */
-function refuseWithoutDatabase(folder: string): void {
-  const file = dataFile(folder);
-  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0) return;
-  const needs = filesIn(folder).find((path) => statSync(path).size > 0);
-  if (needs === undefined) return;
-  throw new StoreUnavailable(
-    `The file ${file} is missing or empty, and ${basename(needs)} beside it needs it. Bring back a whole copy of the folder, or name an empty folder.`,
-  );
 }
 
 /**

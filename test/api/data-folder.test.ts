@@ -143,12 +143,29 @@ t.test('a journal that was cut, as one that was copied before the other files, i
 
 t.test('a journal without its database is refused, and no empty one begins in its place', async (t) => {
   const { folder, data, name } = await killed(t);
-  rmSync(join(data, 'data.mdb'));
-  t.match(
-    await refused(t, folder),
-    `The file data/data.mdb is missing or empty, and ${name} beside it needs it. Bring back a whole copy of the folder, or name an empty folder.`,
-  );
+  const file = join(data, 'data.mdb');
+  const says = (beside: string): string =>
+    `The file data/data.mdb is missing or empty, and ${beside} beside it needs it. Bring back the last good copy of the folder, or name an empty folder.`;
+  rmSync(file);
+  t.match(await refused(t, folder), says(name));
+  t.match((await diagnose({ ...env, PARLEY_STORE: `lmdb:${data}` })).of('store'), { status: 'fail', found: name });
+  // A copy that met no file of the journal, as between two of them, has the note of its end.
+  rmSync(join(data, name));
+  t.match(await refused(t, folder), says('journal-end'));
   t.notOk(readdirSync(data).includes('data.mdb'));
+  writeFileSync(file, '');
+  t.match(await refused(t, folder), says('journal-end'));
+  t.equal(statSync(file).size, 0);
+});
+
+t.test('an empty database file is begun anew, with a line in the log', async (t) => {
+  const folder = await temporaryFolder(t);
+  const server = await house(t, folder);
+  await server.stop();
+  writeFileSync(join(folder, 'data', 'data.mdb'), '');
+  const anew = await house(t, folder);
+  await anew.stop();
+  t.match(anew.stdout(), /"level":"warn".*The file data\/data\.mdb was empty: an empty store begins\./);
 });
 
 t.test('a wrong PARLEY_ACCEPT_LOSS is a wrong setting', async (t) => {

@@ -8,7 +8,7 @@ import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { dataFile } from '../../store/lmdb/files.ts';
 import { RecordsLost } from '../../store/journal/replay.ts';
-import { headerProblem } from '../../store/lmdb/header.ts';
+import { headerProblem, missingProblem } from '../../store/lmdb/header.ts';
 import { lookInto, ownerOf } from '../../store/lmdb/look.ts';
 import { codePoints } from '../../base/text.ts';
 import { check, fail, ok, warn } from '../../store/doctor/check.ts';
@@ -163,6 +163,9 @@ async function keptFile(
   return { check: check(name, ok(path)), text };
 }
 
+const ifFilled =
+  'If there was a store, as before a copy that was interrupted: bring back the last good copy of the folder.';
+
 async function storeChecks(
   folder: string,
   file: string,
@@ -170,13 +173,15 @@ async function storeChecks(
   clock: Clock,
   ids: Ids,
 ): Promise<Check[]> {
-  if (
-    (await stat(file).then(
-      ({ size }) => size,
-      () => 0,
-    )) === 0
-  )
-    return [check('store', ok('empty; the first start fills it'))];
+  const backup = 'Bring back the last good copy of the data folder, or name an empty folder in PARLEY_STORE.';
+  const size = await stat(file).then(
+    (found) => found.size,
+    () => null,
+  );
+  const missing = missingProblem(folder);
+  if (missing !== null) return [check('store', fail(`${file} ${missing}`, backup))];
+  if (size === null) return [check('store', ok('empty; the first start fills it'))];
+  if (size === 0) return [check('store', warn(`${file} is empty; the next start begins an empty store`, ifFilled))];
   const closed = await problem(file, constants.R_OK | constants.W_OK);
   if (closed !== null)
     return [
@@ -188,7 +193,6 @@ async function storeChecks(
         ),
       ),
     ];
-  const backup = 'Bring back the last good copy of the data folder, or name an empty folder in PARLEY_STORE.';
   try {
     const damage = headerProblem(file);
     if (damage !== null) return [check('store', fail(`${file} ${damage}`, backup))];

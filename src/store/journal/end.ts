@@ -15,7 +15,8 @@ export interface NotedEnd {
 
 const digits = 15;
 
-const pathIn = (folder: string): string => join(folder, 'journal-end');
+/** The file, which is there while a store is open and after it was killed. */
+export const endFile = (folder: string): string => join(folder, 'journal-end');
 const padded = (next: number): string => String(next).padStart(digits, '0');
 
 export class JournalEnd {
@@ -29,9 +30,9 @@ export class JournalEnd {
 
   /** Begins the file again, for the database of this name. */
   open(next: number, name: string | null): void {
-    rmSync(pathIn(this.#folder), { force: true });
+    rmSync(endFile(this.#folder), { force: true });
     try {
-      this.#file = openSync(pathIn(this.#folder), 'wx', 0o600);
+      this.#file = openSync(endFile(this.#folder), 'wx', 0o600);
       writeSync(this.#file, `${padded(next)} ${name ?? ''}\n`, 0, 'latin1');
     } catch {
       this.close();
@@ -56,14 +57,14 @@ export class JournalEnd {
 
   remove(): void {
     this.close();
-    rmSync(pathIn(this.#folder), { force: true });
+    rmSync(endFile(this.#folder), { force: true });
   }
 }
 
 /** Returns null if the folder has no such file, or it cannot be read. */
 export function readJournalEnd(folder: string): NotedEnd | null {
   try {
-    const [, next, name] = /^(\d{15}) (.*)\n$/.exec(readFileSync(pathIn(folder), 'latin1')) ?? [];
+    const [, next, name] = /^(\d{15}) (.*)\n$/.exec(readFileSync(endFile(folder), 'latin1')) ?? [];
     return next === undefined ? null : { next: Number(next), name: name! };
   } catch {
     return null;

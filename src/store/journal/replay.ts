@@ -163,7 +163,8 @@ export class RecordsLost extends Error {
 }
 
 /** Whether an error of LMDB reports pages that are not as it wrote them. */
-const isDamage = ({ message }: Error): boolean => /^MDB_(?:CORRUPTED|PAGE_NOTFOUND|INVALID|PANIC)\b/.test(message);
+const isDamage = ({ message }: Error): boolean =>
+  /^MDB_(?:CORRUPTED|PAGE_NOTFOUND|INVALID|PANIC|BAD_TXN)\b/.test(message);
 
 /** An error of opening a folder, in one sentence. */
 export function unopened(folder: string, error: Error): StoreUnavailable {

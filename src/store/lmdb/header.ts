@@ -3,8 +3,11 @@
  * the file's end, so they are looked at before it opens the file. A file that LMDB has written passes, whatever the
  * size of its pages, encrypted or not.
  */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { endianness } from 'node:os';
+import { basename } from 'node:path';
+import { endFile } from '../journal/end.ts';
+import { filesIn } from '../journal/replay.ts';
 import { StoreUnavailable } from '../store.ts';
 import { dataFile } from './files.ts';
 
@@ -19,14 +22,25 @@ const pageBytesMax = 64 * 1024;
 /** Other layouts are left to LMDB. */
 const isKnownLayout = endianness() === 'LE' && !['arm', 'ia32', 'mips', 'mipsel', 'ppc'].includes(process.arch);
 
-/** Rejects a folder whose file LMDB must not open, with one clear sentence. */
+/** Rejects a folder whose file LMDB must not open or begin, with one clear sentence. */
 export function checkHeader(folder: string): void {
   const file = dataFile(folder);
-  const problem = headerProblem(file);
+  const problem = headerProblem(file) ?? missingProblem(folder);
   if (problem !== null)
     throw new StoreUnavailable(
       `The file ${file} ${problem}. Bring back the last good copy of the folder, or name an empty folder.`,
     );
+}
+
+/**
+ * The reason why LMDB must not begin a database in the folder, as the end of a sentence: files of the journal are there,
+ * which a closed database has not, and their database is not. Null where there is none.
+ */
+export function missingProblem(folder: string): string | null {
+  const size = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (size(dataFile(folder)) > 0) return null;
+  const needs = [...filesIn(folder), endFile(folder)].find((path) => size(path) > 0);
+  return needs === undefined ? null : `is missing or empty, and ${basename(needs)} beside it needs it`;
 }
 
 /**

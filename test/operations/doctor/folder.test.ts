@@ -143,7 +143,15 @@ t.test('folders that hold no store', async (t) => {
     t.match((await examined(folder)).of('store'), { status: 'fail', found: /is not an LMDB database/ });
   }
   await writeFile(join(folder, 'data.mdb'), '');
-  t.match((await examined(folder)).of('store'), { status: 'ok', found: /empty; the first start fills it/ });
+  t.match((await examined(folder)).of('store'), { status: 'warn', found: /is empty; the next start begins an empty/ });
+  for (const name of ['journal-end', 'journal-000000000000012']) {
+    const other = await temporaryFolder(t);
+    await writeFile(join(other, name), '000000000000020 name\n');
+    const found = `is missing or empty, and ${name} beside it needs it`;
+    t.match((await examined(other)).of('store'), { status: 'fail', found });
+    await writeFile(join(other, 'data.mdb'), '');
+    t.match((await examined(other)).of('store'), { status: 'fail', found });
+  }
 });
 
 t.test('rows of a later version', async (t) => {
