@@ -2,9 +2,9 @@
 import type { Clock } from './clock.ts';
 
 export interface CoalescedBounds {
-  /** How long an answer is reused, in milliseconds from its arrival. */
+  /** Milliseconds for which an answer is reused, from its arrival. */
   readonly keptMs: number;
-  /** How many queries may run one after another without that wait; each `keptMs` gives one of them back. */
+  /** Number of queries that may run one after another without that wait; each `keptMs` gives one of them back. */
   readonly freshMax: number;
 }
 
@@ -38,7 +38,7 @@ export class Coalesced<T> {
     return this.#answer;
   }
 
-  /** Gives the present answer to nobody who comes later, nor that of the query in flight once it has come. */
+  /** Forgets the present answer, and the answer of the query in flight once it arrives. */
   forget(): void {
     this.#isStale = this.#inFlight;
     if (this.#inFlight) return;

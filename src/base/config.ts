@@ -48,7 +48,7 @@ export interface Config {
   readonly allowVolatile: boolean;
   /** The file in the data folder whose loss of records is accepted; null if none is. */
   readonly acceptLoss: string | null;
-  /** How many processes serve; one without a supervisor. */
+  /** Number of processes that serve; one runs without a supervisor. */
   readonly processes: number;
   readonly log: (typeof logLevels)[number];
   /** Whether the start prints neither a key nor a link to sign in. */
@@ -57,13 +57,13 @@ export interface Config {
   readonly underSystemd: boolean;
   readonly synthetic: boolean;
   readonly turnMsMax: number;
-  /** How long a model's provider may be silent. */
+  /** Milliseconds that a model's provider may be silent. */
   readonly providerSilenceMs: number;
-  /** Variables of the environment that look like settings and are none, because Kubernetes set them. */
+  /** Environment variables with the names of settings that Kubernetes set; they are ignored. */
   readonly ignoredVariables: readonly string[];
   /** Processes that listen for the embedded voice, and as many that speak; 0 turns it off. */
   readonly voiceProcesses: number;
-  /** The folder of the voice provider `local`; null if there is none. */
+  /** The folder of the voice provider `local`; null without one. */
   readonly voiceFolder: string | null;
 }
 
@@ -340,7 +340,7 @@ function providerProxy(value: string): Config['providerProxy'] {
       `PARLEY_PROVIDER_PROXY must be http://[USER:PASSWORD@]HOST[:PORT], not "${redacted(value)}".`,
     );
   const { username, password, hostname, port } = url;
-  // Bytes, whatever text they are.
+  // Decoded as bytes, since they may be no UTF-8.
   const [user, secret] = [username, password].map((part) =>
     part.replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16))),
   );

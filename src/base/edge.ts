@@ -16,7 +16,7 @@ export interface RequestHead {
   readonly method: string;
   /** The raw path without the query, percent-encoding untouched. */
   readonly path: string;
-  /** The raw query without its question mark; empty if there is none. */
+  /** The raw query without its question mark; empty without a query. */
   readonly query: string;
   /** The peer's address in text, as the socket has it. */
   readonly remoteAddress: string;
@@ -103,14 +103,14 @@ export interface Socket {
   readonly bufferedBytes: number;
 }
 
-/** Why a head must not run: a header that two readers could understand differently, or too many or too long lines. */
+/** Reason to refuse a head: a header that two readers could understand differently, or too many or too long lines. */
 export type HeadFault = 'Content-Length' | 'Transfer-Encoding' | 'Host' | 'size';
 
 /** The callbacks of an engine. If one throws or rejects, that is a fault of ours, and the connection ends. */
 export interface EdgeListener {
   exchange(exchange: Exchange): void | Promise<void>;
   upgrade(upgrade: Upgrade): void | Promise<void>;
-  /** Called with a request that must not run, whatever its target. Its answer closes the connection. */
+  /** Called with a request that must not run, for any target. Its answer closes the connection. */
   refuse(request: Answerable, fault: HeadFault): void;
 }
 
@@ -134,7 +134,7 @@ export interface EdgeBounds {
   /** The pace of a socket's text messages and pings: so many at once, then so many a second. */
   socketTextsMax: number;
   socketTextsPerSecond: number;
-  /** How long the peer of a socket may answer no ping. */
+  /** Milliseconds for which the peer of a socket may leave pings unanswered. */
   socketSilentMs: number;
   slowReaderBytesMax: number;
 }

@@ -166,9 +166,7 @@ export interface FailureDetail {
   limit?: number;
   /** The path of the offending field where the sentence does not name it (contract 14). */
   param?: string;
-  /**
-   * Where a limit refuses that is none of a key's budgets: its name in the metrics, if it is not the workspace's turns.
-   */
+  /** The limit that refused, as its name in the metrics, unless it is a key's budget or the workspace's turns. */
   limiter?: 'authentication' | 'link_reads';
   /** The error behind the failure, for the log only. */
   cause?: unknown;

@@ -15,7 +15,7 @@ export function jsonText(value: unknown): string {
   return lineEnds.test(text) ? text.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029') : text;
 }
 
-/** The value that a text is in JSON; undefined if it is none. */
+/** Parses JSON; undefined for an invalid text. */
 export function parseValue(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -24,7 +24,7 @@ export function parseValue(text: string): unknown {
   }
 }
 
-/** The object that a text is in JSON; null if it is none. */
+/** Parses a JSON object; null for any other text. */
 export function parseObject(text: string): Json | null {
   const value = parseValue(text);
   return isObject(value) ? value : null;

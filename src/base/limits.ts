@@ -60,8 +60,7 @@ export const limits = {
   turnsInFlightCeiling: 100_000,
   turnMsMax: 5 * 60 * 1000, // contract 12
   /**
-   * Tools (contract 13): the calls of a round, and those of a model that are taken at all; what a call gives and
-   * returns.
+   * Tools (contract 13): the calls of a round, and the calls of a model that are read at all; arguments and results.
    */
   toolCallsMax: 8,
   toolCallsTaken: 64,
@@ -69,8 +68,8 @@ export const limits = {
   toolArgumentsBytesMax: 32 * 1024,
   toolOpaqueCharactersMax: 64 * 1024, // of what a provider put on a call and its round, as JSON
   toolOpaquesCharactersMax: 512 * 1024, // the same in a turn
-  toolArgumentsKept: 1024, // characters, of a call beyond those of a round
-  toolMisfitCharactersMax: 400, // of the sentence that tells a model why its arguments do not fit
+  toolArgumentsKept: 1024, // characters, of a call above `toolCallsMax`
+  toolMisfitCharactersMax: 400, // of the sentence for a model whose arguments do not match the schema
   toolCheckStepsMax: 50_000, // of arguments against their schema, all in one turn of the event loop
   toolOutputCharactersMax: 16_000,
   toolOutputsCharactersMax: 64_000,
@@ -99,7 +98,7 @@ export const limits = {
   outputCharactersMax: 200_000,
   answerBytesMax: 240 * 1024, // of a list's items; an answer that is no stream waits whole for a slow reader
   flowingCharacters: 16 * 1024, // code points of a long answer that are made at a time, six bytes each at most
-  flowingBuckets: 300, // the same of usage, 220 bytes each at most
+  flowingBuckets: 300, // of usage, 220 bytes each at most
   pacedPiecesPerSecond: 5_000, // of all turns in the process; above it pieces are handed over at a beat
   paceMs: 20, // between two beats, and up to a tick of the clock's wheel more
   crowdedPiecesPerSecond: 20_000, // above it a beat takes longer, and providers are read at it
@@ -195,7 +194,7 @@ export const limits = {
   looksAfterMove: 3, // at a session that another process has moved, before a turn begins on it without a look
   unknownMs: 1_000, // for which a key or a slug that the store does not have is not looked up again
   unknownMax: 10_000, // such keys, and such slugs
-  slugsKept: 20_000, // of which a process remembers whose they are
+  slugsKept: 20_000, // whose owner a process remembers
   credentialsKeptMax: 10_000, // that turns have used within `catalogFreshMs`
   sweepMs: 60_000,
   sweepAgainMs: 1000,
@@ -203,7 +202,7 @@ export const limits = {
   timeTrustMs: 60 * 60_000, // for which time must have moved evenly before a sweep deletes anything
   storeRetryMs: 100, // before a turn's step is sent again that the store did not answer; doubled each time
   storeRetryMsMax: 2_000,
-  appendRetryMsMax: 500, // the same of a turn that is writing, whose lease runs
+  appendRetryMsMax: 500, // for a turn that is writing, whose lease runs
   withdrawalsMax: 10_000, // turns that wait for the store to be withdrawn, above which none begins
   withdrawalMs: 1_000, // how long a chat waits for the turn before it on its session to be withdrawn
   fateMs: 1_000, // how long a chat that has not begun waits for how another process has ended its turn
@@ -292,7 +291,7 @@ export const limits = {
 
   // Redis
   redisCallMs: 1_900, // a client gets 503 within two seconds
-  redisAskMs: 900, // for a primary to tell about itself
+  redisAskMs: 900, // for a primary to describe itself
   redisPolicyMs: 100, // for a look to wait for that: less than a probe waits
   redisCallsMax: 10_000, // calls that wait for an answer at a time; several that are sent as one count each
   redisGatheredMax: 64, // calls of a step that are sent as one: Redis serves nobody else meanwhile
@@ -326,8 +325,8 @@ export const limits = {
 
   // Looks that need no key
   readyAnswerMs: 1_900, // a probe gets 503 within two seconds, however slow the disk
-  readySharedMs: 200, // the same of Redis, within a quarter of a second
-  readyWorkersMs: 240, // the same of several processes: each has its own time
+  readySharedMs: 200, // for Redis, within a quarter of a second
+  readyWorkersMs: 240, // for several processes, each with its own time
   readyKeptMs: 250, // unless the store refuses a step
   readyWorkersKeptMs: 40, // what a supervisor keeps beyond its workers
   loadStepSeconds: 5, // contract 9
@@ -353,7 +352,7 @@ export const limits = {
   workerRestartMsMax: 10_000,
   workerWellMs: 30_000, // a worker that ran so long did not die of its start
   workerRetireMs: 2_000, // for clients of a worker that leaves to send the request that closes their connection
-  workerMeasureMs: 1_000, // for a worker to tell its metrics
+  workerMeasureMs: 1_000, // for a worker to report its metrics
   workerEndMs: 60_000, // for a worker to drain and end once it is requested to; then it is killed
 
   // Ending

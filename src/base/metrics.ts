@@ -11,9 +11,9 @@ const fastSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
 const answerSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
- * Why a turn failed through no fault of its provider. `store_away`: the store did not answer; `store_forgot`: it lost
- * text in a failover; `fence_lost`: another process owns the turn; `lease_lost`: its lease could not be renewed;
- * `error`: a fault in the program.
+ * Reasons why a turn failed through no fault of its provider. `store_away`: the store did not answer; `store_forgot`:
+ * it lost text in a failover; `fence_lost`: another process owns the turn; `lease_lost`: its lease could not be
+ * renewed; `error`: a fault in the program.
  */
 export const turnFaults = [
   'time_limit',
@@ -27,9 +27,9 @@ export const turnFaults = [
 ] as const;
 export type TurnFault = (typeof turnFaults)[number];
 
-/** How a turn can end, as `parley_turns_total` counts it; `withdrawn`: it failed before its first output. */
+/** Ends of a turn, as `parley_turns_total` counts them; `withdrawn`: it failed before its first output. */
 const turnEnds = ['completed', 'aborted', 'failed', 'withdrawn'] as const;
-/** How a call of a tool can end (contract 13). */
+/** Ends of a tool call (contract 13). */
 const toolOutcomes = ['completed', 'cancelled', ...toolErrors] as const;
 /**
  * The limits that can refuse a request with 429: a budget of its key, the workspace's slots for turns, its address's
@@ -71,7 +71,7 @@ export interface Metrics {
   counted(): Promise<Counted>;
   /** All metrics as text, and their content type. */
   text(): Promise<string>;
-  /** All metrics as data, which can be added to those of other processes. */
+  /** All metrics as data, which can be added to the metrics of other processes. */
   samples(): Promise<Samples>;
   readonly contentType: string;
 }

@@ -1,11 +1,11 @@
 /**
- * Failures in the shape of OpenAI's API (contract 14): code and sentence are those of every failure, status and type
- * are what its clients expect.
+ * Failures in the shape of OpenAI's API (contract 14): each has its usual code and sentence, with the status and type
+ * that OpenAI's clients expect.
  */
 import type { ErrorRow, Refusal } from './errors.ts';
 import { jsonText } from './json.ts';
 
-/** Its clients know no 422. */
+/** OpenAI's clients know no 422. */
 export const openaiStatus = (status: number): number => (status === 422 ? 400 : status);
 
 /** The refusals of a caller keep the types that the clients know for them. */
@@ -22,7 +22,7 @@ export const openaiFailureText = ({ row, message, param }: Refusal, requestId: s
 export const openaiStreamError = ({ code, message, type }: ErrorRow) => ({ message, type, param: null, code });
 
 /**
- * Whether a client is to be told not to repeat the request: after these statuses its clients do so by themselves,
- * whatever contract 2 says of the code.
+ * Whether the response asks the client not to repeat the request: after these statuses OpenAI's clients retry by
+ * default, also where contract 2 forbids it for the code.
  */
 export const isFinal = ({ status, retry }: ErrorRow): boolean => retry === 'never' && (status === 409 || status >= 500);

@@ -27,7 +27,7 @@ export const lists = (origins: readonly string[], origin: string): boolean => {
   });
 };
 
-/** Whether a host has one label or more before those of the other; none of a host's labels is empty. */
+/** Whether a host is a subdomain of another; no label of a host is empty. */
 const isBelow = (name: string, parent: string): boolean =>
   name.endsWith(`.${parent}`) && name.split('.').every((label) => label !== '');
 

@@ -35,9 +35,9 @@ export function endWhileStarting(): () => void {
 }
 
 /**
- * Sends a child a signal, if the system could start it. Node tells of one that it could not start only after this turn
- * of the event loop, and until then `kill` sends the signal to whatever id is in the memory that was meant for its own:
- * 0 is this process's whole group.
+ * Sends a child a signal, if the system could start it. Node reports a failed start only after this iteration of the
+ * event loop; until then `kill` would send the signal to the process id in uninitialised memory, where 0 is this
+ * process's whole group.
  */
 export function signalChild(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid !== undefined) child.kill(signal);

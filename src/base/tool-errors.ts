@@ -1,4 +1,4 @@
-/** Why a call of a tool failed (contract 13). */
+/** Reasons why a tool call failed (contract 13). */
 export const toolErrors = [
   'arguments',
   'unknown_tool',

@@ -13,10 +13,10 @@ function known(error: unknown): { name: string; code: string | null; at: string[
 
 /**
  * Watches until the process ends. A promise that rejects unheard is the work of one request, one socket or one timer.
- * Only that work has ended, with its own functions left in order, so the process and all its turns go on. An exception
- * that nothing caught has left a callback of the event loop half way: others may hold the data that it was changing,
- * such as a batch of the store, and would wait for ever or commit half of it. Everything that was answered is stored,
- * and a successor takes the turns over, so the process ends, as Node does by itself, after a line in the log.
+ * Only that work has ended, with its functions left in order, so the process and its turns continue. An uncaught
+ * exception has left a callback of the event loop half way: others may hold the data that it was changing, such as a
+ * batch of the store, and would wait for ever or commit half of it. Everything that was answered is stored, and a
+ * successor takes the turns over, so the process ends, as Node does by default, after a line in the log.
  */
 export function watchUnhandled(log: Log, rejections: { inc(): void }): void {
   process.on('unhandledRejection', (reason) => {

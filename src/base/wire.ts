@@ -19,7 +19,7 @@ export * from './wire/link.ts';
 export * from './wire/sign-in.ts';
 export * from './wire/history.ts';
 
-/** A field whose bound has an error code of its own, by path. */
+/** Fields whose bound has a special error code, by path. */
 export type TooLong = Readonly<Record<string, { name: ErrorName; limit: number }>>;
 
 export interface Shape<S extends TSchema> {

@@ -1,10 +1,10 @@
 /**
  * `parley-client/ai`: a transport for `useChat` of the AI SDK (versions 5 and 6). The session holds the conversation,
  * so only the last message is sent. `stop()` aborts the turn; a page that is closed leaves it running, and `resume:
- * true` goes on with it. Messages cannot be taken back: `regenerate()` and the editing of a message are refused, since
- * either would only say it a second time. Calls of tools are parts of kind `dynamic-tool`: the ones that the caller
- * runs or approves (version 6) are answered with `addToolOutput` and `addToolApprovalResponse`, then `sendMessage()`.
- * The SDK's types are met by their structure, so nothing of it is imported.
+ * true` continues it. Messages cannot be withdrawn: `regenerate()` and the editing of a message are refused, since
+ * either would only send it a second time. Tool calls are parts of kind `dynamic-tool`: calls that the caller runs or
+ * approves (version 6) are answered with `addToolOutput` and `addToolApprovalResponse`, then `sendMessage()`. The code
+ * fits the SDK's types by structure, and imports nothing from it.
  */
 import type { Parley } from './parley.ts';
 import type { Turn } from './turn.ts';
@@ -125,7 +125,7 @@ async function answersIn({ parts }: ChatMessage, parley: Parley, sessionId: stri
   return answers.length > 0 && answers.length === pending.length ? answers : null;
 }
 
-/** Until its first output only the session has the turn's id. */
+/** Stops the active turn: until its first output only the session has its id. */
 async function stopActive(parley: Parley, sessionId: string): Promise<void> {
   const { active_turn_id: turnId } = await parley.sessions.get(sessionId);
   if (turnId !== null) await parley.turns.resume(sessionId, turnId).abort();
@@ -157,7 +157,7 @@ function chunksOf(
   });
 }
 
-/** A turn that answers calls goes on in the message that has them. */
+/** Streams a reply. A turn that answers tool calls continues in the message that has them. */
 async function* reply(turn: Turn, answers: readonly ToolResult[] | null): AsyncGenerator<ReplyChunk, void, undefined> {
   const calls = new Set(answers?.map(({ call_id }) => call_id));
   let texts = 0;

@@ -1,8 +1,8 @@
 /**
- * `parley-client/browser-call`: a call in a browser, with its microphone and its loudspeaker. The screen stays on while
- * it lasts, a microphone that is unplugged is followed by another, as is the browser's choice when that changes, and a
- * device that falls silent or is taken away is told. Where the browser does not cancel the echo of the reply the call
- * is half duplex, so that the assistant's words do not come back as the person's.
+ * `parley-client/browser-call`: a call in a browser, with its microphone and its loudspeaker. The screen stays on
+ * during the call; a microphone that is unplugged is replaced by another, and a change of the browser's default device
+ * is followed; a device that falls silent or is taken away is reported. If the browser does not cancel the echo of the
+ * reply, the call is half duplex, so that the assistant's words do not return as the person's.
  */
 import { Call, type CallOptions } from './call.ts';
 import { realClock } from './clock.ts';
@@ -28,16 +28,16 @@ export interface BrowserCallOptions extends Omit<
    * closes it.
    */
   context?: object;
-  /** Where the page serves `parley-client/call-worklet`. */
+  /** Address at which the page serves `parley-client/call-worklet`. */
   worklet?: string | URL;
   /** Called when a device changes. */
   onDevice?: (device: Device) => void;
 }
 
 /**
- * `silent`: the microphone has given nothing but zeros for three seconds, as one that is switched off. `lost`: there is
- * none, until one is plugged in. `held`: the microphone or the loudspeaker is taken away, as by a phone call or a lock
- * screen: `resume` brings both back. `heard`: the browser does not cancel what the loudspeaker plays.
+ * `silent`: the microphone has given only zeros for three seconds, like one that is switched off. `lost`: no microphone
+ * is plugged in. `held`: the microphone or the loudspeaker is taken away, as by a phone call or a lock screen: `resume`
+ * brings both back. `heard`: the browser does not cancel what the loudspeaker plays.
  */
 export interface Device {
   readonly microphone: 'open' | 'silent' | 'held' | 'lost';
@@ -75,12 +75,12 @@ interface Browser {
 
 /** Frames of 20 ms without any sound at all. */
 const silentFrames = 150;
-/** A microphone of which no frame has come for so long is taken away, whatever the browser says of it. */
+/** Milliseconds without a frame after which a microphone counts as taken away, even if the browser says otherwise. */
 const heldMs = 2_000;
 
 /**
  * Opens microphone and loudspeaker, and the call on them. Call it in the handler of a click. Rejects with the browser's
- * own error where the person or the device refuses; what becomes of the call itself is told by its events.
+ * error if the person or the device refuses; later changes of the call are events.
  */
 export async function browserCall({
   deviceId,
@@ -146,7 +146,7 @@ class Talk implements BrowserCall {
     const over = new AbortController();
     const { signal } = over;
     navigator.mediaDevices.addEventListener('devicechange', () => void this.#devicesChanged(), { signal });
-    // A phone call is over, or the screen unlocked: some browsers give the devices back without a click.
+    // A phone call has ended, or the screen is unlocked: some browsers give the devices back without a click.
     document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && this.#unlock(), {
       signal,
     });
@@ -262,7 +262,7 @@ async function standardMicrophone(): Promise<string | null> {
   const { navigator } = globalThis as unknown as Browser;
   const devices = (await navigator.mediaDevices.enumerateDevices?.().catch(() => [])) ?? [];
   const first = devices.find(({ kind }) => kind === 'audioinput');
-  // One browser lists it under the name `default`: its group and its label are those of the device.
+  // One browser lists the device a second time under the name `default`, with its group and its label.
   return first === undefined ? null : [first.deviceId, first.groupId, first.label].join(' ');
 }
 

@@ -1,7 +1,7 @@
 /** The messages of a call on the wire, and its settings (contract 18). */
 import type { ErrorCode } from './types.ts';
 
-/** The states of a call as the service tells them. */
+/** The states of a call as the service names them. */
 export type WireState = 'listening' | 'hearing' | 'thinking' | 'held' | 'speaking' | 'paused' | 'busy';
 
 /** A token for one call; an answer of `POST /call-tokens`. */

@@ -22,13 +22,13 @@ export type CallEvent =
   | { type: 'state'; state: CallState }
   /** The reply is first heard: so long after the person's last voice, or after the message that was typed. */
   | { type: 'answered'; message_id: string; voice_to_voice_ms: number }
-  /** The call is over. `error` is null where the person hung up or a newer call took its place. */
+  /** The call has ended. `error` is null if the person hung up or a newer call took its place. */
   | { type: 'closed'; reason: 'hangup' | 'replaced' | null; error: Error | null };
 
 export interface CallOptions extends CallSettings {
   /** Gives a token for each socket: of `parley.sessions.callToken`, or of a server that keeps the key. */
   token: (options: { signal: AbortSignal }) => Promise<Pick<CallToken, 'url'>>;
-  /** Address of the server for the socket, such as `https://parley.example.com`; by default that of the token. */
+  /** Address of the server for the socket, such as `https://parley.example.com`; by default the token's address. */
   url?: string;
   player: Player;
   /** Whether the player sounds softly while a reply is thought of for longer than 1.5 s; false by default. */
@@ -66,7 +66,7 @@ interface Playing {
   heard: number;
   reported: number;
   reportedAt: number;
-  /** Nothing more of it is played or reported. */
+  /** The message is finished: no more of it is played or reported. */
   over: boolean;
 }
 
@@ -137,7 +137,7 @@ export class Call {
     return this.#ready;
   }
 
-  /** Resolves when the call is over, however it ended; its event `closed` says how. */
+  /** Resolves when the call has ended for any reason; its event `closed` has the reason. */
   get closed(): Promise<void> {
     return this.#closed;
   }
@@ -146,7 +146,7 @@ export class Call {
     return this.#muted;
   }
 
-  /** While true, silence is sent in place of the person's audio. */
+  /** Mutes: while true, silence is sent in place of the person's audio. */
   set muted(on: boolean) {
     this.#muted = on;
   }
@@ -156,9 +156,9 @@ export class Call {
   }
 
   /**
-   * While true, silence is sent in place of the person's audio while a reply is spoken and for 300 ms after it: for a
-   * microphone that hears the loudspeaker. True from the start where `barge_in` is `off`, which the service keeps to
-   * throughout; otherwise it can be changed during the call.
+   * Half duplex: while true, silence is sent in place of the person's audio during a reply and for 300 ms after it, for
+   * a microphone that hears the loudspeaker. Always true if `barge_in` is `off`; otherwise it can be changed during the
+   * call.
    */
   set halfDuplex(on: boolean) {
     this.#halfDuplex = on;
@@ -201,7 +201,7 @@ export class Call {
     if (this.#state === 'closed') await audio.return?.();
   }
 
-  /** Cuts the reply; before its first sound, takes back the turn. */
+  /** Cuts the reply; before its first sound, withdraws the turn. */
   interrupt(): void {
     this.#send({ type: 'interrupt' });
   }
@@ -257,7 +257,10 @@ export class Call {
     this.#socket?.send(JSON.stringify(message));
   }
 
-  /** Milliseconds of so many bytes of the person's audio; of opus, whose packets do not tell, 20 ms for 160 bytes. */
+  /**
+   * Milliseconds of a number of bytes of the person's audio; for opus, whose packets have no fixed length, 20 ms for
+   * 160 bytes.
+   */
   #msOf(bytes: number): number {
     const { encoding = 'pcm_s16le', sample_rate = 16_000 } = this.#settings;
     return encoding === 'opus' ? bytes / 8 : (bytes * 1000) / (sample_rate * (encoding === 'pcm_s16le' ? 2 : 1));
@@ -270,7 +273,7 @@ export class Call {
     this.#sentAt = this.#clock.now();
   }
 
-  /** Sockets one after the other, until the call is over. */
+  /** Opens sockets one after the other until the call ends. */
   async #run(): Promise<void> {
     const { signal } = this.#ending;
     try {

@@ -31,7 +31,7 @@ export const realClock: Clock = {
   random: () => Math.random(),
 };
 
-/** So many random bytes. */
+/** Returns `count` random bytes. */
 export const drawBytes = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
 
 /** A new `Idempotency-Key`: 128 random bits. Not `randomUUID`, which browsers have over HTTPS alone. */

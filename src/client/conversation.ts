@@ -1,6 +1,7 @@
 /**
- * `parley-client/conversation`: a session as a store that a page or a React hook runs on. It loads the transcript, goes
- * on with a reply that is under way, and survives cuts; `getSnapshot` gives the same object until something changes.
+ * `parley-client/conversation`: a session as a store for a page or a React hook. It loads the transcript, continues a
+ * reply that is under way, and survives lost connections; `getSnapshot` returns the same object until something
+ * changes.
  */
 import type { ParleyError } from './failure.ts';
 import type { Parley } from './parley.ts';
@@ -15,7 +16,7 @@ export interface ConversationMessage {
   readonly role: Message['role'];
   readonly content: string;
   readonly status: Message['status'] | 'sending' | 'failed';
-  /** The reason why a reply ended; null while it goes on, and for the visitor's own messages. */
+  /** The reason why a reply ended; null while it runs, and for the visitor's own messages. */
   readonly stopReason: StopReason | null;
   /** Unix seconds; null for a message that was sent or begun here. */
   readonly createdAt: number | null;
@@ -50,8 +51,8 @@ export interface Conversation {
   /** Stops the reply, also one that has not begun. */
   abort(): Promise<void>;
   /**
-   * Reads the session again, and goes on with a reply that is under way: after a connection that failed, or where
-   * somebody else may have sent a message. Messages that failed are not shown any more. Ignored while a step runs.
+   * Reads the session again and continues a reply that is under way: after a failed connection, or if somebody else may
+   * have sent a message. Failed messages are then no longer shown. Ignored while a step runs.
    */
   refresh(): Promise<void>;
   /** Ends the session. */
@@ -126,7 +127,7 @@ class Talk implements Conversation {
     this.#unwanted = true;
     const options = { signal: this.#signal };
     try {
-      // The turn has a name before the assistant begins, but only the session tells it.
+      // The turn has an id before the assistant begins, but only the session has it.
       const id = this.#turn?.id ?? (await this.#parley.sessions.get(this.#sessionId, options)).active_turn_id;
       if (id !== null) await this.#parley.turns.resume(this.#sessionId, id).abort(options);
     } catch (error) {
@@ -206,7 +207,7 @@ class Talk implements Conversation {
     if (turnId !== null) void this.#step(() => this.#resume(turnId, messages));
   }
 
-  /** Goes on with a reply that was under way before, after the text that the transcript has of it. */
+  /** Continues a reply that was under way before, after its text in the transcript. */
   async #resume(turnId: string, messages: readonly ConversationMessage[]): Promise<void> {
     const last = messages.at(-1);
     const partial = last?.status === 'streaming' ? last.content : '';
@@ -267,7 +268,7 @@ class Talk implements Conversation {
 
   #change(more: Partial<ConversationSnapshot>): void {
     if (this.#signal.aborted) return;
-    // A session that is over stays over, whatever its last turn still sends.
+    // An ended session stays ended, also if its last turn still sends events.
     const status = this.#snapshot.status === 'over' ? 'over' : (more.status ?? this.#snapshot.status);
     this.#snapshot = { ...this.#snapshot, ...more, status };
     for (const listener of this.#listeners) listener();

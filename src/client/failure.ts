@@ -66,7 +66,7 @@ export class RateLimitError extends ParleyError {
 /** The connection failed, timed out or was cut; `code` and `status` are null, `cause` is the runtime's own error. */
 export class ConnectionError extends ParleyError {
   static override readonly name = 'ConnectionError';
-  /** Where the request went; null for a stream that was cut. */
+  /** Origin of the request; null for a stream that was cut. */
   readonly origin: string | null;
   /** Whether an answer had begun. If not, the request may never have arrived. */
   readonly answered: boolean;
@@ -104,7 +104,7 @@ export class TurnFailedError extends ParleyError {
 export const codedError = (code: ErrorCode, message: string): ParleyError =>
   new ParleyError(message, { code, type: categoryOf(code), status: null, requestId: null });
 
-/** The categories of the codes that end a stream or a socket, but for those of a service that is away. */
+/** Error types by the codes that end a stream or a socket; codes of an absent service have the default. */
 const categories: { readonly [Code in ErrorCode]?: ErrorType } = {
   assistant_disabled: 'conflict',
   assistant_not_published: 'conflict',
@@ -119,7 +119,7 @@ const categories: { readonly [Code in ErrorCode]?: ErrorType } = {
 /** The category of a code that ends a stream or a socket. */
 export const categoryOf = (code: ErrorCode): ErrorType => categories[code] ?? 'service_unavailable';
 
-/** A class that a user derives from one of these is none of them: it is recognised as any other class is. */
+/** Names of these classes alone: a class that a user derives from one of them is recognised as any other class is. */
 const names = new Map<unknown, string>([
   [ParleyError, 'ParleyError'],
   [RateLimitError, 'RateLimitError'],

@@ -1,7 +1,7 @@
 /**
- * The waits that a 429 asks for, shared by all calls of one client that use the same budget. When a wait is over, the
- * calls that stood in it go one by one: a refused request costs one as well (contract 5), so calls that woke together
- * would make the wait of all of them longer.
+ * The waits that a 429 asks for, shared by all requests of one client that use the same budget. When a wait has ended,
+ * the waiting requests are sent one by one: a refused request costs one as well (contract 5), so requests that woke
+ * together would make the wait of all of them longer.
  */
 import type { Clock } from './clock.ts';
 
@@ -108,17 +108,17 @@ export class Gates {
   }
 
   /**
-   * Takes over an answer's headers for the call's first budget. `waitMs`: the wait of a 429, or null. A 429 has the
-   * headers of the budget that refused: to speech, or for a token, that may be the request budget, which is charged
-   * first, and only the ceiling tells which one it is. Where it does not, a wait too many is better than a request that
-   * is refused and makes the wait of all longer.
+   * Takes over a response's headers for the request's first budget. `waitMs`: the wait of a 429, or null. A 429 has the
+   * headers of the budget that refused: for speech, or for a token, that may be the request budget, which is charged
+   * first, and only the ceiling shows which one it is. If even the ceiling does not, an unneeded wait is better than a
+   * refused request, which makes the wait of all longer.
    */
   note(budgets: Budgets, headers: Headers, waitMs: number | null): void {
     const [limit, remaining] = ['limit', 'remaining'].map((name) =>
       Number(headers.get(`x-ratelimit-${name}`) ?? NaN),
     ) as [number, number];
     const [own] = budgets;
-    // A chat's headers are those of the requests: if some are left, it is the workspace's turns that refused.
+    // A chat's headers describe the requests: if some are left, the workspace's turns refused.
     const described = own === 'turns' && this.#described ? 'requests' : own;
     if (waitMs !== null) {
       const { requests, [own === 'turns' && remaining > 0 ? own : described]: refusing } = this.#gates;

@@ -30,10 +30,7 @@ export interface Answer {
   close(): void;
 }
 
-/**
- * Sends the request. Resolves with the head of whatever answer comes; rejects with `ConnectionError` or the signal's
- * reason.
- */
+/** Sends the request. Resolves with the head of any response; rejects with `ConnectionError` or the signal's reason. */
 export async function sendAttempt(fetch: Fetch, clock: Clock, attempt: Attempt): Promise<Answer> {
   const { method, url, headers, body, timeoutMs, signal } = attempt;
   signal?.throwIfAborted();

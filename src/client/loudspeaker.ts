@@ -15,8 +15,8 @@ export interface LoudspeakerOptions {
    */
   context?: object;
   /**
-   * Where the page serves `parley-client/call-worklet`. Without it the module is a `blob:`, which the page's policy
-   * must allow in `script-src`.
+   * Address at which the page serves `parley-client/call-worklet`. Without it the module is a `blob:`, which the page's
+   * policy must allow in `script-src`.
    */
   worklet?: string | URL;
 }
@@ -56,7 +56,7 @@ interface Browser {
 /** The worklet's words (playback.ts). */
 type Told = { readonly message: number; readonly position: number } | Mark;
 
-/** So many samples of a message were rendered up to this time of the context, in seconds. */
+/** Number of samples of a message that were rendered up to a time of the context, in seconds. */
 interface Mark {
   readonly message: number;
   readonly count: number;

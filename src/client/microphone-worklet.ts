@@ -1,6 +1,6 @@
 /**
  * `parley-client/microphone-worklet`: the module that the option `worklet` of `microphone` names, for a page that
- * serves it from an address of its own.
+ * serves it as a file.
  */
 import { microphoneWorklet } from './worklet.ts';
 

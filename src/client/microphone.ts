@@ -14,8 +14,8 @@ export interface MicrophoneOptions {
   /** Hertz; the device's own by default. A browser that cannot convert rejects another. */
   sampleRate?: number;
   /**
-   * Where the page serves `parley-client/microphone-worklet`. Without it the module is a `blob:`, which the page's
-   * policy must allow in `script-src`.
+   * Address at which the page serves `parley-client/microphone-worklet`. Without it the module is a `blob:`, which the
+   * page's policy must allow in `script-src`.
    */
   worklet?: string | URL;
 }
@@ -76,7 +76,9 @@ export class Microphone implements AsyncIterable<Int16Array> {
   readonly encoding = 'pcm_s16le';
   /** Hertz: for the `sample_rate` of the transcription. */
   readonly sampleRate: number;
-  /** Whether the browser keeps out what the page itself plays, as far as it tells: with `remote-only` it does not. */
+  /**
+   * Whether the browser removes what the page itself plays, as far as it reports that: with `remote-only` it does not.
+   */
   readonly cancelsEcho: boolean;
   /** Called when the device is taken away, as by a phone call or a lock screen, and when it is back. */
   onHeld: ((held: boolean) => void) | null = null;
@@ -195,7 +197,7 @@ export async function microphone({
     });
     const opened = new Microphone(context, stream, worklet, cancels(stream, navigator.mediaDevices, echoCancellation));
     context.createMediaStreamSource(stream).connect(worklet);
-    // It plays nothing, but only nodes connected to the loudspeaker run.
+    // The worklet plays nothing, but only nodes connected to the loudspeaker run.
     worklet.connect(context.destination);
     void context.resume();
     return opened;

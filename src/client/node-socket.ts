@@ -1,6 +1,6 @@
 /**
- * A WebSocket over the HTTP of Node itself, for Node 20, which has none of its own. As much of RFC 6455 as a
- * transcription and a call need: no extensions, no subprotocols. Loaded only where it is used.
+ * A WebSocket over the HTTP of Node itself, for Node 20, which has no WebSocket. It implements what a transcription and
+ * a call need of RFC 6455: no extensions, no subprotocols. Loaded only where it is used.
  */
 import type { Socket, SocketClass } from './socket.ts';
 
@@ -37,7 +37,7 @@ interface Http {
 }
 
 const [continuation, text, binary, closing, ping, pong] = [0, 1, 2, 8, 9, 10];
-/** How long the other side may take to answer a close, in milliseconds. */
+/** Milliseconds that the other side may take to answer a close. */
 const closeMs = 2000;
 
 /** Gives so many random bytes. */
@@ -144,7 +144,7 @@ class NodeSocket implements Socket {
       this.#take(frame.kind, frame.final, frame.payload);
   }
 
-  /** Takes a whole frame from the buffer; null if there is none yet. A server's frames are not masked. */
+  /** Takes a whole frame from the buffer; null if it is incomplete. A server's frames are not masked. */
   #next(): { readonly kind: number; readonly final: boolean; readonly payload: Uint8Array } | null {
     const held = this.#held;
     if (held.length < 2) return null;

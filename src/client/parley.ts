@@ -35,7 +35,7 @@ import type { LinkOptions } from './visit.ts';
 import { inBrowser } from './wake.ts';
 
 export interface ParleyOptions {
-  /** Where the service is, as in `https://chat.example.com`. */
+  /** Address of the service, such as `https://chat.example.com`. */
   url: string;
   /** An API key. */
   key?: string;
@@ -48,7 +48,7 @@ export interface ParleyOptions {
   allowKeyInBrowser?: boolean;
   /** Instead of the runtime's own. */
   fetch?: Fetch;
-  /** Instead of the runtime's own, for `transcribe`: a class such as that of the package `ws`. */
+  /** A WebSocket class in place of the runtime's, for `transcribe`, such as the one of the package `ws`. */
   WebSocket?: SocketClass;
   /** Sent with every request; a socket takes none. */
   headers?: Record<string, string>;
@@ -234,7 +234,7 @@ class TurnsResource {
   }
 
   /**
-   * Stops a turn, whoever reads it. Resolves with its record; its readers get `turn.aborted`. A turn that has ended
+   * Stops a turn for all its readers. Resolves with its record; its readers get `turn.aborted`. A turn that has ended
    * stays as it is.
    */
   abort(sessionId: string, turnId: string, options: CallOptions = {}): Promise<TurnRecord> {

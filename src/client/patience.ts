@@ -11,7 +11,7 @@ export type Repeats = 'always' | 'unanswered' | 'stream';
 
 const attemptsMax = 3;
 const waitsMax = 10;
-/** How long a service that is away, and a stream without a new event, are retried, in milliseconds. */
+/** Milliseconds for which an absent service, and a stream without a new event, are retried. */
 const patienceMs = 60_000;
 const backoffMs = 500;
 const backoffMsMax = 8_000;

@@ -1,11 +1,11 @@
 /**
  * The code of the loudspeaker's audio worklet: a ring of samples, and a processor that renders it and counts. Neither
- * function uses anything from outside itself, since their source texts alone may be run there.
+ * function uses anything from outside itself, since their source texts alone may run there.
  *
- * It takes `{message, samples}` (a new message drops what is left of the one before), `pause`, `resume` and `clear`; to
- * a pause and a clear it answers `{message, position}` at once. It tells `{message, count, time, level}` when samples
- * begin or cease to be rendered and every 50 ms between and shortly after: so many samples of the message were rendered
- * up to this time of the context.
+ * The processor takes `{message, samples}` (a new message drops the rest of the previous one), `pause`, `resume` and
+ * `clear`; to a pause and a clear it answers `{message, position}` at once. It reports `{message, count, time, level}`
+ * when samples begin or cease to be rendered, and every 50 ms between and shortly after: the number of samples of the
+ * message that were rendered up to this time of the context.
  */
 
 /** The samples that wait, six seconds of them at most, and those that were rendered of their message. */
@@ -17,7 +17,7 @@ export interface Ring {
   /** Begins to fade out; `drop` leaves only the samples that fade. Gives the count at which it will be silent. */
   hold(drop: boolean): number;
   resume(): void;
-  /** The next sample to be heard: silence while it is held, or while there is none. */
+  /** Returns the next sample; silence while paused or empty. */
   next(): number;
 }
 
@@ -78,12 +78,12 @@ export function loudspeakerWorklet(ringOf: (sampleRate: number) => Ring): void {
     readonly currentTime: number;
   };
   const { sampleRate, registerProcessor, AudioWorkletProcessor } = scope;
-  /** Samples: the beat of what is told, and for how long after the last one. */
+  /** Samples between two reports, and samples after the last rendered one during which reports continue. */
   const [beat, afterwards] = [sampleRate / 20, 1.5 * sampleRate];
   class Loudspeaker extends AudioWorkletProcessor {
     ring = ringOf(sampleRate);
     moves = false;
-    /** Samples since something was told, and since something was heard. */
+    /** Samples since the last report, and since the last sound. */
     untold = 0;
     still = afterwards;
     level = 0;

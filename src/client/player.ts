@@ -9,15 +9,15 @@ export interface Player {
   /** Hertz: the `output_sample_rate` of the call. */
   readonly sampleRate: number;
   /**
-   * Set by the call: to be told of the position ten times a second or so while it moves, and once more when all there
-   * is has been played.
+   * Set by the call: receives the position about ten times a second while it moves, and once more when all audio has
+   * been played.
    */
   onPlayed: ((messageId: string, samples: number) => void) | null;
   /** Plays 16-bit samples of a message after those that came before, as raw bytes, little-endian. */
   play(messageId: string, audio: Uint8Array): void;
   /** Holds; gives the position. */
   pause(messageId: string): number | Promise<number>;
-  /** Goes on where it held. */
+  /** Continues from the paused position. */
   resume(messageId: string): void;
   /** Drops what has not been played of the message; gives the position that it keeps. */
   clear(messageId: string): number | Promise<number>;
@@ -35,7 +35,7 @@ export interface StreamPlayerOptions {
   clock?: Clock;
 }
 
-/** How often audio is written, and the position told, in milliseconds. */
+/** Milliseconds between two writes of audio and reports of the position. */
 const beatMs = 20;
 const toldMs = 100;
 
@@ -113,7 +113,7 @@ export class StreamPlayer implements Player {
     this.#played = 0;
   }
 
-  /** Nobody can take back a write: all of it is heard within `latencyMs`, and counts. */
+  /** A write cannot be undone: all of it is heard within `latencyMs`, and counts. */
   #stop(): void {
     this.#cancel?.();
     this.#cancel = null;

@@ -46,7 +46,7 @@ export interface RequesterOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: Fetch | undefined;
-  /** By default that of the call. */
+  /** Milliseconds; by default the timeout of the call. */
   readonly timeoutMs: number | undefined;
   readonly silenceMs: number;
   readonly idempotency: 'auto' | 'off';
@@ -141,7 +141,7 @@ export class Requester {
     const { budgets = requestsAlone, signal } = call;
     for (;;) {
       signal?.throwIfAborted();
-      // It makes attempts of its own, and its failure fails this call.
+      // The request for a token has its own attempts, and its failure fails this request.
       const naming = this.#tokenOf(call);
       const token = await (signal === undefined ? naming : untilAborted(naming, signal));
       this.#refuseLongWait(budgets);
@@ -156,8 +156,7 @@ export class Requester {
   }
 
   /**
-   * Waits as the failure requires, or throws it. The wait of a 429 is that of its budget, in which the next attempt
-   * waits anyway.
+   * Waits as the failure requires, or throws it. After a 429 the next attempt waits in the gate of its budget anyway.
    */
   async backOff(error: unknown, patience: Patience, signal: AbortSignal | undefined): Promise<void> {
     if (!(error instanceof ParleyError)) throw error;

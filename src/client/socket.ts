@@ -1,4 +1,4 @@
-/** The sockets that transcriptions and calls run on: the runtime's, or those of a class that the user gives. */
+/** The sockets of transcriptions and calls: the runtime's, or instances of a class that the user gives. */
 
 import { withoutSlashes } from './address.ts';
 

@@ -11,7 +11,7 @@ import type { NewSpeech, NewVisitorSpeech } from './types.ts';
  * work.
  */
 export class Speech implements AsyncIterable<Uint8Array> {
-  /** As the server answers it, such as `audio/wav` or `audio/pcm;rate=16000;channels=1`. */
+  /** The type as the server sends it, such as `audio/wav` or `audio/pcm;rate=16000;channels=1`. */
   readonly contentType: string;
   /** Hertz. */
   readonly sampleRate: number;

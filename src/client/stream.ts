@@ -23,7 +23,7 @@ export class EventReader {
   #events: ServerEvent[] = [];
   /** When the read began that waits for bytes; null while none does. */
   #readingSince: number | null = null;
-  /** Stops the check for silence; null while there is none. */
+  /** Stops the check for silence; null while there is no check. */
   #unarm: (() => void) | null = null;
   #unwatch: (() => void) | null = null;
 
@@ -42,8 +42,8 @@ export class EventReader {
   }
 
   /**
-   * Resolves with the events of the next bytes, maybe none, since a comment is bytes as well. Null at the end, whatever
-   * its cause.
+   * Resolves with the events of the next bytes, maybe an empty list, since a comment is bytes as well. Null at the end,
+   * for any cause.
    */
   async next(): Promise<ServerEvent[] | null> {
     this.#readingSince = this.#clock.now();

@@ -1,7 +1,6 @@
 /**
- * A soft sound while a reply is thought of for long: silence would sound like a lost call, and words would not be the
- * assistant's. It is played under names that no message has, so that it counts for no reply, and whatever ends the
- * thought cuts it.
+ * A soft sound during a long thought: silence would sound like a lost call, and words would not be the assistant's. It
+ * is played under names that no message has, so that it counts for no reply, and the end of the thought cuts it.
  */
 import type { Clock } from './clock.ts';
 import type { Player } from './player.ts';

@@ -14,20 +14,20 @@ import type {
   TranscriptionSettings,
 } from './types.ts';
 
-/** While more waits in the socket, `send` waits too; looked at every few milliseconds, since no event tells. */
+/** Bytes that wait in the socket before `send` waits too; polled every few milliseconds, since no event reports it. */
 const bufferedBytesMax = 65_536;
 const lookMs = 10;
 const openMs = 30_000;
 
 export interface TranscribeOptions extends CallOptions {
-  /** Address of the server for the socket, such as `https://parley.example.com`; by default that of the client. */
+  /** Address of the server for the socket, such as `https://parley.example.com`; by default the client's address. */
   url?: string;
 }
 
 /**
  * Iterate over it for the messages. The socket opens by itself, and audio sent before waits for it. Leaving the
- * iteration leaves the socket open, and a later one goes on; `close()` and the call's `signal` close it. One iteration
- * at a time.
+ * iteration leaves the socket open, and a later iteration continues; `close()` and the call's `signal` close it. One
+ * iteration at a time.
  */
 export class Transcription implements AsyncIterable<TranscriptionMessage> {
   readonly #requester: Requester;
@@ -159,7 +159,7 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
       socket.addEventListener('open', () => {
         cancel();
         opened = true;
-        // In a message, not in the address: an error there is answered with a status that no browser shows.
+        // Settings are a message, not a query: an error in a query is answered with a status that no browser shows.
         socket.send(JSON.stringify({ type: 'start', ...this.#settings }));
         resolve(socket);
       });
@@ -176,7 +176,7 @@ export class Transcription implements AsyncIterable<TranscriptionMessage> {
     if (this.#over || message === null) return;
     if (message.type === 'error') return this.#end(codedError(message.code, message.message));
     const { encoding, sample_rate, silence_ms } = this.#settings;
-    // It was sent before our settings came.
+    // The server sent it before our settings arrived.
     if (message.type === 'ready')
       Object.assign(message, encoding && { encoding }, sample_rate && { sample_rate }, silence_ms && { silence_ms });
     this.#messages.push(message);

@@ -12,8 +12,8 @@ export interface TurnOptions extends CallOptions {
 }
 
 /**
- * Iterate over it for its events, or await `text()`. Leaving the iteration leaves the turn running, and a later one
- * goes on from `cursor`; `abort()` stops the turn. One iteration at a time.
+ * Iterate over it for its events, or await `text()`. Leaving the iteration leaves the turn running, and a later
+ * iteration continues from `cursor`; `abort()` stops the turn. One iteration at a time.
  */
 export class Turn implements AsyncIterable<TurnEvent> {
   readonly id: string;
@@ -24,7 +24,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
   cursor: number | null = null;
   readonly #requester: Requester;
   readonly #options: CallOptions;
-  /** Where the caller wants it to begin; null once an event has come. */
+  /** Cursor at which the caller wants to begin; null once an event has come. */
   #after: number | string | null;
   #reader: EventReader | null = null;
   #patience: Patience | null = null;
@@ -170,8 +170,8 @@ export const abortTurn = (
   requester.json('turn', { method: 'POST', path: `${pathOf(sessionId, turnId)}/abort`, ...options });
 
 /**
- * Without a key a second message would begin a second turn, so the first is given the minute that the service allows a
- * model, and some more.
+ * Milliseconds for a chat without a key: a second message would begin a second turn, so the first is given the minute
+ * that the service allows a model, and some more.
  */
 const unkeyedTimeoutMs = 75_000;
 

@@ -244,7 +244,7 @@ export interface NewSpeech {
   stream?: boolean;
 }
 
-/** The same of a link's visitor, for a session of the visitor's. */
+/** A speech request of a link's visitor, for a session of the visitor's. */
 export type NewVisitorSpeech = Omit<NewSpeech, 'assistant_id'> & { session_id: string };
 
 /** The format of the audio, and the options of its transcription. */
@@ -267,7 +267,7 @@ export interface NewTranscription extends TranscriptionSettings {
   session_id?: string;
 }
 
-/** The same of a link's visitor. */
+/** A transcription of a link's visitor. */
 export type NewVisitorTranscription = TranscriptionSettings & { session_id: string };
 
 /**

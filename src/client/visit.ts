@@ -26,7 +26,7 @@ export class Visit {
   readonly #options: LinkOptions;
   readonly #ask: Ask;
   #visitor: Visitor | null;
-  /** While a visitor is being named: one for all calls that wait for it. */
+  /** The request for a visitor's name, shared by all requests that wait for it; null otherwise. */
   #naming: Promise<Visitor> | null = null;
 
   constructor(options: LinkOptions, ask: Ask) {

@@ -1,5 +1,6 @@
 /**
- * Tells when a browser's network or page comes back: a connection that was open before is often dead, without an error.
+ * Reports when a browser's network or page comes back: a connection that was open before is often dead, without an
+ * error.
  */
 
 interface Page extends EventTarget {
@@ -16,7 +17,7 @@ export function onWake(run: () => void): () => void {
     document?: Page;
     addEventListener?: EventTarget['addEventListener'];
   };
-  // Other runtimes have a global `addEventListener` as well, but for events of their own.
+  // Other runtimes have a global `addEventListener` as well, but for other events.
   if (typeof navigator?.onLine !== 'boolean') return () => {};
   const visible = (): void => {
     if (document!.visibilityState === 'visible') run();

@@ -19,7 +19,7 @@ strong { font-weight: 600; }
 li span { color: var(--soft); }
 `;
 
-/** As the reference's, and an icon beside. */
+/** The policy of the reference, with an icon. */
 export const frontPolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 const ways = [
@@ -52,7 +52,7 @@ const size = 32;
 const radius = 10;
 const [red, green, blue] = [0x5b, 0x6a, 0xe0];
 
-/** How much of a pixel the disc covers, of 255. */
+/** Coverage of a pixel by the disc, 0 to 255. */
 function coverage(x: number, y: number): number {
   const distance = Math.hypot(x + 0.5 - size / 2, y + 0.5 - size / 2);
   return Math.round(255 * Math.min(1, Math.max(0, radius + 0.5 - distance)));

@@ -1,4 +1,4 @@
-/** The service paths on a port of their own, apart from the API's clients: the same answers, failures and log lines. */
+/** The service paths on a separate port, apart from the API's clients: the same answers, failures and log lines. */
 import { Failure } from '../base/errors.ts';
 import type { EdgeListener, Exchange } from '../base/edge.ts';
 import { alive, metrics, readyz } from './handlers/service.ts';

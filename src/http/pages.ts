@@ -1,10 +1,10 @@
-/** Pages as the build left them beside the bundle, and the headers of those of the console (contract 9). */
+/** Pages as the build left them next to the bundle, and the headers of the console's pages (contract 9). */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { ResponseHeaders } from '../base/edge.ts';
 import { readStaticFiles, type StaticFile } from '../base/static-files.ts';
 
-/** Nothing inline, nothing from elsewhere, no text that becomes script, and no frame around it. */
+/** Allows nothing inline, nothing from other origins, no text that becomes script, and no frame around the page. */
 export const pagesPolicy = [
   "default-src 'none'",
   "script-src 'self'",

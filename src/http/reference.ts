@@ -24,7 +24,7 @@ import type { BudgetName } from '../store/store.ts';
 
 export type { Area, OperationEntry } from './reference/entry.ts';
 
-/** In the order in which they are read. */
+/** The areas in reading order. */
 export const areas: readonly Area[] = [
   assistants,
   sessions,

@@ -109,7 +109,7 @@ export interface Success {
   readonly content: { readonly type: string; readonly schema: TSchema } | null;
   /** Other types of text in which the answer may be requested. */
   readonly exports?: readonly string[];
-  /** Headers that it may have beside those of every response. */
+  /** Further headers that the answer may have. */
   readonly headers?: readonly string[];
 }
 
@@ -133,7 +133,7 @@ export interface Route {
    * With parameters in braces, as in `/sessions/{id}`; `{path*}` at the end is the rest of the path, slashes and all.
    */
   readonly path: string;
-  /** Its name in the OpenAPI document. */
+  /** Name of the operation in the OpenAPI document. */
   readonly operation: string;
   readonly summary: string;
   /** The kind of caller that may use the route. */
@@ -152,16 +152,16 @@ export interface Route {
   /** Looks at the head before the caller is known, and throws what refuses it. */
   readonly gate?: (head: ClientHead, services: Services) => void;
   /**
-   * The handler gets the body as it came, its faults too, as `json`: it answers them in a shape of its own. `body` only
-   * describes it.
+   * The handler gets the body as it came, including its faults, as `json`, and answers faults in a different shape.
+   * `body` only describes it.
    */
   readonly takesBytes?: true;
-  /** The handler's possible failures, beside those of the pipeline. */
+  /** The handler's possible failures, in addition to the pipeline's. */
   readonly errors: readonly ErrorName[];
   /** Gets only requests that this row's own validators and caller check have accepted. */
   handler(request: Request): Reply | Promise<Reply>;
   /**
-   * On a path that becomes a WebSocket: accepts the upgrade with at least these headers, or throws the `Failure` that
+   * A path that becomes a WebSocket: accepts the upgrade with at least these headers, or throws the `Failure` that
    * answers it.
    */
   open?(request: Request, upgrade: Upgrade, headers: ResponseHeaders): void | Promise<void>;

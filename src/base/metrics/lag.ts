@@ -2,8 +2,8 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 
 /**
- * Milliseconds between two looks at the event loop. The monitor's times contain them: those of an idle process are this
- * long.
+ * Milliseconds between two samples of the event loop. The monitor's times contain them: an idle process measures this
+ * value.
  */
 const resolutionMs = 20;
 

@@ -25,9 +25,9 @@ export interface LoadRow extends LoadReading {
   readonly start: number;
   /** The mean over the step. */
   readonly lagMs: number;
-  /** How many turns had their first output after so long: pairs of a class (see `classOf`) and its number. */
+  /** Times to first output: pairs of a class (see `classOf`) and its number of turns. */
   readonly firstOutputs: readonly (readonly [number, number])[];
-  /** The same of the replies of calls. */
+  /** Times from voice to voice of the replies in calls, in the same form. */
   readonly voiceToVoice?: readonly (readonly [number, number])[];
 }
 
@@ -109,7 +109,7 @@ export class LoadMeter {
 
   /** The last hour, oldest first, with the step under way as far as this process knows it. */
   async steps(): Promise<LoadStep[]> {
-    // Its timer may be late.
+    // The step's timer may be late.
     await this.#next();
     const reading = await this.#read();
     const first = this.#stepNow() - (limits.loadSteps - 1) * seconds;
@@ -140,8 +140,8 @@ export class LoadMeter {
   }
 
   /**
-   * Ends the step under way once it is over, and begins the next. If the event loop was held up, that step was longer
-   * than others, and those that it went over are empty.
+   * Ends the current step at its time, and begins the next. If the event loop was held up, that step was longer than
+   * others, and the skipped ones are empty.
    */
   async #next(): Promise<void> {
     const isDue = (): boolean => this.#before === null || this.#stepNow() > this.#start;
@@ -206,7 +206,7 @@ function together(start: number, rows: readonly LoadRow[]): LoadStep {
   };
 }
 
-/** How many times fell into each class. */
+/** Number of times in each class. */
 type Classes = Map<number, number>;
 
 const add = (classes: Classes, each: number, count: number): void =>

@@ -53,7 +53,10 @@ export function tallyCounter<Name extends string>(
 /** One sample of a histogram. */
 export class Observations {
   readonly #bounds: readonly number[];
-  /** How many were at most each bound, and more than the one before; the last ones were more than all. */
+  /**
+   * Number of values between the previous bound (exclusive) and each bound (inclusive); the last count is of larger
+   * values.
+   */
   readonly #counts: number[];
   #sum = 0;
 
@@ -91,7 +94,7 @@ export class Observations {
 export class TallyHistogram<Name extends string = never> extends Histogram<Name> {
   readonly #bounds: readonly number[];
   readonly #about: About;
-  /** By their labels. */
+  /** Samples by their labels. */
   readonly #samples = new Map<string, { readonly labels: Labels<Name>; readonly observations: Observations }>();
 
   constructor(about: About, bounds: readonly number[], labelNames: readonly Name[] = []) {

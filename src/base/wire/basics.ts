@@ -38,7 +38,8 @@ export const listOf = <S extends TSchema>(name: string, item: S) =>
   );
 
 /**
- * An object of the client's own names, whatever they mean to JavaScript; a lone surrogate is no text that can be kept.
+ * An object with names of the client's choice, including names that are special in JavaScript; a lone surrogate cannot
+ * be stored as text.
  */
 export const mapOf = <S extends TSchema>(
   value: S,

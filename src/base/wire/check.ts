@@ -47,7 +47,7 @@ export const overfull = Symbol('overfull');
  * goes is up to the schema, never to the client's JSON.
  */
 export function pruned(value: unknown, schema: Parts): unknown {
-  // A schema that allows anything has no names of its own, such as that of a client's JSON Schema.
+  // A schema that allows anything names no fields; a client's JSON Schema is such a value.
   if (typeof value !== 'object' || value === null || (schema.type === undefined && schema.anyOf === undefined))
     return value;
   const part = containerIn(schema, value) ?? {};

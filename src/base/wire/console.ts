@@ -65,7 +65,7 @@ const LinkSettings = Type.Object({
     ),
   ),
   limits: Type.Optional(LinkLimits),
-  // An origin that is none is a fault of the list: the contract names no item of it.
+  // An invalid origin is a fault of the list: the contract names no item of it.
   origins: Type.Optional(
     whole(
       Type.Refine(
@@ -137,7 +137,7 @@ const credentialFields = {
   kind: Strings(['model', 'voice', 'tool']),
   provider: Text(64),
   base_url: Nullable(Text(2000)),
-  // It goes to the provider in a header: a text that no header can carry is refused here, not in a turn.
+  // The key is sent to the provider in a header: a text that no header can carry is refused here, not in a turn.
   api_key: Type.String({
     minLength: 1,
     maxLength: limits.secretCharactersMax,

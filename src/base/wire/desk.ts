@@ -4,7 +4,7 @@ import { limits } from '../limits.ts';
 import { indexQuery, listOf, mapOf, messagesQuery, named, Nullable, Strings, Text, UnixSeconds } from './basics.ts';
 import { channels, SessionsQuery, SessionView, SpeechBody, TranscriptQuery, UsageQuery } from './conversation.ts';
 
-/** The cursors are indexes, as those of a transcript. */
+/** The cursors are indexes, as in a transcript. */
 export const MachinesQuery = Type.Object(messagesQuery());
 
 export const MachineView = named(

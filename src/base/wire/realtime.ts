@@ -18,7 +18,7 @@ const format = Type.Optional(
   Type.Object({ type: Strings(['audio/pcm', 'audio/pcmu', 'audio/pcma']), rate: Type.Optional(Type.Literal(24_000)) }),
 );
 
-/** Null: the client says when the person's turn is over. */
+/** Null: the client decides when the person's turn ends. */
 const turnDetection = Type.Optional(
   Nullable(
     Type.Object({

@@ -38,7 +38,7 @@ const verdicts: Readonly<Record<ModelFailure, Verdict>> = {
 };
 
 /**
- * Tests the credential as the store has it now. Voice credentials are tested as those of models: a provider has one
+ * Tests the credential as the store has it now. Voice credentials are tested like model credentials: a provider has one
  * list for both.
  */
 export async function testCredential(request: ConsoleRequest): Promise<Reply> {

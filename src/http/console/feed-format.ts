@@ -1,8 +1,8 @@
-/** How the feed of live actors is written. */
+/** The formats of the feed of live actors. */
 import type { Awake } from '../../host/feed.ts';
 import type { Inspected } from '../../actors/inspector.ts';
 
-/** How the feed is written: each call returns the messages to send. */
+/** A format of the feed: each method returns the messages to send. */
 export interface FeedFormat {
   actors(actors: readonly Awake[], at: number): object[];
   inspected(inspected: Inspected): object[];

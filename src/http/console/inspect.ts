@@ -93,7 +93,7 @@ class Teller {
     }
   }
 
-  /** Tells why the socket closes, whatever waits. */
+  /** Sends the reason for the close, also if other messages wait. */
   end(error: object): void {
     this.#send(jsonText(error));
   }
@@ -107,8 +107,8 @@ class Teller {
   }
 
   /**
-   * Only a socket that holds back tells when it has drained, so a message for any other one has room, whatever its
-   * size.
+   * Whether a message has room. Only a socket with backpressure reports that it has drained, so a message of any size
+   * fits into any other.
    */
   #fits(text: string): boolean {
     return !this.#held || this.#socket.bufferedBytes + Buffer.byteLength(text) <= limits.inspectBytesMax;

@@ -115,7 +115,7 @@ export async function createSignInLink({
   };
 }
 
-/** A socket that ends with the sign-in that opened it; one of the operator token has no end of its own. */
+/** A socket that ends with the sign-in that opened it; a socket of the operator token has no such end. */
 export function whileSignedIn(
   { signIn }: OperatorCaller,
   { signIns }: Services,

@@ -1,6 +1,6 @@
 /**
- * Conversations in the console: trials, which it opens and talks in, and whatever session of the workspace it reads
- * along, aborts and ends. The handlers are the API's own, with the person as their party.
+ * Conversations in the console: trials, which it opens and talks in, and other sessions of the workspace, which it
+ * reads, aborts and ends. The handlers are the API's own, with the person as their party.
  */
 import { openTrial } from '../../conversation/sessions.ts';
 import { readSession } from '../../conversation/reach.ts';

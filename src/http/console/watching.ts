@@ -16,7 +16,7 @@ export type WatchMessage = (WatchQuery & { readonly type: 'watch' | 'unwatch' })
 
 const names = ['workspace', 'kind', 'id'] as const;
 
-/** Parses the message of a client; null if it is none of these. */
+/** Parses the message of a client; null for an unknown message. */
 export function watchMessage(data: string | Uint8Array): WatchMessage | null {
   if (typeof data !== 'string') return null;
   const message = parseObject(withoutMark(data));

@@ -29,7 +29,7 @@ interface WorkspaceBody {
   readonly turns_in_flight_max?: number;
 }
 
-/** Without a format it is the page or the window in JSON, as on the API. */
+/** Parameters of an export. Without a format it is the page or the window in JSON, as on the API. */
 interface Exported {
   readonly format?: string;
 }
@@ -111,7 +111,7 @@ export async function listWorkspaceSessions(
   return listReply(page, query.total === true ? await totalOf(id, filter, services) : undefined);
 }
 
-/** How many sessions a filter lets through; null for more than are counted. */
+/** Number of sessions that match a filter; null for more than are counted. */
 async function totalOf(workspaceId: string, filter: SessionFilter, { store }: Services): Promise<number | null> {
   let total = 0;
   let after: string | null = null;

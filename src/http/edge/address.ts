@@ -6,7 +6,7 @@ const mappedPrefix = /^::ffff:(?=[0-9.]+$)/i;
 /** An address as `node:net` spells it, with an IPv4 address inside an IPv6 one taken out. */
 export const plainAddress = (text: string | undefined): string => (text ?? '').replace(mappedPrefix, '');
 
-/** An address from its 4 or 16 bytes; empty if there are none. IPv6 is spelt as RFC 5952 has it. */
+/** Returns an address from its 4 or 16 bytes; empty without bytes. IPv6 is spelt as RFC 5952 requires. */
 export function addressOf(bytes: Uint8Array): string {
   if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
   if (bytes.length !== 16) return '';

@@ -1,4 +1,6 @@
-/** Pings the peer of a socket, and drops a peer that answers no ping, whatever else it sends (contract 8). */
+/**
+ * Pings the peer of a socket, and drops a peer that leaves pings unanswered, also if it sends other data (contract 8).
+ */
 import type { Clock, Timer } from '../../base/clock.ts';
 
 /**

@@ -26,7 +26,7 @@ class NodeEdge implements Edge {
   #shared: NodeShared;
   #server: Server;
   /**
-   * Connections that end after an answer under way. The parser goes on with its buffer, but the requests in it must not
+   * Connections that end after the current answer. The parser still reads its buffer, but the requests in it must not
    * run.
    */
   #ending = new WeakSet<NetSocket>();
@@ -101,7 +101,7 @@ class NodeEdge implements Edge {
   }
 
   #exchange(request: IncomingMessage, response: ServerResponse, awaitsContinue = false): void {
-    // The parser goes on to the end of its buffer.
+    // The parser reads its buffer to the end.
     if (request.socket.destroyed) return;
     const lines = headerLines(request);
     if (this.#refuses(request, lines, () => new UnreadableNodeRequest(this.#shared, request, response, lines))) return;
@@ -125,7 +125,7 @@ class NodeEdge implements Edge {
     refusal: (() => Answerable & Cuttable) | null,
   ): boolean {
     if (socket.destroyed) return true;
-    // A client that goes on after such a head would only fill the memory with requests that never run.
+    // A client that continues after such a head would only fill the memory with requests that never run.
     if (this.#ending.has(socket)) {
       socket.destroy();
       return true;

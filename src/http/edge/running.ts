@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { Members, type Member } from '../../base/members.ts';
 
-/** Something that keeps an edge from ending until it is over or cut. */
+/** Work that keeps an edge from ending until it ends or is cut. */
 export interface Cuttable extends Member {
   cut(): void;
 }

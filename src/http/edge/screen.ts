@@ -14,8 +14,8 @@ export function valuesOf(lines: HeaderLines, name: string): string[] {
 const digits = /^[0-9]{1,15}$/;
 
 /**
- * Why a head must not run, or null. It must not if it is too large, or if two readers could disagree about where its
- * body ends or about its host (contract 12, "Framing"). The bytes after such a body must never run either, so the
+ * Reason to refuse a head, or null. A head is refused if it is too large, or if two readers could disagree about the
+ * end of its body or about its host (contract 12, "Framing"). The bytes after such a body must never run either, so the
  * answer closes the connection.
  */
 export function headFault(lines: HeaderLines, bounds: EdgeBounds): HeadFault | null {
@@ -34,7 +34,7 @@ export function headFault(lines: HeaderLines, bounds: EdgeBounds): HeadFault | n
       if (!digits.test(value)) return 'Content-Length';
     } else if (name === 'transfer-encoding') {
       encodings++;
-      // Its name has no case (RFC 9112, 7).
+      // Names of codings have no case (RFC 9112, 7).
       if (value.toLowerCase() !== 'chunked') return 'Transfer-Encoding';
     } else if (name === 'host') hosts++;
   }

@@ -141,9 +141,9 @@ class UwsEdge implements Edge {
   }
 
   /**
-   * Hands a request on at once, or, after many in this turn of the event loop, at its end. The engine parses up to 512
-   * KB of a connection without a pause: a request that follows one that waits ends the connection, so that a turn does
-   * not go on for all of them.
+   * Runs a request at once, or, after many in this iteration of the event loop, at its end. The engine parses up to 512
+   * KB of a connection without a pause: a request that follows a waiting one ends the connection, so that one iteration
+   * does not run all of them.
    */
   #handOn(request: UwsRequest, run: () => unknown): void {
     if (this.#begun++ === 0) atTurnEnd(() => (this.#begun = 0));

@@ -8,7 +8,7 @@ import { fileReply } from './file.ts';
 /** The page of each document. */
 const pages = new WeakMap<StaticFile, StaticFile>();
 
-/** The page has its policy with it, and tells no site that it came from here. */
+/** The page brings its policy, and sends no referrer to other sites. */
 const headers = { 'content-security-policy': docsPolicy, 'referrer-policy': 'no-referrer' };
 
 export function docs({ head, services }: Request<NobodyCaller>): Reply {

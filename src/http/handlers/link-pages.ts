@@ -31,7 +31,7 @@ function linkBuild(): LinkBuild {
   const files = new Map(readStaticFiles(builtFolder('link', 'built.json')));
   const written = files.get('built.json');
   if (written === undefined) throw new Failure('route_not_found');
-  // It is for this server alone, and its name has no digest.
+  // For the server alone; its name has no digest.
   files.delete('built.json');
   known = { files, names: JSON.parse(Buffer.from(written.bytes).toString()) as Built };
   return known;
@@ -162,7 +162,7 @@ export function linkFile({ head, params }: Request<NobodyCaller>): Reply {
 
 let loader: StaticFile | undefined;
 
-/** Sites keep the loader for an hour; it is theirs to load, whatever their own isolation. */
+/** Sites keep the loader for an hour, and may load it under any isolation policy. */
 export function widget({ head }: Request<NobodyCaller>): Reply {
   loader ??= readStaticFiles(builtFolder('widget', 'widget.js')).get('widget.js');
   if (loader === undefined) throw new Failure('route_not_found');

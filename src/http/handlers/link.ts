@@ -22,7 +22,7 @@ import { speak } from './speech.ts';
 import { mintCallToken } from './calls.ts';
 import { mintToken } from './transcription.ts';
 
-/** A shape of its own, never a record with fields left out: the assistant's configuration is not public. */
+/** Returns a separate shape, never a record with fields left out: the assistant's configuration is not public. */
 export function aboutLink({ caller: { assistant } }: Request<GuestCaller>): Reply {
   const { name, description, greeting, channels, visitorFields, link, machine } = assistant.record;
   const json = {

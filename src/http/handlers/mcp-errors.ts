@@ -38,7 +38,7 @@ export class McpErrors {
     });
   }
 
-  /** The same of whole events of a stream. */
+  /** Rewrites the errors in whole events of a stream likewise. */
   inOurEvents(events: string): string {
     if (!events.includes('"error"')) return events;
     return events

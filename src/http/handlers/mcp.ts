@@ -58,8 +58,8 @@ const rpcFailure = (status: number, code: number, message: string): Reply => ({
 });
 
 /**
- * A call whose name is a text and whose arguments are an object, as the package has them: what it refuses itself has a
- * text of its own, and these are refused by name.
+ * Checks that a call's name is a text and its arguments an object. The package would refuse others with a different
+ * text; here the error names the field.
  */
 function readable(call: Json): Json {
   const params = isObject(call['params']) ? call['params'] : {};
@@ -180,8 +180,8 @@ function openServer(
       onGone: (callback) => request.head.onGone(callback),
     }).catch(later);
   });
-  // There are no resources, and one that is unknown has an error of its own. What no handler is for at all is answered
-  // with another status.
+  // Resources do not exist here, and an unknown one has a special error. A method without any handler is answered with
+  // another status.
   if (method === 'resources/read') {
     server.fallbackRequestHandler = async ({ params }) => {
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, errors.own('No such resource.'), { uri: params?.uri });

@@ -29,7 +29,7 @@ export const sessionCreated = (session: Session, under: string, nowMs: number, r
   json: sessionView(session, nowMs),
 });
 
-/** The channels of the API's sessions: a trial of the console is none of them (contract 9). */
+/** The channels of the API's sessions; trials of the console are excluded (contract 9). */
 export const apiChannels: readonly Session['channel'][] = ['api', 'link', 'widget'];
 
 export type SessionsQuery = PageFields & { readonly assistant_id?: string; readonly status?: string };

@@ -54,8 +54,8 @@ export function checkText(text: string): void {
 }
 
 /**
- * The assistant's voice; throws 422 for another one that its provider does not have, and for a text of which it can say
- * nothing.
+ * Returns the assistant's voice; throws 422 for a voice that its provider does not have, and for a text that cannot be
+ * spoken.
  */
 export function chosenVoice(
   assistant: AssistantActor,

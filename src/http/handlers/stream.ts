@@ -13,7 +13,7 @@ import { TurnSink, turnStream } from './turn-stream.ts';
 /** The parts of a turn that its stream shows. */
 type StreamedTurn = Pick<FoundTurn, 'turnId' | 'messageId' | 'log'>;
 
-/** Where a stream begins, and what its reader sees. */
+/** The start of a stream, and the form of its events. */
 interface Streaming {
   /** Null for the beginning, with `turn.started`; else behind so many code points of output. */
   readonly cursor: number | null;

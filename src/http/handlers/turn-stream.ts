@@ -1,4 +1,4 @@
-/** A turn's log as an event stream, whatever its events look like (contract 7 and 14). */
+/** A turn's log as an event stream, for each format of events (contract 7 and 14). */
 import type { Outlet } from '../../base/edge.ts';
 import type { Services } from '../../conversation/services.ts';
 import { TurnReader, type Sink } from '../../turn/reader.ts';
@@ -45,7 +45,7 @@ export abstract class TurnSink implements Sink {
     this.#outlet = outlet;
   }
 
-  /** The events of a text, and those of the turn's end. */
+  /** Returns the events of a text, or of the turn's end. */
   protected abstract textEvents(text: string, position: number): string;
   protected abstract endEvents(end: TurnEnd, position: number): string;
 

@@ -21,7 +21,9 @@ export async function turnEvents(request: Request<PartyCaller, { after?: number 
   return streamReply(turn, { cursor: cursor.position, channel: caller.party.channel }, services);
 }
 
-/** Where to resume: `?after=` wins over `Last-Event-ID`; without either, from the beginning (contract 12). */
+/**
+ * Returns the cursor to resume from: `?after=` wins over `Last-Event-ID`; without either, the beginning (contract 12).
+ */
 function cursorOf({ query, head }: Pick<Request<PartyCaller, { after?: number }>, 'query' | 'head'>): {
   position: number | null;
   field: string;

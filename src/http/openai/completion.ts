@@ -14,7 +14,7 @@ import type { Reply } from '../request.ts';
 
 export interface Completion {
   readonly turn: FoundTurn;
-  /** As the client named it. */
+  /** The model's name in the request. */
   readonly model: string;
   /** Unix seconds. */
   readonly createdAt: number;

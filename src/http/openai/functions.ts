@@ -130,8 +130,9 @@ function readFormat(format: unknown, path: string): AnswerFormat | undefined {
 const schemaNestingMax = 200;
 
 /**
- * Throws 422 for wishes that the assistant cannot meet: `tools` for a name that a function of its own has; the field of
- * a forced call or of a form that its model's provider does not have, or that its own functions are in the way of.
+ * Throws 422 for options that the assistant cannot serve: `tools` for a name that one of its functions has; the field
+ * of a forced call or of a response format that its model's provider does not support, or that conflicts with its
+ * functions.
  */
 export async function checkWishes(
   { tools, forced, format }: Wishes,

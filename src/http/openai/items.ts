@@ -29,8 +29,8 @@ export const readInput = (items: readonly PlacedItem[]): GivenConversation =>
   readConversation(messagesOf(items), 'input');
 
 /**
- * Reads the input of a response that goes on: the user's messages, or the results of the calls that wait; the rest is
- * there already.
+ * Reads the input of a continued response: the user's messages, or the results of the waiting calls; the earlier
+ * conversation is stored already.
  */
 export function readNewInput(items: readonly PlacedItem[]): GivenConversation {
   const trailing = items.slice(items.findLastIndex(({ item }) => isAnswer(item)) + 1);
@@ -58,7 +58,7 @@ const isAnswer = ({ role, type }: Item): boolean =>
 const outputOf = ({ output }: Item, path: string): string =>
   cutOutput(earlierText(output, `${path}.output`), limits.toolOutputCharactersMax);
 
-/** A whole input that is a text has no content of its own. */
+/** Returns the path of an item's content; an input that is one text has no separate content. */
 const contentPath = ({ path }: PlacedItem): string => (path === 'input' ? path : `${path}.content`);
 
 /** Calls side by side are of one message, as are the words before them. */

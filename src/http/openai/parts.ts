@@ -25,9 +25,9 @@ const marks: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /**
- * The text of content that was said before. Nothing in it stops a conversation: a part that is no text becomes a word
- * in brackets on a line of its own, and a text that a client cut between two surrogates is mended. Throws 422 for what
- * is no content.
+ * Returns the text of earlier content. Nothing in it stops a conversation: a part that is no text becomes a word in
+ * brackets on a separate line, and a text that a client cut between two surrogates is mended. Throws 422 for a value
+ * that is not content.
  */
 export function earlierText(content: unknown, path: string): string {
   if (content === undefined || content === null) return '';

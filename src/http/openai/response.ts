@@ -13,7 +13,7 @@ import { cutOf, waitingCalls, type TurnEnd } from '../../turn/turn.ts';
 export interface ResponseOf {
   readonly turn: FoundTurn;
   readonly sessionId: string;
-  /** As the client named it. */
+  /** The model's name in the request. */
   readonly model: string;
   readonly previous: string | null;
   readonly stored: boolean;

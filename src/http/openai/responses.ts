@@ -106,7 +106,7 @@ const echoedOf = ({ metadata, safety_identifier, prompt_cache_key, user }: Respo
   ...(user !== undefined && { user }),
 });
 
-/** Throws 422 for places that exclude each other: a session that goes on keeps what is said in it. */
+/** Throws 422 for fields that exclude each other: a continued session keeps what is said in it. */
 function checkPlace({ previous_response_id: previous, conversation, store }: ResponseBody): void {
   if (previous !== undefined && conversation !== undefined)
     throw new Failure('invalid_field', { field: 'previous_response_id' });
@@ -114,7 +114,7 @@ function checkPlace({ previous_response_id: previous, conversation, store }: Res
     throw new Failure('invalid_field', { field: 'store' });
 }
 
-/** The session that the response goes on in; null for a new one. */
+/** Returns the session that the response continues; null for a new one. */
 async function sessionOf(
   party: Party,
   { previous_response_id: previous, conversation }: ResponseBody,

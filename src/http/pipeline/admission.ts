@@ -1,8 +1,8 @@
 /**
- * While many requests are under way, a few begin in each turn of the event loop. Of many that come at once (the clients
- * of a crowd whose turns ended at one beat) the first are then answered while others wait; otherwise each step would be
- * made for all of them before the next one is made for any, and all would be answered at the end. Likewise as many
- * bodies are parsed in a turn as hold so many bytes together, or one: to parse a large one takes milliseconds.
+ * Admits a few requests per iteration of the event loop while many are under way. Of many that arrive together (the
+ * clients of a crowd whose turns ended at one beat) the first are then answered while others wait; otherwise each step
+ * would run for all of them before the next step ran for any, and all would be answered at the end. Likewise the bodies
+ * parsed in an iteration are bounded in bytes, or one: parsing a large body takes milliseconds.
  */
 import { atTurnEnd } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';

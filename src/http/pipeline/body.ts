@@ -13,7 +13,7 @@ export const readBody = (exchange: Exchange, route: Route, admission: Admission)
     ? undefined
     : exchange.body().then((body) => {
         const wait = body.kind === 'bytes' && body.bytes.length > 0 ? admission.body(body.bytes.length) : undefined;
-        // While a body waits for its turn to be parsed it is the exchange's alone, which drops it if its client goes.
+        // The exchange alone owns a body that waits to be parsed, and drops it if its client leaves.
         return wait === undefined
           ? taken(body, exchange, route)
           : wait.then(() => exchange.body()).then((kept) => taken(kept, exchange, route));

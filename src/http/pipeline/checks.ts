@@ -16,7 +16,7 @@ export interface Checked extends Request {
   readonly route: Route;
 }
 
-/** Reads and parses the body for the route; undefined if there is none. An upgrade has none. */
+/** Reads and parses the body for the route; undefined without a body. An upgrade has no body. */
 export type ReadBody = (route: Route) => Promise<unknown> | undefined;
 
 /**

@@ -8,7 +8,7 @@ import { limits } from '../../base/limits.ts';
 import type { Recording } from '../../conversation/services.ts';
 import { beginCourse, refuse } from './reply.ts';
 
-/** Answers such a request, whatever its target, with the one error shape. */
+/** Answers such a request, for any target, with the one error shape. */
 export const openRefuser =
   (services: Recording) =>
   (request: Answerable, fault: HeadFault): void =>

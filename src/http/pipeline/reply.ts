@@ -57,8 +57,8 @@ export function replyToFailure(error: unknown, head: RequestHead, course: Course
 }
 
 /**
- * The reply for a failure. `limiter`: the limit that answered 429, for the metrics, if it was none of the key's
- * budgets.
+ * Returns the reply for a failure. `limiter`: the limit that answered 429, for the metrics, unless it was one of the
+ * key's budgets.
  */
 export function refusal(failure: Refusal, course: Course, services: Recording, limiter: Limiter = 'turns'): TextReply {
   const { status } = failure.row;
@@ -128,7 +128,10 @@ class Headers {
   [name: string]: string;
 }
 
-/** The reply's own headers, those of every response, and on every authenticated response the rate's (contract 5). */
+/**
+ * Returns the reply's own headers, the headers of every response, and on authenticated responses the rate headers
+ * (contract 5).
+ */
 function headersOf(
   reply: Reply,
   { requestId, path, rate, caller, site }: Course,
@@ -149,7 +152,7 @@ function headersOf(
   return headers;
 }
 
-/** The headers of a request that becomes a WebSocket: those of every response. */
+/** Returns the headers of a request that becomes a WebSocket: the same as on every response. */
 export const openingHeaders = (course: Course, services: Recording): ResponseHeaders =>
   headersOf({ status: 101, headers: {}, text: '' }, course, services);
 
@@ -165,8 +168,8 @@ function addOpenaiRate(
 }
 
 /**
- * Adds the headers of an answer to a person who is signed in: it is kept in no cache, and the cookie is renewed when it
- * is time. A sign-out sets one of its own.
+ * Adds the headers of an answer to a signed-in person: no cache keeps it, and the cookie is renewed when it is time. A
+ * sign-out sets a different cookie.
  */
 function ofSignIn(headers: Record<string, string>, { setCookie }: OperatorCaller): ResponseHeaders {
   headers['cache-control'] ??= 'no-store';

@@ -143,7 +143,7 @@ const message = ({ title, does, example }: SocketMessage, schema: TSchema, compo
   examples: [{ name: 'example', payload: example }],
 });
 
-/** The query, and the meanings of the close codes, for which AsyncAPI has no place of its own. */
+/** Describes the query and the meanings of the close codes in text, since AsyncAPI has no field for them. */
 function channel({ name, title, does, query, closes, received, sent }: Channel, components: Components): Json {
   const { token, ...settings } = (components.inline(query) as { properties: { token: Json } }).properties;
   return {

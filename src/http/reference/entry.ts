@@ -12,7 +12,7 @@ export interface OperationEntry {
   readonly repeat?: string;
   /** The errors that surprise, and why they come. */
   readonly surprises?: string;
-  /** Parameters of the example, by name: those of the query and of the headers. */
+  /** Parameters of the example, by name: query and headers. */
   readonly query?: Readonly<Record<string, string | number | boolean>>;
   readonly headers?: Readonly<Record<string, string>>;
   /** The example's body. */
@@ -29,7 +29,7 @@ export interface Area {
   /** The callers of these operations. */
   readonly group: 'API' | 'Service' | 'Console';
   readonly description: string;
-  /** By method and path, as in `POST /sessions`. */
+  /** Entries by method and path, as in `POST /sessions`. */
   readonly entries: Readonly<Record<string, OperationEntry>>;
 }
 

@@ -81,7 +81,7 @@ export const settings = {
   alias: 'support',
 };
 
-/** As operators see it: with the settings that nobody with an API key is shown. */
+/** The assistant that operators see: with the settings that are never shown to an API key. */
 export const configured = { ...assistant, ...settings };
 export const draft = { ...configured, status: 'draft', updated_at: assistant.created_at };
 
@@ -220,7 +220,7 @@ export const load = {
   ],
 };
 
-/** As the console lists it with `first_words=true`. */
+/** The session in the console's list with `first_words=true`. */
 export const listedSession = { ...session, first_words: 'Where is my order?' };
 
 export const endedSession = { ...session, status: 'ended', ended_at: startedAt + 95 };

@@ -7,7 +7,7 @@ import * as example from './examples.ts';
 const inWorkspace = '/console/api/workspaces/{w}';
 const unknown = 'An unknown workspace or an unknown id is 404 `route_not_found`.';
 const { functions } = example.tool;
-/** As they are given: without the fields that only an answer has. */
+/** The functions of a request: without the fields that only an answer has. */
 const given = functions.map(({ quarantined: _, ...fields }) => fields);
 
 export const tools: Area = {

@@ -1,7 +1,7 @@
 import type { Socket as NetSocket } from 'node:net';
 import { atTurnEnd } from '../../../base/clock.ts';
 
-/** A request that is over without an answer once its connection has closed. */
+/** A request that ends without an answer when its connection closes. */
 interface Losable {
   lose(): void;
 }
@@ -25,7 +25,7 @@ export class NodeConnection {
   }
 
   /**
-   * Runs a request of `open` now, or once earlier requests are over. One read can bring thousands of small ones: too
+   * Runs a request of `open` now, or once earlier requests have ended. One read can bring thousands of small ones: too
    * many close the connection.
    */
   inTurn(run: () => void): void {
@@ -35,7 +35,7 @@ export class NodeConnection {
     this.#holdBack();
   }
 
-  /** A request is over. */
+  /** Ends a request. */
   over(request: Losable): void {
     if (!this.open.delete(request)) return;
     const next = this.#waiting.shift();

@@ -18,7 +18,7 @@ export class NodeExchange extends NodeRequest implements Exchange {
     super(shared, request, response, lines);
     this.#request = request;
     this.bodyReader = new BodyReader(shared.bounds, shared.clock, this.path, declaredLength(lines));
-    // Without a listener the error of an aborted request would be uncaught; the connection's `close` reports the abort.
+    // An aborted request without a listener would be an uncaught error; the connection's `close` reports the abort.
     request.on('error', () => {});
   }
 
@@ -39,7 +39,7 @@ export class NodeExchange extends NodeRequest implements Exchange {
       return silentOutlet(true);
     }
     // The response keeps the head until the first piece and sends both together. It announces no close: after that a
-    // client takes any end of the connection for the answer's, also that of an answer that was cut.
+    // client takes any end of the connection for the answer's, also the end of an answer that was cut.
     this.writeHead(status, headers, false);
     return new NodeOutlet(this, this.shared, this.response);
   }

@@ -38,7 +38,7 @@ const originForm = (target: string): string => {
 
 /** A request in this engine, answered or upgraded. */
 export class NodeRequest implements RequestHead, Cuttable {
-  /** In the list of the edge's open work; see `Member`. */
+  /** Index in the list of the edge's open work; see `Member`. */
   place = -1;
   readonly method: string;
   readonly path: string;
@@ -132,7 +132,7 @@ export class NodeRequest implements RequestHead, Cuttable {
     this.response.writeHead(status, announceClose ? { ...headers, connection: 'close' } : headers);
   }
 
-  /** Called when the request is over. */
+  /** Called when the request has ended. */
   protected complete(): void {
     this.#goneCallbacks = [];
     this.bodyReader?.abandon();

@@ -45,7 +45,7 @@ export class NodeUpgrade extends NodeRequest implements Upgrade {
 
 /** A socket in this engine. */
 export class NodeSocket implements Socket, Cuttable {
-  /** In the list of the edge's open work; see `Member`. */
+  /** Index in the list of the edge's open work; see `Member`. */
   place = -1;
   #shared: NodeShared;
   #connection: NetSocket;
@@ -53,7 +53,9 @@ export class NodeSocket implements Socket, Cuttable {
   #engine: WebSocket | null = null;
   #code: number | null = null;
   #backpressured = false;
-  /** True while the listener is told that the socket closes: its last message is sent however many bytes wait. */
+  /**
+   * True while the listener learns that the socket closes: its last message is sent for any number of waiting bytes.
+   */
   #refusing = false;
   #heartbeat: Heartbeat | null = null;
   readonly #pace: TokenBucket;

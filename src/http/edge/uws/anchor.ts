@@ -3,10 +3,10 @@ import { listenExclusivePort } from './engine.ts';
 import type { App, UwsModule, HttpResponse } from './engine.ts';
 
 /**
- * A response that stays unanswered for as long as its edge lives, on a connection of the process to itself. The engine
- * writes a warning to standard error for what is written outside a cork, and in the cork of its own response a request
- * must not become a socket (`UwsUpgrade`); in the cork of another response it can. To connect, the loopback device
- * listens for a moment.
+ * A response that stays unanswered for the life of its edge, on a connection of the process to itself. The engine
+ * writes a warning to standard error for writes outside a cork, and in the cork of its response a request must not
+ * become a socket (`UwsUpgrade`); in the cork of another response it can. To connect, the loopback device listens for a
+ * moment.
  */
 export class Anchor {
   #app: App;

@@ -1,8 +1,8 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 
 /**
- * How many connections there may be before it is worth a look whether a descriptor is free: half of what the process
- * may open. Node raises its own limit when it starts, so the value is read here. 0 where the system does not tell.
+ * Number of connections below which no check for a free descriptor is needed: half of what the process may open. Node
+ * raises its own limit when it starts, so the value is read here. 0 if the system does not report it.
  */
 export function descriptorsHalf(): number {
   try {

@@ -9,7 +9,7 @@ type Bytes = string | Uint8Array;
 
 /** The head of a request; must be read before the handler returns. */
 export interface HttpRequest {
-  /** The first value of a header, in Latin-1; empty if there is none. */
+  /** The first value of a header, in Latin-1; empty without the header. */
   getHeader(name: string): string;
   getUrl(): string;
   getQuery(): string | undefined;
@@ -95,7 +95,7 @@ export interface UwsModule {
 /** The engine's `LIBUS_LISTEN_EXCLUSIVE_PORT`: a port in use is an error instead of a port shared. */
 export const listenExclusivePort = 1;
 
-/** Every process has a socket of its own on the port (SO_REUSEPORT), and the system spreads connections over them. */
+/** Each process opens the port with SO_REUSEPORT, and the system spreads connections over the processes. */
 export const listenSharedPort = 0;
 
 /** Rejects with one sentence if the native part does not load. */

@@ -48,7 +48,7 @@ export class UwsExchange extends UwsRequest implements Exchange {
 
   /**
    * For the outlet: sends the head of a streaming answer, corked together with its first piece. It announces no close:
-   * after that a client takes any end of the connection for the answer's, also that of an answer that was cut.
+   * after that a client takes any end of the connection for the answer's, also the end of an answer that was cut.
    */
   startStream(status: number, headers: ResponseHeaders): void {
     this.writeHead(status, headers, false);
@@ -119,7 +119,7 @@ class UwsOutlet implements Outlet {
     this.#exchange = exchange;
     this.#response = response;
     this.#head = { status, headers };
-    // Without this listener the engine would allow only 10 s until the next request as soon as a blocked piece has been
+    // The listener keeps the engine from allowing only 10 s until the next request as soon as a blocked piece has been
     // sent.
     response.onWritable(() => this.#writable());
   }
@@ -197,7 +197,7 @@ class UwsOutlet implements Outlet {
       return atTurnEnd(() => this.#finishAndClose(piece));
     }
     this.#response.cork(() => {
-      // The engine takes an end whatever waits for the client.
+      // The engine accepts an end even while other bytes wait for the client.
       this.#blocked = piece !== '' && !this.#response.write(piece);
       if (!this.#blocked) this.#response.end();
     });

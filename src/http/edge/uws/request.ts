@@ -43,7 +43,7 @@ export const bytewise = (text: string): string =>
  * A request in this engine, answered or upgraded. `HttpResponse` must not be touched once it was aborted or has ended.
  */
 export class UwsRequest implements RequestHead, Cuttable {
-  /** In the list of the edge's open work; see `Member`. */
+  /** Index in the list of the edge's open work; see `Member`. */
   place = -1;
   readonly method: string;
   readonly path: string;
@@ -76,7 +76,7 @@ export class UwsRequest implements RequestHead, Cuttable {
 
   onGone(callback: () => void): void {
     if (this.gone) runGuarded(callback, () => {});
-    // At most two: an array that grows by `push` or by spreading reserves room for seventeen.
+    // Two callbacks at most: an array that grows by `push` or by spreading reserves room for seventeen.
     else this.#goneCallbacks = this.#goneCallbacks.concat(callback);
   }
 
@@ -160,9 +160,9 @@ export class UwsRequest implements RequestHead, Cuttable {
   }
 
   /**
-   * Sends an answer without a body. The engine takes it whatever waits for the client, and does not say so. So it is
-   * sent once the engine has parsed the bytes that came with the request, and a request among these ends the
-   * connection.
+   * Sends an answer without a body. The engine accepts it even while other bytes wait for the client, and does not
+   * report that. So it is sent once the engine has parsed the bytes that came with the request, and a request among
+   * these ends the connection.
    */
   protected respondBare(status: number, headers: ResponseHeaders): void {
     atTurnEnd(() => {

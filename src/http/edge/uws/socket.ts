@@ -37,7 +37,7 @@ export class UwsUpgrade extends UwsRequest implements Upgrade {
   accept(listener: SocketListener, headers: ResponseHeaders = {}, protocol = ''): void {
     const response = this.claim(headers);
     if (response === null) return;
-    // While the engine parses another connection's bytes, it takes that connection for the one that became a socket.
+    // The engine, while it parses another connection's bytes, takes that connection for the one that became a socket.
     atTurnEnd(() => {
       if (!this.gone) this.#open(response, new UwsSocket(this.shared, listener), headers, protocol);
     });
@@ -59,14 +59,16 @@ export class UwsUpgrade extends UwsRequest implements Upgrade {
 
 /** A socket in this engine. */
 export class UwsSocket implements Socket, Cuttable {
-  /** In the list of the edge's open work; see `Member`. */
+  /** Index in the list of the edge's open work; see `Member`. */
   place = -1;
   #shared: UwsShared;
   #listener: SocketListener;
   /** Null before the socket is open and once it is closed. */
   #engine: WebSocket<UwsSocketData> | null = null;
   #backpressured = false;
-  /** True while the listener is told that the socket closes: its last message is sent however many bytes wait. */
+  /**
+   * True while the listener learns that the socket closes: its last message is sent for any number of waiting bytes.
+   */
   #refusing = false;
   #tooLarge = false;
   #heartbeat: Heartbeat | null = null;

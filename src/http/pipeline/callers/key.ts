@@ -13,8 +13,8 @@ import { bearer } from './bearer.ts';
 export const byKey: CallerKind<KeyCaller> = {
   recognise(head, _params, { host }, course) {
     const text = presentedKey(head);
-    // A key that the store does not tell now may be known to this process: then the 503 is an answer to a key, and has
-    // rate headers (contract 5).
+    // A key that the store cannot look up now may be known to this process: then the 503 answers a key, and has rate
+    // headers (contract 5).
     return promptly(host.keys.authenticate(text, course.requestId), callerOf, (reason) => {
       const actor = reason instanceof Failure ? null : host.keys.held(text);
       if (actor !== null) tellStanding(actor, course, host.keys);
@@ -44,7 +44,7 @@ export const byKey: CallerKind<KeyCaller> = {
   },
 };
 
-/** Has the answer tell the endpoint's own budget as this process knows it. */
+/** Puts the level of the endpoint's own budget, as this process knows it, into the answer's headers. */
 function tellStanding(actor: KeyActor, course: Course, keys: Keys): void {
   const budget = course.route!.budgets.at(-1)!;
   const taken = { budget, passed: true, retryAfterSeconds: 0, restSeconds: 0, ...keys.standing(actor, budget) };

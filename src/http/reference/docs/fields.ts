@@ -24,7 +24,7 @@ export interface Schema {
 export type Schemas = Readonly<Record<string, Schema>>;
 
 export interface Field {
-  /** As in `model.name` and `data[].id`. */
+  /** The path, as in `model.name` and `data[].id`. */
   readonly path: string;
   readonly type: string;
   readonly required: boolean;
@@ -36,7 +36,7 @@ export interface Field {
 export const resolved = (schema: Schema, schemas: Schemas): Schema =>
   schema.$ref === undefined ? schema : schemas[schema.$ref.split('/').at(-1)!]!;
 
-/** The one schema of a union with null; of other unions there is none. */
+/** Returns the one schema of a union with null; other unions have no such schema. */
 function without(schema: Schema, schemas: Schemas): { readonly inner: Schema; readonly nullable: boolean } {
   const found = resolved(schema, schemas);
   const others = found.anyOf?.filter(({ type }) => type !== 'null');
@@ -110,7 +110,7 @@ export function boundsOf({
 }: Schema): string[] {
   return [
     range(minimum, maximum, ''),
-    // That a text may be empty need not be said.
+    // A minimum length of 0 need not be said.
     range(minLength === 0 ? undefined : minLength, maxLength, ' characters'),
     maxItems === undefined ? '' : `At most ${maxItems} items.`,
     maxProperties === undefined ? '' : `At most ${maxProperties} entries.`,

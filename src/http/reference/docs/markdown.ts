@@ -4,7 +4,7 @@ import { html, type Html } from './html.ts';
 /** Headings begin at this level, since the text stands within a page; with `ids` each can be linked to. */
 export const markdown = (text: string, level = 3): Html[] => blocksOf(text).map((block) => blockHtml(block, level));
 
-/** Fenced code is one block, whatever lines it has. */
+/** Splits a text into blocks; fenced code is one block, with any lines in it. */
 const blocksOf = (text: string): string[] =>
   text
     .match(/```[^]*?```|(?:(?!\n\n)[^])+/g)
