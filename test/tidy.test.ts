@@ -107,7 +107,12 @@ const examples: Readonly<
     broken: {
       'src/host.ts':
         "const late = (text: string) => new RegExp(text);\nconst unlisted = new RegExp('a');\ntext.match('b+');\ntext.search(`${a}+`);\nglobalThis.RegExp('c');",
-      'src/base/origin.ts': "const listed = new RegExp('a');\nfunction later() { return RegExp('b'); }",
+      'src/base/origin.ts':
+        "const listed = new RegExp('a');\nfunction later() { return RegExp('b'); }\nclass Late { pattern = new RegExp('c'); }",
+      'src/turn.ts':
+        "const Other = RegExp;\nReflect.construct(RegExp, ['a']);\nglobalThis['RegExp']('a');\nconst { RegExp: Taken } = globalThis;",
+      'src/main.ts':
+        "const words = 'a+b';\ntext?.match(words);\nconst of = (given: string) => text.matchAll(given);\ntext.search(words + 'c');\ntext.match(String.raw`\\s`);\nlisted.compile('a');",
     },
     says: [
       'src/host.ts:1: RegExp is built in a function',
@@ -116,9 +121,20 @@ const examples: Readonly<
       'src/host.ts:4: search takes a text',
       'src/host.ts:5: RegExp is not in the list',
       'src/base/origin.ts:2: RegExp is built in a function',
+      'src/base/origin.ts:3: RegExp is built in a function',
+      'src/turn.ts:1: RegExp is passed on',
+      'src/turn.ts:2: RegExp is passed on',
+      'src/turn.ts:3: RegExp is not in the list',
+      'src/turn.ts:4: RegExp is passed on',
+      'src/main.ts:2: match takes a text',
+      'src/main.ts:3: matchAll takes a text',
+      'src/main.ts:4: search takes a text',
+      'src/main.ts:5: match takes a text',
+      'src/main.ts:6: compile takes a text',
     ],
     kept: {
-      'src/host.ts': "/a+/.test(text); text.match(/b/); text.split('c'); text.replaceAll('d', ''); text.match(known);",
+      'src/host.ts':
+        "/a+/.test(text); text.match(/b/); text.split('c'); text.replaceAll('d', ''); text.match(known); (one: RegExp) => one instanceof RegExp;",
       'src/base/origin.ts': "const listed = new RegExp('a');",
       'src/providers/tool/fitting.ts': 'const given = (text: string) => new RegExp(text);',
       'test/a.ts': "new RegExp('a');",
