@@ -16,10 +16,10 @@ export interface Wanted {
   readonly ruler: RulerName | null;
 }
 
-/** Is told of a run's progress. */
+/** Receives a run's progress. */
 export interface Watcher {
   tell(done: number, all: number, doing: string): void;
-  /** A question is over. */
+  /** Ends a question. */
   next(): void;
   end(): void;
 }

@@ -41,7 +41,7 @@ export async function startEventServer(): Promise<EventServer> {
   };
 }
 
-/** One event a beat, so that each comes as a chunk of its own, as a model's do. */
+/** Sends one event a beat, so that each is a separate chunk, as from a model. */
 function send(response: ServerResponse, frame: (index: number, count: number) => string, count: number): void {
   let index = 0;
   const timer = setInterval(() => {

@@ -35,7 +35,7 @@ export interface Failover {
   readonly isReplaced: boolean;
 }
 
-/** So many speak, and take other steps, at one time. */
+/** Number of sessions that speak, and number that take other steps, at one time. */
 const crowd = { speakers: 24, clerks: 12 };
 
 /** Kills a primary `times` times, its replica stopped and cut off so long before, and reports each. */

@@ -61,7 +61,7 @@ class Upstream {
   #inBody = false;
   /** The answer's last event has come. */
   #completed = false;
-  /** Nothing but ASCII is in the frames that are made. */
+  /** True while all frames are ASCII. */
   #plain = true;
   #request = '';
   #answered = false;

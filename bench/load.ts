@@ -22,7 +22,7 @@ export interface Mark {
   readonly lateP99: number;
 }
 
-/** Streamed answers under way, each on a connection of its own. */
+/** Streamed answers under way, each on a separate connection. */
 export interface Streams {
   /** Resolves when every answer has come whole and was checked; rejects with the first fault. */
   readonly done: Promise<void>;
@@ -40,8 +40,8 @@ export const beginAbreast = 256;
 
 export interface Load {
   /**
-   * Runs each conversation for `turnsEach` turns, each begun when the one before has ended, `abreast` conversations at
-   * a time, until all are over or `until`, of `performance.now()`, has come. Times count from the request.
+   * Runs each conversation for `turnsEach` turns, each begun when the previous one has ended, `abreast` conversations
+   * at a time, until all have ended or `until`, of `performance.now()`, has come. Times count from the request.
    */
   converse(
     instance: Instance,

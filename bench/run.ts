@@ -1,4 +1,4 @@
-/** `npm run bench`: asks every question and ends in a table and a report; `--help` tells how to ask fewer. */
+/** `npm run bench`: asks every question and ends in a table and a report; `--help` lists ways to ask fewer. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';

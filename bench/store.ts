@@ -1,7 +1,7 @@
 /**
- * A store without a server: turns begun, given so many pieces of output and finished, on sessions of their own, with
- * the steps in the sessions' history or without. Told how many turns over its channel, it tells how many steps that
- * were and how long they took.
+ * A store without a server: turns begun, given some pieces of output and finished, each on a new session, with the
+ * steps in the sessions' history or without. Gets the number of turns over its channel, and reports the number of steps
+ * and their time.
  */
 import { WheelClock } from '../src/base/clock.ts';
 import { randomIds } from '../src/base/ids.ts';

@@ -52,7 +52,7 @@ export const vocabulary: readonly string[] = Array.from(
 
 export const tokenAt = (index: number): string => vocabulary[index % vocabularySize]!;
 
-/** How a stream is asked for: it is the model's name, so that it passes through any server unchanged. */
+/** The request for a stream: it is the model's name, so that it passes through any server unchanged. */
 export interface Shape {
   readonly tokens: number;
   /** Tokens a second; 0 sends all of them at once. */

@@ -102,7 +102,7 @@ function finish(stream: Stream, last: string): void {
 /** Later tokens of streams that begin together do not leave together: the golden ratio spreads them evenly. */
 const phase = (): number => (opened++ * 0.618_033_988_75) % 1;
 
-/** Sends the first event with the head, and each other one in a write of its own: a cork makes one write. */
+/** Sends the first event with the head, and each other one in a separate write: a cork makes one write. */
 function sendEach(stream: Stream, [first, ...others]: string[]): void {
   const { response } = stream;
   stream.next = stream.shape.tokens;

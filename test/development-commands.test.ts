@@ -1,7 +1,4 @@
-/**
- * The development commands tell how they are used, and in one line when they are called the wrong way. None of them
- * starts anything here.
- */
+/** The development commands describe their use, and name a wrong use in one line. None of them starts anything here. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';

@@ -8,7 +8,7 @@ export interface Owner {
   teardown(run: () => Promise<unknown>): unknown;
 }
 
-/** An empty folder of its own, removed with all in it when the test ends. */
+/** Creates an empty folder, which is removed with its content when the test ends. */
 export async function temporaryFolder(t: Owner): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));

@@ -174,7 +174,9 @@ async function conversations(t: Test, { about, store }: Golden, host: Host): Pro
   t.equal(await store.turns.inFlight(workspaceId), 0);
 }
 
-/** By a server of its own, in today's time: sessions are over by then, and all that they hold is there. */
+/**
+ * Serves the folder with a new server, at today's time: sessions have ended by then, and all their content is there.
+ */
 async function served(t: Test, folder: string): Promise<void> {
   const about = aboutOf(folder, 'lmdb');
   const house = await openHouse(t, {

@@ -1,4 +1,4 @@
-/** The server as a process of its own, as `npm start` runs it, for tests over HTTP and for those that kill it. */
+/** The server as a separate process, as `npm start` runs it, for tests over HTTP and for tests that kill it. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -24,16 +24,16 @@ export interface ServerOptions {
   readonly within?: readonly string[];
   /** Called with all that it prints, also before it listens. */
   readonly onOutput?: (text: string, child: ChildProcess) => void;
-  /** How many descriptors it may have open, by default as many as this process. */
+  /** Maximum number of open descriptors, by default as many as this process. */
   readonly descriptors?: number;
   /**
-   * Where it runs, and so where `./data` lies; give the same one again to start again on what is stored. By default a
-   * new one.
+   * Working folder, and so the place of `./data`; give the same one again to start again on what is stored. By default
+   * a new one.
    */
   readonly folder?: string;
 }
 
-/** How a process ended: one of the two is null. */
+/** End of a process: one of the two is null. */
 export interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;

@@ -1,4 +1,4 @@
-/** How far a development command has come, and how long it will take. */
+/** The progress of a development command, and its remaining time. */
 import t from 'tap';
 import { Progress, spanOf } from '../bench/harness/progress.ts';
 

@@ -93,7 +93,7 @@ const checkFormat = () =>
     runTool(tool('oxfmt', 'bin', 'oxfmt'), ['--threads=1', '--list-different', 'src', 'machines', 'test', 'bench']),
   );
 
-/** Installs the programs of others that the files name; tells which are missing, whose tests are skipped. */
+/** Installs the programs of others that the files name; reports which are missing, whose tests are skipped. */
 async function addPrograms(files, inputs) {
   const { installed, lacking } = await installPrograms(programsOf(files, inputs));
   for (const [how, programs] of Object.entries({ installed, 'not installed, so their tests are skipped': lacking }))

@@ -17,7 +17,7 @@ const sameRequest =
   async (shape: Shape, count: number): Promise<string[]> =>
     Array<string>(count).fill(make(modelName(shape)));
 
-/** A Node program that tells its port, takes `POST /chat {model, message}` and answers in the format. */
+/** Starts a Node program that reports its port, takes `POST /chat {model, message}` and answers in the format. */
 export async function startProgram(path: string, { upstream }: Surroundings, format: Format): Promise<Instance> {
   const server = new Process({
     place: 'server',

@@ -12,7 +12,7 @@ export interface VoiceHouse extends Instance {
   /** The voice processes, which run on the load's core: where the server has a core they have another. */
   voiceProcesses(): number[];
   talk(query?: string): Promise<Talking>;
-  /** Opens a call on a session of its own. */
+  /** Opens a call on a new session. */
   call(query?: string): Promise<Calling>;
   /** The samples of a text, s16le, and how long the first of them took from the request, in milliseconds. */
   speak(text: string): Promise<{ readonly audio: Buffer; readonly firstMs: number }>;
@@ -37,8 +37,8 @@ export const parleyVoice: Contender = {
 };
 
 /**
- * Real clients and providers are on machines of their own, so here the load and the provider have priority over the
- * voice processes, whose core they share.
+ * Gives load and provider priority over the voice processes, whose core they share: real clients and providers run on
+ * other machines.
  */
 function favourOthers({ voiceProcesses }: VoiceHouse): number[] {
   const voices = voiceProcesses();

@@ -1,5 +1,6 @@
 /**
- * Builds the helpers that run as processes of their own as JavaScript: a loader for TypeScript would count as theirs.
+ * Builds the helpers that run as separate processes into JavaScript: the time of a TypeScript loader would count as
+ * theirs.
  */
 import { build } from 'esbuild';
 import { basename, join } from 'node:path';

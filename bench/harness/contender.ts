@@ -34,11 +34,11 @@ export interface Surroundings {
 
 export interface Contender {
   readonly name: string;
-  /** Its differences to parley: work that it leaves out or does in addition. */
+  /** Differences to parley: work that it leaves out or does in addition. */
   readonly note: string;
-  /** It takes part only in full runs, or only when peers are asked for. */
+  /** Whether it takes part always, only in full runs, or only when peers are asked for. */
   readonly standing: 'always' | 'full' | 'peer';
-  /** Why it cannot take part here, or null. */
+  /** Returns the reason why it cannot take part here, or null. */
   absent?(): string | null;
   start(surroundings: Surroundings): Promise<Instance>;
 }

@@ -26,8 +26,8 @@ export const numberOption = (flags: string, description: string, least = 0, most
   new Option(flags, description).argParser(wholeNumber(least, most));
 
 /**
- * Returns what is aborted when a signal asks the process to stop: work begun may go on to its end. A second signal ends
- * the process at once.
+ * Returns a signal that is aborted when the process is asked to stop: work that has begun may run to its end. A second
+ * signal ends the process at once.
  */
 export function stopping(): AbortSignal {
   const stop = new AbortController();
@@ -56,8 +56,8 @@ function allowed(command: Command, code: string, message: string): string {
 }
 
 /**
- * Returns the values that an argument takes: an empty text makes its parser tell them; where any text is taken, the
- * description has to do.
+ * Returns the values that an argument takes: its parser lists them when it gets an empty text. For an argument that
+ * takes any text, returns its description.
  */
 function takenBy({ parseArg, description }: Pick<Option, 'parseArg' | 'description'>): string {
   try {

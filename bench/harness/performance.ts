@@ -95,7 +95,7 @@ const goalsOf = (told: readonly Section[]): string =>
     told.flatMap(({ question, standings }) => standings.map((standing) => goalRow(question, standing))),
   );
 
-/** The runs of each question, whose goals are told over them. */
+/** Returns the text about the runs of each question, with the goals over these runs. */
 function seriesTold(told: readonly Section[]): string {
   const lines = told
     .filter(({ standings }) => standings.length > 0)

@@ -10,7 +10,7 @@ import { availableParallelism, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { signalChild } from '../../src/base/signals.ts';
 
-/** Where a process runs: the server alone on its core; load, upstream and databases on the other. */
+/** Core of a process: the server alone on one; load, upstream and databases on the other. */
 export type Place = 'server' | 'load';
 
 const cores: Readonly<Record<Place, number>> = { server: 0, load: 1 };
@@ -22,7 +22,7 @@ const canPin = (): boolean => availableParallelism() >= 2 && spawnSync('taskset'
  */
 let pinned = false;
 
-/** How processes are placed, in words, for the result. */
+/** Returns the placement of the processes in words, for the result. */
 export const placement = (): string =>
   pinned ? 'server on core 0; load, upstream and Redis on core 1' : 'not pinned: taskset or a second core is missing';
 
@@ -43,7 +43,7 @@ export function takePlace(): void {
   if (pinned) execFileSync('taskset', ['-a', '-p', '-c', String(cores.load), String(process.pid)], { stdio: 'ignore' });
 }
 
-/** Moves processes that another one has started to a core of their own. */
+/** Moves processes that another one has started to the core of a place. */
 export function move(pids: readonly number[], place: Place): void {
   if (pinned)
     for (const pid of pids)
@@ -68,11 +68,11 @@ export interface Command {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /**
-   * It is a Node process: the probe is loaded into it, and it tells its port with `process.send` unless it is given
-   * one.
+   * True for a Node process: the probe is loaded into it, and it reports its port with `process.send` unless it is
+   * given one.
    */
   readonly node?: boolean;
-  /** Its standard input is written to, and the lines of its output are read. */
+  /** True if its standard input is written to, and the lines of its output are read. */
   readonly piped?: boolean;
 }
 
@@ -95,7 +95,7 @@ export class Process {
     this.child = spawn(file, words, {
       cwd,
       env: { PATH, HOME, TMPDIR, NODE_ENV: 'production', ...env },
-      // Its output, logs included, goes to /dev/null, as it would to a pipe that costs the server the same writes.
+      // The output, logs included, goes to /dev/null, as it would to a pipe that costs the server the same writes.
       stdio: [piped ? 'pipe' : 'ignore', piped ? 'pipe' : 'ignore', 'pipe', ...(node ? (['ipc'] as const) : [])],
     });
     this.child

@@ -49,21 +49,21 @@ export interface Measurement {
 export interface Question {
   readonly name: string;
   readonly title: string;
-  /** How it is measured, in a sentence or two. */
+  /** The method of measurement, in a sentence or two. */
   readonly method: string;
   readonly figures: readonly Figure[];
   readonly contenders: readonly Contender[];
   readonly goals: readonly Goal[];
-  /** Tells in each case how quiet the host of a run was, as a time: the less, the quieter. */
+  /** Times that show in each case how quiet the host of a run was: the smaller, the quieter. */
   readonly yardstick?: Omit<Pick, 'case'>;
   cases(size: Size): readonly string[];
   /** Whether the contender takes part in the case; all do unless this says otherwise. */
   takes?(contender: Contender, name: string): boolean;
-  /** Each measurement has a server of its own, which is not warmed up. */
+  /** True if each measurement has a new server, which is not warmed up. */
   readonly fresh?: boolean;
   /**
-   * How often it is asked before it counts, once unless told. A thousand turns are too few for V8 to have compiled the
-   * code of a turn.
+   * Number of runs before it counts, one by default. A thousand turns are too few for V8 to have compiled the code of a
+   * turn.
    */
   readonly warmUps?: number;
   /** The cases that warm a server, in turn; the last case alone unless told. */

@@ -25,7 +25,7 @@ export interface Options {
   readonly surroundings: Surroundings;
   /** Instances that questions share, at a smoke size, by how they are started; the caller that gives it stops them. */
   readonly shared: Map<Contender['start'], Instance> | null;
-  /** Called before each measurement with how many are over and how many there are. */
+  /** Called before each measurement with the number of finished ones and of all. */
   progress(done: number, all: number, doing: string): void;
 }
 

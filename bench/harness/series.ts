@@ -16,7 +16,7 @@ export interface PastFigure {
   readonly most: number;
   /** The median of the question's yardstick in the same case, in microseconds. */
   readonly yardstick?: number;
-  /** The row's ratio to that of node:http + fetch, the median of the rounds. */
+  /** The row's ratio to node:http + fetch, the median of the rounds. */
   readonly plain?: number;
   readonly crowded?: true;
 }
@@ -41,7 +41,7 @@ export const placesLeast = 3;
 const signs: Readonly<Record<Goal['kind'], string>> = { value: '', ratio: ' / ', difference: ' - ' };
 const picked = ({ contender, case: name, figure }: Pick): string => `${contender}: ${name}: ${figure}`;
 
-/** Names a goal's figure, whatever its bound is. */
+/** Names a goal's figure, for any bound. */
 export function figureOf({ of, kind, against, when }: Goal): string {
   const compared = against === undefined ? '' : `${signs[kind]}${picked(against)}`;
   return `${picked(of)}${compared}${when === undefined ? '' : ` while ${when.figure} < ${when.below}`}`;
@@ -107,18 +107,18 @@ export function withPast(past: readonly PastRun[], added: readonly PastRun[]): P
   return all.filter((one, at) => all.slice(at + 1).filter((later) => isSameSeries(one, later)).length < pastMost);
 }
 
-/** How a goal stands over the runs of a series. */
+/** State of a goal over the runs of a series. */
 export interface Standing {
   readonly goal: Goal;
   /** Null where the last run has no such figure. */
   readonly last: PastFigure | null;
   readonly runs: number;
-  /** How many different days or hosts the runs have. */
+  /** Number of different days or hosts of the runs. */
   readonly places: number;
   /** The least and the most of the runs' medians. */
   readonly least: number;
   readonly most: number;
-  /** In the run with the least yardstick; in the last one where none has a yardstick. */
+  /** Figure of the run with the least yardstick; of the last run if none has a yardstick. */
   readonly quietest: PastFigure;
   /** Whether the goal holds in the quietest run. */
   readonly met: boolean;
@@ -134,7 +134,7 @@ export function seriesOf(question: Question, run: Result, past: readonly PastRun
   );
 }
 
-/** How the goals of a question stand; nothing of a goal that no run has a figure for. */
+/** Returns the states of a question's goals; goals without a figure in any run are left out. */
 export const standingsOf = (question: Question, series: readonly PastRun[]): Standing[] =>
   question.goals.flatMap((goal) => {
     const name = figureOf(goal);

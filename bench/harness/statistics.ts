@@ -58,7 +58,7 @@ export function isCrowded(rows: readonly Row[], { contender, case: name, figure 
   return share !== undefined && figure !== loadCore.name && spreadOf(share.samples).median > loadCoreMost;
 }
 
-/** Whether a figure keeps to the bound. */
+/** Whether a figure meets the bound. */
 export const meets = ({ most = Infinity, least = -Infinity }: Goal, value: number): boolean =>
   value <= most && value >= least;
 

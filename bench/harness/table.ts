@@ -21,7 +21,7 @@ const marked = (text: string, crowded: boolean): string => (crowded ? `${text} $
 export const medianTold = (rows: readonly Row[], row: Row): string =>
   marked(shown(spreadOf(row.samples).median), isCrowded(rows, row));
 
-/** Tells in which language load and provider ran. */
+/** Returns the language of load and provider in words. */
 export const rulerTold = ({ ruler }: Pick<Result, 'ruler'>): string => `load and provider in ${ruler}`;
 
 export interface QuestionTold {
@@ -31,8 +31,8 @@ export interface QuestionTold {
 }
 
 /**
- * The answers with their questions, and the outcomes of the goals, of which a smoke run or one with medians alone tells
- * nothing.
+ * Returns the answers with their questions, and the outcomes of the goals; a smoke run, or one with medians alone, has
+ * no outcomes.
  */
 export const toldOf = (result: Result, questions: readonly Question[]): QuestionTold[] =>
   result.answers.flatMap((answer) => {

@@ -6,7 +6,7 @@ export const bytesPerMs = 32;
 
 export interface Clip {
   readonly audio: Buffer;
-  /** Where its speech begins and ends, in milliseconds. */
+  /** Beginning and end of its speech, in milliseconds. */
   readonly onsetMs: number;
   readonly endMs: number;
 }

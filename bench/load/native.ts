@@ -1,5 +1,5 @@
 /**
- * The load in C: a process for each measurement, which is told its job and answers with lines of JSON (`native/job.h`).
+ * The load in C: a process for each measurement, which gets its job and answers with lines of JSON (`native/job.h`).
  */
 import type { Instance } from '../harness/contender.ts';
 import type { Native } from '../harness/native.ts';
@@ -36,7 +36,7 @@ class Worker {
     return told;
   }
 
-  /** Runs until the work is over; the outcome tells its CPU time. */
+  /** Runs until the work has ended; the outcome has its CPU time. */
   async until<T extends { readonly microseconds: number }>(work: Promise<T>): Promise<T> {
     try {
       const told = await work;
@@ -73,14 +73,14 @@ class NativeStreams implements Streams {
   readonly #begun: Promise<void>;
   #onBegun!: () => void;
   #onMark: (mark: Mark) => void = () => {};
-  /** The last mark, when all streams were over. */
+  /** The last mark, once all streams have ended. */
   #last: Mark | null = null;
 
   constructor(worker: Worker) {
     this.#worker = worker;
     this.#begun = new Promise((resolve) => (this.#onBegun = resolve));
     this.done = worker.until(this.#read()).then(() => {});
-    // It is awaited later, by the caller that measures meanwhile.
+    // The caller measures meanwhile and awaits it later.
     this.done.catch(() => {});
   }
 

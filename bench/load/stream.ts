@@ -1,7 +1,7 @@
 /** One streamed answer as it arrives: checks that every character comes once, in order, and then one terminal event. */
 import { tokenAt } from '../text.ts';
 
-/** How a contender frames its events. */
+/** Framing of a contender's events. */
 export interface Format {
   /** The bytes before an event's text, up to and with the opening quote of its JSON string. */
   readonly text: string;
@@ -21,7 +21,7 @@ export const openaiFormat: Format = { text: '"content":"', completed: 'data: [DO
 /** The text of an answer as JSON escapes it and UTF-8 encodes it, a character for a byte: as it arrives. */
 interface Expected {
   readonly wire: string;
-  /** Where each token ends in it. */
+  /** End of each token in it. */
   readonly ends: readonly number[];
 }
 
@@ -45,7 +45,7 @@ function expectedOf(tokens: number): Expected {
 export type GapListener = (gapMs: number) => void;
 
 export class AnswerStream {
-  /** In milliseconds of `performance.now()`; 0 until there was any. */
+  /** Time of the first text, in milliseconds of `performance.now()`; 0 before it. */
   firstAt = 0;
   lastAt = 0;
   /** Events with text. */
@@ -85,7 +85,7 @@ export class AnswerStream {
     this.#rest = at === text.length ? '' : text.slice(at);
   }
 
-  /** The answer is over: throws unless all of it came, once, and was ended once. */
+  /** Ends the answer: throws unless all of it came, once, and was ended once. */
   end(): void {
     if (this.#position !== this.#expected.wire.length)
       throw new Error(`${this.#position} of ${this.#expected.wire.length} characters came.`);

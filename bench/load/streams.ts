@@ -1,4 +1,4 @@
-/** Many streamed answers at a time, each on a connection of its own. */
+/** Many streamed answers at a time, each on a separate connection. */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { Instance } from '../harness/contender.ts';
 import { beginAbreast, type Mark, type Streams } from '../load.ts';
@@ -36,7 +36,7 @@ export class NodeStreams implements Streams {
         throw error;
       },
     );
-    // It is awaited later, by the caller that measures meanwhile.
+    // The caller measures meanwhile and awaits it later.
     this.done.catch(() => {});
   }
 

@@ -17,7 +17,7 @@ interface Heard {
 export interface Said {
   /** From the end of the speech, as it was sent, to its final. */
   readonly finalMs: number;
-  /** From the onset to the first partial; null where there was none. */
+  /** Milliseconds from the onset to the first partial; null without one. */
   readonly partialMs: number | null;
   readonly text: string;
 }
@@ -141,6 +141,6 @@ export class Talking {
 const againMs = 1_000;
 const triesMax = 20;
 
-/** By how much the detector may end an utterance earlier than the samples do. */
+/** Milliseconds by which the detector may end an utterance earlier than the samples do. */
 const slackMs = 400;
 const quiet = Buffer.alloc(frameMs * bytesPerMs);

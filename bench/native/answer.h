@@ -5,7 +5,7 @@
 #include "common.h"
 #include "histogram.h"
 
-/* How a server frames its events, and the text that every answer must have. */
+/* Framing of a server's events, and the text that every answer must have. */
 struct expected {
   /* The bytes before an event's text, up to and with the opening quote of its JSON string. */
   struct text text;
@@ -26,14 +26,14 @@ struct counts {
   unsigned long long tokens;
   /* Events with text. */
   unsigned long long deltas;
-  /* How much later than the provider's tokens two events of one answer came. */
+  /* Delay of each two events of one answer compared to the provider's tokens. */
   struct histogram lateness;
 };
 
 struct answer {
   const struct expected *expected;
   struct counts *counts;
-  /* By now_ms(); 0 until there was any text. */
+  /* Time of the first text, by now_ms(); 0 before it. */
   double first_at;
   double last_at;
   size_t position;
@@ -50,7 +50,7 @@ void answer_start(struct answer *answer, const struct expected *expected, struct
 /* Takes a piece of the body that came at this time. Returns its fault, or NULL. */
 const char *answer_take(struct answer *answer, const char *bytes, size_t length, double now);
 
-/* The answer is over. Returns its fault, or NULL. */
+/* Ends the answer. Returns its fault, or NULL. */
 const char *answer_end(const struct answer *answer);
 
 #endif

@@ -11,7 +11,7 @@ _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2))
 /* Milliseconds of the monotonic clock. */
 double now_ms(void);
 
-/* As calloc and realloc; the program ends where there is no memory left. */
+/* Like calloc and realloc; the program ends if there is no memory left. */
 void *new_array(size_t count, size_t size);
 void *resized(void *memory, size_t size);
 

@@ -70,7 +70,7 @@ static void add_piece(struct frames *frames, const struct text *event) {
   frames->pieces[frames->pieces_count++] = chunk_of(event);
 }
 
-/* Every event in a chunk of its own, and the last chunk behind them. */
+/* Every event in a separate chunk, and the last chunk after them. */
 static void make_pieces(struct frames *frames, const struct vocabulary *vocabulary, const struct text tail[3]) {
   int tokens = frames->shape.tokens;
   frames->pieces = new_array((size_t)tokens + 5, sizeof *frames->pieces);

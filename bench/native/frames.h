@@ -9,7 +9,7 @@ struct shape {
   int tokens;
   /* Tokens a second; 0 sends all of them at once. */
   int rate;
-  /* Each event in a write of its own, as a provider in Node sends them. */
+  /* Each event in a separate write, as a provider in Node sends them. */
   bool many;
 };
 
@@ -34,7 +34,7 @@ struct frames {
 /* Whether all of the answer is sent at once. */
 bool is_sent_at_once(const struct shape *shape);
 
-/* The frames of the model with this name; NULL where the name is none of ours. */
+/* Returns the frames of the model with this name; NULL for an unknown name. */
 const struct frames *frames_of(const struct vocabulary *vocabulary, const char *model, size_t length);
 
 #endif

@@ -11,7 +11,7 @@ struct job {
   int ports_count;
   struct text *requests;
   int requests_count;
-  /* How many conversations there are; conversation i sends request i, from the first again when there are no more. */
+  /* Number of conversations; conversation i sends request i, from the first again when there are no more. */
   int conversations;
   int turns_each;
   /* Connections at a time; of streams, how many begin at a time. */

@@ -1,7 +1,7 @@
 /*
- * The clients of the benchmarks: asks, checks every answer, and tells how long it took.
+ * The clients of the benchmarks: send requests, check every answer, and report their times.
  *
- *   load VOCABULARY    takes a job (job.h) on its standard input and answers with lines of JSON
+ * load VOCABULARY    takes a job (job.h) on its standard input and answers with lines of JSON
  */
 #include "common.h"
 #include "job.h"

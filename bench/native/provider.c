@@ -31,7 +31,7 @@ struct connection {
   /* The next token's index and when it leaves. */
   int next;
   double due_at;
-  /* It waits in the wheel; a connection closed meanwhile is freed when its time has come. */
+  /* True while it waits in the wheel; a connection closed meanwhile is freed at its time. */
   bool waits;
   bool closed;
   struct connection *later;
@@ -116,7 +116,7 @@ static void tick(void) {
   }
 }
 
-/* The head of an answer; its date is that of this second. */
+/* Returns the head of an answer, with the date of this second. */
 static const struct text *http_head(void) {
   static struct text head;
   static time_t made_at;

@@ -12,7 +12,7 @@ enum { events_max = 256 };
 
 static struct load load;
 static struct connection *connections;
-/* Answers that were asked for, that have begun, and that are over. */
+/* Numbers of answers requested, begun and ended. */
 static int asked_count;
 static int begun_count;
 static int ended_count;

@@ -1,4 +1,4 @@
-/* Many long answers at a time, each on a connection of its own. */
+/* Many long answers at a time, each on a separate connection. */
 #ifndef STREAMS_H
 #define STREAMS_H
 

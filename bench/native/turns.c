@@ -42,7 +42,7 @@ static void add_time(struct times *times, double ms) {
   times->ms[times->count++] = ms;
 }
 
-/* Gives the connection its next turn, of a new conversation where its own is over; false where there is none left. */
+/* Gives the connection its next turn, of a new conversation once its own has ended; false if no turn is left. */
 static bool has_turn(struct connection *connection) {
   const struct job *job = load.job;
   if (connection->turns_left > 0) return true;
@@ -120,7 +120,7 @@ void run_turns(const struct job *job) {
   load.begun = begun;
   load.ended = ended;
   load.epoll = epoll_create1(EPOLL_CLOEXEC);
-  /* By default a timer may be 50 microseconds late. */
+  /* Timers may otherwise be 50 microseconds late. */
   prctl(PR_SET_TIMERSLACK, 1);
   timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   watch(load.epoll, timer, EPOLLIN | EPOLLET, &timer);

@@ -52,7 +52,7 @@ const abreast = 20;
 
 /** The text of a long reply, asked for in writing. */
 const longReply = 'How do I get started?';
-/** A number may go on (contract 18). */
+/** Sentences without a number at their end: a number may continue (contract 18). */
 const completeSentences = sentences.filter((text) => !/ (zero|four)$/.test(text));
 const openSentences = [
   'I would like to book a table for',
@@ -109,7 +109,7 @@ async function answered(calling: Calling, said: Clip, toItsEnd = false): Promise
   const { endAt } = await calling.say(said);
   // A pause within what is said may have begun a reply that was taken back.
   const sound = await soundBehind(calling, from, endAt);
-  // A reply of which nothing was heard is taken back, and what was said begins the next message.
+  // A reply without any heard word is withdrawn, and the person's words begin the next message.
   if (!toItsEnd) {
     await calling.until(({ type }, at) => type === 'message.delta' && at > sound, from);
     calling.send({ type: 'interrupt' });
@@ -193,7 +193,7 @@ async function interject(calling: Calling, said: Clip): Promise<Interjected> {
     (type: string) =>
     (one: { readonly type: string; readonly [field: string]: any }): boolean =>
       one.type === type && one['message_id'] === message['message_id'];
-  // By then it is decided: a pause takes a second at most.
+  // The decision is made by then: a pause takes a second at most.
   await Promise.race([calling.until(isIts('audio.clear'), at).catch(() => {}), pause(2_000)]);
   const find = (type: string): number | null =>
     calling.heard.slice(at).find((one) => isIts(type)(one.message))?.at ?? null;
@@ -205,7 +205,7 @@ async function interject(calling: Calling, said: Clip): Promise<Interjected> {
   };
   calling.send({ type: 'interrupt' });
   await pause(1_200);
-  // Words over the reply have begun a turn of their own.
+  // Words over the reply have begun a new turn.
   calling.send({ type: 'interrupt' });
   await pause(300);
   return found;
@@ -247,7 +247,7 @@ function noCuts(all: readonly Interjected[]): Record<string, number> {
   };
 }
 
-/** How often a reply is heard before the person goes on behind a pause. */
+/** Number of replies that are heard before the person continues after a pause. */
 async function cutOffs(voice: VoiceHouse, ms: number, open: boolean, count: number): Promise<Record<string, number>> {
   const begins = await clips(voice, open ? openSentences : completeSentences);
   const goesOn = await clip(voice, 'And I need it before tomorrow morning');

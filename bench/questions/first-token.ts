@@ -1,4 +1,4 @@
-/** How long the first text takes. */
+/** Time to the first text. */
 import { parley, parleyRedis } from '../contenders/parley.ts';
 import { floor, nginx, plain } from '../contenders/simple.ts';
 import { peers } from '../contenders/peers.ts';
@@ -12,7 +12,7 @@ const shape = { tokens: 1, rate: 0 };
 const calm = 'one at a time';
 /** Events a second of each of the other streams. */
 const rate = 100;
-/** How many streams are beside the turns. */
+/** Number of streams next to the turns. */
 const besides: Readonly<Record<string, number>> = { 'beside 25,600 events/s': 256, 'beside 51,200 events/s': 512 };
 const [busy, busier] = Object.keys(besides) as [string, string];
 /**
@@ -24,19 +24,19 @@ const [some, more] = Object.keys(arrivals) as [string, string];
 const arrivingAbreast = 256;
 const arrivingTurnsEach = 10;
 const seed = 4_711;
-/** Clients each of which begins its next turn when the one before has ended. */
+/** Clients that each begin their next turn when the previous one has ended. */
 const crowd = { clients: 256, tokens: 50 };
 const crowded = '256 clients, 25,600 events/s';
 const turnsEach = 5;
 /**
- * Turns of each conversation in a warm-up: V8 goes on compiling the code of a turn for some ten thousand turns, on the
- * core that is measured.
+ * Turns of each conversation in a warm-up: V8 compiles code of a turn for some ten thousand turns, on the core that is
+ * measured.
  */
 const warmTurnsEach = 40;
 const conversations: Readonly<Record<Size, number>> = { full: 200, quick: 100, smoke: 4 };
 /**
- * How long the other streams last, turns arrive, and a warm-up at the most; the turns beside streams end a little
- * before.
+ * Seconds for which the other streams last and turns arrive, and maximum of a warm-up; the turns next to streams end a
+ * little before.
  */
 const lastingSeconds: Readonly<Record<Size, number>> = { full: 7, quick: 4, smoke: 1 };
 const marginMs = 500;
@@ -61,7 +61,7 @@ const asked = (measurement: Measurement): Promise<Timed> => {
   return name === calm || size === 'smoke' ? alone(measurement) : beside(measurement);
 };
 
-/** Runs it in a window of its own, so that the preparation is not timed. */
+/** Runs it in a separate window, so that the preparation is not timed. */
 async function timed(measurement: Measurement, run: () => Promise<TurnTimes>): Promise<Timed> {
   const used = openWindow(measurement);
   const times = await run();
@@ -124,9 +124,7 @@ async function alone(measurement: Measurement): Promise<Timed> {
   return timed(measurement, () => load.converse(instance, requests, turnsIn(measurement), 1, shape, until));
 }
 
-/**
- * The other streams are waited for: parley would go on with a turn whose client has left, into the next measurement.
- */
+/** Waits for the other streams: parley would continue a turn whose client has left, into the next measurement. */
 async function beside(measurement: Measurement): Promise<Timed> {
   const {
     instance,
@@ -175,7 +173,7 @@ export const firstToken: Question = {
   contenders: [floor, parley, parleyRedis, nginx, plain, ...peers],
   yardstick: { contender: floor.name, figure: 'p50' },
   cases: () => [calm, some, more, busy, busier, crowded],
-  // A crowd, and turns one at a time, run code of their own.
+  // A crowd runs other code than turns one at a time.
   warmedBy: [crowded, busy, calm],
   warmUps: 3,
   // Other contenders reach their limit sooner, and would only measure their own queue.

@@ -18,7 +18,7 @@ const streams: Readonly<Record<string, number>> = {
 const [calm, loaded, full, stretch] = Object.keys(streams) as [string, string, string, string];
 
 /**
- * Milliseconds from the beginning of the last stream to the measurement, its length, and the time that streams go on
+ * Milliseconds from the beginning of the last stream to the measurement, its length, and the time that streams continue
  * after it, since some begin before the last.
  */
 const times: Readonly<Record<Size, { settle: number; window: number; after: number }>> = {
@@ -27,7 +27,7 @@ const times: Readonly<Record<Size, { settle: number; window: number; after: numb
   smoke: { settle: 20, window: 100, after: 20 },
 };
 
-/** At a smoke size there are as many streams as this. */
+/** Number of streams at a smoke size. */
 const smokeStreams = 4;
 
 const [cpu, use, late] = ['CPU per event', 'core in use', 'late p50'];

@@ -15,7 +15,7 @@ import { parleyFormat } from '../load/stream.ts';
 const [frame, rest] = ['a frame of audio', 'at rest'];
 const [perFrame, idle] = ['CPU per frame', 'core in use'];
 
-/** As many sockets as one recogniser transcribes in time, each with frames of 20 ms at the pace of speech. */
+/** Number of sockets that one recogniser transcribes in time, each with frames of 20 ms at the pace of speech. */
 const sockets = 8;
 const frameMs = 20;
 const speakMs: Readonly<Record<Size, number>> = { full: 20_000, quick: 8_000, smoke: 100 };

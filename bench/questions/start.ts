@@ -1,4 +1,4 @@
-/** How long a server takes from its start to its first answer. */
+/** Time of a server from its start to its first answer. */
 import { startServer, storeFolder, type Server } from '../contenders/parley.ts';
 import { startRedis, whyNoRedis } from '../contenders/redis.ts';
 import { floor } from '../contenders/simple.ts';

@@ -19,7 +19,7 @@ const cpu = 'CPU per turn';
 const obstacle =
   'The first turns send a message or two to the provider, the last a hundred each: so much more is built and sent. After the hundredth it grows no more.';
 
-/** Long conversations are grown once and go on round by round. */
+/** Long conversations, grown once and continued round by round. */
 const grown = new WeakMap<Instance, Map<string, Promise<string[]>>>();
 
 async function requestsOf({ instance, case: name, size, surroundings: { load } }: Measurement): Promise<string[]> {

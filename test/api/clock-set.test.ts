@@ -1,4 +1,4 @@
-/** The clock is set while the server runs, its own or that of Redis: limits stay true, and nothing is lost. */
+/** Sets the clock while the server runs, its own or Redis's: limits stay true, and nothing is lost. */
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { lackingFaketime, settableClock, settableRedisClock } from '../faults/moved-clock.ts';
@@ -85,7 +85,7 @@ for (const [name, open, skip] of stores) {
   t.test(`on ${name} a turn in flight completes although the clock is set back and ahead`, { skip }, async (t) => {
     const { start, set } = await open(t);
     const house = await start();
-    // On Redis another server looks for turns whose lease has run out.
+    // Another server on Redis looks for turns whose lease has expired.
     const other = name === 'Redis' ? await start() : house;
     const { id } = await synthetic(house, 'tokens=300,delay_ms=20', { max_call_seconds: daySeconds });
     const short = await house.assistant();

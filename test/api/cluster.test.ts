@@ -43,8 +43,8 @@ t.test('a primary dies', { ...(lacking === null ? {} : { skip: lacking }) }, asy
 
   const primary = await cluster.primaryOf(one.workspaceId);
   await primary.kill();
-  // Its replica takes its place and has none of its own: writes that a replica must confirm wait until the dead server
-  // is back.
+  // The replica takes its place and has no replica: writes that a replica must confirm wait until the dead server is
+  // back.
   await until(async () => (await cluster.primaries()).length === 3);
   await primary.run();
   for (const house of [one, two]) {

@@ -39,7 +39,7 @@ const patch = (house: House, path: string, body: unknown) => house.console(path,
 const post = (house: House, path: string) => house.console(path, { method: 'POST' });
 const remove = (house: House, path: string) => house.console(path, { method: 'DELETE' });
 
-/** An answer of the console: its status, an id of its own, and no word of budgets. */
+/** An answer of the console: its status, a request id, and no rate headers. */
 function answers(t: Test, answer: Answer, status: number, name: string): any {
   t.equal(answer.status, status, name);
   t.match(answer.headers.get('x-request-id'), /^req_/, name);
@@ -418,7 +418,7 @@ async function keys(t: Test, house: House): Promise<void> {
     speech: { limit: 30, remaining: 30 },
     transcription_tokens: { limit: 10, remaining: 10 },
   });
-  // They refill while the test runs.
+  // Budgets refill while the test runs.
   const still = ({ budgets: _, ...key }: any) => key;
   const { id, created_at: _, hint, ...fields } = made;
   t.match(key, /^ak_/);

@@ -11,14 +11,14 @@ export interface Reached {
 }
 
 export interface CountingTool {
-  /** Its id in the workspace. */
+  /** The tool's id in the workspace. */
   readonly id: string;
   readonly reached: Reached[];
   /** Replaces its answer from now on. */
   answer: (response: ServerResponse, reached: Reached) => void;
 }
 
-/** `fields`: those of the tool. */
+/** Creates the tool with these fields. */
 export async function countingTool(t: Owner, house: House, fields: object): Promise<CountingTool> {
   const reached: Reached[] = [];
   const server = createServer(keepsConnections, (request, response) => {

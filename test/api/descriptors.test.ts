@@ -1,5 +1,5 @@
 /**
- * A process without a free descriptor: open connections go on, requests that need another one are refused as the
+ * A process without a free descriptor: open connections work on, requests that need another one are refused as the
  * contract says, and nothing ends.
  */
 import { execFileSync } from 'node:child_process';
@@ -56,8 +56,8 @@ const allow = (pid: number, count: number): void =>
   void execFileSync('prlimit', [`--pid=${pid}`, `--nofile=${count}:`]);
 
 /**
- * Leaves no free descriptor, whatever was closed since: those that were open before and still are, are all that there
- * may be.
+ * Leaves no free descriptor, even if some were closed meanwhile: the limit is set to the number that were open before
+ * and still are.
  */
 async function leaveNone(pid: number, lasting: ReadonlyMap<number, string>, clients: readonly Client[]): Promise<void> {
   allow(pid, descriptors);
@@ -104,7 +104,7 @@ for (const edge of edges) {
         return each;
       }),
     );
-    // It lasts longer than a step of the load meter, which reads the process's memory at the end of each.
+    // The stream lasts longer than a step of the load meter, which reads the process's memory at the end of each.
     const { stream } = await streaming(t, house, 'tokens=60,delay_ms=110', others.pop());
     const pid = house.child.pid!;
     const before = ticksOf(pid);

@@ -25,7 +25,7 @@ import {
 interface Stored {
   readonly expired: string;
   readonly forgotten: string;
-  /** In a state that its machine does not have. */
+  /** A row in a state that its machine does not have. */
   readonly damaged: string;
 }
 
@@ -253,7 +253,7 @@ const cases: Record<ErrorName, Case | string> = {
     ask: (world) => speakWith(world, { channels: { voice: true }, voice: { provider: 'openai' } }),
   },
   service_unavailable: {
-    // The last one: from here on the server drains, for as long as the turn goes on.
+    // The last one: the server drains from here on, for as long as the turn runs.
     refusal: refusals.draining,
     async ask(world) {
       const { child, stdout } = world.house;

@@ -1,5 +1,5 @@
 /**
- * A Redis that is told to evict while a server runs on it: the server is not ready, serves requests that it still can,
+ * A Redis that is set to evict while a server runs on it: the server is not ready, serves requests that it still can,
  * and is ready again once that is mended (contract 12).
  */
 import t from 'tap';

@@ -5,17 +5,17 @@ import { edge, leased, openHouse, textOf } from './house.ts';
 import { activeTurn, begin, refused, sayInVain, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
 
 /**
- * Time for the requests before the deadline, on a busy machine; `test/host/sessions.test.ts` tests the exact second,
- * with a clock of its own.
+ * Seconds for the requests before the deadline, on a busy machine; `test/host/sessions.test.ts` tests the exact second,
+ * with a manual clock.
  */
 const seconds = 8;
 
-/** They wait, so they wait together. */
+/** The tests wait, so they wait together. */
 t.jobs = 2;
 
 const nowSeconds = (): number => Date.now() / 1000;
 
-/** Waits for the deadline itself, since no server runs that could tell of it. */
+/** Waits for the deadline itself, since no server runs that could report it. */
 const passed = (deadline: number): Promise<void> =>
   new Promise((resolve) => new WheelClock().after((deadline - nowSeconds()) * 1000, resolve));
 

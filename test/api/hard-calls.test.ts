@@ -83,8 +83,7 @@ async function resumed(t: Test, house: House): Promise<void> {
 }
 
 /**
- * The audio comes faster than it is said, and nothing is reported: the second turn is over before it is known what of
- * the reply to the first was heard.
+ * Audio faster than speech, without reports: the second turn ends before the heard part of the first reply is known.
  */
 async function hurried(t: Test, house: House): Promise<void> {
   const clip = await clipOf(house);
@@ -218,7 +217,7 @@ async function deaf(t: Test, house: House): Promise<void> {
     query: '&ahead_ms=5000&output_sample_rate=48000',
   });
   caller.socket.pause();
-  // It goes by the clock, so the reply comes to its end meanwhile.
+  // The playback position follows the clock, so the reply ends meanwhile.
   const [, reply] = (await until(async () => {
     const messages = await spoken(house, caller);
     return messages.at(-1)?.status === 'completed' ? messages : null;
@@ -327,7 +326,7 @@ async function odd(t: Test, house: House): Promise<void> {
   caller.socket.terminate();
 }
 
-/** A close, if there is one, is a refusal that was told, or a hangup's. */
+/** A close, if there is one, is an announced refusal or a hangup. */
 async function random(t: Test, house: House): Promise<void> {
   const clip = await clipOf(house);
   const text = fc.oneof(fc.string(), fc.constant('Hello'), fc.constant('constructor'));

@@ -39,7 +39,7 @@ for (const edge of edges) {
       unreadable(name),
       '/transcription',
     );
-    // Where the parser of one engine answers itself, our refusal is tested on the other.
+    // A refusal that one engine's parser answers itself is tested on the other.
     if (edge === 'uws')
       await refused('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n', unreadable('Transfer-Encoding'));
     else await refused('X: y\r\n'.repeat(99), 'The headers are more than 100 lines, or too long.');

@@ -63,7 +63,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; undefined where it is none. */
+  /** The body as JSON; undefined for another body. */
   readonly json: any;
 }
 
@@ -126,7 +126,9 @@ export interface HouseOptions extends ServerOptions {
 /** A Redis for each house, or for each folder where a test starts again on what is stored. */
 const redisOf = new Map<string, string>();
 
-/** With PARLEY_TEST_STORE=redis every house stands on a Redis of its own, where its test asks for an embedded store. */
+/**
+ * Settings of the house's store: a new Redis with PARLEY_TEST_STORE=redis, also if its test asks for an embedded store.
+ */
 async function storeOf(t: Owner, folder: string, { env, embedded }: HouseOptions): Promise<Record<string, string>> {
   if (!leased || embedded || env?.['PARLEY_STORE']?.startsWith('redis')) return {};
   let url = redisOf.get(folder);
@@ -193,9 +195,7 @@ export async function must(request: () => Promise<Answer>, ...statuses: readonly
   }
 }
 
-/**
- * The same, asked at its `url`, which may be that of a proxy in front of it: in its last workspace, or in a new one.
- */
+/** Opens a house at an address, which may be a proxy's: in its last workspace, or in a new one. */
 export async function houseAt(
   server: Server,
   { workspace = 'last' }: { readonly workspace?: 'last' | 'new' } = {},

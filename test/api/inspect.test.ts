@@ -203,14 +203,14 @@ async function slow(t: Test, house: House): Promise<void> {
   await other.next();
   for (let count = 0; count < asked; count++) {
     await new Promise((resolve) => socket.send('{"type":"sync"}', resolve));
-    // By the second answer the server has received the bytes that another connection sent before; then pictures are
+    // The server has received the bytes that another connection sent before by the second answer; then pictures are
     // given in order.
     for (let round = 0; round < 2; round++) await house.ask('/healthz');
     other.send({ type: 'sync' });
     await other.next();
   }
   socket.resume();
-  // Actors that go to sleep meanwhile are told, or counted, as well.
+  // Actors that go to sleep meanwhile are reported, or counted, as well.
   await told(asked + 1);
   t.ok(missed > 0 && pictures > 1, `${pictures} of ${size} characters came, ${missed} were dropped`);
   const before = pictures;

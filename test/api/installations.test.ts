@@ -1,4 +1,4 @@
-/** Two installations on one Redis, each with a database number of its own, see nothing of each other (contract 12). */
+/** Two installations on one Redis, each with another database number, see nothing of each other (contract 12). */
 import { once } from 'node:events';
 import { createClient } from 'redis';
 import t, { type Test } from 'tap';
@@ -36,7 +36,7 @@ class Feed {
     }
   }
 
-  /** Asks all processes for their actors, and so has heard whatever they sent before. */
+  /** Asks all processes for their actors, and so has received everything that they sent before. */
   async picture(): Promise<any[]> {
     const known = this.messages.filter(({ type }) => type === 'actors').length;
     this.#socket.send('{"type":"sync"}');
@@ -87,7 +87,7 @@ t.test(edge, { ...(lacking === null ? {} : { skip: lacking }) }, async (t) => {
     // Both databases have all of it now; the copy of the turn in flight has no owner among the processes of its
     // installation.
     const client = await createClient({ url: redis.url }).connect();
-    // One script, as a copy of which the turn wrote a part meanwhile is a broken database.
+    // One script: a copy that a turn wrote to meanwhile would be a broken database.
     await client.eval(
       "for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', 1, 'REPLACE') end",
     );

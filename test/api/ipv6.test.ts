@@ -24,7 +24,7 @@ import { edge, edges, openHouse } from './house.ts';
 import { lineOf, openSupervised, portOf, workersUp } from './supervised.ts';
 import { begin, synthetic } from './talk.ts';
 
-/** Why this machine has no such address, or null. */
+/** Returns the reason why this machine has no such address, or null. */
 async function whyNoAddress(): Promise<string | null> {
   const server = createServer().listen({ host: '::1', port: 0 });
   const listening = await once(server, 'listening').then(
@@ -36,7 +36,7 @@ async function whyNoAddress(): Promise<string | null> {
 }
 
 /**
- * The addresses and ports on which a process listens, as Linux tells them. Another process may listen on the same port
+ * Returns the addresses and ports on which a process listens, from Linux. Another process may listen on the same port
  * of another address, so a connection proves nothing.
  */
 function listenersOf(pid: number): string[] {

@@ -123,7 +123,7 @@ async function waiting(t: Test, { limited }: World): Promise<void> {
   t.equal((await ask()).status, 200);
 }
 
-/** A request to speak is charged to two buckets, whatever is wrong with its body. */
+/** A request to speak is charged to two buckets, also with a faulty body. */
 async function both(t: Test, { house }: World): Promise<void> {
   for (const [path, limits] of [
     ['/speech', { requests: 60, speech: 1 }],

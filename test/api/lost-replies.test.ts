@@ -35,7 +35,7 @@ async function open(t: Test): Promise<World> {
   return { lossy, sound, way, key: sound.key };
 }
 
-/** Nothing comes back from when a step is sent the next time, though it arrives. */
+/** Loses all answers from the next time that a step is sent, although the step arrives. */
 const stallAt = (way: Way, step: ScriptName): Promise<void> =>
   new Promise((resolve) => {
     way.onThere = (bytes) => {

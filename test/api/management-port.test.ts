@@ -13,7 +13,7 @@ import { refused, until } from './talk.ts';
 
 const skip = whyNoRedis() ?? false;
 
-/** Where the service paths are; the house logs at `info`. */
+/** Address of the service paths; the house logs at `info`. */
 async function serviceUrl(house: House): Promise<string> {
   const { port } = await lineOf(house, ({ msg }) => msg === 'management port listens');
   return `http://127.0.0.1:${port}`;
@@ -153,7 +153,7 @@ t.test('several processes log that line once', { skip }, async (t) => {
   );
 });
 
-/** How a server that cannot start says so. */
+/** Resolves with the message of a server that cannot start. */
 const failure = (t: Test, env: Record<string, string>): Promise<string> =>
   startServer(t, { env: { PARLEY_STORE: 'memory:', ...env } }).then(
     () => 'it started',

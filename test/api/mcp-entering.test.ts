@@ -93,7 +93,7 @@ const redirecting =
 
 const tools = { tools: [listed('look_up')] };
 
-/** How a server is odd. */
+/** Kinds of odd servers. */
 const rows: Readonly<Record<string, Oddly>> = {
   'null as the next cursor': answering('tools/list', { ...tools, nextCursor: null }),
   'an empty next cursor': answering('tools/list', { ...tools, nextCursor: '' }),
@@ -310,7 +310,7 @@ t.test('a list without an end is refused', async (t) => {
   t.equal(page, 256);
 });
 
-/** How an entry fails, and what the operator reads. */
+/** Kinds of failed entries, and the text for the operator. */
 const failures: Readonly<Record<string, readonly [oddly: Oddly, wanted: { step: string; error: string }]>> = {
   'a missing key': [
     (_, response) => (response.writeHead(401, { 'www-authenticate': 'Bearer' }).end(), true),

@@ -39,7 +39,7 @@ export interface Answers {
   ) => boolean | undefined;
 }
 
-/** Why the request is against the protocol: the status that the server answers, and the rule. */
+/** Returns the violated rule of the protocol, with the status that the server answers. */
 function refusalOf(
   era: 'modern' | 'legacy',
   sessions: ReadonlySet<string>,

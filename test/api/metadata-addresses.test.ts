@@ -1,6 +1,6 @@
 /**
- * Link-local addresses and those of cloud metadata (contract 11): no credential and no tool names one, whatever is
- * allowed.
+ * Link-local addresses and cloud metadata (contract 11): no credential and no tool may name them, whichever setting
+ * allows others.
  */
 import t from 'tap';
 import { openWorkspace } from './house.ts';

@@ -15,7 +15,7 @@ import { abort, begin, say, synthetic, transcriptOf } from './talk.ts';
 
 const store = { PARLEY_STORE: 'lmdb:./data', PARLEY_LOG: 'info' };
 
-/** Returns the engine that serves, and whether the log tells the other one's absence. */
+/** Returns the engine that serves, and whether the log names the absence of the other one. */
 const engineOf = (house: House): { engine: string | undefined; told: boolean } => ({
   engine: /"engine":"(\w+)"/.exec(house.stdout())?.[1],
   told: /uWebSockets\.js does not load here: node:http serves instead/.test(house.stdout()),

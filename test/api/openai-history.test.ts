@@ -362,7 +362,7 @@ t.test('instructions behind the last message count, and fields that mean nothing
   t.same([response.status, response.json.max_output_tokens], [200, null]);
 });
 
-/** Bodies that are refused: of which part, and in which words. */
+/** Bodies that are refused: the part, and the words. */
 const refusals: readonly (readonly [string, string, object, string, RegExp])[] = [
   [
     'a picture in the last message',

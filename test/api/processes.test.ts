@@ -405,7 +405,7 @@ async function diesLate(t: Test, one: House, two: House): Promise<void> {
   t.match((await elsewhere.rest()).at(-1), { event: 'error', data: { code: 'session_expired' } });
   const turn = (await abort(two, id, stream.turnId)).json;
   t.match(turn, { status: 'failed', stop_reason: 'expired', error_code: 'session_expired' });
-  // By how little it may be late is proved with a clock of the test's own (test/turn/orphans.test.ts).
+  // The exact delay is proved with a manual clock (test/turn/orphans.test.ts).
   t.comment(`${turn.ended_at - expires_at} s late`);
   t.match(await sessionOf(two, id), { status: 'expired', ended_at: expires_at, active_turn_id: null });
 }

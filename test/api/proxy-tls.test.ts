@@ -64,7 +64,7 @@ async function signsIn(t: Test, { direct, house }: Behind): Promise<void> {
   t.equal(signedIn.status, 204);
   t.match(signedIn.headers.get('set-cookie'), /^__Host-parley-.*; Secure; HttpOnly/);
   t.equal((await withCookie(house, cookieOf(signedIn), '/workspaces', { body: { name: 'x' } })).status, 201);
-  // A page of somebody else's, behind whatever the client says of a proxy.
+  // A page of another site, with every header that a client can claim to be a proxy's.
   const forged = {
     origin: 'https://evil.example',
     'sec-fetch-site': 'cross-site',

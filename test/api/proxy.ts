@@ -17,7 +17,7 @@ import { until } from './talk.ts';
 export const proxies = ['nginx', 'haproxy'] as const;
 export type Proxy = (typeof proxies)[number];
 
-/** Why there is none to test with, or null. Where packages may be installed, it is installed. */
+/** Returns the reason why there is no proxy to test with, or null. Installs it where packages may be installed. */
 export const whyNoProxy = (proxy: Proxy): string | null => whyMissing(proxy) ?? whyNoTls();
 
 export interface OpenProxy {

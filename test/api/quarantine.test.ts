@@ -1,6 +1,6 @@
 /**
- * A function whose definition a provider refuses keeps no other from being offered, and the operator is told (contract
- * 13).
+ * A function whose definition a provider refuses keeps no other from being offered, and the operator gets the reason
+ * (contract 13).
  */
 import t, { type Test } from 'tap';
 import { delta, done, eventStream } from '../providers/model/provider.ts';
@@ -24,7 +24,7 @@ const either = {
   description: null,
   parameters: { type: 'object', properties: { a: { type: 'string' } }, anyOf: [{ required: ['a'] }] },
 };
-/** As OpenAI takes it. */
+/** A schema that OpenAI accepts. */
 const mended = {
   ...bare,
   parameters: { type: 'object', properties: { ids: { type: 'array', items: { type: 'string' } } } },

@@ -44,7 +44,7 @@ export async function refusedUpgrade(
   return { status: response.statusCode!, headers, text, json: JSON.parse(text) };
 }
 
-/** One request on a connection of its own, and every byte of the answer, as Latin-1. The body is text of ASCII. */
+/** Sends one request on a new connection; returns every byte of the answer, as Latin-1. The body is ASCII text. */
 export async function answerBytes(
   url: string,
   path: string,

@@ -20,7 +20,7 @@ async function logged(server: Server): Promise<number[]> {
     .map(({ status }) => status);
 }
 
-/** How many checks the server has answered with 200. */
+/** Number of checks that the server has answered with 200. */
 const answered = async (url: string): Promise<number> =>
   Number(/route="\/readyz",status="200"\} (\d+)/.exec((await rawAsk(url, '/metrics')).text)?.[1] ?? 0);
 

@@ -7,11 +7,11 @@ export interface Refusal {
   readonly status: number;
   readonly code: string;
   readonly message: string;
-  /** Whether a budget was charged, which the rate headers tell: on the API, whatever comes after authentication. */
+  /** Whether a budget was charged, as the rate headers show: on the API, for each refusal after authentication. */
   readonly rated: boolean;
   /** Whole seconds, for refusals with a wait. */
   readonly retryAfter?: number;
-  /** It has the shape of OpenAI's API (contract 14). */
+  /** True for the error shape of OpenAI's API (contract 14). */
   readonly ofOpenAi?: true;
 }
 
@@ -63,7 +63,7 @@ export function isRefused(t: Test, answer: Answer, expected: Refusal, name = exp
 /** Seconds of a wait that a slow machine may have passed before its answer. */
 const lateSeconds = Math.ceil(slowness());
 
-/** A refusal whose wait has grown a little shorter meanwhile: the wait that is told is the one to expect. */
+/** A refusal whose wait has become a little shorter meanwhile: the announced wait is the expected one. */
 function asLate({ headers }: Answer, expected: Refusal): Refusal {
   const { retryAfter } = expected;
   const told = Number(headers.get('retry-after'));

@@ -17,8 +17,8 @@ t.teardown(() => redis?.stop());
 type Outcome = number | string;
 
 /**
- * Four clients that create sessions, each with a connection of its own, until stopped: the status of each, or the code
- * of its error.
+ * Four clients that create sessions, each on a separate connection, until stopped: the status of each, or the code of
+ * its error.
  */
 function creating(
   house: House,
@@ -59,14 +59,14 @@ t.test('uws: SIGHUP replaces them one after another and loses nothing', options,
   );
   const short = await synthetic(house, 'tokens=2');
   const { id } = await house.session(short.id);
-  // Without a pause they would keep every core busy until the restart is done.
+  // The pause keeps them from using every core until the restart is done.
   const load = creating(house, short.id, () => pause(50));
   house.child.kill('SIGHUP');
   await lineOf(house, ({ msg }) => msg === 'rolling restart done');
   const outcomes = await load.stop();
   const made = outcomes.filter((outcome) => outcome === 201).length;
   t.ok(made > 20);
-  // With sockets of their own the system resets connections that it has given to a worker that closes in this instant
+  // The system resets connections that it has given to a worker whose socket closes in this instant
   // (docs/many-processes.md).
   const reset = outcomes.filter((outcome) => outcome === 'ECONNRESET').length;
   t.equal(outcomes.length - made - reset, 0, 'no request fails otherwise');

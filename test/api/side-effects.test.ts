@@ -1,6 +1,6 @@
 /**
- * A tool that acts and then fails to answer: its model is told that the outcome is not known, and does not call it
- * again (contract 13).
+ * A tool that acts and then fails to answer: its model learns that the outcome is unknown, and does not call it again
+ * (contract 13).
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ import { patient } from '../run/speed.mjs';
 import { openWorkspace, type House } from './house.ts';
 import { onProvider } from './talk.ts';
 
-/** As long as a call may take to reach its tool on this machine. */
+/** Seconds that a call may take to reach its tool on this machine. */
 const silenceSeconds = Math.ceil(patient(1000) / 1000);
 
 /** The answer to a call that was carried out. */
@@ -53,8 +53,8 @@ async function openTool(t: Test) {
 }
 
 /**
- * An assistant whose model calls again, until it is told an outcome or that the outcome is not known. Resolves with the
- * results that its model was told.
+ * An assistant whose model calls again until it gets an outcome or learns that the outcome is unknown. Resolves with
+ * the results that its model got.
  */
 async function toldBy(t: Test, house: House, toolId: string): Promise<string[]> {
   const told: string[] = [];
@@ -192,7 +192,7 @@ t.test('a refused call and an unreachable tool are told as such: nothing was don
       );
     }
   }
-  // Nothing listens there. A port that a server has left may be another test's.
+  // No server listens there. A port that a server has left may be another test's.
   t.equal(
     (await toldBy(t, house, await newTool(house, 'http', 'http://127.0.0.1:1/', {})))[0],
     'The tool cannot be reached. It has not acted.',

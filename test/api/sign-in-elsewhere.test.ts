@@ -33,7 +33,7 @@ t.test('PARLEY_CONSOLE_ORIGIN', async (t) => {
     (await house.console('/sign-in-links', { body: { name: 'Ada' } })).json.url.startsWith(`${own}/console#sign-in=`),
   );
   for (const origin of [own, 'https://other.example:8443']) {
-    // A proxy that ends TLS and is not trusted, with a Host of its own.
+    // A proxy that ends TLS and is not trusted, with another Host.
     const cookie = cookieOf(
       await rawSignIn(house, house.operatorToken, {
         Host: 'backend:8080',

@@ -259,7 +259,7 @@ async function wrongRequests(t: Test, house: House): Promise<void> {
   isRefused(t, await house.console('/sign-out', { body: { everywhere: 'yes' } }), unrated(wrongField('everywhere')));
 }
 
-/** Where a request with the cookie may come from, and whether it counts there. */
+/** Origins of a request with the cookie, and whether the cookie counts there. */
 function provenances(house: House): {
   readonly refused: Record<string, Record<string, string>>;
   readonly taken: Record<string, Record<string, string>>;

@@ -1,4 +1,4 @@
-/** A session with tools goes on at every strict provider, whatever its model has called (contract 13; R4). */
+/** A session with tools continues at every strict provider, for all calls of its model (contract 13; R4). */
 import t from 'tap';
 import { strictNames } from '../providers/strict/names.mjs';
 import { openWorkspace } from './house.ts';

@@ -1,4 +1,4 @@
-/** How several processes under a supervisor end, and why they do not start. */
+/** Ends of several processes under a supervisor, and reasons why they do not start. */
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';

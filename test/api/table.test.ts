@@ -105,7 +105,7 @@ t.test('the OpenAPI document has the same rows', async (t) => {
   t.same(wrong, []);
 });
 
-/** How docs/errors.md says it. */
+/** The words of docs/errors.md. */
 const retries: Readonly<Record<ErrorRow['retry'], string>> = {
   never: 'no',
   after: 'after `Retry-After`',

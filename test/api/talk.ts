@@ -21,7 +21,7 @@ export const say = (house: House, sessionId: string, message = 'Hello', ask: Ask
 export const sayInVain = (house: House, sessionId: string, message = 'Hello', ask: Ask = {}): Promise<Answer> =>
   house.ask(chatPath(sessionId), { body: { message }, ...ask });
 
-/** Sends a message on a session of its own. */
+/** Sends a message on a new session. */
 export async function begin(house: House, assistantId: string, ask: Ask = {}): Promise<{ id: string; stream: Stream }> {
   const { id } = await house.session(assistantId);
   return { id, stream: await say(house, id, 'Hello', ask) };

@@ -15,7 +15,7 @@ interface Got {
   readonly body: any;
 }
 
-/** A tool: remembers what it got, and answers as it is told. */
+/** A tool: remembers what it got, and answers as the test says. */
 async function openTool(
   t: Owner,
   answer: (got: Got, response: ServerResponse, request: IncomingMessage) => void = (_, response) =>

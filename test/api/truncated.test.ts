@@ -1,6 +1,6 @@
 /**
- * Replies and calls that a provider has cut (contract 7, 13 and 14): what a client is told of them, and which calls are
- * sent.
+ * Replies and calls that a provider has cut (contract 7, 13 and 14): what a client learns about them, and which calls
+ * are sent.
  */
 import type { ServerResponse } from 'node:http';
 import t, { type Test } from 'tap';
@@ -31,7 +31,7 @@ const answering =
   (response: ServerResponse) =>
     void response.writeHead(200, eventStream).end(text);
 
-/** The reason of a provider, and what each API is told. */
+/** The reason of a provider, and its form in each API. */
 const reasons: readonly (readonly [
   kind: Kind,
   finish: string,

@@ -65,7 +65,7 @@ class Watcher {
 export interface Found {
   /** One line each; nothing, if all is well. */
   readonly wrong: readonly string[];
-  /** How often what happened, so that a test can tell that much did. */
+  /** Numbers of events by kind, so that a test can check that enough of them happened. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
@@ -136,7 +136,7 @@ class World {
     await commands[random.pick(['create', 'chat', 'chat', 'chat', 'abort', 'end', 'move', 'voice'])]!();
   }
 
-  /** The answer's head is waited for; its stream goes on by itself. */
+  /** Waits for the answer's head; its stream runs on by itself. */
   async #chat(house: House, id: string): Promise<void> {
     try {
       const stream = await house.stream(`/sessions/${id}/chat`, {
@@ -161,7 +161,7 @@ class World {
     await Promise.all(made.map((id, index) => this.#chat(this.houses[index % 2]!, id)));
   }
 
-  /** All sessions are over, and so are their turns. */
+  /** Ends all sessions, and so all their turns. */
   async end(): Promise<void> {
     const [house] = this.houses;
     for (const id of this.sessions) await house.ask(`/sessions/${id}/end`, { method: 'POST' });

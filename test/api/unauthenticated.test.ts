@@ -30,7 +30,7 @@ t.test(
   'more of `/readyz` than there are calls to Redis wait for one answer, and a caller waits beside them',
   { skip },
   async (t) => {
-    // This engine takes requests that come behind others on their connection.
+    // Requests of this engine may follow others on their connection.
     const { house, redis } = await onRedis(t, { PARLEY_EDGE: 'node' });
     const assistant = await synthetic(house, 'tokens=2');
     const pings = await callsOf(redis, 'set');
@@ -49,7 +49,7 @@ t.test(
     await reached(house);
     redis.signal('SIGCONT');
     const { status } = await created;
-    // On a machine that took longer than a call to Redis may, the call was given up.
+    // A machine that took longer than a call to Redis may take has abandoned the call.
     const isInTime = performance.now() - stoppedAt < limits.redisCallMs;
     t.ok(status === 201 || (!isInTime && status === 503), `a caller is answered ${status}`);
     for (const client of crowd) {
@@ -57,8 +57,8 @@ t.test(
       client.destroy();
     }
     const asked = (await callsOf(redis, 'set')) - pings;
-    // The requests of a connection run one after another; an answer is kept for a while, and on a machine that is slow
-    // that is over a few times.
+    // The requests of a connection run one after another; an answer is kept for a while, which ends a few times on a
+    // slow machine.
     t.ok(asked >= 1 && asked <= 100, `${asked} pings for ${clients * each} questions`);
   },
 );

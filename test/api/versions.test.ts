@@ -9,7 +9,7 @@ import { openHouse, textOf, type Answer, type House } from './house.ts';
 import { abort, end, refused, say, sayInVain, sessionOf, synthetic, transcriptOf, turnPath, until } from './talk.ts';
 
 const options = { skip: whyNoRedis() ?? false };
-// It lasts for longer than any of these tests.
+// A turn that lasts for longer than any of these tests.
 const slow = 'tokens=100000,delay_ms=20,text=word';
 
 /** Two servers of this version, and how to start one of the next, on one Redis. */

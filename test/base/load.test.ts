@@ -31,7 +31,7 @@ class Process {
   }
 }
 
-/** Goes on by seconds, each with all that is to happen in it. */
+/** Advances the clock by seconds, and lets everything due in each happen. */
 async function pass(clock: ManualClock, seconds: number): Promise<void> {
   for (let second = 0; second < seconds; second++) {
     clock.advance(1000);

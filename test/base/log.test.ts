@@ -1,4 +1,4 @@
-/** None of the log is lost. */
+/** The log loses no line. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';

@@ -1,6 +1,6 @@
 /**
  * Handles errors that no function has caught: a promise ends one piece of work, an exception ends the process, and the
- * log tells of both without their messages.
+ * log has both without their messages.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -12,7 +12,7 @@ import { patient } from '../run/speed.mjs';
 const cache = fileURLToPath(new URL('../../node_modules/.cache/parley-aside', import.meta.url));
 
 export interface Aside {
-  /** Why it is not there, or null. */
+  /** Reason why it is not there, or null. */
   readonly why: string | null;
   readonly folder: string;
   /** The file that an import of it loads; null without it. */

@@ -46,7 +46,7 @@ interface Scene {
 
 /** A session whose assistant speaks for three seconds, and a browser whose microphone plays this file. */
 async function scene(t: Test, clip: string): Promise<Scene> {
-  // Without voice processes loudness alone is taken for speech.
+  // Loudness alone is taken for speech without voice processes.
   const house = await openHouse(t, { env: { PARLEY_SYNTHETIC: '1', PARLEY_VOICE_PROCESSES: '0' } });
   const voice = { provider: 'synthetic', name: 'character_ms=30', transcription_name: 'texts=hello_there' };
   const { id } = await house.assistant({

@@ -70,7 +70,7 @@ export class Faulty {
     this.#server.closeAllConnections();
   }
 
-  /** How often a `METHOD /path` was asked for. */
+  /** Number of requests for a `METHOD /path`. */
   count(line: string): number {
     return this.asked.filter((one) => one.line === line).length;
   }

@@ -16,7 +16,7 @@ function service(ceiling: number, options: Partial<ParleyOptions> = {}) {
   const clock = new HandClock();
   const sent: Sent[] = [];
   let bucket: Bucket = full(ceiling, clock.now());
-  /** Answers that are not those of the budget. */
+  /** Answers in place of the budget's. */
   let instead = (_path: string): Response | null => null;
   const session = JSON.stringify({ object: 'session', id: 'ses_1' });
   const ask = async (url: string): Promise<Response> => {
@@ -123,7 +123,7 @@ t.test("the workspace's turns in flight keep chats waiting, and nothing else", a
 });
 
 /**
- * A 429 to speech with this ceiling, after the client has seen those of its two budgets where they are given; resolves
+ * Sends a 429 to speech with this ceiling, after the client has seen the headers of its two budgets if given; resolves
  * with whether another call stood in the same wait.
  */
 async function shared(

@@ -1,6 +1,4 @@
-/**
- * The client of a visitor, at the real server: a token that it gets by itself, and limits that are not those of keys.
- */
+/** The client of a visitor, at the real server: a token that it gets by itself, and the link's limits. */
 import t from 'tap';
 import { Parley } from '../../src/client/parley.ts';
 import type { Visitor } from '../../src/client/types.ts';
@@ -95,7 +93,8 @@ t.test('a visitor that cannot be named: three attempts in all, and a signal ends
     ),
     { message: 'enough' },
   );
-  // The naming is for all calls and goes on without this one: unanswered, its three attempts would take 90 seconds.
+  // The request for the name is shared by all calls and continues without this one: unanswered, its three attempts
+  // would take 90 seconds.
   answer(
     new Response(
       '{"error":{"type":"permission_error","code":"assistant_not_permitted","message":"Not here."},"request_id":"req_1"}',

@@ -13,7 +13,7 @@ interface Told {
 const rate = 8_000;
 const block = 128;
 
-/** A processor in a scope of its own, block by block. */
+/** Runs a processor in a separate scope, block by block. */
 function worklet() {
   const told: Told[] = [];
   const scope = globalThis as any;

@@ -57,7 +57,7 @@ async function tried(
 const get = (parley: Hurried['parley']) => parley.sessions.get(session.id);
 const create = (parley: Hurried['parley']) => parley.sessions.create({ assistant_id: assistantId });
 
-/** A chat on a session of its own; the faults fall on it. */
+/** A chat on a new session, with the faults on its way. */
 async function chatTried(faults: readonly (Fault | null)[], options?: Parameters<Scene['client']>[0]) {
   const { id } = await house.session(assistantId);
   const outcome = await tried(

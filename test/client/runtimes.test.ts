@@ -26,8 +26,8 @@ const way = await Faulty.open(t, house.url);
 const { id: assistantId } = await synthetic(house, 'tokens=30,delay_ms=2', { channels: { voice: true } });
 
 /**
- * The run on each runtime: a session, a reply over a cut, an error, an end by a signal, and a transcription of its own
- * speech. It returns its observations.
+ * The run on each runtime: a session, a reply over a cut, an error, an end by a signal, and a transcription of spoken
+ * output. It returns its observations.
  */
 const smoke = `
 import { Parley, ParleyError } from './parley-client.js';
@@ -116,7 +116,7 @@ async function runs(t: Test, program: string, args: readonly string[]): Promise<
 
 t.test('Node', (t) => runs(t, process.execPath, []));
 
-/** Why a runtime takes no part, or the path of its program. */
+/** Returns the reason why a runtime takes no part, or the path of its program. */
 async function programOf(
   name: string,
   version: string,

@@ -1,7 +1,4 @@
-/**
- * The client before a real server, with a way between them on which faults happen, and a clock whose waits are over at
- * once.
- */
+/** The client before a real server, with faults on the way between them, and a clock whose waits end at once. */
 import type { Test } from 'tap';
 import { Parley, type ParleyOptions } from '../../src/client/parley.ts';
 import type { Clock } from '../../src/client/clock.ts';
@@ -66,7 +63,7 @@ export interface Scene {
   readonly house: House;
   readonly way: Faulty;
   readonly assistantId: string;
-  /** A client of its own, over the way. */
+  /** Returns a new client on this way. */
   client(options?: Partial<ParleyOptions>): Hurried;
 }
 

@@ -167,7 +167,7 @@ t.test('every wait ends at once with the signal', async (t) => {
   for (const fault of faults) {
     const before = way.asked.length;
     way.fault = () => fault;
-    // Its clock stands still, so nothing else can end the wait.
+    // The clock stands still, so nothing else can end the wait.
     let waits = 0;
     const { fetch, heads } = countingFetch();
     const { parley, clock } = scene.client({

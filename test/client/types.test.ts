@@ -1,6 +1,6 @@
 /**
- * The client's types are those of the server's validators, and its codes those of the one table. A difference does not
- * compile.
+ * The client's types equal the types of the server's validators, and its codes equal the one table's. A difference does
+ * not compile.
  */
 import t from 'tap';
 import type { Static, TSchema } from 'typebox';

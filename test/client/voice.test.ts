@@ -309,7 +309,7 @@ for (const [name, Class] of classes) {
     await t.rejects(rest(careless), cutOff, 'the iteration alone tells a sender that does not wait');
     void careless.send(new Uint8Array(2));
     await t.rejects(careless.send(new Uint8Array(2)), cutOff);
-    // Node tells of a rejection once the promises of a turn have run.
+    // Node reports a rejection once the promises of an iteration have run.
     await new Promise(setImmediate);
     t.same(unhandled, []);
 

@@ -27,7 +27,7 @@ export async function documents(t: Test, house: House): Promise<void> {
     voice: { provider: 'synthetic', name: 'character_ms=5' },
   });
   const { port, trust } = await secured(t, house.url);
-  // Beside the packages, which the blocks import by name.
+  // The folder next to the packages, which the blocks import by name.
   const cache = join(root, 'node_modules', '.cache');
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, 'parley-clients-'));

@@ -27,7 +27,7 @@ const classes = {
   RateLimitError,
 };
 
-/** A code as the client tells it; `asked`: how often, with its two retries. */
+/** A code as the client reports it; `asked`: number of requests, including its two retries. */
 export interface Seen {
   readonly code: string;
   readonly status: number;
@@ -86,7 +86,7 @@ export const tableSeen = (): Promise<Seen[]> =>
 
 const retriesOf = ({ retry }: ErrorRow): number => (retry === 'never' ? 0 : 2);
 
-/** A refusal that is provoked on a server, as `openai` tells it. */
+/** Provokes a refusal on a server; returns it as `openai` reports it. */
 async function provoked(house: House, apiKey: string | null, ask: (client: OpenAI) => Promise<unknown>): Promise<Seen> {
   const { client, asked } = counting(house, apiKey);
   return seenOf(

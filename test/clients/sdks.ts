@@ -253,7 +253,7 @@ export async function langchain(t: Test, house: House): Promise<void> {
   t.equal(read, (await lastMessage(house, fails.id)).content);
 }
 
-/** With a hundred packages of its own, it is installed when it is wanted. */
+/** The package brings a hundred others, so it is installed when it is wanted. */
 export const agentsPackage = await installedAside('@openai/agents', '0.13.3');
 
 export async function agents(t: Test, house: House): Promise<void> {

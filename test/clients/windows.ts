@@ -28,8 +28,8 @@ const historyReaches: [string, string][] = [
 ];
 
 const windows: Readonly<Record<string, Sent>> = {
-  // The chat: the window's settings are flattened into the body, and usage is always asked for. An adapter of its own
-  // may mark the last part for a cache.
+  // The chat: the window's settings are flattened into the body, and usage is always asked for. An adapter may mark the
+  // last part for a cache.
   'Open WebUI, a chat': {
     headers: {
       'X-OpenWebUI-User-Name': 'Ada%20L',
@@ -59,7 +59,7 @@ const windows: Readonly<Record<string, Sent>> = {
     },
     reaches: [['system', 'Be brief.'], ...historyReaches],
   },
-  // `routers/tasks.py`: titles, tags and follow-ups are questions of their own, which are not streamed.
+  // `routers/tasks.py`: titles, tags and follow-ups are separate requests without streaming.
   'Open WebUI, a title': {
     headers: { 'X-OpenWebUI-Chat-Id': '1c9e' },
     body: {

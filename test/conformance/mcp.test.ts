@@ -88,7 +88,7 @@ const skip = typeof installed === 'string' && installed;
 /** Runs the suite: its exit code, and what it prints. */
 async function run(t: Test, ...args: string[]): Promise<{ code: number; said: string }> {
   if (typeof node === 'string' || typeof installed === 'string') throw new Error('the suite is not there');
-  // It is one large file, which is compiled once for all scenarios.
+  // The suite is one large file, which is compiled once for all scenarios.
   const child = spawn(node.program, [installed.program, ...args, '-o', await temporaryFolder(t)], {
     env: { ...process.env, NODE_COMPILE_CACHE: join(dirname(installed.program), 'compiled') },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -133,7 +133,7 @@ const scenarios = [
 ];
 
 t.test('the scenarios of a client, but for those that are expected to fail', { skip }, async (t) => {
-  // Beside the packages, which it imports by name, and one module: the suite starts it for each scenario.
+  // The folder next to the packages, which it imports by name; one module, since the suite starts it for each scenario.
   const folder = mkdtempSync(join(here, '..', '..', 'node_modules', '.cache', 'parley-tool-caller-'));
   t.teardown(async () => rmSync(folder, { recursive: true, force: true }));
   const program = join(folder, 'tool-caller.mjs');

@@ -1,6 +1,4 @@
-/**
- * The MCP server of the examples, as a process of its own, given to an assistant by the commands that the README tells.
- */
+/** The MCP server of the examples, as a separate process, given to an assistant by the commands of its README. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';

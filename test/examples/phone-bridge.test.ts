@@ -1,6 +1,4 @@
-/**
- * The phone bridge of the examples, as a process of its own, at a fake of the media streams that phone carriers open.
- */
+/** The phone bridge of the examples, as a separate process, at a fake of the media streams that phone carriers open. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdir, symlink } from 'node:fs/promises';
@@ -110,7 +108,7 @@ class Carrier {
     this.received.push(message);
     if (message.event === 'media') this.#queue.push({ samples: Buffer.from(message.media.payload, 'base64').length });
     if (message.event === 'mark') this.#queue.push({ mark: message.mark.name });
-    // As carriers do, it echoes the marks that it clears.
+    // Carriers echo the marks that they clear.
     if (message.event === 'clear')
       for (const one of this.#queue.splice(0))
         if ('mark' in one) this.send({ event: 'mark', mark: { name: one.mark } });

@@ -1,7 +1,7 @@
 /**
- * Makes golden files: an installation as this version leaves it behind, in every form that it is kept in. Later
- * versions must open them (`golden.test.ts`), so a folder that is there is never made anew; a version with another
- * format makes one of its own with `npm run golden -- 0.2`.
+ * Makes golden files: an installation as this version leaves it, in every form of storage. Later versions must open
+ * them (`golden.test.ts`), so an existing folder is never made anew; a version with another format makes a new one with
+ * `npm run golden -- 0.2`.
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -11,7 +11,7 @@ import type { World } from './world.ts';
 
 export interface Runs {
   readonly seed: number;
-  /** How many requests, at least. */
+  /** Minimum number of requests. */
   readonly times: number;
   /** Told how many have been sent so far. */
   readonly onProgress?: (sent: number) => void;

@@ -149,7 +149,7 @@ function checkTurns(messages: readonly any[], transcript: readonly any[]): void 
       ended.set(message.turn_id, message);
     }
   }
-  // A chat beside the call goes on without it.
+  // A chat next to the call continues without it.
   if (messages.at(-1)?.type === 'ended')
     for (const [id, { spoken }] of started) if (spoken && !ended.has(id)) throw new Error(`${id} has no end`);
   for (const { turn_id: turnId, message_id: messageId, text: asked } of started.values()) {

@@ -34,7 +34,7 @@ class Ear {
     for (const wake of this.#waiting) wake();
   }
 
-  /** Resolves with the next message that fits, when the time is over, or when the socket has closed. */
+  /** Resolves with the next message that fits, after the time, or when the socket has closed. */
   async next(fits: (message: any) => boolean, ms: number, closed: Promise<unknown>): Promise<void> {
     const from = this.came.length;
     let [wake, timer]: [() => void, NodeJS.Timeout | undefined] = [() => {}, undefined];

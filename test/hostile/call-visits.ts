@@ -22,7 +22,7 @@ export type CallStep =
   | { readonly do: 'text'; readonly text: string; readonly means: 'hangup' | 'start' | 'known' | 'nothing' }
   /** A report of what has left the loudspeaker, true or not. */
   | { readonly do: 'played'; readonly of: 'last' | 'other'; readonly samples: 'received' | number }
-  /** Nothing for a while, or until audio comes, or the end of a turn. */
+  /** A wait for a while, for audio, or for the end of a turn. */
   | { readonly do: 'wait'; readonly for: 'audio.start' | 'turn' | number }
   /** A request beside the call, on its session. */
   | { readonly do: 'request'; readonly what: 'chat' | 'abort' | 'end' };
@@ -85,7 +85,7 @@ const wrong = [
 
 const hangup = text({ type: 'hangup' }, 'hangup');
 
-/** Texts that are no message of a transcription socket are none of a call either, unless they name one of its own. */
+/** Texts that are invalid on a transcription socket and on a call, unless they are a valid message of the call. */
 const noMessage = wrongText
   .filter((words) => !/interrupt|played|hangup|message/.test(words))
   .map((words) => text(words, 'nothing'));

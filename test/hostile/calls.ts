@@ -60,7 +60,7 @@ async function one(world: CallWorld, visit: CallVisit): Promise<void> {
   }
 }
 
-/** Somebody who keeps to the contract, and must be answered whatever others do. */
+/** A caller who follows the contract, and must be answered whichever attacks run. */
 async function goodCall({ house, called }: CallWorld): Promise<void> {
   const session = await house.session(called);
   const { json } = await house.ask('/call-tokens', { body: { session_id: session.id } });

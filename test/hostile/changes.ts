@@ -1,5 +1,5 @@
 /**
- * Changes of bytes, whatever they mean: characters put, inserted, dropped and repeated, and the whole cut into
+ * Changes of bytes regardless of their meaning: characters put, inserted, dropped and repeated, and the whole cut into
  * segments.
  */
 import fc from 'fast-check';
@@ -26,7 +26,7 @@ export function changed(bytes: string, [how, at, text]: Change): string {
   return bytes.slice(0, place) + (how === 'put' ? text : '') + bytes.slice(place + size);
 }
 
-/** None, or a few at once. */
+/** A list of a few changes, or an empty one. */
 export const changes = fc.oneof(
   { arbitrary: fc.constant<Change[]>([]), weight: 2 },
   fc.array(change, { maxLength: 3 }),

@@ -122,7 +122,7 @@ async function resets(t: Test, world: World): Promise<void> {
   await gone(t, world, clients);
 }
 
-/** Nothing of them stays: the server lets go of every connection. */
+/** Checks that the server has closed every connection. */
 async function gone(t: Test, world: World, clients: readonly RawClient[]): Promise<void> {
   for (const client of clients) client.destroy();
   if (!existsSync('/proc/self/fd')) return;
@@ -132,7 +132,7 @@ async function gone(t: Test, world: World, clients: readonly RawClient[]): Promi
 
 const descriptors = ({ house }: World): number => readdirSync(`/proc/${house.child.pid}/fd`).length;
 
-/** As the system counts it; 0 where it does not say. */
+/** Resident bytes as the system counts them; 0 if it does not. */
 function residentBytes({ house }: World): number {
   if (!existsSync('/proc/self/status')) return 0;
   return 1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${house.child.pid}/status`, 'utf8'))?.[1] ?? 0);

@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz`: hostile requests against an edge of a server of its own, hostile clients of its voice and its calls,
- * faults of a provider behind it, or slow clients beside others. Tells its seed and how far it is; ends with 1 and the
+ * `npm run fuzz`: hostile requests against an edge of a new server, hostile clients of its voice and its calls, faults
+ * of a provider behind it, or slow clients next to others. Prints its seed and its progress; ends with 1 and the
  * smallest input that fails.
  */
 import { randomInt } from 'node:crypto';

@@ -65,7 +65,7 @@ function chunkedKind(body: string): ReadRequest['kind'] {
 }
 
 export interface ReadAnswer {
-  /** As they came. */
+  /** The bytes as received. */
   readonly bytes: string;
   readonly status: number;
   readonly headers: Headers;

@@ -96,7 +96,7 @@ const body = (route: Route, world: World): fc.Arbitrary<string> => {
     .chain((text) => fc.oneof({ arbitrary: fc.constant(text), weight: 5 }, odd));
 };
 
-/** How a body is announced: mostly as it is. */
+/** Announces the length of a body: mostly correctly. */
 function framed(text: string, how: string): { headers: Header[]; body: string } {
   const chunk = (piece: string): string => (piece === '' ? '' : `${piece.length.toString(16)}\r\n${piece}\r\n`);
   const half = Math.ceil(text.length / 2);

@@ -33,7 +33,7 @@ const optionsOf: Readonly<Record<Attack, (world: World) => Promise<readonly stri
 const authorized = ({ house }: World): string => `a=b\r\nX-API-Key: ${house.key}`;
 
 const pollMs = 25;
-/** By then the server has closed some, and the number of connections grows no more. */
+/** Milliseconds after which the server has closed some, and the number of connections no longer grows. */
 const comingMsMax = patient(20_000);
 
 /**

@@ -20,8 +20,8 @@ async function slowestMs(world: World, times: number): Promise<number> {
 type Crowd = () => Promise<() => unknown>;
 
 /**
- * How long others wait, before and while slow clients are there: ours, and those of slowhttptest where it is installed.
- * Tells both; throws if it is more than twice as long.
+ * Measures the wait of others before and during slow clients: ours, and slowhttptest's if it is installed. Yields both;
+ * throws if it is more than twice as long.
  */
 export async function* slowness(world: World, times: number): AsyncGenerator<string> {
   const replay = await longTurn(world);

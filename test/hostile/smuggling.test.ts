@@ -49,7 +49,7 @@ function vectorsAt({ house }: World): Vector[] {
   );
 }
 
-/** How many requests for `/readyz` the log has told of, once it has told of all until now. */
+/** Number of requests for `/readyz` in the log, once it has all until now. */
 async function readied({ house }: World): Promise<number> {
   const id = (await rawAsk(house.url, '/healthz')).headers.get('x-request-id')!;
   while (!house.stdout().includes(id)) await new Promise((resolve) => house.child.stdout!.once('data', resolve));

@@ -24,7 +24,7 @@ export type Step =
       readonly means: 'start' | 'flush' | 'finish' | 'nothing';
       readonly settings?: Partial<Settings>;
     }
-  /** So many bytes of a sound in frames; whatever the encoding is, the bytes are PCM of 16 kHz. */
+  /** A number of bytes of a sound in frames; the bytes are PCM of 16 kHz in every encoding. */
   | { readonly do: 'audio'; readonly sound: Sound; readonly bytes: number; readonly frameBytes: number }
   /** One frame. */
   | { readonly do: 'frame'; readonly bytes: number }
@@ -221,7 +221,7 @@ export const refusedQueries = [
   '&partials=1',
 ];
 
-/** Tries with a query that is refused, or with a token that is none. */
+/** Tries with a query that is refused, or with an invalid token. */
 export const triesWith = (refused: readonly string[]) =>
   fc.oneof(
     fc.constantFrom(...refused).map((text) => ({ kind: 'query' as const, text })),

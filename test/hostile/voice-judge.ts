@@ -49,7 +49,7 @@ export function judgeVisit(visit: Visit, visited: Visited): void {
   if (visited.binary > 0) throw new Error('the server sent bytes');
   const messages = visited.messages.map((text) => JSON.parse(text));
   for (const message of messages) checkShape(message);
-  // Where a client left in the middle of the handshake there may be nothing.
+  // A client that left in the middle of the handshake may have no message.
   if (messages.length > 0 && messages[0].type !== 'ready') throw new Error('the first message is not ready');
   const { ends, audioMs } = foreseen(visit, visited.tookMs);
   const last = messages.at(-1);

@@ -177,7 +177,7 @@ export async function throwLot(world: VoiceWorld, judge: Judge, { listens, visit
   if (fault !== null) throw new Error(`The server logged a fault: ${fault}`);
 }
 
-/** A fault that the server has logged; null if there is none: nothing that a client sends is a fault of ours. */
+/** Returns a fault that the server has logged, or null: nothing that a client sends is a fault of the server. */
 export function faultOf({ house }: World): string | null {
   if (house.child.exitCode !== null || house.child.signalCode !== null) throw new Error('The server has ended.');
   return (
@@ -198,7 +198,7 @@ async function one(world: VoiceWorld, assistantId: string, visit: Visit): Promis
   }
 }
 
-/** Somebody who keeps to the contract, and must be heard whatever others do. */
+/** A caller who follows the contract, and must be heard whichever attacks run. */
 async function goodSocket(world: VoiceWorld, assistantId: string, text: string | RegExp): Promise<void> {
   const audio = {
     do: 'audio',

@@ -1,6 +1,6 @@
 /**
- * In each turn of the event loop a few of many waiting requests begin, in their order, until each has begun; likewise a
- * few of their bodies are parsed.
+ * A few of many waiting requests begin in each iteration of the event loop, in their order, until each has begun;
+ * likewise a few of their bodies are parsed.
  */
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';

@@ -39,7 +39,7 @@ for (const [proxy, skip] of missing) {
   // One is known by its word of TLS, the other by the public address alone.
   const knows = proxy === 'nginx' ? 'the proxy' : 'its public address';
   t.test(`${proxy} with TLS, before a server that knows ${knows}`, { skip }, async (t) => {
-    // Without voice processes loudness alone is taken for speech.
+    // Loudness alone is taken for speech without voice processes.
     const scene = await openBehind(t, proxy, knows, { PARLEY_VOICE_PROCESSES: '0' });
     const microphone = microphoneOf(await phraseFor(t));
     const browser = await openBrowser(t, `--host-resolver-rules=MAP ${publicName} 127.0.0.1`, ...microphone);

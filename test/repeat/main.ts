@@ -1,6 +1,6 @@
 /**
- * `npm run repeat`: sends a server of its own each thing that a client or a provider can send, again and again. Ends
- * with 1 where the event loop stood still or the process grew for it.
+ * `npm run repeat`: sends a new server each thing that a client or a provider can send, again and again. Ends with 1 if
+ * the event loop stood still or the process grew.
  */
 import { Option } from 'commander';
 import { developmentCommand, numberOption } from '../../bench/harness/development-command.ts';

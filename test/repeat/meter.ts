@@ -1,7 +1,7 @@
 /**
- * How long a server's event loop stood still, and how much memory its process has of its own, measured inside the
- * server by a module that is loaded before its code. A loop that only waited for the processor did not stand still:
- * what counts is the processor's time between two beats.
+ * Longest pause of a server's event loop, and private memory of its process, measured inside the server by a module
+ * that is loaded before its code. A loop that only waited for the processor did not stand still: what counts is the
+ * processor's time between two beats.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, rmSync } from 'node:fs';

@@ -38,7 +38,7 @@ async function unread({ port }: RepeatWorld, times: number, asked: Ask, held: ()
   let sockets = Array.from({ length: connections }, open);
   const isMoving = ({ destroyed, writableLength }: Socket): boolean => destroyed || writableLength > 0;
   const sum = (): number => sockets.reduce((all, socket) => all + (socket.destroyed ? 0 : taken(socket)), passed);
-  // Only the system tells how much the server reads: it is polled until it moves no more.
+  // Only the system reports what the server reads: it is polled until it moves no more.
   for (let before = -1, same = 0; same < 10 && sockets.some(isMoving); before = sum()) {
     same = sum() === before ? same + 1 : 0;
     await after(50);
@@ -74,7 +74,7 @@ const posted = (path: string, token: string, body: object | string, idempotencyK
   body: typeof body === 'string' ? body : JSON.stringify(body),
 });
 
-/** 250 KB of names, each of which must be sorted where two bodies are compared. */
+/** Names of 250 KB in all, which must be sorted when two bodies are compared. */
 const manyNames = JSON.stringify({
   message: 'Hello',
   surplus: Object.fromEntries(Array.from({ length: 12_000 }, (_, at) => [`name${at}`, 'value'])),
@@ -193,7 +193,7 @@ export const peculiarRows: readonly Row[] = [
       );
       return socket;
     });
-    // Until no turn runs any more, or as long as readers who are slow may hold one up.
+    // Waits until no turn runs any more, or as long as slow readers may hold one up.
     for (let looks = 0; looks < 40 && (looks === 0 || (await turnsInFlight(world)) > 0); looks++) await after(50);
     await held();
     for (const socket of sockets) socket.destroy();

@@ -34,7 +34,7 @@ type Make = (world: RepeatWorld, time: number) => object;
 
 const nothing: Make = () => ({});
 
-/** The routes by their callers, with the bodies of routes that take one of their own. */
+/** The routes by their callers, with the bodies of routes that take a special one. */
 const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>> = {
   nobody: {
     'GET /openapi.json': null,
@@ -254,7 +254,7 @@ const wanted: Readonly<Record<string, number>> = {
   'POST /console/api/workspaces/{w}/assistants/{id}/trials': 429,
 };
 
-/** How often a route must be sent to be answered so. */
+/** Minimum number of requests until a route answers so. */
 const least: Readonly<Record<string, number>> = {
   'POST /console/api/sign-in': 1.5 * limits.failedSignInsPerMinuteOfAll,
 };

@@ -14,14 +14,14 @@ export interface Sent {
   readonly sent: number;
   /** The answers, and how often each came. */
   readonly came: string;
-  /** Why the row has proved nothing: its condition was never met; else null. */
+  /** Reason why the row has proved nothing: its condition was never met; else null. */
   readonly missed: string | null;
 }
 
 export interface Row {
   readonly name: string;
   readonly by: 'nobody' | 'key' | 'visitor' | 'operator' | 'provider';
-  /** The route or the message that it stands for; null for a way of its own. */
+  /** The route or the message that it stands for; null for another kind of row. */
   readonly covers: string | null;
   /** Sends it so many times, and calls `held` while all that it opened is still open. */
   send(world: RepeatWorld, times: number, held: () => Promise<void>): Promise<Sent>;

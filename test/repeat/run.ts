@@ -18,14 +18,14 @@ export interface Outcome {
   readonly sent: number;
   readonly came: string;
   readonly stoodMs: number;
-  /** By how much the process has grown, while all that the row opened was open. */
+  /** Growth of the process, while all that the row opened was open. */
   readonly megabytes: number;
   readonly peakMegabytes: number;
-  /** Why it did not hold; null if it did. */
+  /** Reason why it did not hold; null if it did. */
   readonly failure: string | null;
 }
 
-/** How often a row is sent before memory is measured, so that one-time allocations are made by then. */
+/** Number of times that a row is sent before memory is measured, so that one-time allocations are made by then. */
 const warmUp = 50;
 
 async function runRow(world: RepeatWorld, row: Row, all: number, held: Ceilings): Promise<Outcome> {

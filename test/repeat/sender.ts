@@ -31,8 +31,8 @@ const lastChunk = /(?:^|\r\n)0\r\n(?:[^\r\n]+\r\n)*\r\n$/;
 const tailBytes = 64;
 
 /**
- * On one connection: fewer than an address may fail to authenticate itself in a minute. The next one comes from another
- * address.
+ * Requests on one connection: fewer than an address may fail to authenticate itself in a minute. The next connection
+ * comes from another address.
  */
 const onOneConnection = 400;
 let addresses = 0;
@@ -127,10 +127,7 @@ class Line {
 
 const abreast = 32;
 
-/**
- * Runs so many tasks, a few at a time, each with a connection to itself; `moves`: from an address of its own, which
- * changes.
- */
+/** Runs a number of tasks, a few at a time, each with a separate connection; `moves`: from changing addresses. */
 export async function eachOf(
   port: number,
   times: number,
@@ -146,7 +143,7 @@ export async function eachOf(
   await Promise.all(Array.from({ length: Math.min(abreast, times) }, client));
 }
 
-/** How often each status was answered. */
+/** Number of answers by status. */
 export class Statuses {
   readonly #counts = new Map<number, number>();
 
@@ -154,7 +151,7 @@ export class Statuses {
     this.#counts.set(status, (this.#counts.get(status) ?? 0) + 1);
   }
 
-  /** How many answers had one of these statuses. */
+  /** Number of answers with one of these statuses. */
   answered(isWanted: (status: number) => boolean): number {
     return [...this.#counts].reduce((sum, [status, count]) => sum + (isWanted(status) ? count : 0), 0);
   }

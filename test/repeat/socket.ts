@@ -62,13 +62,13 @@ export class RawSocket {
     });
   }
 
-  /** Why it was closed: the error before it; null where it was not. */
+  /** Reason for the close: the error before it; null without one. */
   get refusal(): string | null {
     const [message] = /"code":"\w+"/.exec(this.#end) ?? [];
     return this.isOpen ? null : `closed with ${message ?? 'no error'}`;
   }
 
-  /** Nothing more is read. */
+  /** Stops reading. */
   pause(): void {
     this.#socket.pause();
   }

@@ -15,7 +15,7 @@ const setsUpAll = ['package-lock.json', 'tsconfig.json', '.npmrc', 'test/run.mjs
 /** Tests that read every file of the project. */
 const ofTheTree = ['test/tidy.test.ts', 'test/readme.test.ts', 'test/lint.test.ts'];
 
-/** It runs every script of package.json. */
+/** A test file that runs every script of package.json. */
 const runsScripts = 'test/development-commands.test.ts';
 
 /** @returns {string[] | null} */

@@ -1,4 +1,4 @@
-/** Runs one test file in a process of its own and parses its stdout, TAP. */
+/** Runs one test file in a separate process and parses its stdout, TAP. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -28,7 +28,8 @@ async function timeIsOver(signal) {
 const bounds = {
   over: timeIsOver,
   /**
-   * Seconds that a file whose time is over has to tell what did not end, before it is killed: it may not even notice.
+   * Seconds for which a file that has exceeded its time may report what did not end, before it is killed: it may not
+   * even notice.
    */
   graceSeconds: 30,
   stderr: 'inherit',
@@ -44,9 +45,11 @@ const compilesLate = Number.parseInt(process.versions.v8) < 12 ? ['--interrupt-b
 const collectsSeldom = ['--min-semi-space-size=16', '--single-threaded-gc'];
 
 /**
- * Resolves with what came of a job: `{ passed, failed, skipped, lines, seconds, cpuSeconds }`. The lines tell of what
+ * Resolves with the result of a job: `{ passed, failed, skipped, lines, seconds, cpuSeconds }`. The lines name what
  * failed or was skipped.
- * @param {{ name: string, bundle: string, env: Record<string, string>, files?: readonly string[] }} job of several files, if it names them
+ *
+ * @param {{ name: string, bundle: string, env: Record<string, string>, files?: readonly string[] }} job of several
+ * files, if it names them
  */
 export async function runFile({ name, bundle, env, files }, { over, graceSeconds, stderr } = bounds) {
   const started = performance.now();
@@ -70,7 +73,7 @@ export async function runFile({ name, bundle, env, files }, { over, graceSeconds
   return { ...report.counts, lines: report.lines, seconds: (performance.now() - started) / 1000, cpuSeconds };
 }
 
-/** Ends a child whose time is over: tap then names what did not end. */
+/** Ends a child that has exceeded its time: tap then names what did not end. */
 async function endLate(child, over, graceSeconds, signal) {
   await over(signal);
   child.kill('SIGALRM');
@@ -88,8 +91,8 @@ class Report {
   #env;
 
   /**
-   * A job of several files has a test for each, by its name. Run alone a file may have another engine than theirs:
-   * their environment is told with what failed.
+   * A job of several files has a test for each, by its name. Run alone, a file may have another engine: their
+   * environment is printed with what failed.
    */
   constructor(name, files, env) {
     this.#name = name;

@@ -46,7 +46,7 @@ export function filesOf(argument) {
 /** Modules of what must not be shared: processes, threads, a browser. */
 const unshared = /^(?:node:(?:child_process|cluster|worker_threads)|playwright-core)$|\/@tapjs\/redis\.mjs$/;
 
-/** Start servers and commands, each of which ends with its test. */
+/** Modules that start servers and commands, which end with their test. */
 const starters = ['test/process.ts', 'test/api/house.ts', 'test/cli/support.ts'];
 
 /** Folders whose suites may share a process all the same, if they start nothing else. */
@@ -55,12 +55,12 @@ const served = ['test/api', 'test/cli', 'test/client'];
 /** The engines of their servers, in turn. */
 const engines = ['uws', 'node'];
 
-/** How many files share a process at most, so that both cores have some at the end. */
+/** Maximum number of files that share a process, so that both cores have some at the end. */
 const sharingMax = 12;
 
 /**
- * Whether a file may share its process: it starts none but a server's, and changes nothing of its own. Loading Node,
- * tap and the source takes longer than most of them run.
+ * Whether a file may share its process: it starts only servers, and changes nothing global. Loading Node, tap and the
+ * source takes longer than most files run.
  */
 function isSharing(file, inputs) {
   const reached = new Set([file]);
@@ -89,7 +89,7 @@ function groupsOf(files, inputs) {
   return groups.filter(({ files }) => files.length > 1);
 }
 
-/** Tests of tools once for each of these strict providers, in a process of its own. */
+/** Tests of tools once for each of these strict providers, in a separate process. */
 function strictGroupsOf(files) {
   const ofTools = files.filter((file) => onStrict.has(file));
   const names = process.env['PARLEY_TEST_PROVIDERS'] === 'all' ? strictNames : oftenStrict;

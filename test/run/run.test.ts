@@ -16,9 +16,9 @@ interface Example {
   readonly source: string;
   /** Assertions passed, failed and skipped. */
   readonly counts: readonly [number, number, number];
-  /** Its lines of output, in order. */
+  /** The lines of its output, in order. */
   readonly lines: readonly RegExp[];
-  /** Its time is over as soon as it has made a file `begun` beside itself. */
+  /** True if its time ends as soon as it has made a file `begun` in its folder. */
   readonly isLate?: true;
 }
 

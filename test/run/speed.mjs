@@ -48,7 +48,7 @@ export const slownessVariable = 'PARLEY_TEST_SLOWNESS';
 let known;
 
 /**
- * How many times slower than the reference the machine was when the run began, or is now in a process that no run
+ * Factor by which the machine was slower than the reference when the run began, or is now in a process that no run
  * started.
  */
 export const slowness = () => (known ??= Number(process.env[slownessVariable]) || measureSpeed().wall);

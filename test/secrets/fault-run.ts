@@ -1,7 +1,4 @@
-/**
- * Faults of a provider by the hundred: whatever it does, a client hears the one sentence, and an event stream stays
- * one.
- */
+/** Faults of a provider by the hundred: for each, a client hears the one sentence, and an event stream stays one. */
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import { conformity } from '../api/conformity.ts';

@@ -27,18 +27,17 @@ const failing = (c: string): object => ({
   request_id: c,
 });
 
-/** The texts in a provider's answer, none of which its readers see. */
+/** The texts in a provider's answer that none of its readers may see. */
 export interface Canaries {
-  /** In everything that is read and forgotten. */
+  /** A text in everything that is read and forgotten. */
   readonly provider: string;
   /**
-   * In everything that the provider gets back with its calls: their ids, fields that are not known here, signatures of
-   * thoughts.
+   * A text in everything that the provider gets back with its calls: their ids, unknown fields, signatures of thoughts.
    */
   readonly opaque: string;
 }
 
-/** The name of a call is what the model says, as its text is: readers are told of it. */
+/** Readers see the name of a call: it is the model's output, like its text. */
 const openaiChunk = ({ provider: c, opaque }: Canaries, content: unknown, finish: string | null = null): string =>
   json({
     id: c,

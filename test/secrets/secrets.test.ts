@@ -1,6 +1,6 @@
 /**
- * Where what is entrusted to the server may be seen (contract 4 and 9; promises P15, P17 and P18): one table
- * of canaries and places, held to all bytes that leave it and all that it leaves behind.
+ * Places where secrets that the server keeps might be seen (contract 4 and 9; promises P15, P17 and P18): one table of
+ * canaries and places, compared with all bytes that leave the server and all that it leaves behind.
  */
 import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
@@ -60,8 +60,8 @@ const table: Readonly<Record<keyof typeof given | 'key' | 'digest of the key', r
 };
 
 /**
- * How many faults of the provider are tried on each store, on each from a seed of its own; `npm run fuzz -- --what
- * faults` tries more.
+ * Number of the provider's faults tried on each store, each with another seed; `npm run fuzz -- --what faults` tries
+ * more.
  */
 const times = 30;
 
@@ -181,7 +181,7 @@ async function redisBytes(redis: RedisServer): Promise<Buffer> {
 
 const start = fileURLToPath(new URL('../../src/install/start.mjs', import.meta.url));
 
-/** Resolves with the output of a command of parley, whatever its exit code. */
+/** Resolves with the output of a command of parley, for any exit code. */
 function command(
   folder: string,
   args: readonly string[],

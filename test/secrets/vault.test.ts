@@ -108,7 +108,7 @@ t.test(
   },
 );
 
-/** How a text begins, in two halves: what searches for it would be found otherwise. */
+/** The beginning of a text, in two halves: the search itself would be found otherwise. */
 type Beginning = readonly [head: string, tail: string];
 
 /** For each of the texts that begin so, whether it is anywhere in memory: a snapshot of it takes a second. */

@@ -5,7 +5,7 @@ import { errors, type ErrorName } from '../../src/base/errors.ts';
 import type { Answer, House } from '../api/house.ts';
 import { kinds, sessionsOf, type Model } from './model.ts';
 
-/** The server's side of a sequence: a workspace of its own. */
+/** The server's side of a sequence: a new workspace. */
 export interface Real {
   readonly house: House;
   readonly workspaceId: string;
@@ -178,7 +178,7 @@ const revoke: Command = command('revoke', async (model, { house, workspaceId, ke
 const session = fc.nat(sessionsOf.length - 1);
 const assistant = fc.nat(kinds.length - 1);
 
-/** Sequences; a key that is gone for good, or a conversation that is over, comes rarely. */
+/** Sequences; a revoked key, or an ended conversation, is rare. */
 export const sequences = (length: number) =>
   fc.commands(
     [

@@ -87,7 +87,7 @@ export class Model {
     return full;
   }
 
-  /** The server has told the name of the turn that has begun, or that it is over. */
+  /** The server has sent the id of the turn that has begun, or its end. */
   named(index: number, turnId: string, said: string): void {
     const { machine, turns } = this.sessions[index]!;
     const snapshot = machine.snapshot();

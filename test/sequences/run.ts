@@ -11,7 +11,7 @@ export interface SequencesOptions {
   readonly seed: number;
   readonly runs: number;
   readonly length: number;
-  /** Where a failure was found, as it was printed. */
+  /** Path of a failure, as it was printed. */
   readonly path?: string;
   /** Whether the first that disagrees is enough, however long it is. */
   readonly anyLength?: boolean;

@@ -57,7 +57,7 @@ export class Guest {
   }
 
   /**
-   * A whole turn: all of its words, once, whatever happened to the stream; `leaving`, the client does so on the way.
+   * A whole turn: all of its words, once, also after faults of the stream; with `leaving` the client leaves on the way.
    */
   async turn(sessionId: string, said: Said, leaving: boolean): Promise<string> {
     const listener = await this.#begin(sessionId, said);
@@ -79,7 +79,7 @@ export class Guest {
     const { seen, ending } = await this.#followed(sessionId, listener);
     this.#tally.turns++;
     if (ending === 'turn.aborted') this.#tally.aborted++;
-    // It may have said its last word before the abort came.
+    // The turn may have said its last word before the abort came.
     const whole = ending === 'turn.completed' && seen === wordsOf(said.tag, said.words);
     if (!whole && (ending !== 'turn.aborted' || !begins(said.tag, seen)))
       throw new Error(

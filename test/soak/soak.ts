@@ -1,6 +1,6 @@
 /**
- * An installation under mixed load, restarted again and again: what its guests were told is done must be there at the
- * end, once.
+ * An installation under mixed load, restarted again and again: everything acknowledged to its guests must be there at
+ * the end, once.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { residentBytes } from '../../bench/harness/process.ts';
@@ -62,7 +62,7 @@ export async function soak(t: Owner, options: SoakOptions): Promise<Found> {
     await pause(1000);
     second = Math.floor((performance.now() - startedAt) / 1000);
     const resident = residentBytes([scene.house]) / 1024 ** 2;
-    // Between two servers there is none.
+    // Between two servers the figure is 0.
     if (resident > 0) found.residentMb.push(resident);
     options.onSecond?.(Math.min(second, seconds), found);
   }

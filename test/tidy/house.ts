@@ -1,6 +1,6 @@
 /**
- * The picture of the house as data (docs/house.md): its parts from the top, the rooms within them that are told apart,
- * what each may import, and why. A part imports parts below it and nothing above.
+ * The picture of the house as data (docs/house.md): its parts from the top, the rooms distinguished within them, what
+ * each may import, and why. A part imports parts below it and nothing above.
  */
 
 export interface Room {

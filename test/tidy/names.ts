@@ -61,8 +61,8 @@ function member(object: string, property: string): string | null {
 }
 
 /**
- * An identifier that is only the name of a member (`socket.setTimeout`, `{ setTimeout: … }`) reads nothing by itself;
- * of an import it is the imported name that tells.
+ * The key of a node. An identifier that is only the name of a member (`socket.setTimeout`, `{ setTimeout: … }`) reads
+ * nothing by itself; for an import the imported name counts.
  */
 function keyOf(node: Syntax): Syntax[] {
   const key = node.type.endsWith('MemberExpression')

@@ -252,8 +252,8 @@ function longFunctions(tree: Tree): string[] {
 }
 
 /**
- * The ways in are the command and its bundle's source, those of the pages and of the widget, the tests, and what a
- * script of package.json names.
+ * Files that nothing reaches. The entries are the command and its bundle's source, the pages and the widget, the tests,
+ * and scripts of package.json.
  */
 function unreachable(tree: Tree): string[] {
   const sources = new Map(sourcesOf(tree).map((source) => [source.path, source]));

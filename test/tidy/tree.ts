@@ -10,7 +10,7 @@ export interface Import {
   /** The path of the file it resolves to, or the bare name of a package or of Node's own module. */
   readonly target: string;
   readonly ours: boolean;
-  /** It brings types alone. */
+  /** True for an import of types alone. */
   readonly types: boolean;
   readonly line: number;
 }

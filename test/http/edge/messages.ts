@@ -44,7 +44,7 @@ export async function messages(t: Test, open: OpenEdge): Promise<void> {
       await client.opened;
       client.socket.send(Buffer.from('{"a":"\xff"}', 'latin1'), { binary: false });
       const closed = await client.closed;
-      // This engine cuts the socket by itself.
+      // The engine cuts the socket here.
       if (closed === 1006) continue;
       t.equal(closed, unreadable ? 1008 : 1007);
       t.same(client.messages, unreadable ? ['what?'] : []);

@@ -1,6 +1,5 @@
 /**
- * A body that pauses is waited for as long as our own bound says, and then refused in so many words, whatever an engine
- * thinks of it (contract 2).
+ * A body that pauses is waited for as long as our bound says, and then refused in words, on every engine (contract 2).
  */
 import t from 'tap';
 import { openNodeEdge } from '../../../src/http/edge/node.ts';

@@ -30,8 +30,8 @@ for (const [name, open] of [
     const refuse = async (t: Test, label: string, text: string): Promise<void> => {
       const client = new RawClient(port);
       await client.send(text);
-      // Some of these an engine only drops when its client has been silent for long; a healthy round trip is the proof
-      // that whatever it makes of the bytes has been made.
+      // An engine drops some of these only when its client has been silent for long; a healthy round trip proves that
+      // it has handled the bytes.
       await healthy(t, port);
       await healthy(t, port);
       client.destroy();

@@ -1,6 +1,6 @@
 /**
- * On uws few requests of one turn of the event loop are answered as they are parsed, however many connections bring
- * them.
+ * The engine uws answers few requests of one iteration of the event loop as they are parsed, from any number of
+ * connections.
  */
 import t from 'tap';
 import { openUwsEdge } from '../../../src/http/edge/uws.ts';

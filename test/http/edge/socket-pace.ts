@@ -109,7 +109,7 @@ async function behindSlowReader(t: Test, open: OpenEdge): Promise<void> {
   });
 }
 
-/** A socket whose listener records messages, answers bytes, and notes when it is told of the pace. */
+/** A socket whose listener records messages, answers bytes, and notes reports of the pace. */
 async function paced(
   t: Test,
   open: OpenEdge,

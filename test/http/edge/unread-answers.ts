@@ -11,7 +11,7 @@ const kilobytes = (count: number): string => 'x'.repeat(count * 1024);
 const upgrade =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n';
 
-/** How a request is answered, and the bytes of it that count. */
+/** Kinds of answers to a request, and the number of bytes that count. */
 const kinds: Readonly<
   Record<
     string,

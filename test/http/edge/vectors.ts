@@ -71,7 +71,7 @@ function lengths(outer: Outer, post: string, lines: string, smuggled: string): R
   };
 }
 
-/** Values of Content-Length that are none, or not for everybody. */
+/** Values of Content-Length that are invalid, or that some parsers reject. */
 const oddLengths = (size: number): string[] => [
   ...[
     `+${size}`,
@@ -100,7 +100,7 @@ const oddLengths = (size: number): string[] => [
   ),
 ];
 
-/** Values of Transfer-Encoding that are not `chunked`, in whatever case. */
+/** Values of Transfer-Encoding other than `chunked`, in any case. */
 const oddEncodings = [
   ...[
     'chunked, identity',

@@ -264,7 +264,7 @@ function abortedTurn() {
   };
 }
 
-/** The same row as the feed tells it, with milliseconds. */
+/** The same row as the feed sends it, with milliseconds. */
 const seenLive = ({ request_id, by, count, data: _, version: __, ...row }: HistoryRow): Step => ({
   ...row,
   id: String(row.seq),
@@ -289,7 +289,7 @@ t.test('a turn: steps that were seen live and rows of its history are one past, 
   t.same(contextsOf('turn', steps, subject), kept);
   t.same(begun('turn', steps[0], subject), context, 'the context before the first step');
   t.equal(begun('turn', live[0], subject), null, 'which is not known where the first step is not');
-  // An end that the store did not take has no number of its own; the history has the step that came after it.
+  // An end that the store did not take has no number; the history has the step that came after it.
   const other: Step = { ...live[1]!, event: 'unsealed', to: 'sealing' };
   t.equal(withRows([other], rows).at(-1)!.event, 'sealed', 'where they differ the history holds');
 });

@@ -54,7 +54,7 @@ export async function takeClientPicture(console: Console, file: string): Promise
   await page.setViewportSize({ width: 860, height: 700 });
   await page.goto(console.url(house.workspaceId, 'live', 'session', session));
   await settled(page);
-  // The same session goes on, and the page sees it.
+  // The same session continues, and the page sees it.
   await run();
   await page.getByText('9 steps').waitFor();
   const chart = (await page.screenshot()).toString('base64');

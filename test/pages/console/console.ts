@@ -11,9 +11,9 @@ export interface Console {
   readonly house: House;
   readonly standIn: StandIn;
   readonly browser: Browser;
-  /** The page of the tests that need none of their own. */
+  /** The page shared by tests that need no separate one. */
   readonly shared: Opened;
-  /** A page of its own context. Faults that a page must never have are gathered in `complaints`. */
+  /** A page in a new context. Faults that a page must never have are gathered in `complaints`. */
   open(options?: { width?: number; colorScheme?: 'light' | 'dark' }): Promise<Opened>;
   /** The address of a page of the console. */
   url(...path: readonly string[]): string;
@@ -111,7 +111,7 @@ export interface Furnished {
   readonly turn: Stream;
 }
 
-/** A workspace as it looks after a morning: assistants, keys, a credential, talks that are over, and one that runs. */
+/** A workspace after a morning's use: assistants, keys, a credential, ended talks, and a running one. */
 export async function furnish(house: House): Promise<Furnished> {
   const assistant = await house.assistant({
     name: 'support',

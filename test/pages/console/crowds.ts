@@ -19,7 +19,7 @@ export async function crowds(t: Test, console: Console): Promise<void> {
   await ownClock.context.close();
 }
 
-/** Newer than the sessions of the server, which the feed tells of. */
+/** Returns an id newer than the server's sessions, which the feed reports. */
 const idOf = (number: number): string => `ses_${String(number).padStart(26, 'z')}`;
 
 /** Sessions by pages, without a server that would have to make them. */
@@ -48,7 +48,7 @@ const sessions =
     };
   };
 
-/** How many groups of a hundred rows there are, and how many of them the browser draws. */
+/** Number of groups of a hundred rows, and of groups that the browser draws. */
 const drawn = `(() => {
   const groups = [...document.querySelectorAll('.rows .group')];
   return [groups.length, groups.filter((group) => group.firstElementChild.checkVisibility({ contentVisibilityAuto: true })).length];
@@ -67,8 +67,8 @@ async function manySessions(t: Test, page: Page, { url, house, standIn }: Consol
   const table = page.getByRole('table', { name: 'Sessions' });
   await table.waitFor();
   t.ok(asked.length <= 2, `${asked.length} pages are read for the first look`);
-  // As fast as the pages come: each brings the end of the list, which asks for the next. Asked of the page itself,
-  // since a locator looks at every row.
+  // Pages are loaded as fast as they come: each brings the end of the list, which asks for the next. The script runs in
+  // the page, since a locator looks at every row.
   while (asked.length < all / 100) {
     await page.evaluate('scrollTo(0, document.body.scrollHeight)');
     await until(page, `document.querySelectorAll('.rows .group').length >= ${asked.length}`);
@@ -108,8 +108,8 @@ const feedOfTest = `(() => {
 })()`;
 
 /**
- * Sends so many events, each in a task of its own as a socket does, and counts the frames of that time and how often
- * the page was drawn.
+ * Sends a number of events, each in a separate task as a socket does, and counts the frames of that time and the draws
+ * of the page.
  */
 const burst = (workspaceId: string, count: number): string => `(async () => {
   let [drawings, frames, over] = [0, 0, false];

@@ -1,5 +1,5 @@
 /**
- * The picture of a call on its chart, with its last half minute above it: a reply that goes on after a word, and one
+ * The picture of a call on its chart, with its last half minute above it: a reply that continues after a word, and one
  * that is cut.
  */
 import { pause, realClock } from '../../../src/client/clock.ts';
@@ -14,7 +14,7 @@ import { openStandIn } from './stand-in.ts';
 const [pieceBytes, pieceMs, reportMs] = [1_280, 40, 250];
 
 export async function takeLanePicture(owner: Owner, file: string): Promise<void> {
-  // Without voice processes loudness alone is taken for speech.
+  // Loudness alone is taken for speech without voice processes.
   const house = await openHouse(owner, { env: { PARLEY_SYNTHETIC: '1', PARLEY_VOICE_PROCESSES: '0' } });
   const standIn = await openStandIn(owner, house);
   const browser = await openBrowser(owner);

@@ -131,7 +131,7 @@ async function onKey(t: Test, page: Page, console: Console): Promise<void> {
   t.pass();
 }
 
-/** On a page whose feed the test fills. */
+/** Checks a page whose feed the test fills. */
 export async function everyKind(t: Test, page: Page, { url, house }: Console): Promise<void> {
   const say = (message: object) => page.evaluate(`feeds.at(-1).say(${JSON.stringify(message)})`);
   for (const kind of actorKinds) {

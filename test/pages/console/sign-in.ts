@@ -106,7 +106,7 @@ async function inAnotherTab(t: Test, house: House, browser: Browser): Promise<vo
   await locked.getByText('What was typed on this page is kept').waitFor();
   await first.keyboard.press('Escape');
   await first.keyboard.press('Escape');
-  // It closes by signing in alone.
+  // The page closes only when the person signs in.
   await locked.waitFor();
   await signIn(second, house, 'Grace');
   await locked.getByLabel('Operator token').fill(house.operatorToken);

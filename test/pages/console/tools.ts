@@ -75,7 +75,7 @@ export const newTool = async (house: House, fields: object): Promise<{ readonly 
     })
   ).json;
 
-/** As OpenAI does not take it. */
+/** A schema that OpenAI does not accept. */
 const either = {
   name: 'book',
   parameters: { type: 'object', properties: { order: { type: 'string' } }, anyOf: [{ required: ['order'] }] },

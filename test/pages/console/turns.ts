@@ -40,7 +40,7 @@ async function begun(house: House, model: string): Promise<{ id: string; turn: S
 
 async function running(t: Test, page: Page, { url, house }: Console): Promise<void> {
   const { id, turn } = await begun(house, 'hang_at=3');
-  // Its first words are sent once they are stored.
+  // The first words are sent once they are stored.
   await turn.next();
   await page.goto(url(house.workspaceId, 'live', 'turn', `${turn.turnId}?session=${id}`));
   await isIn(page, 'answering');

@@ -2,7 +2,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { axeFindings, openPage, toldOf, type Opened } from '../../browser.ts';
 
-/** A page of its own context, at the address. Network failures are no complaints: tests cut the network. */
+/** Opens a page in a new context, at the address. Network failures are no complaints: tests cut the network. */
 export async function openLink(
   browser: Browser,
   url: string,

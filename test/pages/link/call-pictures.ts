@@ -43,7 +43,7 @@ const shop = {
 
 /** Returns the names of the files, without the folder. */
 export async function takeCallPictures(t: Owner, folder: string): Promise<string[]> {
-  // Without voice processes loudness alone is taken for speech.
+  // Loudness alone is taken for speech without voice processes.
   const house = await openHouse(t, { env: { PARLEY_SYNTHETIC: '1', PARLEY_VOICE_PROCESSES: '0' } });
   await house.assistant({
     ...shop,

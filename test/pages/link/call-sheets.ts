@@ -70,7 +70,7 @@ export async function onTrial(browser: Browser, address: string, look: Look): Pr
 export async function barsOf({ root, lines }: Called): Promise<Buffer[]> {
   await root.getByRole('button', { name: 'Call', exact: true }).click();
   const line = await lines.next();
-  // The pointer is over a button of the bar.
+  // The pointer must not be above a button of the bar.
   await pointsAway(root);
   const bar = root.locator('#call');
   const taken: Buffer[] = [];

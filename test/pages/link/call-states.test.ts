@@ -79,7 +79,7 @@ for (const options of [{ width: 720 }, { width: 360, colorScheme: 'dark' }, { wi
           `${state} can be interrupted: ${interruptible}`,
         );
         t.same([await page.evaluate(faintTexts), await page.evaluate(overflow)], [[], 0], state);
-        // Beside the contrast only the size of what is pressed depends on the width, and is least there.
+        // Only contrast and the size of buttons depend on the width, and size is least there.
         if (options.width === 320) t.same(await findings(page, 'not contrast'), [], state);
       };
       await shows('opening', 'Connecting', false);
@@ -225,7 +225,7 @@ calling(
   { before: silent },
 );
 
-/** Microphones of which the browser says that it cancels the echo of other pages alone, unless told. */
+/** Microphones for which the browser cancels only the echo of other pages by default. */
 const echoing = `globalThis.opened = 0;
 const get = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
 navigator.mediaDevices.getUserMedia = async (wanted) => (globalThis.stream = await get(wanted));
@@ -395,7 +395,7 @@ calling(
   { before: kept },
 );
 
-/** The browser's microphones, of which the first is its choice. */
+/** The browser's microphones; the first is its choice. */
 const choices = `${kept}
 globalThis.choice = 'built in';
 navigator.mediaDevices.enumerateDevices = async () => [
@@ -441,7 +441,7 @@ for (const [name, reducedMotion] of [
       line.asks('When do you open?');
       await words(page, 'Thinking');
       const tones = (): Promise<number> => page.evaluate('tones');
-      // The page's clock goes on by itself as well.
+      // The page's clock also runs by itself.
       await page.clock.runFor(700);
       t.equal(await tones(), 0, 'a short one has none');
       await page.clock.runFor(900);

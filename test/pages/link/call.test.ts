@@ -14,7 +14,7 @@ import { findings, openLink, replies } from './browser.ts';
 import { frameOf, launcherOf, openSites } from './sites.ts';
 import { linked } from './visits.ts';
 
-// Without voice processes loudness alone is taken for speech.
+// Loudness alone is taken for speech without voice processes.
 const house = await openHouse(t, { env: { PARLEY_SYNTHETIC: '1', PARLEY_VOICE_PROCESSES: '0' } });
 const voice = { provider: 'synthetic', name: 'character_ms=40', transcription_name: 'texts=where_is_my_order' };
 const spoken = {
@@ -62,7 +62,7 @@ t.test(
     await call(page);
     await state(page, 'hearing');
     t.equal(await page.locator('#talk').isVisible(), false, 'the bar stands in place of the text field');
-    // A screen reader is told the words that were understood.
+    // A screen reader announces the words that were understood.
     await page.locator('[role="log"]').filter({ hasText: 'where is my order' }).waitFor({ state: 'attached' });
     await state(page, 'speaking');
     await heard(page);

@@ -31,7 +31,7 @@ async function runs(scene: Scene, turn: LinkTurn, ms: number): Promise<void> {
   }
 }
 
-/** How long such a turn takes, longer than a clock runs by itself. */
+/** Milliseconds of such a turn, longer than a clock runs by itself. */
 const longMs = 90_000;
 
 t.test('a turn is charged from its message to a minute after its seal, and no time twice', async (t) => {

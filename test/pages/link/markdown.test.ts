@@ -1,4 +1,4 @@
-/** Markdown of a reply, in a browser: the elements that it makes, and that it makes no others, whatever the text. */
+/** Markdown of a reply, in a browser: the elements that it makes, and that no text makes others. */
 import { build } from 'esbuild';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';

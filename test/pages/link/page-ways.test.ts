@@ -24,7 +24,7 @@ const focused = (page: Page): Promise<string> =>
     "document.activeElement.id || document.activeElement.getAttribute('aria-label') || document.activeElement.textContent",
   );
 
-// Without voice processes loudness alone is taken for speech, such as the beeps of a browser's fake microphone.
+// Loudness alone is taken for speech without voice processes, such as the beeps of a browser's fake microphone.
 const house = await openHouse(t, { env: { PARLEY_VOICE_PROCESSES: '0' } });
 const device = [
   '--use-fake-ui-for-media-stream',

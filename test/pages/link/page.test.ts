@@ -159,7 +159,7 @@ t.test(
     await context.setOffline(true);
     const session = await sessionOf(page);
     await minutesUntilOffline(page);
-    // The notice comes with the first attempt that fails: now the client gives up as well.
+    // The notice comes with the first attempt that fails: now the client's last attempt fails as well.
     await minutesUntilOffline(page);
     await until(async () => (await transcriptOf(house, session)).at(-1).status === 'completed');
     await context.setOffline(false);
@@ -175,7 +175,7 @@ t.test(
     await say(page, 'And?');
     await minutesUntilOffline(page);
     t.match(await page.locator('#messages li.user').last().innerText(), 'Sending');
-    // It is sent after a reload as well.
+    // The message is sent after a reload as well.
     await context.setOffline(false);
     await page.reload();
     await until(async () => (await replies(page).count()) === 2);

@@ -113,7 +113,7 @@ t.test('a reply is copied as it was written', skip, async (t) => {
   await page.locator('[role="log"]').filter({ hasText: 'Copied' }).waitFor({ state: 'attached' });
   await button.waitFor();
   t.equal(await page.evaluate('document.activeElement.ariaLabel'), 'Copy', 'the focus stays');
-  // As over plain HTTP.
+  // The clipboard is absent, as over plain HTTP.
   await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
   await button.click();
   await replies(page).first().getByRole('button', { name: 'Copied' }).waitFor();

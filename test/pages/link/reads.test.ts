@@ -1,4 +1,4 @@
-/** Reads of the public link: 600 a minute for an address, whatever is read (contract 9). */
+/** Reads of the public link: 600 a minute for an address, for all kinds of reads (contract 9). */
 import t from 'tap';
 import { edges, openHouse, type Answer } from '../../api/house.ts';
 import { isRefused, limitedFor, unrated } from '../../api/refusal.ts';

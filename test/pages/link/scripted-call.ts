@@ -70,7 +70,7 @@ export class Line {
     this.send({ type: 'transcript.final', utterance: 1, text, start_ms: 0, end_ms: 900, reason: 'silence', ignored });
   }
 
-  /** The person's turn is over: these are its words. */
+  /** Ends the person's turn with these words. */
   asks(text: string): void {
     this.final(text);
     this.state('thinking');

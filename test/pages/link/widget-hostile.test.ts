@@ -255,7 +255,7 @@ async function forge(t: Test, page: Page): Promise<void> {
     `{ const frame = document.createElement('iframe'); document.body.append(frame); window.forging = frame.contentWindow; }`,
   );
   await page.evaluate(`forging.eval(${JSON.stringify(`{ ${greeting.replace('TARGET', 'parent')} }`)})`);
-  // They were delivered in order, and so was this.
+  // The messages were delivered in order, and so was this one.
   await page.evaluate(
     `new Promise((done) => { addEventListener('message', ({ data }) => data === 'last' && done()); postMessage('last', '*'); })`,
   );
@@ -297,7 +297,7 @@ async function whatTheFrameLearns(t: Test, sites: Sites): Promise<void> {
       const read = (what) => { try { return String(what()); } catch ({ name }) { return name; } };
       return [document.referrer, document.cookie, [...location.ancestorOrigins].join(), ...[() => parent.document, () => parent.location.href, () => parent.basket, () => parent.localStorage].map(read), read(() => localStorage.getItem('basket'))];
     })()`)) as string[];
-    // Its own storage, which some browsers deny to a frame, is empty.
+    // The frame's storage, which some browsers deny to a frame, is empty.
     t.match(learnt.pop(), /^(null|SecurityError)$/);
     t.same(learnt, ['', '', sites.origin, 'SecurityError', 'SecurityError', 'SecurityError', 'SecurityError']);
     t.notMatch(frame.url(), /account|4711|token|hidden|part/);

@@ -9,7 +9,7 @@ import { linked } from './visits.ts';
 const house = await openHouse(t);
 
 const panelOf = (page: Page) => page.locator('div[popover] dialog');
-/** A box as it is on the screen: a script for the page, whatever its zoom. */
+/** A box on the screen: a script for the page, at any zoom. */
 const boxOf = async (page: Page, what: 'panel' | 'launcher'): Promise<number[]> => {
   const { x, y, width, height } = (await (what === 'panel' ? panelOf(page) : launcherOf(page)).boundingBox())!;
   return [x, y, width, height].map(Math.round);
