@@ -98,7 +98,7 @@ export const errors = {
     'invalid_request',
     422,
     'invalid_request',
-    'The field `{field}` is not taken: the model of this assistant does not have it, or the assistant has tools of its own.',
+    'The field `{field}` is not taken: the model of this assistant refuses it, or the assistant has tools of its own.',
   ),
   unencrypted_url: row(
     'invalid_request',

@@ -245,7 +245,7 @@ async function converseIn(
     remember: remember && within(remember, session.id),
     requestId,
   };
-  const { turn, replayed } = await underName('tool_results', 'messages', () => converse(party, sent, services));
+  const { turn, replayed } = await underNames({ tool_results: 'messages' }, () => converse(party, sent, services));
   return {
     session,
     turn,
@@ -254,14 +254,15 @@ async function converseIn(
   };
 }
 
-/** Throws a refusal of a field under the name that the field has in another protocol. */
-export async function underName<T>(field: string, name: string, ask: () => T | Promise<T>): Promise<T> {
+/** Throws a refusal of a field under the name that the field has in another protocol: `names`, by our own. */
+export async function underNames<T>(names: Readonly<Record<string, string>>, ask: () => T | Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
-    throw error instanceof Failure && error.param === field && error.row === errors.invalid_field
-      ? new Failure('invalid_field', { field: name })
-      : error;
+    if (!(error instanceof Failure)) throw error;
+    const name = names[error.param ?? ''];
+    const refusal = (['invalid_field', 'not_supported'] as const).find((row) => errors[row] === error.row);
+    throw name === undefined || refusal === undefined ? error : new Failure(refusal, { field: name });
   }
 }
 

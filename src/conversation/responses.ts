@@ -9,7 +9,7 @@ import {
   endWith,
   inNamedSession,
   openFrontSession,
-  underName,
+  underNames,
   within,
   type FrontMessage,
   type FrontTurn,
@@ -156,7 +156,7 @@ async function respondIn(
   // A new session has the request's own name.
   const as = goesOn ? remember : remember && within(remember, session.id);
   const sent = { sessionId: session.id, text, answers, front, remember: as, found, turnId, requestId };
-  const { turn, replayed } = await underName('tool_results', 'input', () => converse(party, sent, services));
+  const { turn, replayed } = await underNames(fieldNames, () => converse(party, sent, services));
   return {
     session,
     turn,
@@ -164,6 +164,9 @@ async function respondIn(
     ended: stored || replayed ? null : endWith(party, session, turn, requestId, services),
   };
 }
+
+/** The names that fields have here. */
+const fieldNames = { tool_results: 'input', response_format: 'text.format' };
 
 const isSaid = (message: FrontMessage['earlier'][number]): message is SaidMessage =>
   message.role !== 'tool' && message.calls === undefined;

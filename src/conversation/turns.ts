@@ -162,12 +162,20 @@ async function join(actor: SessionActor, turnId: string, services: Services): Pr
 const awaitBeginning = ({ runner, log }: FoundTurn, services: Services): void | Promise<void> =>
   promptly<Begun | null, void>(runner && runner.begun, (answer) => {
     const kind = answer?.kind;
-    if (kind === 'withdrawn') throw new Failure('assistant_unavailable');
+    if (kind === 'withdrawn') throw refusalOf(answer?.failure);
     if (kind === 'late') throw new Failure('api_error');
     if (kind === 'unavailable') throw services.draining ? refusedByDrain() : new Failure('service_unavailable');
     if (log.shown === 0 && log.terminal?.type === 'failed' && log.terminal.errorCode === 'session_expired')
       throw new Failure('session_expired');
   });
+
+/** The refusal of a chat whose turn is withdrawn: 422 where its own wish was refused. */
+function refusalOf(failure: ModelFailure | undefined): Failure {
+  if (failure === 'format') return new Failure('not_supported', { field: 'response_format' });
+  return failure === 'forced'
+    ? new Failure('not_supported', { field: 'tool_choice' })
+    : new Failure('assistant_unavailable');
+}
 
 /** A turn of the session, for reading. Throws 404 `turn_not_found`; `StoreUnavailable` while its fate is not known. */
 export async function reachTurn(

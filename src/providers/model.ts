@@ -89,7 +89,10 @@ export interface ModelUsage {
   readonly outputTokens: number;
 }
 
-/** Why a provider did not answer, for the log and the metrics; a client always gets `assistant_unavailable`. */
+/**
+ * Why a provider did not answer, for the log and the metrics; a client gets `assistant_unavailable`, and 422 for its
+ * own wish.
+ */
 export type ModelFailure =
   | 'credential' // none, refused, or not to be decrypted
   | 'address' // a base URL that may not be called, or that names no host
@@ -103,7 +106,11 @@ export type ModelFailure =
   | 'idle_timeout'
   | 'malformed'
   | 'provider_error' // an error event within its stream
-  | 'cut'; // the connection ended before the answer did
+  | 'cut' // the connection ended before the answer did
+  | WishRefused;
+
+/** A wish of the caller's that the provider refuses by name: the form of the answer, or the call that it must have. */
+export type WishRefused = 'format' | 'forced';
 
 /** The functions of a request as its provider has taken them. */
 export interface OfferTaken {

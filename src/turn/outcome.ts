@@ -228,6 +228,8 @@ export interface Fate {
  */
 export interface Begun {
   readonly kind: 'begun' | ChatRefusal;
+  /** Why its provider did not answer; absent if it did. */
+  readonly failure?: ModelFailure | undefined;
 }
 
 /** The name that a fault is counted under. If the store rejects a position, it has lost the text before it. */

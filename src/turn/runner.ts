@@ -91,6 +91,8 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
   /** The machine's deadline that the timer is set to; null without a timer. */
   #deadline: number | null = null;
   #timer: Timer | null = null;
+  /** Why the provider did not answer. */
+  #failure: ModelFailure | undefined;
   #faulty = false;
 
   constructor({ turnId, messageId, workspaceId, cause }: TurnFacts, parts: TurnParts) {
@@ -379,7 +381,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
       case 'reply.over':
         return this.#parts.speaker?.over(outcome.reason);
       case 'chat.refused':
-        return this.#announceBegun({ kind: outcome.reason });
+        return this.#announceBegun({ kind: outcome.reason, failure: this.#failure });
       case 'turn.left':
         this.#parts.steps.leave();
         return this.#over.announce(this.#sealedBy);
@@ -392,7 +394,8 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
       case 'unsettled':
         return this.#settled.announce(false);
       case 'provider.failed':
-        return this.#parts.reports.providerFailed(outcome.reason as ModelFailure);
+        this.#failure = outcome.reason as ModelFailure;
+        return this.#parts.reports.providerFailed(this.#failure);
       case 'faulted':
         return this.#report(outcome.reason as TurnFault, error);
       case 'unchanged':

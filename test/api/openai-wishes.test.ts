@@ -3,8 +3,8 @@
  * 14).
  */
 import t from 'tap';
-import { unless } from '../providers/model/strict.ts';
-import { eventStream } from '../providers/model/provider.ts';
+import { refuse, unless } from '../providers/model/strict.ts';
+import { eventStream, type Provider } from '../providers/model/provider.ts';
 import { openWorkspace, type Answer, type House } from './house.ts';
 import { onProvider } from './talk.ts';
 
@@ -126,6 +126,139 @@ t.test(
     }
   },
 );
+
+/** Refusals of a form or a forced call, in the words of providers. */
+const refusals: readonly (readonly [body: object, param: string, status: number, said: object])[] = [
+  ...(
+    [
+      // llm-exe/llm-exe#662, BerriAI/litellm#31466
+      [400, { error: { message: 'This response_format type is unavailable now', type: 'invalid_request_error' } }],
+      [422, { detail: 'response_format.type `json_schema` is unavailable now' }],
+      // dzhng/deep-research#127
+      [
+        400,
+        {
+          error: { message: "'response_format.type' : value is not one of the allowed values ['text','json_object']" },
+        },
+      ],
+      // langgenius/dify#8994
+      [
+        400,
+        {
+          error: {
+            message: 'response_format value as json_schema is enabled only for api versions 2024-08-01-preview',
+          },
+        },
+      ],
+      [
+        400,
+        {
+          error: {
+            message:
+              "Invalid schema for response_format 'place': In context=(), 'additionalProperties' is required to be supplied and to be false.",
+            param: 'response_format',
+          },
+        },
+      ],
+      [
+        400,
+        {
+          error: {
+            message:
+              "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.",
+            param: 'messages',
+          },
+        },
+      ],
+      [
+        400,
+        [
+          {
+            error: {
+              code: 400,
+              message:
+                'Unknown name "additionalProperties" at \'generation_config.response_schema\': Cannot find field.',
+            },
+          },
+        ],
+      ],
+      [500, { error: { message: 'response_format is not supported by this server' } }],
+    ] as const
+  ).map(([status, said]) => [{ response_format: wireShape }, 'response_format', status, said] as const),
+  ...(
+    [
+      // can1357/oh-my-pi#886, can1357/oh-my-pi#8243, AstrBotDevs/AstrBot#7805
+      [
+        400,
+        {
+          error: {
+            message: 'The tool_choice parameter does not support being set to required or object in thinking mode',
+          },
+        },
+      ],
+      [400, { error: { message: 'Thinking mode does not support this tool_choice', type: 'invalid_request_error' } }],
+      [400, { error: { message: "tool_choice 'required' is incompatible with thinking enabled" } }],
+      [404, { error: { message: "No endpoints found that support the provided 'tool_choice' value", code: 404 } }],
+    ] as const
+  ).map(([status, said]) => [{ tools, tool_choice: 'required' }, 'tool_choice', status, said] as const),
+];
+
+t.test('what the provider refuses in its own words is 400 by its field, and is asked once', async (t) => {
+  const house = await openWorkspace();
+  for (const [wish, param, status, said] of refusals) {
+    const refusing: Provider['answer'] = (response, { body }) =>
+      body.response_format || body.tool_choice
+        ? refuse(response, { status, body: JSON.stringify(said) })
+        : unless()(response, { body } as never);
+    const { provider, assistant } = await onProvider(t, house, refusing, {
+      model: { system_prompt: 'Be kind.', temperature: 0.5 },
+    });
+    const before = [...messages, { role: 'assistant', content: 'Hello' }, ...messages];
+    for (const stream of [false, true]) {
+      const count = provider.requests.length;
+      const answer = await complete(house, assistant.id, { ...wish, messages: before, stream });
+      t.same(
+        [answer.status, answer.json?.error.param, answer.json?.error.code],
+        [400, param, 'invalid_request'],
+        JSON.stringify(said),
+      );
+      t.notMatch(answer.text, /canary|unavailable now|thinking/, 'none of the words of the provider');
+      t.equal(provider.requests.length, count + 1);
+    }
+    if (param === 'response_format') {
+      const { status, json } = await respond(house, assistant.id, {
+        text: { format: { type: 'json_schema', ...shape } },
+      });
+      t.same([status, json.error.param], [400, 'text.format']);
+    }
+    t.equal((await complete(house, assistant.id, { messages: before })).status, 200, 'without the wish');
+  }
+});
+
+t.test('a refusal that speaks of something else is none of a wish', async (t) => {
+  const house = await openWorkspace();
+  const echo = {
+    type: 'value_error',
+    loc: ['body', 'stream_options'],
+    msg: 'Extra inputs are not permitted',
+    input: { response_format: wireShape },
+  };
+  const { provider, assistant } = await onProvider(
+    t,
+    house,
+    unless(({ stream_options }) => (stream_options ? { status: 422, body: JSON.stringify({ detail: [echo] }) } : null)),
+  );
+  t.equal(
+    (await complete(house, assistant.id, { response_format: wireShape })).status,
+    200,
+    'a request that is echoed is not what is refused',
+  );
+  t.equal(provider.requests.length, 2);
+  const { assistant: away } = await onProvider(t, house, (response) =>
+    refuse(response, { status: 429, body: '{"error":{"message":"response_format"}}' }),
+  );
+  t.equal((await complete(house, away.id, { response_format: wireShape })).status, 503);
+});
 
 t.test("a schema of the caller's of which some cannot be checked is offered without that", async (t) => {
   const house = await openWorkspace();

@@ -35,6 +35,8 @@ const verdicts: Readonly<Record<ModelFailure, Verdict>> = {
   redirect: strange,
   malformed: strange,
   provider_error: strange,
+  format: strange,
+  forced: strange,
 };
 
 /**

@@ -55,8 +55,8 @@ export interface ProviderCall {
   resume(): void;
 }
 
-/** The statuses whose bodies may name the fields that a provider accepts instead. */
-const tellsWhy: ReadonlySet<number> = new Set([400, 413, 422, 500]);
+/** The statuses whose bodies may name what a provider refuses; a gateway without an endpoint that takes it says 404. */
+const tellsWhy: ReadonlySet<number> = new Set([400, 404, 413, 422, 500]);
 
 /** `open` calls the listener, `draining` discards data, `closed` is over. */
 export class ProviderExchange implements ConnectionUser, ProviderCall {

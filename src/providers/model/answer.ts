@@ -238,7 +238,7 @@ class Answer implements ProviderListener, ModelCall, Teller {
     const attempts = this.#attempts;
     this.#attempts = null;
     const post = status === null ? null : (attempts?.next(status, said) ?? null);
-    if (post === null) this.#sink.failed(failure);
+    if (post === null) this.#sink.failed(attempts?.wishRefused ?? failure);
     else this.#next = new Answer(this.#http, this.#reading, attempts!, this.#sink, post);
   }
 }

@@ -1,12 +1,12 @@
 /** The requests of one turn: what a model refuses is left out of the next request or said otherwise, in few retries. */
 import { limits } from '../../base/limits.ts';
 import { estimateTokens } from '../model.ts';
-import type { ModelMessage, ModelRequest, ModelSink, ToolOffer } from '../model.ts';
+import type { ModelMessage, ModelRequest, ModelSink, ToolOffer, WishRefused } from '../model.ts';
 import type { ProviderPost } from '../client.ts';
 import { cutHistory } from './history.ts';
 import { learntFrom, type Lessons } from './learnt.ts';
 import { definitionOf, functionsNamed } from './refused-tools.ts';
-import { isOutputFault, isUnrelated, repairs, repairsNamed } from './repairs.ts';
+import { isOutputFault, isUnrelated, repairs, repairsNamed, wishNamed } from './repairs.ts';
 import { ShapeSearch } from './shape.ts';
 
 /** The request to the model of a turn. */
@@ -57,6 +57,8 @@ const aboutCaller: ReadonlySet<number> = new Set([401, 402, 403, 429]);
 /** One per turn. */
 export class Attempts {
   readonly first: ProviderPost;
+  /** The caller's wish that the provider has refused: without it the answer would not be the wanted one. */
+  wishRefused: WishRefused | null = null;
   readonly #asking: Asking;
   readonly #lessons: Lessons;
   readonly #sink: ModelSink;
@@ -64,6 +66,7 @@ export class Attempts {
   readonly #until: number;
   readonly #now: () => number;
   readonly #tools: readonly ToolOffer[];
+  readonly #wishes: Pick<ModelRequest, 'format' | 'forced'>;
   /** Whether the model may call them. */
   readonly #isOffering: boolean;
   /** The functions that are not offered: those learnt of before, and those refused in this turn. */
@@ -80,7 +83,7 @@ export class Attempts {
   /** `now` is monotonic, in milliseconds. */
   constructor(
     asking: Asking,
-    { messages, tools, closedTools }: ModelRequest,
+    { messages, tools, closedTools, format, forced }: ModelRequest,
     lessons: Lessons,
     sink: ModelSink,
     now: () => number,
@@ -92,6 +95,7 @@ export class Attempts {
     this.#now = now;
     this.#until = now() + limits.providerAttemptsMs;
     this.#search = new ShapeSearch(asking.open, shape, trial);
+    this.#wishes = { format, forced };
     this.#isOffering = tools !== undefined;
     this.#tools = tools ?? closedTools ?? [];
     if (refused.size > 0)
@@ -132,6 +136,8 @@ export class Attempts {
 
   #mend(status: number, said: string): boolean {
     if (aboutCaller.has(status)) return false;
+    this.wishRefused = wishNamed(said, this.#wishes);
+    if (this.wishRefused !== null) return false;
     if (isTooLong(status, said) && !this.#isOfText(said)) return this.#halve();
     if (isOutputFault(said)) return this.#repeat();
     if (!aboutRequest.has(status) && !this.#isNamed(said)) return false;

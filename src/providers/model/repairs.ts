@@ -1,3 +1,5 @@
+import type { WishRefused } from '../model.ts';
+
 /**
  * The repairs of a request: what endpoints disagree on. The shape of a request is the set of its repairs, as bits: what
  * is left out of it, or said otherwise than at first. Among as many of them, a lower one is tried first.
@@ -152,3 +154,19 @@ export const isUnrelated = (said: string): boolean => unrelated.test(said);
 
 /** A model wrote a call that its provider could not read: the next answer may be better. */
 export const isOutputFault = (said: string): boolean => /tool_use_failed|failed_generation/i.test(said);
+
+/** A request, or a part of it, that a validator repeats behind its reason. */
+const echo = /["']input["']\s*:/;
+const ofFormat =
+  /\bresponse[_ ]?(?:format|schema|mime[_ ]?type)\b|\bjson_(?:schema|object)\b|\boutput_(?:config|format)\b|\bstructured[ _]outputs?\b|\bjson[ _]mode\b/i;
+const ofForced = /\btool[_ ]?choice\b|\bfunction_calling_config\b/i;
+
+/** The caller's wish that a refusal names; null if it names none that the request has. */
+export function wishNamed(
+  said: string,
+  { format, forced }: { readonly format?: unknown; readonly forced?: unknown },
+): WishRefused | null {
+  const reason = said.split(echo, 1)[0]!;
+  if (format !== undefined && ofFormat.test(reason)) return 'format';
+  return forced !== undefined && ofForced.test(reason) ? 'forced' : null;
+}
