@@ -24,6 +24,7 @@ import { clipOf, wordErrors } from '../bench/load/clips.ts';
 import { AnswerStream, parleyFormat } from '../bench/load/stream.ts';
 import { questions } from '../bench/questions.ts';
 import { prices } from '../bench/replication.ts';
+import { storedSessions, type Stage } from '../bench/stored-sessions.ts';
 import { tokenAt } from '../bench/text.ts';
 
 const watcher = { tell: () => {}, next: () => {}, end: () => {} };
@@ -56,6 +57,25 @@ t.test('idle sessions', async (t) => {
     t.ok(at.heapBytes > 0);
   });
   t.same(sessions, [200, 400, 600, 800, 1000, 1200, 1400, 1600, 1800, 2000, 2000]);
+});
+
+t.test('stored sessions are measured before and after their removal', { skip: whyNoMeasure() ?? false }, async (t) => {
+  build();
+  const stages: Stage[] = [];
+  const textBytes = await storedSessions('lmdb', 3, 2, (stage) => stages.push(stage));
+  t.ok(textBytes > 0);
+  t.same(
+    stages.map(({ stage, residentBytes }) => [stage, residentBytes > 0]),
+    [
+      ['started, empty', true],
+      ['sessions stored', true],
+      ['server stopped', false],
+      ['removed by retention', false],
+      ['as many stored again', true],
+      ['server stopped', false],
+    ],
+  );
+  for (const { diskBytes, usedMemoryBytes } of stages) t.ok(diskBytes > 0 && usedMemoryBytes === null);
 });
 
 t.test('transcription sockets that come and go', { skip: whyNoMeasure() ?? false }, async (t) => {

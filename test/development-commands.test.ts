@@ -187,6 +187,18 @@ const commands: Readonly<Record<string, Example>> = {
       '--turns many': `option '--turns <number>' argument 'many' ${wholeNumber(1)}`,
     },
   },
+  'node --import=tsx bench/stored-sessions.ts': {
+    help: [
+      '[sessions]',
+      'sessions how many (default: 10000)',
+      '--turns <number> … (default: 6)',
+      '--store <store> … (choices: "lmdb", "redis", default: "lmdb")',
+    ],
+    wrong: {
+      '0': `command-argument value '0' is invalid for argument 'sessions'. It must be a whole number from 1 to 999999999`,
+      '--store memory:': "option '--store <store>' argument 'memory:' is invalid. Allowed choices are lmdb, redis",
+    },
+  },
   'node --import=tsx --expose-gc bench/idle-sessions.ts': {
     help: ['[sessions]', 'sessions how many (default: 1000000)'],
     wrong: {

@@ -20,6 +20,7 @@ const ratio: Goal = {
   against: { ...of, contender: floor.name },
   most: 7,
   obstacle: 'It does more.',
+  inWords: ['A reply takes', 'the time of F'],
 };
 
 const questionOf = (...goals: Goal[]): Question => ({
@@ -91,6 +92,7 @@ t.test(
       ),
       written,
     );
+    t.ok(written.includes('\n- A reply takes at most 8.00 × the time of F (goal: 7.00 ×, missed).\n'), written);
     const quieter = performanceOf(keep(question, ...runs, ran('2026-01-04T08:00:00Z', { F: 0.01, a: 0.05 })), [
       question,
     ]);

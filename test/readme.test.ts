@@ -52,17 +52,24 @@ t.test('NOTICE and the doctor have the terms of every optional package', async (
   t.same(parts.map(({ name }) => name).sort(), optional.filter((name) => !name.startsWith('@uwsjs/')).sort());
 });
 
-t.test('the front page is short, and its ratios are the most of all runs in docs/performance.md', async (t) => {
-  const lines = read(frontPage).trimEnd().split('\n');
-  t.ok(lines.length <= 200, `${lines.length} lines`);
-  const figures = lines.flatMap((line) => [...line.matchAll(/[\d.]+ ×/g)].map(([figure]) => figure));
-  const measured = read('docs/performance.md');
-  t.ok(figures.length > 0);
-  t.same(
-    figures.filter((figure) => !measured.includes(` – ${figure} |`)),
-    [],
-  );
-});
+t.test(
+  'the front page is short and leaves ratios to docs/performance.md, which explains the highest of all runs',
+  async (t) => {
+    const lines = read(frontPage).trimEnd().split('\n');
+    t.ok(lines.length <= 200, `${lines.length} lines`);
+    t.same(
+      lines.filter((line) => /[\d.]+ ×/.test(line)),
+      [],
+    );
+    const measured = read('docs/performance.md');
+    const explained = [...measured.matchAll(/^- .* takes at most ([\d.]+ ×) .* \(goal: [\d.]+ ×, \w+\)\.$/gm)];
+    t.ok(explained.length > 0);
+    t.same(
+      explained.map(([, figure]) => figure!).filter((figure) => !measured.includes(` – ${figure} |`)),
+      [],
+    );
+  },
+);
 
 t.test('the house has a place for every file and folder of the source', async (t) => {
   const house = read('docs/house.md');

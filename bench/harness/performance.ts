@@ -95,6 +95,17 @@ const goalsOf = (told: readonly Section[]): string =>
     told.flatMap(({ question, standings }) => standings.map((standing) => goalRow(question, standing))),
   );
 
+/** The goals that have plain words, each as a sentence with the highest figure of all runs. */
+const wordsOf = (told: readonly Section[]): string =>
+  told
+    .flatMap(({ standings }) => standings)
+    .map(({ goal, most, met }) =>
+      goal.inWords === undefined
+        ? ''
+        : `- ${goal.inWords[0]} at most ${shown(most)} × ${goal.inWords[1]} (goal: ${shown(goal.most!)} ×, ${outcome(goal, met).toLowerCase()}).\n`,
+    )
+    .join('');
+
 /** Returns the text about the runs of each question, with the goals over these runs. */
 function seriesTold(told: readonly Section[]): string {
   const lines = told
@@ -198,6 +209,11 @@ ${runs.map(runOf).join('')}
 F is the floor: the least that relaying a stream costs here (\`bench/floor.ts\`). A ratio to it depends on the host: the floor is mostly the kernel's work, and that slows down differently from our own code.
 So each figure stands with what F took in its run, in the goal's case (of the first text its p50; where there is no F, what is named), and beside the same figure's ratio to ${plain.name}, which moves as we do.
 The range is that of the medians of the last runs with the same ruler and of the same size, ${pastMost} at most. A goal is met if it holds in the quietest of them, that with the least F, or in the last where nothing tells how quiet they were; ${placesLeast} different days or hosts make it certain.
+
+In words, over all runs that are kept. F is a small relay by hand without keys, limits, store and log:
+
+${wordsOf(told)}
+A figure below 1 × means less CPU time than F. Under load the server joins the events of several reads into one write; F writes once for each read.
 
 ${goalsOf(told)}
 The runs:

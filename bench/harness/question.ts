@@ -34,6 +34,8 @@ export interface Goal {
   readonly obstacle?: string;
   /** Wanted, but missing it is no failure. */
   readonly stretch?: boolean;
+  /** A ratio in plain words: the parts of a sentence before and after its figure. */
+  readonly inWords?: readonly [before: string, after: string];
 }
 
 export interface Measurement {

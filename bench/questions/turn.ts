@@ -53,7 +53,13 @@ export const turn: Question = {
   cases: () => [one, many],
   warmUps: 2,
   goals: [
-    goal('parley', 7, { obstacle }),
+    goal('parley', 7, {
+      obstacle,
+      inWords: [
+        'A whole turn, with API key, limits, stored messages and a log line, takes',
+        'the CPU time of the same answer relayed by F',
+      ],
+    }),
     goal('parley', 4, { stretch: true }),
     goal('parley, Redis', 8, {
       obstacle: 'As on the embedded store, and its three calls to Redis are packed, sent and answered.',
@@ -64,6 +70,7 @@ export const turn: Question = {
       of: pick('parley', one, cpu),
       against: pick(plain.name, one, cpu),
       most: 0.35,
+      inWords: ['The same turn takes', `that of ${plain.name}, which keeps nothing either`],
     },
   ],
   measure,
