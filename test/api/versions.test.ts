@@ -1,8 +1,9 @@
 /**
- * A rolling restart between two versions of the session's machine: processes of both serve one Redis side by side
- * (promise P12).
+ * Two versions of the session's machine: processes of both serve one Redis side by side in a rolling restart (promise
+ * P12), and one after the other a data folder.
  */
 import t, { type Test } from 'tap';
+import { temporaryFolder } from '../folders.ts';
 import { nextVersion } from '../next-version.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { openHouse, textOf, type Answer, type House } from './house.ts';
@@ -137,3 +138,31 @@ async function sealing(t: Test, { one, two: witness, next }: World, newer: House
   await sealed(successor, ofNew);
   for (const each of [witness, successor]) t.same(await each.stop(), { code: 0, signal: null }, 'they drain');
 }
+
+t.test(
+  'an older version opens a data folder that a newer one has served, and refuses what that one moved',
+  async (t) => {
+    const folder = await temporaryFolder(t);
+    const served = { folder, embedded: true, env: { PARLEY_STORE: 'lmdb:./data' } } as const;
+    const command = await nextVersion(t);
+    let house = await openHouse(t, served);
+    const { id } = await synthetic(house, 'tokens=3');
+    const [kept, moved] = [await house.session(id), await house.session(id)];
+    for (const session of [kept, moved]) await (await say(house, session.id, 'first')).rest();
+    await house.stop();
+
+    house = await openHouse(t, { ...served, command });
+    const { turnId } = await say(house, moved.id, 'second').then(async (stream) => (await stream.rest(), stream));
+    await house.stop();
+
+    house = await openHouse(t, served);
+    await refusesAll(t, house, moved.id, turnId);
+    t.equal((await (await say(house, kept.id, 'second')).rest()).at(-1)!.event, 'turn.completed', 'the others go on');
+    await house.stop();
+
+    house = await openHouse(t, { ...served, command });
+    t.equal((await transcriptOf(house, moved.id)).length, 4, 'and the newer version finds all of them whole');
+    t.equal((await transcriptOf(house, kept.id)).length, 4);
+    await house.stop();
+  },
+);
