@@ -46,7 +46,7 @@ export interface Stage {
   readonly usedMemoryBytes: number | null;
 }
 
-/** Where a store's rows lie, and how to open it beside the server. */
+/** A store of the measurement's own, as the server uses it and as it is measured from outside. */
 interface Place {
   readonly url: string;
   open(clock: WheelClock): Store;
