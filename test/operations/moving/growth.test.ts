@@ -182,7 +182,7 @@ t.test('an installation in a folder goes on in Redis, and back', { skip: whyNoRe
   t.same([running.code, running.stdout], [0, ''], running.stderr);
   t.match(
     running.stderr,
-    /^Exported \d+ rows: 1 workspace, 5 assistants, \d+ histories, 1 credential, \d+ keys, 4 sessions, .*\n$/,
+    /^Exported \d+ rows: 1 workspace, 5 assistants, \d+ histories, 1 credential, \d+ keys, 4 sessions, .*\n$/m,
     'while the server runs',
   );
   const packed = join(first.folder, 'running.jsonl.gz');
@@ -234,7 +234,7 @@ t.test('an installation in a folder goes on in Redis, and back', { skip: whyNoRe
   t.equal(cut.code, 1);
   t.match(cut.stderr, /was cut short/);
   const done = await parley(elsewhere, ['import'], shared, piped.stdout);
-  t.match([done.code, done.stderr], [0, /^Imported \d+ rows: 1 workspace, /], 'nothing of half a file was written');
+  t.match([done.code, done.stderr], [0, /^Imported \d+ rows: 1 workspace, /m], 'nothing of half a file was written');
 
   const second = await openHouse(t, { folder: elsewhere, env: { ...env, ...shared } });
   // The debt is paid within a minute, which a slow machine may need for the move.
@@ -250,7 +250,7 @@ t.test('an installation in a folder goes on in Redis, and back', { skip: whyNoRe
   const folder = join(elsewhere, 'back');
   const back = { PARLEY_STORE: `lmdb:${folder}`, PARLEY_SECRET: secret };
   const returned = await run(['import', '--from', file], { env: back });
-  t.match([returned.code, returned.stderr], [0, /^Imported /]);
+  t.match([returned.code, returned.stderr], [0, /^Imported /m]);
   t.equal(
     (await readFile(join(folder, 'secret'), 'utf8')).trim(),
     secret,

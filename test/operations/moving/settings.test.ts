@@ -28,11 +28,11 @@ t.test('moves read no settings but their own', async (t) => {
     start(t, args, { env: { ...ofServer, ...env }, cwd: folder }).finished;
   t.match(await run(['export', '--store', 'lmdb:data', '--out', 'parley.jsonl']), {
     code: 0,
-    stderr: /^Exported \d+ rows/,
+    stderr: /^Exported \d+ rows/m,
   });
   t.match(await run(['import', '--store', 'lmdb:other', '--from', 'parley.jsonl'], { PARLEY_DURABILITY: 'flushed' }), {
     code: 0,
-    stderr: /^Imported \d+ rows/,
+    stderr: /^Imported \d+ rows/m,
   });
   t.match(
     await run(['import', '--store', 'lmdb:third', '--from', 'parley.jsonl']),
