@@ -2,7 +2,7 @@
 import t from 'tap';
 import { strictNames } from '../providers/strict/names.mjs';
 import { openWorkspace } from './house.ts';
-import { caseNames, rowOf, tourOf } from './strict-table.ts';
+import { caseNames, resendingAt, rowOf, tourOf } from './strict-table.ts';
 
 for (const name of strictNames) {
   t.test(`[R4] a session with tools takes all of its turns at ${name}`, async (t) => {
@@ -29,3 +29,12 @@ t.test('[R4] a session goes from provider to provider, and each takes what the o
     for (const [index, outcome] of outcomes.entries()) t.equal(outcome, null, names[index]!);
   }
 });
+
+t.test(
+  "[R4] a caller that resends its own calls is answered at each provider, without the provider's fields on them",
+  async (t) => {
+    for (const name of strictNames)
+      for (const isSilent of [false, true])
+        t.equal(await resendingAt(t, await openWorkspace(), name, { isSilent }), null, name);
+  },
+);

@@ -14,6 +14,9 @@ interface Talk {
   readonly sessionId: string;
 }
 
+/** Names that our rule allows, and not that of every provider. */
+const oddNames = ['3d_print', '_look', '-look', '9'.repeat(64)];
+
 const order = { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] };
 
 /** Sends a chat; throws unless its turn ends in this way. */
@@ -52,6 +55,13 @@ const cases: Readonly<Record<string, (talk: Talk) => Promise<void>>> = {
   'one call': (talk) => reaching(talk, 1, () => say(talk, 'call look_up 1 times')),
   'parallel calls': (talk) => reaching(talk, 3, () => say(talk, 'call look_up 3 times')),
   'no arguments': (talk) => reaching(talk, 1, () => say(talk, 'call ping 1 times')),
+  'odd names': async (talk) => {
+    for (const name of oddNames) {
+      await reaching(talk, 2, () => say(talk, `call ${name} 2 times`));
+      const { name: reached } = talk.tool.reached.at(-1)!.body.data;
+      if (reached !== name) throw new Error(`the tool was told of ${reached}, not of ${name}`);
+    }
+  },
   'empty output': (talk) => reaching(talk, 1, () => say(talk, 'call erase 1 times')),
   approval: async (talk) => {
     await say(talk, 'call book 2 times');
@@ -91,6 +101,7 @@ export async function rowOf(
     { name: 'look_up', description: 'Looks an order up.', parameters: order },
     { name: 'ping', parameters: { type: 'object' } },
     { name: 'erase' },
+    ...oddNames.map((name) => ({ name, parameters: order })),
     { name: 'book', parameters: order, approval: 'always' },
   ];
   const tool = await countingTool(t, house, { functions });
@@ -153,4 +164,46 @@ export async function tourOf(t: Owner, house: House, names: readonly StrictName[
     );
   }
   return outcomes;
+}
+
+/**
+ * Has a caller of OpenAI's API resend its own calls in each request, so that no field of the provider's comes back with
+ * them; null for a good outcome, else why it is not.
+ */
+export async function resendingAt(
+  t: Owner,
+  house: House,
+  name: StrictName,
+  { isSilent = false } = {},
+): Promise<string | null> {
+  const provider = await strictProvider(t, name, { isSilent });
+  const credential = await credentialOf(house, provider.kind, provider.baseUrl);
+  const { id: model } = await house.assistant({
+    model: { provider: provider.kind, name: 'any', credential_id: credential.id },
+  });
+  const tools = ['look_up', ...oddNames].map((one) => ({
+    type: 'function',
+    function: { name: one, parameters: order },
+  }));
+  const messages: any[] = [];
+  for (const text of [
+    'call look_up 1 times',
+    'plain',
+    'call look_up 2 times',
+    `call ${oddNames[0]} 2 times`,
+    'plain',
+  ]) {
+    messages.push({ role: 'user', content: text });
+    for (let isOver = false; !isOver;) {
+      const { status, json } = await house.ask('/v1/chat/completions', { body: { model, messages, tools } });
+      if (status !== 200)
+        return `${text} is answered ${status}; the provider refused: ${provider.refused.at(-1) ?? 'nothing'}`;
+      const { message } = json.choices[0];
+      const calls: any[] = message.tool_calls ?? [];
+      if (calls.some((call) => !text.includes(call.function.name))) return `${text} calls ${calls[0].function.name}`;
+      messages.push(message, ...calls.map((call) => ({ role: 'tool', tool_call_id: call.id, content: '' })));
+      isOver = calls.length === 0;
+    }
+  }
+  return null;
 }

@@ -143,7 +143,7 @@ const answer = (head: string) => () => {
   feed(`HTTP/1.1 200 OK\r\n${head}`);
   return feed;
 };
-const joinedCalls = (): JoinedCalls => new JoinedCalls({ origin: '', offered: new Set(), storedOf: () => null });
+const joinedCalls = (): JoinedCalls => new JoinedCalls({ origin: '', offered: new Map(), storedOf: () => null });
 const part = { index: 0, id: null, name: 'f', arguments: '', begins: false, fields: null };
 const joined = () => {
   const calls = joinedCalls();

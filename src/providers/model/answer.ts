@@ -21,6 +21,7 @@ import { JoinedCalls } from './calls.ts';
 import type { CallPart, Dialect, Teller } from './dialect.ts';
 import type { Asking, Attempts } from './attempts.ts';
 import type { ProviderCall, ProviderHttp, ProviderListener, ProviderPost } from '../client.ts';
+import { namesByCalled } from './names.ts';
 import { reasoningOf } from './reasoning.ts';
 import type { Reasoning } from './reasoning.ts';
 import { StreamReader } from './stream.ts';
@@ -118,7 +119,7 @@ class Answer implements ProviderListener, ModelCall, Teller {
     const { origin, offered } = this.#reading;
     return (this.#calls ??= new JoinedCalls({
       origin,
-      offered: new Set(offered.map(({ name }) => name)),
+      offered: namesByCalled(offered),
       storedOf: (kept) => this.#dialect.storedOf(kept),
     }));
   }

@@ -11,6 +11,7 @@ import { alternating, declaredTools } from './history.ts';
 import { countAt, objectAt, textOf, thoughtOf } from './json.ts';
 import { tryKey } from './key-trial.ts';
 import { Lessons } from './learnt.ts';
+import { openNameRepairs, underWireNames } from './names.ts';
 import { originsOf, unknownFields } from './opaque.ts';
 import { refuseCall } from './refused.ts';
 import { repairs } from './repairs.ts';
@@ -60,7 +61,8 @@ const usedRepairs =
   repairs.ids |
   repairs.thoughtStub |
   repairs.noThoughts |
-  repairs.noOpaque;
+  repairs.noOpaque |
+  repairs.names;
 
 function askingOf(request: ModelRequest, apiKey: string, originOf: (baseUrl: string) => string): Asking {
   const baseUrl = request.baseUrl ?? defaultBaseUrl;
@@ -74,8 +76,15 @@ function askingOf(request: ModelRequest, apiKey: string, originOf: (baseUrl: str
   return {
     model: `${baseUrl} ${request.name} ${apiKey}`,
     origin,
-    open: (openBodyRepairs(request) | openMessageRepairs(request.messages, origin)) & usedRepairs,
-    post: (shaped) => ({ baseUrl, path: '/messages', headers, body: bodyOf(request, shaped, origin) }),
+    open:
+      (openBodyRepairs(request) | openMessageRepairs(request.messages, origin) | openNameRepairs(request)) &
+      usedRepairs,
+    post: (shaped) => ({
+      baseUrl,
+      path: '/messages',
+      headers,
+      body: bodyOf(...underWireNames(request, shaped), origin),
+    }),
   };
 }
 

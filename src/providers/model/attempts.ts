@@ -54,6 +54,9 @@ const aboutRequest: ReadonlySet<number> = new Set([400, 422]);
 /** The statuses of a request that is not looked at. */
 const aboutCaller: ReadonlySet<number> = new Set([401, 402, 403, 429]);
 
+/** An address or a model that is not there, or a gateway without an endpoint that takes the caller's wish. */
+const notFound = 404;
+
 /** One per turn. */
 export class Attempts {
   readonly first: ProviderPost;
@@ -137,7 +140,7 @@ export class Attempts {
   #mend(status: number, said: string): boolean {
     if (aboutCaller.has(status)) return false;
     this.wishRefused = wishNamed(said, this.#wishes);
-    if (this.wishRefused !== null) return false;
+    if (this.wishRefused !== null || status === notFound) return false;
     if (isTooLong(status, said) && !this.#isOfText(said)) return this.#halve();
     if (isOutputFault(said)) return this.#repeat();
     if (!aboutRequest.has(status) && !this.#isNamed(said)) return false;
@@ -178,7 +181,7 @@ export class Attempts {
   #named(said: string): string[] {
     if (
       this.#tools.length === 0 ||
-      (repairsNamed(said) & this.#asking.open & ~this.#search.shape & repairs.shortDescriptions) !== 0
+      (repairsNamed(said) & this.#asking.open & ~this.#search.shape & (repairs.shortDescriptions | repairs.names)) !== 0
     )
       return [];
     return functionsNamed(

@@ -104,14 +104,17 @@ function objectsIn(text: string): string[] | null {
 /** Prefixes and suffixes with which models and endpoints write a function's name. */
 const wrappings: readonly RegExp[] = [/^(?:functions?|tools?|default_api)[.:]/, /:\d{1,9}$/];
 
-/** The name of a function as it was offered, where a model wrote it in the manner of its training. */
-export function offeredName(given: string, offered: ReadonlySet<string>): string {
+/**
+ * The name of a function as it was offered, where a model wrote it in the manner of its training. `offered`: our names by
+ * those that it may call.
+ */
+export function offeredName(given: string, offered: ReadonlyMap<string, string>): string {
   // A mark of the model's format may follow.
   let name = given.split('<|', 1)[0]!.trim();
-  if (offered.has(name)) return name;
-  for (const wrapping of wrappings) {
-    name = name.replace(wrapping, '');
-    if (offered.has(name)) return name;
+  for (const wrapping of [null, ...wrappings]) {
+    if (wrapping !== null) name = name.replace(wrapping, '');
+    const known = offered.get(name);
+    if (known !== undefined) return known;
   }
   return given.startsWith('functions.') ? name : given;
 }

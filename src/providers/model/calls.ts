@@ -25,7 +25,8 @@ const idCharactersMax = 256;
 /** A provider, and the functions that it was offered. */
 export interface CallsOf {
   readonly origin: string;
-  readonly offered: ReadonlySet<string>;
+  /** Our names by those that the model may call. */
+  readonly offered: ReadonlyMap<string, string>;
   /** The part of what is kept for the turn that is stored with the calls; null if there is none. */
   storedOf(kept: readonly Json[]): Json | null;
 }

@@ -10,6 +10,7 @@ import { alternating, declaredTools, withPromptInside } from './history.ts';
 import { countAt, objectAt, textOf, thoughtOf } from './json.ts';
 import { tryKey } from './key-trial.ts';
 import { Lessons } from './learnt.ts';
+import { openNameRepairs, underWireNames } from './names.ts';
 import { originsOf, unknownFields } from './opaque.ts';
 import { refuseCall } from './refused.ts';
 import { repairs } from './repairs.ts';
@@ -68,12 +69,13 @@ function askingOf(request: ModelRequest, apiKey: string, originOf: (baseUrl: str
     open:
       openBodyRepairs(request) |
       openMessageRepairs(request.messages, origin) |
+      openNameRepairs(request) |
       (declaredOf(request, request.messages) === undefined ? 0 : repairs.otherTools),
     post: (shaped) => ({
       baseUrl,
       path: '/chat/completions',
       headers,
-      body: bodyOf(request, { ...shaped, baseUrl, origin }),
+      body: bodyOf(...underWireNames(request, { ...shaped, baseUrl, origin })),
     }),
   };
 }

@@ -43,6 +43,8 @@ export const repairs = {
    * signatures.
    */
   detailsStub: 32768,
+  /** All names of functions begin with a letter. */
+  names: 65536,
 } as const;
 
 const allRepairs = Object.values<number>(repairs).reduce((all, repair) => all | repair, 0);
@@ -58,9 +60,9 @@ export const anyStatusRepairs = repairs.greeting | repairs.system | (allRepairs 
  * all that one may want.
  */
 export const guessedRepairs: readonly number[] = [
-  repairs.ids | repairs.noThoughts | repairs.noOpaque | repairs.emptyContent,
-  repairs.ids | repairs.thoughtStub | repairs.signatureStub | repairs.wordContent,
-  repairs.ids | repairs.detailsStub | repairs.wordContent,
+  repairs.ids | repairs.noThoughts | repairs.noOpaque | repairs.emptyContent | repairs.names,
+  repairs.ids | repairs.thoughtStub | repairs.signatureStub | repairs.wordContent | repairs.names,
+  repairs.ids | repairs.detailsStub | repairs.wordContent | repairs.names,
 ];
 
 /** The shape with more repairs, without those that they replace. */
@@ -105,7 +107,9 @@ const namings: readonly Naming[] = [
   [boundRepairs, has(/\bmax_(?:completion_)?tokens\b/)],
   [
     repairs.greeting,
-    has(/\balternat|\bmust (?:start|begin) with|\b(?:first|initial) (?:message|role|turn|content)\b/i),
+    has(
+      /\balternat|\bmust (?:start|begin) with\b(?! an? (?:letter|alphabet))|\b(?:first|initial) (?:message|role|turn|content)\b/i,
+    ),
   ],
   [
     repairs.otherTools,
@@ -132,6 +136,7 @@ const namings: readonly Naming[] = [
       /(?:corrupted|invalid|malformed).{0,20}thought.?signature|thought.?signature.{0,40}(?:corrupted|not valid|invalid)/i,
     ),
   ],
+  [repairs.names, has(/\bnames?\b.{0,60}\b(?:start|begin)s? with an? (?:letter|alphabet)/i)],
   [repairs.shortDescriptions, has(/\bdescription\b.{0,40}(?:too long|maximum length|exceeds?\b|at most)/i)],
   [repairs.wordContent, has(wantsContent)],
   [repairs.emptyContent, (said) => !wantsContent.test(said) && refusesNull.test(said)],

@@ -64,7 +64,7 @@ function wireId(
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 /** The same nine letters and digits for the same id in the same history. */
-function derivedId(id: string, used: ReadonlySet<string>): string {
+export function derivedId(id: string, used: ReadonlySet<string>): string {
   for (let tries = 0; ; tries++) {
     const found = Array.from(
       createHash('sha256').update(`${tries} ${id}`).digest().subarray(0, 9),

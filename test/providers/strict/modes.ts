@@ -11,11 +11,13 @@ import {
   contentWithoutCalls,
   deepseekReasoning,
   deepseekThoughts,
+  geminiNames,
   geminiSignatures,
   geminiTurns,
   groqFields,
   kimiContent,
   kimiReasoning,
+  kimiNames,
   kimiSchemas,
   kimiTemperature,
   mistralContent,
@@ -157,11 +159,11 @@ export const strictModes: Readonly<Record<StrictName, StrictMode>> = {
         function: called(name, given),
       })),
   },
-  Gemini: { kind: 'openai', rule: allOf(geminiTurns, geminiSignatures), spell: geminiCalls },
+  Gemini: { kind: 'openai', rule: allOf(geminiNames, geminiTurns, geminiSignatures), spell: geminiCalls },
   // Its ids begin anew in each answer.
   Kimi: {
     kind: 'openai',
-    rule: allOf(kimiSchemas, kimiTemperature, kimiReasoning, kimiContent, answeredCalls),
+    rule: allOf(kimiNames, kimiSchemas, kimiTemperature, kimiReasoning, kimiContent, answeredCalls),
     spell: (round) =>
       inPieces(round, (_, index) => `functions.${round.calls[index]!.name}:${index}`, thinking('reasoning_content')),
   },

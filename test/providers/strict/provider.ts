@@ -118,16 +118,20 @@ const command = /call (\S+) (\d) times( for ever| badly)?/;
 function asked(body: any): ModelRequest {
   const messages = neutral(body);
   const last = messages.findLast(({ role }) => role === 'user')?.content ?? '';
-  const [, name, count, how] = command.exec(last) ?? [];
+  const [, meant, count, how] = command.exec(last) ?? [];
+  const tools = (body.tools ?? []).map((tool: any) => ({
+    name: (tool.name ?? tool.function.name) as string,
+    description: null,
+    parameters: tool.input_schema ?? tool.function.parameters,
+  }));
+  // A function may be offered under another name, which has the beginning of its own in it.
+  const names = tools.map(({ name }: { name: string }) => name) as string[];
+  const name =
+    meant && (names.find((one) => one === meant) ?? names.find((one) => one.includes(meant.slice(0, 40))) ?? meant);
   const made =
     name === undefined
       ? 'tokens=3'
       : `call=${name},calls=${count},tokens=3${how === ' for ever' ? ',call_rounds=100' : ''}${how === ' badly' ? ',call_bad=1' : ''}`;
-  const tools = (body.tools ?? []).map((tool: any) => ({
-    name: tool.name ?? tool.function.name,
-    description: null,
-    parameters: tool.input_schema ?? tool.function.parameters,
-  }));
   return {
     name: typeof parseSynthetic(body.model) === 'string' ? made : body.model,
     systemPrompt: null,

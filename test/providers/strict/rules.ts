@@ -258,6 +258,18 @@ export const geminiSignatures: Rule = (body, { signatures }) => {
   return null;
 };
 
+const namesIn = (body: any): string[] =>
+  [...(body.tools ?? []), ...allCalls(body)].map(({ function: { name } }: any) => name as string);
+
+/** google-gemini/gemini-cli#2966, microsoft/vscode-copilot-release#7928. */
+export const geminiNames: Rule = (body) => {
+  const wrong = namesIn(body).findIndex((name) => !/^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/.test(name));
+  const message = `* GenerateContentRequest.tools[0].function_declarations[${wrong}].name: Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), with a maximum length of 64.`;
+  return wrong < 0
+    ? null
+    : { status: 400, body: JSON.stringify([{ error: { code: 400, message, status: 'INVALID_ARGUMENT' } }]) };
+};
+
 /** microsoft/vscode#299295, google-gemini/gemini-cli#26486, vercel/ai#3775. */
 export const geminiTurns: Rule = (body) => {
   const refuse = (message: string): Refusal => ({
@@ -324,6 +336,14 @@ export const kimiSchemas: Rule = ({ tools = [] }) => {
         `Invalid request: tools.function.parameters is not a valid moonshot flavored json schema, details: <At path '${path.join('.') || 'root'}': when using anyOf, type should be defined in anyOf items instead of the parent schema>`,
       );
 };
+
+/** MoonshotAI/kimi-cli#1773: it says neither which function nor where. */
+export const kimiNames: Rule = (body) =>
+  namesIn(body).every((name) => /^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name))
+    ? null
+    : openaiError(
+        'function name is invalid, must start with a letter and can contain letters, numbers, underscores, and dashes',
+      );
 
 /** AstrBotDevs/AstrBot#7200, MoonshotAI/kimi-code#1985, lobehub/lobehub#8419. */
 export const kimiContent: Rule = (body) => {
