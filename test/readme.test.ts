@@ -56,7 +56,7 @@ t.test(
   'the front page is short and leaves ratios to docs/performance.md, which explains the highest of all runs',
   async (t) => {
     const lines = read(frontPage).trimEnd().split('\n');
-    t.ok(lines.length <= 200, `${lines.length} lines`);
+    t.ok(lines.length <= 110, `${lines.length} lines`);
     t.same(
       lines.filter((line) => /[\d.]+ ×/.test(line)),
       [],
