@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WheelClock } from '../src/base/clock.ts';
 import { wholeNumber } from '../src/cli/arguments.ts';
-import { Host } from '../src/host/host.ts';
+import { Host } from '../src/host.ts';
 import { randomIds } from '../src/base/ids.ts';
 import { limits } from '../src/base/limits.ts';
 import { openLog } from '../src/base/log.ts';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import type { Config } from '../src/base/config.ts';
-import { Host } from '../src/host/host.ts';
+import { Host } from '../src/host.ts';
 import { resealSecrets } from '../src/operations/resealing.ts';
 import type { Store } from '../src/store/store.ts';
 import { openVault } from '../src/access/vault.ts';

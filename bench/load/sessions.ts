@@ -1,7 +1,7 @@
 /** Sessions put into an embedded store as the API puts them there, without the HTTP. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { WheelClock } from '../../src/base/clock.ts';
-import { Host } from '../../src/host/host.ts';
+import { Host } from '../../src/host.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { openLog } from '../../src/base/log.ts';

@@ -5,7 +5,7 @@
 import { Failure, rowOfCode } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { Session } from '../store/store.ts';
-import type { FrontSettings } from './front-settings.ts';
+import type { FrontSettings } from '../assistant/adapter-settings.ts';
 import { abortOnLeave, forget, openFrontSession, textOf, whenSealed } from './front.ts';
 import type { Party } from './party.ts';
 import { reachSession } from './reach.ts';

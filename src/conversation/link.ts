@@ -1,6 +1,6 @@
 /** Charges a visitor's requests other than turns to the assistant's limits (contract 9). */
 import type { AssistantActor } from '../host/assistants.ts';
-import type { VisitorUse } from '../turn/link-use.ts';
+import type { VisitorUse } from '../host/link-budget.ts';
 import type { Services } from './services.ts';
 import type { Session } from '../store/store.ts';
 import { causeByParty, type Party } from './party.ts';

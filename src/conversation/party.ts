@@ -1,6 +1,6 @@
 /** The party on whose behalf a conversation is held. */
 import type { By, Cause, Session } from '../store/store.ts';
-import type { CallAnswer } from '../turn/answers.ts';
+import type { CallAnswer } from '../turn/pending-tool-calls.ts';
 
 /** A party that holds a conversation: all that the handlers of sessions, turns and transcripts know of their caller. */
 export interface Party {

@@ -2,7 +2,7 @@
 import { secondsOf } from '../base/clock.ts';
 import { Failure, type ErrorName } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
-import type { SessionActor } from '../turn/session-actor.ts';
+import type { SessionActor } from '../host/session-actor.ts';
 import { limits } from '../base/limits.ts';
 import { promptly } from '../base/promptly.ts';
 import type { Services } from './services.ts';

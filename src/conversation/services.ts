@@ -2,7 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import { Failure, type ErrorName } from '../base/errors.ts';
-import type { Host } from '../host/host.ts';
+import type { Host } from '../host.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
@@ -17,7 +17,7 @@ import type { SocketTokens } from '../access/socket-tokens.ts';
 import type { VisitorTokens } from '../access/visitor-tokens.ts';
 import type { Vault } from '../access/vault.ts';
 import type { VoiceDesk } from '../providers/voice/desk.ts';
-import type { ToolDesk } from './tool-desk.ts';
+import type { ToolDesk } from '../assistant/tool-client.ts';
 
 export interface Services {
   readonly config: Config;

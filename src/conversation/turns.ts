@@ -1,17 +1,17 @@
 /** Turns of a conversation: begins, joins, aborts and reads them. Only `party` says for which caller. */
 import { Failure } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
-import type { SessionActor, TurnInFlight } from '../turn/session-actor.ts';
-import type { WantedTurn } from '../host/turns.ts';
+import type { SessionActor, TurnInFlight } from '../host/session-actor.ts';
+import type { WantedTurn } from '../turn/turns.ts';
 import { limits } from '../base/limits.ts';
 import type { TurnFault } from '../base/metrics.ts';
 import type { ModelFailure } from '../providers/model.ts';
 import { promptly } from '../base/promptly.ts';
 import { refusedByDrain, type Services } from './services.ts';
 import { StoreUnavailable, type Assistant, type Message, type Session, type Turn } from '../store/store.ts';
-import { outputWithCalls, type CallAnswer } from '../turn/answers.ts';
-import { terminalOf, TurnLog } from '../turn/turn.ts';
-import type { Begun, PreparedCall, TurnModel, TurnReports, TurnStatus } from '../turn/outcome.ts';
+import { outputWithCalls, type CallAnswer } from '../turn/pending-tool-calls.ts';
+import { terminalOf, TurnLog } from '../turn/log.ts';
+import type { Begun, PreparedCall, TurnModel, TurnReports, TurnStatus } from '../turn/ports.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
@@ -19,9 +19,9 @@ import { causeByParty, mayAnswer, type Party } from './party.ts';
 import { reachActor, reachConversation, turnRefusal } from './reach.ts';
 import { cutHistory, modelMessages } from '../providers/model/history.ts';
 import type { ForcedCall, ModelMessage, ModelRequest, ModelSink, ToolOffer } from '../providers/model.ts';
-import { openCredential } from './credential.ts';
-import type { FrontSettings } from './front-settings.ts';
-import { AssistantTools } from './tools.ts';
+import { openCredential } from '../assistant/credential.ts';
+import type { FrontSettings } from '../assistant/adapter-settings.ts';
+import { AssistantTools } from '../assistant/tools.ts';
 
 /** A turn to read: with its runner if it is in flight in this process, otherwise from the store. */
 export interface FoundTurn {

@@ -7,7 +7,7 @@ import { StoreUnavailable } from '../store/store.ts';
 import type { ListenerOptions } from '../providers/voice/listener.ts';
 import { VoiceProcessFailed } from '../providers/voice/processes.ts';
 import { VoiceFailed, type VoiceAccess, type VoiceChoice, type VoiceProvider } from '../providers/voice.ts';
-import { openCredential } from './credential.ts';
+import { openCredential } from '../assistant/credential.ts';
 import { voiceCaller, type Party } from './party.ts';
 
 /** The settings of an assistant whose voice is not configured (contract 8). */

@@ -6,7 +6,7 @@
 import { limits } from '../base/limits.ts';
 import { LinkRefused } from '../host/visitors.ts';
 import type { Session } from '../store/store.ts';
-import { presenceMs } from '../turn/link-use.ts';
+import { presenceMs } from '../host/link-budget.ts';
 import { useOf } from './link.ts';
 import { causeByParty, type Party } from './party.ts';
 import type { Services } from './services.ts';

@@ -16,7 +16,7 @@ import { nobody } from '../actors/cause.ts';
 import type { Inspector } from '../actors/inspector.ts';
 import { Aliases } from './aliases.ts';
 import { LookUps } from './look-ups.ts';
-import { CatalogActors, type CatalogActor } from './residents.ts';
+import { CatalogActors, type CatalogActor } from './catalog-actors.ts';
 
 export type AssistantActor = CatalogActor<'assistant', AssistantEvent, AssistantOutcome>;
 export type AssistantVerb = 'publish' | 'unpublish' | 'disable' | 'enable';

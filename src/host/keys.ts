@@ -19,7 +19,7 @@ import { openActor, refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { isRefused, type Inspector } from '../actors/inspector.ts';
 import { LookUps } from './look-ups.ts';
-import { CatalogActors, type CatalogActor } from './residents.ts';
+import { CatalogActors, type CatalogActor } from './catalog-actors.ts';
 
 export type KeyActor = CatalogActor<'key', KeyEvent, KeyOutcome>;
 

@@ -10,7 +10,7 @@ import type { Cause, Session, Store, TakenLimit } from '../store/store.ts';
 import { openActor, type Stateful } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { isRefused, type ActorIdentity, type Inspector } from '../actors/inspector.ts';
-import { notedRefusals, refusalOfLimits, sessionAdmission, type Charge, type VisitorUse } from '../turn/link-use.ts';
+import { notedRefusals, refusalOfLimits, sessionAdmission, type Charge, type VisitorUse } from './link-budget.ts';
 import { Population, type Resident } from '../actors/population.ts';
 
 /**

@@ -10,7 +10,7 @@ import type { Cause, Store, Workspace } from '../store/store.ts';
 import { openActor, refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import type { Inspector } from '../actors/inspector.ts';
-import { CatalogActors, type CatalogActor } from './residents.ts';
+import { CatalogActors, type CatalogActor } from './catalog-actors.ts';
 
 export type WorkspaceActor = CatalogActor<'workspace', WorkspaceEvent, WorkspaceOutcome>;
 

@@ -20,12 +20,12 @@ import {
   type Versioned,
 } from '../store/store.ts';
 import { codePoints } from '../base/text.ts';
-import { messageAt, reopened, withCalls } from './answers.ts';
+import { messageAt, reopened, withCalls } from './pending-tool-calls.ts';
 import { readFor } from './histories.ts';
 import { openActor } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { moveOf } from '../actors/history.ts';
-import { endSettlement, overTurn, sealSettlement, withdrawn, type Settled } from './link-use.ts';
+import { endSettlement, overTurn, sealSettlement, withdrawn, type Settled } from '../host/link-budget.ts';
 import type { Takeovers } from './takeovers.ts';
 import type { Withdrawals, WithdrawalsOptions } from './withdrawals.ts';
 

@@ -5,7 +5,7 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { codePoints, endsInHalf, indexAfter } from '../base/text.ts';
-import type { CallMark, TurnEnd, TurnLog } from './turn.ts';
+import type { CallMark, TurnEnd, TurnLog } from './log.ts';
 
 /** The stream that a reader writes to. */
 export interface Sink {

@@ -3,8 +3,8 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { StoreUnavailable, type OutputAfter, type Store, type TurnPlace } from '../store/store.ts';
 import { textBehind } from '../base/text.ts';
-import { outputWithCalls, type Settled } from './answers.ts';
-import { terminalOf, TurnLog, type TurnEnd } from './turn.ts';
+import { outputWithCalls, type Settled } from './pending-tool-calls.ts';
+import { terminalOf, TurnLog, type TurnEnd } from './log.ts';
 
 /** A turn that is followed, with one log for all its readers in this process. */
 interface Followed {

@@ -6,9 +6,9 @@ import { limits } from '../base/limits.ts';
 import type { OpaqueFields } from '../base/opaque-fields.ts';
 import { codePoints, indexAfter, textBehind, WholePoints } from '../base/text.ts';
 import type { AnswerCut, ModelCall, ModelFailure, ModelSink, ModelUsage, OfferTaken } from '../providers/model.ts';
-import { TurnCalls, type Calling } from './calls.ts';
-import { sumOf, type PreparedCall, type TurnParts } from './outcome.ts';
-import type { TurnLog } from './turn.ts';
+import { TurnCalls, type Calling } from './tool-calls.ts';
+import { sumOf, type PreparedCall, type TurnParts } from './ports.ts';
+import type { TurnLog } from './log.ts';
 
 /** The turn that asks the model. */
 export interface Asking extends Calling {

@@ -36,13 +36,13 @@ import {
   type TurnFacts,
   type TurnParts,
   type TurnStatus,
-} from './outcome.ts';
-import type { TurnInFlight } from './session-actor.ts';
-import { causeOf, TurnEvents } from './past.ts';
+} from './ports.ts';
+import type { TurnInFlight } from '../host/session-actor.ts';
+import { causeOf, TurnEvents } from './event-log.ts';
 import { ModelRounds, type Asking } from './rounds.ts';
 import { awaitingEnd, final, listening, running, storing } from './states.ts';
-import { Supply } from './supply.ts';
-import { TurnLog, type TurnEnd } from './turn.ts';
+import { Supply } from './stored-pieces.ts';
+import { TurnLog, type TurnEnd } from './log.ts';
 import { Writer, type Written } from './writer.ts';
 
 /** How long readers wait for an end that is not known here, before their streams are cut. */

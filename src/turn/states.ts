@@ -1,6 +1,6 @@
 /** The states of a turn's machine, by what its runner does in them. */
 import type { TurnContext } from '../../machines/turn.ts';
-import type { TurnStatus } from './outcome.ts';
+import type { TurnStatus } from './ports.ts';
 
 /** The states in which the model's output is taken. */
 export const listening: ReadonlySet<string> = new Set(['waiting', 'starting', 'answering']);

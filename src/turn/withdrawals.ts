@@ -25,9 +25,9 @@ import { openActor, UnreadableSnapshot } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { moveOf } from '../actors/history.ts';
 import type { Inspector } from '../actors/inspector.ts';
-import { pendingOf, reopened } from './answers.ts';
-import { withdrawn, type Settled } from './link-use.ts';
-import type { TurnReports } from './outcome.ts';
+import { pendingOf, reopened } from './pending-tool-calls.ts';
+import { withdrawn, type Settled } from '../host/link-budget.ts';
+import type { TurnReports } from './ports.ts';
 
 /** A turn to withdraw. */
 export interface Withdrawal {

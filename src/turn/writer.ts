@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import type { ModelCall } from '../providers/model.ts';
 import { StoreUnavailable, type AppendResult, type StopRequest } from '../store/store.ts';
 import type { Pace } from './pace.ts';
-import type { TurnLog } from './turn.ts';
+import type { TurnLog } from './log.ts';
 
 /** The turn that a writer stores. */
 export interface Written {

@@ -9,7 +9,7 @@ import { freePort } from '../../bench/harness/process.ts';
 import { WheelClock } from '../../src/base/clock.ts';
 import { readConfig } from '../../src/base/config.ts';
 import { firstStart } from '../../src/operations/first-start.ts';
-import { Host } from '../../src/host/host.ts';
+import { Host } from '../../src/host.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { openLog } from '../../src/base/log.ts';

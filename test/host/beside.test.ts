@@ -1,8 +1,8 @@
 /** Processes that meet over one session: each answers as one process alone would (contract 3 and 6). */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
-import type { SessionActor } from '../../src/turn/session-actor.ts';
-import type { WantedTurn } from '../../src/host/turns.ts';
+import type { SessionActor } from '../../src/host/session-actor.ts';
+import type { WantedTurn } from '../../src/turn/turns.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { Steps } from '../../src/store/steps.ts';
 import { Scene, StagedModel, unreported, withSteps } from './scene.ts';

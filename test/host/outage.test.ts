@@ -2,7 +2,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { pino } from 'pino';
 import t from 'tap';
-import { Host } from '../../src/host/host.ts';
+import { Host } from '../../src/host.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { openMetrics } from '../../src/base/metrics.ts';

@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import t from 'tap';
 import { activeSnapshot, keyIdOf } from '../../src/host/keys.ts';
-import { Host } from '../../src/host/host.ts';
+import { Host } from '../../src/host.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import { makeKey } from '../../src/access/keys.ts';
 import { StoreClock } from '../../src/store/clock.ts';

@@ -9,7 +9,7 @@ import { migratedSnapshot, openActor, UnreadableSnapshot } from '../../src/actor
 import { draftSnapshot } from '../../src/host/assistants.ts';
 import { activeSnapshot } from '../../src/host/keys.ts';
 import { Inspector } from '../../src/actors/inspector.ts';
-import { Host } from '../../src/host/host.ts';
+import { Host } from '../../src/host.ts';
 import { limits } from '../../src/base/limits.ts';
 import { takeStep, type AnyStep } from '../../src/store/steps.ts';
 import type { Snapshot } from '../../src/store/store.ts';

@@ -3,7 +3,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { nobody } from '../../src/actors/cause.ts';
 import type { InspectedEvent } from '../../src/actors/inspector.ts';
-import type { VisitorUse } from '../../src/turn/link-use.ts';
+import type { VisitorUse } from '../../src/host/link-budget.ts';
 import { LinkRefused } from '../../src/host/visitors.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { Session } from '../../src/store/store.ts';

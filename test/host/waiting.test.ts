@@ -1,6 +1,6 @@
 /** Calls of tools that wait for the caller, when a process dies (contract 13). */
 import t from 'tap';
-import type { CallAnswer } from '../../src/turn/answers.ts';
+import type { CallAnswer } from '../../src/turn/pending-tool-calls.ts';
 import type { OfferedFunction } from '../../src/providers/tool.ts';
 import type { TurnRunner } from '../../src/turn/runner.ts';
 import { open } from './losses.ts';

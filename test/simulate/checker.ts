@@ -7,7 +7,7 @@ import type { HistoryKind, Snapshot, Store, Turn, Versioned } from '../../src/st
 import { codePoints } from '../../src/base/text.ts';
 import type { ModelMessage } from '../../src/providers/model.ts';
 import { cutReply } from '../../src/providers/model/history.ts';
-import { pastOf } from '../../src/turn/past.ts';
+import { pastOf } from '../../src/turn/event-log.ts';
 import { Answers } from './answers.ts';
 import { epochMs } from './clock.ts';
 import { checkCalls } from './calls.ts';

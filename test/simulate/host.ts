@@ -1,8 +1,8 @@
 /** A process of the server: all that `main.ts` would construct, between a simulated store and a simulated edge. */
-import { ToolDesk } from '../../src/conversation/tool-desk.ts';
+import { ToolDesk } from '../../src/assistant/tool-client.ts';
 import { pino } from 'pino';
 import { readConfig } from '../../src/base/config.ts';
-import { Host } from '../../src/host/host.ts';
+import { Host } from '../../src/host.ts';
 import { limits } from '../../src/base/limits.ts';
 import { openMetrics } from '../../src/base/metrics.ts';
 import { openPipeline, type Pipeline } from '../../src/http/pipeline.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Turn } from '../../src/store/store.ts';
-import { terminalOf, TurnLog } from '../../src/turn/turn.ts';
+import { terminalOf, TurnLog } from '../../src/turn/log.ts';
 
 t.test('text is visible only once it is committed', async (t) => {
   const log = new TurnLog();

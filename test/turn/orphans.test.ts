@@ -6,8 +6,8 @@ import { limits } from '../../src/base/limits.ts';
 import { takeStep, type Steps } from '../../src/store/steps.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { findTurn } from '../../src/conversation/turns.ts';
-import type { Speaker } from '../../src/turn/outcome.ts';
-import type { TurnEnd } from '../../src/turn/turn.ts';
+import type { Speaker } from '../../src/turn/ports.ts';
+import type { TurnEnd } from '../../src/turn/log.ts';
 import { TurnReader } from '../../src/turn/reader.ts';
 import { Scene, withSteps } from '../host/scene.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
-import { TurnLog, type CallMark, type TurnEnd } from '../../src/turn/turn.ts';
+import { TurnLog, type CallMark, type TurnEnd } from '../../src/turn/log.ts';
 import { TurnReader, type Sink } from '../../src/turn/reader.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 

@@ -5,7 +5,7 @@ import { RemoteTurns } from '../../src/turn/remote-turns.ts';
 import { limits } from '../../src/base/limits.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { StoreUnavailable, type Notice, type OutputAfter, type Turn } from '../../src/store/store.ts';
-import { TurnLog } from '../../src/turn/turn.ts';
+import { TurnLog } from '../../src/turn/log.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 import { Scene, type Begun } from '../store/fixtures.ts';
 import { withSteps } from '../host/scene.ts';

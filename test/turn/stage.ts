@@ -6,7 +6,7 @@ import { noTools } from '../host/scene.ts';
 import type { AppendResult, ToolCall } from '../../src/store/store.ts';
 import type { TurnFault } from '../../src/base/metrics.ts';
 import { Pace } from '../../src/turn/pace.ts';
-import type { Fate, PreparedCall, TurnResult, Speaker, TurnTools } from '../../src/turn/outcome.ts';
+import type { Fate, PreparedCall, TurnResult, Speaker, TurnTools } from '../../src/turn/ports.ts';
 import { TurnRunner } from '../../src/turn/runner.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 

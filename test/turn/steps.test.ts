@@ -3,7 +3,7 @@ import t from 'tap';
 import { Inspector } from '../../src/actors/inspector.ts';
 import { limits } from '../../src/base/limits.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
-import { pastOf } from '../../src/turn/past.ts';
+import { pastOf } from '../../src/turn/event-log.ts';
 import { counted, settle, Stage } from './stage.ts';
 
 /** A stage whose steps are noted in words. */

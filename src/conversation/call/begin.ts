@@ -3,7 +3,7 @@ import { Failure } from '../../base/errors.ts';
 import type { SocketFacts } from '../../host/sockets.ts';
 import { LinkRefused } from '../../host/visitors.ts';
 import { StoreUnavailable, type Session, type SpokenVoice } from '../../store/store.ts';
-import type { Speaker } from '../../turn/outcome.ts';
+import type { Speaker } from '../../turn/ports.ts';
 import type { TurnRunner } from '../../turn/runner.ts';
 import type { Party } from '../party.ts';
 import { reachConversation } from '../reach.ts';

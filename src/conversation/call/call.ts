@@ -10,7 +10,7 @@ import { limits } from '../../base/limits.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { SocketActor } from '../../host/sockets.ts';
 import type { Session } from '../../store/store.ts';
-import type { Heard } from '../../turn/outcome.ts';
+import type { Heard } from '../../turn/ports.ts';
 import type { AudioIntake } from '../audio-intake.ts';
 import { causeByParty, voiceCaller, type Party } from '../party.ts';
 import type { Services } from '../services.ts';

@@ -5,7 +5,7 @@
 import type { CallEvent } from '../../../machines/call.ts';
 import type { Session } from '../../store/store.ts';
 import { TurnReader, type Sink } from '../../turn/reader.ts';
-import type { TurnLog } from '../../turn/turn.ts';
+import type { TurnLog } from '../../turn/log.ts';
 import type { Services } from '../services.ts';
 import { endMessage } from './messages.ts';
 

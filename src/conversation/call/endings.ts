@@ -5,7 +5,7 @@
 import type { CutBy } from '../../../machines/call.ts';
 import type { Words } from '../../providers/voice/hand.ts';
 import type { Cause } from '../../store/store.ts';
-import type { Heard } from '../../turn/outcome.ts';
+import type { Heard } from '../../turn/ports.ts';
 import { isStopping } from '../../turn/states.ts';
 import type { Services } from '../services.ts';
 import { endMessage, failedMessage } from './messages.ts';

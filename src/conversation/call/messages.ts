@@ -1,6 +1,6 @@
 /** The messages that tell the client of a call how a turn has ended, be it spoken or a chat's (contract 18). */
 import type { HeardVoice } from '../../store/store.ts';
-import type { TurnEnd } from '../../turn/turn.ts';
+import type { TurnEnd } from '../../turn/log.ts';
 import { errorSentence } from '../socket-messages.ts';
 
 /** The states as the client is told of them. */

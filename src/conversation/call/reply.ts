@@ -8,7 +8,7 @@ import type { SpokenReply } from '../../providers/voice/addressed.ts';
 import type { Words } from '../../providers/voice/hand.ts';
 import type { Narration } from '../../providers/voice/narration.ts';
 import type { HeardVoice } from '../../store/store.ts';
-import type { Heard, Speaker } from '../../turn/outcome.ts';
+import type { Heard, Speaker } from '../../turn/ports.ts';
 import type { TurnRunner } from '../../turn/runner.ts';
 import { isStopping } from '../../turn/states.ts';
 import { Mouth, type MouthOptions } from './mouth.ts';

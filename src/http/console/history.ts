@@ -17,7 +17,7 @@ import type { RepeatedRefusal, Refusals } from '../../actors/refusals.ts';
 import { limits } from '../../base/limits.ts';
 import type { Reply } from '../request.ts';
 import type { Cause, HistoryKind, Move, Page, PageRequest, Session, Snapshot, TurnPast } from '../../store/store.ts';
-import { causeOf, pastOf } from '../../turn/past.ts';
+import { causeOf, pastOf } from '../../turn/event-log.ts';
 import type { HistoryItem } from '../../base/wire.ts';
 import { present, reachWorkspace, type ConsoleRequest } from './common.ts';
 

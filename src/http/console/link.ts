@@ -3,7 +3,7 @@
  */
 import { mayShareAddress } from '../../access/client-address.ts';
 import { secondsOf } from '../../base/clock.ts';
-import { nextDay, shownUse } from '../../turn/link-use.ts';
+import { nextDay, shownUse } from '../../host/link-budget.ts';
 import { linkLimitNames } from '../../base/limits.ts';
 import { publicAddress } from '../../access/own-origins.ts';
 import type { Reply } from '../request.ts';

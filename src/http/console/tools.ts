@@ -4,7 +4,7 @@ import { signingHolder } from '../../access/vault.ts';
 import { assistantsOf } from '../../host/aliases.ts';
 import { limits } from '../../base/limits.ts';
 import type { CreateToolBody, PatchToolBody } from '../../base/wire.ts';
-import { isAt } from '../../conversation/tool-desk.ts';
+import { isAt } from '../../assistant/tool-client.ts';
 import { toolView } from '../../conversation/views.ts';
 import type { Services } from '../../conversation/services.ts';
 import { secretPrefix } from '../../providers/tool/signature.ts';

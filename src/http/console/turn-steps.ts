@@ -3,7 +3,7 @@ import { secondsOf } from '../../base/clock.ts';
 import { Failure } from '../../base/errors.ts';
 import { readSession } from '../../conversation/reach.ts';
 import type { ToolCall, Turn } from '../../store/store.ts';
-import { outputWithCalls } from '../../turn/answers.ts';
+import { outputWithCalls } from '../../turn/pending-tool-calls.ts';
 import { codePoints } from '../../base/text.ts';
 import type { Reply } from '../request.ts';
 import { reachWorkspace, type ConsoleRequest } from './common.ts';

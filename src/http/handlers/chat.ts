@@ -5,7 +5,7 @@ import { codePoints } from '../../base/text.ts';
 import type { ChatBody } from '../../base/wire.ts';
 import { idempotencyOf } from '../../conversation/idempotency.ts';
 import { converse } from '../../conversation/turns.ts';
-import type { CallAnswer } from '../../turn/answers.ts';
+import type { CallAnswer } from '../../turn/pending-tool-calls.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';
 import { streamReply } from './stream.ts';
 

@@ -7,7 +7,7 @@ import { jsonText } from '../../base/json.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import { pendingCallsView, sightOf, type Channel } from '../../conversation/views.ts';
-import type { CallMark, TurnEnd } from '../../turn/turn.ts';
+import type { CallMark, TurnEnd } from '../../turn/log.ts';
 import { TurnSink, turnStream } from './turn-stream.ts';
 
 /** The parts of a turn that its stream shows. */

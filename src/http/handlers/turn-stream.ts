@@ -2,7 +2,7 @@
 import type { Outlet } from '../../base/edge.ts';
 import type { Services } from '../../conversation/services.ts';
 import { TurnReader, type Sink } from '../../turn/reader.ts';
-import type { CallMark, TurnEnd, TurnLog } from '../../turn/turn.ts';
+import type { CallMark, TurnEnd, TurnLog } from '../../turn/log.ts';
 import { comment, eventStreamHeaders } from '../edge/event-stream.ts';
 import type { Reply } from '../request.ts';
 

@@ -8,7 +8,7 @@ import { textOf, type FrontTurn } from '../../conversation/front.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { FoundTurn } from '../../conversation/turns.ts';
 import type { PendingCall } from '../../store/store.ts';
-import { cutOf, waitingCalls, type TurnEnd } from '../../turn/turn.ts';
+import { cutOf, waitingCalls, type TurnEnd } from '../../turn/log.ts';
 import { TurnSink, turnStream } from '../handlers/turn-stream.ts';
 import type { Reply } from '../request.ts';
 

@@ -5,7 +5,7 @@ import { jsonText } from '../../base/json.ts';
 import { textOf, type FrontTurn } from '../../conversation/front.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { PendingCall } from '../../store/store.ts';
-import { waitingCalls, type TurnEnd } from '../../turn/turn.ts';
+import { waitingCalls, type TurnEnd } from '../../turn/log.ts';
 import { TurnSink, turnStream } from '../handlers/turn-stream.ts';
 import type { Reply } from '../request.ts';
 import {

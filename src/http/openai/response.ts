@@ -8,7 +8,7 @@ import type { FoundTurn } from '../../conversation/turns.ts';
 import type { OfferedFunction } from '../../providers/tool.ts';
 import type { Wishes } from './functions.ts';
 import type { PendingCall } from '../../store/store.ts';
-import { cutOf, waitingCalls, type TurnEnd } from '../../turn/turn.ts';
+import { cutOf, waitingCalls, type TurnEnd } from '../../turn/log.ts';
 
 export interface ResponseOf {
   readonly turn: FoundTurn;

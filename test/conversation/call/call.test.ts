@@ -5,7 +5,7 @@ import type { TurnContext } from '../../../machines/turn.ts';
 import { Call, type CallOptions } from '../../../src/conversation/call/call.ts';
 import type { Reply } from '../../../src/conversation/call/reply.ts';
 import type { CallSettings } from '../../../src/conversation/call/settings.ts';
-import type { Speaker } from '../../../src/turn/outcome.ts';
+import type { Speaker } from '../../../src/turn/ports.ts';
 import { ManualClock } from '../../providers/model/provider.ts';
 import { settle, Stage } from '../../turn/stage.ts';
 

@@ -5,7 +5,7 @@
 import t from 'tap';
 import { nobody } from '../../../src/actors/cause.ts';
 import { limits } from '../../../src/base/limits.ts';
-import { ceilingOf } from '../../../src/turn/link-use.ts';
+import { ceilingOf } from '../../../src/host/link-budget.ts';
 import { pass, Scene } from '../../host/scene.ts';
 import { dayMs, lateAtNight, linkSession, refusal, say, sealed, unlimited, used, usedAt, visitorOf } from './stage.ts';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { nobody } from '../../../src/actors/cause.ts';
 import { Failure } from '../../../src/base/errors.ts';
-import { admission, type VisitorUse } from '../../../src/turn/link-use.ts';
+import { admission, type VisitorUse } from '../../../src/host/link-budget.ts';
 import { LinkRefused } from '../../../src/host/visitors.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { Scene } from '../../host/scene.ts';

@@ -1,5 +1,5 @@
 /** Visitors on a host in memory, with a manual clock. */
-import { shownUse, type VisitorUse } from '../../../src/turn/link-use.ts';
+import { shownUse, type VisitorUse } from '../../../src/host/link-budget.ts';
 import type { Session } from '../../../src/store/store.ts';
 import type { ModelSink } from '../../../src/providers/model.ts';
 import type { TurnRunner } from '../../../src/turn/runner.ts';

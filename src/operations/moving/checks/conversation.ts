@@ -5,7 +5,7 @@ import { limits } from '../../../base/limits.ts';
 import type { DumpRow } from '../../../store/dump.ts';
 import type { Message, ToolCall, Turn } from '../../../store/records.ts';
 import { hourSeconds } from '../../../store/usage.ts';
-import { results } from '../../../turn/outcome.ts';
+import { results } from '../../../turn/ports.ts';
 
 /** The path of the first field that no turn could have left so; null if there is none. */
 export function conversationProblem(row: DumpRow): string | null {

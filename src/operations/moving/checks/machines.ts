@@ -7,7 +7,7 @@ import { migrated } from '../../../../machines/version.ts';
 import { folded } from '../../../actors/history.ts';
 import type { DumpRow } from '../../../store/dump.ts';
 import type { HistoryKind, Move, Session, Snapshot } from '../../../store/records.ts';
-import { pastOf } from '../../../turn/past.ts';
+import { pastOf } from '../../../turn/event-log.ts';
 
 const Nullable = (schema: TSchema) => Type.Union([schema, Type.Null()]);
 const Seconds = () => Nullable(Type.Integer());

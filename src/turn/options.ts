@@ -1,12 +1,12 @@
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Store } from '../store/store.ts';
-import type { RemoteTurns } from '../turn/remote-turns.ts';
+import type { RemoteTurns } from './remote-turns.ts';
 import type { Inspector } from '../actors/inspector.ts';
-import type { LoopLoad } from '../turn/pace.ts';
-import type { Takeovers } from '../turn/takeovers.ts';
-import type { Visitors } from './visitors.ts';
-import type { Withdrawals } from '../turn/withdrawals.ts';
+import type { LoopLoad } from './pace.ts';
+import type { Takeovers } from './takeovers.ts';
+import type { Visitors } from '../host/visitors.ts';
+import type { Withdrawals } from './withdrawals.ts';
 
 /** The options of the session actors. */
 export interface SessionsOptions {

@@ -1,6 +1,6 @@
 /** The credential that an assistant's model or voice is called with. */
 import { promptly } from '../base/promptly.ts';
-import type { Services } from './services.ts';
+import type { Services } from '../conversation/services.ts';
 import type { Credential, ModelSettings, VoiceSettings } from '../store/store.ts';
 
 /**

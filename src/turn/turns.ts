@@ -18,22 +18,22 @@ import {
   type ToolError,
   type Turn,
 } from '../store/store.ts';
-import { answeredCalls, refusedCalls, type CallAnswer, type Answered } from '../turn/answers.ts';
-import { Pace } from '../turn/pace.ts';
-import { TurnRunner } from '../turn/runner.ts';
-import { Histories } from '../turn/histories.ts';
+import { answeredCalls, refusedCalls, type CallAnswer, type Answered } from './pending-tool-calls.ts';
+import { Pace } from './pace.ts';
+import { TurnRunner } from './runner.ts';
+import { Histories } from './histories.ts';
 import { movedSession, moveOf, noteOpening } from '../actors/history.ts';
-import { leaseUntil } from '../turn/lease.ts';
-import { admission, visitorSlot, type VisitorUse } from '../turn/link-use.ts';
+import { leaseUntil } from './lease.ts';
+import { admission, visitorSlot, type VisitorUse } from '../host/link-budget.ts';
 import type { SessionsOptions } from './options.ts';
 import { refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
-import { TurnLedger, type LeasedTurn, type LedgerParts } from '../turn/ledger.ts';
-import type { Speaker, TurnModel, TurnReports } from '../turn/outcome.ts';
-import type { SessionActor, SessionDecision } from '../turn/session-actor.ts';
+import { TurnLedger, type LeasedTurn, type LedgerParts } from './turn-store.ts';
+import type { Speaker, TurnModel, TurnReports } from './ports.ts';
+import type { SessionActor, SessionDecision } from '../host/session-actor.ts';
 import { sameBody, type Sessions } from './sessions.ts';
-import { LinkRefused } from './visitors.ts';
-import type { WorkspaceActor, Workspaces } from './workspaces.ts';
+import { LinkRefused } from '../host/visitors.ts';
+import type { WorkspaceActor, Workspaces } from '../host/workspaces.ts';
 
 export interface WantedTurn {
   /** Null for a turn that answers calls of tools. */

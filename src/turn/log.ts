@@ -6,7 +6,7 @@ import type { AnswerCut } from '../../machines/turn.ts';
 import type { ModelUsage } from '../providers/model.ts';
 import type { PendingCall, StopReason, ToolCall, Turn } from '../store/store.ts';
 import { codePoints, indexAfter } from '../base/text.ts';
-import { pendingOf } from './answers.ts';
+import { pendingOf } from './pending-tool-calls.ts';
 
 /** How a turn ended, as its readers see it. */
 export type TurnEnd =

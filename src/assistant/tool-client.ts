@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { signingHolder, type Vault } from '../access/vault.ts';
-import type { Host } from '../host/host.ts';
+import type { Host } from '../host.ts';
 import { maySendIn } from '../providers/tool/credential-header.ts';
 import { checkArguments, textOf } from '../providers/tool/arguments.ts';
 import type {

@@ -6,7 +6,7 @@ import { secondsOf } from '../base/clock.ts';
 import type { OfferTaken } from '../providers/model.ts';
 import type { OfferedFunction } from '../providers/tool.ts';
 import type { Quarantine, Tool, ToolFunction } from '../store/store.ts';
-import type { Services } from './services.ts';
+import type { Services } from '../conversation/services.ts';
 
 export interface Offer {
   readonly workspaceId: string;

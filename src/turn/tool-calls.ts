@@ -17,9 +17,9 @@ import {
   type ToolCall,
   type ToolError,
 } from '../store/store.ts';
-import type { Approved } from './answers.ts';
-import type { CallsMade, TurnSteps, TurnTools } from './outcome.ts';
-import type { TurnLog } from './turn.ts';
+import type { Approved } from './pending-tool-calls.ts';
+import type { CallsMade, TurnSteps, TurnTools } from './ports.ts';
+import type { TurnLog } from './log.ts';
 import { pause } from './writer.ts';
 
 /** The turn that makes the calls. */

@@ -24,13 +24,13 @@ import {
   type Versioned,
 } from '../store/store.ts';
 import type { Unsealed } from '../store/records.ts';
-import { SessionActor, type SessionActorParts, type SessionDecision } from '../turn/session-actor.ts';
+import { SessionActor, type SessionActorParts, type SessionDecision } from '../host/session-actor.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { createdMove, moveOf, noteOpening } from '../actors/history.ts';
-import { admission, endSettlement, speechAdmission, type ClockCharge, type VisitorUse } from '../turn/link-use.ts';
+import { admission, endSettlement, speechAdmission, type ClockCharge, type VisitorUse } from '../host/link-budget.ts';
 import type { SessionsOptions } from './options.ts';
-import { sealOrphan } from '../turn/orphans.ts';
+import { sealOrphan } from './orphans.ts';
 import { Population } from '../actors/population.ts';
 
 export interface NewSession {

@@ -4,11 +4,11 @@ import type { OfferTaken, ToolOffer } from '../providers/model.ts';
 import type { CallContext, OfferedFunction, ToolResult } from '../providers/tool.ts';
 import { argumentsOf, checkArguments, misfitOfText } from '../providers/tool/arguments.ts';
 import type { Assistant, Session, ToolError } from '../store/store.ts';
-import type { TurnTools } from '../turn/outcome.ts';
-import type { FrontSettings } from './front-settings.ts';
+import type { TurnTools } from '../turn/ports.ts';
+import type { FrontSettings } from './adapter-settings.ts';
 import { noteOffered } from './quarantine.ts';
-import { isVisitorChannel } from './party.ts';
-import type { Services } from './services.ts';
+import { isVisitorChannel } from '../conversation/party.ts';
+import type { Services } from '../conversation/services.ts';
 
 export class AssistantTools implements TurnTools {
   readonly #assistant: Assistant;

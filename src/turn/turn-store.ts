@@ -28,13 +28,13 @@ import type {
 import { indexAfter } from '../base/text.ts';
 import { UnreadableSnapshot } from '../actors/actor.ts';
 import { movedSession, moveOf } from '../actors/history.ts';
-import { outputWithCalls, pendingOf, reopened, type Approved } from './answers.ts';
+import { outputWithCalls, pendingOf, reopened, type Approved } from './pending-tool-calls.ts';
 import type { Histories } from './histories.ts';
 import { Lease, type LeaseEvents } from './lease.ts';
-import * as linkUse from './link-use.ts';
-import type { EndedTurn, Fate, TurnReports, TurnResult, TurnSteps } from './outcome.ts';
-import type { SessionActor } from './session-actor.ts';
-import { terminalOf, type TurnLog } from './turn.ts';
+import * as linkUse from '../host/link-budget.ts';
+import type { EndedTurn, Fate, TurnReports, TurnResult, TurnSteps } from './ports.ts';
+import type { SessionActor } from '../host/session-actor.ts';
+import { terminalOf, type TurnLog } from './log.ts';
 import type { Withdrawals } from './withdrawals.ts';
 
 /**

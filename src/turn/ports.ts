@@ -19,10 +19,10 @@ import {
 } from '../store/store.ts';
 import type { Inspector } from '../actors/inspector.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Approved } from './answers.ts';
+import type { Approved } from './pending-tool-calls.ts';
 import type { LeaseEvents } from './lease.ts';
 import type { Pace } from './pace.ts';
-import { completedEnd, type TurnEnd, type TurnLog } from './turn.ts';
+import { completedEnd, type TurnEnd, type TurnLog } from './log.ts';
 
 /** The result of a turn (contract 6). Time limit, output limit, drain and store faults are ours: `api_error`. */
 export type TurnResult =

@@ -4,10 +4,10 @@ import { limits } from '../../src/base/limits.ts';
 import type { OfferedFunction } from '../../src/providers/tool.ts';
 import { argumentsOf, checkArguments, misfitOfText } from '../../src/providers/tool/arguments.ts';
 import type { ToolCall } from '../../src/store/store.ts';
-import type { Approved } from '../../src/turn/answers.ts';
-import { TurnCalls, type Calling } from '../../src/turn/calls.ts';
-import type { TurnSteps, TurnTools } from '../../src/turn/outcome.ts';
-import { TurnLog } from '../../src/turn/turn.ts';
+import type { Approved } from '../../src/turn/pending-tool-calls.ts';
+import { TurnCalls, type Calling } from '../../src/turn/tool-calls.ts';
+import type { TurnSteps, TurnTools } from '../../src/turn/ports.ts';
+import { TurnLog } from '../../src/turn/log.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 
 const act: OfferedFunction = {

@@ -23,8 +23,8 @@ import { isRefused, type ActorIdentity, type Decision, type Inspector } from '..
 import { Mailbox } from '../actors/mailbox.ts';
 import type { Population, Resident } from '../actors/population.ts';
 import { Refusals } from '../actors/refusals.ts';
-import type { Begun } from './outcome.ts';
-import type { TurnLog } from './turn.ts';
+import type { Begun } from '../turn/ports.ts';
+import type { TurnLog } from '../turn/log.ts';
 
 /** The decision of a session's machine on an event. */
 export type SessionDecision = Decision<SessionEvent, SessionOutcome>;

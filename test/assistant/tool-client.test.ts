@@ -3,7 +3,7 @@ import t from 'tap';
 import { openVault, signingHolder } from '../../src/access/vault.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
-import { ToolDesk, type ToolDeskParts } from '../../src/conversation/tool-desk.ts';
+import { ToolDesk, type ToolDeskParts } from '../../src/assistant/tool-client.ts';
 import type { OfferedFunction, ToolAccess } from '../../src/providers/tool.ts';
 import type { Tool } from '../../src/store/store.ts';
 import { ManualClock } from '../providers/model/provider.ts';

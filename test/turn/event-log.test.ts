@@ -4,7 +4,7 @@ import { turnVersion, type TurnEvent } from '../../machines/turn.ts';
 import { nobody } from '../../src/actors/cause.ts';
 import { limits } from '../../src/base/limits.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
-import { causeOf, pastOf, TurnEvents } from '../../src/turn/past.ts';
+import { causeOf, pastOf, TurnEvents } from '../../src/turn/event-log.ts';
 import { settle, Stage } from './stage.ts';
 
 const input = { runsUntil: 1e12, shared: true };

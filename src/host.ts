@@ -2,33 +2,33 @@
  * The host: actors are activated on demand, take one event at a time and are passivated when idle. For each event it
  * decides, commits, acts and only then answers (idea 2 of the architecture).
  */
-import type { ActorKind } from '../../machines/all.ts';
-import { callKind, type CallEvent, type CallOutcome } from '../../machines/call.ts';
-import { socketKind, type SocketEvent, type SocketOutcome } from '../../machines/socket.ts';
-import type { Clock, Timer } from '../base/clock.ts';
-import { ClockSettings } from '../base/clock-settings.ts';
-import { UnreadableSnapshot } from '../actors/actor.ts';
-import { Assistants } from './assistants.ts';
-import { Credentials } from './credentials.ts';
-import { ToolRecords } from './tools.ts';
-import { Feed, type Awake } from './feed.ts';
-import type { LoopLoad } from '../turn/pace.ts';
-import { RemoteTurns } from '../turn/remote-turns.ts';
-import { Inspector, type ActorIdentity } from '../actors/inspector.ts';
-import { Keys } from './keys.ts';
-import { Outage } from './outage.ts';
-import type { Population, Resident } from '../actors/population.ts';
-import { Takeovers } from '../turn/takeovers.ts';
-import { Sessions } from './sessions.ts';
-import { Turns } from './turns.ts';
-import { Withdrawals } from '../turn/withdrawals.ts';
-import { Sockets } from './sockets.ts';
-import { Visitors } from './visitors.ts';
-import { Workspaces } from './workspaces.ts';
-import type { Ids } from '../base/ids.ts';
-import { limits } from '../base/limits.ts';
-import type { Log } from '../base/log.ts';
-import type { Notice, Store } from '../store/store.ts';
+import type { ActorKind } from '../machines/all.ts';
+import { callKind, type CallEvent, type CallOutcome } from '../machines/call.ts';
+import { socketKind, type SocketEvent, type SocketOutcome } from '../machines/socket.ts';
+import type { Clock, Timer } from './base/clock.ts';
+import { ClockSettings } from './base/clock-settings.ts';
+import { UnreadableSnapshot } from './actors/actor.ts';
+import { Assistants } from './host/assistants.ts';
+import { Credentials } from './host/credentials.ts';
+import { ToolRecords } from './host/tools.ts';
+import { Feed, type Awake } from './host/feed.ts';
+import type { LoopLoad } from './turn/pace.ts';
+import { RemoteTurns } from './turn/remote-turns.ts';
+import { Inspector, type ActorIdentity } from './actors/inspector.ts';
+import { Keys } from './host/keys.ts';
+import { Outage } from './host/outage.ts';
+import type { Population, Resident } from './actors/population.ts';
+import { Takeovers } from './turn/takeovers.ts';
+import { Sessions } from './turn/sessions.ts';
+import { Turns } from './turn/turns.ts';
+import { Withdrawals } from './turn/withdrawals.ts';
+import { Sockets } from './host/sockets.ts';
+import { Visitors } from './host/visitors.ts';
+import { Workspaces } from './host/workspaces.ts';
+import type { Ids } from './base/ids.ts';
+import { limits } from './base/limits.ts';
+import type { Log } from './base/log.ts';
+import type { Notice, Store } from './store/store.ts';
 
 /** Characters of the process's random name in the marks of sessions: 60 bits. */
 const markCharacters = 12;
